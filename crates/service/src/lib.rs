@@ -6,6 +6,7 @@ pub use config::{
     MetricsConfig, ServerConfig, SignInConfig, WalletsConfig, hidden, listen_address,
 };
 
+mod operations;
 mod router;
 pub use router::router;
 
@@ -27,6 +28,7 @@ mod admission;
 mod api;
 mod dashboard;
 mod openapi;
+mod operation;
 
 mod auth;
 pub use auth::{MintError, NewToken};

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::{DateTime, Utc};
@@ -12,10 +14,11 @@ use utoipa::__dev::ComposeSchema;
 use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::schema::SchemaType;
 use utoipa::openapi::{ArrayBuilder, ObjectBuilder, Ref, RefOr, Required, Schema, Type};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::{IntoParams, PartialSchema as _, ToSchema};
 
 use crate::config::LimitsConfig;
-use crate::extract::{FromParams, Params};
+use crate::extract::{FromParams, Json, Params, declared};
+use crate::operation::{Description, Output};
 use crate::problem::Problem;
 
 /// A page of a list.
@@ -69,6 +72,19 @@ impl<T> Page<T> {
     }
 }
 
+impl<T: Serialize> IntoResponse for Page<T> {
+    fn into_response(self) -> Response {
+        Json(self).into_response()
+    }
+}
+
+impl<T: ToSchema> Output for Page<T> {
+    fn describe(description: &mut Description) {
+        description.reference::<T>();
+        description.answers_as(StatusCode::OK, &format!("Page_{}", T::name()), Self::schema());
+    }
+}
+
 /// The page of a list to return.
 #[derive(Debug)]
 pub(crate) struct PageQuery<C> {
@@ -80,6 +96,10 @@ impl<C: Cursor> FromParams for PageQuery<C> {
     fn from_params(params: &mut Params, limits: &LimitsConfig) -> Result<Self, Problem> {
         let limit = params.take_limit(limits)?;
         Ok(Self { limit, cursor: take_cursor(params)? })
+    }
+
+    fn described() -> Vec<Parameter> {
+        declared::<Self>()
     }
 }
 

@@ -7,6 +7,7 @@ use mediatype::names::{APPLICATION, JSON};
 use mediatype::{MediaType, Name};
 
 use crate::history::Format;
+use crate::operation::{Description, Input};
 use crate::problem::{Problem, ProblemKind};
 
 static AVAILABLE: [(MediaType<'static>, Format); 2] = [
@@ -35,5 +36,11 @@ impl<S: Sync> FromRequestParts<S> for AcceptedFormat {
             let detail = format!("no acceptable media type in Accept; supported: {json}, {ndjson}");
             Problem::new(ProblemKind::NOT_ACCEPTABLE, detail)
         })
+    }
+}
+
+impl Input for AcceptedFormat {
+    fn describe(description: &mut Description) {
+        description.problems(&[ProblemKind::NOT_ACCEPTABLE]);
     }
 }

@@ -5,10 +5,11 @@ use chrono::{DateTime, Utc};
 use records::{ChatId, Credential, Permission, Scope};
 
 use super::identity::identified;
-use super::scope::read_chat_scope;
+use super::scope::{describe_chat, read_chat_scope};
 use super::ticket::identify_by_ticket;
 use crate::live::{DownloadLimits, Position, Shutdown, StreamLimits};
-use crate::problem::Problem;
+use crate::operation::{Description, Input, header};
+use crate::problem::{Problem, ProblemKind};
 use crate::state::AppState;
 
 /// A request to one chat whose response lasts: like [`ChatScope`](super::ChatScope), with the limits
@@ -36,6 +37,14 @@ impl FromRequestParts<AppState> for ChatStream {
     }
 }
 
+impl Input for ChatStream {
+    fn describe(description: &mut Description) {
+        describe_chat(description, Permission::Read);
+        // A ticket is redeemed, which is a write.
+        description.problems(&[ProblemKind::OUTCOME_UNKNOWN]);
+    }
+}
+
 /// A request for a download of one chat: like [`ChatScope`](super::ChatScope), with the limits that end it early.
 #[derive(Debug)]
 pub(crate) struct ChatDownload {
@@ -53,6 +62,13 @@ impl FromRequestParts<AppState> for ChatDownload {
         let token = state.authenticator.watch(&identity, &scope.app_id);
         let limits = state.hub.download_limits(&scope, &chat_id, token);
         Ok(Self { scope, chat_id, limits })
+    }
+}
+
+impl Input for ChatDownload {
+    fn describe(description: &mut Description) {
+        describe_chat(description, Permission::Read);
+        description.no_deadline();
     }
 }
 
@@ -77,6 +93,8 @@ impl FromRequestParts<AppState> for Bearer {
     }
 }
 
+impl Input for Bearer {}
+
 /// The position of a reader that reconnects, from the header `Last-Event-ID`.
 #[derive(Debug)]
 pub(crate) struct LastEventId(pub(crate) Option<Position>);
@@ -94,5 +112,11 @@ impl<S: Sync> FromRequestParts<S> for LastEventId {
         let id = id.to_str().map_or(Err("must be the id of an event"), str::parse);
         id.map(|id| Self(Some(id)))
             .map_err(|rule| Problem::invalid_parameter("Last-Event-ID", rule))
+    }
+}
+
+impl Input for LastEventId {
+    fn describe(description: &mut Description) {
+        description.parameter(header("Last-Event-ID", "The id of the last received event", "41"));
     }
 }

@@ -1,26 +1,15 @@
-use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method};
+use utoipa::openapi::path::{Parameter, ParameterIn};
 
 use super::only_header;
-use super::path::{parse_number, path_param};
+use super::path::FencingToken;
+use crate::openapi::values;
+use crate::operation::parameter;
 use crate::problem::Problem;
 
 /// The header that carries the fencing token of the lease under which the caller writes.
 const HEADER: &str = "fencing-token";
-
-/// The fencing token of a lease, from the path.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct PathFencingToken(pub(crate) u64);
-
-impl<S: Sync> FromRequestParts<S> for PathFencingToken {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
-        let text = path_param(parts, "fencing_token").await?;
-        parse_number("fencing_token", &text, 1).map(Self)
-    }
-}
 
 /// Returns the fencing token of a write, if the request has one; reads are not fenced.
 pub(super) fn fencing_header(parts: &Parts) -> Result<Option<u64>, Problem> {
@@ -28,7 +17,17 @@ pub(super) fn fencing_header(parts: &Parts) -> Result<Option<u64>, Problem> {
         return Ok(None);
     }
     let value = only_header(&parts.headers, HEADER, "Fencing-Token")?;
-    let parse =
-        |value: &HeaderValue| parse_number("Fencing-Token", value.to_str().unwrap_or_default(), 1);
-    value.map(parse).transpose()
+    let parse = |value: &HeaderValue| {
+        let token = value.to_str().unwrap_or_default().parse();
+        token.map(|FencingToken(token)| token)
+    };
+    let token = value.map(parse).transpose();
+    token.map_err(|rule| Problem::invalid_parameter("Fencing-Token", rule))
+}
+
+/// Describes the header.
+pub(super) fn described() -> Parameter {
+    let text = "The fencing token of the lease under which the caller writes. Once the lease is lost, the write is \
+        refused with `fenced`.";
+    parameter(ParameterIn::Header, "Fencing-Token", text, values::number_from(1), None)
 }

@@ -1,20 +1,14 @@
-use axum::extract::{MatchedPath, Request};
+use axum::extract::Request;
 use axum::http::header::{ETAG, IF_MATCH, IF_NONE_MATCH};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use records::{IfMatch, Scope};
+use utoipa::openapi::path::Parameter;
 
+use crate::operation::{Description, Output, header};
 use crate::problem::Problem;
-
-/// The paths whose writes honour `If-Match`.
-const CONDITIONAL: [&str; 4] = [
-    "/api/chats/{app_id}/{chat_id}/context",
-    "/api/chats/{app_id}/{chat_id}/context/restore",
-    "/api/chats/{app_id}/{chat_id}/artifact",
-    "/api/chats/{app_id}/{chat_id}/messages/{sequence}",
-];
 
 /// Returns what `If-Match` says of a write.
 pub(super) fn if_match_header(parts: &Parts) -> Result<Option<IfMatch>, Problem> {
@@ -48,15 +42,18 @@ fn unquoted(tag: &str) -> Option<&str> {
     tag.strip_prefix('"')?.strip_suffix('"')
 }
 
+/// Describes the header.
+pub(super) fn described() -> Parameter {
+    let text = "The `ETag` of the record as the caller has read it, or `*` for any. If the record is another one by \
+        then, the write is refused with `precondition-failed`.";
+    header("If-Match", text, "\"3\"")
+}
+
 /// Refuses `If-Match` where it would not be honoured, so that it is never ignored.
 pub(crate) async fn refuse_if_match(request: Request, next: Next) -> Result<Response, Problem> {
     if request.headers().contains_key(IF_MATCH) {
-        let path = request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str);
-        let is_write = !matches!(*request.method(), Method::GET | Method::HEAD);
-        if !is_write || !CONDITIONAL.contains(&path) {
-            let detail = "must be missing: it is honoured by writes of the context snapshot, the artifact and one message";
-            return Err(Problem::invalid_parameter("If-Match", detail));
-        }
+        let detail = "must be missing: it is honoured by writes of the context snapshot, the artifact and one message";
+        return Err(Problem::invalid_parameter("If-Match", detail));
     }
     Ok(next.run(request).await)
 }
@@ -74,6 +71,19 @@ pub(crate) fn tag_after_write(scope: &Scope) -> Option<String> {
 pub(crate) struct Tagged<R> {
     pub(crate) tag: Option<String>,
     pub(crate) response: R,
+}
+
+impl<R: Output> Output for Tagged<R> {
+    fn describe(description: &mut Description) {
+        R::describe(description);
+        description.response_header("ETag", "The entity tag of the record, if it is known");
+        if description.is_read() {
+            let text = "The `ETag` of the record as the caller has it. If it is still the same, the response is 304 \
+                without a body.";
+            description.parameter(header("If-None-Match", text, "\"3\""));
+            description.response(StatusCode::NOT_MODIFIED, "The caller has it already");
+        }
+    }
 }
 
 impl<R: IntoResponse> IntoResponse for Tagged<R> {

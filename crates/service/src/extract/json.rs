@@ -1,5 +1,6 @@
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
+use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use records::JsonObject;
@@ -7,12 +8,16 @@ use records::json::{self, ListLimit, ParseError, Scanned};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use utoipa::ToSchema;
+use utoipa::openapi::Required;
 
 use super::body::{TIMES_BODY, read_body};
 use super::idempotency_key::{IdempotencyKey, Keyed};
 use super::objects::Objects;
 use crate::admission::RequestMemory;
 use crate::offload::offload;
+use crate::openapi::values;
+use crate::operation::{Description, Input, Output};
 use crate::problem::{Problem, ProblemKind};
 use crate::state::AppState;
 
@@ -83,6 +88,30 @@ where
     }
 }
 
+impl<T: ToSchema> Input for Json<T> {
+    fn describe(description: &mut Description) {
+        description.json_body::<T>();
+    }
+}
+
+impl<T: ToSchema> Input for ListJson<T> {
+    fn describe(description: &mut Description) {
+        description.json_body::<T>();
+    }
+}
+
+impl<T: ToSchema> Input for OptionalJson<T> {
+    fn describe(description: &mut Description) {
+        description.body::<T>(&[JSON], Required::False);
+    }
+}
+
+impl Input for MergePatch {
+    fn describe(description: &mut Description) {
+        description.body::<values::Variables>(&[JSON, MERGE_PATCH], Required::True);
+    }
+}
+
 /// Gives a body the ids that the header `Idempotency-Key` names, if the request has one.
 fn keyed<T: Keyed>(mut body: T, key: Option<IdempotencyKey>) -> Result<T, Problem> {
     key.map_or(Ok(()), |key| body.set_key(&key))?;
@@ -105,6 +134,19 @@ impl<T: Serialize> IntoResponse for Json<T> {
                 .caused_by(error)
                 .into_response(),
         }
+    }
+}
+
+impl<T: ToSchema> Output for Json<T> {
+    fn describe(description: &mut Description) {
+        description.answers_json::<T>(StatusCode::OK);
+    }
+}
+
+/// With 201 if the request has stored anything, with 200 if an earlier one has.
+impl<T: ToSchema> Output for (StatusCode, Json<T>) {
+    fn describe(description: &mut Description) {
+        description.answers_written::<T>();
     }
 }
 

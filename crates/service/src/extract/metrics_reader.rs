@@ -3,7 +3,8 @@ use axum::http::request::Parts;
 use records::Permission;
 
 use super::identity::identified;
-use crate::problem::Problem;
+use crate::operation::{Description, Input};
+use crate::problem::{Problem, ProblemKind};
 use crate::state::AppState;
 
 /// A caller that may read the metrics: any caller if they are public, otherwise the roles `service` and
@@ -19,5 +20,12 @@ impl FromRequestParts<AppState> for MetricsReader {
             identified(parts, state).await?.require(Permission::Observe)?;
         }
         Ok(Self)
+    }
+}
+
+impl Input for MetricsReader {
+    fn describe(description: &mut Description) {
+        description.permission(Permission::Observe);
+        description.problems(&[ProblemKind::FORBIDDEN_ROLE]);
     }
 }

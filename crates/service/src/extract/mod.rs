@@ -4,6 +4,7 @@ mod accepted_format;
 mod batch_shape;
 mod body;
 mod chat_stream;
+pub(crate) mod conditions;
 mod fencing_token;
 mod idempotency_key;
 mod identity;
@@ -25,7 +26,6 @@ mod wallet_scope;
 pub(crate) use accepted_format::AcceptedFormat;
 pub(crate) use batch_shape::BatchShape;
 pub(crate) use chat_stream::{Bearer, ChatDownload, ChatStream, LastEventId};
-pub(crate) use fencing_token::PathFencingToken;
 pub(crate) use idempotency_key::{IDEMPOTENCY_KEY, IdempotencyKey, Keyed, required_id};
 pub(crate) use identity::{RequestOrigin, Verified};
 pub(crate) use if_match::{Tagged, answer_if_none_match, refuse_if_match, tag_after_write};
@@ -33,10 +33,8 @@ pub(crate) use json::{Json, LimitedLists, ListJson, MergePatch, OptionalJson, pa
 pub(crate) use metrics_reader::MetricsReader;
 pub(crate) use operator::{OperatedApp, Operator};
 pub(crate) use params::Params;
-pub(crate) use path::{
-    PathCallId, PathContextVersion, PathInputRequestId, PathSequence, PathStackId, PathUserId,
-};
-pub(crate) use query::{FromParams, Query};
+pub(crate) use path::{ContextVersion, FencingToken, Path, Sequence};
+pub(crate) use query::{FromParams, Query, declared};
 pub(crate) use scope::{
     AppScope, ChatScope, UnscopedCaller, authorize_chat, check_acts_for, check_creates,
     record_support,
@@ -44,7 +42,7 @@ pub(crate) use scope::{
 pub(crate) use socket::{SocketRequest, SocketTarget, offered_token};
 pub(crate) use stats_scope::{AllStatsScope, AppStatsScope, WorkflowScope};
 pub(crate) use ticket::TICKET_PARAM;
-pub(crate) use wallet_scope::{BillScope, UnscopedUser, WalletScope};
+pub(crate) use wallet_scope::{UnscopedUser, WalletScope};
 
 use axum::http::header::AsHeaderName;
 use axum::http::{HeaderMap, HeaderValue};

@@ -3,9 +3,11 @@ use axum::http::request::Parts;
 use records::{Actor, AppId, Permission};
 
 use super::identity::identified;
+use super::path::PathParam as _;
 use super::scope::{app_id, check_app};
 use crate::auth::Identity;
-use crate::problem::Problem;
+use crate::operation::{Description, Input};
+use crate::problem::{Problem, ProblemKind};
 use crate::state::AppState;
 
 /// A request by an operator, who manages the registry of apps.
@@ -19,6 +21,13 @@ impl FromRequestParts<AppState> for Operator {
         let identity = identified(parts, state).await?;
         identity.require(Permission::Administer)?;
         Ok(Self(identity))
+    }
+}
+
+impl Input for Operator {
+    fn describe(description: &mut Description) {
+        description.permission(Permission::Administer);
+        description.problems(&[ProblemKind::FORBIDDEN_ROLE]);
     }
 }
 
@@ -37,5 +46,13 @@ impl FromRequestParts<AppState> for OperatedApp {
         let app_id = app_id(parts).await?;
         check_app(&app_id, &identity)?;
         Ok(Self { app_id, actor: identity.actor() })
+    }
+}
+
+impl Input for OperatedApp {
+    fn describe(description: &mut Description) {
+        Operator::describe(description);
+        AppId::describe(description);
+        description.problems(&[ProblemKind::INVALID_APP_ID, ProblemKind::FORBIDDEN_APP]);
     }
 }

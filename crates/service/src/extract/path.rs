@@ -3,111 +3,118 @@ use std::str::FromStr;
 
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
-use records::{CallId, InputRequestId, StackId, UserId};
+use records::{AppId, CallId, ChatId, InputRequestId, StackId, UserId, WorkflowName};
+use utoipa::openapi::path::ParameterIn;
 
+use crate::openapi::values;
+use crate::operation::{Description, Input, parameter};
 use crate::problem::Problem;
 
-/// Returns a parameter of the path, percent-decoded once.
-pub(super) async fn path_param(parts: &mut Parts, name: &str) -> Result<String, Problem> {
+/// A parameter of the path.
+#[derive(Debug)]
+pub(crate) struct Path<T>(pub(crate) T);
+
+/// A type that is read from the path.
+pub(crate) trait PathParam: FromStr<Err: Display> {
+    const NAME: &'static str;
+
+    /// Adds the parameter to a description.
+    fn describe(description: &mut Description);
+}
+
+/// Declares the parameters that paths have: their types, names, examples, schemas and texts.
+macro_rules! path_params {
+    ($($type:ty: $name:literal, $example:literal, $schema:expr, $text:expr;)+) => {$(
+        impl PathParam for $type {
+            const NAME: &'static str = $name;
+
+            fn describe(description: &mut Description) {
+                let schema = $schema(description);
+                description.parameter(parameter(ParameterIn::Path, $name, $text, schema, Some($example.into())));
+            }
+        }
+    )+};
+}
+
+path_params! {
+    AppId: "app_id", "acme_corp", Description::reference::<values::AppId>,
+        "The app: 1 to 64 of `A-Z a-z 0-9 _ -`.";
+    ChatId: "chat_id", "chat_abc123def456", Description::reference::<values::ChatId>,
+        "The chat: 1 to 128 of `A-Z a-z 0-9 _ - . :`.";
+    UserId: "user_id", "user_alice_456", Description::reference::<values::Name>,
+        "The user: 1 to 128 visible characters, without blanks at its ends.";
+    WorkflowName: "workflow_name", "Generator", Description::reference::<values::Name>,
+        "The workflow: 1 to 128 visible characters, without blanks at its ends.";
+    CallId: "call_id", "call_0198d4b2", Description::reference::<values::Name>,
+        "The call: 1 to 128 visible characters, without blanks at its ends.";
+    InputRequestId: "request_id", "input_0198d4b2", Description::reference::<values::Name>,
+        "The request: 1 to 128 visible characters, without blanks at its ends.";
+    StackId: "stack_id", "stk_002", Description::reference::<values::Name>,
+        "The call: 1 to 128 visible characters, without blanks at its ends.";
+    Sequence: "sequence", 1, |_: &mut _| values::number_from(0), "The sequence of the message.";
+    ContextVersion: "version", 1, |_: &mut _| values::number_from(0), "The version of the snapshot.";
+    FencingToken: "fencing_token", 3, |_: &mut _| values::number_from(1), "The fencing token of the lease.";
+}
+
+impl<T: PathParam, S: Sync> FromRequestParts<S> for Path<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
+        parse_path_param(parts).await.map(Self)
+    }
+}
+
+impl<T: PathParam> Input for Path<T> {
+    fn describe(description: &mut Description) {
+        T::describe(description);
+    }
+}
+
+/// Returns the text of a parameter of the path, percent-decoded once.
+pub(super) async fn path_param<T: PathParam>(parts: &mut Parts) -> Result<String, Problem> {
     let params = RawPathParams::from_request_parts(parts, &())
         .await
         .map_err(|_| Problem::invalid_parameter("path", "is not valid UTF-8"))?;
-    let value = params.iter().find(|(key, _)| *key == name);
+    let value = params.iter().find(|(key, _)| *key == T::NAME);
     Ok(value.map(|(_, value)| value.to_owned()).unwrap_or_default())
 }
 
 /// Parses a parameter of the path.
-pub(super) async fn parse_path_param<T>(parts: &mut Parts, name: &str) -> Result<T, Problem>
-where
-    T: FromStr<Err: Display>,
-{
-    let text = path_param(parts, name).await?;
-    text.parse().map_err(|error: T::Err| Problem::invalid_parameter(name, error.to_string()))
+pub(super) async fn parse_path_param<T: PathParam>(parts: &mut Parts) -> Result<T, Problem> {
+    let text = path_param::<T>(parts).await?;
+    text.parse().map_err(|error: T::Err| Problem::invalid_parameter(T::NAME, error.to_string()))
 }
 
-/// The id of a call, from the path.
-#[derive(Debug)]
-pub(crate) struct PathCallId(pub(crate) CallId);
+/// Declares numbers that the path may have.
+macro_rules! path_numbers {
+    ($($(#[$about:meta])+ $name:ident from $min:literal;)+) => {$(
+        $(#[$about])+
+        #[derive(Debug, Clone, Copy)]
+        pub(crate) struct $name(pub(crate) u64);
 
-impl<S: Sync> FromRequestParts<S> for PathCallId {
-    type Rejection = Problem;
+        impl FromStr for $name {
+            type Err = String;
 
-    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
-        parse_path_param(parts, "call_id").await.map(Self)
-    }
+            fn from_str(text: &str) -> Result<Self, String> {
+                parse_number(text, $min).map(Self)
+            }
+        }
+    )+};
 }
 
-/// The id of an input request, from the path.
-#[derive(Debug)]
-pub(crate) struct PathInputRequestId(pub(crate) InputRequestId);
-
-impl<S: Sync> FromRequestParts<S> for PathInputRequestId {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
-        parse_path_param(parts, "request_id").await.map(Self)
-    }
-}
-
-/// The id of a call in a call stack, from the path.
-#[derive(Debug)]
-pub(crate) struct PathStackId(pub(crate) StackId);
-
-impl<S: Sync> FromRequestParts<S> for PathStackId {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
-        parse_path_param(parts, "stack_id").await.map(Self)
-    }
-}
-
-/// The id of a user, from the path.
-#[derive(Debug)]
-pub(crate) struct PathUserId(pub(crate) UserId);
-
-impl<S: Sync> FromRequestParts<S> for PathUserId {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
-        parse_path_param(parts, "user_id").await.map(Self)
-    }
-}
-
-/// The sequence of a message, from the path.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct PathSequence(pub(crate) u64);
-
-impl<S: Sync> FromRequestParts<S> for PathSequence {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
-        parse_path_number(parts, "sequence").await.map(Self)
-    }
-}
-
-/// The version of a context snapshot, from the path.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct PathContextVersion(pub(crate) u64);
-
-impl<S: Sync> FromRequestParts<S> for PathContextVersion {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
-        parse_path_number(parts, "version").await.map(Self)
-    }
-}
-
-async fn parse_path_number(parts: &mut Parts, name: &str) -> Result<u64, Problem> {
-    parse_number(name, &path_param(parts, name).await?, 0)
+path_numbers! {
+    /// The sequence of a message.
+    Sequence from 0;
+    /// The version of a context snapshot.
+    ContextVersion from 0;
+    /// The fencing token of a lease.
+    FencingToken from 1;
 }
 
 /// Parses a number that the store can hold: it counts with signed 64-bit integers.
-pub(super) fn parse_number(name: &str, text: &str, min: u64) -> Result<u64, Problem> {
+fn parse_number(text: &str, min: u64) -> Result<u64, String> {
     let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
     let number = text.parse::<u64>().ok().filter(|n| is_plain && *n >= min);
     let number = number.filter(|n| i64::try_from(*n).is_ok());
-    number.ok_or_else(|| {
-        let rule = format!("must be an integer from {min} to {}", i64::MAX);
-        Problem::invalid_parameter(name, rule)
-    })
+    number.ok_or_else(|| format!("must be an integer from {min} to {}", i64::MAX))
 }

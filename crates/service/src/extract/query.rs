@@ -1,8 +1,11 @@
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
+use utoipa::IntoParams;
+use utoipa::openapi::path::{Parameter, ParameterIn};
 
 use super::Params;
 use crate::config::LimitsConfig;
+use crate::operation::{Description, Input};
 use crate::problem::Problem;
 use crate::state::AppState;
 
@@ -16,12 +19,30 @@ pub(crate) struct Query<T>(pub(crate) T);
 pub(crate) trait FromParams: Sized {
     /// Takes its parameters, within the configured limits.
     fn from_params(params: &mut Params, limits: &LimitsConfig) -> Result<Self, Problem>;
+
+    /// Describes its parameters.
+    fn described() -> Vec<Parameter>;
+}
+
+/// Describes the parameters that the fields of a type declare.
+pub(crate) fn declared<T: IntoParams>() -> Vec<Parameter> {
+    T::into_params(|| Some(ParameterIn::Query))
 }
 
 /// A route without parameters refuses all of them.
 impl FromParams for () {
     fn from_params(_params: &mut Params, _limits: &LimitsConfig) -> Result<Self, Problem> {
         Ok(())
+    }
+
+    fn described() -> Vec<Parameter> {
+        Vec::new()
+    }
+}
+
+impl<T: FromParams> Input for Query<T> {
+    fn describe(description: &mut Description) {
+        description.parameters(T::described());
     }
 }
 

@@ -5,12 +5,14 @@ use axum::http::request::Parts;
 use persistence::StoreError;
 use records::{AppId, AuditAction, Caller, ChatId, Permission, Scope, UserId};
 
+use super::conditions::{Conditions, Unconditional};
 use super::fencing_token::fencing_header;
 use super::identity::identified;
 use super::if_match::if_match_header;
 use super::needs::Needed;
-use super::path::{parse_path_param, path_param};
+use super::path::{PathParam, parse_path_param, path_param};
 use crate::auth::Identity;
+use crate::operation::{Description, Input};
 use crate::problem::{Problem, ProblemKind};
 use crate::state::AppState;
 
@@ -20,6 +22,13 @@ use crate::state::AppState;
 /// app exists or not, so it reveals nothing, and it tells the caller that the token is the problem.
 #[derive(Debug)]
 pub(crate) struct AppScope<P>(pub(crate) Scope, pub(crate) PhantomData<P>);
+
+impl<P: Needed> Input for AppScope<P> {
+    fn describe(description: &mut Description) {
+        describe_app(description, P::PERMISSION);
+        description.problems(&[ProblemKind::FORBIDDEN_APP]);
+    }
+}
 
 impl<P: Needed> FromRequestParts<AppState> for AppScope<P> {
     type Rejection = Problem;
@@ -37,46 +46,85 @@ impl<P: Needed> FromRequestParts<AppState> for AppScope<P> {
 ///
 /// A chat of an app that the caller's token does not name is answered with 404, like an id that was never
 /// used: a caller that may not see a chat cannot find out that it exists.
+///
+/// `C` says which conditions of a write the route honours.
 #[derive(Debug)]
-pub(crate) struct ChatScope<P> {
+pub(crate) struct ChatScope<P, C = Unconditional> {
     /// The scope, which needs the permission `P`.
     pub(crate) scope: Scope,
     pub(crate) chat_id: ChatId,
-    needed: PhantomData<P>,
+    kind: PhantomData<(P, C)>,
 }
 
-impl<P: Needed> FromRequestParts<AppState> for ChatScope<P> {
+impl<P: Needed, C: Conditions> FromRequestParts<AppState> for ChatScope<P, C> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
         let identity = identified(parts, state).await?;
         let (scope, chat_id) = read_chat_scope(parts, &identity, P::PERMISSION, state).await?;
-        Ok(Self { scope, chat_id, needed: PhantomData })
+        Ok(Self { scope, chat_id, kind: PhantomData })
     }
 }
 
-/// The caller of a route whose path names no app: the app is in the body.
-#[derive(Debug)]
-pub(crate) struct UnscopedCaller(Identity);
+impl<P: Needed, C: Conditions> Input for ChatScope<P, C> {
+    fn describe(description: &mut Description) {
+        describe_chat(description, P::PERMISSION);
+        C::describe(description);
+    }
+}
 
-impl FromRequestParts<AppState> for UnscopedCaller {
+/// The caller of a route whose path names no app: the app is in the body. It needs the permission `P` in that app.
+#[derive(Debug)]
+pub(crate) struct UnscopedCaller<P>(Identity, PhantomData<P>);
+
+impl<P: Needed> FromRequestParts<AppState> for UnscopedCaller<P> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
-        identified(parts, state).await.map(Self)
+        Ok(Self(identified(parts, state).await?, PhantomData))
     }
 }
 
-impl UnscopedCaller {
+impl<P: Needed> Input for UnscopedCaller<P> {
+    fn describe(description: &mut Description) {
+        describe_in_app(description, P::PERMISSION);
+        description.problems(&[ProblemKind::FORBIDDEN_APP]);
+    }
+}
+
+impl<P: Needed> UnscopedCaller<P> {
     /// Returns the scope of the caller in an app.
     pub(crate) async fn scope_in(
         self,
         app_id: Option<&str>,
-        needed: Permission,
         state: &AppState,
     ) -> Result<Scope, Problem> {
-        authorize_app(required_app_id(app_id)?, &self.0, needed, state).await
+        authorize_app(required_app_id(app_id)?, &self.0, P::PERMISSION, state).await
     }
+}
+
+/// Describes a request that concerns an app.
+pub(super) fn describe_in_app(description: &mut Description, permission: Permission) {
+    description.permission(permission);
+    description.problems(&[
+        ProblemKind::INVALID_APP_ID,
+        ProblemKind::APP_DISABLED,
+        ProblemKind::FORBIDDEN_ROLE,
+        ProblemKind::FORBIDDEN_PERMISSION,
+    ]);
+}
+
+/// Describes a request whose path names an app.
+pub(super) fn describe_app(description: &mut Description, permission: Permission) {
+    AppId::describe(description);
+    describe_in_app(description, permission);
+}
+
+/// Describes a request whose path names a chat.
+pub(super) fn describe_chat(description: &mut Description, permission: Permission) {
+    describe_app(description, permission);
+    ChatId::describe(description);
+    description.problems(&[ProblemKind::CHAT_NOT_FOUND]);
 }
 
 /// Reads the chat from the path, and authorizes the caller.
@@ -87,7 +135,7 @@ pub(super) async fn read_chat_scope(
     state: &AppState,
 ) -> Result<(Scope, ChatId), Problem> {
     let app_id = app_id(parts).await?;
-    let chat_id = parse_path_param(parts, "chat_id").await?;
+    let chat_id = parse_path_param(parts).await?;
     let fencing_token = fencing_header(parts)?;
     let scope = authorize_chat(app_id, &chat_id, identity, needed, state).await?;
     record_support(state, &scope, Some(&chat_id)).await?;
@@ -146,7 +194,7 @@ pub(crate) fn check_acts_for(
 
 /// Returns the app from the path.
 pub(super) async fn app_id(parts: &mut Parts) -> Result<AppId, Problem> {
-    parse_app_id(path_param(parts, "app_id").await?)
+    parse_app_id(path_param::<AppId>(parts).await?)
 }
 
 /// Parses an app id from any part of the request.

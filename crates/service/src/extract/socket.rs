@@ -6,15 +6,16 @@ use axum::extract::ws::WebSocketUpgrade;
 use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, SEC_WEBSOCKET_PROTOCOL};
 use axum::http::request::Parts;
-use records::{AppId, ChatId, Origin, UserId, WorkflowName};
+use records::{AppId, ChatId, Origin, Permission, UserId, WorkflowName};
 
 use super::identity::{identified, origin};
-use super::path::parse_path_param;
+use super::path::{PathParam, parse_path_param};
 use super::query::params;
-use super::scope::app_id;
+use super::scope::{app_id, describe_chat};
 use super::ticket::{TICKET_PARAM, identify_by_ticket};
 use crate::admission::CallerAddress;
 use crate::auth::{Identity, session, unauthenticated};
+use crate::operation::{Description, Input, header};
 use crate::problem::{Problem, ProblemKind};
 use crate::state::AppState;
 
@@ -59,9 +60,9 @@ impl FromRequestParts<AppState> for SocketRequest {
         }
         let target = SocketTarget {
             app_id: app_id(parts).await?,
-            workflow_name: parse_path_param(parts, "workflow_name").await?,
-            chat_id: parse_path_param(parts, "chat_id").await?,
-            user_id: parse_path_param(parts, "user_id").await?,
+            workflow_name: parse_path_param(parts).await?,
+            chat_id: parse_path_param(parts).await?,
+            user_id: parse_path_param(parts).await?,
             origin: origin(parts),
         };
         if has_ticket {
@@ -72,6 +73,22 @@ impl FromRequestParts<AppState> for SocketRequest {
         }
         let address = parts.extensions.get().map(|CallerAddress(address)| *address);
         Ok(Self { target, identity, upgrade, address })
+    }
+}
+
+impl Input for SocketRequest {
+    fn describe(description: &mut Description) {
+        describe_chat(description, Permission::Read);
+        WorkflowName::describe(description);
+        UserId::describe(description);
+        let text = "`reprise.v1` is accepted if offered";
+        description.parameter(header("Sec-WebSocket-Protocol", text, "reprise.v1"));
+        description.problems(&[
+            ProblemKind::FORBIDDEN_OWNER,
+            ProblemKind::UPGRADE_REQUIRED,
+            // A ticket is redeemed, which is a write.
+            ProblemKind::OUTCOME_UNKNOWN,
+        ]);
     }
 }
 

@@ -3,10 +3,11 @@ use axum::http::request::Parts;
 use records::{AppId, Permission, WorkflowName};
 
 use super::identity::identified;
-use super::path::parse_path_param;
-use super::scope::{app_id, check_app};
+use super::path::{PathParam, parse_path_param};
+use super::scope::{app_id, check_app, describe_app};
 use crate::auth::Identity;
-use crate::problem::Problem;
+use crate::operation::{Description, Input};
+use crate::problem::{Problem, ProblemKind};
 use crate::state::AppState;
 
 /// A request by a caller that may read the statistics of an app, whatever the visibility of its chats.
@@ -26,6 +27,13 @@ impl FromRequestParts<AppState> for AppStatsScope {
     }
 }
 
+impl Input for AppStatsScope {
+    fn describe(description: &mut Description) {
+        describe_app(description, Permission::Observe);
+        description.problems(&[ProblemKind::FORBIDDEN_APP]);
+    }
+}
+
 /// A request by such a caller about one workflow.
 #[derive(Debug)]
 pub(crate) struct WorkflowScope {
@@ -38,7 +46,14 @@ impl FromRequestParts<AppState> for WorkflowScope {
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
         let AppStatsScope(app_id) = AppStatsScope::from_request_parts(parts, state).await?;
-        Ok(Self { app_id, workflow_name: parse_path_param(parts, "workflow_name").await? })
+        Ok(Self { app_id, workflow_name: parse_path_param(parts).await? })
+    }
+}
+
+impl Input for WorkflowScope {
+    fn describe(description: &mut Description) {
+        AppStatsScope::describe(description);
+        WorkflowName::describe(description);
     }
 }
 
@@ -53,5 +68,12 @@ impl FromRequestParts<AppState> for AllStatsScope {
         let identity = identified(parts, state).await?;
         identity.require(Permission::Observe)?;
         Ok(Self(identity))
+    }
+}
+
+impl Input for AllStatsScope {
+    fn describe(description: &mut Description) {
+        description.permission(Permission::Observe);
+        description.problems(&[ProblemKind::FORBIDDEN_ROLE]);
     }
 }

@@ -34,7 +34,7 @@ pub(super) async fn identify_by_ticket(
         state.authenticator.identify(&parts.method, &parts.headers).await?;
     }
     let app_id = app_id(parts).await?;
-    let chat_id = parse_path_param(parts, "chat_id").await?;
+    let chat_id = parse_path_param(parts).await?;
     let digest = TicketDigest::of(&ticket);
     let redeemed = state.store.redeem_ticket(&app_id, &chat_id, digest).await?;
     let refused = || {

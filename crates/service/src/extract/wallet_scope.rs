@@ -1,25 +1,32 @@
+use std::marker::PhantomData;
+
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use records::{AppId, Permission, Scope, UserId};
 
 use super::identity::identified;
-use super::path::parse_path_param;
-use super::scope::{app_id, authorize_app, check_acts_for, required_app_id};
+use super::needs::Needed;
+use super::path::{PathParam, parse_path_param};
+use super::scope::{
+    app_id, authorize_app, check_acts_for, describe_app, describe_in_app, required_app_id,
+};
 use crate::auth::Identity;
-use crate::problem::Problem;
+use crate::operation::{Description, Input};
+use crate::problem::{Problem, ProblemKind};
 use crate::state::AppState;
 
-/// A request to a wallet.
+/// A request to a wallet, which needs the permission `P`.
 ///
 /// A user that names another user's wallet is refused with 403. The answer is the same whether that wallet
-/// exists or not.
+/// exists or not. What users spend is what their workflows report, so users do not change their wallets.
 #[derive(Debug)]
-pub(crate) struct WalletScope {
+pub(crate) struct WalletScope<P> {
     pub(crate) scope: Scope,
     pub(crate) user_id: UserId,
+    needed: PhantomData<P>,
 }
 
-impl WalletScope {
+impl<P: Needed> WalletScope<P> {
     async fn new(
         app_id: AppId,
         user_id: UserId,
@@ -28,70 +35,68 @@ impl WalletScope {
     ) -> Result<Self, Problem> {
         let scope = authorize_app(app_id, identity, Permission::Read, state).await?;
         check_acts_for(&scope.caller, &user_id, "a user may use only their own wallet")?;
-        Ok(Self { scope, user_id })
+        if P::PERMISSION != Permission::Read {
+            identity.require(P::PERMISSION)?;
+        }
+        Ok(Self { scope, user_id, needed: PhantomData })
     }
 }
 
-impl FromRequestParts<AppState> for WalletScope {
+impl<P: Needed> FromRequestParts<AppState> for WalletScope<P> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
         let identity = identified(parts, state).await?;
         let app_id = app_id(parts).await?;
-        let user_id = parse_path_param(parts, "user_id").await?;
+        let user_id = parse_path_param(parts).await?;
         Self::new(app_id, user_id, &identity, state).await
     }
 }
 
-/// A request that changes a wallet. What users spend is what their workflows report, so they do not change it.
-#[derive(Debug)]
-pub(crate) struct BillScope(pub(crate) WalletScope);
-
-impl FromRequestParts<AppState> for BillScope {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
-        let wallet = WalletScope::from_request_parts(parts, state).await?;
-        identified(parts, state).await?.require(Permission::Bill)?;
-        Ok(Self(wallet))
+impl<P: Needed> Input for WalletScope<P> {
+    fn describe(description: &mut Description) {
+        describe_app(description, P::PERMISSION);
+        describe_wallet(description);
     }
 }
 
-/// A request about a user, to a route whose path names no app.
+/// A request about the wallet of a user, to a route whose path names no app. It needs the permission `P`.
 #[derive(Debug)]
-pub(crate) struct UnscopedUser {
+pub(crate) struct UnscopedUser<P> {
     identity: Identity,
     user_id: UserId,
+    needed: PhantomData<P>,
 }
 
-impl FromRequestParts<AppState> for UnscopedUser {
+impl<P: Needed> FromRequestParts<AppState> for UnscopedUser<P> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
         let identity = identified(parts, state).await?;
-        Ok(Self { identity, user_id: parse_path_param(parts, "user_id").await? })
+        let user_id = parse_path_param(parts).await?;
+        Ok(Self { identity, user_id, needed: PhantomData })
     }
 }
 
-impl UnscopedUser {
-    /// Returns the scope of the user's wallet in an app, for a call that changes it.
-    pub(crate) async fn billed_wallet_in(
-        self,
-        app_id: Option<&str>,
-        state: &AppState,
-    ) -> Result<WalletScope, Problem> {
-        let identity = self.identity.clone();
-        let wallet = self.wallet_in(app_id, state).await?;
-        identity.require(Permission::Bill)?;
-        Ok(wallet)
+impl<P: Needed> Input for UnscopedUser<P> {
+    fn describe(description: &mut Description) {
+        describe_in_app(description, P::PERMISSION);
+        describe_wallet(description);
     }
+}
 
+impl<P: Needed> UnscopedUser<P> {
     /// Returns the scope of the user's wallet in an app.
     pub(crate) async fn wallet_in(
         self,
         app_id: Option<&str>,
         state: &AppState,
-    ) -> Result<WalletScope, Problem> {
+    ) -> Result<WalletScope<P>, Problem> {
         WalletScope::new(required_app_id(app_id)?, self.user_id, &self.identity, state).await
     }
+}
+
+fn describe_wallet(description: &mut Description) {
+    UserId::describe(description);
+    description.problems(&[ProblemKind::FORBIDDEN_APP, ProblemKind::FORBIDDEN_OWNER]);
 }

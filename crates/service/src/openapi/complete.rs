@@ -10,7 +10,6 @@ pub(crate) fn complete(document: &OpenApi) -> Value {
     // Plain structs always serialize.
     let mut document = serde_json::to_value(document).unwrap_or_default();
     for operation in items(&mut document["paths"]).flat_map(items) {
-        state_permission(operation);
         let parameters = operation.get_mut("parameters").and_then(Value::as_array_mut);
         for parameter in parameters.into_iter().flatten() {
             parameter["schema"] = never_null(parameter["schema"].take());
@@ -53,26 +52,6 @@ fn open_objects(value: &mut Value) {
 /// Returns the values of an object.
 fn items(object: &mut Value) -> impl Iterator<Item = &mut Value> {
     object.as_object_mut().into_iter().flat_map(Map::values_mut)
-}
-
-/// States the permission that an operation needs, for people and in `x-permission`.
-///
-/// The routes say it as a scope of the token. That is for OAuth only: tools refuse the scopes of other schemes.
-fn state_permission(operation: &mut Value) {
-    let scopes = operation.pointer_mut("/security/0/bearer_token").and_then(Value::as_array_mut);
-    let permission = scopes.and_then(Vec::pop);
-    let needed = match &permission {
-        Some(Value::String(name)) => format!("Needs the permission `{name}`."),
-        _ => "Needs no token.".to_owned(),
-    };
-    let text = operation
-        .get("description")
-        .and_then(Value::as_str)
-        .map(|text| format!("{text}\n\n{needed}"));
-    operation["description"] = text.unwrap_or(needed).into();
-    if let Some(permission) = permission {
-        operation["x-permission"] = permission;
-    }
 }
 
 /// Removes null from the schema of a parameter or of a body: it is missing, and never null.

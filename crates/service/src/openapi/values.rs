@@ -5,7 +5,7 @@
 use resume::dialect;
 use serde_json::json;
 use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::{Object, ObjectBuilder, Schema, Type};
+use utoipa::openapi::schema::{KnownFormat, Object, ObjectBuilder, Schema, SchemaFormat, Type};
 use utoipa::{PartialSchema, ToSchema};
 
 use crate::problem::ProblemKind;
@@ -61,7 +61,7 @@ values! {
     /// What happens to a message whose tool calls do not all have results directly after it: its calls are removed, the missing results are added as errors (`settle`), the message is left out (`trim`), or the request is refused.
     Unsettled => words(resume::UnsettledPolicy::ALL.map(resume::UnsettledPolicy::as_str));
     /// A kind of problem.
-    ProblemCode => words(ProblemKind::ALL.map(|kind| kind.code));
+    ProblemCode => words(ProblemKind::ALL.iter().map(|kind| kind.code));
     /// Whether an app may be used.
     AppStatus => words(records::AppStatus::ALL.map(records::AppStatus::as_str));
     /// Whether the service can handle requests; `stopping` once the process was asked to stop.
@@ -133,6 +133,12 @@ fn text(pattern: &str, max_length: usize, example: &str) -> ObjectBuilder {
         .min_length(Some(1))
         .max_length(Some(max_length))
         .examples([json!(example)])
+}
+
+/// The schema of a number that the store can hold, in a path or a header.
+pub(crate) fn number_from(min: usize) -> ObjectBuilder {
+    let format = SchemaFormat::KnownFormat(KnownFormat::Int64);
+    ObjectBuilder::new().schema_type(Type::Integer).format(Some(format)).minimum(Some(min))
 }
 
 fn words(words: impl IntoIterator<Item = &'static str>) -> ObjectBuilder {

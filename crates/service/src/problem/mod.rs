@@ -10,19 +10,7 @@ mod respond;
 mod store;
 
 pub(crate) use kind::ProblemKind;
-pub(crate) use openapi::{
-    AcquireLeaseProblems, AllStatsProblems, AnswerInputProblems, AppNotFoundProblems, AppProblems,
-    AppendProblems, CancelInputProblems, ChangeAppProblems, ChatProblems, ContextDiffProblems,
-    ContextProblems, ContextVersionProblems, CreateProblems, CreditProblems, DebitProblems,
-    DeleteArtifactProblems, DeleteCallProblems, DeleteMessageProblems, DeleteResumePointsProblems,
-    EnsureWalletProblems, EventsProblems, ExchangeProblems, ForkProblems, HealthProblems,
-    HistoryProblems, InputRequestProblems, JoinProblems, LeaseProblems, LeaveProblems,
-    MemberProblems, MessageProblems, MetricsProblems, OperatorProblems, PutArtifactProblems,
-    RecordCallsProblems, RegisterAppProblems, ReleaseLeaseProblems, RequestInputProblems,
-    RestoreContextProblems, ResumeProblems, SessionProblems, SignInProblems, SocketProblems,
-    StackProblems, StatsProblems, StatusProblems, SubmitProblems, TicketProblems,
-    TokenBalanceProblems, TurnProblems, UpdateMessageProblems, WalletProblems, examples,
-};
+pub(crate) use openapi::{examples, problem_responses};
 pub(crate) use pages::problem_pages;
 pub(crate) use respond::{ProblemResponse, log_aborted_response, respond};
 

@@ -47,7 +47,7 @@ async fn one(Path(code): Path<String>) -> Result<impl IntoResponse, Problem> {
 }
 
 fn kind(code: &str) -> Option<ProblemKind> {
-    ProblemKind::ALL.into_iter().find(|kind| kind.code == code)
+    ProblemKind::ALL.iter().copied().find(|kind| kind.code == code)
 }
 
 /// Shows kinds of problem, in the style of the dashboard, whose files are below `styles`.

@@ -1,12 +1,8 @@
-use std::borrow::Cow;
-
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use persistence::{Outcome, Written};
 use serde::Serialize;
-use utoipa::__dev::ComposeSchema;
-use utoipa::ToSchema;
-use utoipa::openapi::{AllOfBuilder, ObjectBuilder, Ref, RefOr, Schema, Type};
+use utoipa::openapi::{AllOfBuilder, ObjectBuilder, RefOr, Schema, Type};
 
 use crate::extract::Json;
 
@@ -45,25 +41,13 @@ impl<T: Serialize> IntoResponse for Created<T> {
     }
 }
 
-/// The derived schema would repeat that of the record for each route.
-impl<T: ToSchema> ComposeSchema for Created<T> {
-    fn compose(_: Vec<RefOr<Schema>>) -> RefOr<Schema> {
+impl<T> Created<T> {
+    /// Returns the schema of what is created, with the mark.
+    pub(crate) fn schema(record: RefOr<Schema>) -> RefOr<Schema> {
         let duplicate = ObjectBuilder::new()
             .schema_type(Type::Boolean)
             .description(Some("Whether an earlier request with the same id has created it."));
         let marked = ObjectBuilder::new().property("duplicate", duplicate).required("duplicate");
-        AllOfBuilder::new().item(Ref::from_schema_name(T::name())).item(marked).into()
-    }
-}
-
-impl<T: ToSchema> ToSchema for Created<T> {
-    /// The name of the record is added to it, as in `Created_Lease`.
-    fn name() -> Cow<'static, str> {
-        "Created".into()
-    }
-
-    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
-        schemas.push((T::name().into(), T::schema()));
-        T::schemas(schemas);
+        AllOfBuilder::new().item(record).item(marked).into()
     }
 }

@@ -1,23 +1,18 @@
 use axum::extract::State;
+use operation::operation;
 use records::AppStatus;
 
 use super::AppResponse;
 use super::change::set_status;
 use crate::extract::{Json, OperatedApp, OptionalJson, Query};
-use crate::openapi::AppPath;
-use crate::problem::{ChangeAppProblems, Problem};
+use crate::problem::Problem;
 use crate::state::AppState;
 use crate::wire::EmptyRequest;
 
 /// Enables a disabled app.
 ///
 /// Other service processes apply the change within `apps.cache_ms`. Idempotent.
-#[utoipa::path(
-    post, path = "/api/apps/{app_id}/enable", tag = "apps", operation_id = "enable_app",
-    params(AppPath), request_body = Option<EmptyRequest>,
-    security(("bearer_token" = ["administer"])),
-    responses((status = 200, description = "The app, enabled", body = AppResponse), ChangeAppProblems),
-)]
+#[operation(answers = "The app, enabled", problems = [APP_NOT_FOUND])]
 pub(crate) async fn enable_app(
     State(state): State<AppState>,
     OperatedApp { app_id, actor }: OperatedApp,

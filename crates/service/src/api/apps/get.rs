@@ -1,20 +1,16 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use operation::operation;
 use persistence::{Store, StoreError};
 use records::AuditAction;
 
 use super::AppResponse;
 use crate::extract::{Json, OperatedApp, Query};
-use crate::openapi::AppPath;
-use crate::problem::{AppNotFoundProblems, Problem};
+use crate::problem::Problem;
 
 /// Returns a registered app.
-#[utoipa::path(
-    get, path = "/api/apps/{app_id}", tag = "apps", operation_id = "get_app", params(AppPath),
-    security(("bearer_token" = ["administer"])),
-    responses((status = 200, description = "The app", body = AppResponse), AppNotFoundProblems),
-)]
+#[operation(answers = "The app", problems = [APP_NOT_FOUND])]
 pub(crate) async fn get_app(
     State(store): State<Arc<dyn Store>>,
     OperatedApp { app_id, actor }: OperatedApp,

@@ -1,12 +1,13 @@
 use axum::extract::State;
+use operation::operation;
 use records::{SettingChange, SettingsChange, Visibility};
 use serde::{Deserialize, Deserializer};
 use utoipa::ToSchema;
 
 use super::AppResponse;
 use crate::extract::{Json, Keyed, OperatedApp, Query};
-use crate::openapi::{AppPath, values};
-use crate::problem::{ChangeAppProblems, Problem};
+use crate::openapi::values;
+use crate::problem::Problem;
 use crate::state::AppState;
 
 /// A change of an app.
@@ -58,12 +59,7 @@ impl From<SettingsRequest> for SettingsChange {
 /// Changes the settings of an app.
 ///
 /// Other service processes apply the change within `apps.cache_ms`. Idempotent.
-#[utoipa::path(
-    patch, path = "/api/apps/{app_id}", tag = "apps", operation_id = "update_app",
-    params(AppPath), request_body = UpdateAppRequest,
-    security(("bearer_token" = ["administer"])),
-    responses((status = 200, description = "The app, changed", body = AppResponse), ChangeAppProblems),
-)]
+#[operation(answers = "The app, changed", problems = [APP_NOT_FOUND])]
 pub(crate) async fn update_app(
     State(state): State<AppState>,
     OperatedApp { app_id, actor }: OperatedApp,

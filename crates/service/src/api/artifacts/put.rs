@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use operation::operation;
 use persistence::Store;
 use records::NewArtifact;
 use serde::Deserialize;
@@ -8,10 +9,10 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::ArtifactResponse;
+use crate::extract::conditions::Conditional;
 use crate::extract::needs::Run;
 use crate::extract::{ChatScope, Json, Keyed, Query, Tagged, tag_after_write};
-use crate::openapi::{ChatPath, FencingHeader, IfMatchHeader};
-use crate::problem::{Problem, PutArtifactProblems};
+use crate::problem::Problem;
 use crate::wire::Time;
 
 /// An artifact to store; strings of at most 256 characters.
@@ -56,19 +57,10 @@ impl From<PutArtifactRequest> for NewArtifact {
 }
 
 /// Replaces the last artifact.
-#[utoipa::path(
-    put, path = "/api/chats/{app_id}/{chat_id}/artifact", tag = "artifact",
-    operation_id = "put_artifact", params(ChatPath, FencingHeader, IfMatchHeader), request_body = PutArtifactRequest,
-    security(("bearer_token" = ["run"])),
-    responses(
-        (status = 200, description = "The artifact as stored", body = ArtifactResponse,
-            headers(("ETag", description = "The entity tag of the artifact, after a write with `If-Match`"))),
-        PutArtifactProblems,
-    ),
-)]
+#[operation(answers = "The artifact as stored", problems = [ARTIFACT_TOO_LARGE])]
 pub(crate) async fn put_artifact(
     State(store): State<Arc<dyn Store>>,
-    ChatScope { scope, chat_id, .. }: ChatScope<Run>,
+    ChatScope { scope, chat_id, .. }: ChatScope<Run, Conditional>,
     Query(()): Query<()>,
     Json(request): Json<PutArtifactRequest>,
 ) -> Result<Tagged<Json<ArtifactResponse>>, Problem> {

@@ -1,30 +1,27 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::http::StatusCode;
+use operation::operation;
 use persistence::{Store, StoreError};
+use records::CallId;
 
+use crate::extract::conditions::Fenced;
 use crate::extract::needs::Bill;
-use crate::extract::{ChatScope, PathCallId, Query};
-use crate::openapi::{CallPath, ChatPath, FencingHeader};
-use crate::problem::{DeleteCallProblems, Problem};
+use crate::extract::{ChatScope, Path, Query};
+use crate::operation::NoContent;
+use crate::problem::Problem;
 
 /// Deletes a call: it is excluded from usage, and `produced_by_call_id` is removed from the messages that
 /// name it. Idempotent.
-#[utoipa::path(
-    delete, path = "/api/chats/{app_id}/{chat_id}/calls/{call_id}", tag = "calls",
-    operation_id = "delete_call", params(ChatPath, CallPath, FencingHeader),
-    security(("bearer_token" = ["bill"])),
-    responses((status = 204, description = "The chat has no such call"), DeleteCallProblems),
-)]
+#[operation(answers = "The chat has no such call")]
 pub(crate) async fn delete_call(
     State(store): State<Arc<dyn Store>>,
-    ChatScope { scope, chat_id, .. }: ChatScope<Bill>,
-    PathCallId(call_id): PathCallId,
+    ChatScope { scope, chat_id, .. }: ChatScope<Bill, Fenced>,
+    Path(call_id): Path<CallId>,
     Query(()): Query<()>,
-) -> Result<StatusCode, Problem> {
+) -> Result<NoContent, Problem> {
     match store.delete_call(&scope, &chat_id, &call_id).await {
-        Ok(()) | Err(StoreError::CallNotFound { .. }) => Ok(StatusCode::NO_CONTENT),
+        Ok(()) | Err(StoreError::CallNotFound { .. }) => Ok(NoContent),
         Err(error) => Err(error.into()),
     }
 }

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use operation::operation;
 use persistence::{CallCursor, Store};
 use records::AuditAction;
 use serde::Serialize;
@@ -10,8 +11,7 @@ use super::CallFields;
 use crate::api::pages::{Page, PageQuery};
 use crate::extract::needs::Manage;
 use crate::extract::{ChatScope, Json, Query};
-use crate::openapi::ChatPath;
-use crate::problem::{ChatProblems, Problem};
+use crate::problem::Problem;
 use crate::wire::UsageFields;
 
 /// A page of a chat's calls, and the usage of all of its calls.
@@ -24,15 +24,7 @@ pub(crate) struct ListCallsResponse {
 }
 
 /// Lists the calls of a chat, newest first, with the usage of all of its calls.
-#[utoipa::path(
-    get, path = "/api/chats/{app_id}/{chat_id}/calls", tag = "calls", operation_id = "list_calls",
-    params(ChatPath, PageQuery<CallCursor>),
-    security(("bearer_token" = ["manage"])),
-    responses(
-        (status = 200, description = "A page of calls", body = ListCallsResponse),
-        ChatProblems,
-    ),
-)]
+#[operation(answers = "A page of calls")]
 pub(crate) async fn list_calls(
     State(store): State<Arc<dyn Store>>,
     ChatScope { scope, chat_id, .. }: ChatScope<Manage>,

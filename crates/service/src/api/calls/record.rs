@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use axum::extract::{FromRequest, Request, State};
 use axum::http::StatusCode;
+use operation::operation;
 use persistence::{Billing, Outcome, RecordedCall, Recording, Store};
 use records::json::ListLimit;
 use records::{CallId, Limits, MicroDollars, Model, NewProviderCall};
@@ -11,8 +12,9 @@ use utoipa::ToSchema;
 use super::{CallFields, PaymentFields};
 use crate::extract::needs::Bill;
 use crate::extract::{BatchShape, ChatScope, IdempotencyKey, Json, Keyed, LimitedLists, Query};
-use crate::openapi::{ChatPath, values};
-use crate::problem::{Problem, RecordCallsProblems};
+use crate::openapi::values;
+use crate::operation::{Description, Input};
+use crate::problem::Problem;
 use crate::state::AppState;
 use crate::wire::{self, Time};
 
@@ -121,6 +123,12 @@ impl FromRequest<AppState> for CallsBody {
     }
 }
 
+impl Input for CallsBody {
+    fn describe(description: &mut Description) {
+        description.json_body::<OneOrSeveralCalls>();
+    }
+}
+
 impl CallRequest {
     pub(crate) fn into_call(self, pointer: &str) -> Result<NewProviderCall, Problem> {
         let cost = self.cost(pointer)?;
@@ -190,15 +198,10 @@ impl From<RecordedCall> for RecordedCallFields {
 /// `"duplicate": true`. Calls can also be recorded in a chat that has ended. With `wallets.debit_usage` the
 /// tokens of new calls are debited from the wallet of the chat's user; if its balance is too low, nothing is
 /// debited and the chat is paused.
-#[utoipa::path(
-    post, path = "/api/chats/{app_id}/{chat_id}/calls", tag = "calls",
-    operation_id = "record_calls", params(ChatPath), request_body = OneOrSeveralCalls,
-    security(("bearer_token" = ["bill"])),
-    responses(
-        (status = 201, description = "At least one call is new", body = RecordCallsResponse),
-        (status = 200, description = "All calls were recorded before", body = RecordCallsResponse),
-        RecordCallsProblems,
-    ),
+#[operation(
+    answers = "At least one call is new",
+    repeated = "All calls were recorded before",
+    problems = [CALL_CONFLICT, BATCH_TOO_LARGE],
 )]
 pub(crate) async fn record_calls(
     State(store): State<Arc<dyn Store>>,

@@ -1,32 +1,25 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use operation::operation;
 use persistence::Store;
 use records::ChatStatus;
 
 use super::ChatSessionResponse;
 use super::transition::{CompletionRequest, Transition, transition};
 use crate::admission::RequestMemory;
+use crate::extract::conditions::Fenced;
 use crate::extract::needs::Manage;
 use crate::extract::{ChatScope, Json, OptionalJson, Query};
-use crate::openapi::{ChatPath, FencingHeader};
-use crate::problem::{Problem, StatusProblems};
+use crate::problem::Problem;
 
 /// Completes a chat: it has ended successfully.
 ///
 /// Idempotent: completing it again changes nothing. The last context snapshot may be stored in the same call.
-#[utoipa::path(
-    post, path = "/api/chats/{app_id}/{chat_id}/complete", tag = "chat sessions",
-    operation_id = "complete_chat", params(ChatPath, FencingHeader), request_body = Option<CompletionRequest>,
-    security(("bearer_token" = ["manage"])),
-    responses(
-        (status = 200, description = "The chat session, completed", body = ChatSessionResponse),
-        StatusProblems,
-    ),
-)]
+#[operation(answers = "The chat session, completed", problems = [ILLEGAL_TRANSITION])]
 pub(crate) async fn complete_chat(
     State(store): State<Arc<dyn Store>>,
-    chat: ChatScope<Manage>,
+    chat: ChatScope<Manage, Fenced>,
     Query(()): Query<()>,
     memory: RequestMemory,
     OptionalJson(request): OptionalJson<CompletionRequest>,

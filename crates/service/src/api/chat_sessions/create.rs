@@ -1,6 +1,7 @@
 use axum::extract::State;
 use axum::http::header::LOCATION;
-use axum::response::IntoResponse;
+use axum::response::{IntoResponse, Response};
+use operation::operation;
 use persistence::{Creation, Outcome, create_chat_once};
 use records::{
     Caller, ChatId, JsonObject, NewChatSession, TeamId, UserId, Visibility, WorkflowName,
@@ -11,8 +12,9 @@ use utoipa::ToSchema;
 use super::ChatSessionResponse;
 use crate::extract::needs::Create;
 use crate::extract::{AppScope, IdempotencyKey, Json, Keyed, Query};
-use crate::openapi::{AppPath, values};
-use crate::problem::{CreateProblems, Problem, ProblemKind};
+use crate::openapi::values;
+use crate::operation::{Description, Output};
+use crate::problem::{Problem, ProblemKind};
 use crate::state::AppState;
 use crate::wire::Created;
 
@@ -61,41 +63,51 @@ impl Keyed for CreateChatRequest {
 /// Creates a chat session.
 ///
 /// Idempotent under a `chat_id`: a repeat with the same body returns the chat session and changes nothing.
-#[utoipa::path(
-    post, path = "/api/chats/{app_id}", tag = "chat sessions", operation_id = "create_chat",
-    params(AppPath),
-    request_body(content = CreateChatRequest, example = json!({
-        "chat_id": "chat_abc123def456", "workflow_name": "Generator", "user_id": "user_alice_456",
-    })),
-    security(("bearer_token" = ["create"])),
-    responses(
-        (status = 201, description = "The new chat session, running",
-            body = Created<ChatSessionResponse>, headers(("Location", description = "The path of the chat session"))),
-        (status = 200, description = "A repeat with the same body: the chat session that exists",
-            body = Created<ChatSessionResponse>, headers(("Location", description = "The path of the chat session"))),
-        CreateProblems,
-    ),
+#[operation(
+    answers = "The new chat session, running",
+    repeated = "A repeat with the same body: the chat session that exists",
+    problems = [FORBIDDEN_OWNER, CHAT_EXISTS, METADATA_TOO_LARGE],
 )]
 pub(crate) async fn create_chat(
     State(state): State<AppState>,
     AppScope(scope, _): AppScope<Create>,
     Query(()): Query<()>,
     Json(request): Json<CreateChatRequest>,
-) -> Result<impl IntoResponse, Problem> {
+) -> Result<Located, Problem> {
     let settings = state.registry.check(&scope.app_id).await?;
     let new = request.on_behalf_of(&scope.caller, settings.default_visibility)?;
     state.rates.check_new_chat(&scope)?;
     Ok(created(create_chat_once(&*state.store, &scope, new).await?))
 }
 
-/// Answers a creation, with the path of the chat session.
-pub(super) fn created(creation: Creation) -> impl IntoResponse {
+/// A chat session that was created, with its path in the header `Location`.
+#[derive(Debug)]
+pub(crate) struct Located {
+    location: String,
+    chat: Created<ChatSessionResponse>,
+}
+
+impl IntoResponse for Located {
+    fn into_response(self) -> Response {
+        ([(LOCATION, self.location)], self.chat).into_response()
+    }
+}
+
+impl Output for Located {
+    fn describe(description: &mut Description) {
+        Created::<ChatSessionResponse>::describe(description);
+        description.response_header("Location", "The path of the chat session");
+    }
+}
+
+/// Answers a creation.
+pub(super) fn created(creation: Creation) -> Located {
     let (chat, outcome) = match creation {
         Creation::New(chat) => (chat, Outcome::Stored),
         Creation::Repeated(chat) => (chat, Outcome::Duplicate),
     };
     let location = format!("/api/chats/{}/{}", chat.app_id, chat.chat_id);
-    ([(LOCATION, location)], Created::<ChatSessionResponse>::new(chat, outcome))
+    Located { location, chat: Created::new(chat, outcome) }
 }
 
 impl CreateChatRequest {

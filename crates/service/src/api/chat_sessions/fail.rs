@@ -1,32 +1,25 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use operation::operation;
 use persistence::Store;
 use records::ChatStatus;
 
 use super::ChatSessionResponse;
 use super::transition::{InterruptionRequest, Transition, transition};
 use crate::admission::RequestMemory;
+use crate::extract::conditions::Fenced;
 use crate::extract::needs::Manage;
 use crate::extract::{ChatScope, Json, OptionalJson, Query};
-use crate::openapi::{ChatPath, FencingHeader};
-use crate::problem::{Problem, StatusProblems};
+use crate::problem::Problem;
 
 /// Fails a chat: it has ended with an error.
 ///
 /// Idempotent: failing it again changes nothing.
-#[utoipa::path(
-    post, path = "/api/chats/{app_id}/{chat_id}/fail", tag = "chat sessions",
-    operation_id = "fail_chat", params(ChatPath, FencingHeader), request_body = Option<InterruptionRequest>,
-    security(("bearer_token" = ["manage"])),
-    responses(
-        (status = 200, description = "The chat session, failed", body = ChatSessionResponse),
-        StatusProblems,
-    ),
-)]
+#[operation(answers = "The chat session, failed", problems = [ILLEGAL_TRANSITION])]
 pub(crate) async fn fail_chat(
     State(store): State<Arc<dyn Store>>,
-    chat: ChatScope<Manage>,
+    chat: ChatScope<Manage, Fenced>,
     Query(()): Query<()>,
     memory: RequestMemory,
     OptionalJson(request): OptionalJson<InterruptionRequest>,

@@ -1,20 +1,18 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::response::IntoResponse;
+use operation::operation;
 use persistence::{Store, fork_chat_once};
 use records::{Caller, ChatId, JsonObject, NewFork, UserId};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::ChatSessionResponse;
-use super::create::{created, own};
+use super::create::{Located, created, own};
 use crate::admission::Rates;
 use crate::extract::needs::Read;
 use crate::extract::{ChatScope, IdempotencyKey, Json, Keyed, Query, check_creates};
-use crate::openapi::{ChatPath, values};
-use crate::problem::{ForkProblems, Problem};
-use crate::wire::Created;
+use crate::openapi::values;
+use crate::problem::Problem;
 
 /// A fork to create; its source is in the path.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -49,17 +47,10 @@ impl Keyed for ForkRequest {
 /// Forks a chat: creates a chat session that continues from an earlier point of another.
 ///
 /// Idempotent under a `chat_id`: a repeat with the same body returns the fork and changes nothing.
-#[utoipa::path(
-    post, path = "/api/chats/{app_id}/{chat_id}/fork", tag = "chat sessions",
-    operation_id = "fork_chat", params(ChatPath), request_body = ForkRequest,
-    security(("bearer_token" = ["read"])),
-    responses(
-        (status = 201, description = "The fork, running", body = Created<ChatSessionResponse>,
-            headers(("Location", description = "The path of the fork"))),
-        (status = 200, description = "A repeat with the same body: the fork that exists",
-            body = Created<ChatSessionResponse>, headers(("Location", description = "The path of the fork"))),
-        ForkProblems,
-    ),
+#[operation(
+    answers = "The fork, running",
+    repeated = "A repeat with the same body: the fork that exists",
+    problems = [FORBIDDEN_OWNER, CHAT_EXISTS, METADATA_TOO_LARGE, UPGRADE_PENDING],
 )]
 pub(crate) async fn fork_chat(
     State(store): State<Arc<dyn Store>>,
@@ -67,7 +58,7 @@ pub(crate) async fn fork_chat(
     ChatScope { scope, chat_id, .. }: ChatScope<Read>,
     Query(()): Query<()>,
     Json(request): Json<ForkRequest>,
-) -> Result<impl IntoResponse, Problem> {
+) -> Result<Located, Problem> {
     check_creates(&scope.caller)?;
     let fork = request.on_behalf_of(&scope.caller)?;
     rates.check_new_chat(&scope)?;

@@ -1,24 +1,16 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use operation::operation;
 use persistence::{Store, StoreError};
 
 use super::ChatSessionResponse;
 use crate::extract::needs::Read;
 use crate::extract::{ChatScope, Json, Query};
-use crate::openapi::ChatPath;
-use crate::problem::{ChatProblems, Problem};
+use crate::problem::Problem;
 
 /// Returns a chat session, without its messages.
-#[utoipa::path(
-    get, path = "/api/chats/{app_id}/{chat_id}", tag = "chat sessions", operation_id = "get_chat",
-    params(ChatPath),
-    security(("bearer_token" = ["read"])),
-    responses(
-        (status = 200, description = "The chat session", body = ChatSessionResponse),
-        ChatProblems,
-    ),
-)]
+#[operation(answers = "The chat session")]
 pub(crate) async fn get_chat(
     State(store): State<Arc<dyn Store>>,
     ChatScope { scope, chat_id, .. }: ChatScope<Read>,

@@ -1,22 +1,23 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use operation::operation;
 use persistence::{ChatFilter, Cursor, Store};
 use records::{ChatStatus, UserId, WorkflowName};
+use utoipa::openapi::path::Parameter;
 use utoipa::{IntoParams, ToSchema};
 
 use super::ChatSessionResponse;
 use crate::api::pages::{Page, PageQuery};
 use crate::config::LimitsConfig;
 use crate::extract::needs::Read;
-use crate::extract::{AppScope, FromParams, Json, Params, Query};
-use crate::openapi::{AppPath, values};
-use crate::problem::{AppProblems, Problem};
+use crate::extract::{AppScope, FromParams, Params, Query, declared};
+use crate::openapi::values;
+use crate::problem::Problem;
 use crate::wire::Time;
 
 /// The filter and the page of chat sessions to return.
 #[derive(Debug, IntoParams)]
-#[into_params(parameter_in = Query)]
 pub(crate) struct ListChatsQuery {
     /// `mine` (default): the chats of the caller, those that they are a member of, and those that their team shares; for
     /// the role `service`, every chat. `app`: the chats that every user of the app finds.
@@ -66,6 +67,10 @@ impl FromParams for ListChatsQuery {
             page: PageQuery::from_params(params, limits)?,
         })
     }
+
+    fn described() -> Vec<Parameter> {
+        [declared::<Self>(), PageQuery::<Cursor>::described()].concat()
+    }
 }
 
 fn parse_status(word: &str) -> Result<ChatStatus, &'static str> {
@@ -74,20 +79,12 @@ fn parse_status(word: &str) -> Result<ChatStatus, &'static str> {
 }
 
 /// Lists the chat sessions of an app, newest first.
-#[utoipa::path(
-    get, path = "/api/chats/{app_id}", tag = "chat sessions", operation_id = "list_chats",
-    params(AppPath, ListChatsQuery, PageQuery<Cursor>),
-    security(("bearer_token" = ["read"])),
-    responses(
-        (status = 200, description = "A page of chat sessions", body = Page<ChatSessionResponse>),
-        AppProblems,
-    ),
-)]
+#[operation(answers = "A page of chat sessions")]
 pub(crate) async fn list_chats(
     State(store): State<Arc<dyn Store>>,
     AppScope(scope, _): AppScope<Read>,
     Query(query): Query<ListChatsQuery>,
-) -> Result<Json<Page<ChatSessionResponse>>, Problem> {
+) -> Result<Page<ChatSessionResponse>, Problem> {
     let filter = ChatFilter {
         of_app: query.scope == ListScope::App,
         workflow_name: query.workflow_name,
@@ -98,5 +95,5 @@ pub(crate) async fn list_chats(
     };
     let PageQuery { limit, cursor } = query.page;
     let page = store.list_chats(&scope, &filter, limit, cursor.as_ref()).await?;
-    Ok(Json(Page::new(page.chats, page.next.as_ref())))
+    Ok(Page::new(page.chats, page.next.as_ref()))
 }

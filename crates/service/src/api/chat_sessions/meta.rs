@@ -3,6 +3,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use futures::future::try_join_all;
 use futures::try_join;
+use operation::operation;
 use persistence::{Store, StoreError};
 use records::{Artifact, ChatSession, InputRequest, JsonObject};
 use serde::Serialize;
@@ -13,8 +14,8 @@ use super::response::LastTurnFields;
 use crate::admission::Reserve;
 use crate::extract::needs::Read;
 use crate::extract::{ChatScope, Json, Query};
-use crate::openapi::{ChatPath, values};
-use crate::problem::{ChatProblems, Problem};
+use crate::openapi::values;
+use crate::problem::Problem;
 use crate::wire::{ArtifactFields, HolderFields, InputRequestResponse, Time};
 
 /// Everything that a client needs to join a running chat.
@@ -99,15 +100,7 @@ impl MetaResponse {
 }
 
 /// Returns what a client needs to join a chat: its seed, status, pending input requests and last artifact.
-#[utoipa::path(
-    get, path = "/api/chats/{app_id}/{chat_id}/meta", tag = "chat sessions",
-    operation_id = "get_chat_meta", params(ChatPath),
-    security(("bearer_token" = ["read"])),
-    responses(
-        (status = 200, description = "The metadata of the chat", body = MetaResponse),
-        ChatProblems,
-    ),
-)]
+#[operation(answers = "The metadata of the chat")]
 pub(crate) async fn get_chat_meta(
     State(store): State<Arc<dyn Store>>,
     ChatScope { scope, chat_id, .. }: ChatScope<Read>,

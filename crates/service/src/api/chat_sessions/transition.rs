@@ -62,10 +62,10 @@ pub(super) struct Transition {
 ///
 /// A snapshot is stored before, unless the chat cannot take the status, or has both already because the request is a
 /// repeat.
-pub(super) async fn transition<P>(
+pub(super) async fn transition<P, C>(
     store: Arc<dyn Store>,
     memory: RequestMemory,
-    ChatScope { scope, chat_id, .. }: ChatScope<P>,
+    ChatScope { scope, chat_id, .. }: ChatScope<P, C>,
     Transition { next, reason, snapshot }: Transition,
 ) -> Result<Json<ChatSessionResponse>, Problem> {
     if let Some(data) = snapshot {

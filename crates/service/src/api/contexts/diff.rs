@@ -2,11 +2,12 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
-use axum::response::{IntoResponse as _, Response};
 use futures::try_join;
+use operation::operation;
 use persistence::Store;
 use records::{ChatId, Limits};
 use serde_json::Value;
+use utoipa::openapi::path::Parameter;
 use utoipa::{IntoParams, ToSchema};
 
 use super::patch::write_patch;
@@ -14,17 +15,16 @@ use super::version::retained_version;
 use crate::admission::Reserve;
 use crate::config::LimitsConfig;
 use crate::extract::needs::Read;
-use crate::extract::{ChatScope, FromParams, Params, Query};
+use crate::extract::{ChatScope, FromParams, Params, Query, declared};
 use crate::offload::offload;
-use crate::openapi::ChatPath;
-use crate::problem::{ContextDiffProblems, Problem, ProblemKind};
+use crate::operation::Prepared;
+use crate::problem::{Problem, ProblemKind};
 
 /// The largest patch: twice the largest snapshot.
 const MAX_PATCH_BYTES: usize = 2 * Limits::SNAPSHOT_BYTES;
 
 /// The versions to compare.
 #[derive(Debug, IntoParams)]
-#[into_params(parameter_in = Query)]
 pub(crate) struct ContextDiffQuery {
     /// The version to start from.
     #[param(minimum = 1)]
@@ -41,6 +41,10 @@ impl FromParams for ContextDiffQuery {
             version.ok_or_else(|| Problem::invalid_parameter(name, "is missing"))
         };
         Ok(Self { from: version("from")?, to: version("to")? })
+    }
+
+    fn described() -> Vec<Parameter> {
+        declared::<Self>()
     }
 }
 
@@ -60,21 +64,13 @@ pub(crate) struct ContextDiffResponse {
 }
 
 /// Returns the difference between two versions of the context snapshot.
-#[utoipa::path(
-    get, path = "/api/chats/{app_id}/{chat_id}/context/diff", tag = "context snapshot",
-    operation_id = "diff_context", params(ChatPath, ContextDiffQuery),
-    security(("bearer_token" = ["read"])),
-    responses(
-        (status = 200, description = "The difference", body = ContextDiffResponse),
-        ContextDiffProblems,
-    ),
-)]
+#[operation(answers = "The difference", problems = [CONTEXT_VERSION_NOT_FOUND, DIFF_TOO_LARGE])]
 pub(crate) async fn diff_context(
     State(store): State<Arc<dyn Store>>,
     ChatScope { scope, chat_id, .. }: ChatScope<Read>,
     Query(ContextDiffQuery { from, to }): Query<ContextDiffQuery>,
     _: Reserve<64>,
-) -> Result<Response, Problem> {
+) -> Result<Prepared<ContextDiffResponse>, Problem> {
     let before = retained_version(&*store, &scope, &chat_id, from);
     let after = retained_version(&*store, &scope, &chat_id, to);
     let (before, after) = try_join!(before, after)?;
@@ -91,10 +87,15 @@ pub(crate) async fn diff_context(
 }
 
 /// Writes the response around a patch.
-fn respond(chat_id: &ChatId, from: u64, to: u64, mut patch: Vec<u8>) -> Response {
+fn respond(
+    chat_id: &ChatId,
+    from: u64,
+    to: u64,
+    mut patch: Vec<u8>,
+) -> Prepared<ContextDiffResponse> {
     let chat_id = Value::from(chat_id.as_str());
     let head = format!(r#"{{"chat_id":{chat_id},"from":{from},"to":{to},"patch":"#);
     patch.splice(..0, head.into_bytes());
     patch.push(b'}');
-    ([(CONTENT_TYPE, "application/json")], patch).into_response()
+    Prepared::new(([(CONTENT_TYPE, "application/json")], patch))
 }

@@ -1,27 +1,17 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use operation::operation;
 use persistence::Store;
 
 use super::ContextResponse;
 use crate::admission::Reserve;
 use crate::extract::needs::Read;
 use crate::extract::{ChatScope, Json, Query, Tagged};
-use crate::openapi::{ChatPath, IfNoneMatchHeader};
-use crate::problem::{ChatProblems, Problem};
+use crate::problem::Problem;
 
 /// Returns the context snapshot.
-#[utoipa::path(
-    get, path = "/api/chats/{app_id}/{chat_id}/context", tag = "context snapshot",
-    operation_id = "get_context", params(ChatPath, IfNoneMatchHeader),
-    security(("bearer_token" = ["read"])),
-    responses(
-        (status = 200, description = "The context snapshot", body = ContextResponse,
-            headers(("ETag", description = "The entity tag of the snapshot: its version"))),
-        (status = 304, description = "The caller has it already"),
-        ChatProblems,
-    ),
-)]
+#[operation(answers = "The context snapshot")]
 pub(crate) async fn get_context(
     State(store): State<Arc<dyn Store>>,
     ChatScope { scope, chat_id, .. }: ChatScope<Read>,

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use operation::operation;
 use persistence::Store;
 use records::ContextVersion;
 use serde::Serialize;
@@ -8,9 +9,8 @@ use utoipa::ToSchema;
 
 use crate::api::pages::{Page, PageQuery};
 use crate::extract::needs::Read;
-use crate::extract::{ChatScope, Json, Query};
-use crate::openapi::ChatPath;
-use crate::problem::{ChatProblems, Problem};
+use crate::extract::{ChatScope, Query};
+use crate::problem::Problem;
 use crate::wire::Time;
 
 /// A version of the context snapshot, without its variables.
@@ -37,20 +37,12 @@ impl From<ContextVersion> for ContextVersionFields {
 }
 
 /// Lists the retained versions of the context snapshot, newest first, the current one included.
-#[utoipa::path(
-    get, path = "/api/chats/{app_id}/{chat_id}/context/history", tag = "context snapshot",
-    operation_id = "list_context_versions", params(ChatPath, PageQuery<u64>),
-    security(("bearer_token" = ["read"])),
-    responses(
-        (status = 200, description = "A page of versions", body = Page<ContextVersionFields>),
-        ChatProblems,
-    ),
-)]
+#[operation(answers = "A page of versions")]
 pub(crate) async fn list_context_versions(
     State(store): State<Arc<dyn Store>>,
     ChatScope { scope, chat_id, .. }: ChatScope<Read>,
     Query(query): Query<PageQuery<u64>>,
-) -> Result<Json<Page<ContextVersionFields>>, Problem> {
+) -> Result<Page<ContextVersionFields>, Problem> {
     let page = store.list_context_versions(&scope, &chat_id, query.limit, query.cursor).await?;
-    Ok(Json(Page::new(page.versions, page.next.as_ref())))
+    Ok(Page::new(page.versions, page.next.as_ref()))
 }

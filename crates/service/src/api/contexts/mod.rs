@@ -3,6 +3,7 @@
 mod patch;
 mod preference;
 mod response;
+mod variables;
 
 pub(crate) mod diff;
 pub(crate) mod get;

@@ -3,11 +3,11 @@ use std::convert::Infallible;
 use axum::extract::FromRequestParts;
 use axum::http::header::HeaderName;
 use axum::http::request::Parts;
-use axum::response::{IntoResponse as _, Response};
 use records::{ChatId, ContextSnapshot, Scope};
 
 use super::ContextResponse;
 use crate::extract::{Json, Tagged, tag_after_write};
+use crate::operation::{Description, Input, Prepared, header};
 
 const PREFER: HeaderName = HeaderName::from_static("prefer");
 const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
@@ -33,6 +33,13 @@ impl<S: Sync> FromRequestParts<S> for Preference {
     }
 }
 
+impl Input for Preference {
+    fn describe(description: &mut Description) {
+        let text = "`return=minimal` for a response without the variables.";
+        description.parameter(header("Prefer", text, MINIMAL));
+    }
+}
+
 impl Preference {
     /// Responds to a write of a snapshot.
     pub(super) fn respond(
@@ -40,13 +47,15 @@ impl Preference {
         scope: &Scope,
         chat_id: ChatId,
         snapshot: ContextSnapshot,
-    ) -> Response {
+    ) -> Tagged<Prepared<ContextResponse>> {
         let response = ContextResponse::new(chat_id, snapshot);
         let response = match self {
-            Self::Representation => Json(response).into_response(),
-            Self::Minimal => ([(PREFERENCE_APPLIED, MINIMAL)], Json(response.without_variables()))
-                .into_response(),
+            Self::Representation => Prepared::new(Json(response)),
+            Self::Minimal => {
+                let response = Json(response.without_variables());
+                Prepared::new(([(PREFERENCE_APPLIED, MINIMAL)], response))
+            }
         };
-        Tagged { tag: tag_after_write(scope), response }.into_response()
+        Tagged { tag: tag_after_write(scope), response }
     }
 }

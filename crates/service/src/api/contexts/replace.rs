@@ -1,36 +1,27 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::response::Response;
+use operation::operation;
 use persistence::Store;
-use records::JsonObject;
 
 use super::ContextResponse;
 use super::preference::Preference;
+use super::variables::Variables;
+use crate::extract::conditions::Conditional;
 use crate::extract::needs::Run;
-use crate::extract::{ChatScope, Json, Query};
-use crate::openapi::{ChatPath, FencingHeader, IfMatchHeader, PreferHeader, values};
-use crate::problem::{ContextProblems, Problem};
+use crate::extract::{ChatScope, Json, Query, Tagged};
+use crate::operation::Prepared;
+use crate::problem::Problem;
 
 /// Replaces the context snapshot. The body is the snapshot: an object with any keys, at most 8 MiB.
-#[utoipa::path(
-    put, path = "/api/chats/{app_id}/{chat_id}/context", tag = "context snapshot",
-    operation_id = "replace_context", params(ChatPath, FencingHeader, IfMatchHeader, PreferHeader),
-    request_body = values::Variables,
-    security(("bearer_token" = ["run"])),
-    responses(
-        (status = 200, description = "The snapshot as stored", body = ContextResponse,
-            headers(("ETag", description = "The entity tag of the snapshot, after a write with `If-Match`"))),
-        ContextProblems,
-    ),
-)]
+#[operation(answers = "The snapshot as stored", problems = [CONTEXT_TOO_LARGE])]
 pub(crate) async fn replace_context(
     State(store): State<Arc<dyn Store>>,
-    ChatScope { scope, chat_id, .. }: ChatScope<Run>,
+    ChatScope { scope, chat_id, .. }: ChatScope<Run, Conditional>,
     Query(()): Query<()>,
     preference: Preference,
-    Json(data): Json<JsonObject>,
-) -> Result<Response, Problem> {
+    Json(Variables(data)): Json<Variables>,
+) -> Result<Tagged<Prepared<ContextResponse>>, Problem> {
     let snapshot = store.update_context_snapshot(&scope, &chat_id, data).await?;
     Ok(preference.respond(&scope, chat_id, snapshot))
 }

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::response::Response;
+use operation::operation;
 use persistence::Store;
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -10,10 +10,11 @@ use super::ContextResponse;
 use super::preference::Preference;
 use super::version::retained_version;
 use crate::admission::Reserve;
+use crate::extract::conditions::Conditional;
 use crate::extract::needs::Run;
-use crate::extract::{ChatScope, Json, Keyed, Query};
-use crate::openapi::{ChatPath, FencingHeader, IfMatchHeader, PreferHeader};
-use crate::problem::{Problem, RestoreContextProblems};
+use crate::extract::{ChatScope, Json, Keyed, Query, Tagged};
+use crate::operation::Prepared;
+use crate::problem::Problem;
 
 /// The version to restore.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -28,24 +29,15 @@ impl Keyed for RestoreContextRequest {}
 /// Restores an earlier version: writes its variables as a new version.
 ///
 /// The new version reflects all messages that the chat has now.
-#[utoipa::path(
-    post, path = "/api/chats/{app_id}/{chat_id}/context/restore", tag = "context snapshot",
-    operation_id = "restore_context", params(ChatPath, FencingHeader, IfMatchHeader, PreferHeader), request_body = RestoreContextRequest,
-    security(("bearer_token" = ["run"])),
-    responses(
-        (status = 200, description = "The snapshot as stored", body = ContextResponse,
-            headers(("ETag", description = "The entity tag of the snapshot, after a write with `If-Match`"))),
-        RestoreContextProblems,
-    ),
-)]
+#[operation(answers = "The snapshot as stored", problems = [CONTEXT_VERSION_NOT_FOUND])]
 pub(crate) async fn restore_context(
     State(store): State<Arc<dyn Store>>,
-    ChatScope { scope, chat_id, .. }: ChatScope<Run>,
+    ChatScope { scope, chat_id, .. }: ChatScope<Run, Conditional>,
     Query(()): Query<()>,
     preference: Preference,
     _: Reserve<12>,
     Json(request): Json<RestoreContextRequest>,
-) -> Result<Response, Problem> {
+) -> Result<Tagged<Prepared<ContextResponse>>, Problem> {
     let kept = retained_version(&*store, &scope, &chat_id, request.version).await?;
     let snapshot = store.update_context_snapshot(&scope, &chat_id, kept.data).await?;
     Ok(preference.respond(&scope, chat_id, snapshot))

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use operation::operation;
 use persistence::Store;
 use records::{ChatId, JsonObject, KeptContext, Scope};
 use serde::Serialize;
@@ -9,9 +10,8 @@ use utoipa::ToSchema;
 use super::history::ContextVersionFields;
 use crate::admission::Reserve;
 use crate::extract::needs::Read;
-use crate::extract::{ChatScope, Json, PathContextVersion, Query};
-use crate::openapi::{ChatPath, ContextVersionPath};
-use crate::problem::{ContextVersionProblems, Problem, ProblemKind};
+use crate::extract::{ChatScope, ContextVersion, Json, Path, Query};
+use crate::problem::{Problem, ProblemKind};
 
 /// One version of the context snapshot.
 #[derive(Debug, Serialize, ToSchema)]
@@ -26,19 +26,11 @@ pub(crate) struct KeptContextResponse {
 }
 
 /// Returns a version of the context snapshot.
-#[utoipa::path(
-    get, path = "/api/chats/{app_id}/{chat_id}/context/history/{version}", tag = "context snapshot",
-    operation_id = "get_context_version", params(ChatPath, ContextVersionPath),
-    security(("bearer_token" = ["read"])),
-    responses(
-        (status = 200, description = "The snapshot", body = KeptContextResponse),
-        ContextVersionProblems,
-    ),
-)]
+#[operation(answers = "The snapshot", problems = [CONTEXT_VERSION_NOT_FOUND])]
 pub(crate) async fn get_context_version(
     State(store): State<Arc<dyn Store>>,
     ChatScope { scope, chat_id, .. }: ChatScope<Read>,
-    PathContextVersion(version): PathContextVersion,
+    Path(ContextVersion(version)): Path<ContextVersion>,
     Query(()): Query<()>,
     _: Reserve<12>,
 ) -> Result<Json<KeptContextResponse>, Problem> {

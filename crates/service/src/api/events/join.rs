@@ -1,18 +1,20 @@
 use axum::extract::State;
-use axum::response::Response;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use operation::operation;
 use utoipa::IntoParams;
+use utoipa::openapi::path::Parameter;
 
 use crate::config::LimitsConfig;
-use crate::extract::{FromParams, Params, Query, SocketRequest, TICKET_PARAM};
+use crate::extract::{FromParams, Params, Query, SocketRequest, TICKET_PARAM, declared};
 use crate::live::{Position, Shutdown};
-use crate::openapi::SocketPath;
-use crate::problem::{Problem, ProblemKind, SocketProblems};
+use crate::operation::{Description, Output};
+use crate::problem::{Problem, ProblemKind};
 use crate::state::AppState;
 use crate::websocket;
 
 /// The position to start from.
 #[derive(Debug, IntoParams)]
-#[into_params(parameter_in = Query)]
 pub(crate) struct JoinQuery {
     /// The last sequence that the client has, or the `id` of the last frame with an `id`; -1 for none. By
     /// default a chat that is running or paused is sent from its beginning, and a chat that has ended from
@@ -29,23 +31,19 @@ impl FromParams for JoinQuery {
     fn from_params(params: &mut Params, _limits: &LimitsConfig) -> Result<Self, Problem> {
         Ok(Self { after: params.take("after")?, ticket: params.take(TICKET_PARAM)? })
     }
+
+    fn described() -> Vec<Parameter> {
+        declared::<Self>()
+    }
 }
 
 /// Opens a WebSocket to a chat: the service sends its events as frames, the client sends the user's inputs.
 ///
 /// The client sends its token in one of three places: the `Authorization` header, the offered subprotocols (as
 /// `bearer.…` beside `reprise.v1`), or the first frame `{"type": "authorize", "token": "…"}`.
-#[utoipa::path(
-    get, path = "/ws/{workflow_name}/{app_id}/{chat_id}/{user_id}", tag = "events",
-    operation_id = "join", params(
-        SocketPath, JoinQuery,
-        ("Sec-WebSocket-Protocol" = Option<String>, Header, description = "`reprise.v1` is accepted if offered", example = "reprise.v1"),
-    ),
-    security(("bearer_token" = ["read"])),
-    responses(
-        (status = 101, description = "A WebSocket; docs/API.md describes its frames"),
-        SocketProblems,
-    ),
+#[operation(
+    answers = "A WebSocket; docs/API.md describes its frames",
+    problems = [TOO_MANY_SUBSCRIBERS],
 )]
 pub(crate) async fn join(
     State(state): State<AppState>,
@@ -53,7 +51,7 @@ pub(crate) async fn join(
     shutdown: Shutdown,
     // Last, because it may redeem a ticket.
     SocketRequest { target, identity, upgrade, address }: SocketRequest,
-) -> Result<Response, Problem> {
+) -> Result<Upgrade, Problem> {
     let handshake = websocket::Handshake { target, after, shutdown, address, state };
     let admission = match identity {
         Some(identity) => Some(handshake.admit(&identity).await?),
@@ -61,5 +59,21 @@ pub(crate) async fn join(
     };
     let detail = "the request must be an upgrade to WebSocket version 13";
     let upgrade = upgrade.ok_or_else(|| Problem::new(ProblemKind::UPGRADE_REQUIRED, detail))?;
-    Ok(handshake.upgrade(upgrade, admission))
+    Ok(Upgrade(handshake.upgrade(upgrade, admission)))
+}
+
+/// The connection becomes a WebSocket.
+#[derive(Debug)]
+pub(crate) struct Upgrade(Response);
+
+impl IntoResponse for Upgrade {
+    fn into_response(self) -> Response {
+        self.0
+    }
+}
+
+impl Output for Upgrade {
+    fn describe(description: &mut Description) {
+        description.answers(StatusCode::SWITCHING_PROTOCOLS);
+    }
 }

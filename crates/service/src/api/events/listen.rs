@@ -1,20 +1,23 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::response::Response;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use operation::operation;
 use utoipa::IntoParams;
+use utoipa::openapi::path::Parameter;
 
 use crate::config::LimitsConfig;
-use crate::extract::{ChatStream, FromParams, LastEventId, Params, Query, TICKET_PARAM};
+use crate::extract::{ChatStream, FromParams, LastEventId, Params, Query, TICKET_PARAM, declared};
 use crate::live::{CaughtUpResponse, Hub, Position, StatusResponse, VersionResponse, event_stream};
 use crate::metrics::{Metrics, Transport};
-use crate::openapi::{ChatPath, any_of};
-use crate::problem::{EventsProblems, Problem};
+use crate::openapi::any_of;
+use crate::operation::{Description, Output};
+use crate::problem::Problem;
 use crate::wire::{InputRequestResponse, MessageResponse, PresenceResponse, UsageFields};
 
 /// The position to start from.
 #[derive(Debug, IntoParams)]
-#[into_params(parameter_in = Query)]
 pub(crate) struct ListenQuery {
     /// The last sequence that the client has, or the id of the last event; -1, the default, for none. The
     /// header `Last-Event-ID` means the same, and has precedence.
@@ -29,6 +32,10 @@ pub(crate) struct ListenQuery {
 impl FromParams for ListenQuery {
     fn from_params(params: &mut Params, _limits: &LimitsConfig) -> Result<Self, Problem> {
         Ok(Self { after: params.take("after")?, ticket: params.take(TICKET_PARAM)? })
+    }
+
+    fn described() -> Vec<Parameter> {
+        declared::<Self>()
     }
 }
 
@@ -45,20 +52,9 @@ impl FromParams for ListenQuery {
 /// - `presence`: who is present; `usage`: what the calls of the chat have used.
 ///
 /// A person is present while the stream is open.
-#[utoipa::path(
-    get, path = "/api/chats/{app_id}/{chat_id}/events", tag = "events",
-    operation_id = "listen", params(
-        ChatPath, ListenQuery,
-        ("Last-Event-ID" = Option<String>, Header, description = "The id of the last received event", example = "41"),
-    ),
-    security(("bearer_token" = ["read"])),
-    responses(
-        (
-            status = 200, content_type = "text/event-stream", body = ListenEvent,
-            description = "Server-sent events; the `data` of each is one of these as JSON",
-        ),
-        EventsProblems,
-    ),
+#[operation(
+    answers = "Server-sent events; the `data` of each is one of these as JSON",
+    problems = [TOO_MANY_SUBSCRIBERS],
 )]
 pub(crate) async fn listen(
     State(hub): State<Arc<Hub>>,
@@ -68,12 +64,29 @@ pub(crate) async fn listen(
     LastEventId(last_event_id): LastEventId,
     // Last, because it may redeem a ticket.
     ChatStream { scope, chat_id, limits: stream_limits }: ChatStream,
-) -> Result<Response, Problem> {
+) -> Result<EventStream, Problem> {
     let position = last_event_id.or(query.after).unwrap_or(Position::BEGINNING);
     let subscription = hub.subscribe(&scope, &chat_id, position).await?;
     let presence = hub.announce(&scope, &chat_id);
     let metrics = metrics.live.subscriber(Transport::Sse);
-    Ok(event_stream(subscription, presence, stream_limits, limits.keep_alive(), metrics))
+    let keep_alive = limits.keep_alive();
+    Ok(EventStream(event_stream(subscription, presence, stream_limits, keep_alive, metrics)))
+}
+
+/// Server-sent events.
+#[derive(Debug)]
+pub(crate) struct EventStream(Response);
+
+impl IntoResponse for EventStream {
+    fn into_response(self) -> Response {
+        self.0
+    }
+}
+
+impl Output for EventStream {
+    fn describe(description: &mut Description) {
+        description.answers_content::<ListenEvent>(StatusCode::OK, "text/event-stream");
+    }
 }
 
 /// The `data` of an event, by its name.

@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::StatusCode;
+use operation::operation;
 use persistence::{Billing, Exchange, Store};
 use records::ChatId;
 use records::json::ListLimit;
@@ -11,10 +12,10 @@ use utoipa::ToSchema;
 use crate::api::calls::PaymentFields;
 use crate::api::calls::record::{CallRequest, RecordedCallFields};
 use crate::api::messages::{AppendedResponse, MESSAGES, MessageRequest, NotedResponse};
+use crate::extract::conditions::Fenced;
 use crate::extract::needs::Bill;
 use crate::extract::{ChatScope, IdempotencyKey, Json, Keyed, LimitedLists, ListJson, Query};
-use crate::openapi::{ChatPath, FencingHeader};
-use crate::problem::{ExchangeProblems, Problem};
+use crate::problem::Problem;
 use crate::wire;
 
 /// Messages to append, and the call that produced the assistant's messages.
@@ -82,20 +83,15 @@ impl ExchangeResponse {
 ///
 /// Messages with the role `assistant` and without `produced_by_call_id` get the id of the call. A repeated
 /// exchange returns the first response, with `"duplicate": true` on what was stored before.
-#[utoipa::path(
-    post, path = "/api/chats/{app_id}/{chat_id}/exchanges", tag = "calls",
-    operation_id = "append_exchange", params(ChatPath, FencingHeader), request_body = ExchangeRequest,
-    security(("bearer_token" = ["bill"])),
-    responses(
-        (status = 201, description = "At least one record is new", body = ExchangeResponse),
-        (status = 200, description = "All records were stored before", body = ExchangeResponse),
-        ExchangeProblems,
-    ),
+#[operation(
+    answers = "At least one record is new",
+    repeated = "All records were stored before",
+    problems = [CHAT_ENDED, EVENT_CONFLICT, CALL_CONFLICT, MESSAGE_TOO_LARGE, BATCH_TOO_LARGE],
 )]
 pub(crate) async fn append_exchange(
     State(store): State<Arc<dyn Store>>,
     State(billing): State<Billing>,
-    ChatScope { scope, chat_id, .. }: ChatScope<Bill>,
+    ChatScope { scope, chat_id, .. }: ChatScope<Bill, Fenced>,
     Query(()): Query<()>,
     ListJson(ExchangeRequest { messages, call }): ListJson<ExchangeRequest>,
 ) -> Result<(StatusCode, Json<ExchangeResponse>), Problem> {

@@ -1,8 +1,8 @@
+use operation::operation;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::extract::Json;
-use crate::problem::HealthProblems;
 
 /// The liveness of the process.
 #[derive(Debug, Serialize, ToSchema)]
@@ -12,10 +12,7 @@ pub(crate) struct LiveResponse {
 }
 
 /// Returns 200 while the process runs, even if the store is unreachable.
-#[utoipa::path(
-    get, path = "/api/health/live", tag = "health", operation_id = "live", security(()),
-    responses((status = 200, description = "The process runs", body = LiveResponse), HealthProblems),
-)]
+#[operation(answers = "The process runs", problems = [INTERNAL])]
 pub(crate) async fn live() -> Json<LiveResponse> {
     Json(LiveResponse { status: "ok" })
 }

@@ -4,7 +4,8 @@ use std::time::Duration;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::http::header::RETRY_AFTER;
-use axum::response::IntoResponse;
+use axum::response::{IntoResponse, Response};
+use operation::operation;
 use persistence::{Store, StoreError};
 use serde::Serialize;
 use tokio::time::timeout;
@@ -13,7 +14,7 @@ use utoipa::ToSchema;
 use crate::extract::Json;
 use crate::live::Shutdown;
 use crate::openapi::values;
-use crate::problem::HealthProblems;
+use crate::operation::{Description, Output};
 
 /// How long the store may take to answer before it counts as unavailable.
 const PING_TIMEOUT: Duration = Duration::from_secs(2);
@@ -40,18 +41,8 @@ pub(crate) struct Checks {
 }
 
 /// Returns whether the service can handle requests: whether its store answers, and has run a transaction once.
-#[utoipa::path(
-    get, path = "/api/health/ready", tag = "health", operation_id = "ready", security(()),
-    responses(
-        (status = 200, description = "The service is ready", body = ReadyResponse),
-        (status = 503, description = "The store is unavailable, or the process is stopping", body = ReadyResponse),
-        HealthProblems,
-    ),
-)]
-pub(crate) async fn ready(
-    State(store): State<Arc<dyn Store>>,
-    shutdown: Shutdown,
-) -> impl IntoResponse {
+#[operation(answers = "The service is ready", problems = [INTERNAL])]
+pub(crate) async fn ready(State(store): State<Arc<dyn Store>>, shutdown: Shutdown) -> Readiness {
     let reached = timeout(PING_TIMEOUT, store.ping()).await;
     let live = if store.delivers_changes() { "change_stream" } else { "polling" };
     let store = match reached {
@@ -64,16 +55,32 @@ pub(crate) async fn ready(
         "ok" => (StatusCode::OK, "ready"),
         _ => (StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
     };
-    response(code, status, Checks { store, live })
+    Readiness(code, ReadyResponse { status, checks: Checks { store, live } })
 }
 
 /// Returns that the service is not ready, because its store is being started.
-pub(crate) async fn starting() -> impl IntoResponse {
+pub(crate) async fn starting() -> Readiness {
     let checks = Checks { store: "starting", live: "polling" };
-    response(StatusCode::SERVICE_UNAVAILABLE, "unavailable", checks)
+    Readiness(StatusCode::SERVICE_UNAVAILABLE, ReadyResponse { status: "unavailable", checks })
 }
 
-fn response(code: StatusCode, status: &'static str, checks: Checks) -> impl IntoResponse {
-    let retry_after = (code != StatusCode::OK).then_some([(RETRY_AFTER, "1")]);
-    (code, retry_after, Json(ReadyResponse { status, checks }))
+/// The readiness, with 200 or 503.
+#[derive(Debug)]
+pub(crate) struct Readiness(StatusCode, ReadyResponse);
+
+impl IntoResponse for Readiness {
+    fn into_response(self) -> Response {
+        let Self(code, ready) = self;
+        let retry_after = (code != StatusCode::OK).then_some([(RETRY_AFTER, "1")]);
+        (code, retry_after, Json(ready)).into_response()
+    }
+}
+
+impl Output for Readiness {
+    fn describe(description: &mut Description) {
+        description.answers_json::<ReadyResponse>(StatusCode::OK);
+        let text = "The store is unavailable, or the process is stopping";
+        description.response(StatusCode::SERVICE_UNAVAILABLE, text);
+        description.answers_json::<ReadyResponse>(StatusCode::SERVICE_UNAVAILABLE);
+    }
 }

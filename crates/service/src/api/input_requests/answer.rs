@@ -2,7 +2,9 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::StatusCode;
+use operation::operation;
 use persistence::{AnsweredInput, Store};
+use records::InputRequestId;
 use records::json::Digest;
 use records::{EventId, NewInputAnswer, ToolCallRef, arguments_hash};
 use serde::{Deserialize, Serialize};
@@ -10,11 +12,12 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::api::messages::{AppendedResponse, AuthorRequest};
+use crate::extract::conditions::Fenced;
 use crate::extract::needs::Say;
-use crate::extract::{ChatScope, IdempotencyKey, Json, Keyed, PathInputRequestId, Query};
+use crate::extract::{ChatScope, IdempotencyKey, Json, Keyed, Path, Query};
 use crate::joining;
-use crate::openapi::{ChatPath, FencingHeader, InputRequestPath, values};
-use crate::problem::{AnswerInputProblems, Problem};
+use crate::openapi::values;
+use crate::problem::Problem;
 use crate::wire::{self, InputRequestResponse, keep_null};
 
 /// An answer to an input request.
@@ -105,21 +108,15 @@ pub(crate) struct AnswerResponse {
 ///
 /// The first answer wins. Later ones are refused with `input-closed`, which contains the request and its
 /// answer. Idempotent: a repeated `event_id` returns the first response.
-#[utoipa::path(
-    post, path = "/api/chats/{app_id}/{chat_id}/input-requests/{request_id}/answer",
-    tag = "input requests", operation_id = "answer_input_request", params(ChatPath, InputRequestPath, FencingHeader),
-    request_body = AnswerRequest,
-    security(("bearer_token" = ["say"])),
-    responses(
-        (status = 201, description = "The request is answered", body = AnswerResponse),
-        (status = 200, description = "The request was answered before, with this answer", body = AnswerResponse),
-        AnswerInputProblems,
-    ),
+#[operation(
+    answers = "The request is answered",
+    repeated = "The request was answered before, with this answer",
+    problems = [INPUT_NOT_FOUND, INPUT_CLOSED, TOOL_CALL_MISMATCH, EVENT_CONFLICT, MESSAGE_TOO_LARGE],
 )]
 pub(crate) async fn answer_input_request(
     State(store): State<Arc<dyn Store>>,
-    ChatScope { scope, chat_id, .. }: ChatScope<Say>,
-    PathInputRequestId(request_id): PathInputRequestId,
+    ChatScope { scope, chat_id, .. }: ChatScope<Say, Fenced>,
+    Path(request_id): Path<InputRequestId>,
     Query(()): Query<()>,
     Json(request): Json<AnswerRequest>,
 ) -> Result<(StatusCode, Json<AnswerResponse>), Problem> {

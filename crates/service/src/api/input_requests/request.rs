@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use operation::operation;
 use persistence::{RequestedInput, Store};
 use records::{BoundToolCall, InputKind, InputRequestId, JsonObject, NewInputRequest, Question};
 use serde::Deserialize;
@@ -8,10 +9,11 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::admission::Rates;
+use crate::extract::conditions::Fenced;
 use crate::extract::needs::Run;
 use crate::extract::{ChatScope, IdempotencyKey, Json, Keyed, Query};
-use crate::openapi::{ChatPath, FencingHeader, values};
-use crate::problem::{Problem, RequestInputProblems};
+use crate::openapi::values;
+use crate::problem::Problem;
 use crate::wire::{Created, InputRequestResponse};
 
 /// A question to ask.
@@ -116,20 +118,15 @@ impl From<InputRequestRequest> for NewInputRequest {
 ///
 /// Subscribers are sent the question when it is asked, or when they connect. Idempotent: a repeated
 /// `request_id` with the same question returns the request in its current state.
-#[utoipa::path(
-    post, path = "/api/chats/{app_id}/{chat_id}/input-requests", tag = "input requests",
-    operation_id = "request_input", params(ChatPath, FencingHeader), request_body = InputRequestRequest,
-    security(("bearer_token" = ["run"])),
-    responses(
-        (status = 201, description = "The question is asked", body = Created<InputRequestResponse>),
-        (status = 200, description = "It was asked before", body = Created<InputRequestResponse>),
-        RequestInputProblems,
-    ),
+#[operation(
+    answers = "The question is asked",
+    repeated = "It was asked before",
+    problems = [CHAT_ENDED, INPUT_CONFLICT, TOO_MANY_INPUTS, METADATA_TOO_LARGE, INPUT_TOO_LARGE],
 )]
 pub(crate) async fn request_input(
     State(store): State<Arc<dyn Store>>,
     State(rates): State<Arc<Rates>>,
-    ChatScope { scope, chat_id, .. }: ChatScope<Run>,
+    ChatScope { scope, chat_id, .. }: ChatScope<Run, Fenced>,
     Query(()): Query<()>,
     Json(request): Json<InputRequestRequest>,
 ) -> Result<Created<InputRequestResponse>, Problem> {

@@ -2,6 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::State;
+use operation::operation;
 use persistence::Store;
 use records::{LeaseId, NewLease, Owner};
 use serde::Deserialize;
@@ -11,8 +12,8 @@ use super::response::LeaseResponse;
 use super::{default_ttl, ttl};
 use crate::extract::needs::Run;
 use crate::extract::{ChatScope, IdempotencyKey, Json, Keyed, Query};
-use crate::openapi::{ChatPath, values};
-use crate::problem::{AcquireLeaseProblems, Problem};
+use crate::openapi::values;
+use crate::problem::Problem;
 use crate::wire::Created;
 
 /// A lease to acquire.
@@ -44,15 +45,10 @@ impl Keyed for AcquireRequest {
 /// The owner sends the header `Fencing-Token` with its writes; they are refused with `fenced` once the lease
 /// is lost. An expired lease can be acquired by any owner. Idempotent: an owner that repeats its `lease_id`
 /// gets the lease that it holds.
-#[utoipa::path(
-    post, path = "/api/chats/{app_id}/{chat_id}/lease", tag = "leases",
-    operation_id = "acquire_lease", params(ChatPath), request_body = AcquireRequest,
-    security(("bearer_token" = ["run"])),
-    responses(
-        (status = 201, description = "The lease", body = Created<LeaseResponse>),
-        (status = 200, description = "The lease, which an earlier request has acquired", body = Created<LeaseResponse>),
-        AcquireLeaseProblems,
-    ),
+#[operation(
+    answers = "The lease",
+    repeated = "The lease, which an earlier request has acquired",
+    problems = [CHAT_ENDED, BUSY],
 )]
 pub(crate) async fn acquire_lease(
     State(store): State<Arc<dyn Store>>,

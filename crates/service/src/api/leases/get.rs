@@ -1,14 +1,14 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use operation::operation;
 use persistence::{Store, StoreError};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::extract::needs::Read;
 use crate::extract::{ChatScope, Json, Query};
-use crate::openapi::ChatPath;
-use crate::problem::{ChatProblems, Problem};
+use crate::problem::Problem;
 use crate::wire::HolderFields;
 
 /// The lease of a chat.
@@ -22,12 +22,7 @@ pub(crate) struct StateResponse {
 }
 
 /// Returns the holder of the lease of a chat.
-#[utoipa::path(
-    get, path = "/api/chats/{app_id}/{chat_id}/lease", tag = "leases",
-    operation_id = "get_lease", params(ChatPath),
-    security(("bearer_token" = ["read"])),
-    responses((status = 200, description = "The holder of the lease", body = StateResponse), ChatProblems),
-)]
+#[operation(answers = "The holder of the lease")]
 pub(crate) async fn get_lease(
     State(store): State<Arc<dyn Store>>,
     ChatScope { scope, chat_id, .. }: ChatScope<Read>,

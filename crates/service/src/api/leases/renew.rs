@@ -2,6 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::State;
+use operation::operation;
 use persistence::Store;
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -9,9 +10,8 @@ use utoipa::ToSchema;
 use super::response::LeaseResponse;
 use super::{default_ttl, ttl};
 use crate::extract::needs::Run;
-use crate::extract::{ChatScope, Json, Keyed, OptionalJson, PathFencingToken, Query};
-use crate::openapi::{ChatPath, LeasePath};
-use crate::problem::{LeaseProblems, Problem};
+use crate::extract::{ChatScope, FencingToken, Json, Keyed, OptionalJson, Path, Query};
+use crate::problem::Problem;
 
 /// A renewal of a lease.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -35,16 +35,11 @@ impl Default for RenewRequest {
 /// Renews a lease: it expires after the given time from now, later or earlier than before.
 ///
 /// An expired lease can be renewed too, unless another owner has acquired it.
-#[utoipa::path(
-    put, path = "/api/chats/{app_id}/{chat_id}/lease/{fencing_token}", tag = "leases",
-    operation_id = "renew_lease", params(ChatPath, LeasePath), request_body = Option<RenewRequest>,
-    security(("bearer_token" = ["run"])),
-    responses((status = 200, description = "The lease", body = LeaseResponse), LeaseProblems),
-)]
+#[operation(answers = "The lease", problems = [FENCED])]
 pub(crate) async fn renew_lease(
     State(store): State<Arc<dyn Store>>,
     ChatScope { scope, chat_id, .. }: ChatScope<Run>,
-    PathFencingToken(token): PathFencingToken,
+    Path(FencingToken(token)): Path<FencingToken>,
     Query(()): Query<()>,
     OptionalJson(request): OptionalJson<RenewRequest>,
 ) -> Result<Json<LeaseResponse>, Problem> {

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use operation::operation;
 use persistence::Store;
 use records::Member;
 use serde::Serialize;
@@ -8,9 +9,9 @@ use utoipa::ToSchema;
 
 use crate::api::pages::Page;
 use crate::extract::needs::Read;
-use crate::extract::{ChatScope, Json, Query};
-use crate::openapi::{ChatPath, values};
-use crate::problem::{ChatProblems, Problem};
+use crate::extract::{ChatScope, Query};
+use crate::openapi::values;
+use crate::problem::Problem;
 
 /// A member of a chat.
 #[derive(Debug, Serialize, ToSchema)]
@@ -30,17 +31,12 @@ impl From<Member> for MemberResponse {
 }
 
 /// Lists the members of a chat, at most 256, in the order in which they were added. Its owner is not among them.
-#[utoipa::path(
-    get, path = "/api/chats/{app_id}/{chat_id}/members", tag = "members",
-    operation_id = "list_members", params(ChatPath),
-    security(("bearer_token" = ["read"])),
-    responses((status = 200, description = "The members", body = Page<MemberResponse>), ChatProblems),
-)]
+#[operation(answers = "The members")]
 pub(crate) async fn list_members(
     State(store): State<Arc<dyn Store>>,
     ChatScope { scope, chat_id, .. }: ChatScope<Read>,
     Query(()): Query<()>,
-) -> Result<Json<Page<MemberResponse>>, Problem> {
+) -> Result<Page<MemberResponse>, Problem> {
     let members = store.list_members(&scope, &chat_id).await?;
-    Ok(Json(Page::whole(members)))
+    Ok(Page::whole(members))
 }

@@ -2,16 +2,18 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::StatusCode;
+use operation::operation;
 use persistence::Store;
+use records::UserId;
 use records::{Member, MemberRole};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::list::MemberResponse;
 use crate::extract::needs::Manage;
-use crate::extract::{ChatScope, Json, Keyed, OptionalJson, PathUserId, Query};
-use crate::openapi::{ChatPath, UserPath, values};
-use crate::problem::{MemberProblems, Problem};
+use crate::extract::{ChatScope, Json, Keyed, OptionalJson, Path, Query};
+use crate::openapi::values;
+use crate::problem::Problem;
 use crate::wire::write_status;
 
 /// What a member may do.
@@ -47,20 +49,15 @@ impl From<Role> for MemberRole {
 /// Adds a user to a chat, or changes the role of a member. Idempotent.
 ///
 /// A chat has at most 256 members; further users may only read.
-#[utoipa::path(
-    put, path = "/api/chats/{app_id}/{chat_id}/members/{user_id}", tag = "members",
-    operation_id = "put_member", params(ChatPath, UserPath), request_body = Option<PutMemberRequest>,
-    security(("bearer_token" = ["manage"])),
-    responses(
-        (status = 201, description = "The user has this role now", body = MemberResponse),
-        (status = 200, description = "The user had this role before", body = MemberResponse),
-        MemberProblems,
-    ),
+#[operation(
+    answers = "The user has this role now",
+    repeated = "The user had this role before",
+    problems = [FENCED, TOO_MANY_MEMBERS],
 )]
 pub(crate) async fn put_member(
     State(store): State<Arc<dyn Store>>,
     ChatScope { scope, chat_id, .. }: ChatScope<Manage>,
-    PathUserId(user_id): PathUserId,
+    Path(user_id): Path<UserId>,
     Query(()): Query<()>,
     OptionalJson(request): OptionalJson<PutMemberRequest>,
 ) -> Result<(StatusCode, Json<MemberResponse>), Problem> {

@@ -1,30 +1,26 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::http::StatusCode;
+use operation::operation;
 use persistence::Store;
+use records::UserId;
 
 use crate::extract::needs::Manage;
-use crate::extract::{ChatScope, PathUserId, Query};
-use crate::openapi::{ChatPath, UserPath};
-use crate::problem::{MemberProblems, Problem};
+use crate::extract::{ChatScope, Path, Query};
+use crate::operation::NoContent;
+use crate::problem::Problem;
 
 /// Removes a member from a chat. Idempotent. Their messages stay.
 ///
 /// Streams that the user has open end within `limits.recheck_ms`. The visibility still decides whether the user may read
 /// the chat and join it again.
-#[utoipa::path(
-    delete, path = "/api/chats/{app_id}/{chat_id}/members/{user_id}", tag = "members",
-    operation_id = "remove_member", params(ChatPath, UserPath),
-    security(("bearer_token" = ["manage"])),
-    responses((status = 204, description = "The user is not a member"), MemberProblems),
-)]
+#[operation(answers = "The user is not a member", problems = [FENCED, TOO_MANY_MEMBERS])]
 pub(crate) async fn remove_member(
     State(store): State<Arc<dyn Store>>,
     ChatScope { scope, chat_id, .. }: ChatScope<Manage>,
-    PathUserId(user_id): PathUserId,
+    Path(user_id): Path<UserId>,
     Query(()): Query<()>,
-) -> Result<StatusCode, Problem> {
+) -> Result<NoContent, Problem> {
     store.remove_member(&scope, &chat_id, &user_id).await?;
-    Ok(StatusCode::NO_CONTENT)
+    Ok(NoContent)
 }

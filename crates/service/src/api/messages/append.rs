@@ -1,25 +1,27 @@
-use axum::extract::{FromRequest as _, Request, State};
+use axum::extract::{FromRequest as _, State};
 use axum::http::StatusCode;
+use operation::operation;
 use persistence::{Append, StoreError};
 use records::{ChatId, NewMessage, Permission, Scope};
 use resume::dialect::{self, Dialect, Parsed};
 use resume::ingest::speaker_from_role;
+use utoipa::openapi::path::Parameter;
 use utoipa::{IntoParams, ToSchema};
 
-use super::request::AppendRequest;
+use super::request::AppendBody;
 use super::transcript::{self, pointer_to};
 use super::{AppendResponse, MessagesBody};
 use crate::config::LimitsConfig;
+use crate::extract::conditions::Fenced;
 use crate::extract::needs::Say;
-use crate::extract::{ChatScope, FromParams, Json, Params, Query};
+use crate::extract::{ChatScope, FromParams, Json, Params, Query, declared};
 use crate::joining;
-use crate::openapi::{ChatPath, FencingHeader, values};
-use crate::problem::{AppendProblems, Problem};
+use crate::openapi::values;
+use crate::problem::Problem;
 use crate::state::AppState;
 
 /// How the messages are read.
 #[derive(Debug, IntoParams)]
-#[into_params(parameter_in = Query)]
 pub(crate) struct AppendQuery {
     /// The field that names the speaker: `name` (default), or `role` for transcripts that use it for that,
     /// such as those of Magentic-One.
@@ -60,6 +62,10 @@ impl FromParams for AppendQuery {
         let expected_last_sequence = params.take_in("expected_last_sequence", 0..=u64::MAX)?;
         Ok(Self { speaker: speaker.unwrap_or(Speaker::Name), dialect, expected_last_sequence })
     }
+
+    fn described() -> Vec<Parameter> {
+        declared::<Self>()
+    }
 }
 
 /// Appends messages in order, all of them or none.
@@ -72,21 +78,16 @@ impl FromParams for AppendQuery {
 /// keeps the id that it has in the dialect, or gets one that is derived from it and from all messages before
 /// it. So a transcript that is sent again, or again with more messages at its end, stores only the new ones.
 /// `request_id` distinguishes transcripts that begin alike.
-#[utoipa::path(
-    post, path = "/api/chats/{app_id}/{chat_id}/messages", tag = "messages",
-    operation_id = "append_messages", params(ChatPath, FencingHeader, AppendQuery), request_body = AppendRequest,
-    security(("bearer_token" = ["say"])),
-    responses(
-        (status = 201, description = "At least one message is new", body = AppendResponse),
-        (status = 200, description = "All messages were stored before", body = AppendResponse),
-        AppendProblems,
-    ),
+#[operation(
+    answers = "At least one message is new",
+    repeated = "All messages were stored before",
+    problems = [SEQUENCE_CONFLICT, CHAT_ENDED, EVENT_CONFLICT, MESSAGE_TOO_LARGE, BATCH_TOO_LARGE],
 )]
 pub(crate) async fn append_messages(
     State(state): State<AppState>,
-    ChatScope { scope, chat_id, .. }: ChatScope<Say>,
+    ChatScope { scope, chat_id, .. }: ChatScope<Say, Fenced>,
     Query(query): Query<AppendQuery>,
-    request: Request,
+    AppendBody(request): AppendBody,
 ) -> Result<(StatusCode, Json<AppendResponse>), Problem> {
     let mut scope = Scope { expected_last_sequence: query.expected_last_sequence, ..scope };
     if let Some(dialect) = query.dialect {

@@ -1,35 +1,27 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use operation::operation;
 use persistence::Store;
 use records::Scope;
 
 use super::{Expectation, own_or_any};
 use crate::admission::Reserve;
+use crate::extract::conditions::Conditional;
 use crate::extract::needs::Say;
-use crate::extract::{ChatScope, Json, PathSequence, Query, Tagged};
-use crate::openapi::{ChatPath, FencingHeader, IfMatchHeader, MessagePath};
-use crate::problem::{DeleteMessageProblems, Problem};
+use crate::extract::{ChatScope, Json, Path, Query, Sequence, Tagged};
+use crate::problem::Problem;
 use crate::wire::MessageResponse;
 
 /// Deletes a message: a tombstone without content replaces it, and keeps its sequence.
 ///
 /// Idempotent: deleting it again changes nothing. Users delete what they have written themselves; other messages need the
 /// permission `run`.
-#[utoipa::path(
-    delete, path = "/api/chats/{app_id}/{chat_id}/messages/{sequence}", tag = "messages",
-    operation_id = "delete_message", params(ChatPath, MessagePath, FencingHeader, IfMatchHeader, Expectation),
-    security(("bearer_token" = ["say"])),
-    responses(
-        (status = 200, description = "The tombstone", body = MessageResponse,
-            headers(("ETag", description = "The entity tag of the message"))),
-        DeleteMessageProblems,
-    ),
-)]
+#[operation(answers = "The tombstone", problems = [SEQUENCE_CONFLICT, MESSAGE_NOT_FOUND])]
 pub(crate) async fn delete_message(
     State(store): State<Arc<dyn Store>>,
-    ChatScope { scope, chat_id, .. }: ChatScope<Say>,
-    PathSequence(sequence): PathSequence,
+    ChatScope { scope, chat_id, .. }: ChatScope<Say, Conditional>,
+    Path(Sequence(sequence)): Path<Sequence>,
     Query(expectation): Query<Expectation>,
     _: Reserve<12>,
 ) -> Result<Tagged<Json<MessageResponse>>, Problem> {

@@ -1,31 +1,21 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use operation::operation;
 use persistence::Store;
 
 use crate::admission::Reserve;
 use crate::extract::needs::Read;
-use crate::extract::{ChatScope, Json, PathSequence, Query, Tagged};
-use crate::openapi::{ChatPath, IfNoneMatchHeader, MessagePath};
-use crate::problem::{MessageProblems, Problem};
+use crate::extract::{ChatScope, Json, Path, Query, Sequence, Tagged};
+use crate::problem::Problem;
 use crate::wire::MessageResponse;
 
 /// Returns one message; for a deleted message, its tombstone.
-#[utoipa::path(
-    get, path = "/api/chats/{app_id}/{chat_id}/messages/{sequence}", tag = "messages",
-    operation_id = "get_message", params(ChatPath, MessagePath, IfNoneMatchHeader),
-    security(("bearer_token" = ["read"])),
-    responses(
-        (status = 200, description = "The message", body = MessageResponse,
-            headers(("ETag", description = "The entity tag of the message"))),
-        (status = 304, description = "The caller has it already"),
-        MessageProblems,
-    ),
-)]
+#[operation(answers = "The message", problems = [MESSAGE_NOT_FOUND])]
 pub(crate) async fn get_message(
     State(store): State<Arc<dyn Store>>,
     ChatScope { scope, chat_id, .. }: ChatScope<Read>,
-    PathSequence(sequence): PathSequence,
+    Path(Sequence(sequence)): Path<Sequence>,
     Query(()): Query<()>,
     _: Reserve<12>,
 ) -> Result<Tagged<Json<MessageResponse>>, Problem> {

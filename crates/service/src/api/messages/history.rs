@@ -4,27 +4,32 @@ use std::sync::Arc;
 use async_stream::try_stream;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
+use axum::http::StatusCode;
 use axum::http::header::{CONTENT_TYPE, VARY};
-use axum::response::{IntoResponse as _, Response};
+use axum::response::{IntoResponse, Response};
 use futures::stream::{self, Stream, StreamExt as _, TryStreamExt as _};
+use operation::operation;
 use persistence::Store;
 use records::UserId;
 use resume::dialect::{self, Dialect};
 use resume::{Options, UnsettledPolicy};
 use utoipa::IntoParams;
+use utoipa::openapi::path::Parameter;
 
 use crate::admission::Reserve;
 use crate::config::LimitsConfig;
-use crate::extract::{AcceptedFormat, ChatDownload, FromParams, Params, Query};
-use crate::history::{self, HistoryError, HistoryForm, HistoryLine, HistoryResponse, Source};
+use crate::extract::{AcceptedFormat, ChatDownload, FromParams, Params, Query, declared};
+use crate::history::{
+    self, Format, HistoryError, HistoryForm, HistoryLine, HistoryResponse, Source,
+};
 use crate::live::{DownloadLimits, StreamEnd};
-use crate::openapi::{ChatPath, values};
-use crate::problem::{HistoryProblems, Problem, log_aborted_response};
+use crate::openapi::values;
+use crate::operation::{Description, Output};
+use crate::problem::{Problem, log_aborted_response};
 use crate::request_id::RequestId;
 
 /// The dialect and the extent of the history.
 #[derive(Debug, IntoParams)]
-#[into_params(parameter_in = Query)]
 pub(crate) struct HistoryQuery {
     /// The dialect of the messages: `ag2` (default), `ag2-classic`, `ag2-classic-manager`,
     /// `ag2-v1`, `openai`, `anthropic`, `gemini`, `langchain`, `ui-message` or `acp`.
@@ -64,6 +69,10 @@ impl FromParams for HistoryQuery {
             unsettled: unsettled.unwrap_or_default(),
         })
     }
+
+    fn described() -> Vec<Parameter> {
+        declared::<Self>()
+    }
 }
 
 impl From<HistoryQuery> for HistoryForm {
@@ -80,21 +89,7 @@ impl From<HistoryQuery> for HistoryForm {
 /// streamed while the chat is read, so it may have any length. If reading fails half-way, the connection is
 /// closed; as NDJSON, the last line says that the history is complete. The connection is also closed within
 /// `limits.recheck_ms` after the token was revoked, or after the caller has lost the right to read the chat.
-#[utoipa::path(
-    get, path = "/api/chats/{app_id}/{chat_id}/history", tag = "messages",
-    operation_id = "get_history", params(ChatPath, HistoryQuery),
-    security(("bearer_token" = ["read"])),
-    responses(
-        (
-            status = 200, description = "The conversation",
-            content(
-                (HistoryResponse = "application/json"),
-                (HistoryLine = "application/x-ndjson"),
-            ),
-        ),
-        HistoryProblems,
-    ),
-)]
+#[operation(answers = "The conversation", problems = [NOT_ACCEPTABLE, UNSETTLED_TOOL_CALLS])]
 pub(crate) async fn get_history(
     State(store): State<Arc<dyn Store>>,
     State(limits): State<Arc<LimitsConfig>>,
@@ -103,7 +98,7 @@ pub(crate) async fn get_history(
     AcceptedFormat(format): AcceptedFormat,
     _: Reserve<6>,
     request_id: RequestId,
-) -> Result<Response, Problem> {
+) -> Result<Download, Problem> {
     let read_timeout = limits.request_timeout();
     let source = Source { store, scope, chat_id: chat_id.clone(), read_timeout };
     let dialect = query.dialect.name();
@@ -116,7 +111,25 @@ pub(crate) async fn get_history(
     let rest = rest.inspect_err(move |error| error.log(&request_id));
     let body = Body::from_stream(stream::iter(first.map(Ok)).chain(rest));
     let headers = [(CONTENT_TYPE, format.media_type()), (VARY, "accept")];
-    Ok((headers, body).into_response())
+    Ok(Download((headers, body).into_response()))
+}
+
+/// A conversation, in the media type that the caller prefers.
+#[derive(Debug)]
+pub(crate) struct Download(Response);
+
+impl IntoResponse for Download {
+    fn into_response(self) -> Response {
+        self.0
+    }
+}
+
+impl Output for Download {
+    fn describe(description: &mut Description) {
+        let [json, ndjson] = [Format::Json, Format::Ndjson].map(Format::media_type);
+        description.answers_content::<HistoryResponse>(StatusCode::OK, json);
+        description.answers_content::<HistoryLine>(StatusCode::OK, ndjson);
+    }
 }
 
 /// Why a history ends before it is complete.

@@ -2,32 +2,27 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::StatusCode;
+use operation::operation;
 use persistence::Store;
 
-use super::request::OneOrSeveral;
 use super::{AppendResponse, MessagesBody};
+use crate::extract::conditions::Fenced;
 use crate::extract::needs::Run;
 use crate::extract::{ChatScope, Json, Query};
-use crate::openapi::{ChatPath, FencingHeader};
-use crate::problem::{AppendProblems, Problem};
+use crate::problem::Problem;
 
 /// Appends the messages that a workflow starts with, unless the chat has them already.
 ///
 /// A message without an `event_id` is compared by role and content: leading messages that equal the newest
 /// ones of the chat are not stored again. The default role is `user`.
-#[utoipa::path(
-    post, path = "/api/chats/{app_id}/{chat_id}/initial-messages", tag = "messages",
-    operation_id = "persist_initial_messages", params(ChatPath, FencingHeader), request_body = OneOrSeveral,
-    security(("bearer_token" = ["run"])),
-    responses(
-        (status = 201, description = "At least one message is new", body = AppendResponse),
-        (status = 200, description = "All messages were stored before", body = AppendResponse),
-        AppendProblems,
-    ),
+#[operation(
+    answers = "At least one message is new",
+    repeated = "All messages were stored before",
+    problems = [SEQUENCE_CONFLICT, CHAT_ENDED, EVENT_CONFLICT, MESSAGE_TOO_LARGE, BATCH_TOO_LARGE],
 )]
 pub(crate) async fn persist_initial_messages(
     State(store): State<Arc<dyn Store>>,
-    ChatScope { scope, chat_id, .. }: ChatScope<Run>,
+    ChatScope { scope, chat_id, .. }: ChatScope<Run, Fenced>,
     Query(()): Query<()>,
     mut body: MessagesBody,
 ) -> Result<(StatusCode, Json<AppendResponse>), Problem> {

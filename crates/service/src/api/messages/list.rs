@@ -1,17 +1,18 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use operation::operation;
 use persistence::{MessageRange, Store, Transcript};
 use serde::Serialize;
+use utoipa::openapi::path::Parameter;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::admission::Reserve;
 use crate::api::pages::{Page, take_cursor};
 use crate::config::LimitsConfig;
 use crate::extract::needs::Read;
-use crate::extract::{ChatScope, FromParams, Json, Params, Query};
-use crate::openapi::ChatPath;
-use crate::problem::{ChatProblems, Problem};
+use crate::extract::{ChatScope, FromParams, Json, Params, Query, declared};
+use crate::problem::Problem;
 use crate::wire::MessageResponse;
 
 /// The memory for a page, in MiB: four times the bytes at which it ends.
@@ -19,7 +20,6 @@ const PAGE_MIB: usize = (4 * Transcript::PAGE_BYTES) >> 20;
 
 /// The range of messages to return.
 #[derive(Debug, IntoParams)]
-#[into_params(parameter_in = Query)]
 pub(crate) struct ListMessagesQuery {
     /// Only messages after this sequence; -1 for all.
     #[param(value_type = Option<i64>, minimum = -1)]
@@ -55,6 +55,10 @@ impl FromParams for ListMessagesQuery {
             newest,
             cursor: take_cursor(params)?,
         })
+    }
+
+    fn described() -> Vec<Parameter> {
+        declared::<Self>()
     }
 }
 
@@ -92,15 +96,7 @@ impl ListMessagesResponse {
 /// Returns messages, oldest first.
 ///
 /// A very large page ends early, with a `next_cursor`. With `newest`, the next page has earlier messages.
-#[utoipa::path(
-    get, path = "/api/chats/{app_id}/{chat_id}/messages", tag = "messages",
-    operation_id = "list_messages", params(ChatPath, ListMessagesQuery),
-    security(("bearer_token" = ["read"])),
-    responses(
-        (status = 200, description = "The messages", body = ListMessagesResponse),
-        ChatProblems,
-    ),
-)]
+#[operation(answers = "The messages")]
 pub(crate) async fn list_messages(
     State(store): State<Arc<dyn Store>>,
     ChatScope { scope, chat_id, .. }: ChatScope<Read>,

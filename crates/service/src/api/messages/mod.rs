@@ -16,9 +16,10 @@ pub(crate) mod update;
 use persistence::StoreError;
 use records::{Permission, Scope};
 use utoipa::IntoParams;
+use utoipa::openapi::path::Parameter;
 
 use crate::config::LimitsConfig;
-use crate::extract::{FromParams, Params};
+use crate::extract::{FromParams, Params, declared};
 use crate::problem::Problem;
 
 pub(crate) use body::{AuthorRequest, MessageRequest};
@@ -27,7 +28,6 @@ pub(crate) use response::{AppendResponse, AppendedResponse, NotedResponse};
 
 /// The state of the chat that an edit depends on.
 #[derive(Debug, IntoParams)]
-#[into_params(parameter_in = Query)]
 pub(crate) struct Expectation {
     /// Change the message only if the chat has this `last_sequence`: nothing was appended since the caller read it.
     #[param(value_type = Option<u64>)]
@@ -38,6 +38,10 @@ impl FromParams for Expectation {
     fn from_params(params: &mut Params, _limits: &LimitsConfig) -> Result<Self, Problem> {
         let expected_last_sequence = params.take_in("expected_last_sequence", 0..=u64::MAX)?;
         Ok(Self { expected_last_sequence })
+    }
+
+    fn described() -> Vec<Parameter> {
+        declared::<Self>()
     }
 }
 

@@ -1,3 +1,5 @@
+use std::convert::Infallible;
+
 use axum::extract::{FromRequest, Request};
 use records::json::ListLimit;
 use records::{Limits, NewMessage};
@@ -8,6 +10,7 @@ use super::body::MessageRequest;
 use super::transcript::TranscriptRequest;
 use crate::extract::{BatchShape, LimitedLists};
 use crate::openapi::any_of;
+use crate::operation::{Description, Input};
 use crate::problem::Problem;
 use crate::state::AppState;
 
@@ -59,6 +62,24 @@ pub(crate) enum AppendRequest {}
 // The query selects one.
 any_of!(AppendRequest, "Append", [MessageRequest, BatchRequest, TranscriptRequest]);
 
+/// A request whose query says what its body is, so that the handler reads it.
+#[derive(Debug)]
+pub(crate) struct AppendBody(pub(super) Request);
+
+impl FromRequest<AppState> for AppendBody {
+    type Rejection = Infallible;
+
+    async fn from_request(request: Request, _state: &AppState) -> Result<Self, Infallible> {
+        Ok(Self(request))
+    }
+}
+
+impl Input for AppendBody {
+    fn describe(description: &mut Description) {
+        description.json_body::<AppendRequest>();
+    }
+}
+
 /// The messages of a body.
 #[derive(Debug)]
 pub(crate) struct MessagesBody {
@@ -73,6 +94,12 @@ impl FromRequest<AppState> for MessagesBody {
         let (shape, messages) =
             BatchShape::read::<MessageRequest, BatchRequest>(request, state).await?;
         Ok(Self { messages, shape })
+    }
+}
+
+impl Input for MessagesBody {
+    fn describe(description: &mut Description) {
+        description.json_body::<OneOrSeveral>();
     }
 }
 

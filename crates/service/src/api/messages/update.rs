@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use operation::operation;
 use persistence::Store;
 use records::{JsonObject, MessageEdit, Scope};
 use serde::Deserialize;
@@ -9,10 +10,10 @@ use utoipa::ToSchema;
 
 use super::{Expectation, own_or_any};
 use crate::admission::Reserve;
+use crate::extract::conditions::Conditional;
 use crate::extract::needs::Say;
-use crate::extract::{ChatScope, Json, Keyed, PathSequence, Query, Tagged};
-use crate::openapi::{ChatPath, FencingHeader, IfMatchHeader, MessagePath};
-use crate::problem::{Problem, UpdateMessageProblems};
+use crate::extract::{ChatScope, Json, Keyed, Path, Query, Sequence, Tagged};
+use crate::problem::Problem;
 use crate::wire::{MessageResponse, keep_null};
 
 /// An edit of a message, with at least one field. Missing fields are not changed.
@@ -49,20 +50,14 @@ impl TryFrom<UpdateMessageRequest> for MessageEdit {
 /// Edits a message; its sequence and id do not change.
 ///
 /// Users edit what they have written themselves; other messages need the permission `run`.
-#[utoipa::path(
-    patch, path = "/api/chats/{app_id}/{chat_id}/messages/{sequence}", tag = "messages",
-    operation_id = "update_message", params(ChatPath, MessagePath, FencingHeader, IfMatchHeader, Expectation), request_body = UpdateMessageRequest,
-    security(("bearer_token" = ["say"])),
-    responses(
-        (status = 200, description = "The edited message", body = MessageResponse,
-            headers(("ETag", description = "The entity tag of the message"))),
-        UpdateMessageProblems,
-    ),
+#[operation(
+    answers = "The edited message",
+    problems = [SEQUENCE_CONFLICT, MESSAGE_NOT_FOUND, MESSAGE_TOO_LARGE],
 )]
 pub(crate) async fn update_message(
     State(store): State<Arc<dyn Store>>,
-    ChatScope { scope, chat_id, .. }: ChatScope<Say>,
-    PathSequence(sequence): PathSequence,
+    ChatScope { scope, chat_id, .. }: ChatScope<Say, Conditional>,
+    Path(Sequence(sequence)): Path<Sequence>,
     Query(expectation): Query<Expectation>,
     _: Reserve<12>,
     Json(request): Json<UpdateMessageRequest>,

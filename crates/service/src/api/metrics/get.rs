@@ -1,12 +1,15 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
-use axum::response::IntoResponse;
+use axum::response::{IntoResponse, Response};
+use operation::operation;
 
 use crate::extract::MetricsReader;
 use crate::metrics::Metrics;
-use crate::problem::{MetricsProblems, Problem, ProblemKind};
+use crate::operation::{Description, Output};
+use crate::problem::{Problem, ProblemKind};
 
 const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
@@ -14,23 +17,29 @@ const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=
 ///
 /// With authentication only the roles `service` and `operator` may read them, unless the settings make them
 /// public.
-#[utoipa::path(
-    get, path = "/metrics", tag = "metrics", operation_id = "get_metrics",
-    security(("bearer_token" = ["observe"])),
-    responses(
-        (
-            status = 200, description = "OpenMetrics text", body = String,
-            content_type = "application/openmetrics-text",
-        ),
-        MetricsProblems,
-    ),
-)]
+#[operation(answers = "OpenMetrics text")]
 pub(crate) async fn get_metrics(
     _reader: MetricsReader,
     State(metrics): State<Arc<Metrics>>,
-) -> Result<impl IntoResponse, Problem> {
+) -> Result<OpenMetrics, Problem> {
     let text = metrics.text().map_err(|error| {
         Problem::new(ProblemKind::INTERNAL, "failed to write the metrics").caused_by(error)
     })?;
-    Ok(([(CONTENT_TYPE, OPENMETRICS)], text))
+    Ok(OpenMetrics(text))
+}
+
+/// The text of the metrics.
+#[derive(Debug)]
+pub(crate) struct OpenMetrics(String);
+
+impl IntoResponse for OpenMetrics {
+    fn into_response(self) -> Response {
+        ([(CONTENT_TYPE, OPENMETRICS)], self.0).into_response()
+    }
+}
+
+impl Output for OpenMetrics {
+    fn describe(description: &mut Description) {
+        description.answers_content::<String>(StatusCode::OK, "application/openmetrics-text");
+    }
 }

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use operation::operation;
 use persistence::Store;
 use records::{Caller, DisplayName, UserId};
 use serde::Deserialize;
@@ -10,8 +11,8 @@ use super::ONLY_FOR_THEMSELVES;
 use super::response::ParticipantResponse;
 use crate::extract::needs::Read;
 use crate::extract::{ChatScope, Keyed, OptionalJson, Query, check_acts_for};
-use crate::openapi::{ChatPath, values};
-use crate::problem::{JoinProblems, Problem};
+use crate::openapi::values;
+use crate::problem::Problem;
 use crate::wire::Created;
 
 /// The user who joins: the caller, or the user that a service names.
@@ -43,15 +44,10 @@ impl JoinRequest {
 /// one is given.
 ///
 /// Joining an open chat (`link` or `app`) makes the user a member, and so does a service that names a user.
-#[utoipa::path(
-    post, path = "/api/chats/{app_id}/{chat_id}/participants", tag = "participants",
-    operation_id = "join_chat", params(ChatPath), request_body = Option<JoinRequest>,
-    security(("bearer_token" = ["read"])),
-    responses(
-        (status = 201, description = "The user is a participant now", body = Created<ParticipantResponse>),
-        (status = 200, description = "The user was a participant before", body = Created<ParticipantResponse>),
-        JoinProblems,
-    ),
+#[operation(
+    answers = "The user is a participant now",
+    repeated = "The user was a participant before",
+    problems = [FORBIDDEN_OWNER, TOO_MANY_PARTICIPANTS],
 )]
 pub(crate) async fn join_chat(
     State(store): State<Arc<dyn Store>>,

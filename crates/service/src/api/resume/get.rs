@@ -1,23 +1,24 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::response::{IntoResponse as _, Response};
+use operation::operation;
 use persistence::{Store, StoreError};
 use records::ResumeState;
 use resume::plan::{self, TerminationCheck};
 use resume::window;
 use utoipa::IntoParams;
+use utoipa::openapi::path::Parameter;
 
 use super::response::ResumeResponse;
 use crate::admission::RequestMemory;
 use crate::api::messages::history::HistoryQuery;
 use crate::config::LimitsConfig;
 use crate::extract::needs::Read;
-use crate::extract::{ChatScope, FromParams, Json, Params, Query};
+use crate::extract::{ChatScope, FromParams, Json, Params, Query, declared};
 use crate::history::{HistoryError, HistoryForm};
 use crate::offload::offload;
-use crate::openapi::ChatPath;
-use crate::problem::{Problem, ResumeProblems};
+use crate::operation::Prepared;
+use crate::problem::Problem;
 
 /// The default text that ends a conversation.
 const DEFAULT_TERMINATION: &str = "TERMINATE";
@@ -30,7 +31,6 @@ const TIMES_MESSAGES: usize = 4;
 
 /// The text that ends a conversation.
 #[derive(Debug, IntoParams)]
-#[into_params(parameter_in = Query)]
 #[expect(dead_code, reason = "describes what `ResumeQuery` reads besides `HistoryQuery`")]
 pub(crate) struct TerminationQuery {
     /// A message that ends with this text ends the conversation; `TERMINATE` by default.
@@ -53,24 +53,26 @@ impl FromParams for ResumeQuery {
         })?;
         Ok(Self { history: HistoryQuery::from_params(params, limits)?, termination })
     }
+
+    fn described() -> Vec<Parameter> {
+        [HistoryQuery::described(), declared::<TerminationQuery>()].concat()
+    }
 }
 
 /// Returns everything that an orchestrator needs to resume a chat, from one consistent snapshot: the
 /// transcript in a dialect, what was dropped or repaired in it, the state of the chat, and the next action.
 ///
 /// The stored messages do not change.
-#[utoipa::path(
-    get, path = "/api/chats/{app_id}/{chat_id}/resume", tag = "turns",
-    operation_id = "get_resume", params(ChatPath, HistoryQuery, TerminationQuery),
-    security(("bearer_token" = ["read"])),
-    responses((status = 200, description = "The state to resume from", body = ResumeResponse), ResumeProblems),
+#[operation(
+    answers = "The state to resume from",
+    problems = [UNSETTLED_TOOL_CALLS, BATCH_TOO_LARGE],
 )]
 pub(crate) async fn get_resume(
     State(store): State<Arc<dyn Store>>,
     ChatScope { scope, chat_id, .. }: ChatScope<Read>,
     Query(query): Query<ResumeQuery>,
     memory: RequestMemory,
-) -> Result<Response, Problem> {
+) -> Result<Prepared<ResumeResponse>, Problem> {
     let (mut bytes, max) = (SMALL_BYTES, ResumeState::MAX_MESSAGE_BYTES);
     memory.reserve(TIMES_MESSAGES * bytes).await?;
     let mut state = store.resume_state(&scope, &chat_id, bytes).await;
@@ -86,7 +88,10 @@ pub(crate) async fn get_resume(
 }
 
 /// Renders a chat, and writes the response.
-fn respond(mut state: ResumeState, query: ResumeQuery) -> Result<Response, Problem> {
+fn respond(
+    mut state: ResumeState,
+    query: ResumeQuery,
+) -> Result<Prepared<ResumeResponse>, Problem> {
     let form = HistoryForm::from(query.history);
     let plan = plan::plan(&state, &form.options.default_user_name);
     let text = query.termination.as_deref().unwrap_or(DEFAULT_TERMINATION);
@@ -102,5 +107,5 @@ fn respond(mut state: ResumeState, query: ResumeQuery) -> Result<Response, Probl
     }
     let termination = termination_check.last_rendered(&rendered.dropped);
     let response = ResumeResponse::new(state, plan, termination, form.dialect.name(), rendered);
-    Ok(Json(response).into_response())
+    Ok(Prepared::new(Json(response)))
 }

@@ -1,20 +1,22 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::http::StatusCode;
+use operation::operation;
 use persistence::Store;
 use records::TurnId;
 use utoipa::IntoParams;
+use utoipa::openapi::path::Parameter;
 
 use crate::config::LimitsConfig;
+use crate::extract::conditions::Fenced;
 use crate::extract::needs::Run;
-use crate::extract::{ChatScope, FromParams, Params, Query};
-use crate::openapi::{ChatPath, FencingHeader, values};
-use crate::problem::{DeleteResumePointsProblems, Problem};
+use crate::extract::{ChatScope, FromParams, Params, Query, declared};
+use crate::openapi::values;
+use crate::operation::NoContent;
+use crate::problem::Problem;
 
 /// The resume points to delete.
 #[derive(Debug, IntoParams)]
-#[into_params(parameter_in = Query)]
 pub(crate) struct DeleteResumePointsQuery {
     /// Only resume points of this turn.
     #[param(value_type = Option<values::Name>)]
@@ -25,24 +27,20 @@ impl FromParams for DeleteResumePointsQuery {
     fn from_params(params: &mut Params, _limits: &LimitsConfig) -> Result<Self, Problem> {
         Ok(Self { request_id: params.take("request_id")? })
     }
+
+    fn described() -> Vec<Parameter> {
+        declared::<Self>()
+    }
 }
 
 /// Deletes resume points. A worker does this after it has resumed the turn. Idempotent.
-#[utoipa::path(
-    delete, path = "/api/chats/{app_id}/{chat_id}/resume-points", tag = "turns",
-    operation_id = "delete_resume_points", params(ChatPath, FencingHeader, DeleteResumePointsQuery),
-    security(("bearer_token" = ["run"])),
-    responses(
-        (status = 204, description = "The chat has no such resume points"),
-        DeleteResumePointsProblems,
-    ),
-)]
+#[operation(answers = "The chat has no such resume points")]
 pub(crate) async fn delete_resume_points(
     State(store): State<Arc<dyn Store>>,
-    ChatScope { scope, chat_id, .. }: ChatScope<Run>,
+    ChatScope { scope, chat_id, .. }: ChatScope<Run, Fenced>,
     Query(query): Query<DeleteResumePointsQuery>,
-) -> Result<StatusCode, Problem> {
+) -> Result<NoContent, Problem> {
     let request_id = query.request_id.as_ref();
     store.delete_resume_points(&scope, &chat_id, request_id).await?;
-    Ok(StatusCode::NO_CONTENT)
+    Ok(NoContent)
 }

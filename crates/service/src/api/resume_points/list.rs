@@ -1,22 +1,23 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use operation::operation;
 use persistence::{ResumePointCursor, ResumePointFilter, Store};
 use records::{StackId, TurnId};
 use utoipa::IntoParams;
+use utoipa::openapi::path::Parameter;
 
 use super::ResumePointResponse;
 use crate::admission::Reserve;
 use crate::api::pages::{Page, PageQuery};
 use crate::config::LimitsConfig;
 use crate::extract::needs::Read;
-use crate::extract::{ChatScope, FromParams, Json, Params, Query};
-use crate::openapi::{ChatPath, values};
-use crate::problem::{ChatProblems, Problem};
+use crate::extract::{ChatScope, FromParams, Params, Query, declared};
+use crate::openapi::values;
+use crate::problem::Problem;
 
 /// The filter and the page of resume points to return.
 #[derive(Debug, IntoParams)]
-#[into_params(parameter_in = Query)]
 pub(crate) struct ListResumePointsQuery {
     /// Only resume points of this turn.
     #[param(value_type = Option<values::Name>)]
@@ -36,27 +37,23 @@ impl FromParams for ListResumePointsQuery {
             page: PageQuery::from_params(params, limits)?,
         })
     }
+
+    fn described() -> Vec<Parameter> {
+        [declared::<Self>(), PageQuery::<ResumePointCursor>::described()].concat()
+    }
 }
 
 /// Lists the resume points of a chat, the latest first.
-#[utoipa::path(
-    get, path = "/api/chats/{app_id}/{chat_id}/resume-points", tag = "turns",
-    operation_id = "list_resume_points", params(ChatPath, ListResumePointsQuery, PageQuery<ResumePointCursor>),
-    security(("bearer_token" = ["read"])),
-    responses(
-        (status = 200, description = "A page of resume points", body = Page<ResumePointResponse>),
-        ChatProblems,
-    ),
-)]
+#[operation(answers = "A page of resume points")]
 pub(crate) async fn list_resume_points(
     State(store): State<Arc<dyn Store>>,
     ChatScope { scope, chat_id, .. }: ChatScope<Read>,
     Query(query): Query<ListResumePointsQuery>,
     _: Reserve<16>,
-) -> Result<Json<Page<ResumePointResponse>>, Problem> {
+) -> Result<Page<ResumePointResponse>, Problem> {
     let ListResumePointsQuery { request_id, stack_id, page } = query;
     let filter = ResumePointFilter { request_id, stack_id };
     let found =
         store.list_resume_points(&scope, &chat_id, &filter, page.limit, page.cursor).await?;
-    Ok(Json(Page::new(found.points, found.next.as_ref())))
+    Ok(Page::new(found.points, found.next.as_ref()))
 }

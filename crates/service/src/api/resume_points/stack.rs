@@ -2,6 +2,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use axum::extract::State;
+use operation::operation;
 use persistence::{ResumePointFilter, Store, StoreError};
 use records::{ChatId, NewTurn, ResumePoint, Scope, StackId};
 use resume::call_stack::Calls;
@@ -11,9 +12,8 @@ use utoipa::ToSchema;
 use super::ResumePointResponse;
 use crate::admission::Reserve;
 use crate::extract::needs::Read;
-use crate::extract::{ChatScope, Json, PathStackId, Query};
-use crate::openapi::{ChatPath, StackPath};
-use crate::problem::{Problem, StackProblems};
+use crate::extract::{ChatScope, Json, Path, Query};
+use crate::problem::Problem;
 
 /// The call stack of a call.
 #[derive(Debug, Serialize, ToSchema)]
@@ -31,16 +31,11 @@ pub(crate) struct StackResponse {
 }
 
 /// Returns the call stack of a call, outermost call first, with the resume points of its calls.
-#[utoipa::path(
-    get, path = "/api/chats/{app_id}/{chat_id}/stacks/{stack_id}", tag = "turns",
-    operation_id = "get_stack", params(ChatPath, StackPath),
-    security(("bearer_token" = ["read"])),
-    responses((status = 200, description = "The call stack", body = StackResponse), StackProblems),
-)]
+#[operation(answers = "The call stack", problems = [STACK_NOT_FOUND, BROKEN_CALL_STACK])]
 pub(crate) async fn get_stack(
     State(store): State<Arc<dyn Store>>,
     ChatScope { scope, chat_id, .. }: ChatScope<Read>,
-    PathStackId(stack_id): PathStackId,
+    Path(stack_id): Path<StackId>,
     Query(()): Query<()>,
     _: Reserve<16>,
 ) -> Result<Json<StackResponse>, Problem> {

@@ -1,16 +1,17 @@
 use axum::extract::State;
+use operation::operation;
 use utoipa::IntoParams;
+use utoipa::openapi::path::Parameter;
 
 use super::sign_in;
 use crate::auth::Redirect;
 use crate::config::LimitsConfig;
-use crate::extract::{FromParams, Params, Query};
-use crate::problem::{Problem, SignInProblems};
+use crate::extract::{FromParams, Params, Query, declared};
+use crate::problem::Problem;
 use crate::state::AppState;
 
 /// The query of a sign-in.
 #[derive(Debug, IntoParams)]
-#[into_params(parameter_in = Query)]
 pub(crate) struct BeginParams {
     /// The path of this service to which the browser is sent afterwards; the dashboard if it is missing.
     #[param(example = "/dashboard")]
@@ -21,14 +22,14 @@ impl FromParams for BeginParams {
     fn from_params(params: &mut Params, _limits: &LimitsConfig) -> Result<Self, Problem> {
         Ok(Self { return_to: params.take("return_to")? })
     }
+
+    fn described() -> Vec<Parameter> {
+        declared::<Self>()
+    }
 }
 
 /// Sends a browser to the issuer, where the person signs in.
-#[utoipa::path(
-    get, path = "/api/sign-in", tag = "sign-in", operation_id = "begin_sign_in", security(()),
-    params(BeginParams),
-    responses((status = 303, description = "The browser goes to the issuer"), SignInProblems),
-)]
+#[operation(answers = "The browser goes to the issuer", problems = [SIGN_IN_FAILED, NO_SIGN_IN])]
 pub(crate) async fn begin_sign_in(
     State(state): State<AppState>,
     Query(params): Query<BeginParams>,

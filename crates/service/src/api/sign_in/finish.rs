@@ -1,15 +1,20 @@
-use axum::extract::{RawQuery, State};
+use std::convert::Infallible;
+
+use axum::extract::{FromRequestParts, State};
 use axum::http::HeaderMap;
+use axum::http::request::Parts;
+use operation::operation;
 use utoipa::IntoParams;
 
 use super::sign_in;
 use crate::auth::{Redirect, Returned};
-use crate::problem::{Problem, SignInProblems};
+use crate::extract::declared;
+use crate::operation::{Description, Input};
+use crate::problem::Problem;
 use crate::state::AppState;
 
 /// The query with which the issuer sends a browser back. Others of its parameters are ignored.
 #[derive(Debug, IntoParams)]
-#[into_params(parameter_in = Query)]
 #[expect(dead_code, reason = "it describes the query; `Returned` reads it")]
 pub(crate) struct FinishParams {
     /// What the service exchanges for an ID token.
@@ -22,20 +27,33 @@ pub(crate) struct FinishParams {
     error: Option<String>,
 }
 
+/// The query, read without a refusal: it comes from the issuer.
+#[derive(Debug)]
+pub(crate) struct ReturnedQuery(Returned);
+
+impl<S: Sync> FromRequestParts<S> for ReturnedQuery {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Infallible> {
+        Ok(Self(Returned::from_query(parts.uri.query().unwrap_or_default())))
+    }
+}
+
+impl Input for ReturnedQuery {
+    fn describe(description: &mut Description) {
+        description.parameters(declared::<FinishParams>());
+    }
+}
+
 /// Signs in a person whom the issuer has sent back, and sends the browser to the page that it came from.
 ///
 /// The session is in a cookie that only this service gets back, over an encrypted connection, and that no script can
 /// read.
-#[utoipa::path(
-    get, path = "/api/sign-in/callback", tag = "sign-in", operation_id = "finish_sign_in", security(()),
-    params(FinishParams),
-    responses((status = 303, description = "The person is signed in"), SignInProblems),
-)]
+#[operation(answers = "The person is signed in", problems = [SIGN_IN_FAILED, NO_SIGN_IN])]
 pub(crate) async fn finish_sign_in(
     State(state): State<AppState>,
     headers: HeaderMap,
-    RawQuery(query): RawQuery,
+    ReturnedQuery(returned): ReturnedQuery,
 ) -> Result<Redirect, Problem> {
-    let returned = Returned::from_query(query.as_deref().unwrap_or_default());
     sign_in(&state)?.finish(&headers, returned).await
 }

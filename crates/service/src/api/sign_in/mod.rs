@@ -10,6 +10,7 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 
 use crate::auth::{Redirect, SignIn};
+use crate::operation::{Description, Output};
 use crate::problem::{Problem, ProblemKind};
 use crate::state::AppState;
 
@@ -18,6 +19,14 @@ fn sign_in(state: &AppState) -> Result<&SignIn, Problem> {
         let detail = "auth.sign_in.issuer is not set; use a token";
         Problem::new(ProblemKind::NO_SIGN_IN, detail)
     })
+}
+
+impl Output for Redirect {
+    fn describe(description: &mut Description) {
+        description.answers(StatusCode::SEE_OTHER);
+        // A sign-in is stored, also by a `GET`.
+        description.problems(&[ProblemKind::OUTCOME_UNKNOWN]);
+    }
 }
 
 impl IntoResponse for Redirect {

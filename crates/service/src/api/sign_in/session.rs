@@ -1,5 +1,6 @@
 use axum::extract::State;
 use axum::http::{HeaderMap, Method};
+use operation::operation;
 use records::{AppId, UserId};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -7,7 +8,7 @@ use utoipa::ToSchema;
 use crate::auth::{csrf_token, session};
 use crate::extract::{Json, Query};
 use crate::openapi::values;
-use crate::problem::{Problem, SessionProblems};
+use crate::problem::Problem;
 use crate::state::AppState;
 use crate::wire::Time;
 
@@ -39,10 +40,7 @@ struct SignedIn {
 }
 
 /// Tells who is signed in in the browser that asks.
-#[utoipa::path(
-    get, path = "/api/session", tag = "sign-in", operation_id = "get_session", security(()),
-    responses((status = 200, description = "The session, if there is one", body = SessionResponse), SessionProblems),
-)]
+#[operation(answers = "The session, if there is one")]
 pub(crate) async fn get_session(
     State(state): State<AppState>,
     method: Method,

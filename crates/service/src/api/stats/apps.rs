@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use futures::future::try_join_all;
+use operation::operation;
 use persistence::{Store, StoreError};
 use records::{AppId, Rollup};
 use serde::Serialize;
@@ -10,7 +11,7 @@ use utoipa::ToSchema;
 use super::Summary;
 use crate::api::pages::PageQuery;
 use crate::extract::{AllStatsScope, Json, Query};
-use crate::problem::{AllStatsProblems, Problem};
+use crate::problem::Problem;
 
 /// A page of apps with statistics.
 #[derive(Debug, Serialize, ToSchema)]
@@ -31,15 +32,7 @@ struct AppSummary {
 }
 
 /// Lists the apps with the statistics of their workflows, ordered by id.
-#[utoipa::path(
-    get, path = "/api/stats", tag = "stats", operation_id = "list_app_stats",
-    params(PageQuery<AppId>),
-    security(("bearer_token" = ["observe"])),
-    responses(
-        (status = 200, description = "A page of apps", body = ListAppStatsResponse),
-        AllStatsProblems,
-    ),
-)]
+#[operation(answers = "A page of apps")]
 pub(crate) async fn list_app_stats(
     State(store): State<Arc<dyn Store>>,
     AllStatsScope(identity): AllStatsScope,

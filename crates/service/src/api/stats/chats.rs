@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use operation::operation;
 use persistence::{ChatStats, ChatStatsPage, Cursor, Store};
 use records::ChatStatus;
 use serde::Serialize;
@@ -9,8 +10,8 @@ use utoipa::ToSchema;
 use super::workflow::duration_sec;
 use crate::api::pages::{self, PageQuery};
 use crate::extract::{Json, Query, WorkflowScope};
-use crate::openapi::{AppPath, WorkflowPath, values};
-use crate::problem::{Problem, StatsProblems};
+use crate::openapi::values;
+use crate::problem::Problem;
 use crate::wire::{Time, UsageFields};
 
 /// A page of a workflow's chats.
@@ -56,15 +57,7 @@ impl From<ChatStatsPage> for ListChatStatsResponse {
 }
 
 /// Lists the chats of a workflow with their durations and usage, newest first.
-#[utoipa::path(
-    get, path = "/api/stats/{app_id}/{workflow_name}/chats", tag = "stats",
-    operation_id = "list_chat_stats", params(AppPath, WorkflowPath, PageQuery<Cursor>),
-    security(("bearer_token" = ["observe"])),
-    responses(
-        (status = 200, description = "A page of chats", body = ListChatStatsResponse),
-        StatsProblems,
-    ),
-)]
+#[operation(answers = "A page of chats")]
 pub(crate) async fn list_chat_stats(
     State(store): State<Arc<dyn Store>>,
     WorkflowScope { app_id, workflow_name }: WorkflowScope,

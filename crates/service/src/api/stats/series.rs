@@ -3,17 +3,18 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use chrono::{DateTime, TimeDelta, Utc};
+use operation::operation;
 use persistence::Store;
 use records::{Clock as _, Measure, Rollup, SystemClock, truncated};
 use serde::{Deserialize, Serialize};
+use utoipa::openapi::path::Parameter;
 use utoipa::{IntoParams, ToSchema};
 
 use super::Percentiles;
 use super::fields::{Events, percentiles};
 use crate::config::LimitsConfig;
-use crate::extract::{FromParams, Json, Params, Query, WorkflowScope};
-use crate::openapi::{AppPath, WorkflowPath};
-use crate::problem::{Problem, StatsProblems};
+use crate::extract::{FromParams, Json, Params, Query, WorkflowScope, declared};
+use crate::problem::Problem;
 use crate::wire::{Time, UsageFields};
 
 /// The most points of a series.
@@ -45,7 +46,6 @@ impl Step {
 
 /// The points to return.
 #[derive(Debug, IntoParams)]
-#[into_params(parameter_in = Query)]
 pub(crate) struct SeriesQuery {
     /// The first point contains this moment; by default there are 24 points.
     #[param(value_type = Option<Time>)]
@@ -76,6 +76,10 @@ impl FromParams for SeriesQuery {
             return Err(Problem::invalid_parameter("from", most));
         }
         Ok(Self { from: step.begin(from), to: step.begin(to), step })
+    }
+
+    fn described() -> Vec<Parameter> {
+        declared::<Self>()
     }
 }
 
@@ -132,15 +136,7 @@ pub(super) fn steps(
 }
 
 /// Returns the statistics of a workflow by hour or by day, with zeros where nothing happened.
-#[utoipa::path(
-    get, path = "/api/stats/{app_id}/{workflow_name}/series", tag = "stats",
-    operation_id = "get_workflow_series", params(AppPath, WorkflowPath, SeriesQuery),
-    security(("bearer_token" = ["observe"])),
-    responses(
-        (status = 200, description = "The series", body = SeriesResponse),
-        StatsProblems,
-    ),
-)]
+#[operation(answers = "The series")]
 pub(crate) async fn get_workflow_series(
     State(store): State<Arc<dyn Store>>,
     WorkflowScope { app_id, workflow_name }: WorkflowScope,

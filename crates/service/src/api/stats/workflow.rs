@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::extract::State;
+use operation::operation;
 use persistence::{ChatStats, ChatStatsPage, Store, StoreError, WorkflowStats};
 use records::{ChatStatus, Clock as _, Counter, Measure, MicroDollars, Model, Rollup, SystemClock};
 use serde::{Serialize, Serializer};
@@ -11,8 +12,8 @@ use super::fields::{percentiles, quotient};
 use super::{Percentiles, Summary, percentiles_of_calls};
 use crate::api::pages::Cursor as _;
 use crate::extract::{Json, Query, WorkflowScope};
-use crate::openapi::{AppPath, WorkflowPath, values};
-use crate::problem::{Problem, StatsProblems};
+use crate::openapi::values;
+use crate::problem::Problem;
 use crate::wire::{Time, UsageFields};
 
 /// The number of chats returned with a workflow.
@@ -245,15 +246,7 @@ fn dollars(micros: u64) -> f64 {
 ///
 /// The sums are updated with every call and every change of status. So the request costs the same for any
 /// number of chats, and its result is always current.
-#[utoipa::path(
-    get, path = "/api/stats/{app_id}/{workflow_name}", tag = "stats",
-    operation_id = "get_workflow_stats", params(AppPath, WorkflowPath),
-    security(("bearer_token" = ["observe"])),
-    responses(
-        (status = 200, description = "The stats", body = WorkflowStatsResponse),
-        StatsProblems,
-    ),
-)]
+#[operation(answers = "The stats")]
 pub(crate) async fn get_workflow_stats(
     State(store): State<Arc<dyn Store>>,
     workflow: WorkflowScope,

@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use chrono::{DateTime, TimeDelta, Utc};
+use operation::operation;
 use persistence::{HourlyStats, Store, StoreError, WorkflowSummary};
 use records::{AppId, Clock as _, Counter, Rollup, SystemClock, WorkflowName};
 use serde::Serialize;
@@ -11,8 +12,7 @@ use utoipa::ToSchema;
 use super::Summary;
 use super::series::{Step, steps};
 use crate::extract::{AppStatsScope, Json, Query};
-use crate::openapi::AppPath;
-use crate::problem::{Problem, StatsProblems};
+use crate::problem::Problem;
 use crate::wire::Time;
 
 /// The statistics of the workflows of an app.
@@ -67,15 +67,7 @@ impl WorkflowFields {
 }
 
 /// Returns the statistics of each workflow of an app, in total and for each of the last 24 hours.
-#[utoipa::path(
-    get, path = "/api/stats/{app_id}", tag = "stats", operation_id = "get_app_stats",
-    params(AppPath),
-    security(("bearer_token" = ["observe"])),
-    responses(
-        (status = 200, description = "The stats", body = AppStatsResponse),
-        StatsProblems,
-    ),
-)]
+#[operation(answers = "The stats")]
 pub(crate) async fn get_app_stats(
     State(store): State<Arc<dyn Store>>,
     AppStatsScope(app_id): AppStatsScope,

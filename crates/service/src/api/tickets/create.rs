@@ -4,6 +4,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use operation::operation;
 use persistence::Store;
 use records::{Caller, Grant, NewTicket, Permission, Scope, TeamId, TicketDigest, UserId};
 use serde::{Deserialize, Serialize};
@@ -12,8 +13,8 @@ use utoipa::ToSchema;
 use crate::auth::TICKET_VALID_FOR;
 use crate::extract::needs::Read;
 use crate::extract::{Bearer, ChatScope, Json, Keyed, OptionalJson, Query, check_acts_for};
-use crate::openapi::{ChatPath, values};
-use crate::problem::{Problem, ProblemKind, TicketProblems};
+use crate::openapi::values;
+use crate::problem::{Problem, ProblemKind};
 use crate::wire::Time;
 
 /// The number of random bytes in a ticket.
@@ -96,15 +97,7 @@ pub(crate) struct TicketResponse {
 /// A ticket is valid for 30 seconds, for this chat, once. A stream that was opened with it ends when the
 /// caller's token expires. A ticket with the permissions `["read"]` opens a stream that only reads: its user does not join
 /// the chat and is not shown as present, and what the client sends to the chat is refused.
-#[utoipa::path(
-    post, path = "/api/chats/{app_id}/{chat_id}/tickets", tag = "events",
-    operation_id = "create_ticket", params(ChatPath), request_body = Option<NewTicketRequest>,
-    security(("bearer_token" = ["read"])),
-    responses(
-        (status = 201, description = "The ticket", body = TicketResponse),
-        TicketProblems,
-    ),
-)]
+#[operation(answers = "The ticket")]
 pub(crate) async fn create_ticket(
     State(store): State<Arc<dyn Store>>,
     ChatScope { scope, chat_id, .. }: ChatScope<Read>,

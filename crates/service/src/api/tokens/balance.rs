@@ -1,16 +1,18 @@
 use axum::extract::State;
+use operation::operation;
 use serde::Serialize;
+use utoipa::openapi::path::Parameter;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::config::LimitsConfig;
-use crate::extract::{FromParams, Json, Params, Query, UnscopedUser};
-use crate::openapi::{UserPath, values};
-use crate::problem::{Problem, TokenBalanceProblems};
+use crate::extract::needs::Read;
+use crate::extract::{FromParams, Json, Params, Query, UnscopedUser, declared};
+use crate::openapi::values;
+use crate::problem::Problem;
 use crate::state::AppState;
 
 /// The app of the wallet.
 #[derive(Debug, IntoParams)]
-#[into_params(parameter_in = Query)]
 pub(crate) struct BalanceQuery {
     /// The app: 1 to 64 of `A-Z a-z 0-9 _ -`.
     #[param(value_type = values::AppId)]
@@ -20,6 +22,10 @@ pub(crate) struct BalanceQuery {
 impl FromParams for BalanceQuery {
     fn from_params(params: &mut Params, _limits: &LimitsConfig) -> Result<Self, Problem> {
         Ok(Self { app_id: params.take("app_id")? })
+    }
+
+    fn described() -> Vec<Parameter> {
+        declared::<Self>()
     }
 }
 
@@ -39,18 +45,10 @@ pub(crate) struct BalanceResponse {
 }
 
 /// Returns the balance of a user in an app.
-#[utoipa::path(
-    get, path = "/api/tokens/{user_id}/balance", tag = "tokens", operation_id = "token_balance",
-    params(UserPath, BalanceQuery),
-    security(("bearer_token" = ["read"])),
-    responses(
-        (status = 200, description = "The balance", body = BalanceResponse),
-        TokenBalanceProblems,
-    ),
-)]
+#[operation(answers = "The balance")]
 pub(crate) async fn token_balance(
     State(state): State<AppState>,
-    user: UnscopedUser,
+    user: UnscopedUser<Read>,
     Query(query): Query<BalanceQuery>,
 ) -> Result<Json<BalanceResponse>, Problem> {
     let wallet = user.wallet_in(query.app_id.as_deref(), &state).await?;

@@ -1,11 +1,13 @@
 use axum::extract::State;
+use operation::operation;
 use records::{EntryId, NewWalletEntry, Uuid7Ids};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::extract::needs::Bill;
 use crate::extract::{IdempotencyKey, Json, Keyed, Query, UnscopedUser};
-use crate::openapi::{UserPath, values};
-use crate::problem::{DebitProblems, Problem};
+use crate::openapi::values;
+use crate::problem::Problem;
 use crate::state::AppState;
 
 /// Tokens to debit.
@@ -49,22 +51,14 @@ pub(crate) struct ConsumeResponse {
 ///
 /// Idempotent: a repeated `entry_id` with the same amount returns the first response; with another amount it
 /// is `entry-conflict`.
-#[utoipa::path(
-    post, path = "/api/tokens/{user_id}/consume", tag = "tokens", operation_id = "consume_tokens",
-    params(UserPath), request_body = ConsumeRequest,
-    security(("bearer_token" = ["bill"])),
-    responses(
-        (status = 200, description = "The balance afterwards", body = ConsumeResponse),
-        DebitProblems,
-    ),
-)]
+#[operation(answers = "The balance afterwards", problems = [INSUFFICIENT_TOKENS, ENTRY_CONFLICT])]
 pub(crate) async fn consume_tokens(
     State(state): State<AppState>,
-    user: UnscopedUser,
+    user: UnscopedUser<Bill>,
     Query(()): Query<()>,
     Json(request): Json<ConsumeRequest>,
 ) -> Result<Json<ConsumeResponse>, Problem> {
-    let wallet = user.billed_wallet_in(request.app_id.as_deref(), &state).await?;
+    let wallet = user.wallet_in(request.app_id.as_deref(), &state).await?;
     if request.amount <= 0 {
         let found = state.store.get_wallet(&wallet.scope, &wallet.user_id).await?;
         let remaining = found.map_or(0, |found| found.balance);

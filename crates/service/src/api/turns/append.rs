@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::StatusCode;
+use operation::operation;
 use persistence::{AppendedTurn, Outcome, Store};
 use records::ChatId;
 use serde::Serialize;
@@ -9,10 +10,10 @@ use utoipa::ToSchema;
 
 use super::request::{DroppedResponse, ReadTurn, TurnRequest};
 use crate::api::messages::AppendedResponse;
+use crate::extract::conditions::Fenced;
 use crate::extract::needs::Run;
 use crate::extract::{ChatScope, Json, ListJson, Query};
-use crate::openapi::{ChatPath, FencingHeader};
-use crate::problem::{Problem, TurnProblems};
+use crate::problem::Problem;
 use crate::wire;
 
 /// The result of a turn.
@@ -61,19 +62,14 @@ impl TurnResponse {
 /// `"delta": true` and a `content`, which is appended at `delta_path`, or replaces the value there with
 /// `"delta_action": "replace"`. Deltas are merged into their messages. Messages whose `event_type` is `event`
 /// are not stored.
-#[utoipa::path(
-    post, path = "/api/chats/{app_id}/{chat_id}/turns", tag = "turns",
-    operation_id = "append_turn", params(ChatPath, FencingHeader), request_body = TurnRequest,
-    security(("bearer_token" = ["run"])),
-    responses(
-        (status = 201, description = "The turn is stored", body = TurnResponse),
-        (status = 200, description = "The turn was stored before", body = TurnResponse),
-        TurnProblems,
-    ),
+#[operation(
+    answers = "The turn is stored",
+    repeated = "The turn was stored before",
+    problems = [CHAT_ENDED, TURN_CONFLICT, MESSAGE_TOO_LARGE, BATCH_TOO_LARGE],
 )]
 pub(crate) async fn append_turn(
     State(store): State<Arc<dyn Store>>,
-    ChatScope { scope, chat_id, .. }: ChatScope<Run>,
+    ChatScope { scope, chat_id, .. }: ChatScope<Run, Fenced>,
     Query(()): Query<()>,
     ListJson(request): ListJson<TurnRequest>,
 ) -> Result<(StatusCode, Json<TurnResponse>), Problem> {

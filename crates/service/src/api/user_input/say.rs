@@ -2,15 +2,18 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::StatusCode;
+use operation::operation;
 use persistence::{Outcome, Store};
+use records::UserId;
 use records::{EventId, InputRequestId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::extract::conditions::Fenced;
 use crate::extract::needs::Say;
-use crate::extract::{ChatScope, IdempotencyKey, Json, Keyed, PathUserId, Query, check_acts_for};
-use crate::openapi::{ChatPath, FencingHeader, UserPath, values};
-use crate::problem::{Problem, SubmitProblems};
+use crate::extract::{ChatScope, IdempotencyKey, Json, Keyed, Path, Query, check_acts_for};
+use crate::openapi::values;
+use crate::problem::Problem;
 use crate::submission::{Submission, Submitted};
 use crate::wire;
 
@@ -76,20 +79,15 @@ impl SubmitResponse {
 /// Stores an input of a user: as the answer to the pending input request, or as a message.
 ///
 /// A question that is bound to a tool call must be answered with the route of the input request.
-#[utoipa::path(
-    post, path = "/chat/{app_id}/{chat_id}/{user_id}/input", tag = "user input",
-    operation_id = "say", params(ChatPath, UserPath, FencingHeader), request_body = SayRequest,
-    security(("bearer_token" = ["say"])),
-    responses(
-        (status = 201, description = "The input is stored", body = SubmitResponse),
-        (status = 200, description = "The input was stored before", body = SubmitResponse),
-        SubmitProblems,
-    ),
+#[operation(
+    answers = "The input is stored",
+    repeated = "The input was stored before",
+    problems = [FORBIDDEN_OWNER, CHAT_ENDED, INPUT_NOT_FOUND, INPUT_CLOSED, TOOL_CALL_MISMATCH, EVENT_CONFLICT, MESSAGE_TOO_LARGE],
 )]
 pub(crate) async fn say(
     State(store): State<Arc<dyn Store>>,
-    ChatScope { scope, chat_id, .. }: ChatScope<Say>,
-    PathUserId(user_id): PathUserId,
+    ChatScope { scope, chat_id, .. }: ChatScope<Say, Fenced>,
+    Path(user_id): Path<UserId>,
     Query(()): Query<()>,
     Json(request): Json<SayRequest>,
 ) -> Result<(StatusCode, Json<SubmitResponse>), Problem> {

@@ -1,13 +1,15 @@
 use axum::extract::State;
 use axum::http::StatusCode;
+use operation::operation;
 use records::{ChatId, EventId, InputRequestId, Permission, Scope};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::say::SubmitResponse;
+use crate::extract::needs::Say;
 use crate::extract::{IdempotencyKey, Json, Keyed, Query, UnscopedCaller, record_support};
 use crate::openapi::values;
-use crate::problem::{Problem, ProblemKind, SubmitProblems};
+use crate::problem::{Problem, ProblemKind};
 use crate::state::AppState;
 use crate::submission::Submission;
 
@@ -66,23 +68,18 @@ async fn only_chat(
 /// Answers an input request that is given by its id alone.
 ///
 /// A question that is bound to a tool call must be answered with the route of the input request.
-#[utoipa::path(
-    post, path = "/api/user-input/submit", tag = "user input", operation_id = "submit_user_input",
-    request_body = SubmitRequest,
-    security(("bearer_token" = ["say"])),
-    responses(
-        (status = 201, description = "The request is answered", body = SubmitResponse),
-        (status = 200, description = "The request was answered before, with this answer", body = SubmitResponse),
-        SubmitProblems,
-    ),
+#[operation(
+    answers = "The request is answered",
+    repeated = "The request was answered before, with this answer",
+    problems = [FORBIDDEN_OWNER, CHAT_NOT_FOUND, CHAT_ENDED, INPUT_NOT_FOUND, INPUT_CLOSED, TOOL_CALL_MISMATCH, EVENT_CONFLICT, MESSAGE_TOO_LARGE],
 )]
 pub(crate) async fn submit_user_input(
     State(state): State<AppState>,
-    caller: UnscopedCaller,
+    caller: UnscopedCaller<Say>,
     Query(()): Query<()>,
     Json(request): Json<SubmitRequest>,
 ) -> Result<(StatusCode, Json<SubmitResponse>), Problem> {
-    let scope = caller.scope_in(request.app_id.as_deref(), Permission::Say, &state).await?;
+    let scope = caller.scope_in(request.app_id.as_deref(), &state).await?;
     let request_id = request.input_request_id;
     let chat_id = match request.chat_id {
         Some(chat_id) => chat_id,

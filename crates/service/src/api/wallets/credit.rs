@@ -1,31 +1,27 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use operation::operation;
 use persistence::Store;
 
 use super::{ChangeResponse, CreditRequest};
-use crate::extract::{BillScope, Json, Query, WalletScope};
-use crate::openapi::{AppPath, UserPath};
-use crate::problem::{CreditProblems, Problem};
+use crate::extract::needs::Bill;
+use crate::extract::{Json, Query, WalletScope};
+use crate::problem::Problem;
 use crate::wire::Created;
 
 /// Credits tokens to a wallet.
 ///
 /// Idempotent: a repeated `entry_id` with the same amount returns the first response; with another amount it
 /// is `entry-conflict`.
-#[utoipa::path(
-    post, path = "/api/wallets/{app_id}/{user_id}/credit", tag = "wallets",
-    operation_id = "credit_wallet", params(AppPath, UserPath), request_body = CreditRequest,
-    security(("bearer_token" = ["bill"])),
-    responses(
-        (status = 201, description = "The credit", body = Created<ChangeResponse>),
-        (status = 200, description = "The credit, which an earlier request has made", body = Created<ChangeResponse>),
-        CreditProblems,
-    ),
+#[operation(
+    answers = "The credit",
+    repeated = "The credit, which an earlier request has made",
+    problems = [WALLET_NOT_FOUND, ENTRY_CONFLICT, BALANCE_TOO_LARGE],
 )]
 pub(crate) async fn credit_wallet(
     State(store): State<Arc<dyn Store>>,
-    BillScope(WalletScope { scope, user_id }): BillScope,
+    WalletScope { scope, user_id, .. }: WalletScope<Bill>,
     Query(()): Query<()>,
     Json(request): Json<CreditRequest>,
 ) -> Result<Created<ChangeResponse>, Problem> {

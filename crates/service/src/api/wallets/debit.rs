@@ -1,15 +1,17 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use operation::operation;
 use persistence::Store;
 use records::{EntryId, NewWalletEntry};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::ChangeResponse;
-use crate::extract::{BillScope, IdempotencyKey, Json, Keyed, Query, WalletScope, required_id};
-use crate::openapi::{AppPath, UserPath, values};
-use crate::problem::{DebitProblems, Problem};
+use crate::extract::needs::Bill;
+use crate::extract::{IdempotencyKey, Json, Keyed, Query, WalletScope, required_id};
+use crate::openapi::values;
+use crate::problem::Problem;
 use crate::wire::Created;
 
 /// Tokens to debit.
@@ -45,19 +47,14 @@ fn strict_by_default() -> bool {
 ///
 /// Idempotent: a repeated `entry_id` with the same amount returns the first response; with another amount it
 /// is `entry-conflict`.
-#[utoipa::path(
-    post, path = "/api/wallets/{app_id}/{user_id}/debit", tag = "wallets",
-    operation_id = "debit_wallet", params(AppPath, UserPath), request_body = DebitRequest,
-    security(("bearer_token" = ["bill"])),
-    responses(
-        (status = 201, description = "The debit", body = Created<ChangeResponse>),
-        (status = 200, description = "The debit, which an earlier request has made; or null", body = Created<ChangeResponse>),
-        DebitProblems,
-    ),
+#[operation(
+    answers = "The debit",
+    repeated = "The debit, which an earlier request has made; or null",
+    problems = [INSUFFICIENT_TOKENS, ENTRY_CONFLICT],
 )]
 pub(crate) async fn debit_wallet(
     State(store): State<Arc<dyn Store>>,
-    BillScope(WalletScope { scope, user_id }): BillScope,
+    WalletScope { scope, user_id, .. }: WalletScope<Bill>,
     Query(()): Query<()>,
     Json(request): Json<DebitRequest>,
 ) -> Result<Created<ChangeResponse>, Problem> {

@@ -1,14 +1,15 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use operation::operation;
 use persistence::Store;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::WalletResponse;
-use crate::extract::{BillScope, Keyed, OptionalJson, Query, WalletScope};
-use crate::openapi::{AppPath, UserPath};
-use crate::problem::{EnsureWalletProblems, Problem};
+use crate::extract::needs::Bill;
+use crate::extract::{Keyed, OptionalJson, Query, WalletScope};
+use crate::problem::Problem;
 use crate::wire::Created;
 
 /// The initial state of a new wallet.
@@ -27,19 +28,10 @@ impl Keyed for EnsureWalletRequest {}
 /// Returns a wallet, and creates it if it does not exist.
 ///
 /// The initial balance is used only for a new wallet; an existing wallet is returned unchanged.
-#[utoipa::path(
-    post, path = "/api/wallets/{app_id}/{user_id}/ensure", tag = "wallets",
-    operation_id = "ensure_wallet", params(AppPath, UserPath), request_body = Option<EnsureWalletRequest>,
-    security(("bearer_token" = ["bill"])),
-    responses(
-        (status = 201, description = "The new wallet", body = Created<WalletResponse>),
-        (status = 200, description = "The wallet that exists", body = Created<WalletResponse>),
-        EnsureWalletProblems,
-    ),
-)]
+#[operation(answers = "The new wallet", repeated = "The wallet that exists")]
 pub(crate) async fn ensure_wallet(
     State(store): State<Arc<dyn Store>>,
-    BillScope(WalletScope { scope, user_id }): BillScope,
+    WalletScope { scope, user_id, .. }: WalletScope<Bill>,
     Query(()): Query<()>,
     OptionalJson(request): OptionalJson<EnsureWalletRequest>,
 ) -> Result<Created<WalletResponse>, Problem> {

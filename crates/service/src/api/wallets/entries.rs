@@ -1,29 +1,22 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use operation::operation;
 use persistence::Store;
 
 use super::EntryResponse;
 use crate::api::pages::{Page, PageQuery};
-use crate::extract::{Json, Query, WalletScope};
-use crate::openapi::{AppPath, UserPath};
-use crate::problem::{Problem, WalletProblems};
+use crate::extract::needs::Read;
+use crate::extract::{Query, WalletScope};
+use crate::problem::Problem;
 
 /// Lists the entries of a wallet, newest first.
-#[utoipa::path(
-    get, path = "/api/wallets/{app_id}/{user_id}/entries", tag = "wallets",
-    operation_id = "list_wallet_entries", params(AppPath, UserPath, PageQuery<u64>),
-    security(("bearer_token" = ["read"])),
-    responses(
-        (status = 200, description = "A page of entries", body = Page<EntryResponse>),
-        WalletProblems,
-    ),
-)]
+#[operation(answers = "A page of entries", problems = [WALLET_NOT_FOUND])]
 pub(crate) async fn list_wallet_entries(
     State(store): State<Arc<dyn Store>>,
-    WalletScope { scope, user_id }: WalletScope,
+    WalletScope { scope, user_id, .. }: WalletScope<Read>,
     Query(query): Query<PageQuery<u64>>,
-) -> Result<Json<Page<EntryResponse>>, Problem> {
+) -> Result<Page<EntryResponse>, Problem> {
     let page = store.list_wallet_entries(&scope, &user_id, query.limit, query.cursor).await?;
-    Ok(Json(Page::new(page.entries, page.next.as_ref())))
+    Ok(Page::new(page.entries, page.next.as_ref()))
 }

@@ -1,23 +1,19 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use operation::operation;
 use persistence::{Store, StoreError};
 
 use super::WalletResponse;
+use crate::extract::needs::Read;
 use crate::extract::{Json, Query, WalletScope};
-use crate::openapi::{AppPath, UserPath};
-use crate::problem::{Problem, WalletProblems};
+use crate::problem::Problem;
 
 /// Returns a wallet.
-#[utoipa::path(
-    get, path = "/api/wallets/{app_id}/{user_id}", tag = "wallets", operation_id = "get_wallet",
-    params(AppPath, UserPath),
-    security(("bearer_token" = ["read"])),
-    responses((status = 200, description = "The wallet", body = WalletResponse), WalletProblems),
-)]
+#[operation(answers = "The wallet", problems = [WALLET_NOT_FOUND])]
 pub(crate) async fn get_wallet(
     State(store): State<Arc<dyn Store>>,
-    WalletScope { scope, user_id }: WalletScope,
+    WalletScope { scope, user_id, .. }: WalletScope<Read>,
     Query(()): Query<()>,
 ) -> Result<Json<WalletResponse>, Problem> {
     let wallet = store.get_wallet(&scope, &user_id).await?;

@@ -1,0 +1,105 @@
+//! What an operation of the API says about itself: the types that its handler takes and returns describe the request and
+//! the responses, so that the description cannot differ from what is served.
+
+mod description;
+mod outputs;
+
+use axum::extract::State;
+use axum::http::{HeaderMap, Method};
+use axum::routing::{MethodFilter, MethodRouter};
+use utoipa::openapi::path::Operation as DescribedOperation;
+
+pub(crate) use description::{Description, Schemas, header, parameter};
+pub(crate) use outputs::{NoContent, Prepared};
+
+use crate::admission::{RequestMemory, Reserve};
+use crate::live::Shutdown;
+use crate::problem::Problem;
+use crate::request_id::RequestId;
+use crate::state::AppState;
+
+/// A handler of the API; implemented by the attribute `operation`.
+pub(crate) trait Operation {
+    /// The name of the handler.
+    const ID: &'static str;
+    /// Its documentation: a summary, and after an empty line the rest.
+    const TEXT: &'static str;
+    /// What the successful response contains.
+    const ANSWERS: &'static str;
+    /// What a repeated request is answered with, where that is 200 instead of 201.
+    const REPEATED: Option<&'static str>;
+
+    /// Adds everything else that is known of the operation.
+    fn describe(description: &mut Description);
+
+    /// Returns the handler as the route of a method.
+    fn route(method: MethodFilter) -> MethodRouter<AppState>;
+}
+
+/// A part of a request that a handler takes.
+pub(crate) trait Input {
+    /// Describes what it reads from the request, and how it refuses one; by default nothing.
+    fn describe(_description: &mut Description) {}
+}
+
+/// What a handler returns.
+pub(crate) trait Output {
+    /// Describes the responses.
+    fn describe(description: &mut Description);
+}
+
+/// Declares inputs that read nothing which a caller has to know of.
+macro_rules! undescribed {
+    ($($input:ty),+ $(,)?) => {$(
+        impl Input for $input {}
+    )+};
+}
+
+undescribed!(HeaderMap, Method, RequestId, RequestMemory, Shutdown);
+
+impl<T> Input for State<T> {}
+impl<const MIB: usize> Input for Reserve<MIB> {}
+
+impl<T: Output> Output for Result<T, Problem> {
+    fn describe(description: &mut Description) {
+        T::describe(description);
+    }
+}
+
+/// An operation, where it is found, and what its route needs.
+pub(crate) struct Row {
+    pub(crate) path: &'static str,
+    pub(crate) method: Method,
+    pub(crate) route: MethodRouter<AppState>,
+    pub(crate) operation: DescribedOperation,
+    /// The schemas that the operation refers to.
+    pub(crate) schemas: Schemas,
+    /// Whether the operation ends at the deadline of requests.
+    pub(crate) has_deadline: bool,
+    /// Whether the operation honours the header `If-Match`.
+    pub(crate) honours_if_match: bool,
+}
+
+impl Row {
+    /// Describes an operation that is found under a method and a path.
+    pub(crate) fn of<O: Operation>(
+        tag: &str,
+        path: &'static str,
+        method: Method,
+        is_admitted: bool,
+    ) -> Self {
+        let mut description = Description::new::<O>(method.clone(), is_admitted);
+        O::describe(&mut description);
+        // Every method of the table is one that a filter knows.
+        let filter = MethodFilter::try_from(method.clone()).unwrap_or(MethodFilter::GET);
+        Self {
+            path,
+            method,
+            route: O::route(filter),
+            has_deadline: description.has_deadline,
+            honours_if_match: description.honours_if_match,
+            schemas: std::mem::take(&mut description.schemas),
+            operation: description.into_operation::<O>(tag, path),
+        }
+    }
+}

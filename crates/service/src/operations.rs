@@ -1,0 +1,166 @@
+//! The table of operations: every method and path of the API, and the handler that answers it.
+//!
+//! A handler says everything else about itself; see [`Operation`](crate::operation::Operation). From the table come the
+//! routes, the description of the API, its problems and permissions, and the labels of the metrics.
+
+use axum::http::Method;
+
+use crate::api::{
+    apps, artifacts, calls, chat_sessions as chats, contexts, events, exchanges, health,
+    input_requests as inputs, leases, members, messages, metrics, participants, presence, resume,
+    resume_points, sign_in, stats, tickets, tokens, turns, user_input, wallets,
+};
+use crate::operation::Row;
+
+/// Operations about one thing.
+pub(crate) struct Section {
+    pub(crate) tag: &'static str,
+    pub(crate) about: &'static str,
+    pub(crate) rows: Vec<Row>,
+}
+
+/// Declares sections: the tag, what it is about, and the operations.
+macro_rules! sections {
+    ($is_admitted:literal; $($tag:literal, $about:literal {
+        $($method:ident $path:literal => $handler:ty;)+
+    })+) => {
+        vec![$(Section {
+            tag: $tag,
+            about: $about,
+            rows: vec![$(Row::of::<$handler>($tag, $path, Method::$method, $is_admitted)),+],
+        }),+]
+    };
+}
+
+/// Returns the operations that are admitted: they count for the quotas of their caller.
+pub(crate) fn operations() -> Vec<Section> {
+    sections! { true;
+        "chat sessions", "The runs of workflows" {
+            GET    "/api/chats/{app_id}" => chats::list::list_chats;
+            POST   "/api/chats/{app_id}" => chats::create::create_chat;
+            GET    "/api/chats/{app_id}/{chat_id}" => chats::get::get_chat;
+            PUT    "/api/chats/{app_id}/{chat_id}" => chats::ensure::ensure_chat;
+            GET    "/api/chats/{app_id}/{chat_id}/meta" => chats::meta::get_chat_meta;
+            POST   "/api/chats/{app_id}/{chat_id}/complete" => chats::complete::complete_chat;
+            POST   "/api/chats/{app_id}/{chat_id}/pause" => chats::pause::pause_chat;
+            POST   "/api/chats/{app_id}/{chat_id}/fail" => chats::fail::fail_chat;
+            POST   "/api/chats/{app_id}/{chat_id}/reopen" => chats::reopen::reopen_chat;
+            POST   "/api/chats/{app_id}/{chat_id}/fork" => chats::fork::fork_chat;
+        }
+        "messages", "The messages of a chat, in order" {
+            GET    "/api/chats/{app_id}/{chat_id}/messages" => messages::list::list_messages;
+            POST   "/api/chats/{app_id}/{chat_id}/messages" => messages::append::append_messages;
+            GET    "/api/chats/{app_id}/{chat_id}/messages/{sequence}" => messages::get::get_message;
+            PATCH  "/api/chats/{app_id}/{chat_id}/messages/{sequence}" => messages::update::update_message;
+            DELETE "/api/chats/{app_id}/{chat_id}/messages/{sequence}" => messages::delete::delete_message;
+            POST   "/api/chats/{app_id}/{chat_id}/initial-messages" => messages::initial::persist_initial_messages;
+            GET    "/api/chats/{app_id}/{chat_id}/history" => messages::history::get_history;
+        }
+        "members", "The users with whom a chat is shared by name" {
+            GET    "/api/chats/{app_id}/{chat_id}/members" => members::list::list_members;
+            PUT    "/api/chats/{app_id}/{chat_id}/members/{user_id}" => members::put::put_member;
+            DELETE "/api/chats/{app_id}/{chat_id}/members/{user_id}" => members::remove::remove_member;
+        }
+        "participants", "The participants of a chat, and the present users" {
+            GET    "/api/chats/{app_id}/{chat_id}/participants" => participants::list::list_participants;
+            POST   "/api/chats/{app_id}/{chat_id}/participants" => participants::join::join_chat;
+            DELETE "/api/chats/{app_id}/{chat_id}/participants/{user_id}" => participants::leave::leave_chat;
+            GET    "/api/chats/{app_id}/{chat_id}/presence" => presence::get::get_presence;
+        }
+        "events", "The live events of a chat" {
+            GET    "/api/chats/{app_id}/{chat_id}/events" => events::listen::listen;
+            POST   "/api/chats/{app_id}/{chat_id}/tickets" => tickets::create::create_ticket;
+            GET    "/ws/{workflow_name}/{app_id}/{chat_id}/{user_id}" => events::join::join;
+        }
+        "input requests", "The questions that workflows wait for, and their answers" {
+            GET    "/api/chats/{app_id}/{chat_id}/input-requests" => inputs::list::list_input_requests;
+            POST   "/api/chats/{app_id}/{chat_id}/input-requests" => inputs::request::request_input;
+            GET    "/api/chats/{app_id}/{chat_id}/input-requests/{request_id}" => inputs::get::get_input_request;
+            POST   "/api/chats/{app_id}/{chat_id}/input-requests/{request_id}/answer" => inputs::answer::answer_input_request;
+            POST   "/api/chats/{app_id}/{chat_id}/input-requests/{request_id}/cancel" => inputs::cancel::cancel_input_request;
+        }
+        "user input", "Inputs of users to a workflow, in the shapes of MozaiksAI" {
+            POST   "/chat/{app_id}/{chat_id}/{user_id}/input" => user_input::say::say;
+            POST   "/api/user-input/submit" => user_input::submit::submit_user_input;
+        }
+        "context snapshot", "The variables that an orchestrator resumes from" {
+            GET    "/api/chats/{app_id}/{chat_id}/context" => contexts::get::get_context;
+            PUT    "/api/chats/{app_id}/{chat_id}/context" => contexts::replace::replace_context;
+            PATCH  "/api/chats/{app_id}/{chat_id}/context" => contexts::merge::merge_context;
+            GET    "/api/chats/{app_id}/{chat_id}/context/history" => contexts::history::list_context_versions;
+            GET    "/api/chats/{app_id}/{chat_id}/context/history/{version}" => contexts::version::get_context_version;
+            GET    "/api/chats/{app_id}/{chat_id}/context/diff" => contexts::diff::diff_context;
+            POST   "/api/chats/{app_id}/{chat_id}/context/restore" => contexts::restore::restore_context;
+        }
+        "artifact", "The artifact that the user's panel shows" {
+            GET    "/api/chats/{app_id}/{chat_id}/artifact" => artifacts::get::get_artifact;
+            PUT    "/api/chats/{app_id}/{chat_id}/artifact" => artifacts::put::put_artifact;
+            DELETE "/api/chats/{app_id}/{chat_id}/artifact" => artifacts::delete::delete_artifact;
+        }
+        "turns", "Turns of a conversation, and how interrupted and failed turns are resumed" {
+            POST   "/api/chats/{app_id}/{chat_id}/turns" => turns::append::append_turn;
+            GET    "/api/chats/{app_id}/{chat_id}/resume-points" => resume_points::list::list_resume_points;
+            DELETE "/api/chats/{app_id}/{chat_id}/resume-points" => resume_points::delete::delete_resume_points;
+            GET    "/api/chats/{app_id}/{chat_id}/stacks/{stack_id}" => resume_points::stack::get_stack;
+            GET    "/api/chats/{app_id}/{chat_id}/resume" => resume::get::get_resume;
+        }
+        "leases", "The exclusive right to continue a chat" {
+            GET    "/api/chats/{app_id}/{chat_id}/lease" => leases::get::get_lease;
+            POST   "/api/chats/{app_id}/{chat_id}/lease" => leases::acquire::acquire_lease;
+            PUT    "/api/chats/{app_id}/{chat_id}/lease/{fencing_token}" => leases::renew::renew_lease;
+            DELETE "/api/chats/{app_id}/{chat_id}/lease/{fencing_token}" => leases::release::release_lease;
+        }
+        "calls", "The calls of model providers, and their usage" {
+            GET    "/api/chats/{app_id}/{chat_id}/calls" => calls::list::list_calls;
+            POST   "/api/chats/{app_id}/{chat_id}/calls" => calls::record::record_calls;
+            DELETE "/api/chats/{app_id}/{chat_id}/calls/{call_id}" => calls::delete::delete_call;
+            POST   "/api/chats/{app_id}/{chat_id}/exchanges" => exchanges::append::append_exchange;
+        }
+        "stats", "Statistics and costs of workflows, for the roles service and operator" {
+            GET    "/api/stats" => stats::apps::list_app_stats;
+            GET    "/api/stats/{app_id}" => stats::workflows::get_app_stats;
+            GET    "/api/stats/{app_id}/{workflow_name}" => stats::workflow::get_workflow_stats;
+            GET    "/api/stats/{app_id}/{workflow_name}/series" => stats::series::get_workflow_series;
+            GET    "/api/stats/{app_id}/{workflow_name}/chats" => stats::chats::list_chat_stats;
+        }
+        "apps", "The registry of apps, for the role operator" {
+            GET    "/api/apps" => apps::list::list_apps;
+            GET    "/api/apps/{app_id}" => apps::get::get_app;
+            PUT    "/api/apps/{app_id}" => apps::register::register_app;
+            PATCH  "/api/apps/{app_id}" => apps::update::update_app;
+            POST   "/api/apps/{app_id}/disable" => apps::disable::disable_app;
+            POST   "/api/apps/{app_id}/enable" => apps::enable::enable_app;
+        }
+        "wallets", "The tokens of users, and every change of their balances" {
+            GET    "/api/wallets/{app_id}/{user_id}" => wallets::get::get_wallet;
+            POST   "/api/wallets/{app_id}/{user_id}/ensure" => wallets::ensure::ensure_wallet;
+            POST   "/api/wallets/{app_id}/{user_id}/credit" => wallets::credit::credit_wallet;
+            POST   "/api/wallets/{app_id}/{user_id}/debit" => wallets::debit::debit_wallet;
+            GET    "/api/wallets/{app_id}/{user_id}/entries" => wallets::entries::list_wallet_entries;
+        }
+        "tokens", "Wallets in the shapes of MozaiksAI" {
+            GET    "/api/tokens/{user_id}/balance" => tokens::balance::token_balance;
+            POST   "/api/tokens/{user_id}/consume" => tokens::consume::consume_tokens;
+        }
+        "sign-in", "People sign in in a browser, so that pages need no token" {
+            GET    "/api/sign-in" => sign_in::begin::begin_sign_in;
+            GET    "/api/sign-in/callback" => sign_in::finish::finish_sign_in;
+            POST   "/api/sign-out" => sign_in::end::sign_out;
+            GET    "/api/session" => sign_in::session::get_session;
+        }
+        "metrics", "Service metrics" {
+            GET    "/metrics" => metrics::get::get_metrics;
+        }
+    }
+}
+
+/// Returns the operations that are answered even to a caller whose quotas are used up: a probe that is refused would
+/// stop the process.
+pub(crate) fn probes() -> Vec<Section> {
+    sections! { false;
+        "health", "Liveness and readiness" {
+            GET    "/api/health/live" => health::live::live;
+            GET    "/api/health/ready" => health::ready::ready;
+        }
+    }
+}
