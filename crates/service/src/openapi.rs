@@ -7,9 +7,6 @@ pub(crate) use values::{any_of, merged};
 
 use axum::body::Bytes;
 use axum::http::Method;
-use axum::http::header::CONTENT_TYPE;
-use axum::routing::{MethodRouter, get};
-use serde_json::Value;
 use utoipa::OpenApi;
 use utoipa::openapi::path::{HttpMethod, Operation, PathItem};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
@@ -66,8 +63,8 @@ impl Document {
         &mut self,
         path: &str,
         method: &Method,
-        operation: Operation,
-        schemas: Vec<(String, RefOr<Schema>)>,
+        operation: &Operation,
+        schemas: &[(String, RefOr<Schema>)],
     ) {
         let method = match *method {
             Method::POST => HttpMethod::Post,
@@ -76,22 +73,17 @@ impl Document {
             Method::DELETE => HttpMethod::Delete,
             _ => HttpMethod::Get,
         };
-        let item = PathItem::new(method, operation);
+        let item = PathItem::new(method, operation.clone());
         self.0.paths.paths.entry(path.to_owned()).or_default().merge_operations(item);
         let known = self.0.components.get_or_insert_default();
         for (name, schema) in schemas {
             let earlier = known.schemas.entry(name.clone()).or_insert_with(|| schema.clone());
-            debug_assert!(*earlier == schema, "two schemas are called {name}; see #[schema(as)]");
+            debug_assert!(earlier == schema, "two schemas are called {name}; see #[schema(as)]");
         }
     }
 
-    /// Serves the document, which is serialized once.
-    pub(crate) fn served<S>(&self) -> MethodRouter<S>
-    where
-        S: Clone + Send + Sync + 'static,
-    {
-        let document: Value = complete(&self.0);
-        let text = serde_json::to_vec(&document).map(Bytes::from).unwrap_or_default();
-        get(async move || ([(CONTENT_TYPE, "application/json")], text))
+    /// Returns the text of the document.
+    pub(crate) fn to_json(&self) -> Bytes {
+        serde_json::to_vec(&complete(&self.0)).map(Bytes::from).unwrap_or_default()
     }
 }

@@ -3,6 +3,8 @@
 //! A handler says everything else about itself; see [`Operation`](crate::operation::Operation). From the table come the
 //! routes, the description of the API, its problems and permissions, and the labels of the metrics.
 
+use std::sync::LazyLock;
+
 use axum::http::Method;
 
 use crate::api::{
@@ -32,8 +34,8 @@ macro_rules! sections {
     };
 }
 
-/// Returns the operations that are admitted: they count for the quotas of their caller.
-pub(crate) fn operations() -> Vec<Section> {
+/// The operations that are admitted: they count for the quotas of their caller.
+pub(crate) static OPERATIONS: LazyLock<Vec<Section>> = LazyLock::new(|| {
     sections! { true;
         "chat sessions", "The runs of workflows" {
             GET    "/api/chats/{app_id}" => chats::list::list_chats;
@@ -152,15 +154,15 @@ pub(crate) fn operations() -> Vec<Section> {
             GET    "/metrics" => metrics::get::get_metrics;
         }
     }
-}
+});
 
-/// Returns the operations that are answered even to a caller whose quotas are used up: a probe that is refused would
-/// stop the process.
-pub(crate) fn probes() -> Vec<Section> {
+/// The operations that are answered even to a caller whose quotas are used up: a probe that is refused would stop the
+/// process.
+pub(crate) static PROBES: LazyLock<Vec<Section>> = LazyLock::new(|| {
     sections! { false;
         "health", "Liveness and readiness" {
             GET    "/api/health/live" => health::live::live;
             GET    "/api/health/ready" => health::ready::ready;
         }
     }
-}
+});

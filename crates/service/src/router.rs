@@ -1,8 +1,11 @@
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use axum::Router;
+use axum::body::Bytes;
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::middleware::{from_fn, from_fn_with_state};
+use axum::response::IntoResponse;
+use axum::routing::get;
 use persistence::Store;
 use tower::util::option_layer;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -17,7 +20,7 @@ use crate::layers::{deadline, observe, panicked};
 use crate::live::Hub;
 use crate::metrics::Metrics;
 use crate::openapi::Document;
-use crate::operations::{Section, operations, probes};
+use crate::operations::{OPERATIONS, PROBES, Section};
 use crate::problem::{Problem, ProblemKind, problem_pages, respond};
 use crate::registry::AppRegistry;
 use crate::state::AppState;
@@ -54,33 +57,44 @@ pub fn router(store: Arc<dyn Store>, config: Config) -> Result<Router, ConfigErr
         authenticator: Arc::new(authenticator),
         limits,
     };
-    let mut document = Document::new();
-    let health = routes(probes(), &state, &mut document);
-    let router = routes(operations(), &state, &mut document)
-        .route("/openapi.json", document.served())
+    let health = routes(&PROBES, &state);
+    let router = routes(&OPERATIONS, &state)
+        .route("/openapi.json", get(description))
         .merge(dashboard::routes())
         .merge(problem_pages());
     Ok(with_layers(admitted(router, &state).merge(with_method_check(health)), state))
 }
 
-/// Adds the operations of a part of the table to the routes and to the description.
-fn routes(sections: Vec<Section>, state: &AppState, document: &mut Document) -> Router<AppState> {
-    let mut router = Router::new();
-    for Section { tag, about, rows } in sections {
+/// The description of all operations, as JSON.
+static DESCRIPTION: LazyLock<Bytes> = LazyLock::new(|| {
+    let mut document = Document::new();
+    for Section { tag, about, rows } in OPERATIONS.iter().chain(&*PROBES) {
         document.section(tag, about);
         for row in rows {
-            let mut route = row.route;
-            if row.has_deadline {
-                route = route.route_layer(from_fn_with_state(state.clone(), deadline));
-            }
-            if !row.honours_if_match {
-                route = route.route_layer(from_fn(refuse_if_match));
-            }
-            router = router.route(row.path, route);
-            document.operation(row.path, &row.method, row.operation, row.schemas);
+            document.operation(row.path, &row.method, &row.operation, &row.schemas);
         }
     }
+    document.to_json()
+});
+
+/// Returns the routes of a part of the table.
+fn routes(sections: &[Section], state: &AppState) -> Router<AppState> {
+    let mut router = Router::new();
+    for row in sections.iter().flat_map(|section| &section.rows) {
+        let mut route = row.route();
+        if row.has_deadline {
+            route = route.route_layer(from_fn_with_state(state.clone(), deadline));
+        }
+        if !row.honours_if_match {
+            route = route.route_layer(from_fn(refuse_if_match));
+        }
+        router = router.route(row.path, route);
+    }
     router
+}
+
+async fn description() -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, "application/json")], DESCRIPTION.clone())
 }
 
 /// Admits every request, also one to a path that does not exist: it counts for the quotas of its caller.

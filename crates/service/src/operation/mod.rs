@@ -70,7 +70,7 @@ impl<T: Output> Output for Result<T, Problem> {
 pub(crate) struct Row {
     pub(crate) path: &'static str,
     pub(crate) method: Method,
-    pub(crate) route: MethodRouter<AppState>,
+    route: fn(MethodFilter) -> MethodRouter<AppState>,
     pub(crate) operation: DescribedOperation,
     /// The schemas that the operation refers to.
     pub(crate) schemas: Schemas,
@@ -90,16 +90,21 @@ impl Row {
     ) -> Self {
         let mut description = Description::new::<O>(method.clone(), is_admitted);
         O::describe(&mut description);
-        // Every method of the table is one that a filter knows.
-        let filter = MethodFilter::try_from(method.clone()).unwrap_or(MethodFilter::GET);
         Self {
             path,
             method,
-            route: O::route(filter),
+            route: O::route,
             has_deadline: description.has_deadline,
             honours_if_match: description.honours_if_match,
             schemas: std::mem::take(&mut description.schemas),
             operation: description.into_operation::<O>(tag, path),
         }
+    }
+
+    /// Returns the route of the operation.
+    pub(crate) fn route(&self) -> MethodRouter<AppState> {
+        // Every method of the table is one that a filter knows.
+        let method = MethodFilter::try_from(self.method.clone()).unwrap_or(MethodFilter::GET);
+        (self.route)(method)
     }
 }

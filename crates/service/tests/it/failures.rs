@@ -11,7 +11,7 @@ use service::{Config, LimitsConfig};
 
 use crate::faulty::{Fault, faulty, faulty_throughout};
 use crate::harness::{Answer, Client, memory};
-use crate::openapi::{document, filled, operations};
+use crate::openapi::{document, example_of_body, filled, operations};
 
 /// The paths that answer without the store. A sign-in needs it, and has tests of its own.
 const WITHOUT_STORE: [&str; 4] = ["/api/health", "/metrics", "/api/sign-", "/api/session"];
@@ -50,7 +50,7 @@ impl Route {
                 _ => "",
             };
             let path = filled(&format!("{path}{query}"), app_id);
-            let (method, body) = (method.to_uppercase(), body(&name, app_id));
+            let (method, body) = (method.to_uppercase(), body(&document, operation, app_id));
             Self { name, method, path, body }
         });
         routes.collect()
@@ -64,31 +64,13 @@ impl Route {
     }
 }
 
-/// Returns a valid body for the operation.
-fn body(name: &str, app_id: &str) -> Value {
-    match name {
-        "create_chat" | "ensure_chat" => json!({"workflow_name": "w"}),
-        "append_messages" | "persist_initial_messages" => json!({"role": "user", "content": "x"}),
-        "append_exchange" => {
-            json!({"messages": [{"role": "user", "content": "x"}], "call": {}})
-        }
-        "update_message" | "answer_input_request" => json!({"content": 1}),
-        "request_input" => json!({"prompt": "?"}),
-        "say" => json!({"message": "x"}),
-        "submit_user_input" => {
-            json!({"app_id": app_id, "input_request_id": "q1", "user_input": "x"})
-        }
-        "append_turn" => json!({
-            "request_id": "r", "outcome": "completed", "messages": [{"role": "user", "content": "x"}],
-        }),
-        "restore_context" => json!({"version": 1}),
-        "acquire_lease" => json!({"owner": "x"}),
-        "join_chat" => json!({"user_id": "alice"}),
-        "credit_wallet" | "debit_wallet" => json!({"entry_id": "e", "amount": 1}),
-        "consume_tokens" => json!({"app_id": app_id, "amount": 1}),
-        "update_app" => json!({"settings": {}}),
-        _ => json!({}),
+/// Returns a valid body for the operation: its example, in the app.
+fn body(document: &Value, operation: &Value, app_id: &str) -> Value {
+    let mut body = example_of_body(document, operation).unwrap_or_default();
+    if let Some(app) = body.get_mut("app_id") {
+        *app = app_id.into();
     }
+    body
 }
 
 /// The handler fails, or the look-up of its app.

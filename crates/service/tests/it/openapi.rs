@@ -78,9 +78,7 @@ async fn every_body_has_an_example_that_the_service_accepts() {
     let described = rights::operations(&client).await;
     for mut operation in described.into_iter().filter(|operation| !operation.body.is_null()) {
         let method = operation.method.as_str().to_lowercase();
-        let content = &document["paths"][&operation.path][method]["requestBody"]["content"];
-        let schema = resolved(&document, &content["application/json"]["schema"]);
-        let example = example(&document, schema);
+        let example = example_of_body(&document, &document["paths"][&operation.path][method]);
         operation.body = example.unwrap_or_else(|| panic!("{} has no example", operation.id));
         let client = Client::open();
         rights::chat_of_alice(&client, &client, "private").await;
@@ -91,6 +89,12 @@ async fn every_body_has_an_example_that_the_service_accepts() {
             "{id}: {text}"
         );
     }
+}
+
+/// Returns the example of an operation's body.
+pub(crate) fn example_of_body(document: &Value, operation: &Value) -> Option<Value> {
+    let content = &operation["requestBody"]["content"]["application/json"];
+    example(document, resolved(document, &content["schema"]))
 }
 
 /// Returns a schema, or the one it refers to.

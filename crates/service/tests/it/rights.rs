@@ -1,13 +1,13 @@
 //! Who may do what: every operation of the API, as every kind of caller, in chats of every visibility.
 //!
-//! The operations come from the API's own description. A new one fails these tests until it says which permission it
-//! needs, and until there is a body for it.
+//! The operations come from the API's own description, with the permission that each needs and an example of its body.
 
 use axum::http::Method;
 use serde_json::{Value, json};
 use service::{AppSettings, AppsConfig, Config};
 
 use crate::harness::{Answer, Client, memory};
+use crate::openapi::example_of_body;
 use crate::tokens::{hs256, token};
 
 /// An operation of the API.
@@ -27,13 +27,11 @@ pub(crate) async fn operations(client: &Client) -> Vec<Operation> {
     for (path, item) in document["paths"].as_object().unwrap() {
         for (method, operation) in item.as_object().unwrap() {
             let id = operation["operationId"].as_str().unwrap().to_owned();
-            let security = operation.get("security").unwrap_or_else(|| {
-                panic!("{id} does not say which permission it needs; see #[utoipa::path(security)]")
-            });
+            let security = operation.get("security").unwrap();
             let needed = operation["x-permission"].as_str().map(str::to_owned);
             assert_eq!(needed.is_some(), security[0].get("bearer_token").is_some(), "{id}");
             let has_body = operation.get("requestBody").is_some();
-            let body = if has_body { body(&id) } else { Value::Null };
+            let body = if has_body { body(&document, &id, operation) } else { Value::Null };
             let method = method.to_uppercase().parse().unwrap();
             operations.push(Operation { id, method, path: path.clone(), needed, body });
         }
@@ -41,45 +39,19 @@ pub(crate) async fn operations(client: &Client) -> Vec<Operation> {
     operations
 }
 
-/// Returns a body that the operation accepts.
-fn body(id: &str) -> Value {
-    let said = json!({"role": "user", "content": "x"});
-    let step = json!({"type": "llm", "stack_id": "stk", "status": "failed"});
+/// Returns a body that the operation accepts: the example of its description, except where that names other records
+/// than those of these tests.
+fn body(document: &Value, id: &str, operation: &Value) -> Value {
     match id {
         "create_chat" | "ensure_chat" => json!({"workflow_name": "Generator"}),
-        "append_messages" | "persist_initial_messages" => said,
-        "update_message" => json!({"content": "y"}),
-        "append_exchange" => json!({"messages": [said], "call": {"call_id": "call_1"}}),
-        "append_turn" => json!({"request_id": "t1", "outcome": "failed", "steps": [step]}),
-        "request_input" => json!({"prompt": "Why?"}),
-        "answer_input_request" => json!({"content": "so"}),
-        "say" => json!({"message": "x"}),
+        "append_messages" => json!({"role": "user", "content": "x"}),
         "submit_user_input" => {
             json!({"app_id": "acme_corp", "input_request_id": "q1", "user_input": "so"})
         }
-        "acquire_lease" => json!({"owner": "worker"}),
-        "replace_context" | "merge_context" => json!({"a": 1}),
         "restore_context" => json!({"version": 1}),
-        "put_artifact" => json!({"payload": 1}),
-        "update_app" => json!({"settings": {"default_visibility": "private"}}),
-        "credit_wallet" | "debit_wallet" => json!({"entry_id": "e1", "amount": 1}),
-        "consume_tokens" => json!({"app_id": "acme_corp", "amount": 1}),
-        "record_calls"
-        | "renew_lease"
-        | "create_ticket"
-        | "put_member"
-        | "join_chat"
-        | "fork_chat"
-        | "complete_chat"
-        | "pause_chat"
-        | "fail_chat"
-        | "reopen_chat"
-        | "cancel_input_request"
-        | "ensure_wallet"
-        | "register_app"
-        | "disable_app"
-        | "enable_app" => json!({}),
-        _ => panic!("add a body for the operation {id}"),
+        // With a snapshot it needs the permission to run, too.
+        "complete_chat" | "create_ticket" | "join_chat" => json!({}),
+        _ => example_of_body(document, operation).unwrap_or_else(|| panic!("{id} has no example")),
     }
 }
 

@@ -15,7 +15,8 @@ use crate::problem::Problem;
 
 /// Completes a chat: it has ended successfully.
 ///
-/// Idempotent: completing it again changes nothing. The last context snapshot may be stored in the same call.
+/// Idempotent: completing it again changes nothing. The last context snapshot may be stored in the same call,
+/// which needs the permission `run`, too.
 #[operation(answers = "The chat session, completed", problems = [ILLEGAL_TRANSITION])]
 pub(crate) async fn complete_chat(
     State(store): State<Arc<dyn Store>>,
