@@ -64,6 +64,7 @@ kinds! {
     TOOL_CALL_MISMATCH = CONFLICT, "tool-call-mismatch", "The answer is for another tool call";
     UNSETTLED_TOOL_CALLS = CONFLICT, "unsettled-tool-calls", "Tool calls have no results";
     TOO_MANY_INPUTS = CONFLICT, "too-many-inputs", "Too many pending input requests";
+    TOO_MANY_REVOCATIONS = CONFLICT, "too-many-revocations", "The list of revocations is full";
     TOO_MANY_MEMBERS = CONFLICT, "too-many-members", "The chat has as many members as it may have";
     TOO_MANY_PARTICIPANTS = CONFLICT, "too-many-participants", "The chat has as many participants as it may have";
     BUSY = CONFLICT, "busy", "Another owner holds the lease";

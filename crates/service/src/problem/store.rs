@@ -93,6 +93,7 @@ fn kind_of(error: &StoreError) -> Option<ProblemKind> {
         StoreError::IllegalTransition { .. } => ProblemKind::ILLEGAL_TRANSITION,
         StoreError::TooManyParticipants(_) => ProblemKind::TOO_MANY_PARTICIPANTS,
         StoreError::TooManyMembers(_) => ProblemKind::TOO_MANY_MEMBERS,
+        StoreError::TooManyRevocations => ProblemKind::TOO_MANY_REVOCATIONS,
         StoreError::TooManyInputs(_) => ProblemKind::TOO_MANY_INPUTS,
         StoreError::BalanceTooLarge { .. } => ProblemKind::BALANCE_TOO_LARGE,
         _ => return None,
