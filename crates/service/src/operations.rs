@@ -132,6 +132,7 @@ pub(crate) static OPERATIONS: LazyLock<Vec<Section>> = LazyLock::new(|| {
             PATCH  "/api/apps/{app_id}" => apps::update::update_app;
             POST   "/api/apps/{app_id}/disable" => apps::disable::disable_app;
             POST   "/api/apps/{app_id}/enable" => apps::enable::enable_app;
+            PUT    "/api/apps/{app_id}/revocations/{user_id}" => apps::revoke_user::revoke_user;
         }
         "wallets", "The tokens of users, and every change of their balances" {
             GET    "/api/wallets/{app_id}/{user_id}" => wallets::get::get_wallet;

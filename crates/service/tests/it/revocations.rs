@@ -296,6 +296,29 @@ async fn a_revocation_in_one_app_leaves_the_others() {
     until_status(&client, &both, 200).await;
 }
 
+#[tokio::test]
+async fn an_operator_revokes_the_tokens_of_a_user_over_http() {
+    let store = Arc::new(MemoryStore::default());
+    let client = house(&store).await;
+    let operator = json!({"sub": "olga", "role": "operator"});
+    let operator = client.with_token(token(&operator));
+    let path = "/api/apps/acme_corp/revocations/alice";
+    let moment = DateTime::from_timestamp_secs(seconds(-10)).unwrap();
+    let older = operator.put(path, json!({"issued_until": moment})).await;
+    assert_eq!(older.status, 200, "{}", older.text);
+    until_status(&client, &json!({"iat": seconds(-60)}), 401).await;
+    assert_eq!(status(&client, &json!({"iat": seconds(-5)})).await, 200);
+    // Both revocations are one, of every token.
+    let every = operator.put(path, json!({})).await;
+    assert_eq!(every.body()["issued_until"], Value::Null, "{}", every.text);
+    until_status(&client, &json!({"iat": seconds(-5)}), 401).await;
+    assert_eq!(status(&client, &json!({"sub": "bob"})).await, 200);
+
+    let elsewhere = json!({"sub": "olga", "role": "operator", "apps": ["globex"]});
+    let refused = client.with_token(token(&elsewhere)).put(path, json!({})).await;
+    assert_eq!(refused.problem(), (403, "forbidden-app".to_owned()));
+}
+
 /// Makes the list of revocations unreadable, while everything else works.
 #[derive(Debug, Default)]
 struct Unreadable {

@@ -8,6 +8,7 @@ pub(crate) mod enable;
 pub(crate) mod get;
 pub(crate) mod list;
 pub(crate) mod register;
+pub(crate) mod revoke_user;
 pub(crate) mod update;
 
 pub(crate) use response::AppResponse;
