@@ -133,6 +133,7 @@ pub(crate) static OPERATIONS: LazyLock<Vec<Section>> = LazyLock::new(|| {
             POST   "/api/apps/{app_id}/disable" => apps::disable::disable_app;
             POST   "/api/apps/{app_id}/enable" => apps::enable::enable_app;
             PUT    "/api/apps/{app_id}/revocations/{user_id}" => apps::revoke_user::revoke_user;
+            DELETE "/api/apps/{app_id}/revocations/{user_id}" => apps::lift_revocation::lift_revocation;
         }
         "wallets", "The tokens of users, and every change of their balances" {
             GET    "/api/wallets/{app_id}/{user_id}" => wallets::get::get_wallet;

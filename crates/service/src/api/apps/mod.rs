@@ -6,6 +6,7 @@ mod response;
 pub(crate) mod disable;
 pub(crate) mod enable;
 pub(crate) mod get;
+pub(crate) mod lift_revocation;
 pub(crate) mod list;
 pub(crate) mod register;
 pub(crate) mod revoke_user;
