@@ -1,9 +1,9 @@
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 
-use crate::Invalid;
 use crate::clock::whole_milliseconds;
 use crate::json::{self, Limits};
+use crate::{Invalid, SizeLimit};
 
 /// The latest content of the user's artifact panel, and the data to show it again.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,7 +58,7 @@ impl NewArtifact {
         let bytes = json::measure(&self.payload).map_err(|e| e.below("/payload"))?;
         if bytes > Limits::ARTIFACT_BYTES {
             let detail = format!("is {bytes} bytes; the limit is {} bytes", Limits::ARTIFACT_BYTES);
-            return Err(Invalid::too_large("/payload", detail));
+            return Err(Invalid::too_large(SizeLimit::Artifact, "/payload", detail));
         }
         Ok(bytes)
     }

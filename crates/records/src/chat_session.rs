@@ -6,7 +6,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::json::{self, JsonObject, Limits};
 use crate::{
-    AppId, ChatId, ForkOrigin, InputRequestId, Invalid, LastTurn, Lease, TeamId, UserId,
+    AppId, ChatId, ForkOrigin, InputRequestId, Invalid, LastTurn, Lease, SizeLimit, TeamId, UserId,
     Visibility, WorkflowName,
 };
 
@@ -172,7 +172,7 @@ impl NewChatSession {
         let bytes = json::measure_object(&self.metadata).map_err(|e| e.below("/metadata"))?;
         if bytes > Limits::METADATA_BYTES {
             let limit = format!("must be at most {} bytes", Limits::METADATA_BYTES);
-            return Err(Invalid::too_large("/metadata", limit));
+            return Err(Invalid::too_large(SizeLimit::Metadata, "/metadata", limit));
         }
         Ok(())
     }

@@ -1,8 +1,8 @@
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 
-use crate::Invalid;
 use crate::json::{self, JsonObject, Limits};
+use crate::{Invalid, SizeLimit};
 
 /// The state of an orchestrator at a position of the chat.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -44,7 +44,7 @@ impl ContextSnapshot {
                 "the context snapshot is {bytes} bytes; the limit is {} bytes",
                 Limits::SNAPSHOT_BYTES
             );
-            return Err(Invalid::too_large("", detail));
+            return Err(Invalid::too_large(SizeLimit::Context, "", detail));
         }
         Ok(bytes)
     }

@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 use crate::ids::{NAME_RULE, is_name};
 use crate::json::{self, Digest, Hasher, JsonObject, Limits};
 use crate::{
-    Author, ChatId, ChatStatus, EventId, InputRequestId, Invalid, MessageBody, NewMessage, UserId,
+    Author, ChatId, ChatStatus, EventId, InputRequestId, Invalid, Location, MessageBody,
+    NewMessage, Segment, SizeLimit, UserId,
 };
 
 /// A question of a workflow that waits for an answer.
@@ -202,7 +203,7 @@ impl Question {
 
     /// Checks every field.
     pub fn check(&self) -> Result<(), Invalid> {
-        check_text("/prompt", &self.prompt, Limits::PROMPT_BYTES)?;
+        check_text("/prompt".into(), &self.prompt, Limits::PROMPT_BYTES)?;
         if self.agent.as_deref().is_some_and(|agent| !is_name(agent)) {
             return Err(Invalid::value("/agent", NAME_RULE));
         }
@@ -215,10 +216,10 @@ impl Question {
             }
             let pointer = "/tool_call/arguments";
             let bytes = json::measure(&call.arguments).map_err(|e| e.below(pointer))?;
-            check_bytes(pointer, bytes, Limits::ARGUMENTS_BYTES)?;
+            check_bytes(SizeLimit::Question, pointer, bytes, Limits::ARGUMENTS_BYTES)?;
         }
         let bytes = json::measure_object(&self.metadata).map_err(|e| e.below("/metadata"))?;
-        check_bytes("/metadata", bytes, Limits::METADATA_BYTES)
+        check_bytes(SizeLimit::Metadata, "/metadata", bytes, Limits::METADATA_BYTES)
     }
 
     fn check_options(&self) -> Result<(), Invalid> {
@@ -236,10 +237,10 @@ impl Question {
             return Err(Invalid::value("/options", limit));
         }
         for (index, option) in self.options.iter().enumerate() {
-            let pointer = format!("/options/{index}");
-            check_text(&pointer, option, Limits::OPTION_BYTES)?;
+            let location = Location::from(Segment::Index(index)).below("/options");
+            check_text(location.clone(), option, Limits::OPTION_BYTES)?;
             if self.options[..index].contains(option) {
-                return Err(Invalid::value(pointer, "occurs twice"));
+                return Err(Invalid::value(location, "occurs twice"));
             }
         }
         Ok(())
@@ -264,18 +265,23 @@ impl Question {
     }
 }
 
-fn check_text(pointer: &str, text: &str, limit: usize) -> Result<(), Invalid> {
+fn check_text(location: Location, text: &str, max: usize) -> Result<(), Invalid> {
     if text.trim().is_empty() {
-        return Err(Invalid::value(pointer, "must not be blank"));
+        return Err(Invalid::value(location, "must not be blank"));
     }
-    check_bytes(pointer, text.len(), limit)
+    check_bytes(SizeLimit::Question, location, text.len(), max)
 }
 
-fn check_bytes(pointer: &str, bytes: usize, limit: usize) -> Result<(), Invalid> {
-    if bytes <= limit {
+fn check_bytes(
+    limit: SizeLimit,
+    location: impl Into<Location>,
+    bytes: usize,
+    max: usize,
+) -> Result<(), Invalid> {
+    if bytes <= max {
         return Ok(());
     }
-    Err(Invalid::too_large(pointer, format!("is {bytes} bytes; the limit is {limit} bytes")))
+    Err(Invalid::too_large(limit, location, format!("is {bytes} bytes; the limit is {max} bytes")))
 }
 
 /// An input request to create.
@@ -386,11 +392,12 @@ mod tests {
     #[test]
     fn only_choices_have_options_and_these_are_distinct() {
         assert!(choice(&["a", "b"]).check().is_ok());
-        assert_eq!(choice(&["a", "a"]).check().unwrap_err().pointer, "/options/1");
-        assert_eq!(choice(&["a", " "]).check().unwrap_err().pointer, "/options/1");
-        assert_eq!(choice(&[]).check().unwrap_err().pointer, "/options");
+        let pointer = |question: Question| question.check().unwrap_err().location.to_string();
+        assert_eq!(pointer(choice(&["a", "a"])), "/options/1");
+        assert_eq!(pointer(choice(&["a", " "])), "/options/1");
+        assert_eq!(pointer(choice(&[])), "/options");
         let odd = Question { kind: InputKind::Text, ..choice(&["a"]) };
-        assert_eq!(odd.check().unwrap_err().pointer, "/options");
+        assert_eq!(pointer(odd), "/options");
     }
 
     #[test]

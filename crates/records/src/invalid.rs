@@ -1,9 +1,11 @@
+use crate::Location;
+
 /// A field of the caller's input that is refused, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{pointer}: {detail}")]
+#[error("{location}: {detail}")]
 pub struct Invalid {
-    /// The JSON pointer (RFC 6901) to the field, from the root of the input; empty for the root itself.
-    pub pointer: String,
+    /// The place of the field in the input.
+    pub location: Location,
     /// What is wrong with the value, and the limit if there is one.
     pub detail: String,
     /// The kind of fault.
@@ -16,24 +18,45 @@ pub enum InvalidKind {
     /// The field does not accept the value.
     Value,
     /// The value exceeds a size limit.
-    TooLarge,
+    TooLarge(SizeLimit),
+}
+
+/// A size limit, by what it bounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SizeLimit {
+    /// A message, the error of a step, or all resume points of a chat.
+    Message,
+    /// A list of records: the number of its items, or their size together.
+    Batch,
+    /// The metadata of a chat or of a question.
+    Metadata,
+    /// A question.
+    Question,
+    /// A context snapshot.
+    Context,
+    /// An artifact.
+    Artifact,
 }
 
 impl Invalid {
     /// Creates the fault of a value that the field does not accept.
-    pub fn value(pointer: impl Into<String>, detail: impl Into<String>) -> Self {
-        Self { pointer: pointer.into(), detail: detail.into(), kind: InvalidKind::Value }
+    pub fn value(location: impl Into<Location>, detail: impl Into<String>) -> Self {
+        let (location, detail) = (location.into(), detail.into());
+        Self { location, detail, kind: InvalidKind::Value }
     }
 
     /// Creates the fault of a value that exceeds a size limit.
-    pub fn too_large(pointer: impl Into<String>, detail: impl Into<String>) -> Self {
-        Self { pointer: pointer.into(), detail: detail.into(), kind: InvalidKind::TooLarge }
+    pub fn too_large(
+        limit: SizeLimit,
+        location: impl Into<Location>,
+        detail: impl Into<String>,
+    ) -> Self {
+        Self { kind: InvalidKind::TooLarge(limit), ..Self::value(location, detail) }
     }
 
-    /// Prepends `prefix` to the pointer, for an input that is part of a larger one.
+    /// Returns the fault in an input of which this input is the part at `outer`.
     #[must_use]
-    pub fn below(mut self, prefix: &str) -> Self {
-        self.pointer.insert_str(0, prefix);
-        self
+    pub fn below(self, outer: impl Into<Location>) -> Self {
+        Self { location: self.location.below(outer), ..self }
     }
 }

@@ -17,7 +17,10 @@ pub mod json;
 pub use json::{JsonObject, Limits};
 
 mod invalid;
-pub use invalid::{Invalid, InvalidKind};
+pub use invalid::{Invalid, InvalidKind, SizeLimit};
+
+mod location;
+pub use location::{Item, Location, Segment};
 
 mod scope;
 pub use scope::{Caller, Scope, Visibility};

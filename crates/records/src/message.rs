@@ -3,7 +3,7 @@ use serde_json::Value;
 
 use crate::ids::{NAME_RULE, is_name, is_stored_name};
 use crate::json::{self, Digest, Hasher, JsonObject, Limits};
-use crate::{DisplayName, EventId, Invalid, UserId};
+use crate::{DisplayName, EventId, Invalid, Segment, SizeLimit, UserId};
 
 /// A stored message of a chat.
 #[derive(Debug, Clone, PartialEq)]
@@ -118,7 +118,7 @@ impl MessageBody {
                 "the message is {bytes} bytes; the limit is {} bytes",
                 Limits::MESSAGE_BYTES
             );
-            return Err(Invalid::too_large("/content", detail));
+            return Err(Invalid::too_large(SizeLimit::Message, "/content", detail));
         }
         Ok(bytes)
     }
@@ -133,7 +133,7 @@ impl MessageBody {
         for name in Self::ID_FIELDS {
             let is_id = |value: &Value| value.is_null() || value.as_str().is_some_and(is_accepted);
             if self.extra.get(name).is_some_and(|value| !is_id(value)) {
-                return Err(Invalid::value(format!("/{name}"), "must be an id or null"));
+                return Err(Invalid::value(Segment::key(name), "must be an id or null"));
             }
         }
         Ok(())
@@ -145,10 +145,11 @@ impl MessageBody {
             bytes += json::measure_object(metadata).map_err(|e| e.below("/metadata"))?;
         }
         for (name, value) in &self.extra {
+            let field = || Segment::key(name.clone());
             if !Self::EXTRA.contains(&name.as_str()) {
-                return Err(Invalid::value(format!("/{name}"), "is not a field of a message"));
+                return Err(Invalid::value(field(), "is not a field of a message"));
             }
-            bytes += json::measure(value).map_err(|e| e.below(&format!("/{name}")))?;
+            bytes += json::measure(value).map_err(|e| e.below(field()))?;
         }
         Ok(bytes + self.role.len() + self.name.as_deref().map_or(0, str::len))
     }

@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn errors_point_at_their_fields() {
-        let pointer = |call: NewProviderCall| call.check().unwrap_err().pointer;
+        let pointer = |call: NewProviderCall| call.check().unwrap_err().location.to_string();
         assert!(call().check().is_ok());
         assert_eq!(pointer(NewProviderCall { agent: Some(String::new()), ..call() }), "/agent");
         assert_eq!(pointer(NewProviderCall { total_tokens: Some(15), ..call() }), "/total_tokens");

@@ -3,7 +3,7 @@ use chrono::{DateTime, Utc};
 use crate::call_tree::CallTree;
 use crate::ids::{NAME_RULE, is_name};
 use crate::json::{self, Digest, Hasher, JsonObject, Limits};
-use crate::{Author, ChatId, Invalid, MessageBody, StackId, TurnId};
+use crate::{Author, ChatId, Invalid, Item, MessageBody, SizeLimit, StackId, TurnId};
 
 /// A turn to write: a request of a user with all its messages and steps. A turn is written at its end.
 #[derive(Debug, Clone, PartialEq)]
@@ -233,23 +233,20 @@ impl NewTurn {
         }
         if self.steps.len() > Self::MAX_STEPS {
             let limit = format!("must hold at most {} steps", Self::MAX_STEPS);
-            return Err(Invalid::too_large("/steps", limit));
+            return Err(Invalid::too_large(SizeLimit::Batch, "/steps", limit));
         }
         let mut bytes = 0;
         let calls = CallTree::new(self.steps.iter().map(|step| &step.frame));
         for (index, step) in self.steps.iter().enumerate() {
-            bytes += step.check().map_err(|e| e.below(&format!("/steps/{index}")))?;
+            bytes += step.check().map_err(|e| e.below(Item::Step(index)))?;
             if calls.is_cyclic(&step.frame.stack_id) {
-                let pointer = format!("/steps/{index}/stack_parent_id");
-                return Err(Invalid::value(
-                    pointer,
-                    "must not be a call that this call makes itself",
-                ));
+                let detail = "must not be a call that this call makes itself";
+                return Err(Invalid::value("/stack_parent_id", detail).below(Item::Step(index)));
             }
         }
         if bytes > Self::MAX_STEP_BYTES {
             let limit = format!("are {bytes} bytes; the limit is {} bytes", Self::MAX_STEP_BYTES);
-            return Err(Invalid::too_large("/steps", limit));
+            return Err(Invalid::too_large(SizeLimit::Batch, "/steps", limit));
         }
         Ok(())
     }
@@ -313,7 +310,7 @@ impl Step {
         let mut bytes = self.error.as_ref().map_or(0, String::len);
         if bytes > Limits::PROMPT_BYTES {
             let limit = format!("is {bytes} bytes; the limit is {} bytes", Limits::PROMPT_BYTES);
-            return Err(Invalid::too_large("/error", limit));
+            return Err(Invalid::too_large(SizeLimit::Message, "/error", limit));
         }
         let objects = [
             ("/input", self.input.as_ref()),
@@ -366,7 +363,7 @@ impl StackFrame {
     }
 }
 
-fn check_name(pointer: &str, name: Option<&str>) -> Result<(), Invalid> {
+fn check_name(pointer: &'static str, name: Option<&str>) -> Result<(), Invalid> {
     if name.is_none_or(is_name) {
         return Ok(());
     }

@@ -1,7 +1,7 @@
 use persistence::{AnsweredInput, Appended, Outcome, Store, StoreError};
 use records::{
-    Author, ChatId, EventId, InputKind, InputRequest, InputRequestId, Message, MessageBody,
-    NewInputAnswer, NewMessage, Permission, Scope, UserId,
+    Author, ChatId, EventId, InputKind, InputRequest, InputRequestId, Location, Message,
+    MessageBody, NewInputAnswer, NewMessage, Permission, Scope, Segment, UserId,
 };
 use serde_json::Value;
 
@@ -39,7 +39,7 @@ impl Submission {
         store: &dyn Store,
         scope: &Scope,
         chat_id: &ChatId,
-        field: &str,
+        field: &'static str,
     ) -> Result<Submitted, Problem> {
         if self.text.trim().is_empty() {
             return Err(Problem::invalid_body(field, "must not be empty or blank"));
@@ -113,7 +113,7 @@ impl Submission {
         store: &dyn Store,
         scope: &Scope,
         request: &InputRequest,
-        field: &str,
+        field: &'static str,
     ) -> Result<Submitted, Problem> {
         let (name, author) = (Some(self.speaker(scope).to_owned()), self.author(scope));
         let content = match (request.question.kind, decision(&self.text)) {
@@ -124,9 +124,7 @@ impl Submission {
         let answer = NewInputAnswer { event_id, name, author, content, tool_call: None };
         let (chat_id, request_id) = (&request.chat_id, &request.request_id);
         let answered = joining::answer(store, scope, chat_id, request_id, answer).await;
-        let AnsweredInput { append, .. } = answered.map_err(|error| {
-            Problem::from(error).move_pointers("/messages/0", "").move_pointers("/content", field)
-        })?;
+        let AnsweredInput { append, .. } = answered.map_err(|error| refused(error, field))?;
         Ok(Submitted { message: append.messages[0].clone(), request_id: Some(request_id.clone()) })
     }
 
@@ -135,17 +133,23 @@ impl Submission {
         store: &dyn Store,
         scope: &Scope,
         chat_id: &ChatId,
-        field: &str,
+        field: &'static str,
     ) -> Result<Submitted, Problem> {
         let body = MessageBody::new("user", Some(self.speaker(scope)), self.text.as_str());
         let author = self.author(scope);
         let message = NewMessage { event_id: self.event_id, body, author };
         let append = joining::append(store, scope, chat_id, vec![message]).await;
-        let append = append.map_err(|error| {
-            Problem::from(error).move_pointers("/messages/0", "").move_pointers("/content", field)
-        })?;
+        let append = append.map_err(|error| refused(error, field))?;
         Ok(Submitted { message: append.messages[0].clone(), request_id: None })
     }
+}
+
+/// Creates the problem of an input that the store refused: what the store calls the content is the text in `field`.
+fn refused(error: StoreError, field: &'static str) -> Problem {
+    Problem::located(error, |at| match &*at.path {
+        [content] if *content == Segment::key("content") => field.into(),
+        _ => Location { item: None, ..at },
+    })
 }
 
 /// Parses the answer to a question of the kind `confirm`.

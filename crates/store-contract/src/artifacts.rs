@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use records::InvalidKind::{TooLarge, Value as NotAdmitted};
-use records::{Limits, NewArtifact};
+use records::{Limits, NewArtifact, SizeLimit};
 use serde_json::{Value, json};
 
 use super::fixture::{TestChat, a_moment_passes, assert_invalid, message, nested};
@@ -137,7 +137,7 @@ pub async fn an_artifact_past_a_limit_is_refused_and_changes_nothing(store: Arc<
         (NewArtifact { event_id: text(), ..empty() }, "/event_id", NotAdmitted),
         (NewArtifact { display: text(), ..empty() }, "/display", NotAdmitted),
         (NewArtifact { workflow_name: text(), ..empty() }, "/workflow_name", NotAdmitted),
-        (of("x".repeat(Limits::ARTIFACT_BYTES).into()), "/payload", TooLarge),
+        (of("x".repeat(Limits::ARTIFACT_BYTES).into()), "/payload", TooLarge(SizeLimit::Artifact)),
         (of(json!([{"\0": 1}])), "/payload/0/\0", NotAdmitted),
         (of(json!(u64::MAX)), "/payload", NotAdmitted),
         (of(nested(Limits::NESTING + 1)), &too_deep, NotAdmitted),

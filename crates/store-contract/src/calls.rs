@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use records::InvalidKind::{TooLarge, Value as NotAdmitted};
-use records::{CallId, ChatStatus, Limits, Model, NewProviderCall, Tokens, Usage};
+use records::{CallId, ChatStatus, Limits, Model, NewProviderCall, SizeLimit, Tokens, Usage};
 
 use super::fixture::{TestChat, assert_invalid, assert_refused, race, some_scope};
 use persistence::{CallCursor, Outcome, Store, StoreError};
@@ -86,7 +86,7 @@ pub async fn a_call_past_a_limit_is_refused_with_its_batch(store: Arc<dyn Store>
     assert_invalid(refused, "/calls/1/duration_ms", NotAdmitted);
     assert_invalid(chat.record(Vec::new()).await, "/calls", NotAdmitted);
     let many = vec![NewProviderCall::default(); Limits::BATCH_CALLS + 1];
-    assert_invalid(chat.record(many).await, "/calls", TooLarge);
+    assert_invalid(chat.record(many).await, "/calls", TooLarge(SizeLimit::Batch));
     assert_eq!(chat.usage().await.calls, 0);
 }
 

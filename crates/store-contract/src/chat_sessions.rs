@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use records::{
-    AppId, ChatId, ChatStatus, InvalidKind, Limits, NewChatSession, Scope, TeamId, UserId,
-    Uuid7Ids, Visibility, cache_seed,
+    AppId, ChatId, ChatStatus, InvalidKind, Limits, NewChatSession, Scope, SizeLimit, TeamId,
+    UserId, Uuid7Ids, Visibility, cache_seed,
 };
 use serde_json::json;
 
@@ -181,7 +181,7 @@ pub async fn a_title_or_metadata_past_its_limit_is_refused(store: Arc<dyn Store>
     let nul_key = NewChatSession { metadata: object(json!({"a": {"b\0": 1}})), ..new_chat() };
     let cases = [
         (long_title, "/title", InvalidKind::Value),
-        (large_metadata, "/metadata", InvalidKind::TooLarge),
+        (large_metadata, "/metadata", InvalidKind::TooLarge(SizeLimit::Metadata)),
         (nul_key, "/metadata/a/b\0", InvalidKind::Value),
     ];
     let chat = TestChat::unknown(&store);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use records::InvalidKind::{TooLarge, Value as NotAdmitted};
-use records::{ChatStatus, ContextSnapshot, JsonObject, Limits};
+use records::{ChatStatus, ContextSnapshot, JsonObject, Limits, SizeLimit};
 use serde_json::json;
 
 use super::fixture::{
@@ -183,7 +183,7 @@ pub async fn a_snapshot_past_a_limit_is_refused_and_changes_nothing(store: Arc<d
     let before = chat.whole().await;
     let too_deep = format!("/a{}", "/0".repeat(Limits::NESTING - 1));
     let cases = [
-        (of_bytes(Limits::SNAPSHOT_BYTES + 1), "", TooLarge),
+        (of_bytes(Limits::SNAPSHOT_BYTES + 1), "", TooLarge(SizeLimit::Context)),
         (object(json!({"a": {"b\0": null}})), "/a/b\0", NotAdmitted),
         (object(json!({"a": [u64::MAX]})), "/a/0", NotAdmitted),
         (object(json!({"a": nested(Limits::NESTING)})), &too_deep, NotAdmitted),
@@ -200,7 +200,7 @@ pub async fn a_merge_that_grows_the_snapshot_past_its_limit_is_refused(store: Ar
     let base = of_bytes(5 << 20);
     chat.replace_context(base.clone()).await.unwrap();
     let patch = object(json!({"more": "x".repeat(4 << 20)}));
-    assert_invalid(chat.merge_context(patch).await, "", TooLarge);
+    assert_invalid(chat.merge_context(patch).await, "", TooLarge(SizeLimit::Context));
     assert!(chat.load_context().await.unwrap().data == base);
 }
 

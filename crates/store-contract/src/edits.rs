@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use records::InvalidKind::{TooLarge, Value as NotAdmitted};
-use records::{Limits, MessageBody, MessageEdit};
+use records::{Limits, MessageBody, MessageEdit, SizeLimit};
 use serde_json::{Value, json};
 
 use super::fixture::{
@@ -157,7 +157,7 @@ pub async fn an_edit_past_a_limit_is_refused_and_changes_nothing(store: Arc<dyn 
         |value: Value| MessageEdit { metadata: Some(object(value)), ..MessageEdit::default() };
     let too_deep = format!("/content{}", "/0".repeat(Limits::NESTING));
     let cases = [
-        (new_content("x".repeat(Limits::MESSAGE_BYTES)), "/content", TooLarge),
+        (new_content("x".repeat(Limits::MESSAGE_BYTES)), "/content", TooLarge(SizeLimit::Message)),
         (new_content(nested(Limits::NESTING + 1)), &too_deep, NotAdmitted),
         (new_content(json!({"a\0": 1})), "/content/a\0", NotAdmitted),
         (metadata(json!({"a": u64::MAX})), "/metadata/a", NotAdmitted),

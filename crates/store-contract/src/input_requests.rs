@@ -6,8 +6,8 @@ use std::time::Duration;
 use records::InvalidKind::{TooLarge, Value as NotAdmitted};
 use records::{
     BoundToolCall, ChatStatus, Closed, InputKind, InputRequest, InputRequestId, Limits,
-    MessageBody, NewChatSession, NewInputAnswer, NewInputRequest, NewMessage, Question, UserId,
-    Visibility,
+    MessageBody, NewChatSession, NewInputAnswer, NewInputRequest, NewMessage, Question, SizeLimit,
+    UserId, Visibility,
 };
 use serde_json::{Value, json};
 use tokio::time::sleep;
@@ -165,7 +165,7 @@ pub async fn an_answer_must_match_its_question(store: Arc<dyn Store>) {
         assert_invalid(answer(&chat, request, content).await, "/content", NotAdmitted);
     }
     let large = "x".repeat(Limits::MESSAGE_BYTES + 1);
-    assert_invalid(answer(&chat, "q1", large).await, "/content", TooLarge);
+    assert_invalid(answer(&chat, "q1", large).await, "/content", TooLarge(SizeLimit::Message));
     let nameless = NewInputAnswer { name: Some("\n".to_owned()), ..NewInputAnswer::of("a") };
     assert_invalid(give(&chat, "q1", nameless).await, "/name", NotAdmitted);
     let missing = answer(&chat, "q3", "a").await;
@@ -320,11 +320,11 @@ pub async fn questions_past_a_limit_are_refused(store: Arc<dyn Store>) {
     let asked =
         |question: Question| NewInputRequest { request_id: None, question, expires_in_sec: None };
     let prompt = asked(Question::of("x".repeat(Limits::PROMPT_BYTES + 1)));
-    assert_invalid(ask(&chat, prompt).await, "/prompt", TooLarge);
+    assert_invalid(ask(&chat, prompt).await, "/prompt", TooLarge(SizeLimit::Question));
     assert_invalid(ask(&chat, asked(Question::of(" "))).await, "/prompt", NotAdmitted);
     let metadata = json!({"a": "x".repeat(Limits::METADATA_BYTES)}).as_object().cloned().unwrap();
     let metadata = asked(Question { metadata, ..Question::of("Why?") });
-    assert_invalid(ask(&chat, metadata).await, "/metadata", TooLarge);
+    assert_invalid(ask(&chat, metadata).await, "/metadata", TooLarge(SizeLimit::Metadata));
     let endless = NewInputRequest {
         expires_in_sec: Some(Limits::INPUT_EXPIRY_SEC + 1),
         ..asked(Question::of("Why?"))

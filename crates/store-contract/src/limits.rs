@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use records::InvalidKind::{self, TooLarge, Value as NotAdmitted};
-use records::{Limits, MessageBody, NewArtifact, NewChatSession, NewMessage};
+use records::{Limits, MessageBody, NewArtifact, NewChatSession, NewMessage, SizeLimit};
 use serde_json::{Value, json};
 
 use super::fixture::{
@@ -30,8 +30,8 @@ pub async fn a_batch_past_a_limit_is_refused(store: Arc<dyn Store>) {
     let third = "x".repeat(3 << 20);
     let batches = [
         (Vec::new(), NotAdmitted),
-        (vec![message("x"); Limits::BATCH_MESSAGES + 1], TooLarge),
-        (vec![message(third); 3], TooLarge),
+        (vec![message("x"); Limits::BATCH_MESSAGES + 1], TooLarge(SizeLimit::Batch)),
+        (vec![message(third); 3], TooLarge(SizeLimit::Batch)),
     ];
     for (batch, kind) in batches {
         assert_invalid(chat.append(batch.clone()).await, "/messages", kind);
@@ -125,9 +125,9 @@ fn refused_bodies() -> Vec<(MessageBody, String, InvalidKind)> {
         (role(&"r".repeat(129)), "/role", NotAdmitted),
         (name("a\0b"), "/name", NotAdmitted),
         (timestamp("9".repeat(Limits::TIMESTAMP_CHARS + 1)), "/timestamp", NotAdmitted),
-        (content(large().into()), "/content", TooLarge),
-        (metadata(json!({"a": large()})), "/content", TooLarge),
-        (extra(json!({"refusal": large()})), "/content", TooLarge),
+        (content(large().into()), "/content", TooLarge(SizeLimit::Message)),
+        (metadata(json!({"a": large()})), "/content", TooLarge(SizeLimit::Message)),
+        (extra(json!({"refusal": large()})), "/content", TooLarge(SizeLimit::Message)),
         (content(json!({"a/b": [0, beyond_i64]})), "/content/a~1b/1", NotAdmitted),
         (metadata(json!({"n": beyond_i64})), "/metadata/n", NotAdmitted),
         (extra(json!({"refusal": beyond_i64})), "/refusal", NotAdmitted),

@@ -116,7 +116,7 @@ pub async fn resuming_reads_no_more_than_is_asked_for(store: Arc<dyn Store>) {
     let StoreError::Invalid(refused) = resume(90_000).await.unwrap_err() else {
         panic!("it is invalid")
     };
-    assert_eq!((refused.pointer.as_str(), refused.detail.contains("90000")), ("/messages", true));
+    assert_eq!((refused.location, refused.detail.contains("90000")), ("/messages".into(), true));
 }
 
 fn turn(n: usize) -> NewTurn {

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use records::InvalidKind::{TooLarge, Value as NotAdmitted};
 use records::{
-    ChatStatus, JsonObject, LastTurn, MessageBody, NewFork, NewTurn, ResumePoint, StackFrame,
-    StackId, Step, StepKind, StepStatus, TurnId, TurnMessage, TurnOutcome,
+    ChatStatus, JsonObject, LastTurn, MessageBody, NewFork, NewTurn, ResumePoint, SizeLimit,
+    StackFrame, StackId, Step, StepKind, StepStatus, TurnId, TurnMessage, TurnOutcome,
 };
 use serde_json::{Value, json};
 
@@ -317,9 +317,9 @@ pub async fn a_turn_past_a_limit_is_refused(store: Arc<dyn Store>) {
     let faulty = with(|turn| turn.messages[1].body.role = String::new());
     assert_invalid(write(&chat, faulty).await, "/messages/1/role", NotAdmitted);
     let many = with(|turn| turn.messages = vec![said("x"); NewTurn::MAX_MESSAGES + 1]);
-    assert_invalid(write(&chat, many).await, "/messages", TooLarge);
+    assert_invalid(write(&chat, many).await, "/messages", TooLarge(SizeLimit::Batch));
     let many = with(|turn| turn.steps = vec![turn.steps[0].clone(); NewTurn::MAX_STEPS + 1]);
-    assert_invalid(write(&chat, many).await, "/steps", TooLarge);
+    assert_invalid(write(&chat, many).await, "/steps", TooLarge(SizeLimit::Batch));
     let orphan = with(|turn| turn.steps[4].frame.parent_id = None);
     assert_invalid(write(&chat, orphan).await, "/steps/4/stack_depth", NotAdmitted);
     let own = with(|turn| turn.steps[4].frame.parent_id = Some(stack("stk_002")));
@@ -335,7 +335,7 @@ pub async fn a_turn_past_a_limit_is_refused(store: Arc<dyn Store>) {
             step.input = Some(JsonObject::from_iter([("text".to_owned(), text.clone())]));
         }
     });
-    assert_invalid(write(&chat, large).await, "/steps", TooLarge);
+    assert_invalid(write(&chat, large).await, "/steps", TooLarge(SizeLimit::Batch));
     assert_eq!(chat.session().await.last_turn, None);
     assert_eq!(chat.history().await.unwrap(), []);
 }

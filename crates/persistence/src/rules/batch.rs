@@ -7,7 +7,8 @@ use std::collections::{HashMap, HashSet};
 
 use records::json::{Digest, Hasher};
 use records::{
-    Author, Caller, ChatId, EventId, Ids, Invalid, Limits, Message, MessageBody, NewMessage,
+    Author, Caller, ChatId, EventId, Ids, Invalid, Item, Limits, Message, MessageBody, NewMessage,
+    SizeLimit,
 };
 
 use crate::StoreError;
@@ -68,19 +69,29 @@ impl Batch {
     ) -> Result<Self, Invalid> {
         if messages.len() > most {
             let limit = format!("must hold at most {most} messages");
-            return Err(Invalid::too_large("/messages", limit));
+            return Err(Invalid::too_large(SizeLimit::Batch, "/messages", limit));
         }
         let entries = messages.into_iter().enumerate().map(|(index, message)| {
-            Entry::check(caller, message, ids).map_err(|e| e.below(&format!("/messages/{index}")))
+            Entry::check(caller, message, ids).map_err(|e| e.below(Item::Message(index)))
         });
         let entries = entries.collect::<Result<Vec<_>, _>>()?;
         let bytes = entries.iter().map(|entry| entry.bytes).sum::<usize>();
         if bytes > most_bytes {
             let detail = format!("are {bytes} bytes; the limit is {most_bytes} bytes");
-            return Err(Invalid::too_large("/messages", detail));
+            return Err(Invalid::too_large(SizeLimit::Batch, "/messages", detail));
         }
         let repeats = find_repeated_ids(&entries)?;
         Ok(Self { entries, repeats, bytes })
+    }
+
+    /// Checks one message like [`Self::check`]; an error names a field of the message, without the item.
+    pub(crate) fn check_one(
+        caller: &Caller,
+        message: NewMessage,
+        ids: &dyn Ids,
+    ) -> Result<Self, Invalid> {
+        let entry = Entry::check(caller, message, ids)?;
+        Ok(Self { bytes: entry.bytes, entries: vec![entry], repeats: vec![None] })
     }
 
     /// Binds the messages to a digest of the whole request: a message is then a repeat only if the
@@ -181,10 +192,9 @@ fn find_repeated_ids(entries: &[Entry]) -> Result<Vec<Option<usize>>, Invalid> {
     for (index, entry) in entries.iter().enumerate() {
         let first = *first_by_id.entry(&entry.event_id).or_insert(index);
         if entry.digest != entries[first].digest {
-            let pointer = format!("/messages/{index}/event_id");
             let detail =
                 format!("repeats the id of message {first} of the batch with another body");
-            return Err(Invalid::value(pointer, detail));
+            return Err(Invalid::value("/event_id", detail).below(Item::Message(index)));
         }
         repeats.push((first != index).then_some(first));
     }

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 
 use chrono::{DateTime, Utc};
 use records::json::Digest;
-use records::{CallId, ChatId, Ids, Invalid, Limits, NewProviderCall, ProviderCall};
+use records::{
+    CallId, ChatId, Ids, Invalid, Item, Limits, NewProviderCall, ProviderCall, SizeLimit,
+};
 
 use crate::StoreError;
 use crate::store::{Outcome, RecordedCall};
@@ -47,20 +49,18 @@ impl CallBatch {
         }
         if calls.len() > Limits::BATCH_CALLS {
             let limit = format!("must hold at most {} calls", Limits::BATCH_CALLS);
-            return Err(Invalid::too_large("/calls", limit));
+            return Err(Invalid::too_large(SizeLimit::Batch, "/calls", limit));
         }
         let mut digests: HashMap<CallId, (usize, Digest)> = HashMap::new();
         let mut checked = Vec::with_capacity(calls.len());
         for (index, call) in calls.into_iter().enumerate() {
             let kept = DigestedCall::check(call, now, ids);
-            let DigestedCall { call, digest } =
-                kept.map_err(|e| e.below(&format!("/calls/{index}")))?;
+            let DigestedCall { call, digest } = kept.map_err(|e| e.below(Item::Call(index)))?;
             let (first, known) = *digests.entry(call.call_id.clone()).or_insert((index, digest));
             if known != digest {
-                let pointer = format!("/calls/{index}/call_id");
                 let detail =
                     format!("repeats the id of call {first} of the batch with another body");
-                return Err(Invalid::value(pointer, detail));
+                return Err(Invalid::value("/call_id", detail).below(Item::Call(index)));
             }
             checked.push(DigestedCall { call, digest });
         }

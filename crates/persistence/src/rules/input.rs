@@ -164,13 +164,7 @@ impl Reply {
         ids: &dyn Ids,
     ) -> Result<Self, Invalid> {
         let message = answer.message(request_id, scope.caller.person());
-        let batch = Batch::check(&scope.caller, vec![message], ids).map_err(|mut invalid| {
-            if let Some(pointer) = invalid.pointer.strip_prefix("/messages/0") {
-                invalid.pointer = pointer.to_owned();
-            }
-            invalid
-        })?;
-        Ok(Self { answer, batch })
+        Ok(Self { batch: Batch::check_one(&scope.caller, message, ids)?, answer })
     }
 
     pub(crate) fn entry(&self) -> &Entry {

@@ -13,7 +13,7 @@
 //! - A call that returns an error has changed nothing, except for
 //!   [`OutcomeUnknown`](crate::StoreError::OutcomeUnknown).
 //! - JSON is returned as it was sent, with any keys. A value that cannot be stored is
-//!   [`Invalid`](crate::StoreError::Invalid), with a pointer to it.
+//!   [`Invalid`](crate::StoreError::Invalid), with its location.
 
 mod access_keys;
 mod apps;

@@ -1,5 +1,5 @@
 use async_trait::async_trait;
-use records::{ChatId, ResumeState, Scope};
+use records::{ChatId, Invalid, ResumeState, Scope, SizeLimit};
 
 use crate::StoreError;
 
@@ -23,11 +23,11 @@ pub trait Resumption: Send + Sync {
 /// Returns the error for a chat whose messages are too large to be resumed in one read.
 pub(crate) fn too_large(limit: usize) -> StoreError {
     let detail = format!("are larger than {limit} bytes together: stream the history instead");
-    records::Invalid::too_large("/messages", detail).into()
+    Invalid::too_large(SizeLimit::Batch, "/messages", detail).into()
 }
 
 /// Returns the error for resume points that are too large to be read at once.
 pub(crate) fn resume_points_too_large() -> StoreError {
     let detail = "are too large together: list them, or delete those that are not needed";
-    records::Invalid::too_large("/resume_points", detail).into()
+    Invalid::too_large(SizeLimit::Message, "/resume_points", detail).into()
 }

@@ -2,7 +2,7 @@ use serde_json::Value;
 
 use super::limits::Limits;
 use super::object::JsonObject;
-use crate::Invalid;
+use crate::{Invalid, Segment};
 
 /// Returns the size of a value encoded as BSON, in bytes; refuses a value that cannot be stored.
 pub fn measure(value: &Value) -> Result<usize, Invalid> {
@@ -37,8 +37,7 @@ fn array_at(items: &[Value], depth: usize) -> Result<usize, Invalid> {
     check_depth(depth)?;
     let mut bytes = CONTAINER_BYTES;
     for (index, item) in items.iter().enumerate() {
-        let item_bytes =
-            measure_at(item, depth + 1).map_err(|invalid| invalid.below(&format!("/{index}")))?;
+        let item_bytes = measure_at(item, depth + 1).map_err(|e| e.below(Segment::Index(index)))?;
         bytes += KEY_BYTES + decimal_digits(index) + item_bytes;
     }
     Ok(bytes)
@@ -49,10 +48,10 @@ fn object_at(object: &JsonObject, depth: usize) -> Result<usize, Invalid> {
     let mut bytes = CONTAINER_BYTES;
     for (key, item) in object {
         if key.contains('\0') {
-            return Err(Invalid::value(pointer_to(key), "a key must not contain NUL"));
+            return Err(Invalid::value(Segment::key(key.clone()), "a key must not contain NUL"));
         }
         let item_bytes =
-            measure_at(item, depth + 1).map_err(|invalid| invalid.below(&pointer_to(key)))?;
+            measure_at(item, depth + 1).map_err(|e| e.below(Segment::key(key.clone())))?;
         bytes += KEY_BYTES + key.len() + item_bytes;
     }
     Ok(bytes)
@@ -63,11 +62,6 @@ fn check_depth(depth: usize) -> Result<(), Invalid> {
         return Ok(());
     }
     Err(Invalid::value("", format!("nested deeper than {} levels", Limits::NESTING)))
-}
-
-/// Returns the segment of a JSON pointer for a key.
-pub(super) fn pointer_to(key: &str) -> String {
-    format!("/{}", key.replace('~', "~0").replace('/', "~1"))
 }
 
 fn decimal_digits(number: usize) -> usize {
@@ -88,7 +82,7 @@ mod tests {
     fn errors_point_at_the_refused_value() {
         let value = json!({"a/b": [1, {"~": 9_223_372_036_854_775_808_u64}]});
         let invalid = measure(&value).unwrap_err();
-        assert_eq!(invalid.pointer, "/a~1b/1/~0");
+        assert_eq!(invalid.location.to_string(), "/a~1b/1/~0");
     }
 
     #[test]

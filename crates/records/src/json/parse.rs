@@ -36,7 +36,7 @@ mod tests {
 
     fn pointer_of_refusal(text: &str) -> String {
         match parse(text.as_bytes()) {
-            Err(ParseError::Refused(invalid)) => invalid.pointer,
+            Err(ParseError::Refused(invalid)) => invalid.location.to_string(),
             other => panic!("{text}: {other:?}"),
         }
     }

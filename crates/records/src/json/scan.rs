@@ -5,9 +5,8 @@ use std::mem::size_of;
 use serde_json::Value;
 
 use super::limits::Limits;
-use super::measure::pointer_to;
 use super::parse::ParseError;
-use crate::Invalid;
+use crate::{Invalid, Location, Segment, SizeLimit};
 
 /// The most items of a list that is a field of the outermost object.
 #[derive(Debug, Clone, Copy)]
@@ -113,7 +112,7 @@ impl<'a> Scanner<'a> {
         self.begin_value()?;
         if self.frames.len() == Limits::NESTING + ENVELOPE {
             let detail = format!("nested deeper than {} levels", Limits::NESTING);
-            return Err(Invalid::value(self.pointer(), detail).into());
+            return Err(Invalid::value(self.location(), detail).into());
         }
         self.frames.push(frame);
         self.at += 1;
@@ -136,7 +135,7 @@ impl<'a> Scanner<'a> {
             Frame::Array { index, max, .. } if *index >= *max => {
                 let detail = format!("must have at most {max} items");
                 self.frames.pop();
-                Err(Invalid::too_large(self.pointer(), detail).into())
+                Err(Invalid::too_large(SizeLimit::Batch, self.location(), detail).into())
             }
             Frame::Array { index, capacity, .. } => {
                 let added = grow(capacity, *index + 1) * VALUE_BYTES;
@@ -176,7 +175,7 @@ impl<'a> Scanner<'a> {
         if is_new {
             return Ok(());
         }
-        Err(Invalid::value(self.pointer(), "the key occurs twice").into())
+        Err(Invalid::value(self.location(), "the key occurs twice").into())
     }
 
     /// Tells whether the innermost object is at a key.
@@ -203,7 +202,7 @@ impl<'a> Scanner<'a> {
         self.at += length;
         match inexact_reason(&literal) {
             Some(detail) => {
-                Err(Invalid::value(self.pointer(), format!("{literal} {detail}")).into())
+                Err(Invalid::value(self.location(), format!("{literal} {detail}")).into())
             }
             None => Ok(()),
         }
@@ -217,12 +216,12 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    fn pointer(&self) -> String {
+    fn location(&self) -> Location {
         self.frames
             .iter()
             .map(|frame| match frame {
-                Frame::Array { index, .. } => format!("/{index}"),
-                Frame::Object { key, .. } => pointer_to(key),
+                Frame::Array { index, .. } => Segment::Index(*index),
+                Frame::Object { key, .. } => Segment::key(key.clone().into_owned()),
             })
             .collect()
     }
@@ -280,10 +279,7 @@ mod tests {
         let messages = |count| format!(r#"{{"messages": [{}"#, vec!["{}"; count].join(","));
         let refused = scan(messages(1_001).as_bytes(), &MESSAGES).unwrap_err();
         let ParseError::Refused(invalid) = refused else { panic!("{refused:?}") };
-        assert_eq!(
-            (invalid.pointer.as_str(), invalid.detail.contains("1000")),
-            ("/messages", true)
-        );
+        assert_eq!((invalid.location, invalid.detail.contains("1000")), ("/messages".into(), true));
         assert!(scan(messages(1_000).as_bytes(), &MESSAGES).unwrap().has_list);
         let elsewhere = format!(r#"{{"a": {}]}}}}"#, messages(1_001));
         assert!(!scan(elsewhere.as_bytes(), &MESSAGES).unwrap().has_list);

@@ -1,5 +1,5 @@
 use axum::extract::Request;
-use persistence::StoreError;
+use records::{Item, Location};
 use serde::de::DeserializeOwned;
 
 use super::idempotency_key::{IdempotencyKey, Keyed};
@@ -10,8 +10,6 @@ use crate::state::AppState;
 /// Whether a body is a single record, or an object with a list of records.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct BatchShape {
-    /// The field that holds the list.
-    list_field: &'static str,
     is_single: bool,
 }
 
@@ -39,23 +37,19 @@ impl BatchShape {
             let of_record = if is_single { key.clone() } else { key.nth(list_field, index) };
             record.set_key(&of_record)?;
         }
-        Ok((Self { list_field, is_single }, records))
+        Ok((Self { is_single }, records))
     }
 
-    /// Returns the JSON pointer to a record in the body.
-    pub(crate) fn pointer_to(self, index: usize) -> String {
-        if self.is_single { String::new() } else { format!("/{}/{index}", self.list_field) }
-    }
-
-    /// Turns an error of the store into a problem whose pointers fit this body.
+    /// Creates the problem of an error, with locations that fit this body.
     ///
-    /// The store always takes a list, so its pointers name a list even where the body is one record.
-    pub(crate) fn problem(self, error: StoreError) -> Problem {
-        let problem = Problem::from(error);
-        if self.is_single {
-            problem.move_pointers(&format!("/{}/0", self.list_field), "")
-        } else {
-            problem
-        }
+    /// The store always takes a list, so its errors name an item of a list even where the body is one record.
+    pub(crate) fn problem(self, error: impl Into<Problem>) -> Problem {
+        let place = |at| if self.is_single { Location { item: None, ..at } } else { at };
+        Problem::located(error, place)
+    }
+
+    /// Creates the problem of an error in an item.
+    pub(crate) fn problem_in(self, item: Item, error: Problem) -> Problem {
+        self.problem(Problem::located(error, |at| at.below(item)))
     }
 }

@@ -3,7 +3,7 @@ use std::str::FromStr;
 
 use axum::extract::Request;
 use axum::http::{HeaderName, Method};
-use records::JsonObject;
+use records::{JsonObject, Location, Segment};
 
 use super::only_header;
 use crate::problem::Problem;
@@ -30,8 +30,8 @@ impl Keyed for EmptyRequest {}
 #[derive(Debug, Clone)]
 pub(crate) struct IdempotencyKey {
     text: String,
-    /// The JSON pointer to the record in the body.
-    pointer: String,
+    /// The place of the record in the body.
+    location: Location,
 }
 
 impl IdempotencyKey {
@@ -53,30 +53,30 @@ impl IdempotencyKey {
         if text.is_empty() {
             refuse("is empty")
         } else {
-            Ok(Some(Self { text, pointer: String::new() }))
+            Ok(Some(Self { text, location: Location::default() }))
         }
     }
 
     /// Returns the key of the `index`-th record of a list, from 0: the key of the request, a slash and the index.
-    pub(crate) fn nth(&self, list: &str, index: usize) -> Self {
-        let pointer = format!("{}/{list}/{index}", self.pointer);
-        Self { text: format!("{}/{index}", self.text), pointer }
+    pub(crate) fn nth(&self, list: &'static str, index: usize) -> Self {
+        let location = Location::from_iter([Segment::key(list), Segment::Index(index)]);
+        Self { text: format!("{}/{index}", self.text), location }
     }
 
     /// Returns the same key for a part of the body.
-    pub(crate) fn within(&self, part: &str) -> Self {
-        Self { text: self.text.clone(), pointer: format!("{}/{part}", self.pointer) }
+    pub(crate) fn within(&self, part: &'static str) -> Self {
+        Self { text: self.text.clone(), location: Segment::key(part).into() }
     }
 
     /// Sets the id of a record, which must not have one.
-    pub(crate) fn fill<I>(&self, field: &str, id: &mut Option<I>) -> Result<(), Problem>
+    pub(crate) fn fill<I>(&self, field: &'static str, id: &mut Option<I>) -> Result<(), Problem>
     where
         I: FromStr<Err: Display>,
     {
         if id.is_some() {
-            let pointer = format!("{}/{field}", self.pointer);
+            let location = Location::from(Segment::key(field)).below(self.location.clone());
             let detail = "must be missing: the header Idempotency-Key is this id";
-            return Err(Problem::invalid_body(pointer, detail));
+            return Err(Problem::invalid_body(location, detail));
         }
         let parsed = self.text.parse().map_err(|error: I::Err| {
             let detail = format!("must be usable as {field}: {error}");
@@ -88,7 +88,7 @@ impl IdempotencyKey {
 }
 
 /// Returns the id of a record that must have one.
-pub(crate) fn required_id<I>(field: &str, id: Option<I>) -> Result<I, Problem> {
+pub(crate) fn required_id<I>(field: &'static str, id: Option<I>) -> Result<I, Problem> {
     let detail = "is missing; it may also be given as the header Idempotency-Key";
-    id.ok_or_else(|| Problem::invalid_body(format!("/{field}"), detail))
+    id.ok_or_else(|| Problem::invalid_body(Segment::key(field), detail))
 }

@@ -3,8 +3,8 @@ use axum::extract::{FromRequest, Request};
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
-use records::JsonObject;
 use records::json::{self, ListLimit, ParseError, Scanned};
+use records::{JsonObject, Location, Segment};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -193,22 +193,22 @@ impl JsonText {
 fn parse_as<T: DeserializeOwned>(text: &[u8]) -> Result<T, Problem> {
     let mut json = serde_json::Deserializer::from_slice(text);
     let parsed = serde_path_to_error::deserialize(Objects(&mut json)).map_err(|error| {
-        let pointer = pointer(error.path());
-        unfit(text, &pointer, &error.into_inner())
+        let location = location(error.path());
+        unfit(text, location, &error.into_inner())
     })?;
     json.end().map_err(malformed)?;
     Ok(parsed)
 }
 
 /// Creates the problem of a text that is not JSON, or else of a value that does not fit its field.
-fn unfit(text: &[u8], pointer: &str, error: &serde_json::Error) -> Problem {
+fn unfit(text: &[u8], location: Location, error: &serde_json::Error) -> Problem {
     if let Err(error) = serde_json::from_slice::<Value>(text) {
         return malformed(error);
     }
     let detail = error.to_string();
-    // The pointer says where; the line and column after it would only repeat that.
+    // The location says where; the line and column after it would only repeat that.
     let detail = detail.rsplit_once(" at line ").map_or(&*detail, |(detail, _)| detail);
-    Problem::invalid_body(pointer, detail)
+    Problem::invalid_body(location, detail)
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "a function for `map_err`")]
@@ -219,8 +219,8 @@ fn malformed(error: serde_json::Error) -> Problem {
 /// Deserializes a JSON value; on failure the problem points at the field that does not fit.
 pub(crate) fn typed<T: DeserializeOwned>(value: Value) -> Result<T, Problem> {
     serde_path_to_error::deserialize(Objects(value)).map_err(|error| {
-        let pointer = pointer(error.path());
-        Problem::invalid_body(pointer, error.into_inner().to_string())
+        let location = location(error.path());
+        Problem::invalid_body(location, error.into_inner().to_string())
     })
 }
 
@@ -239,14 +239,14 @@ fn refused(error: ParseError) -> Problem {
     }
 }
 
-/// Writes a path into a document as a JSON pointer.
-fn pointer(path: &serde_path_to_error::Path) -> String {
-    use serde_path_to_error::Segment;
+/// Returns the location to which a path leads.
+fn location(path: &serde_path_to_error::Path) -> Location {
+    use serde_path_to_error::Segment as Step;
     path.iter()
-        .map(|segment| match segment {
-            Segment::Seq { index } => format!("/{index}"),
-            Segment::Map { key } => format!("/{}", key.replace('~', "~0").replace('/', "~1")),
-            Segment::Enum { .. } | Segment::Unknown => String::new(),
+        .filter_map(|step| match step {
+            Step::Seq { index } => Some(Segment::Index(*index)),
+            Step::Map { key } => Some(Segment::key(key.clone())),
+            Step::Enum { .. } | Step::Unknown => None,
         })
         .collect()
 }

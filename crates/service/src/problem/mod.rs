@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use axum::response::{IntoResponse, Response};
 use persistence::BoxError;
-use records::EventId;
+use records::{EventId, Location};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -54,8 +54,8 @@ struct Details {
 pub(crate) struct FieldError {
     /// JSON pointer (RFC 6901) into the body.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(example = "/messages/0/role")]
-    pointer: Option<String>,
+    #[schema(value_type = Option<String>, example = "/messages/0/role")]
+    pointer: Option<Location>,
     /// Name of the path or query parameter.
     #[serde(skip_serializing_if = "Option::is_none")]
     parameter: Option<String>,
@@ -95,10 +95,21 @@ impl Problem {
         }))
     }
 
+    /// Creates the problem of an error, with the locations that `place` gives to the refused values.
+    ///
+    /// For a body that has its records elsewhere than the arguments of the store call.
+    pub(crate) fn located(error: impl Into<Self>, place: impl Fn(Location) -> Location) -> Self {
+        let mut problem = error.into();
+        for error in &mut problem.0.errors {
+            error.pointer = error.pointer.take().map(&place);
+        }
+        problem
+    }
+
     /// Refuses a part of the body.
-    pub(crate) fn invalid_body(pointer: impl Into<String>, detail: impl Into<String>) -> Self {
+    pub(crate) fn invalid_body(location: impl Into<Location>, detail: impl Into<String>) -> Self {
         Self::new(ProblemKind::INVALID_REQUEST, "the request body is invalid; see errors")
-            .at_pointer(pointer, detail)
+            .at(location, detail)
     }
 
     /// Refuses a parameter of the path or the query.
@@ -114,13 +125,9 @@ impl Problem {
     }
 
     /// Adds an error about a part of the body.
-    pub(crate) fn at_pointer(
-        mut self,
-        pointer: impl Into<String>,
-        detail: impl Into<String>,
-    ) -> Self {
+    pub(crate) fn at(mut self, location: impl Into<Location>, detail: impl Into<String>) -> Self {
         self.0.errors.push(FieldError {
-            pointer: Some(pointer.into()),
+            pointer: Some(location.into()),
             parameter: None,
             detail: shortened(detail.into()),
         });
@@ -179,61 +186,6 @@ impl Problem {
     /// Logs the cause. For problems that are not sent as an HTTP response, which the `respond` layer logs.
     pub(crate) fn log(&self) {
         respond::log(&self.0);
-    }
-
-    /// Replaces the pointers to items of a list, by the index of the item.
-    pub(crate) fn map_items(
-        mut self,
-        list: &str,
-        pointer_to: impl Fn(usize) -> Option<String>,
-    ) -> Self {
-        for error in &mut self.0.errors {
-            let item = error.pointer.as_deref().and_then(|pointer| pointer.strip_prefix(list));
-            let index = item.and_then(|item| item.split('/').next()?.parse().ok());
-            if let Some(pointer) = index.and_then(&pointer_to) {
-                error.pointer = Some(pointer);
-            }
-        }
-        self
-    }
-
-    /// Replaces the indices in pointers to items of a list by the indices at which the items were sent.
-    pub(crate) fn renumber_items(
-        mut self,
-        list: &str,
-        sent_at: impl Fn(usize) -> Option<usize>,
-    ) -> Self {
-        for error in &mut self.0.errors {
-            let item = error.pointer.as_deref().and_then(|pointer| pointer.strip_prefix(list));
-            let Some((index, rest)) = item.map(|item| item.split_once('/').unwrap_or((item, "")))
-            else {
-                continue;
-            };
-            if let Some(index) = index.parse().ok().and_then(&sent_at) {
-                let slash = if rest.is_empty() { "" } else { "/" };
-                error.pointer = Some(format!("{list}{index}{slash}{rest}"));
-            }
-        }
-        self
-    }
-
-    /// Prefixes all pointers with the pointer to a part of the body.
-    pub(crate) fn prefix_pointers(mut self, part: &str) -> Self {
-        for error in &mut self.0.errors {
-            error.pointer = error.pointer.take().map(|pointer| format!("{part}{pointer}"));
-        }
-        self
-    }
-
-    /// Replaces the prefix `from` of pointers by `to`, for a body with another structure than the store's
-    /// arguments.
-    pub(crate) fn move_pointers(mut self, from: &str, to: &str) -> Self {
-        for error in &mut self.0.errors {
-            if let Some(rest) = error.pointer.as_deref().and_then(|p| p.strip_prefix(from)) {
-                error.pointer = Some(format!("{to}{rest}"));
-            }
-        }
-        self
     }
 }
 

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use persistence::StoreError;
-use records::{Invalid, InvalidKind};
+use records::{Invalid, InvalidKind, Item, Location, SizeLimit};
 use resume::call_stack::CallStackError;
 
 use super::{Conflict, Problem, ProblemKind, Shortfall};
@@ -26,24 +26,24 @@ impl From<StoreError> for Problem {
                 problem
             }
             StoreError::EventConflict { event_id, sequence, index, .. } => {
-                let pointer = format!("/messages/{index}/event_id");
+                let location = Location::from("/event_id").below(Item::Message(index));
                 let mut problem = Self::new(ProblemKind::EVENT_CONFLICT, detail)
-                    .at_pointer(pointer, format!("belongs to message {sequence}"));
+                    .at(location, format!("belongs to message {sequence}"));
                 problem.0.conflict = Some(Conflict { event_id, sequence });
                 problem
             }
             StoreError::CallConflict { index, .. } => {
-                let pointer = format!("/calls/{index}/call_id");
+                let location = Location::from("/call_id").below(Item::Call(index));
                 let other = "belongs to a call that was recorded with another body";
-                Self::new(ProblemKind::CALL_CONFLICT, detail).at_pointer(pointer, other)
+                Self::new(ProblemKind::CALL_CONFLICT, detail).at(location, other)
             }
             StoreError::TurnConflict { .. } => Self::new(ProblemKind::TURN_CONFLICT, detail)
-                .at_pointer("/request_id", "belongs to another turn"),
+                .at("/request_id", "belongs to another turn"),
             StoreError::InputConflict { .. } => Self::new(ProblemKind::INPUT_CONFLICT, detail)
-                .at_pointer("/request_id", "belongs to another question"),
+                .at("/request_id", "belongs to another question"),
             StoreError::EntryConflict { kind, amount, .. } => {
                 Self::new(ProblemKind::ENTRY_CONFLICT, detail)
-                    .at_pointer("/entry_id", format!("belongs to a {kind} of {amount} tokens"))
+                    .at("/entry_id", format!("belongs to a {kind} of {amount} tokens"))
             }
             StoreError::SequenceConflict { actual, .. } => {
                 let mut problem = Self::new(ProblemKind::SEQUENCE_CONFLICT, detail);
@@ -57,7 +57,7 @@ impl From<StoreError> for Problem {
             }
             StoreError::ToolCallMismatch { bound_to, .. } => {
                 Self::new(ProblemKind::TOOL_CALL_MISMATCH, detail)
-                    .at_pointer("/tool_call", expected_tool_call(bound_to.as_deref()))
+                    .at("/tool_call", expected_tool_call(bound_to.as_deref()))
             }
             StoreError::InsufficientTokens { balance, amount, .. } => {
                 let mut problem = Self::new(ProblemKind::INSUFFICIENT_TOKENS, detail);
@@ -181,26 +181,18 @@ fn store_failure(error: StoreError) -> Problem {
 
 impl From<Invalid> for Problem {
     fn from(invalid: Invalid) -> Self {
-        let Invalid { pointer, detail, kind } = invalid;
-        match kind {
-            InvalidKind::Value => Self::invalid_body(pointer, detail),
-            InvalidKind::TooLarge => {
-                Self::new(too_large(&pointer), "a size limit is exceeded; see errors")
-                    .at_pointer(pointer, detail)
-            }
-        }
-    }
-}
-
-/// Returns the kind of problem for a field that is too large.
-fn too_large(pointer: &str) -> ProblemKind {
-    match pointer {
-        "" => ProblemKind::CONTEXT_TOO_LARGE,
-        "/messages" | "/calls" | "/steps" => ProblemKind::BATCH_TOO_LARGE,
-        "/metadata" => ProblemKind::METADATA_TOO_LARGE,
-        "/payload" => ProblemKind::ARTIFACT_TOO_LARGE,
-        "/prompt" | "/options" | "/tool_call/arguments" => ProblemKind::INPUT_TOO_LARGE,
-        _ if pointer.starts_with("/options/") => ProblemKind::INPUT_TOO_LARGE,
-        _ => ProblemKind::MESSAGE_TOO_LARGE,
+        let Invalid { location, detail, kind } = invalid;
+        let InvalidKind::TooLarge(limit) = kind else {
+            return Self::invalid_body(location, detail);
+        };
+        let kind = match limit {
+            SizeLimit::Message => ProblemKind::MESSAGE_TOO_LARGE,
+            SizeLimit::Batch => ProblemKind::BATCH_TOO_LARGE,
+            SizeLimit::Metadata => ProblemKind::METADATA_TOO_LARGE,
+            SizeLimit::Question => ProblemKind::INPUT_TOO_LARGE,
+            SizeLimit::Context => ProblemKind::CONTEXT_TOO_LARGE,
+            SizeLimit::Artifact => ProblemKind::ARTIFACT_TOO_LARGE,
+        };
+        Self::new(kind, "a size limit is exceeded; see errors").at(location, detail)
     }
 }

@@ -136,9 +136,6 @@ async fn resume_points_too_large_for_a_resume_are_refused() {
     assert_eq!(points.update_many(some, large).await.unwrap().modified_count, 6);
     let refused =
         database.resume_state(&scope(), &chat_id, records::ResumeState::MAX_MESSAGE_BYTES).await;
-    let pointer = match &refused {
-        Err(StoreError::Invalid(invalid)) => Some(invalid.pointer.as_str()),
-        _ => None,
-    };
-    assert_eq!(pointer, Some("/resume_points"));
+    let Err(StoreError::Invalid(invalid)) = refused else { panic!("{refused:?}") };
+    assert_eq!(invalid.location, "/resume_points".into());
 }

@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use operation::operation;
 use persistence::{Billing, Outcome, RecordedCall, Recording, Store};
 use records::json::ListLimit;
-use records::{CallId, Limits, MicroDollars, Model, NewProviderCall};
+use records::{CallId, Item, Limits, MicroDollars, Model, NewProviderCall};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -118,7 +118,9 @@ impl FromRequest<AppState> for CallsBody {
     async fn from_request(request: Request, state: &AppState) -> Result<Self, Problem> {
         let (shape, calls) = BatchShape::read::<CallRequest, CallsRequest>(request, state).await?;
         let calls = calls.into_iter().enumerate();
-        let calls = calls.map(|(index, call)| call.into_call(&shape.pointer_to(index)));
+        let calls = calls.map(|(index, call)| {
+            call.into_call().map_err(|problem| shape.problem_in(Item::Call(index), problem))
+        });
         Ok(Self { calls: calls.collect::<Result<_, _>>()?, shape })
     }
 }
@@ -130,8 +132,8 @@ impl Input for CallsBody {
 }
 
 impl CallRequest {
-    pub(crate) fn into_call(self, pointer: &str) -> Result<NewProviderCall, Problem> {
-        let cost = self.cost(pointer)?;
+    pub(crate) fn into_call(self) -> Result<NewProviderCall, Problem> {
+        let cost = self.cost()?;
         Ok(NewProviderCall {
             call_id: self.call_id,
             agent: self.agent,
@@ -147,18 +149,17 @@ impl CallRequest {
         })
     }
 
-    fn cost(&self, pointer: &str) -> Result<MicroDollars, Problem> {
-        let refuse = |field: &str, detail: String| {
-            Problem::invalid_body(format!("{pointer}/{field}"), detail)
-        };
+    fn cost(&self) -> Result<MicroDollars, Problem> {
         let micros = self.cost_micros_usd.map(MicroDollars::new).transpose();
-        let micros = micros.map_err(|e| refuse("cost_micros_usd", e.to_string()))?;
+        let micros =
+            micros.map_err(|e| Problem::invalid_body("/cost_micros_usd", e.to_string()))?;
         let dollars = self.cost_usd.as_deref().map(str::parse::<MicroDollars>).transpose();
-        let dollars = dollars.map_err(|e| refuse("cost_usd", e.to_string()))?;
+        let dollars = dollars.map_err(|e| Problem::invalid_body("/cost_usd", e.to_string()))?;
         match (micros, dollars) {
-            (Some(micros), Some(dollars)) if micros != dollars => {
-                Err(refuse("cost_usd", "must be the same amount as cost_micros_usd".to_owned()))
-            }
+            (Some(micros), Some(dollars)) if micros != dollars => Err(Problem::invalid_body(
+                "/cost_usd",
+                "must be the same amount as cost_micros_usd",
+            )),
             (micros, dollars) => Ok(micros.or(dollars).unwrap_or_default()),
         }
     }

@@ -153,7 +153,7 @@ impl CreateChatRequest {
 
 /// Returns the caller's own id, and refuses any other id that a user gives.
 pub(super) fn own<T: PartialEq + Clone>(
-    pointer: &str,
+    field: &'static str,
     given: Option<&T>,
     own: Option<&T>,
 ) -> Result<Option<T>, Problem> {
@@ -162,5 +162,5 @@ pub(super) fn own<T: PartialEq + Clone>(
     }
     let detail = "a user can create chats only for themselves";
     let problem = Problem::new(ProblemKind::FORBIDDEN_OWNER, detail);
-    Err(problem.at_pointer(pointer, "must be that of the caller, or omitted"))
+    Err(problem.at(field, "must be that of the caller, or omitted"))
 }

@@ -78,7 +78,7 @@ pub(super) async fn transition<P, C>(
         let may_become = status.is_none_or(|status| status == next || status.may_become(next));
         if may_become && !is_repeat {
             let stored = store.update_context_snapshot(&scope, &chat_id, data).await;
-            stored.map_err(|error| Problem::from(error).prefix_pointers("/context_snapshot"))?;
+            stored.map_err(|error| Problem::located(error, |at| at.below("/context_snapshot")))?;
         }
     }
     let chat = store.set_status(&scope, &chat_id, next, reason.as_deref()).await?;

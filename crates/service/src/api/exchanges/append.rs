@@ -4,8 +4,8 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use operation::operation;
 use persistence::{Billing, Exchange, Store};
-use records::ChatId;
 use records::json::ListLimit;
+use records::{ChatId, Item, Location};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -98,12 +98,19 @@ pub(crate) async fn append_exchange(
     let stated: Vec<_> = messages.iter().map(|message| message.sequence).collect();
     let numbered = messages.into_iter().enumerate();
     let messages = numbered
-        .map(|(index, message)| message.into_message(None, &format!("/messages/{index}")))
+        .map(|(index, message)| {
+            let place = |at: Location| at.below(Item::Message(index));
+            message.into_message(None).map_err(|problem| Problem::located(problem, place))
+        })
         .collect::<Result<_, _>>()?;
-    let call = call.into_call("/call")?;
+    let in_call = |at: Location| at.below("/call");
+    let call = call.into_call().map_err(|problem| Problem::located(problem, in_call))?;
     let exchange = store.append_exchange(&scope, &chat_id, messages, call, billing).await;
-    let exchange =
-        exchange.map_err(|error| Problem::from(error).move_pointers("/calls/0", "/call"))?;
+    let place = |at: Location| match at.item {
+        Some(Item::Call(_)) => in_call(Location { item: None, ..at }),
+        _ => at,
+    };
+    let exchange = exchange.map_err(|error| Problem::located(error, place))?;
     let outcomes = exchange.append.messages.iter().map(|message| message.outcome);
     let status = wire::write_status(outcomes.chain([exchange.call.outcome]));
     Ok((status, Json(ExchangeResponse::new(chat_id, exchange, &stated))))

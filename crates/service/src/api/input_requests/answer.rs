@@ -6,7 +6,7 @@ use operation::operation;
 use persistence::{AnsweredInput, Store};
 use records::InputRequestId;
 use records::json::Digest;
-use records::{EventId, NewInputAnswer, ToolCallRef, arguments_hash};
+use records::{EventId, Location, NewInputAnswer, ToolCallRef, arguments_hash};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -122,8 +122,9 @@ pub(crate) async fn answer_input_request(
 ) -> Result<(StatusCode, Json<AnswerResponse>), Problem> {
     let answer = request.into_answer()?;
     let answered = joining::answer(&*store, &scope, &chat_id, &request_id, answer).await;
+    let place = |at| Location { item: None, ..at };
     let AnsweredInput { request, append } =
-        answered.map_err(|error| Problem::from(error).move_pointers("/messages/0", ""))?;
+        answered.map_err(|error| Problem::located(error, place))?;
     let status = wire::write_status(append.messages.iter().map(|message| message.outcome));
     let (message, last_sequence) = (append.messages[0].clone().into(), append.last_sequence);
     Ok((status, Json(AnswerResponse { input_request: request.into(), message, last_sequence })))

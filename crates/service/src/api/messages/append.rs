@@ -2,14 +2,14 @@ use axum::extract::{FromRequest as _, State};
 use axum::http::StatusCode;
 use operation::operation;
 use persistence::{Append, StoreError};
-use records::{ChatId, NewMessage, Permission, Scope};
+use records::{ChatId, Item, Location, NewMessage, Permission, Scope};
 use resume::dialect::{self, Dialect, Parsed};
 use resume::ingest::speaker_from_role;
 use utoipa::openapi::path::Parameter;
 use utoipa::{IntoParams, ToSchema};
 
 use super::request::AppendBody;
-use super::transcript::{self, pointer_to};
+use super::transcript::{self, location_of};
 use super::{AppendResponse, MessagesBody};
 use crate::config::LimitsConfig;
 use crate::extract::conditions::Fenced;
@@ -93,10 +93,12 @@ pub(crate) async fn append_messages(
     if let Some(dialect) = query.dialect {
         let Parsed { messages, positions, dropped } =
             transcript::read(dialect, request, &state).await?;
-        let append = append_within(&state, &scope, &chat_id, messages).await.map_err(|error| {
-            Problem::from(error)
-                .map_items("/messages/", |at| positions.get(at).copied().map(pointer_to))
-        })?;
+        let append = append_within(&state, &scope, &chat_id, messages).await;
+        let place = |at: Location| match at.item {
+            Some(Item::Message(index)) => location_of(positions[index]),
+            _ => at,
+        };
+        let append = append.map_err(|error| Problem::located(error, place))?;
         return Ok(AppendResponse::from_transcript(chat_id, append, dropped));
     }
     let mut body = MessagesBody::from_request(request, &state).await?;

@@ -1,4 +1,6 @@
-use records::{Author, CallId, DisplayName, EventId, JsonObject, MessageBody, NewMessage, UserId};
+use records::{
+    Author, CallId, DisplayName, EventId, JsonObject, MessageBody, NewMessage, Segment, UserId,
+};
 use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -97,14 +99,12 @@ impl From<AuthorRequest> for Author {
 const INSTEAD_OF_CONTENT: [&str; 4] = ["function_call", "refusal", "tool_calls", "tool_responses"];
 
 impl MessageRequest {
-    /// Converts the message; `pointer` is its JSON pointer in the body.
+    /// Converts the message; its problems have locations within it.
     pub(crate) fn into_message(
         mut self,
         default_role: Option<&str>,
-        pointer: &str,
     ) -> Result<NewMessage, Problem> {
-        let refuse =
-            |field: &str, detail: &str| Problem::invalid_body(format!("{pointer}/{field}"), detail);
+        let refuse = |field, detail: &str| Problem::invalid_body(Segment::key(field), detail);
         if self.expected_last_sequence.is_some() {
             return Err(refuse(
                 "expected_last_sequence",

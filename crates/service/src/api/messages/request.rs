@@ -2,7 +2,7 @@ use std::convert::Infallible;
 
 use axum::extract::{FromRequest, Request};
 use records::json::ListLimit;
-use records::{Limits, NewMessage};
+use records::{Item, Limits, NewMessage};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -136,7 +136,10 @@ impl MessagesBody {
         let numbered = self.messages.into_iter().enumerate();
         numbered
             .map(|(index, message)| {
-                message.into_message(default_role, &self.shape.pointer_to(index))
+                let item = Item::Message(index);
+                message
+                    .into_message(default_role)
+                    .map_err(|problem| self.shape.problem_in(item, problem))
             })
             .collect()
     }

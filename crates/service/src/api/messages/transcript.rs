@@ -1,6 +1,6 @@
 use axum::extract::{FromRequest as _, Request};
-use records::EventId;
 use records::json::ListLimit;
+use records::{EventId, Item, Location, Segment};
 use resume::dialect::{Dialect, Parsed, TranscriptPosition, Violation};
 use resume::{Dropped, ingest};
 use serde::{Deserialize, Serialize};
@@ -108,11 +108,11 @@ pub(super) async fn read(
     Ok(parsed)
 }
 
-/// Returns the JSON pointer to a message in the body.
-pub(super) fn pointer_to(position: TranscriptPosition) -> String {
+/// Returns the location of a message in the body.
+pub(super) fn location_of(position: TranscriptPosition) -> Location {
     match position {
-        TranscriptPosition::System(index) => format!("/system/{index}"),
-        TranscriptPosition::Message(index) => format!("/messages/{index}"),
+        TranscriptPosition::System(index) => Location::from(Segment::Index(index)).below("/system"),
+        TranscriptPosition::Message(index) => Item::Message(index).into(),
     }
 }
 
@@ -123,6 +123,6 @@ fn refused(dialect: &str, found: &[Violation]) -> Problem {
     let detail = format!("the messages break rules of the dialect {dialect}; see errors{more}");
     let problem = Problem::new(ProblemKind::INVALID_REQUEST, detail);
     found.iter().take(LISTED).fold(problem, |problem, Violation { index, rule, detail }| {
-        problem.at_pointer(format!("/messages/{index}"), format!("{rule}: {detail}"))
+        problem.at(Item::Message(*index), format!("{rule}: {detail}"))
     })
 }

@@ -35,7 +35,7 @@ impl JoinRequest {
         let user_id = self.user_id.as_ref().or(caller.person());
         let user_id = user_id.ok_or_else(|| Problem::invalid_body("/user_id", "is missing"))?;
         check_acts_for(caller, user_id, ONLY_FOR_THEMSELVES)
-            .map_err(|problem| problem.at_pointer("/user_id", "must be that of the caller"))?;
+            .map_err(|problem| problem.at("/user_id", "must be that of the caller"))?;
         Ok(user_id.clone())
     }
 }

@@ -76,7 +76,8 @@ pub(crate) async fn get_resume(
     let (mut bytes, max) = (SMALL_BYTES, ResumeState::MAX_MESSAGE_BYTES);
     memory.reserve(TIMES_MESSAGES * bytes).await?;
     let mut state = store.resume_state(&scope, &chat_id, bytes).await;
-    if matches!(&state, Err(StoreError::Invalid(invalid)) if invalid.pointer == "/messages") {
+    if matches!(&state, Err(StoreError::Invalid(invalid)) if invalid.location == "/messages".into())
+    {
         // The chat is large, which is known only now: it is read again, with the memory for that.
         memory.shrink_to(0);
         memory.reserve(TIMES_MESSAGES * max).await?;

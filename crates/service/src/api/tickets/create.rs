@@ -67,7 +67,7 @@ impl NewTicketRequest {
     fn caller(self, caller: &Caller, is_program: bool) -> Result<Caller, Problem> {
         if let Some(user_id) = &self.user_id {
             check_acts_for(caller, user_id, "a user can create tickets only for themselves")
-                .map_err(|problem| problem.at_pointer("/user_id", "must be that of the caller"))?;
+                .map_err(|problem| problem.at("/user_id", "must be that of the caller"))?;
         }
         match (self.user_id, caller) {
             (Some(user_id), Caller::Service) => {

@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use operation::operation;
 use persistence::{AppendedTurn, Outcome, Store};
-use records::ChatId;
+use records::{ChatId, Item, Location};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -75,9 +75,11 @@ pub(crate) async fn append_turn(
 ) -> Result<(StatusCode, Json<TurnResponse>), Problem> {
     let ReadTurn { turn, dropped, sent_at } = request.into_turn()?;
     let appended = store.append_turn(&scope, &chat_id, turn).await;
-    let sent_at = |place: usize| sent_at.get(place).copied();
-    let turn =
-        appended.map_err(|error| Problem::from(error).renumber_items("/messages/", sent_at))?;
+    let place = |at: Location| match at.item {
+        Some(Item::Message(index)) => Location { item: Some(Item::Message(sent_at[index])), ..at },
+        _ => at,
+    };
+    let turn = appended.map_err(|error| Problem::located(error, place))?;
     let status = wire::write_status([turn.outcome]);
     Ok((status, Json(TurnResponse::new(chat_id, turn, dropped))))
 }

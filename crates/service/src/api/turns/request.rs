@@ -3,8 +3,8 @@ use std::borrow::Cow;
 use persistence::turn::{TurnBuffer, TurnError};
 use records::json::ListLimit;
 use records::{
-    JsonObject, NewTurn, StackFrame, StackId, Step, StepKind, StepStatus, TurnId, TurnMessage,
-    TurnOutcome,
+    Item, JsonObject, Location, NewTurn, Segment, StackFrame, StackId, Step, StepKind, StepStatus,
+    TurnId, TurnMessage, TurnOutcome,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -216,10 +216,9 @@ impl TurnRequest {
         (buffer.connector, buffer.mode) = (self.connector, self.mode);
         let (mut dropped, mut sent_at) = (Vec::new(), Vec::new());
         for (index, message) in self.messages.into_iter().enumerate() {
-            let pointer = format!("/messages/{index}");
-            match receive(&mut buffer, message)
-                .map_err(|problem| problem.prefix_pointers(&pointer))?
-            {
+            let place = |at: Location| at.below(Item::Message(index));
+            let received = receive(&mut buffer, message);
+            match received.map_err(|problem| Problem::located(problem, place))? {
                 Received::Message(at) if at == sent_at.len() => sent_at.push(index),
                 Received::Message(at) => sent_at[at] = index,
                 Received::Delta => {}
@@ -257,7 +256,7 @@ fn receive(buffer: &mut TurnBuffer, mut message: JsonObject) -> Result<Received,
             let rule = "must be omitted: the messages of a turn follow those of the chat";
             return Err(Problem::invalid_body("/sequence", rule));
         }
-        let message = message.into_message(None, "")?;
+        let message = message.into_message(None)?;
         if message.event_id.is_some() {
             let rule = "must be omitted: the ids of messages are derived from the turn";
             return Err(Problem::invalid_body("/event_id", rule));
@@ -284,7 +283,7 @@ fn merge_delta(
     let content = delta.remove("content").unwrap_or_default();
     if let Some(other) = delta.keys().find(|name| *name != "role" && *name != "name") {
         return Err(Problem::invalid_body(
-            format!("/{other}"),
+            Segment::key(other.clone()),
             "is not a field of a delta; allowed: message_id, chunk_id, delta, delta_path, delta_action, content, role, name",
         ));
     }
