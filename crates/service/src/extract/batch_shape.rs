@@ -1,5 +1,5 @@
 use axum::extract::Request;
-use records::{Item, Location};
+use records::Location;
 use serde::de::DeserializeOwned;
 
 use super::idempotency_key::{IdempotencyKey, Keyed};
@@ -46,10 +46,5 @@ impl BatchShape {
     pub(crate) fn problem(self, error: impl Into<Problem>) -> Problem {
         let place = |at| if self.is_single { Location { item: None, ..at } } else { at };
         Problem::located(error, place)
-    }
-
-    /// Creates the problem of an error in an item.
-    pub(crate) fn problem_in(self, item: Item, error: Problem) -> Problem {
-        self.problem(Problem::located(error, |at| at.below(item)))
     }
 }

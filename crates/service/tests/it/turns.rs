@@ -146,6 +146,11 @@ async fn an_invalid_turn_is_refused_with_a_pointer() {
             m(json!({"delta": true, "message_id": "m", "content": "x", "timestamp": "y"})),
             "/messages/2/timestamp",
         ),
+        (
+            "messages",
+            m(json!({"delta": true, "message_id": "m", "content": "x", "a/b~": 1})),
+            "/messages/2/a~1b~0",
+        ),
         ("outcome", json!("done"), "/outcome"),
         ("request_id", json!(""), "/request_id"),
         ("steps", json!([{"type": "think", "status": "failed", "stack_id": "s"}]), "/steps/0/type"),

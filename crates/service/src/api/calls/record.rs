@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use operation::operation;
 use persistence::{Billing, Outcome, RecordedCall, Recording, Store};
 use records::json::ListLimit;
-use records::{CallId, Item, Limits, MicroDollars, Model, NewProviderCall};
+use records::{CallId, Invalid, Item, Limits, MicroDollars, Model, NewProviderCall};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -119,7 +119,7 @@ impl FromRequest<AppState> for CallsBody {
         let (shape, calls) = BatchShape::read::<CallRequest, CallsRequest>(request, state).await?;
         let calls = calls.into_iter().enumerate();
         let calls = calls.map(|(index, call)| {
-            call.into_call().map_err(|problem| shape.problem_in(Item::Call(index), problem))
+            call.into_call().map_err(|e| shape.problem(e.below(Item::Call(index))))
         });
         Ok(Self { calls: calls.collect::<Result<_, _>>()?, shape })
     }
@@ -132,7 +132,7 @@ impl Input for CallsBody {
 }
 
 impl CallRequest {
-    pub(crate) fn into_call(self) -> Result<NewProviderCall, Problem> {
+    pub(crate) fn into_call(self) -> Result<NewProviderCall, Invalid> {
         let cost = self.cost()?;
         Ok(NewProviderCall {
             call_id: self.call_id,
@@ -149,17 +149,15 @@ impl CallRequest {
         })
     }
 
-    fn cost(&self) -> Result<MicroDollars, Problem> {
+    fn cost(&self) -> Result<MicroDollars, Invalid> {
         let micros = self.cost_micros_usd.map(MicroDollars::new).transpose();
-        let micros =
-            micros.map_err(|e| Problem::invalid_body("/cost_micros_usd", e.to_string()))?;
+        let micros = micros.map_err(|e| Invalid::value("/cost_micros_usd", e.to_string()))?;
         let dollars = self.cost_usd.as_deref().map(str::parse::<MicroDollars>).transpose();
-        let dollars = dollars.map_err(|e| Problem::invalid_body("/cost_usd", e.to_string()))?;
+        let dollars = dollars.map_err(|e| Invalid::value("/cost_usd", e.to_string()))?;
         match (micros, dollars) {
-            (Some(micros), Some(dollars)) if micros != dollars => Err(Problem::invalid_body(
-                "/cost_usd",
-                "must be the same amount as cost_micros_usd",
-            )),
+            (Some(micros), Some(dollars)) if micros != dollars => {
+                Err(Invalid::value("/cost_usd", "must be the same amount as cost_micros_usd"))
+            }
             (micros, dollars) => Ok(micros.or(dollars).unwrap_or_default()),
         }
     }

@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use operation::operation;
 use persistence::{Billing, Exchange, Store};
 use records::json::ListLimit;
-use records::{ChatId, Item, Location};
+use records::{ChatId, Invalid, Item, Location};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -99,15 +99,13 @@ pub(crate) async fn append_exchange(
     let numbered = messages.into_iter().enumerate();
     let messages = numbered
         .map(|(index, message)| {
-            let place = |at: Location| at.below(Item::Message(index));
-            message.into_message(None).map_err(|problem| Problem::located(problem, place))
+            message.into_message(None).map_err(|e| e.below(Item::Message(index)))
         })
-        .collect::<Result<_, _>>()?;
-    let in_call = |at: Location| at.below("/call");
-    let call = call.into_call().map_err(|problem| Problem::located(problem, in_call))?;
+        .collect::<Result<_, Invalid>>()?;
+    let call = call.into_call().map_err(|e| e.below("/call"))?;
     let exchange = store.append_exchange(&scope, &chat_id, messages, call, billing).await;
     let place = |at: Location| match at.item {
-        Some(Item::Call(_)) => in_call(Location { item: None, ..at }),
+        Some(Item::Call(_)) => Location { item: None, ..at }.below("/call"),
         _ => at,
     };
     let exchange = exchange.map_err(|error| Problem::located(error, place))?;

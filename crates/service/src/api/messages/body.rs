@@ -1,5 +1,6 @@
 use records::{
-    Author, CallId, DisplayName, EventId, JsonObject, MessageBody, NewMessage, Segment, UserId,
+    Author, CallId, DisplayName, EventId, Invalid, JsonObject, MessageBody, NewMessage, Segment,
+    UserId,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -99,12 +100,12 @@ impl From<AuthorRequest> for Author {
 const INSTEAD_OF_CONTENT: [&str; 4] = ["function_call", "refusal", "tool_calls", "tool_responses"];
 
 impl MessageRequest {
-    /// Converts the message; its problems have locations within it.
+    /// Converts the message; the locations of errors are within it.
     pub(crate) fn into_message(
         mut self,
         default_role: Option<&str>,
-    ) -> Result<NewMessage, Problem> {
-        let refuse = |field, detail: &str| Problem::invalid_body(Segment::key(field), detail);
+    ) -> Result<NewMessage, Invalid> {
+        let refuse = |field, detail: &str| Invalid::value(Segment::key(field), detail);
         if self.expected_last_sequence.is_some() {
             return Err(refuse(
                 "expected_last_sequence",

@@ -136,10 +136,8 @@ impl MessagesBody {
         let numbered = self.messages.into_iter().enumerate();
         numbered
             .map(|(index, message)| {
-                let item = Item::Message(index);
-                message
-                    .into_message(default_role)
-                    .map_err(|problem| self.shape.problem_in(item, problem))
+                let converted = message.into_message(default_role);
+                converted.map_err(|e| self.shape.problem(e.below(Item::Message(index))))
             })
             .collect()
     }
