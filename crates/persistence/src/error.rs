@@ -76,15 +76,6 @@ pub enum StoreError {
         index: usize,
     },
 
-    /// The chat has no call with that id.
-    #[error("chat {chat_id} has no call {call_id}")]
-    CallNotFound {
-        /// The chat.
-        chat_id: ChatId,
-        /// The call.
-        call_id: CallId,
-    },
-
     /// The chat has no input request with that id.
     #[error("chat {chat_id} has no input request {request_id}")]
     InputNotFound {

@@ -209,7 +209,6 @@ impl CallOutcome {
         match error {
             StoreError::ChatNotFound(_)
             | StoreError::MessageNotFound { .. }
-            | StoreError::CallNotFound { .. }
             | StoreError::InputNotFound { .. }
             | StoreError::AppNotFound(_)
             | StoreError::WalletNotFound(_) => Self::NotFound,

@@ -167,6 +167,10 @@ impl MongoStore {
     ) -> Result<Round<Progress>, Failure> {
         let chat = self.known_chat(scope, chat_id).await?;
         let one = doc! { "_id": call_key(chat_id, call_id), "app_id": scope.app_id.as_str() };
+        if self.inner.provider_calls.find_one(one.clone()).await?.is_none() {
+            self.check_fence(scope, chat_id).await?;
+            return Ok(Round::Done(done.completed()));
+        }
         let audited = Audited::in_scope(scope, Some(chat_id), AuditAction::DeleteCall);
         let entry = self.audit_document(&audited).await?;
         tx.begin_counted(&chat).await?;
@@ -178,12 +182,8 @@ impl MongoStore {
             calls.find_one(one).session(&mut *tx.session().await?).await?
         };
         let Some(raw) = found else {
-            // An earlier round has deleted it.
-            if !tx.is_first() {
-                return Ok(Round::Done(done.completed()));
-            }
-            let (chat_id, call_id) = (chat_id.clone(), call_id.clone());
-            return Err(StoreError::CallNotFound { chat_id, call_id }.into());
+            // Another request has deleted it since.
+            return Ok(Round::Done(done.completed()));
         };
         if done.is_complete {
             let call = call_record(&open_call(&raw)?)?.call;

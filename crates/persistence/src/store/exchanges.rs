@@ -25,7 +25,7 @@ pub trait Exchanges: Send + Sync {
     /// Deletes a call: it is excluded from usage. Messages that name it then name no call, which
     /// counts as an edit of each of them.
     ///
-    /// If there is no such call: [`CallNotFound`](StoreError::CallNotFound).
+    /// Idempotent: without such a call it changes nothing.
     async fn delete_call(
         &self,
         scope: &Scope,

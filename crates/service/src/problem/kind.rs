@@ -44,7 +44,6 @@ kinds! {
     NO_SUCH_ROUTE = NOT_FOUND, "no-such-route", "No such route";
     APP_NOT_FOUND = NOT_FOUND, "app-not-found", "No such app";
     CHAT_NOT_FOUND = NOT_FOUND, "chat-not-found", "No such chat";
-    CALL_NOT_FOUND = NOT_FOUND, "call-not-found", "No such call";
     MESSAGE_NOT_FOUND = NOT_FOUND, "message-not-found", "No such message";
     CONTEXT_VERSION_NOT_FOUND = NOT_FOUND, "context-version-not-found", "No such version of the context snapshot";
     WALLET_NOT_FOUND = NOT_FOUND, "wallet-not-found", "No such wallet";

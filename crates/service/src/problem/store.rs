@@ -81,7 +81,6 @@ fn kind_of(error: &StoreError) -> Option<ProblemKind> {
     Some(match error {
         StoreError::ChatNotFound(_) => ProblemKind::CHAT_NOT_FOUND,
         StoreError::MessageNotFound { .. } => ProblemKind::MESSAGE_NOT_FOUND,
-        StoreError::CallNotFound { .. } => ProblemKind::CALL_NOT_FOUND,
         StoreError::InputNotFound { .. } => ProblemKind::INPUT_NOT_FOUND,
         StoreError::AppNotFound(_) => ProblemKind::APP_NOT_FOUND,
         StoreError::WalletNotFound(_) => ProblemKind::WALLET_NOT_FOUND,

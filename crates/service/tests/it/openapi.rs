@@ -170,3 +170,16 @@ async fn every_route_described_is_served() {
         assert_ne!(answer.status, 405, "{method} {path}");
     }
 }
+
+/// The problems of requests that reach no operation.
+const OF_NO_OPERATION: [&str; 2] = ["no-such-route", "method-not-allowed"];
+
+#[tokio::test]
+async fn every_kind_of_problem_belongs_to_an_operation() {
+    let document = document().await;
+    let described = document["components"]["examples"].as_object().unwrap();
+    let codes = document["components"]["schemas"]["ProblemCode"]["enum"].as_array().unwrap();
+    let codes = codes.iter().map(|code| code.as_str().unwrap());
+    let unused: Vec<_> = codes.filter(|code| !described.contains_key(*code)).collect();
+    assert_eq!(unused, OF_NO_OPERATION);
+}

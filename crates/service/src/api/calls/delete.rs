@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use operation::operation;
-use persistence::{Store, StoreError};
+use persistence::Store;
 use records::CallId;
 
 use crate::extract::conditions::Fenced;
@@ -20,8 +20,6 @@ pub(crate) async fn delete_call(
     Path(call_id): Path<CallId>,
     Query(()): Query<()>,
 ) -> Result<NoContent, Problem> {
-    match store.delete_call(&scope, &chat_id, &call_id).await {
-        Ok(()) | Err(StoreError::CallNotFound { .. }) => Ok(NoContent),
-        Err(error) => Err(error.into()),
-    }
+    store.delete_call(&scope, &chat_id, &call_id).await?;
+    Ok(NoContent)
 }
