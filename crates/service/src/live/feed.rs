@@ -7,6 +7,7 @@ use records::{AppId, ChatId, InputRequest, InputRequestId, Message, Scope};
 use tokio::sync::{Notify, watch};
 
 use super::backoff::Backoff;
+use super::event::MessageEvent;
 use super::position::Position;
 use super::state_feed::StateFeed;
 use super::window::Window;
@@ -207,6 +208,8 @@ impl Feed {
             // without a gap.
             let Some(last) = messages.last() else { return Ok(false) };
             next = last.sequence + 1;
+            // They are encoded before the window is locked: a large message takes a while.
+            let messages = messages.into_iter().map(MessageEvent::from).collect();
             self.window.send_modify(|window| window.append(messages));
         }
         Ok(true)
@@ -229,11 +232,11 @@ impl Feed {
         &self,
         head: &ChatHead,
         revision: u64,
-    ) -> Result<Option<Vec<(u64, Message)>>, StoreError> {
+    ) -> Result<Option<Vec<(u64, MessageEvent)>>, StoreError> {
         let Some(edits) = head.edits_since(revision) else { return Ok(None) };
         let mut messages = Vec::new();
         for (revision, sequence) in edits {
-            messages.push((revision, self.read_message(sequence).await?));
+            messages.push((revision, self.read_message(sequence).await?.into()));
         }
         Ok(Some(messages))
     }

@@ -7,6 +7,7 @@
 //! queue that a slow subscriber could fill.
 
 mod backoff;
+mod encoded;
 mod event;
 mod feed;
 mod feeds;
@@ -23,7 +24,8 @@ mod subscription;
 mod watcher;
 mod window;
 
-pub(crate) use event::{CaughtUpResponse, Delivery, Event, StatusResponse, VersionResponse};
+pub(crate) use encoded::fields_of;
+pub(crate) use event::{Delivery, Event, MessageEvent};
 pub(crate) use hub::Hub;
 pub(crate) use position::Position;
 pub(crate) use presence::PresenceGuard;

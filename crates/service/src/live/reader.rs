@@ -114,7 +114,7 @@ async fn read_messages(feed: &Feed, at: Position) -> Result<Vec<Delivery>, Store
     let messages = feed.read_page(at.next).await?.into_iter();
     let deliveries = messages.map(|message| Delivery {
         position: Some(Position { next: message.sequence + 1, ..at }),
-        event: Event::message(message),
+        event: Event::Message(message.into()),
     });
     Ok(deliveries.collect())
 }
@@ -126,7 +126,7 @@ async fn read_edits(
 ) -> Result<Vec<Delivery>, StoreError> {
     let mut deliveries = Vec::new();
     for (revision, sequence) in edits {
-        let event = Event::edit(feed.read_message(sequence).await?);
+        let event = Event::Edit(feed.read_message(sequence).await?.into());
         deliveries.push(Delivery { event, position: Some(Position { revision, ..at }) });
     }
     Ok(deliveries)
@@ -144,6 +144,6 @@ async fn read_scanned(
     let messages = messages.into_iter();
     // No position: until the scan is over, a client that reconnects must scan again.
     let deliveries =
-        messages.map(|message| Delivery { event: Event::edit(message), position: None });
+        messages.map(|message| Delivery { event: Event::Edit(message.into()), position: None });
     Ok((deliveries.collect(), EditScan { next, ..scan }))
 }

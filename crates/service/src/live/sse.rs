@@ -1,6 +1,7 @@
 //! Live chats as server-sent events.
 
 use std::convert::Infallible;
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use async_stream::stream;
@@ -9,7 +10,7 @@ use axum::response::sse::{Event as SseEvent, KeepAlive, Sse};
 use axum::response::{IntoResponse as _, Response};
 use futures::stream::Stream;
 
-use super::event::Delivery;
+use super::event::{Delivery, Event};
 use super::presence::PresenceGuard;
 use super::shutdown::reconnect_delay;
 use super::stream_limits::{StreamEnd, StreamLimits};
@@ -70,10 +71,29 @@ fn events(
 }
 
 fn to_sse(delivery: &Delivery) -> SseEvent {
-    let event = SseEvent::default().event(delivery.event.name);
+    let event = SseEvent::default().event(name(&delivery.event));
     let event = match delivery.position {
         Some(position) => event.id(position.to_string()),
         None => event,
     };
-    event.data(&*delivery.event.data)
+    let mut data = event.into_data_writer();
+    // Writing to memory cannot fail.
+    let _ = write!(data, "{{{}}}", delivery.event.fields());
+    data.into_event()
+}
+
+fn name(event: &Event) -> &'static str {
+    match event {
+        Event::Message(_) => "message",
+        Event::Edit(message) if message.is_deleted => "message-deleted",
+        Event::Edit(_) => "message-updated",
+        Event::CaughtUp(_) => "caught-up",
+        Event::InputRequest(_) => "input-request",
+        Event::InputResponse(_) => "input-response",
+        Event::Status(_) => "status",
+        Event::Context(_) => "context",
+        Event::Artifact(_) => "artifact",
+        Event::Presence(_) => "presence",
+        Event::Usage(_) => "usage",
+    }
 }

@@ -7,8 +7,9 @@ use tokio::sync::{Notify, watch};
 use tokio::time::{sleep, timeout};
 
 use super::backoff::Backoff;
-use super::event::Event;
+use super::encoded::Encoded;
 use super::window::Window;
+use crate::wire::PresenceResponse;
 
 /// The shortest time between two reads of the present users.
 ///
@@ -81,8 +82,8 @@ impl StateFeed {
     ) -> Result<Option<Duration>, StoreError> {
         let presence = self.store.presence(&self.scope, &self.chat_id).await?;
         let expires_in = presence.lasting;
-        let event = Event::presence(&self.chat_id, presence);
-        window.send_if_modified(|window| window.states_mut().set_presence(event));
+        let presence = Encoded::new(&PresenceResponse::new(&self.chat_id, presence));
+        window.send_if_modified(|window| window.states_mut().set_presence(presence));
         Ok(expires_in)
     }
 
@@ -110,7 +111,7 @@ impl StateFeed {
             let states = window.states_mut();
             // Subscribers assume zero usage until they are sent some, so zero is only worth an event
             // when it replaces another value: after the last call was deleted.
-            (usage.calls > 0 || states.has_usage()) && states.set_usage(Event::usage(usage))
+            (usage.calls > 0 || states.has_usage()) && states.set_usage(Encoded::new(&usage.into()))
         });
         Ok(())
     }

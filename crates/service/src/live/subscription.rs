@@ -12,6 +12,7 @@ use super::reader::{EditScan, Read, Reader, Step};
 use super::state_events::StateEvents;
 use super::window::{NextStep, Window};
 use crate::admission::Reservation;
+use crate::wire::VersionResponse;
 
 /// One subscriber of a chat: its position, and the way to what comes next.
 pub(crate) struct Subscription {
@@ -212,10 +213,12 @@ impl Subscription {
 /// Returns the events for what differs between two heads, besides messages and input requests.
 fn head_changes(sent: &ChatHead, head: &ChatHead) -> impl Iterator<Item = Event> {
     let status = |head: &ChatHead| (head.status, head.status_reason.clone());
+    let context = VersionResponse { version: head.context_version };
+    let artifact = VersionResponse { version: head.artifact_version };
     let events = [
-        (status(sent) != status(head)).then(|| Event::status(head)),
-        (sent.context_version != head.context_version).then(|| Event::context(head)),
-        (sent.artifact_version != head.artifact_version).then(|| Event::artifact(head)),
+        (status(sent) != status(head)).then(|| Event::Status(head.into())),
+        (sent.context_version != head.context_version).then_some(Event::Context(context)),
+        (sent.artifact_version != head.artifact_version).then_some(Event::Artifact(artifact)),
     ];
     events.into_iter().flatten()
 }

@@ -1,9 +1,9 @@
 use std::collections::VecDeque;
 
 use persistence::ChatHead;
-use records::{InputRequest, InputRequestId, Message};
+use records::{InputRequest, InputRequestId};
 
-use super::event::{Delivery, Event};
+use super::event::{Delivery, Event, MessageEvent};
 use super::position::Position;
 use super::state_events::StateEvents;
 
@@ -18,12 +18,12 @@ pub(super) struct Window {
     /// newest events held here, so they may be behind the store. `None` until the first read.
     head: Option<ChatHead>,
     /// The newest messages, without gaps, up to the counter of `head`.
-    messages: VecDeque<Event>,
+    messages: VecDeque<MessageEvent>,
     /// The size of `messages`.
     message_bytes: usize,
     /// The newest edits, each with the revision it made: at most as many as a head lists. A subscriber
     /// that is further behind scans the chat.
-    edits: VecDeque<(u64, Event)>,
+    edits: VecDeque<(u64, MessageEvent)>,
     /// `edits` holds every edit with a revision above this one.
     edits_held_after: u64,
     /// The pending input requests, oldest first.
@@ -125,13 +125,12 @@ impl Window {
     /// Appends the messages that follow the counter, and ignores all others.
     ///
     /// A page that was read may overlap with what is held already; the counter decides.
-    pub(super) fn append(&mut self, messages: Vec<Message>) {
+    pub(super) fn append(&mut self, messages: Vec<MessageEvent>) {
         let Some(head) = &mut self.head else { return };
         for message in messages {
             if message.sequence == head.last_sequence {
-                let event = Event::message(message);
-                self.message_bytes += event.data.len();
-                self.messages.push_back(event);
+                self.message_bytes += message.bytes();
+                self.messages.push_back(message);
                 head.last_sequence += 1;
             }
         }
@@ -139,7 +138,7 @@ impl Window {
             || self.message_bytes > Self::MAX_MESSAGE_BYTES && self.messages.len() > 1
         {
             let oldest = self.messages.pop_front();
-            self.message_bytes -= oldest.map_or(0, |event| event.data.len());
+            self.message_bytes -= oldest.map_or(0, |message| message.bytes());
         }
     }
 
@@ -151,7 +150,7 @@ impl Window {
     pub(super) fn advance(
         &mut self,
         newer: ChatHead,
-        edits: Option<Vec<(u64, Message)>>,
+        edits: Option<Vec<(u64, MessageEvent)>>,
         inputs: Vec<InputRequest>,
     ) {
         self.record_inputs(newer.input_version, inputs);
@@ -169,18 +168,17 @@ impl Window {
     ///
     /// A subscriber's revision says which edits it knows of the messages before its position. So one that
     /// takes a held message later is sent no edit of it, and must be given the edited form at once.
-    fn record_edits(&mut self, counter: u64, last_revision: u64, edits: Vec<(u64, Message)>) {
+    fn record_edits(&mut self, counter: u64, last_revision: u64, edits: Vec<(u64, MessageEvent)>) {
         let first = counter - self.messages.len() as u64;
         for (revision, message) in edits {
             let index = message.sequence.checked_sub(first);
             let held = index.and_then(|index| self.messages.get_mut(usize::try_from(index).ok()?));
             if let Some(held) = held {
-                let event = Event::message(message.clone());
-                self.message_bytes = self.message_bytes + event.data.len() - held.data.len();
-                *held = event;
+                self.message_bytes = self.message_bytes + message.bytes() - held.bytes();
+                held.clone_from(&message);
             }
             if revision > last_revision {
-                self.edits.push_back((revision, Event::edit(message)));
+                self.edits.push_back((revision, message));
             }
         }
         while self.edits.len() > ChatHead::RECENT_EDITS {
@@ -267,21 +265,21 @@ impl Window {
     }
 
     fn messages_from(&self, index: usize, at: Position) -> Vec<Delivery> {
-        let events = self.messages.iter().skip(index).take(Self::MAX_DELIVERIES);
+        let messages = self.messages.iter().skip(index).take(Self::MAX_DELIVERIES);
         let positions = (at.next + 1..).map(|next| Position { next, ..at });
-        let delivery = |(event, position): (&Event, Position)| Delivery {
-            event: event.clone(),
+        let delivery = |(message, position): (&MessageEvent, Position)| Delivery {
+            event: Event::Message(message.clone()),
             position: Some(position),
         };
-        events.zip(positions).map(delivery).collect()
+        messages.zip(positions).map(delivery).collect()
     }
 
     fn edits_after(&self, at: Position) -> Vec<Delivery> {
-        let events = self.edits.iter().filter(|(revision, _)| *revision > at.revision);
-        let delivery = |(revision, event): &(u64, Event)| Delivery {
-            event: event.clone(),
+        let edits = self.edits.iter().filter(|(revision, _)| *revision > at.revision);
+        let delivery = |(revision, message): &(u64, MessageEvent)| Delivery {
+            event: Event::Edit(message.clone()),
             position: Some(Position { revision: *revision, ..at }),
         };
-        events.map(delivery).collect()
+        edits.map(delivery).collect()
     }
 }

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use crate::live::{Delivery, Event, Position};
 
 /// The catching up of a client, from where it began until the client has everything.
@@ -10,7 +12,8 @@ pub(super) struct CatchUp {
     pub(super) start_index: u64,
     /// The number of messages replayed so far.
     pub(super) replayed: u64,
-    last_message: Option<Event>,
+    /// The speaker of the last message that was replayed.
+    pub(super) last_speaker: Option<Arc<str>>,
 }
 
 /// Why a client catches up.
@@ -37,20 +40,15 @@ impl CatchUpCause {
 impl CatchUp {
     pub(super) fn new(cause: CatchUpCause, from: Position) -> Self {
         let last_client_index = if cause == CatchUpCause::Join { -1 } else { from.last_sequence() };
-        let (start_index, replayed, last_message) = (from.next, 0, None);
-        Self { cause, last_client_index, start_index, replayed, last_message }
+        let (start_index, replayed, last_speaker) = (from.next, 0, None);
+        Self { cause, last_client_index, start_index, replayed, last_speaker }
     }
 
     /// Records an event that is sent to the client while it catches up.
     pub(super) fn record(&mut self, delivery: &Delivery) {
-        if delivery.event.is_message() {
+        if let Event::Message(message) = &delivery.event {
             self.replayed += 1;
-            self.last_message = Some(delivery.event.clone());
+            self.last_speaker = Some(Arc::clone(&message.speaker));
         }
-    }
-
-    /// Returns the speaker of the last message that was replayed.
-    pub(super) fn last_speaker(&self) -> Option<String> {
-        self.last_message.as_ref()?.speaker()
     }
 }

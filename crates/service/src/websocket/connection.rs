@@ -19,7 +19,7 @@ use super::request::{Request, ResumeRequest};
 use super::submit::submit;
 use crate::admission::{Rates, Reservation};
 use crate::config::LimitsConfig;
-use crate::live::{Delivery, Position, StreamLimits};
+use crate::live::{Delivery, Event, Position, StreamLimits};
 use crate::metrics::{SubscriberMetrics, Transport};
 use crate::problem::Problem;
 use crate::state::AppState;
@@ -113,7 +113,7 @@ impl SocketConnection {
     async fn deliver(&mut self, delivery: &Delivery) -> Result<(), Ended> {
         self.metrics.event_sent();
         let subscription = &self.client.subscription;
-        if delivery.event.is_caught_up() {
+        if let Event::CaughtUp(_) = delivery.event {
             let (Some(catch_up), Some(head)) = (self.catch_up.take(), subscription.sent_head())
             else {
                 return Ok(());

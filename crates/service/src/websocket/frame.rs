@@ -134,7 +134,7 @@ impl Boundary {
                 mode,
                 start_index: catch_up.start_index,
                 last_index: at.last_sequence(),
-                last_speaker_name: catch_up.last_speaker(),
+                last_speaker_name: catch_up.last_speaker.as_deref().map(str::to_owned),
             },
         }
     }

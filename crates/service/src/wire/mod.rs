@@ -2,6 +2,7 @@
 
 mod artifact;
 mod created;
+mod event;
 mod input_request;
 mod lease;
 mod message;
@@ -10,6 +11,7 @@ mod usage;
 
 pub(crate) use artifact::ArtifactFields;
 pub(crate) use created::Created;
+pub(crate) use event::{CaughtUpResponse, StatusResponse, VersionResponse};
 pub(crate) use input_request::InputRequestResponse;
 pub(crate) use lease::HolderFields;
 pub(crate) use message::MessageResponse;

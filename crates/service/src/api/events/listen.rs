@@ -9,12 +9,15 @@ use utoipa::openapi::path::Parameter;
 
 use crate::config::LimitsConfig;
 use crate::extract::{ChatStream, FromParams, LastEventId, Params, Query, TICKET_PARAM, declared};
-use crate::live::{CaughtUpResponse, Hub, Position, StatusResponse, VersionResponse, event_stream};
+use crate::live::{Hub, Position, event_stream};
 use crate::metrics::{Metrics, Transport};
 use crate::openapi::any_of;
 use crate::operation::{Description, Output};
 use crate::problem::Problem;
-use crate::wire::{InputRequestResponse, MessageResponse, PresenceResponse, UsageFields};
+use crate::wire::{
+    CaughtUpResponse, InputRequestResponse, MessageResponse, PresenceResponse, StatusResponse,
+    UsageFields, VersionResponse,
+};
 
 /// The position to start from.
 #[derive(Debug, IntoParams)]
