@@ -6,6 +6,8 @@ pub use config::{
     MetricsConfig, ServerConfig, SignInConfig, WalletsConfig, hidden, listen_address,
 };
 
+mod config_check;
+
 mod operations;
 mod router;
 pub use router::router;

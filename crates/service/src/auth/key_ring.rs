@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::issuer_client::{IssuerClient, IssuerUrl};
-use super::keys::{Keys, digest_of, parse};
+use super::keys::{KeySource, Keys, digest_of, parse};
 use crate::config::{Algorithm, AuthConfig, ConfigError};
 use crate::metrics::KeyMetrics;
 use crate::problem::{Problem, ProblemKind};
@@ -29,14 +29,6 @@ const MIN_READ_PAUSE: Duration = Duration::from_millis(100);
 const MAX_KEY_WAIT: Duration = Duration::from_secs(6);
 /// The most requests that wait for the keys of their tokens.
 const MAX_WAITING: usize = 256;
-
-/// Where the keys come from.
-#[derive(Debug, Clone)]
-pub(super) enum KeySource {
-    Settings,
-    File(PathBuf),
-    Url(IssuerUrl),
-}
 
 /// The keys that are valid now.
 pub(super) struct KeyRing {

@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::slice;
 
 use base64::Engine as _;
@@ -12,9 +12,16 @@ use secrecy::ExposeSecret as _;
 use simple_asn1::ASN1Block;
 
 use super::issuer_client::IssuerUrl;
-use super::key_ring::KeySource;
 use super::signatures::{MIN_RSA_BYTES, significant};
 use crate::config::{Algorithm, AuthConfig, ConfigError};
+
+/// Where the keys come from.
+#[derive(Debug, Clone)]
+pub(super) enum KeySource {
+    Settings,
+    File(PathBuf),
+    Url(IssuerUrl),
+}
 
 /// The keys that tokens are verified with.
 pub(super) enum Keys {
