@@ -11,12 +11,12 @@ use tower::util::option_layer;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::set_header::SetResponseHeaderLayer;
 
-use crate::admission::{FailedAttempts, MemoryBudget, Rates, TrustedProxies, admit};
+use crate::admission::{FailedAttempts, MemoryBudget, Rates, TrustedProxies};
 use crate::auth::Authenticator;
 use crate::config::{Config, ConfigError};
 use crate::dashboard;
 use crate::extract::{answer_if_none_match, refuse_if_match};
-use crate::layers::{deadline, observe, panicked};
+use crate::layers::{admit, deadline, observe, panicked};
 use crate::live::Hub;
 use crate::metrics::Metrics;
 use crate::openapi::Document;

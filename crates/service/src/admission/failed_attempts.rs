@@ -12,9 +12,8 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::rates::Remaining;
-use crate::auth::session;
+use crate::auth::{offered_token, session};
 use crate::config::LimitsConfig;
-use crate::extract::offered_token;
 use crate::metrics::AuthMetrics;
 use crate::problem::{Problem, ProblemKind};
 
@@ -102,7 +101,7 @@ struct TicketQuery {
 }
 
 /// Tells whether the head of a request carries a token, a session or a ticket.
-pub(super) fn has_credentials(request: &Request) -> bool {
+pub(crate) fn has_credentials(request: &Request) -> bool {
     let headers = request.headers();
     headers.contains_key(AUTHORIZATION)
         || session(headers).is_some()

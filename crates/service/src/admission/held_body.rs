@@ -14,7 +14,7 @@ const PIECE_BYTES: usize = 64 << 10;
 /// A connection takes as many pieces as it has room for, so this body ends when nearly all of it is
 /// written. Given as a whole, it would end at once.
 #[derive(Debug)]
-pub(super) struct HeldBody {
+pub(crate) struct HeldBody {
     body: Body,
     /// The rest of the last frame.
     rest: Bytes,
@@ -22,7 +22,7 @@ pub(super) struct HeldBody {
 }
 
 impl HeldBody {
-    pub(super) fn new(body: Body, memory: RequestMemory) -> Self {
+    pub(crate) fn new(body: Body, memory: RequestMemory) -> Self {
         Self { body, rest: Bytes::new(), _memory: memory }
     }
 }

@@ -174,7 +174,7 @@ impl Remaining {
     }
 
     /// Adds the header fields that tell the caller.
-    pub(super) fn describe(self, headers: &mut HeaderMap) {
+    pub(crate) fn describe(self, headers: &mut HeaderMap) {
         let reset = self.reset.as_millis().div_ceil(1_000);
         for (name, value) in [
             ("ratelimit-limit", u128::from(self.limit)),

@@ -15,7 +15,7 @@ pub(crate) struct RequestMemory {
 }
 
 impl RequestMemory {
-    pub(super) fn new(subject: SubjectMemory) -> Self {
+    pub(crate) fn new(subject: SubjectMemory) -> Self {
         Self { subject, held: Arc::default() }
     }
 

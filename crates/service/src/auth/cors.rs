@@ -3,7 +3,6 @@ use std::time::Duration;
 use axum::http::{HeaderName, HeaderValue, Method, header};
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
-use crate::extract::IDEMPOTENCY_KEY;
 use crate::request_id::X_REQUEST_ID;
 
 /// How long a browser may remember the response to a preflight.
@@ -21,7 +20,7 @@ pub(super) fn layer(origins: impl IntoIterator<Item = HeaderValue>) -> CorsLayer
             header::IF_MATCH,
             header::IF_NONE_MATCH,
             HeaderName::from_static("fencing-token"),
-            IDEMPOTENCY_KEY,
+            HeaderName::from_static("idempotency-key"),
             HeaderName::from_static("last-event-id"),
             HeaderName::from_static("prefer"),
             X_REQUEST_ID,

@@ -10,7 +10,7 @@ use crate::problem::Problem;
 use crate::wire::EmptyRequest;
 
 /// The header that makes a `POST` safe to repeat, as an id in its body does.
-pub(crate) const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// A body that may get its ids from the header `Idempotency-Key`.
 pub(crate) trait Keyed {

@@ -26,7 +26,7 @@ mod wallet_scope;
 pub(crate) use accepted_format::AcceptedFormat;
 pub(crate) use batch_shape::BatchShape;
 pub(crate) use chat_stream::{Bearer, ChatDownload, ChatStream, LastEventId};
-pub(crate) use idempotency_key::{IDEMPOTENCY_KEY, IdempotencyKey, Keyed, required_id};
+pub(crate) use idempotency_key::{IdempotencyKey, Keyed, required_id};
 pub(crate) use identity::{RequestOrigin, Verified};
 pub(crate) use if_match::{Tagged, answer_if_none_match, refuse_if_match, tag_after_write};
 pub(crate) use json::{Json, LimitedLists, ListJson, MergePatch, OptionalJson, parse, typed};
@@ -39,7 +39,7 @@ pub(crate) use scope::{
     AppScope, ChatScope, UnscopedCaller, authorize_chat, check_acts_for, check_creates,
     record_support,
 };
-pub(crate) use socket::{SocketRequest, SocketTarget, offered_token};
+pub(crate) use socket::{SocketRequest, SocketTarget};
 pub(crate) use stats_scope::{AllStatsScope, AppStatsScope, WorkflowScope};
 pub(crate) use ticket::TICKET_PARAM;
 pub(crate) use wallet_scope::{UnscopedUser, WalletScope};

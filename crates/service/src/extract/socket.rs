@@ -3,8 +3,7 @@ use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use axum::extract::ws::WebSocketUpgrade;
-use axum::http::HeaderMap;
-use axum::http::header::{AUTHORIZATION, SEC_WEBSOCKET_PROTOCOL};
+use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use records::{AppId, ChatId, Origin, Permission, UserId, WorkflowName};
 
@@ -14,7 +13,7 @@ use super::query::params;
 use super::scope::{app_id, describe_chat};
 use super::ticket::{TICKET_PARAM, identify_by_ticket};
 use crate::admission::CallerAddress;
-use crate::auth::{Identity, session, unauthenticated};
+use crate::auth::{Identity, offered_token, session, unauthenticated};
 use crate::operation::{Description, Input, header};
 use crate::problem::{Problem, ProblemKind};
 use crate::state::AppState;
@@ -114,13 +113,4 @@ async fn identify(parts: &Parts, state: &AppState) -> Result<Option<Identity>, P
 
 fn has_ticket(parts: &Parts) -> Result<bool, Problem> {
     Ok(params(parts)?.take::<String>(TICKET_PARAM)?.is_some())
-}
-
-/// Returns the token among the offered subprotocols.
-///
-/// A browser cannot set headers on a WebSocket, but it can offer subprotocols.
-pub(crate) fn offered_token(headers: &HeaderMap) -> Option<&str> {
-    let offered = headers.get_all(SEC_WEBSOCKET_PROTOCOL).iter();
-    let mut offered = offered.filter_map(|value| value.to_str().ok()).flat_map(|v| v.split(','));
-    offered.find_map(|protocol| protocol.trim().strip_prefix("bearer."))
 }

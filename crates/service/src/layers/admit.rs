@@ -8,12 +8,9 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use records::{AppId, Network, Origin};
 
-use super::address::{CallerAddress, Peer};
-use super::failed_attempts::has_credentials;
-use super::held_body::HeldBody;
-use super::rates::Remaining;
-use super::request_memory::RequestMemory;
-use super::subject::Subject;
+use crate::admission::{
+    CallerAddress, HeldBody, Peer, Remaining, RequestMemory, Subject, has_credentials,
+};
 use crate::extract::{RequestOrigin, Verified};
 use crate::problem::Problem;
 use crate::request_id::RequestId;
