@@ -1,9 +1,7 @@
 //! The OpenAPI document that `GET /openapi.json` returns.
 
 mod complete;
-pub(crate) mod values;
-
-pub(crate) use values::{any_of, merged};
+pub(crate) use crate::wire::values::{self, any_of, merged};
 
 use axum::body::Bytes;
 use axum::http::Method;

@@ -1,5 +1,6 @@
 //! The HTTP endpoints: one module per record, one file per endpoint.
 
+mod created;
 mod pages;
 
 pub(crate) mod apps;

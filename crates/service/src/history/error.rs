@@ -1,6 +1,8 @@
 use persistence::StoreError;
 use resume::UnsettledCall;
 
+use crate::problem::{Problem, ProblemKind};
+
 /// Why a history cannot be returned, or ends early.
 #[derive(Debug, thiserror::Error)]
 pub enum HistoryError {
@@ -13,6 +15,21 @@ pub enum HistoryError {
     /// An item cannot be serialized.
     #[error("failed to write the history")]
     Unwritable(#[from] serde_json::Error),
+}
+
+impl From<HistoryError> for Problem {
+    fn from(error: HistoryError) -> Self {
+        match error {
+            HistoryError::Store(error) => error.into(),
+            HistoryError::Unsettled(calls) => {
+                let detail = "the chat has tool calls without results; append the results, or choose another value of unsettled";
+                Self::new(ProblemKind::UNSETTLED_TOOL_CALLS, detail).with_unsettled_calls(calls)
+            }
+            HistoryError::Unwritable(error) => {
+                Self::new(ProblemKind::INTERNAL, "failed to write the response").caused_by(error)
+            }
+        }
+    }
 }
 
 /// Returns the number of calls and the first ones.

@@ -9,7 +9,5 @@ mod writer;
 pub use error::HistoryError;
 pub use format::Format;
 pub use read::{HistoryExtras, HistoryForm, HistoryItem, HistoryItems, Source, read};
-pub(crate) use response::{
-    DroppedResponse, HistoryLine, HistoryResponse, RepairedResponse, UnsettledCallResponse,
-};
+pub(crate) use response::{DroppedResponse, HistoryLine, HistoryResponse, RepairedResponse};
 pub use writer::write;

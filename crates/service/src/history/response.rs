@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use resume::{Dropped, Repaired, UnsettledCall};
+use resume::{Dropped, Repaired};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::openapi::{any_of, values};
+use crate::wire::values::{self, any_of};
 
 /// A conversation in the dialect that an orchestrator resumes from.
 #[derive(Debug, ToSchema)]
@@ -110,26 +110,6 @@ pub(crate) struct RepairedResponse {
     repair: &'static str,
     /// The change, as a sentence.
     detail: String,
-}
-
-/// A tool call without a result.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(as = UnsettledCall)]
-pub(crate) struct UnsettledCallResponse {
-    /// The sequence of the message with the call.
-    sequence: u64,
-    #[schema(example = "call_1")]
-    call_id: String,
-    /// The name of the tool.
-    #[schema(example = "search")]
-    name: String,
-}
-
-impl From<UnsettledCall> for UnsettledCallResponse {
-    fn from(call: UnsettledCall) -> Self {
-        let UnsettledCall { sequence, call_id, name } = call;
-        Self { sequence, call_id, name }
-    }
 }
 
 impl From<Dropped> for DroppedResponse {

@@ -5,7 +5,6 @@ use axum::response::{IntoResponse, Response};
 use utoipa::ToSchema;
 
 use super::{Description, Output};
-use crate::wire::Created;
 
 /// A response without a body.
 #[derive(Debug)]
@@ -45,13 +44,5 @@ impl<T> IntoResponse for Prepared<T> {
 impl<T: ToSchema> Output for Prepared<T> {
     fn describe(description: &mut Description) {
         description.answers_json::<T>(StatusCode::OK);
-    }
-}
-
-impl<T: ToSchema> Output for Created<T> {
-    fn describe(description: &mut Description) {
-        let record = description.reference::<T>();
-        let name = format!("Created_{}", T::name());
-        description.answers_created(&name, Self::schema(record));
     }
 }

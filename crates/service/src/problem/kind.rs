@@ -1,4 +1,8 @@
 use axum::http::StatusCode;
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
+
+use crate::wire::values::words;
 
 /// A kind of problem: its stable code, its title for people, and its HTTP status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -14,6 +18,18 @@ impl ProblemKind {
         format!("/problems/{}", self.code)
     }
 }
+
+/// The schema of the code of a problem.
+pub(crate) enum ProblemCode {}
+
+impl PartialSchema for ProblemCode {
+    fn schema() -> RefOr<Schema> {
+        let codes = words(ProblemKind::ALL.iter().map(|kind| kind.code));
+        codes.description(Some("A kind of problem.")).into()
+    }
+}
+
+impl ToSchema for ProblemCode {}
 
 /// Declares the kinds: their status, code and title.
 macro_rules! kinds {

@@ -21,11 +21,11 @@ use std::time::Duration;
 use axum::response::{IntoResponse, Response};
 use persistence::BoxError;
 use records::{EventId, Location};
+use resume::UnsettledCall;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::history::UnsettledCallResponse;
-use crate::wire::{HolderFields, InputRequestResponse};
+use crate::wire::{HolderFields, InputRequestResponse, UnsettledCallResponse};
 
 /// A failure, as the caller is told of it.
 #[derive(Debug, Clone)]
@@ -136,6 +136,12 @@ impl Problem {
 
     pub(crate) fn with_retry_after(mut self, wait: Duration) -> Self {
         self.0.retry_after = Some(wait);
+        self
+    }
+
+    /// Adds the tool calls whose results are missing.
+    pub(crate) fn with_unsettled_calls(mut self, calls: Vec<UnsettledCall>) -> Self {
+        self.0.unsettled = calls.into_iter().map(Into::into).collect();
         self
     }
 

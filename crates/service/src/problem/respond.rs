@@ -12,11 +12,10 @@ use axum::response::Response;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::kind::ProblemCode;
 use super::{Details, FieldError, Problem};
-use crate::history::UnsettledCallResponse;
-use crate::openapi::values;
 use crate::request_id::RequestId;
-use crate::wire::{HolderFields, InputRequestResponse};
+use crate::wire::{HolderFields, InputRequestResponse, UnsettledCallResponse};
 
 /// A problem in a response that has no body yet.
 #[derive(Debug, Clone)]
@@ -37,7 +36,7 @@ pub(crate) struct ProblemResponse {
     #[schema(example = "/problems/event-conflict")]
     pub(super) kind: String,
     /// The kind of problem: the last part of `type`, which never changes.
-    #[schema(value_type = values::ProblemCode)]
+    #[schema(value_type = ProblemCode)]
     pub(super) code: &'static str,
     /// The kind of problem as a phrase. Match on `code`, never on this.
     pub(super) title: &'static str,

@@ -5,7 +5,6 @@ use records::{Invalid, InvalidKind, Item, Location, SizeLimit};
 use resume::call_stack::CallStackError;
 
 use super::{Conflict, Problem, ProblemKind, Shortfall};
-use crate::history::HistoryError;
 
 /// When to repeat a call that waits for an operator, who must finish an upgrade or configure the database.
 const OPERATOR_RETRY: Duration = Duration::from_mins(1);
@@ -115,23 +114,6 @@ impl From<CallStackError> for Problem {
             }
         };
         Self::new(kind, error.to_string())
-    }
-}
-
-impl From<HistoryError> for Problem {
-    fn from(error: HistoryError) -> Self {
-        match error {
-            HistoryError::Store(error) => error.into(),
-            HistoryError::Unsettled(calls) => {
-                let detail = "the chat has tool calls without results; append the results, or choose another value of unsettled";
-                let mut problem = Self::new(ProblemKind::UNSETTLED_TOOL_CALLS, detail);
-                problem.0.unsettled = calls.into_iter().map(Into::into).collect();
-                problem
-            }
-            HistoryError::Unwritable(error) => {
-                Self::new(ProblemKind::INTERNAL, "failed to write the response").caused_by(error)
-            }
-        }
     }
 }
 

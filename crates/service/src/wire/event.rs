@@ -2,7 +2,7 @@ use persistence::ChatHead;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::openapi::values;
+use super::values;
 
 /// With `caught-up`: the state of the chat once the subscriber has everything there is.
 #[derive(Debug, Clone, Serialize, ToSchema)]

@@ -5,10 +5,8 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::openapi::values;
-
-use super::Time;
 use super::message::AuthorResponse;
+use super::{Time, values};
 
 /// A question that a workflow waits for, or has waited for.
 #[derive(Debug, Clone, Serialize, ToSchema)]

@@ -1,21 +1,22 @@
 //! JSON shapes that several routes, the live events and the problems share, and the types of their fields.
 
 mod artifact;
-mod created;
 mod event;
 mod input_request;
 mod lease;
 mod message;
 mod presence;
+mod unsettled_call;
 mod usage;
+pub(crate) mod values;
 
 pub(crate) use artifact::ArtifactFields;
-pub(crate) use created::Created;
 pub(crate) use event::{CaughtUpResponse, StatusResponse, VersionResponse};
 pub(crate) use input_request::InputRequestResponse;
 pub(crate) use lease::HolderFields;
 pub(crate) use message::MessageResponse;
 pub(crate) use presence::PresenceResponse;
+pub(crate) use unsettled_call::UnsettledCallResponse;
 pub(crate) use usage::UsageFields;
 
 use std::str::FromStr;

@@ -10,13 +10,13 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::ChatSessionResponse;
+use crate::api::created::Created;
 use crate::extract::needs::Create;
 use crate::extract::{AppScope, IdempotencyKey, Json, Keyed, Query};
 use crate::openapi::values;
 use crate::operation::{Description, Output};
 use crate::problem::{Problem, ProblemKind};
 use crate::state::AppState;
-use crate::wire::Created;
 
 /// A chat session to create.
 #[derive(Debug, Deserialize, ToSchema)]

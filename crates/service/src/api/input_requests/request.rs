@@ -14,7 +14,8 @@ use crate::extract::needs::Run;
 use crate::extract::{ChatScope, IdempotencyKey, Json, Keyed, Query};
 use crate::openapi::values;
 use crate::problem::Problem;
-use crate::wire::{Created, InputRequestResponse};
+use crate::wire::InputRequestResponse;
+use crate::api::created::Created;
 
 /// A question to ask.
 #[derive(Debug, Deserialize, ToSchema)]

@@ -8,7 +8,7 @@ use super::{ChangeResponse, CreditRequest};
 use crate::extract::needs::Bill;
 use crate::extract::{Json, Query, WalletScope};
 use crate::problem::Problem;
-use crate::wire::Created;
+use crate::api::created::Created;
 
 /// Credits tokens to a wallet.
 ///

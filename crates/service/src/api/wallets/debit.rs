@@ -12,7 +12,7 @@ use crate::extract::needs::Bill;
 use crate::extract::{IdempotencyKey, Json, Keyed, Query, WalletScope, required_id};
 use crate::openapi::values;
 use crate::problem::Problem;
-use crate::wire::Created;
+use crate::api::created::Created;
 
 /// Tokens to debit.
 #[derive(Debug, Deserialize, ToSchema)]

@@ -10,7 +10,7 @@ use super::WalletResponse;
 use crate::extract::needs::Bill;
 use crate::extract::{Keyed, OptionalJson, Query, WalletScope};
 use crate::problem::Problem;
-use crate::wire::Created;
+use crate::api::created::Created;
 
 /// The initial state of a new wallet.
 #[derive(Debug, Default, Deserialize, ToSchema)]

@@ -3,8 +3,9 @@ use records::{UserId, Wallet, WalletEntry};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::api::created::Created;
 use crate::openapi::values;
-use crate::wire::{Created, Time};
+use crate::wire::Time;
 
 /// A wallet.
 #[derive(Debug, Serialize, ToSchema)]

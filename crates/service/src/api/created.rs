@@ -2,9 +2,11 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use persistence::{Outcome, Written};
 use serde::Serialize;
-use utoipa::openapi::{AllOfBuilder, ObjectBuilder, RefOr, Schema, Type};
+use utoipa::ToSchema;
+use utoipa::openapi::{AllOfBuilder, ObjectBuilder, Type};
 
 use crate::extract::Json;
+use crate::operation::{Description, Output};
 
 /// What a `POST` has created, with 201; or what an earlier one has created under the same id, with 200.
 #[derive(Debug, Serialize)]
@@ -41,13 +43,14 @@ impl<T: Serialize> IntoResponse for Created<T> {
     }
 }
 
-impl<T> Created<T> {
-    /// Returns the schema of what is created, with the mark.
-    pub(crate) fn schema(record: RefOr<Schema>) -> RefOr<Schema> {
+impl<T: ToSchema> Output for Created<T> {
+    fn describe(description: &mut Description) {
+        let record = description.reference::<T>();
         let duplicate = ObjectBuilder::new()
             .schema_type(Type::Boolean)
             .description(Some("Whether an earlier request with the same id has created it."));
         let marked = ObjectBuilder::new().property("duplicate", duplicate).required("duplicate");
-        AllOfBuilder::new().item(record).item(marked).into()
+        let schema = AllOfBuilder::new().item(record).item(marked);
+        description.answers_created(&format!("Created_{}", T::name()), schema.into());
     }
 }

@@ -8,8 +8,6 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{KnownFormat, Object, ObjectBuilder, Schema, SchemaFormat, Type};
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::problem::ProblemKind;
-
 /// Declares schemas by name. A field has such a schema with `value_type`.
 macro_rules! values {
     ($(#[doc = $doc:literal] $name:ident => $schema:expr;)+) => {$(
@@ -60,8 +58,6 @@ values! {
     Dialect => words(dialect::names());
     /// What happens to a message whose tool calls do not all have results directly after it: its calls are removed, the missing results are added as errors (`settle`), the message is left out (`trim`), or the request is refused.
     Unsettled => words(resume::UnsettledPolicy::ALL.map(resume::UnsettledPolicy::as_str));
-    /// A kind of problem.
-    ProblemCode => words(ProblemKind::ALL.iter().map(|kind| kind.code));
     /// Whether an app may be used.
     AppStatus => words(records::AppStatus::ALL.map(records::AppStatus::as_str));
     /// Whether the service can handle requests; `stopping` once the process was asked to stop.
@@ -141,6 +137,7 @@ pub(crate) fn number_from(min: usize) -> ObjectBuilder {
     ObjectBuilder::new().schema_type(Type::Integer).format(Some(format)).minimum(Some(min))
 }
 
-fn words(words: impl IntoIterator<Item = &'static str>) -> ObjectBuilder {
+/// Returns the schema of a word from a closed list.
+pub(crate) fn words(words: impl IntoIterator<Item = &'static str>) -> ObjectBuilder {
     ObjectBuilder::new().schema_type(Type::String).enum_values(Some(words))
 }
