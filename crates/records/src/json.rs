@@ -9,11 +9,13 @@ mod limits;
 mod measure;
 mod object;
 mod parse;
+mod parse_error;
 mod scan;
 
 pub use digest::{Digest, Hasher, hex};
 pub use limits::Limits;
 pub use measure::{measure, measure_object};
 pub use object::JsonObject;
-pub use parse::{ParseError, parse};
+pub use parse::parse;
+pub use parse_error::ParseError;
 pub use scan::{ListLimit, Scanned, max_parsed_bytes, scan};

@@ -5,7 +5,7 @@ use std::mem::size_of;
 use serde_json::Value;
 
 use super::limits::Limits;
-use super::parse::ParseError;
+use super::parse_error::ParseError;
 use crate::{Invalid, Location, Segment, SizeLimit};
 
 /// The most items of a list that is a field of the outermost object.
