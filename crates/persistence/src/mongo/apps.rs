@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::StoreError;
 use crate::metrics::Call;
 use crate::mongo::MongoStore;
-use crate::mongo::collections::APPS;
+use crate::mongo::collection_names::APPS;
 use crate::mongo::documents::stored::read_record;
 use crate::mongo::documents::word::StoredName;
 use crate::mongo::documents::{NEWEST_VERSION, SCHEMA_VERSION, encode};

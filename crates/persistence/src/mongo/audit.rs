@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::StoreError;
 use crate::metrics::Call;
 use crate::mongo::MongoStore;
-use crate::mongo::collections::{AUDIT_ENTRIES, PSEUDONYM_KEYS};
+use crate::mongo::collection_names::{AUDIT_ENTRIES, PSEUDONYM_KEYS};
 use crate::mongo::documents::stored::{FieldError, read_record};
 use crate::mongo::documents::word::StoredName;
 use crate::mongo::documents::{SCHEMA_VERSION, encode};

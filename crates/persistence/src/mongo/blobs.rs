@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use crate::StoreError;
 use crate::mongo::MongoStore;
-use crate::mongo::collections::CHAT_BLOBS;
+use crate::mongo::collection_names::CHAT_BLOBS;
 use crate::mongo::documents::{
     BlobDocument, BlobKind, blob_data, blob_filter, blobs_filter, encode,
 };

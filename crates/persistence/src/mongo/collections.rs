@@ -1,8 +1,7 @@
 //! The registry of collections: the one list from which everything about all collections follows.
 //!
-//! A new record adds a constant with the name of its collection, and one row to [`COLLECTIONS`]. From the
-//! row follow the indexes, the recognition of a new database, and the tests of queries and of golden
-//! documents.
+//! A new record adds a name to `collection_names.rs`, and one row to [`COLLECTIONS`]. From the row follow
+//! the indexes, the recognition of a new database, and the tests of queries and of golden documents.
 
 use bson::RawDocumentBuf;
 use records::ChatId;
@@ -13,6 +12,12 @@ use crate::StoreError;
 use crate::mongo::access_keys::{AccessKeyDocument, access_key_record};
 use crate::mongo::apps::{AppDocument, app_record};
 use crate::mongo::audit::{AuditEntryDocument, PseudonymKeyDocument, entry_record, pseudonym_key};
+use crate::mongo::collection_names::{
+    ACCESS_KEYS, APPS, AUDIT_ENTRIES, CHAT_BLOBS, CHAT_PARTICIPANTS, CHAT_SEGMENTS, CHAT_SESSIONS,
+    CONTEXT_SNAPSHOTS, INPUT_REQUESTS, MESSAGE_VERSIONS, PRESENCE, PROVIDER_CALLS, PSEUDONYM_KEYS,
+    RESUME_POINTS, REVOCATIONS, STATUS_CHANGES, STORE_FORMAT, TICKETS, TURNS_WITHOUT_MESSAGES,
+    WALLET_ENTRIES, WALLETS, WORKFLOW_STATS,
+};
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::stored::read_document;
 use crate::mongo::documents::{
@@ -24,7 +29,7 @@ use crate::mongo::documents::{
     stored_wallet, turn_without_messages_digest, version_message,
 };
 use crate::mongo::engine::failure::Failure;
-use crate::mongo::engine::indexes::Index;
+use crate::mongo::engine::index::Index;
 use crate::mongo::engine::json::Json;
 use crate::mongo::revocations::{RevocationDocument, revocation_entry};
 use crate::mongo::tickets::{TicketDocument, ticket_record};
@@ -46,54 +51,10 @@ pub struct StoredCollection {
 /// Returns the document as the record's struct writes it; `None` for a record that is not written as one struct.
 pub(crate) type Rewrite = fn(&RawDocumentBuf) -> Result<Option<RawDocumentBuf>, Failure>;
 
-/// Chat sessions, each with the tail of its messages.
-pub(crate) const CHAT_SESSIONS: &str = "chat_sessions";
 /// The field of a session with the ids of its members.
 const MEMBERS_PATH: &str = "members.user_id";
 /// The field of a session that every user of the app finds.
 const IS_LISTED: &str = "is_listed";
-/// Sealed messages.
-pub(crate) const CHAT_SEGMENTS: &str = "chat_segments";
-/// Overlays: the edited versions of messages that several chats share.
-pub(crate) const MESSAGE_VERSIONS: &str = "message_versions";
-/// Large context snapshots and artifact payloads.
-pub(crate) const CHAT_BLOBS: &str = "chat_blobs";
-/// Replaced context snapshots.
-pub(crate) const CONTEXT_SNAPSHOTS: &str = "context_snapshots";
-/// The participants of chats.
-pub(crate) const CHAT_PARTICIPANTS: &str = "chat_participants";
-/// The connections over which users subscribe to chats.
-pub(crate) const PRESENCE: &str = "presence";
-/// Provider calls.
-pub(crate) const PROVIDER_CALLS: &str = "provider_calls";
-/// Input requests.
-pub(crate) const INPUT_REQUESTS: &str = "input_requests";
-/// The steps from which turns can be resumed.
-pub(crate) const RESUME_POINTS: &str = "resume_points";
-/// The ids and digests of turns without messages, kept forever to recognise retries.
-pub(crate) const TURNS_WITHOUT_MESSAGES: &str = "turns_without_messages";
-/// The status changes of chats.
-pub(crate) const STATUS_CHANGES: &str = "status_changes";
-/// Rollups: the stats of workflows, agents, models and chats.
-pub(crate) const WORKFLOW_STATS: &str = "workflow_stats";
-/// The registry of apps.
-pub(crate) const APPS: &str = "apps";
-/// Wallets, each with its newest entries.
-pub(crate) const WALLETS: &str = "wallets";
-/// The archived entries of wallets, one document (a *line*) for each.
-pub(crate) const WALLET_ENTRIES: &str = "wallet_entries";
-/// Tickets that admit a client to a chat.
-pub(crate) const TICKETS: &str = "tickets";
-/// The keys that Reprise has issued to programs and to browsers.
-pub(crate) const ACCESS_KEYS: &str = "access_keys";
-/// Revoked tokens.
-pub(crate) const REVOCATIONS: &str = "revocations";
-/// The audit log.
-pub(crate) const AUDIT_ENTRIES: &str = "audit_entries";
-/// The keys that tie the pseudonyms of the audit log to persons.
-pub(crate) const PSEUDONYM_KEYS: &str = "pseudonym_keys";
-/// The format of the database, in a single document.
-pub(crate) const STORE_FORMAT: &str = "store_format";
 
 /// Every collection.
 pub static COLLECTIONS: &[StoredCollection] = &[

@@ -3,7 +3,7 @@
 use bson::{Document, doc};
 
 use super::MongoStore;
-use super::collections::STORE_FORMAT;
+use super::collection_names::STORE_FORMAT;
 use super::engine::failure::Failure;
 use super::engine::indexes::{self, IndexReport};
 use crate::StoreError;

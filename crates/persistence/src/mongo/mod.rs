@@ -5,6 +5,7 @@
 //! with the chat. Large context snapshots and artifacts are separate documents, *blobs*, for the same
 //! reason. A wallet is also one document, and its older entries are separate documents, *lines*.
 
+mod collection_names;
 mod collections;
 mod documents;
 mod engine;
@@ -39,7 +40,8 @@ mod wallets;
 
 pub use collections::{COLLECTIONS, StoredCollection};
 pub use engine::client::{ConnectError, MongoOptions};
-pub use engine::indexes::{IndexReport, IndexState};
+pub use engine::index::IndexState;
+pub use engine::indexes::IndexReport;
 pub use stats::{StatsDifference, Workflow};
 pub use transcript::append::QueueBounds;
 pub use transcript::sealing::{Interruption, SealingBounds};
@@ -146,28 +148,28 @@ impl MongoStore {
         let client = Client::with_options(driver)?;
         let database = client.database(&options.database);
         let inner = Inner {
-            chat_sessions: database.collection(collections::CHAT_SESSIONS),
-            chat_segments: database.collection(collections::CHAT_SEGMENTS),
-            message_versions: database.collection(collections::MESSAGE_VERSIONS),
-            chat_blobs: database.collection(collections::CHAT_BLOBS),
-            context_snapshots: database.collection(collections::CONTEXT_SNAPSHOTS),
-            chat_participants: database.collection(collections::CHAT_PARTICIPANTS),
-            presence: database.collection(collections::PRESENCE),
-            provider_calls: database.collection(collections::PROVIDER_CALLS),
-            workflow_stats: database.collection(collections::WORKFLOW_STATS),
-            status_changes: database.collection(collections::STATUS_CHANGES),
-            input_requests: database.collection(collections::INPUT_REQUESTS),
-            resume_points: database.collection(collections::RESUME_POINTS),
-            turns_without_messages: database.collection(collections::TURNS_WITHOUT_MESSAGES),
-            apps: database.collection(collections::APPS),
-            wallets: database.collection(collections::WALLETS),
-            wallet_entries: database.collection(collections::WALLET_ENTRIES),
-            tickets: database.collection(collections::TICKETS),
-            access_keys: database.collection(collections::ACCESS_KEYS),
-            revocations: database.collection(collections::REVOCATIONS),
-            audit_entries: database.collection(collections::AUDIT_ENTRIES),
-            pseudonym_keys: database.collection(collections::PSEUDONYM_KEYS),
-            store_format: database.collection(collections::STORE_FORMAT),
+            chat_sessions: database.collection(collection_names::CHAT_SESSIONS),
+            chat_segments: database.collection(collection_names::CHAT_SEGMENTS),
+            message_versions: database.collection(collection_names::MESSAGE_VERSIONS),
+            chat_blobs: database.collection(collection_names::CHAT_BLOBS),
+            context_snapshots: database.collection(collection_names::CONTEXT_SNAPSHOTS),
+            chat_participants: database.collection(collection_names::CHAT_PARTICIPANTS),
+            presence: database.collection(collection_names::PRESENCE),
+            provider_calls: database.collection(collection_names::PROVIDER_CALLS),
+            workflow_stats: database.collection(collection_names::WORKFLOW_STATS),
+            status_changes: database.collection(collection_names::STATUS_CHANGES),
+            input_requests: database.collection(collection_names::INPUT_REQUESTS),
+            resume_points: database.collection(collection_names::RESUME_POINTS),
+            turns_without_messages: database.collection(collection_names::TURNS_WITHOUT_MESSAGES),
+            apps: database.collection(collection_names::APPS),
+            wallets: database.collection(collection_names::WALLETS),
+            wallet_entries: database.collection(collection_names::WALLET_ENTRIES),
+            tickets: database.collection(collection_names::TICKETS),
+            access_keys: database.collection(collection_names::ACCESS_KEYS),
+            revocations: database.collection(collection_names::REVOCATIONS),
+            audit_entries: database.collection(collection_names::AUDIT_ENTRIES),
+            pseudonym_keys: database.collection(collection_names::PSEUDONYM_KEYS),
+            store_format: database.collection(collection_names::STORE_FORMAT),
             format: KnownFormat::default(),
             database,
             deadline: options.deadline,

@@ -9,7 +9,7 @@ use records::{ChatId, Connection, Scope};
 use crate::StoreError;
 use crate::metrics::Call;
 use crate::mongo::MongoStore;
-use crate::mongo::collections::PRESENCE;
+use crate::mongo::collection_names::PRESENCE;
 use crate::mongo::documents::{announcement, announcement_record, presence_filter, presence_id};
 use crate::mongo::engine::failure::Failure;
 use crate::store::{ChatPresence, Presence};

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::StoreError;
 use crate::metrics::Call;
 use crate::mongo::MongoStore;
-use crate::mongo::collections::REVOCATIONS;
+use crate::mongo::collection_names::REVOCATIONS;
 use crate::mongo::documents::stored::{FieldError, read_record};
 use crate::mongo::documents::{NEWEST_VERSION, SCHEMA_VERSION};
 use crate::mongo::engine::failure::Failure;

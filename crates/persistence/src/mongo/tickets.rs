@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::StoreError;
 use crate::metrics::Call;
 use crate::mongo::MongoStore;
-use crate::mongo::collections::TICKETS;
+use crate::mongo::collection_names::TICKETS;
 use crate::mongo::documents::stored::{FieldError, read_record};
 use crate::mongo::documents::word::StoredName;
 use crate::mongo::documents::{NEWEST_VERSION, SCHEMA_VERSION, encode};

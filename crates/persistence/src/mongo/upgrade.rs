@@ -4,7 +4,7 @@ use bson::{DateTime, RawDocumentBuf, doc};
 use futures::TryStreamExt;
 
 use super::MongoStore;
-use super::collections::STORE_FORMAT;
+use super::collection_names::STORE_FORMAT;
 use super::documents::{
     Lineage, NEWEST_VERSION, format_filter, open_chat_session, raise_format_update,
 };

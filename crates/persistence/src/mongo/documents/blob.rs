@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::StoreError;
-use crate::mongo::collections::CHAT_BLOBS;
+use crate::mongo::collection_names::CHAT_BLOBS;
 use crate::mongo::documents::SCHEMA_VERSION;
 use crate::mongo::documents::stored::read_document;
 use crate::mongo::engine::json::Json;

@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::StoreError;
-use crate::mongo::collections::CHAT_SESSIONS;
+use crate::mongo::collection_names::CHAT_SESSIONS;
 use crate::mongo::documents::field::Field;
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::stored::{FieldError, read_record};

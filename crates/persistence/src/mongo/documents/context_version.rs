@@ -4,7 +4,7 @@ use records::{AppId, ChatId, ContextVersion, JsonObject, Scope};
 use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
-use crate::mongo::collections::CONTEXT_SNAPSHOTS;
+use crate::mongo::collection_names::CONTEXT_SNAPSHOTS;
 use crate::mongo::documents::field::Field;
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::{SCHEMA_VERSION, counter};

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::StoreError;
-use crate::mongo::collections::INPUT_REQUESTS;
+use crate::mongo::collection_names::INPUT_REQUESTS;
 use crate::mongo::documents::SCHEMA_VERSION;
 use crate::mongo::documents::stored::{FieldError, embedded, read_document, read_record};
 use crate::mongo::documents::word::StoredName;

@@ -3,7 +3,7 @@ use records::{Member, MemberRole, UserId};
 use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
-use crate::mongo::collections::CHAT_SESSIONS;
+use crate::mongo::collection_names::CHAT_SESSIONS;
 use crate::mongo::documents::stored::read_document;
 use crate::mongo::documents::word::StoredName;
 

@@ -3,7 +3,7 @@ use records::{AppId, ChatId, Scope};
 use serde::Deserialize;
 
 use crate::StoreError;
-use crate::mongo::collections::MESSAGE_VERSIONS;
+use crate::mongo::collection_names::MESSAGE_VERSIONS;
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::{Base, SCHEMA_VERSION, StoredMessage, counter};
 

@@ -3,7 +3,7 @@ use records::{ChatId, DisplayName, Limits, Participant, Scope, UserId};
 use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
-use crate::mongo::collections::CHAT_PARTICIPANTS;
+use crate::mongo::collection_names::CHAT_PARTICIPANTS;
 use crate::mongo::documents::NEWEST_VERSION;
 use crate::mongo::documents::stored::read_document;
 

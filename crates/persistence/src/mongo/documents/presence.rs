@@ -7,7 +7,7 @@ use records::{ChatId, Connection, Scope, UserId};
 use serde::Deserialize;
 
 use crate::StoreError;
-use crate::mongo::collections::PRESENCE;
+use crate::mongo::collection_names::PRESENCE;
 use crate::mongo::documents::SCHEMA_VERSION;
 use crate::mongo::documents::stored::read_record;
 use crate::rules::presence::Announced;

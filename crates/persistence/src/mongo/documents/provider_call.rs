@@ -5,7 +5,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::StoreError;
-use crate::mongo::collections::PROVIDER_CALLS;
+use crate::mongo::collection_names::PROVIDER_CALLS;
 use crate::mongo::documents::SCHEMA_VERSION;
 use crate::mongo::documents::fields::Fields;
 use crate::rules::call_batch::DigestedCall;

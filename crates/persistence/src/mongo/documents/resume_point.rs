@@ -10,7 +10,7 @@ use records::{
 use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
-use crate::mongo::collections::RESUME_POINTS;
+use crate::mongo::collection_names::RESUME_POINTS;
 use crate::mongo::documents::SCHEMA_VERSION;
 use crate::mongo::documents::stored::{read_document, read_record};
 use crate::mongo::documents::word::StoredName;

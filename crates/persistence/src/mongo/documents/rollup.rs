@@ -5,7 +5,7 @@ use records::{
 };
 
 use crate::StoreError;
-use crate::mongo::collections::WORKFLOW_STATS;
+use crate::mongo::collection_names::WORKFLOW_STATS;
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::{SCHEMA_VERSION, encode};
 use crate::mongo::engine::failure::Failure;

@@ -5,7 +5,7 @@ use bson::{Document, RawDocument, RawDocumentBuf, doc, rawdoc};
 use records::{AppId, ChatId, Scope};
 
 use crate::StoreError;
-use crate::mongo::collections::CHAT_SEGMENTS;
+use crate::mongo::collection_names::CHAT_SEGMENTS;
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::{SCHEMA_VERSION, StoredMessage, counter};
 

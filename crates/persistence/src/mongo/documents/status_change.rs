@@ -3,7 +3,7 @@ use records::{AppId, ChatId, StatusChange, WorkflowName};
 use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
-use crate::mongo::collections::STATUS_CHANGES;
+use crate::mongo::collection_names::STATUS_CHANGES;
 use crate::mongo::documents::SCHEMA_VERSION;
 use crate::mongo::documents::stored::read_record;
 use crate::mongo::documents::word::StatusNumber;

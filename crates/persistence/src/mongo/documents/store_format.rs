@@ -2,7 +2,7 @@ use bson::{DateTime, Document, RawDocument, doc};
 use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
-use crate::mongo::collections::STORE_FORMAT;
+use crate::mongo::collection_names::STORE_FORMAT;
 use crate::mongo::documents::SCHEMA_VERSION;
 use crate::mongo::documents::stored::read_document;
 

@@ -5,7 +5,7 @@ use records::{AppId, ChatId, Scope, TurnId};
 use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
-use crate::mongo::collections::TURNS_WITHOUT_MESSAGES;
+use crate::mongo::collection_names::TURNS_WITHOUT_MESSAGES;
 use crate::mongo::documents::SCHEMA_VERSION;
 use crate::mongo::documents::stored::read_document;
 use crate::rules::turn_batch::TurnMark;

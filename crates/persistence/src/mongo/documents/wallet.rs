@@ -3,7 +3,7 @@ use records::{AppId, EntryId, EntryKind, Scope, UserId, Wallet, WalletEntry};
 use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
-use crate::mongo::collections::{WALLET_ENTRIES, WALLETS};
+use crate::mongo::collection_names::{WALLET_ENTRIES, WALLETS};
 use crate::mongo::documents::SCHEMA_VERSION;
 use crate::mongo::documents::stored::{FieldError, read_record};
 use crate::mongo::documents::word::StoredName;

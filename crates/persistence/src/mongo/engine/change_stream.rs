@@ -19,7 +19,7 @@ use tokio::sync::OnceCell;
 use tokio::time::sleep;
 
 use crate::mongo::MongoStore;
-use crate::mongo::collections::{CHAT_PARTICIPANTS, CHAT_SESSIONS, PRESENCE, PROVIDER_CALLS};
+use crate::mongo::collection_names::{CHAT_PARTICIPANTS, CHAT_SESSIONS, PRESENCE, PROVIDER_CALLS};
 use crate::mongo::engine::failure::code;
 use crate::store::{Change, ChatChange};
 

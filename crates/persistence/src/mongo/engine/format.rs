@@ -12,7 +12,8 @@ use bson::{DateTime, doc};
 
 use crate::StoreError;
 use crate::mongo::MongoStore;
-use crate::mongo::collections::{COLLECTIONS, STORE_FORMAT};
+use crate::mongo::collection_names::STORE_FORMAT;
+use crate::mongo::collections::COLLECTIONS;
 use crate::mongo::documents::{
     FormatDocument, NEWEST_VERSION, SCHEMA_VERSION, encode, format_filter, format_number,
 };

@@ -1,14 +1,12 @@
-use std::time::Duration;
-
-use bson::{Bson, Document, RawDocumentBuf, doc};
+use bson::RawDocumentBuf;
 use futures::TryStreamExt as _;
-use mongodb::options::IndexOptions;
 use mongodb::{Collection, IndexModel};
 
 use crate::StoreError;
 use crate::mongo::MongoStore;
 use crate::mongo::collections::COLLECTIONS;
 use crate::mongo::engine::failure::{Failure, code};
+use crate::mongo::engine::index::IndexState;
 
 /// The state of an index that the store needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,18 +17,6 @@ pub struct IndexReport {
     pub name: String,
     /// The state of the index.
     pub state: IndexState,
-}
-
-/// Whether an index exists.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum IndexState {
-    /// The index exists, or was created now.
-    Ready,
-    /// The index does not exist. A service creates it when it starts.
-    Missing,
-    /// Another index has the same keys and another name, or the same name and other keys. If it has
-    /// the same keys, queries use it.
-    Conflicting,
 }
 
 /// 85: same keys, other name or options; 86: same name, other keys.
@@ -97,66 +83,4 @@ async fn existing(collection: &Collection<RawDocumentBuf>) -> Result<Vec<IndexMo
         Err(error) if code(&error) == Some(NAMESPACE_NOT_FOUND) => Ok(Vec::new()),
         Err(error) => Err(error.into()),
     }
-}
-
-/// An index that the store needs. If its name ends in `_ttl`, it removes expired documents.
-#[derive(Debug)]
-pub(crate) struct Index {
-    name: &'static str,
-    /// The fields in order, each ascending (1) or descending (-1).
-    keys: &'static [(&'static str, i32)],
-    /// If set, only documents with this field have entries.
-    required_field: Option<&'static str>,
-}
-
-impl Index {
-    pub(crate) const fn of(name: &'static str, keys: &'static [(&'static str, i32)]) -> Self {
-        Self { name, keys, required_field: None }
-    }
-
-    pub(crate) const fn only_with(self, field: &'static str) -> Self {
-        Self { required_field: Some(field), ..self }
-    }
-
-    /// Returns the state of this index in a collection that has these, as the server would if it were created.
-    fn state_among(&self, existing: &[IndexModel]) -> IndexState {
-        let needed = self.model();
-        let name = |index: &IndexModel| index.options.as_ref().and_then(|it| it.name.clone());
-        let filter = |index: &IndexModel| {
-            index.options.as_ref().and_then(|it| it.partial_filter_expression.clone())
-        };
-        let is_alike = |index: &&IndexModel| {
-            orders(&index.keys) == orders(&needed.keys) && filter(index) == filter(&needed)
-        };
-        match existing.iter().find(|index| name(index) == name(&needed)) {
-            Some(named) if is_alike(&named) => IndexState::Ready,
-            Some(_) => IndexState::Conflicting,
-            None if existing.iter().any(|index| is_alike(&index)) => IndexState::Conflicting,
-            None => IndexState::Missing,
-        }
-    }
-
-    fn model(&self) -> IndexModel {
-        let removes_expired = self.name.ends_with("_ttl").then_some(Duration::ZERO);
-        let partial = self.required_field.map(|field| doc! { field: { "$exists": true } });
-        let options = IndexOptions::builder()
-            .name(self.name.to_owned())
-            .expire_after(removes_expired)
-            .partial_filter_expression(partial)
-            .build();
-        let keys: Document =
-            self.keys.iter().map(|(field, order)| ((*field).to_owned(), (*order).into())).collect();
-        IndexModel::builder().keys(keys).options(options).build()
-    }
-}
-
-/// Returns the fields of an index and their orders, whatever type of number an order has.
-fn orders(keys: &Document) -> Vec<(&str, Option<bool>)> {
-    let is_ascending = |order: &Bson| match order {
-        Bson::Int32(order) => Some(*order > 0),
-        Bson::Int64(order) => Some(*order > 0),
-        Bson::Double(order) => Some(*order > 0.0),
-        _ => None,
-    };
-    keys.iter().map(|(field, order)| (field.as_str(), is_ascending(order))).collect()
 }

@@ -11,7 +11,7 @@ use records::{
 
 use crate::StoreError;
 use crate::mongo::MongoStore;
-use crate::mongo::collections::WORKFLOW_STATS;
+use crate::mongo::collection_names::WORKFLOW_STATS;
 use crate::mongo::documents::{rollup_id, rollup_statement, rollup_sums, rollup_update};
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::transaction::Transaction;

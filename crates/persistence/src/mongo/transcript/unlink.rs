@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::StoreError;
 use crate::mongo::MongoStore;
-use crate::mongo::collections::CHAT_SEGMENTS;
+use crate::mongo::collection_names::CHAT_SEGMENTS;
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::{
     Lineage, PRODUCED_BY_PATH, Segment, Tail, VersionKey, counter, open_chat_session, segment_id,

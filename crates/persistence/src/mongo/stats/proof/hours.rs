@@ -233,7 +233,7 @@ fn read_status_change(raw: &RawDocumentBuf) -> Result<(DateTime<Utc>, StatusChan
 
 fn read_start(raw: &RawDocumentBuf) -> Result<(DateTime<Utc>, ()), StoreError> {
     let at = raw.get_datetime("created_at").map_err(|error| StoreError::Corrupt {
-        collection: crate::mongo::collections::CHAT_SESSIONS,
+        collection: crate::mongo::collection_names::CHAT_SESSIONS,
         id: "(a chat)".to_owned(),
         field: "created_at".to_owned(),
         source: Some(error.into()),

@@ -6,7 +6,7 @@ use chrono::Utc;
 use records::{ChatId, ChatStatus, Scope};
 
 use crate::mongo::MongoStore;
-use crate::mongo::collections::CHAT_SESSIONS;
+use crate::mongo::collection_names::CHAT_SESSIONS;
 use crate::mongo::documents::{
     MESSAGE_OVERHEAD, Tail, append_last_turn, counter, encode, message_document, open_chat_session,
     recent_turns_push,

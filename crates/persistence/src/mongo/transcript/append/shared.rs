@@ -23,7 +23,7 @@ use tokio::time::timeout;
 
 use crate::StoreError;
 use crate::mongo::MongoStore;
-use crate::mongo::collections::CHAT_SESSIONS;
+use crate::mongo::collection_names::CHAT_SESSIONS;
 use crate::mongo::documents::{encode, open_chat_session};
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::transcript::append::send_state::SendState;

@@ -3,7 +3,7 @@ use std::ops::Range;
 use records::ChatId;
 
 use crate::StoreError;
-use crate::mongo::collections::CHAT_SEGMENTS;
+use crate::mongo::collection_names::CHAT_SEGMENTS;
 use crate::mongo::documents::{Lineage, Segment};
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::transcript::reader::message::{Direction, RawMessage, extend_run};

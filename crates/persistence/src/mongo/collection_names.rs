@@ -1,0 +1,46 @@
+//! The names of the collections.
+
+/// Chat sessions, each with the tail of its messages.
+pub(crate) const CHAT_SESSIONS: &str = "chat_sessions";
+/// Sealed messages.
+pub(crate) const CHAT_SEGMENTS: &str = "chat_segments";
+/// Overlays: the edited versions of messages that several chats share.
+pub(crate) const MESSAGE_VERSIONS: &str = "message_versions";
+/// Large context snapshots and artifact payloads.
+pub(crate) const CHAT_BLOBS: &str = "chat_blobs";
+/// Replaced context snapshots.
+pub(crate) const CONTEXT_SNAPSHOTS: &str = "context_snapshots";
+/// The participants of chats.
+pub(crate) const CHAT_PARTICIPANTS: &str = "chat_participants";
+/// The connections over which users subscribe to chats.
+pub(crate) const PRESENCE: &str = "presence";
+/// Provider calls.
+pub(crate) const PROVIDER_CALLS: &str = "provider_calls";
+/// Input requests.
+pub(crate) const INPUT_REQUESTS: &str = "input_requests";
+/// The steps from which turns can be resumed.
+pub(crate) const RESUME_POINTS: &str = "resume_points";
+/// The ids and digests of turns without messages, kept forever to recognise retries.
+pub(crate) const TURNS_WITHOUT_MESSAGES: &str = "turns_without_messages";
+/// The status changes of chats.
+pub(crate) const STATUS_CHANGES: &str = "status_changes";
+/// Rollups: the stats of workflows, agents, models and chats.
+pub(crate) const WORKFLOW_STATS: &str = "workflow_stats";
+/// The registry of apps.
+pub(crate) const APPS: &str = "apps";
+/// Wallets, each with its newest entries.
+pub(crate) const WALLETS: &str = "wallets";
+/// The archived entries of wallets, one document (a *line*) for each.
+pub(crate) const WALLET_ENTRIES: &str = "wallet_entries";
+/// Tickets that admit a client to a chat.
+pub(crate) const TICKETS: &str = "tickets";
+/// The keys that Reprise has issued to programs and to browsers.
+pub(crate) const ACCESS_KEYS: &str = "access_keys";
+/// Revoked tokens.
+pub(crate) const REVOCATIONS: &str = "revocations";
+/// The audit log.
+pub(crate) const AUDIT_ENTRIES: &str = "audit_entries";
+/// The keys that tie the pseudonyms of the audit log to persons.
+pub(crate) const PSEUDONYM_KEYS: &str = "pseudonym_keys";
+/// The format of the database, in a single document.
+pub(crate) const STORE_FORMAT: &str = "store_format";
