@@ -9,7 +9,6 @@ use utoipa::ToSchema;
 
 use super::create::{Located, created, own};
 use crate::admission::Rates;
-use crate::api::created::Created;
 use crate::extract::needs::Read;
 use crate::extract::{ChatScope, IdempotencyKey, Json, Keyed, Query, check_creates};
 use crate::openapi::values;

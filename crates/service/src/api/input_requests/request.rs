@@ -9,13 +9,13 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::admission::Rates;
+use crate::api::created::Created;
 use crate::extract::conditions::Fenced;
 use crate::extract::needs::Run;
 use crate::extract::{ChatScope, IdempotencyKey, Json, Keyed, Query};
 use crate::openapi::values;
 use crate::problem::Problem;
 use crate::wire::InputRequestResponse;
-use crate::api::created::Created;
 
 /// A question to ask.
 #[derive(Debug, Deserialize, ToSchema)]

@@ -5,10 +5,10 @@ use operation::operation;
 use persistence::Store;
 
 use super::{ChangeResponse, CreditRequest};
+use crate::api::created::Created;
 use crate::extract::needs::Bill;
 use crate::extract::{Json, Query, WalletScope};
 use crate::problem::Problem;
-use crate::api::created::Created;
 
 /// Credits tokens to a wallet.
 ///

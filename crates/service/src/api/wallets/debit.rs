@@ -8,11 +8,11 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::ChangeResponse;
+use crate::api::created::Created;
 use crate::extract::needs::Bill;
 use crate::extract::{IdempotencyKey, Json, Keyed, Query, WalletScope, required_id};
 use crate::openapi::values;
 use crate::problem::Problem;
-use crate::api::created::Created;
 
 /// Tokens to debit.
 #[derive(Debug, Deserialize, ToSchema)]

@@ -7,10 +7,10 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::WalletResponse;
+use crate::api::created::Created;
 use crate::extract::needs::Bill;
 use crate::extract::{Keyed, OptionalJson, Query, WalletScope};
 use crate::problem::Problem;
-use crate::api::created::Created;
 
 /// The initial state of a new wallet.
 #[derive(Debug, Default, Deserialize, ToSchema)]
