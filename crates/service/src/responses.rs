@@ -4,10 +4,10 @@ use persistence::{Store, StoreError};
 use records::{App, AppId, WorkflowName};
 use serde::Serialize;
 
-use crate::api::apps::AppResponse;
 use crate::api::stats::workflow::WorkflowStatsResponse;
 use crate::api::stats::workflows::AppStatsResponse;
 use crate::extract::WorkflowScope;
+use crate::wire::AppResponse;
 
 /// Returns an app as `GET /api/apps/{app_id}` does.
 pub fn app(app: App) -> impl Serialize {

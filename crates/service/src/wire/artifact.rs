@@ -1,4 +1,4 @@
-use records::Artifact;
+use records::{Artifact, ChatId};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -37,5 +37,20 @@ impl From<Artifact> for ArtifactFields {
             payload: artifact.payload,
             updated_at: artifact.updated_at.into(),
         }
+    }
+}
+
+/// The last artifact of a chat.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ArtifactResponse {
+    #[schema(example = "chat_abc123def456")]
+    chat_id: String,
+    /// Null if the chat has no artifact.
+    last_artifact: Option<ArtifactFields>,
+}
+
+impl ArtifactResponse {
+    pub(crate) fn new(chat_id: ChatId, artifact: Option<Artifact>) -> Self {
+        Self { chat_id: chat_id.into(), last_artifact: artifact.map(Into::into) }
     }
 }

@@ -24,3 +24,24 @@ impl From<Lease> for HolderFields {
         }
     }
 }
+
+/// A lease, for its owner.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Lease)]
+pub(crate) struct LeaseResponse {
+    /// The idempotency key of the acquisition.
+    #[schema(example = "lease_0198d4b2")]
+    lease_id: String,
+    /// The token that the owner sends with its writes, in the header `Fencing-Token`.
+    #[schema(example = 3)]
+    fencing_token: u64,
+    #[serde(flatten)]
+    holder: HolderFields,
+}
+
+impl From<Lease> for LeaseResponse {
+    fn from(lease: Lease) -> Self {
+        let (lease_id, fencing_token) = (lease.lease_id.clone().into(), lease.fencing_token);
+        Self { lease_id, fencing_token, holder: lease.into() }
+    }
+}

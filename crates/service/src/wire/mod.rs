@@ -1,23 +1,44 @@
-//! JSON shapes that several routes, the live events and the problems share, and the types of their fields.
+//! JSON shapes that several endpoints, the live events and the problems share, and the types of their fields. The shapes of
+//! one endpoint stand in its file.
 
+mod app;
+mod appended;
 mod artifact;
+mod call;
+mod chat_session;
+mod context;
 mod event;
 mod input_request;
 mod lease;
 mod message;
+mod participant;
+mod payment;
 mod presence;
+mod resume_point;
+mod stats;
 mod unsettled_call;
 mod usage;
 pub(crate) mod values;
+mod wallet;
 
-pub(crate) use artifact::ArtifactFields;
+pub(crate) use app::AppResponse;
+pub(crate) use appended::{AppendedResponse, NotedResponse};
+pub(crate) use artifact::{ArtifactFields, ArtifactResponse};
+pub(crate) use call::CallFields;
+pub(crate) use chat_session::{ChatSessionResponse, ForkOriginFields, LastTurnFields};
+pub(crate) use context::ContextResponse;
 pub(crate) use event::{CaughtUpResponse, StatusResponse, VersionResponse};
 pub(crate) use input_request::InputRequestResponse;
-pub(crate) use lease::HolderFields;
+pub(crate) use lease::{HolderFields, LeaseResponse};
 pub(crate) use message::MessageResponse;
+pub(crate) use participant::ParticipantResponse;
+pub(crate) use payment::PaymentFields;
 pub(crate) use presence::PresenceResponse;
+pub(crate) use resume_point::ResumePointResponse;
+pub(crate) use stats::{Events, Percentiles, Summary, percentiles, percentiles_of_calls, quotient};
 pub(crate) use unsettled_call::UnsettledCallResponse;
 pub(crate) use usage::UsageFields;
+pub(crate) use wallet::{ChangeResponse, EntryResponse, WalletResponse};
 
 use std::str::FromStr;
 use std::time::Duration;

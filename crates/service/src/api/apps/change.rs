@@ -1,9 +1,9 @@
 use records::{Actor, AppId, AppStatus};
 
-use super::AppResponse;
 use crate::extract::Json;
 use crate::problem::Problem;
 use crate::state::AppState;
+use crate::wire::AppResponse;
 
 /// Sets the status of an app, and returns the app.
 pub(super) async fn set_status(

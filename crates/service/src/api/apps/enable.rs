@@ -2,11 +2,11 @@ use axum::extract::State;
 use operation::operation;
 use records::AppStatus;
 
-use super::AppResponse;
 use super::change::set_status;
 use crate::extract::{Json, OperatedApp, OptionalJson, Query};
 use crate::problem::Problem;
 use crate::state::AppState;
+use crate::wire::AppResponse;
 use crate::wire::EmptyRequest;
 
 /// Enables a disabled app.

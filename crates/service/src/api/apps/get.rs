@@ -5,9 +5,9 @@ use operation::operation;
 use persistence::{Store, StoreError};
 use records::AuditAction;
 
-use super::AppResponse;
 use crate::extract::{Json, OperatedApp, Query};
 use crate::problem::Problem;
+use crate::wire::AppResponse;
 
 /// Returns a registered app.
 #[operation(answers = "The app", problems = [APP_NOT_FOUND])]

@@ -5,10 +5,10 @@ use operation::operation;
 use persistence::Store;
 use records::{AppId, AuditAction};
 
-use super::AppResponse;
 use crate::api::pages::{Page, PageQuery};
 use crate::extract::{Operator, Query};
 use crate::problem::Problem;
+use crate::wire::AppResponse;
 
 /// Lists the registered apps, ordered by id.
 #[operation(answers = "A page of apps")]

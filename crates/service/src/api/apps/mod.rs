@@ -1,7 +1,6 @@
 //! The registry of apps; only operators may use it.
 
 mod change;
-mod response;
 
 pub(crate) mod disable;
 pub(crate) mod enable;
@@ -11,5 +10,3 @@ pub(crate) mod list;
 pub(crate) mod register;
 pub(crate) mod revoke_user;
 pub(crate) mod update;
-
-pub(crate) use response::AppResponse;

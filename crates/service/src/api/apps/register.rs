@@ -1,10 +1,10 @@
 use axum::extract::State;
 use operation::operation;
 
-use super::AppResponse;
 use crate::extract::{Json, OperatedApp, OptionalJson, Query};
 use crate::problem::Problem;
 use crate::state::AppState;
+use crate::wire::AppResponse;
 use crate::wire::EmptyRequest;
 
 /// Registers an app as enabled.

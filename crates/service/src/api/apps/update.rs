@@ -4,11 +4,11 @@ use records::{SettingChange, SettingsChange, Visibility};
 use serde::{Deserialize, Deserializer};
 use utoipa::ToSchema;
 
-use super::AppResponse;
 use crate::extract::{Json, Keyed, OperatedApp, Query};
 use crate::openapi::values;
 use crate::problem::Problem;
 use crate::state::AppState;
+use crate::wire::AppResponse;
 
 /// A change of an app.
 #[derive(Debug, Deserialize, ToSchema)]

@@ -4,11 +4,11 @@ use axum::extract::State;
 use operation::operation;
 use persistence::Store;
 
-use super::ArtifactResponse;
 use crate::admission::Reserve;
 use crate::extract::needs::Read;
 use crate::extract::{ChatScope, Json, Query, Tagged};
 use crate::problem::Problem;
+use crate::wire::ArtifactResponse;
 
 /// Returns the last artifact, or null if the chat has none.
 #[operation(answers = "The last artifact, or null")]

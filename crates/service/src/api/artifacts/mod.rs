@@ -1,9 +1,5 @@
 //! The last artifact of a chat, which the user's artifact panel shows.
 
-mod fields;
-
 pub(crate) mod delete;
 pub(crate) mod get;
 pub(crate) mod put;
-
-pub(crate) use fields::ArtifactResponse;

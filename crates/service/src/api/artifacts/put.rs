@@ -8,11 +8,11 @@ use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::ArtifactResponse;
 use crate::extract::conditions::Conditional;
 use crate::extract::needs::Run;
 use crate::extract::{ChatScope, Json, Keyed, Query, Tagged, tag_after_write};
 use crate::problem::Problem;
+use crate::wire::ArtifactResponse;
 use crate::wire::Time;
 
 /// An artifact to store; strings of at most 256 characters.

@@ -7,11 +7,11 @@ use records::AuditAction;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::CallFields;
 use crate::api::pages::{Page, PageQuery};
 use crate::extract::needs::Manage;
 use crate::extract::{ChatScope, Json, Query};
 use crate::problem::Problem;
+use crate::wire::CallFields;
 use crate::wire::UsageFields;
 
 /// A page of a chat's calls, and the usage of all of its calls.

@@ -9,7 +9,6 @@ use records::{CallId, Invalid, Item, Limits, MicroDollars, Model, NewProviderCal
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{CallFields, PaymentFields};
 use crate::extract::needs::Bill;
 use crate::extract::{BatchShape, ChatScope, IdempotencyKey, Json, Keyed, LimitedLists, Query};
 use crate::openapi::values;
@@ -17,6 +16,7 @@ use crate::operation::{Description, Input};
 use crate::problem::Problem;
 use crate::state::AppState;
 use crate::wire::{self, Time};
+use crate::wire::{CallFields, PaymentFields};
 
 /// A call to record; names of at most 128 characters, numbers of at most 1,000,000,000.
 #[derive(Debug, Deserialize, ToSchema)]

@@ -5,13 +5,13 @@ use operation::operation;
 use persistence::Store;
 use records::ChatStatus;
 
-use super::ChatSessionResponse;
 use super::transition::{CompletionRequest, Transition, transition};
 use crate::admission::RequestMemory;
 use crate::extract::conditions::Fenced;
 use crate::extract::needs::Manage;
 use crate::extract::{ChatScope, Json, OptionalJson, Query};
 use crate::problem::Problem;
+use crate::wire::ChatSessionResponse;
 
 /// Completes a chat: it has ended successfully.
 ///

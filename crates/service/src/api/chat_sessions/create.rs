@@ -9,7 +9,6 @@ use records::{
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::ChatSessionResponse;
 use crate::api::created::Created;
 use crate::extract::needs::Create;
 use crate::extract::{AppScope, IdempotencyKey, Json, Keyed, Query};
@@ -17,6 +16,7 @@ use crate::openapi::values;
 use crate::operation::{Description, Output};
 use crate::problem::{Problem, ProblemKind};
 use crate::state::AppState;
+use crate::wire::ChatSessionResponse;
 
 /// A chat session to create.
 #[derive(Debug, Deserialize, ToSchema)]

@@ -4,10 +4,10 @@ use axum::extract::State;
 use operation::operation;
 use persistence::{Store, StoreError};
 
-use super::ChatSessionResponse;
 use crate::extract::needs::Read;
 use crate::extract::{ChatScope, Json, Query};
 use crate::problem::Problem;
+use crate::wire::ChatSessionResponse;
 
 /// Returns a chat session, without its messages.
 #[operation(answers = "The chat session")]

@@ -7,13 +7,13 @@ use records::{ChatStatus, UserId, WorkflowName};
 use utoipa::openapi::path::Parameter;
 use utoipa::{IntoParams, ToSchema};
 
-use super::ChatSessionResponse;
 use crate::api::pages::{Page, PageQuery};
 use crate::config::LimitsConfig;
 use crate::extract::needs::Read;
 use crate::extract::{AppScope, FromParams, Params, Query, declared};
 use crate::openapi::values;
 use crate::problem::Problem;
+use crate::wire::ChatSessionResponse;
 use crate::wire::Time;
 
 /// The filter and the page of chat sessions to return.

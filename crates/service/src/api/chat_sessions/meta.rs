@@ -9,14 +9,13 @@ use records::{Artifact, ChatSession, InputRequest, JsonObject};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::ForkOriginFields;
-use super::response::LastTurnFields;
 use crate::admission::Reserve;
 use crate::extract::needs::Read;
 use crate::extract::{ChatScope, Json, Query};
 use crate::openapi::values;
 use crate::problem::Problem;
 use crate::wire::{ArtifactFields, HolderFields, InputRequestResponse, Time};
+use crate::wire::{ForkOriginFields, LastTurnFields};
 
 /// Everything that a client needs to join a running chat.
 #[derive(Debug, Serialize, ToSchema)]

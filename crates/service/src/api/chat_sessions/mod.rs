@@ -1,6 +1,5 @@
 //! Chat sessions: create, fork, list, read, and change the status.
 
-mod response;
 mod transition;
 
 pub(crate) mod complete;
@@ -14,5 +13,4 @@ pub(crate) mod meta;
 pub(crate) mod pause;
 pub(crate) mod reopen;
 
-pub(crate) use response::{ChatSessionResponse, ForkOriginFields};
 pub(crate) use transition::ReasonRequest;

@@ -5,10 +5,10 @@ use records::{ChatStatus, JsonObject, Permission};
 use serde::{Deserialize, Deserializer, de};
 use utoipa::ToSchema;
 
-use super::ChatSessionResponse;
 use crate::admission::RequestMemory;
 use crate::extract::{ChatScope, Json, Keyed};
 use crate::problem::Problem;
+use crate::wire::ChatSessionResponse;
 
 /// The memory for the largest snapshot, in bytes.
 const SNAPSHOT_MEMORY: usize = 12 << 20;

@@ -4,11 +4,11 @@ use axum::extract::State;
 use operation::operation;
 use persistence::Store;
 
-use super::ContextResponse;
 use crate::admission::Reserve;
 use crate::extract::needs::Read;
 use crate::extract::{ChatScope, Json, Query, Tagged};
 use crate::problem::Problem;
+use crate::wire::ContextResponse;
 
 /// Returns the context snapshot.
 #[operation(answers = "The context snapshot")]

@@ -4,7 +4,6 @@ use axum::extract::State;
 use operation::operation;
 use persistence::Store;
 
-use super::ContextResponse;
 use super::preference::Preference;
 use crate::admission::Reserve;
 use crate::extract::conditions::Conditional;
@@ -12,6 +11,7 @@ use crate::extract::needs::Run;
 use crate::extract::{ChatScope, MergePatch, Query, Tagged};
 use crate::operation::Prepared;
 use crate::problem::Problem;
+use crate::wire::ContextResponse;
 
 /// Merges a JSON merge patch (RFC 7386) into the context snapshot.
 ///

@@ -2,7 +2,6 @@
 
 mod patch;
 mod preference;
-mod response;
 mod variables;
 
 pub(crate) mod diff;
@@ -12,5 +11,3 @@ pub(crate) mod merge;
 pub(crate) mod replace;
 pub(crate) mod restore;
 pub(crate) mod version;
-
-pub(crate) use response::ContextResponse;

@@ -5,9 +5,9 @@ use axum::http::header::HeaderName;
 use axum::http::request::Parts;
 use records::{ChatId, ContextSnapshot, Scope};
 
-use super::ContextResponse;
 use crate::extract::{Json, Tagged, tag_after_write};
 use crate::operation::{Description, Input, Prepared, header};
+use crate::wire::ContextResponse;
 
 const PREFER: HeaderName = HeaderName::from_static("prefer");
 const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");

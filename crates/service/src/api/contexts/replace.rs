@@ -4,7 +4,6 @@ use axum::extract::State;
 use operation::operation;
 use persistence::Store;
 
-use super::ContextResponse;
 use super::preference::Preference;
 use super::variables::Variables;
 use crate::extract::conditions::Conditional;
@@ -12,6 +11,7 @@ use crate::extract::needs::Run;
 use crate::extract::{ChatScope, Json, Query, Tagged};
 use crate::operation::Prepared;
 use crate::problem::Problem;
+use crate::wire::ContextResponse;
 
 /// Replaces the context snapshot. The body is the snapshot: an object with any keys, at most 8 MiB.
 #[operation(answers = "The snapshot as stored", problems = [CONTEXT_TOO_LARGE])]

@@ -6,7 +6,6 @@ use persistence::Store;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::ContextResponse;
 use super::preference::Preference;
 use super::version::retained_version;
 use crate::admission::Reserve;
@@ -15,6 +14,7 @@ use crate::extract::needs::Run;
 use crate::extract::{ChatScope, Json, Keyed, Query, Tagged};
 use crate::operation::Prepared;
 use crate::problem::Problem;
+use crate::wire::ContextResponse;
 
 /// The version to restore.
 #[derive(Debug, Deserialize, ToSchema)]

@@ -9,14 +9,15 @@ use records::{ChatId, Invalid, Item, Location};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::api::calls::PaymentFields;
 use crate::api::calls::record::{CallRequest, RecordedCallFields};
-use crate::api::messages::{AppendedResponse, MESSAGES, MessageRequest, NotedResponse};
+use crate::api::messages::{MESSAGES, MessageRequest};
 use crate::extract::conditions::Fenced;
 use crate::extract::needs::Bill;
 use crate::extract::{ChatScope, IdempotencyKey, Json, Keyed, LimitedLists, ListJson, Query};
 use crate::problem::Problem;
 use crate::wire;
+use crate::wire::PaymentFields;
+use crate::wire::{AppendedResponse, NotedResponse};
 
 /// Messages to append, and the call that produced the assistant's messages.
 #[derive(Debug, Deserialize, ToSchema)]

@@ -11,13 +11,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::api::messages::{AppendedResponse, AuthorRequest};
+use crate::api::messages::AuthorRequest;
 use crate::extract::conditions::Fenced;
 use crate::extract::needs::Say;
 use crate::extract::{ChatScope, IdempotencyKey, Json, Keyed, Path, Query};
 use crate::joining;
 use crate::openapi::values;
 use crate::problem::Problem;
+use crate::wire::AppendedResponse;
 use crate::wire::{self, InputRequestResponse, keep_null};
 
 /// An answer to an input request.

@@ -8,13 +8,13 @@ use records::{LeaseId, NewLease, Owner};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::response::LeaseResponse;
 use super::{default_ttl, ttl};
 use crate::api::created::Created;
 use crate::extract::needs::Run;
 use crate::extract::{ChatScope, IdempotencyKey, Json, Keyed, Query};
 use crate::openapi::values;
 use crate::problem::Problem;
+use crate::wire::LeaseResponse;
 
 /// A lease to acquire.
 #[derive(Debug, Deserialize, ToSchema)]

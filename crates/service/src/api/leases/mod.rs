@@ -4,7 +4,6 @@ pub(crate) mod acquire;
 pub(crate) mod get;
 pub(crate) mod release;
 pub(crate) mod renew;
-mod response;
 
 use std::time::Duration;
 

@@ -7,11 +7,11 @@ use persistence::Store;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::response::LeaseResponse;
 use super::{default_ttl, ttl};
 use crate::extract::needs::Run;
 use crate::extract::{ChatScope, FencingToken, Json, Keyed, OptionalJson, Path, Query};
 use crate::problem::Problem;
+use crate::wire::LeaseResponse;
 
 /// A renewal of a lease.
 #[derive(Debug, Deserialize, ToSchema)]

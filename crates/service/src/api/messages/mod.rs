@@ -24,7 +24,7 @@ use crate::problem::Problem;
 
 pub(crate) use body::{AuthorRequest, MessageRequest};
 pub(crate) use request::{MESSAGES, MessagesBody};
-pub(crate) use response::{AppendResponse, AppendedResponse, NotedResponse};
+use response::AppendResponse;
 
 /// The state of the chat that an edit depends on.
 #[derive(Debug, IntoParams)]

@@ -8,12 +8,12 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::ONLY_FOR_THEMSELVES;
-use super::response::ParticipantResponse;
 use crate::api::created::Created;
 use crate::extract::needs::Read;
 use crate::extract::{ChatScope, Keyed, OptionalJson, Query, check_acts_for};
 use crate::openapi::values;
 use crate::problem::Problem;
+use crate::wire::ParticipantResponse;
 
 /// The user who joins: the caller, or the user that a service names.
 #[derive(Debug, Default, Deserialize, ToSchema)]

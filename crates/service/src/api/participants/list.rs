@@ -4,11 +4,11 @@ use axum::extract::State;
 use operation::operation;
 use persistence::{ParticipantCursor, Store};
 
-use super::response::ParticipantResponse;
 use crate::api::pages::{Page, PageQuery};
 use crate::extract::needs::Read;
 use crate::extract::{ChatScope, Query};
 use crate::problem::Problem;
+use crate::wire::ParticipantResponse;
 
 /// Lists the participants of a chat, oldest first.
 #[operation(answers = "A page of participants")]

@@ -8,11 +8,10 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::api::chat_sessions::ChatSessionResponse;
-use crate::api::resume_points::ResumePointResponse;
 use crate::history::{DroppedResponse, RepairedResponse};
 use crate::openapi::values;
 use crate::wire::{ArtifactFields, InputRequestResponse};
+use crate::wire::{ChatSessionResponse, ResumePointResponse};
 
 /// Everything that is needed to resume a chat, from one consistent snapshot.
 #[derive(Debug, Serialize, ToSchema)]

@@ -7,7 +7,6 @@ use records::{StackId, TurnId};
 use utoipa::IntoParams;
 use utoipa::openapi::path::Parameter;
 
-use super::ResumePointResponse;
 use crate::admission::Reserve;
 use crate::api::pages::{Page, PageQuery};
 use crate::config::LimitsConfig;
@@ -15,6 +14,7 @@ use crate::extract::needs::Read;
 use crate::extract::{ChatScope, FromParams, Params, Query, declared};
 use crate::openapi::values;
 use crate::problem::Problem;
+use crate::wire::ResumePointResponse;
 
 /// The filter and the page of resume points to return.
 #[derive(Debug, IntoParams)]

@@ -2,7 +2,4 @@
 
 pub(crate) mod delete;
 pub(crate) mod list;
-mod response;
 pub(crate) mod stack;
-
-pub(crate) use response::ResumePointResponse;

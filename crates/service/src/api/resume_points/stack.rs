@@ -9,11 +9,11 @@ use resume::call_stack::Calls;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::ResumePointResponse;
 use crate::admission::Reserve;
 use crate::extract::needs::Read;
 use crate::extract::{ChatScope, Json, Path, Query};
 use crate::problem::Problem;
+use crate::wire::ResumePointResponse;
 
 /// The call stack of a call.
 #[derive(Debug, Serialize, ToSchema)]

@@ -8,10 +8,10 @@ use records::{AppId, Rollup};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::Summary;
 use crate::api::pages::PageQuery;
 use crate::extract::{AllStatsScope, Json, Query};
 use crate::problem::Problem;
+use crate::wire::Summary;
 
 /// A page of apps with statistics.
 #[derive(Debug, Serialize, ToSchema)]

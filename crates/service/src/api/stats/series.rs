@@ -10,11 +10,10 @@ use serde::{Deserialize, Serialize};
 use utoipa::openapi::path::Parameter;
 use utoipa::{IntoParams, ToSchema};
 
-use super::Percentiles;
-use super::fields::{Events, percentiles};
 use crate::config::LimitsConfig;
 use crate::extract::{FromParams, Json, Params, Query, WorkflowScope, declared};
 use crate::problem::Problem;
+use crate::wire::{Events, Percentiles, percentiles};
 use crate::wire::{Time, UsageFields};
 
 /// The most points of a series.

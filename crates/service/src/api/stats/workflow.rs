@@ -8,12 +8,11 @@ use records::{ChatStatus, Clock as _, Counter, Measure, MicroDollars, Model, Rol
 use serde::{Serialize, Serializer};
 use utoipa::ToSchema;
 
-use super::fields::{percentiles, quotient};
-use super::{Percentiles, Summary, percentiles_of_calls};
 use crate::api::pages::Cursor as _;
 use crate::extract::{Json, Query, WorkflowScope};
 use crate::openapi::values;
 use crate::problem::Problem;
+use crate::wire::{Percentiles, Summary, percentiles, percentiles_of_calls, quotient};
 use crate::wire::{Time, UsageFields};
 
 /// The number of chats returned with a workflow.

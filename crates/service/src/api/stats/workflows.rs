@@ -9,10 +9,10 @@ use records::{AppId, Clock as _, Counter, Rollup, SystemClock, WorkflowName};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::Summary;
 use super::series::{Step, steps};
 use crate::extract::{AppStatsScope, Json, Query};
 use crate::problem::Problem;
+use crate::wire::Summary;
 use crate::wire::Time;
 
 /// The statistics of the workflows of an app.

@@ -9,12 +9,12 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::request::{DroppedResponse, ReadTurn, TurnRequest};
-use crate::api::messages::AppendedResponse;
 use crate::extract::conditions::Fenced;
 use crate::extract::needs::Run;
 use crate::extract::{ChatScope, Json, ListJson, Query};
 use crate::problem::Problem;
 use crate::wire;
+use crate::wire::AppendedResponse;
 
 /// The result of a turn.
 #[derive(Debug, Serialize, ToSchema)]

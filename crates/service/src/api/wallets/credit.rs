@@ -4,11 +4,12 @@ use axum::extract::State;
 use operation::operation;
 use persistence::Store;
 
-use super::{ChangeResponse, CreditRequest};
+use super::{CreditRequest, changed};
 use crate::api::created::Created;
 use crate::extract::needs::Bill;
 use crate::extract::{Json, Query, WalletScope};
 use crate::problem::Problem;
+use crate::wire::ChangeResponse;
 
 /// Credits tokens to a wallet.
 ///
@@ -26,5 +27,5 @@ pub(crate) async fn credit_wallet(
     Json(request): Json<CreditRequest>,
 ) -> Result<Created<ChangeResponse>, Problem> {
     let entry = store.credit(&scope, &user_id, request.try_into()?).await?;
-    Ok(ChangeResponse::created(user_id, entry))
+    Ok(changed(user_id, entry))
 }

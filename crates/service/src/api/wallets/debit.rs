@@ -7,12 +7,13 @@ use records::{EntryId, NewWalletEntry};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::ChangeResponse;
+use super::changed;
 use crate::api::created::Created;
 use crate::extract::needs::Bill;
 use crate::extract::{IdempotencyKey, Json, Keyed, Query, WalletScope, required_id};
 use crate::openapi::values;
 use crate::problem::Problem;
+use crate::wire::ChangeResponse;
 
 /// Tokens to debit.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -66,7 +67,7 @@ pub(crate) async fn debit_wallet(
         store.try_debit(&scope, &user_id, new).await?
     };
     Ok(match entry {
-        Some(entry) => ChangeResponse::created(user_id, entry),
+        Some(entry) => changed(user_id, entry),
         None => Created::nothing(ChangeResponse::new(user_id, None)),
     })
 }

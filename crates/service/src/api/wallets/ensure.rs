@@ -6,11 +6,11 @@ use persistence::Store;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::WalletResponse;
 use crate::api::created::Created;
 use crate::extract::needs::Bill;
 use crate::extract::{Keyed, OptionalJson, Query, WalletScope};
 use crate::problem::Problem;
+use crate::wire::WalletResponse;
 
 /// The initial state of a new wallet.
 #[derive(Debug, Default, Deserialize, ToSchema)]

@@ -4,11 +4,11 @@ use axum::extract::State;
 use operation::operation;
 use persistence::Store;
 
-use super::EntryResponse;
 use crate::api::pages::{Page, PageQuery};
 use crate::extract::needs::Read;
 use crate::extract::{Query, WalletScope};
 use crate::problem::Problem;
+use crate::wire::EntryResponse;
 
 /// Lists the entries of a wallet, newest first.
 #[operation(answers = "A page of entries", problems = [WALLET_NOT_FOUND])]

@@ -4,10 +4,10 @@ use axum::extract::State;
 use operation::operation;
 use persistence::{Store, StoreError};
 
-use super::WalletResponse;
 use crate::extract::needs::Read;
 use crate::extract::{Json, Query, WalletScope};
 use crate::problem::Problem;
+use crate::wire::WalletResponse;
 
 /// Returns a wallet.
 #[operation(answers = "The wallet", problems = [WALLET_NOT_FOUND])]

@@ -2,8 +2,8 @@ use records::{App, OwnSettings, Visibility};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::openapi::values;
-use crate::wire::Time;
+use super::Time;
+use super::values;
 
 /// A registered app.
 #[derive(Debug, Serialize, ToSchema)]

@@ -2,8 +2,8 @@ use records::{ChatSession, ForkOrigin, JsonObject, LastTurn};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::openapi::values;
-use crate::wire::{HolderFields, Time};
+use super::values;
+use super::{HolderFields, Time};
 
 /// A chat session, without its messages, artifact and context snapshot.
 #[derive(Debug, Serialize, ToSchema)]

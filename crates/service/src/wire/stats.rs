@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use crate::wire::UsageFields;
+use super::UsageFields;
 use records::{ChatStatus, Counter, Histogram, Measure, Rollup};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -116,7 +116,7 @@ impl From<&Histogram> for Percentiles {
 const CALL_MEASURES: [Measure; 3] = [Measure::CallTokens, Measure::CallCost, Measure::CallDuration];
 
 /// Returns the percentiles of measures, by their names.
-pub(super) fn percentiles(
+pub(crate) fn percentiles(
     rollup: &Rollup,
     measures: &[Measure],
 ) -> BTreeMap<&'static str, Percentiles> {
@@ -131,6 +131,6 @@ pub(crate) fn percentiles_of_calls(rollup: &Rollup) -> BTreeMap<&'static str, Pe
 
 /// Divides two integers; `None` if the divisor is not positive.
 #[expect(clippy::cast_precision_loss, reason = "an average may be off in its sixteenth digit")]
-pub(super) fn quotient(sum: i64, count: i64) -> Option<f64> {
+pub(crate) fn quotient(sum: i64, count: i64) -> Option<f64> {
     (count > 0).then(|| sum as f64 / count as f64)
 }

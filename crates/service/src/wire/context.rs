@@ -18,7 +18,7 @@ pub(crate) struct ContextResponse {
 }
 
 impl ContextResponse {
-    pub(super) fn new(chat_id: ChatId, snapshot: ContextSnapshot) -> Self {
+    pub(crate) fn new(chat_id: ChatId, snapshot: ContextSnapshot) -> Self {
         Self {
             chat_id: chat_id.into(),
             sequence: snapshot.sequence,
@@ -26,7 +26,7 @@ impl ContextResponse {
         }
     }
 
-    pub(super) fn without_variables(self) -> Self {
+    pub(crate) fn without_variables(self) -> Self {
         Self { context_snapshot: None, ..self }
     }
 }

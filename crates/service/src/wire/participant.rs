@@ -2,7 +2,7 @@ use records::Participant;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::wire::Time;
+use super::Time;
 
 /// A participant of a chat.
 #[derive(Debug, Serialize, ToSchema)]

@@ -2,8 +2,8 @@ use records::{JsonObject, ResumePoint};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::openapi::values;
-use crate::wire::Time;
+use super::Time;
+use super::values;
 
 /// An unfinished step, from which a turn can be resumed.
 #[derive(Debug, Serialize, ToSchema)]

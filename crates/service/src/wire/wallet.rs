@@ -1,11 +1,9 @@
-use persistence::Written;
 use records::{UserId, Wallet, WalletEntry};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::api::created::Created;
-use crate::openapi::values;
-use crate::wire::Time;
+use super::Time;
+use super::values;
 
 /// A wallet.
 #[derive(Debug, Serialize, ToSchema)]
@@ -84,12 +82,7 @@ pub(crate) struct ChangeResponse {
 }
 
 impl ChangeResponse {
-    pub(super) fn created(user_id: UserId, entry: Written<WalletEntry>) -> Created<Self> {
-        let Written { record, outcome } = entry;
-        Created::new(Self::new(user_id, Some(record)), outcome)
-    }
-
-    pub(super) fn new(user_id: UserId, entry: Option<WalletEntry>) -> Self {
+    pub(crate) fn new(user_id: UserId, entry: Option<WalletEntry>) -> Self {
         Self { user_id: user_id.into(), entry: entry.map(Into::into) }
     }
 }

@@ -2,7 +2,7 @@ use records::ProviderCall;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::wire::Time;
+use super::Time;
 
 /// A call of a model provider.
 #[derive(Debug, Serialize, ToSchema)]
