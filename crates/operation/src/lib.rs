@@ -68,10 +68,7 @@ fn expand(arguments: &Arguments, handler: &ItemFn) -> TokenStream {
         ReturnType::Type(_, output) => quote!(#output),
         ReturnType::Default => quote!(()),
     };
-    let repeated = match repeated {
-        Some(text) => quote!(Some(#text)),
-        None => quote!(None),
-    };
+    let repeated = repeated.as_ref().map_or_else(|| quote!(None), |text| quote!(Some(#text)));
     let problems = problems.iter();
     quote! {
         #handler

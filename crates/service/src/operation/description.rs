@@ -7,7 +7,7 @@ use utoipa::openapi::extensions::ExtensionsBuilder;
 use utoipa::openapi::path::{
     Operation as DescribedOperation, OperationBuilder, Parameter, ParameterBuilder, ParameterIn,
 };
-use utoipa::openapi::request_body::RequestBodyBuilder;
+use utoipa::openapi::request_body::{RequestBody, RequestBodyBuilder};
 use utoipa::openapi::{
     Content, HeaderBuilder, ObjectBuilder, Ref, RefOr, Required, Response, ResponseBuilder,
     ResponsesBuilder, Schema, SecurityRequirement, Type,
@@ -46,7 +46,7 @@ pub(crate) struct Description {
     is_admitted: bool,
     permission: Option<Permission>,
     parameters: Vec<Parameter>,
-    body: Option<(Vec<(&'static str, RefOr<Schema>)>, Required)>,
+    body: Option<RequestBody>,
     responses: BTreeMap<String, Response>,
     problems: BTreeSet<P>,
     pub(super) schemas: Schemas,
@@ -109,8 +109,11 @@ impl Description {
     /// The operation takes a body of one of the media types.
     pub(crate) fn body<T: ToSchema>(&mut self, media_types: &[&'static str], required: Required) {
         let schema = self.reference::<T>();
-        let contents = media_types.iter().map(|media_type| (*media_type, schema.clone()));
-        self.body = Some((contents.collect(), required));
+        let body = RequestBodyBuilder::new().required(Some(required));
+        let body = media_types.iter().fold(body, |body, media_type| {
+            body.content(*media_type, Content::new(Some(schema.clone())))
+        });
+        self.body = Some(body.build());
         if self.method == Method::POST {
             self.parameter(idempotency_key());
         }
@@ -247,13 +250,7 @@ impl Description {
             .summary(Some(summary.replace('\n', " ")))
             .description(Some(texts.collect::<Vec<_>>().join("\n\n")))
             .parameters((!parameters.is_empty()).then_some(parameters))
-            .request_body(self.body.map(|(contents, required)| {
-                let body = RequestBodyBuilder::new().required(Some(required));
-                let add = |body: RequestBodyBuilder, (media_type, schema)| {
-                    body.content(media_type, Content::new(Some(schema)))
-                };
-                contents.into_iter().fold(body, add).build()
-            }))
+            .request_body(self.body)
             .responses(responses)
             .security(security)
             .extensions(extensions)
