@@ -132,7 +132,7 @@ pub(crate) static OPERATIONS: LazyLock<Vec<Section>> = LazyLock::new(|| {
             PATCH  "/api/apps/{app_id}" => apps::update::update_app;
             POST   "/api/apps/{app_id}/disable" => apps::disable::disable_app;
             POST   "/api/apps/{app_id}/enable" => apps::enable::enable_app;
-            PUT    "/api/apps/{app_id}/revocations/{user_id}" => apps::revoke_user::revoke_user;
+            PUT    "/api/apps/{app_id}/revocations/{user_id}" => apps::revoke_tokens::revoke_tokens;
             DELETE "/api/apps/{app_id}/revocations/{user_id}" => apps::lift_revocation::lift_revocation;
         }
         "wallets", "The tokens of users, and every change of their balances" {

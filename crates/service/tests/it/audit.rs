@@ -68,11 +68,13 @@ async fn prepare(playground: &Playground, operation: &str) {
     let before: &[&str] = match operation {
         "get_app" | "disable_app" | "update_app" => &["register"],
         "enable_app" => &["register", "disable"],
+        "lift_revocation" => &["revoke"],
         _ => &[],
     };
     for step in before {
         let answer = match *step {
             "register" => operator.put("/api/apps/acme_corp", json!({})).await,
+            "revoke" => operator.put("/api/apps/acme_corp/revocations/bob", json!({})).await,
             step => operator.poke(&format!("/api/apps/acme_corp/{step}")).await,
         };
         assert_eq!(answer.status, 200, "{}", answer.text);

@@ -35,7 +35,10 @@ async fn posts() -> (Client, Vec<Operation>) {
             body.remove(field);
         }
         match id.as_str() {
-            "append_exchange" => body["call"] = json!({}),
+            "append_exchange" => {
+                body["call"] = json!({});
+                body["messages"] = json!([{"role": "assistant", "content": "x"}]);
+            }
             "join_chat" => *body = json!({"user_id": "bob"}),
             _ => {}
         }

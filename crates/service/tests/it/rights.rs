@@ -152,7 +152,11 @@ pub(crate) async fn chat_of_alice(service: &Client, alice: &Client, visibility: 
         ("PUT", format!("{path}/artifact"), json!({"payload": "secret"})),
         ("POST", format!("{path}/calls"), json!({"call_id": "call_0"})),
         ("POST", format!("{path}/input-requests"), json!({"request_id": "q1", "prompt": "Why?"})),
-        ("POST", "/api/wallets/acme_corp/alice/ensure".to_owned(), json!({"initial_balance": 9})),
+        (
+            "POST",
+            "/api/wallets/acme_corp/alice/ensure".to_owned(),
+            json!({"initial_balance": 1_000}),
+        ),
     ] {
         let answer = service.json(method, &path, body.to_string()).await;
         assert!(answer.status < 300, "{path}: {}", answer.text);

@@ -8,5 +8,5 @@ pub(crate) mod get;
 pub(crate) mod lift_revocation;
 pub(crate) mod list;
 pub(crate) mod register;
-pub(crate) mod revoke_user;
+pub(crate) mod revoke_tokens;
 pub(crate) mod update;

@@ -50,7 +50,7 @@ impl From<Revocation> for RevocationResponse {
 /// They are refused within `limits.recheck_ms`, and live streams that were opened with them end. Safe to repeat: two
 /// revocations of a user become one that covers what both cover.
 #[operation(answers = "What is revoked now", problems = [TOO_MANY_REVOCATIONS])]
-pub(crate) async fn revoke_user(
+pub(crate) async fn revoke_tokens(
     State(store): State<Arc<dyn Store>>,
     OperatedApp { app_id, actor }: OperatedApp,
     Path(user_id): Path<UserId>,
