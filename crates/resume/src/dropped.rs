@@ -46,8 +46,10 @@ pub enum DropReason {
         /// The id of the call; shortened if it is long.
         call_id: String,
     },
-    /// It is a tool result, and other messages are between its call and it.
-    #[error("the tool result does not directly follow its call {call_id:?}")]
+    /// It is a tool result, and too many messages are between its call and it.
+    #[error(
+        "too much lies between the call {call_id:?} and its result, so that a note replaces the result"
+    )]
     LateResult {
         /// The id of the call; shortened if it is long.
         call_id: String,
@@ -66,11 +68,11 @@ pub enum DropReason {
         /// The id of the call; shortened if it is long.
         call_id: String,
     },
-    /// Not all of its calls have results directly after it, and it has no other content.
-    #[error("not every call has a result directly after the message, which has no other content")]
+    /// Not all of its calls have results, and it has no other content.
+    #[error("not every call has a result, and the message has no other content")]
     UnansweredCalls,
-    /// Not all of its calls have results directly after it, and the policy drops such messages.
-    #[error("not every call has a result directly after the message, so the message is dropped")]
+    /// Not all of its calls have results, and the policy drops such messages.
+    #[error("not every call has a result, so the message is dropped")]
     Trimmed,
     /// Its content is empty or only white space, which the dialect does not allow.
     #[error("the content is empty or only white space")]

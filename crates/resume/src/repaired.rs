@@ -53,7 +53,7 @@ pub enum Repair {
     },
     /// The tool calls were removed, because the dialect has none.
     UnsupportedCallsRemoved,
-    /// The tool calls were removed, because not all of them have results directly after the message.
+    /// The tool calls were removed, because not all of them have results.
     UnansweredCallsRemoved,
     /// The tool calls were removed, because they are malformed.
     MalformedCallsRemoved,
@@ -95,6 +95,16 @@ pub enum Repair {
     },
     /// A call without a result got one, which says that the call was interrupted.
     ResultAdded {
+        /// The id of the call; shortened if it is long.
+        call_id: String,
+    },
+    /// A result was moved to its call: other messages came between.
+    ResultMoved {
+        /// The id of the call; shortened if it is long.
+        call_id: String,
+    },
+    /// A result came after so many messages that it could not be moved to its call: a note replaces it there.
+    ResultNotMoved {
         /// The id of the call; shortened if it is long.
         call_id: String,
     },
@@ -141,6 +151,8 @@ impl Repair {
             Self::CallIdSanitised { .. } => "call_id_sanitised",
             Self::ArgumentsWrapped { .. } => "arguments_wrapped",
             Self::ResultAdded { .. } => "result_added",
+            Self::ResultMoved { .. } => "result_moved",
+            Self::ResultNotMoved { .. } => "result_not_moved",
             Self::DeletedResultReplaced { .. } => "deleted_result_replaced",
             Self::FieldRemoved { .. } => "field_removed",
         }
@@ -171,7 +183,7 @@ impl fmt::Display for Repair {
                 f.write_str("the tool calls were removed: the dialect has none")
             }
             Self::UnansweredCallsRemoved => {
-                f.write_str("the tool calls were removed: not all of them have results directly after the message")
+                f.write_str("the tool calls were removed: not all of them have results")
             }
             Self::MalformedCallsRemoved => {
                 f.write_str("the tool calls were removed: they are malformed")
@@ -209,8 +221,23 @@ impl fmt::Display for Repair {
             Self::ResultAdded { call_id } => {
                 write!(f, "the call {call_id:?} has no result: one was added")
             }
+            Self::ResultMoved { call_id } => {
+                write!(
+                    f,
+                    "the result of the call {call_id:?} was moved to it: other messages came between"
+                )
+            }
+            Self::ResultNotMoved { call_id } => {
+                write!(
+                    f,
+                    "the result of the call {call_id:?} came too late to be moved to it: a note replaces it"
+                )
+            }
             Self::DeletedResultReplaced { call_id } => {
-                write!(f, "the result of the call {call_id:?} was deleted during the rendering: it became null")
+                write!(
+                    f,
+                    "the result of the call {call_id:?} was deleted during the rendering: it became null"
+                )
             }
             Self::FieldRemoved { field } => {
                 write!(f, "the field {field:?} was removed: the dialect cannot represent its value")

@@ -2,7 +2,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-/// What a rendering does with a message if not all of its calls have results directly after it.
+/// What a rendering does with a message if not all of its calls have results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum UnsettledPolicy {
     /// Removes the calls and keeps the content; drops the results of the removed calls.
@@ -16,7 +16,7 @@ pub enum UnsettledPolicy {
     Reject,
 }
 
-/// A call without a result directly after its message.
+/// A call without a result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct UnsettledCall {
     /// The sequence of the message that makes the call.

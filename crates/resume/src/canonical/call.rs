@@ -60,6 +60,13 @@ pub(crate) fn read_all(tool_calls: Value) -> Result<Vec<Call>, MalformedCalls> {
     Err(MalformedCalls { ids: ids.into_iter().collect() })
 }
 
+impl CallTarget {
+    /// Returns the size of the input.
+    pub(crate) fn input_bytes(&self) -> usize {
+        self.input.len()
+    }
+}
+
 impl Call {
     fn read(call: Value) -> Option<Self> {
         let Value::Object(mut call) = call else {

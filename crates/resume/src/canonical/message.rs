@@ -51,6 +51,17 @@ impl CanonicalMessage {
         }
     }
 
+    /// Returns about how many bytes the message takes.
+    pub(crate) fn approximate_bytes(&self) -> usize {
+        let inputs: usize = self.calls.iter().map(|call| call.target.input_bytes()).sum();
+        let texts = self.refusal.as_ref().map_or(0, String::len) + self.call_id.len();
+        size_of::<Self>()
+            + inputs
+            + texts
+            + value_bytes(&self.content)
+            + value_bytes(&self.reasoning)
+    }
+
     /// Returns whether the message makes well-formed calls.
     pub(crate) fn makes_calls(&self) -> bool {
         !self.calls.is_empty() || self.function_call.is_some()
@@ -131,4 +142,17 @@ pub(crate) fn is_empty_value(content: &Value) -> bool {
         Value::Array(parts) => parts.is_empty(),
         _ => false,
     }
+}
+
+/// Returns about how many bytes a value takes.
+fn value_bytes(value: &Value) -> usize {
+    size_of::<Value>()
+        + match value {
+            Value::String(text) => text.len(),
+            Value::Array(items) => items.iter().map(value_bytes).sum(),
+            Value::Object(fields) => {
+                fields.iter().map(|(key, field)| key.len() + value_bytes(field)).sum()
+            }
+            _ => 0,
+        }
 }

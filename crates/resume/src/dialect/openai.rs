@@ -24,12 +24,11 @@ mod write;
 /// A message with `tool_calls` must be followed directly by `tool` messages that answer every call.
 ///
 /// - AG2's single message with `tool_responses` becomes one `tool` message for each response.
-/// - A message loses all its calls if not all of them have results directly after it, or if one is
+/// - A message loses all its calls if not all of them have results, or if one is
 ///   malformed. Its text stays; without any text the message is dropped. Results of removed calls are
 ///   dropped.
-/// - A result after another message is dropped and not moved, because its position in the conversation
-///   is part of what happened. Second results of a call and results without a call are dropped as well.
-///   Messages that are dropped themselves may be between a call and its result.
+/// - A result after another message is moved to its call, because the tool has run. If more than 1 MiB of messages lie
+///   between, a note replaces it. Second results of a call and results without a call are dropped.
 /// - Two calls of one message with the same id cannot be told apart, so they are malformed. An id that
 ///   an earlier message used gets the first free suffix `_2`, `_3`, …, and its results do too.
 /// - Ids have at most 40 characters. A longer id, suffix included, becomes `call_` and 32 digits of its

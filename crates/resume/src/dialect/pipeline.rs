@@ -25,6 +25,8 @@ pub(super) use writer::MessageWriter;
 
 mod call_ids;
 
+mod late_results;
+
 mod matching;
 
 mod names;
@@ -120,8 +122,6 @@ fn render(mut scan: ToolCallScan, messages: Vec<Message>) -> Rendered {
         window.add(message, &mut rendered);
     }
     window.end(&mut rendered);
-    // Reading reported its drops first, before any of rendering.
-    rendered.dropped.sort_by_key(|dropped| dropped.index);
     rendered
 }
 

@@ -140,6 +140,36 @@ async fn the_caller_chooses_how_calls_without_results_are_handled() {
 }
 
 #[tokio::test]
+async fn a_person_who_writes_while_a_tool_runs_loses_no_call() {
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    let call = json!({"id": "a", "type": "function",
+        "function": {"name": "book", "arguments": "{}"}});
+    for message in [
+        json!({"role": "user", "content": "Book it"}),
+        json!({"role": "assistant", "content": null, "tool_calls": [call]}),
+        json!({"role": "user", "content": "Are you there?"}),
+        json!({"role": "tool", "tool_call_id": "a", "content": "BOOKED"}),
+    ] {
+        assert_eq!(client.post(&format!("{path}/messages"), message).await.status, 201);
+    }
+    for policy in ["remove", "settle", "trim", "reject"] {
+        let query = format!("dialect=openai&unsettled={policy}");
+        for of in ["history", "resume"] {
+            let body = client.get(&format!("{path}/{of}?{query}")).await.body();
+            let of_transcript = if of == "resume" { &body["transcript"] } else { &body };
+            let messages = of_transcript["messages"].as_array().unwrap();
+            let roles: Vec<_> = messages.iter().map(|it| it["role"].as_str().unwrap()).collect();
+            assert_eq!(roles, ["user", "assistant", "tool", "user"], "{policy}: {body}");
+            assert_eq!(messages[2]["content"], "BOOKED");
+            assert_eq!(of_transcript["repaired"][0]["repair"], "result_moved", "{body}");
+        }
+        let plan = client.get(&format!("{path}/resume?{query}")).await.body();
+        assert_eq!(plan["pending_calls"], json!([]));
+    }
+}
+
+#[tokio::test]
 async fn a_long_chat_is_rejected_before_anything_of_it_is_sent() {
     let client = Client::open();
     let path = client.create_chat("c1").await;

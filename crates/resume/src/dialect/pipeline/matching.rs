@@ -9,20 +9,22 @@ use crate::dropped::shorten;
 use crate::rendered::Origin;
 use crate::{DropReason, Repair, UnsettledPolicy};
 
-/// Matches each result with its call, if it directly follows the message that makes the call.
+/// Matches each result with its call, within the exchange of the message that makes the call.
 ///
 /// Providers accept a message with calls only if the next messages answer all of them, and nothing
-/// else. So a result is accepted only within the exchange of its call. A result that comes later is
-/// dropped and not moved, because its position in the conversation is part of what happened.
+/// else. So a result is accepted only within the exchange of its call; the renderer holds the exchange open for results
+/// that come later.
 #[derive(Debug)]
 pub(super) struct ResultMatcher {
     policy: UnsettledPolicy,
     exchange: Exchange,
     /// Every call before this exchange, rendered or not; only needed to report why a result is dropped.
     earlier_calls: HashSet<CallKey>,
+    /// Those of them that were removed.
+    removed_calls: HashSet<CallKey>,
 }
 
-/// A message that is not a result, and the results directly after it.
+/// A message that is not a result, and its results.
 #[derive(Debug, Default)]
 struct Exchange {
     /// The message; `None` before the first one.
@@ -34,6 +36,8 @@ struct Exchange {
     /// The new ids of renamed calls, and the repairs that report them.
     renamed: HashMap<String, (String, Repair)>,
     decision: CallDecision,
+    /// Whether the results that are missing at the end come too late to be moved.
+    comes_later: bool,
 }
 
 /// Whether the calls of a message are rendered.
@@ -49,9 +53,17 @@ pub(super) enum CallDecision {
 /// The content of the result that is added for an interrupted call.
 const INTERRUPTED_RESULT: &str = "The call was interrupted: there is no result.";
 
+/// The content of the result that replaces one that comes too late to be moved.
+const LATER_RESULT: &str = "The call was answered later in the conversation.";
+
 impl ResultMatcher {
     pub(super) fn new(policy: UnsettledPolicy) -> Self {
-        Self { policy, exchange: Exchange::default(), earlier_calls: HashSet::new() }
+        Self {
+            policy,
+            exchange: Exchange::default(),
+            earlier_calls: HashSet::new(),
+            removed_calls: HashSet::new(),
+        }
     }
 
     /// Begins the exchange of a message; the caller must have ended the previous exchange.
@@ -60,7 +72,18 @@ impl ResultMatcher {
         // Removed calls are never open, so that their results are dropped with them.
         let open = if decision == CallDecision::Keep { ids.clone() } else { HashSet::new() };
         let caller = Some(caller.origin);
-        self.exchange = Exchange { caller, ids, open, renamed: HashMap::new(), decision };
+        let renamed = HashMap::new();
+        self.exchange = Exchange { caller, ids, open, renamed, decision, comes_later: false };
+    }
+
+    /// Records whether the results that are missing at the end come too late to be moved.
+    pub(super) fn results_come_later(&mut self, comes_later: bool) {
+        self.exchange.comes_later = comes_later;
+    }
+
+    /// Returns whether a result for this call is accepted.
+    pub(super) fn is_open(&self, id: &str) -> bool {
+        self.exchange.open.contains(id)
     }
 
     /// Records the new id of a call of the message.
@@ -89,6 +112,9 @@ impl ResultMatcher {
         match (exchange.ids.contains(id), exchange.decision) {
             (true, CallDecision::Keep) => DropReason::DuplicateResult { call_id },
             (true, CallDecision::Remove) => DropReason::CallRemoved { call_id },
+            (false, _) if self.removed_calls.contains(&CallKey::from_id(id)) => {
+                DropReason::CallRemoved { call_id }
+            }
             (false, _) if self.earlier_calls.contains(&CallKey::from_id(id)) => {
                 DropReason::LateResult { call_id }
             }
@@ -102,8 +128,15 @@ impl ResultMatcher {
     /// for every kept call: a result that is missing now was deleted between the passes. The call is
     /// rendered already, so that only a substitute keeps the rendering valid.
     pub(super) fn end(&mut self) -> Vec<CanonicalMessage> {
-        let Exchange { caller, ids, open, renamed, .. } = mem::take(&mut self.exchange);
-        self.earlier_calls.extend(ids.iter().map(|id| CallKey::from_id(id)));
+        let Exchange { caller, ids, open, renamed, decision, comes_later } =
+            mem::take(&mut self.exchange);
+        for key in ids.iter().map(|id| CallKey::from_id(id)) {
+            self.earlier_calls.insert(key);
+            match decision {
+                CallDecision::Keep => _ = self.removed_calls.remove(&key),
+                CallDecision::Remove => _ = self.removed_calls.insert(key),
+            }
+        }
         let Some(caller) = caller else {
             return Vec::new();
         };
@@ -113,11 +146,12 @@ impl ResultMatcher {
         let substitute = |id: String| {
             let call_id = shorten(&id);
             let (content, repair) = match self.policy {
+                _ if comes_later => (LATER_RESULT, Repair::ResultNotMoved { call_id }),
                 UnsettledPolicy::Settle => (INTERRUPTED_RESULT, Repair::ResultAdded { call_id }),
                 _ => ("null", Repair::DeletedResultReplaced { call_id }),
             };
             let mut message = CanonicalMessage::new(caller, Role::Tool, Value::from(content));
-            message.is_error = self.policy == UnsettledPolicy::Settle;
+            message.is_error = !comes_later && self.policy == UnsettledPolicy::Settle;
             message.repairs.push(repair);
             message.call_id = renamed.get(&id).map_or(id, |(new_id, _)| new_id.clone());
             message

@@ -2,13 +2,15 @@ use std::collections::{BTreeMap, HashSet};
 use std::mem;
 
 use super::call_ids::CallIdAllocator;
+use super::late_results::{HeldMessages, LateResults};
 use super::matching::{CallDecision, ResultMatcher};
 use super::names::NameSanitiser;
 use super::rules::DialectRules;
 use super::writer::MessageWriter;
 use crate::canonical::{CanonicalMessage, Role};
+use crate::dropped::shorten;
 use crate::rendered::Rendered;
-use crate::{DropReason, UnsettledCall, UnsettledPolicy};
+use crate::{DropReason, Repair, UnsettledCall, UnsettledPolicy};
 
 /// The second pass: renders messages one by one, with what the scan found.
 #[derive(Debug)]
@@ -21,16 +23,19 @@ pub(super) struct ToolCallRenderer {
     /// The original of each call id that was changed.
     original_ids: BTreeMap<String, String>,
     names: NameSanitiser,
+    /// What follows a call whose results have not all come.
+    held: Option<HeldMessages>,
 }
 
-/// The calls that the scan found without a result directly after their message.
+/// The calls whose results do not directly follow them.
 #[derive(Debug)]
 pub(super) struct UnansweredCalls {
     pub(super) policy: UnsettledPolicy,
-    /// The sequences of the messages that make such calls.
+    /// The sequences of the messages that make calls without any result.
     ///
     /// They are sequences, not positions: positions change if a window begins later.
     pub(super) callers: HashSet<u64>,
+    pub(super) late: LateResults,
     /// The rejected calls; if there are any, nothing is rendered.
     pub(super) rejected: Vec<UnsettledCall>,
 }
@@ -45,7 +50,7 @@ impl ToolCallRenderer {
     ) -> Self {
         let matcher = ResultMatcher::new(unanswered.policy);
         let original_ids = BTreeMap::new();
-        Self { rules, writer, unanswered, matcher, call_ids, original_ids, names }
+        Self { rules, writer, unanswered, matcher, call_ids, original_ids, names, held: None }
     }
 
     /// Returns the rejected calls; if there are any, nothing is rendered.
@@ -55,14 +60,43 @@ impl ToolCallRenderer {
 
     /// Adds the next message to the rendering, or reports why it is dropped.
     pub(super) fn add(&mut self, message: CanonicalMessage, rendered: &mut Rendered) {
+        // One message may have several results: the last one has come once the next message does.
+        while self.held.as_ref().is_some_and(|held| message.origin.sequence > held.until) {
+            self.release(rendered);
+        }
+        let Some(held) = &mut self.held else {
+            self.add_next(message, rendered);
+            return;
+        };
+        if message.role == Role::Tool && self.matcher.is_open(&message.call_id) {
+            let is_late = !held.messages.is_empty();
+            self.add_result(message, is_late, rendered);
+        } else {
+            held.messages.push(message);
+        }
+    }
+
+    /// Adds the messages that were held back. They may hold back others.
+    fn release(&mut self, rendered: &mut Rendered) {
+        let held = self.held.take().map(|held| held.messages);
+        for message in held.into_iter().flatten() {
+            self.add(message, rendered);
+        }
+    }
+
+    fn add_next(&mut self, message: CanonicalMessage, rendered: &mut Rendered) {
         if message.role == Role::Tool {
-            self.add_result(message, rendered);
+            self.add_result(message, false, rendered);
         } else {
             self.add_other(message, rendered);
         }
     }
 
-    fn add_result(&mut self, mut result: CanonicalMessage, rendered: &mut Rendered) {
+    fn add_result(&mut self, mut result: CanonicalMessage, is_late: bool, rendered: &mut Rendered) {
+        if is_late {
+            let call_id = shorten(&result.call_id);
+            result.repairs.push(Repair::ResultMoved { call_id });
+        }
         match self.matcher.accept(&mut result) {
             Ok(()) => self.writer.write(result, rendered),
             Err(reason) => rendered.drop(result.origin, reason),
@@ -72,12 +106,18 @@ impl ToolCallRenderer {
     /// Adds a message that is not a result, which ends the exchange before it.
     fn add_other(&mut self, message: CanonicalMessage, rendered: &mut Rendered) {
         self.end_exchange(rendered);
-        let is_unanswered = self.unanswered.callers.contains(&message.origin.sequence);
+        let sequence = message.origin.sequence;
+        let is_unanswered = self.unanswered.callers.contains(&sequence);
         let is_complete = message.malformed_calls.is_none() && !is_unanswered;
         let decision = if is_complete { CallDecision::Keep } else { CallDecision::Remove };
         // The exchange begins even if the message is dropped. Otherwise its results would be
         // matched with the calls of the message before it.
         self.matcher.begin(&message, decision);
+        if decision == CallDecision::Keep {
+            let until = self.unanswered.late.movable.get(&sequence).copied();
+            self.held = until.map(|until| HeldMessages { until, messages: Vec::new() });
+            self.matcher.results_come_later(self.unanswered.late.unmovable.contains(&sequence));
+        }
         let kept = match decision {
             CallDecision::Keep => Ok(message),
             CallDecision::Remove
@@ -123,8 +163,14 @@ impl ToolCallRenderer {
             rendered.rejected = self.unanswered.rejected;
             return;
         }
+        while self.held.is_some() {
+            self.release(rendered);
+        }
         self.end_exchange(rendered);
         self.writer.finish(rendered);
+        // Messages that were held back are reported after the results that were moved.
+        rendered.dropped.sort_by_key(|dropped| dropped.index);
+        rendered.repaired.sort_by_key(|repaired| repaired.index);
         rendered.ids = self.original_ids;
         rendered.names = self.names.into_originals();
     }

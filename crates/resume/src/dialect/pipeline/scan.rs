@@ -1,7 +1,8 @@
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::Hash;
 
 use super::call_ids::CallIdAllocator;
+use super::late_results::{LateResults, MAX_HELD_BYTES};
 use super::names::{NameSanitiser, accepted_functions, accepted_speaker};
 use super::renderer::{ToolCallRenderer, UnansweredCalls};
 use super::rules::DialectRules;
@@ -15,7 +16,7 @@ use crate::{UnsettledCall, UnsettledPolicy};
 /// The first pass: finds the calls without results, and the names and call ids in use.
 ///
 /// All of this must be known before the first message is rendered. Whether a call is rendered
-/// depends on the results after it, and a new name or id must differ from all later ones.
+/// depends on the results after it, however late they come, and a new name or id must differ from all later ones.
 ///
 /// The window may be known only at the end of the scan. So everything is stored with the position of
 /// the last message to which it applies, and [`ToolCallScan::into_renderer`] then drops what lies
@@ -27,8 +28,15 @@ pub(super) struct ToolCallScan {
     writer: Box<dyn MessageWriter>,
     /// The message whose results are being scanned.
     caller: Option<Caller>,
-    /// The sequences of the messages whose calls do not all have results directly after them.
+    /// The messages before it that still have open calls, by position.
+    waiting: BTreeMap<usize, Caller>,
+    /// The position of the message that makes each call of those.
+    open_calls: HashMap<CallKey, usize>,
+    /// The size of the messages that were observed while calls were waiting, in bytes.
+    passed_bytes: usize,
+    /// The sequences of the messages whose calls do not all have results.
     unanswered: HashSet<u64>,
+    late: LateResults,
     /// The calls to reject, each with the position of its message.
     rejected: Vec<(usize, UnsettledCall)>,
     /// The ids of the calls that are rendered, each with the position of its last call.
@@ -44,6 +52,10 @@ pub(super) struct ToolCallScan {
 struct Caller {
     position: usize,
     sequence: u64,
+    /// The value of `passed_bytes` when its exchange ended.
+    passed_bytes: usize,
+    /// The sequence of its last result that does not directly follow it, and the bytes of the messages before that.
+    last_late: Option<(u64, usize)>,
     /// The calls, in order.
     ids: Vec<CallKey>,
     /// The same calls, in the same order, as they are listed if they are rejected.
@@ -69,7 +81,11 @@ impl ToolCallScan {
             policy,
             writer,
             caller: None,
+            waiting: BTreeMap::new(),
+            open_calls: HashMap::new(),
+            passed_bytes: 0,
             unanswered: HashSet::new(),
+            late: LateResults::default(),
             rejected: Vec::new(),
             call_ids: HashMap::new(),
             names: HashMap::new(),
@@ -81,15 +97,41 @@ impl ToolCallScan {
     pub(super) fn observe_message(&mut self, message: &CanonicalMessage) {
         let position = message.origin.index;
         if message.role == Role::Tool {
-            // Only results directly after the caller count, so that no other call is looked up.
-            if let Some(caller) = &mut self.caller {
-                caller.open.remove(&CallKey::from_id(&message.call_id));
+            let key = CallKey::from_id(&message.call_id);
+            let caller = self.caller.as_mut();
+            if !caller.is_some_and(|caller| caller.open.remove(&key)) {
+                self.observe_late_result(key, message.origin.sequence);
             }
-            return;
+        } else {
+            self.end_exchange();
+            self.observe_other(message, position);
         }
-        self.end_exchange();
+        if !self.waiting.is_empty() {
+            self.passed_bytes += message.approximate_bytes();
+        }
+    }
+
+    /// Records a result of an earlier call: it is moved to its call, unless that has a result.
+    fn observe_late_result(&mut self, key: CallKey, sequence: u64) {
+        let Some(position) = self.open_calls.remove(&key) else { return };
+        let Some(caller) = self.waiting.get_mut(&position) else { return };
+        caller.open.remove(&key);
+        caller.last_late = Some((sequence, self.passed_bytes - caller.passed_bytes));
+        if caller.open.is_empty()
+            && let Some(caller) = self.waiting.remove(&position)
+        {
+            self.decide(caller);
+        }
+    }
+
+    fn observe_other(&mut self, message: &CanonicalMessage, position: usize) {
         if !message.calls.is_empty() {
-            self.caller = Some(Caller::new(self.rules, message));
+            let caller = Caller::new(self.rules, message);
+            // A result can name only one of several calls with an id: the last one before it.
+            for id in &caller.ids {
+                self.open_calls.remove(id);
+            }
+            self.caller = Some(caller);
         } else if message.malformed_calls.is_none() || message.has_content_without_calls() {
             let names = match message.role {
                 Role::System | Role::Developer => &mut self.instruction_names,
@@ -100,14 +142,35 @@ impl ToolCallScan {
         }
     }
 
-    /// Decides about the calls of the last caller: a message that is not a result follows it.
+    /// Ends the exchange of the last caller: a message that is not a result follows it.
     fn end_exchange(&mut self) {
-        let Some(caller) = self.caller.take() else {
+        let Some(mut caller) = self.caller.take() else {
             return;
         };
+        if caller.open.is_empty() {
+            self.decide(caller);
+        } else {
+            caller.passed_bytes = self.passed_bytes;
+            self.open_calls.extend(caller.open.iter().map(|id| (*id, caller.position)));
+            self.waiting.insert(caller.position, caller);
+        }
+    }
+
+    /// Decides about the calls of a message, once all of their results are known.
+    fn decide(&mut self, caller: Caller) {
         let is_kept = caller.open.is_empty() || self.policy == UnsettledPolicy::Settle;
         let names = if is_kept {
-            self.call_ids.extend(caller.ids.into_iter().map(|id| (id, caller.position)));
+            match caller.last_late {
+                Some((last, bytes)) if bytes <= MAX_HELD_BYTES => {
+                    self.late.movable.insert(caller.sequence, last);
+                }
+                Some(_) => _ = self.late.unmovable.insert(caller.sequence),
+                None => {}
+            }
+            for id in caller.ids {
+                let last = self.call_ids.entry(id).or_default();
+                *last = caller.position.max(*last);
+            }
             caller.names
         } else {
             // The ids of removed calls are not reserved: later calls may use them unchanged.
@@ -125,6 +188,9 @@ impl ToolCallScan {
     /// Ends the scan, and returns the renderer for the messages in the window.
     pub(super) fn into_renderer(mut self, window: &Window) -> ToolCallRenderer {
         self.end_exchange();
+        while let Some((_, caller)) = self.waiting.pop_first() {
+            self.decide(caller);
+        }
         let call_ids = CallIdAllocator::new(within(self.call_ids, window, MessageKind::Dialogue));
         let names = within(self.names, window, MessageKind::Dialogue).chain(within(
             self.instruction_names,
@@ -137,6 +203,7 @@ impl ToolCallScan {
         let unanswered = UnansweredCalls {
             policy: self.policy,
             callers: self.unanswered,
+            late: self.late,
             rejected: rejected.map(|(_, call)| call).collect(),
         };
         ToolCallRenderer::new(self.rules, self.writer, unanswered, call_ids, names)
@@ -157,6 +224,8 @@ impl Caller {
         Self {
             position: message.origin.index,
             sequence,
+            passed_bytes: 0,
+            last_late: None,
             open: ids.iter().copied().collect(),
             listed: listed.collect(),
             ids,
@@ -178,7 +247,7 @@ fn record_names<'a>(
     for name in names {
         // Not `insert`, which would copy a known name again for each message.
         match last_positions.get_mut(name) {
-            Some(last) => *last = position,
+            Some(last) => *last = position.max(*last),
             None => _ = last_positions.insert(name.clone(), position),
         }
     }

@@ -40,10 +40,38 @@ fn a_message_with_only_calls_is_dropped_with_them() {
 }
 
 #[test]
-fn a_result_after_another_message_is_dropped_as_late() {
-    let rendered = render(&[caller("x", &["a"]), said(), result("a")]);
-    assert_eq!(rendered.messages.len(), 2);
+fn a_result_after_other_messages_is_moved_to_its_call() {
+    let called = caller("x", &["a", "b"]);
+    let rendered = render(&[called.clone(), result("b"), said(), said(), result("a"), said()]);
+    assert_eq!(rendered.messages, [called, result("b"), result("a"), said(), said(), said()]);
+    assert_eq!((dropped(&rendered), repaired(&rendered)), (vec![], vec![(4, "result_moved")]));
+}
+
+#[test]
+fn exchanges_that_overlap_are_untangled() {
+    let [first, second] = [caller(None::<&str>, &["a"]), caller(None::<&str>, &["b"])];
+    let log = [first.clone(), said(), second.clone(), said(), result("b"), result("a"), said()];
+    let rendered = render(&log);
+    let expected = [first, result("a"), said(), second, result("b"), said(), said()];
+    assert_eq!(rendered.messages, expected);
+    assert_eq!(dropped(&rendered), []);
+}
+
+#[test]
+fn a_result_that_comes_far_too_late_is_replaced_by_a_note() {
+    let long = json!({"role": "user", "content": "x".repeat(2 << 20)});
+    let rendered = render(&[caller(None::<&str>, &["a"]), long, result("a")]);
+    let note = "The call was answered later in the conversation.";
+    assert_eq!(rendered.messages[1]["content"], note);
     assert_eq!(dropped(&rendered), [(2, "late_result")]);
+    assert_eq!(repaired(&rendered), [(0, "result_not_moved")]);
+}
+
+#[test]
+fn a_late_result_of_a_removed_call_is_dropped_with_it() {
+    let rendered = render(&[caller("x", &["a", "b"]), said(), result("a")]);
+    assert_eq!(rendered.messages.len(), 2);
+    assert_eq!(dropped(&rendered), [(2, "call_removed")]);
 }
 
 #[test]

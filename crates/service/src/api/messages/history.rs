@@ -96,7 +96,8 @@ pub(crate) async fn get_history(
     ChatDownload { scope, chat_id, limits: download_limits }: ChatDownload,
     Query(query): Query<HistoryQuery>,
     AcceptedFormat(format): AcceptedFormat,
-    _: Reserve<6>,
+    // Of these, 3 MiB are for messages that wait for the late result of a call.
+    _: Reserve<9>,
     request_id: RequestId,
 ) -> Result<Download, Problem> {
     let read_timeout = limits.request_timeout();
