@@ -30,22 +30,68 @@ pub fn speaker_from_role(body: &mut MessageBody) {
     }
 }
 
-/// The rules that apply only if a provider is to continue the conversation.
+/// How a transcript is checked before it is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Check {
+    /// What can be read is stored, in the order in which it happened; broken rules are noted.
+    #[default]
+    Lenient,
+    /// A transcript that breaks a rule of its dialect is refused.
+    Strict,
+}
+
+/// What the check of a transcript found, ordered by position.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Checked {
+    /// Why the transcript is refused.
+    pub refused: Vec<Violation>,
+    /// The rules that it breaks although it is stored.
+    pub noted: Vec<Violation>,
+}
+
+/// The rules that apply only if a provider is to continue the conversation: they are never reported.
 ///
 /// A stored transcript may begin and end with any message, and its calls may have the ids of another
 /// provider.
 const CONTINUATION_RULES: [&str; 4] =
     ["first_not_user", "last_not_user", "missing_signature", "long_call_id"];
 
-/// Returns the rules of its dialect that a transcript breaks, ordered by position.
+/// The rules about pairs, order, names and blank texts. The renderings mend what breaks them, so a log may break them: a
+/// call is stored before its result exists, and a person may speak in between.
+const RENDERED_RULES: [&str; 19] = [
+    "blank_text",
+    "both_kinds_of_calls",
+    "call_out_of_turn",
+    "duplicate_call_id",
+    "duplicate_id",
+    "invalid_name",
+    "missing_id",
+    "missing_result",
+    "mixed_responses",
+    "no_messages",
+    "orphan_result",
+    "orphan_update",
+    "repeated_message",
+    "result_after_text",
+    "unanswered_call",
+    "unknown_call",
+    "unmatched_responses",
+    "unsettled_call",
+    "unsigned_thinking",
+];
+
+/// Checks a transcript against the rules of its dialect.
 ///
-/// Only the first violations are returned if there are very many. A transcript that is only stored
-/// need not follow the rules about the first and the last speaker, about the signatures that a
-/// provider requires to continue, and about the length of call ids.
-pub fn violations(dialect: &dyn Dialect, messages: &[Value]) -> Vec<Violation> {
+/// Only the first violations are found if there are very many. A transcript that is only stored need not follow the rules
+/// about the first and the last speaker, about the signatures that a provider requires to continue, and about the length
+/// of call ids.
+pub fn check(dialect: &dyn Dialect, messages: &[Value], check: Check) -> Checked {
     let mut violations = dialect.validate(messages);
     violations.retain(|violation| !CONTINUATION_RULES.contains(&violation.rule));
-    violations
+    let is_noted =
+        |violation: &Violation| check == Check::Lenient && RENDERED_RULES.contains(&violation.rule);
+    let (noted, refused) = violations.into_iter().partition(is_noted);
+    Checked { refused, noted }
 }
 
 /// Gives an event id to each message that has none.

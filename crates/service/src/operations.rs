@@ -52,6 +52,7 @@ pub(crate) static OPERATIONS: LazyLock<Vec<Section>> = LazyLock::new(|| {
         "messages", "The messages of a chat, in order" {
             GET    "/api/chats/{app_id}/{chat_id}/messages" => messages::list::list_messages;
             POST   "/api/chats/{app_id}/{chat_id}/messages" => messages::append::append_messages;
+            PUT    "/api/chats/{app_id}/{chat_id}/transcript" => messages::synchronise::put_transcript;
             GET    "/api/chats/{app_id}/{chat_id}/messages/{sequence}" => messages::get::get_message;
             PATCH  "/api/chats/{app_id}/{chat_id}/messages/{sequence}" => messages::update::update_message;
             DELETE "/api/chats/{app_id}/{chat_id}/messages/{sequence}" => messages::delete::delete_message;

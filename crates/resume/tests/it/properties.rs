@@ -1,9 +1,10 @@
 use std::collections::HashMap;
 
 use proptest::prelude::*;
-use proptest::sample::select;
-use records::Message;
+use proptest::sample::{Index, select};
+use records::{EventId, Message};
 use resume::dialect::{self, Ag2, Dialect, OpenAi, Rendered};
+use resume::ingest::Check;
 use resume::{Options, Repair, UnsettledPolicy, ingest, normalize, window};
 use serde_json::{Value, json};
 
@@ -30,6 +31,55 @@ proptest! {
             let second = dialect.render(stored_all(parsed.messages), &Options::default());
             let (messages, system) = (first.messages, first.system);
             prop_assert_eq!(second, Rendered { messages, system, ..Rendered::default() });
+        }
+    }
+
+    /// A rendering whose messages were dropped, doubled, moved or cut off is stored all the same, and rendered validly.
+    #[test]
+    fn a_damaged_transcript_is_stored_and_renders_validly(
+        chat in conversation(),
+        damage in prop::collection::vec((0..4_usize, any::<Index>(), any::<Index>()), 1..6),
+        unsettled in select(&UnsettledPolicy::ALL),
+    ) {
+        let options = Options { unsettled, ..Options::default() };
+        for dialect in dialect::ALL {
+            let mut messages = dialect.render(log(&chat), &Options::default()).messages;
+            for (kind, from, to) in &damage {
+                damaged(&mut messages, *kind, from, to);
+            }
+            let checked = ingest::check(dialect, &messages, Check::Lenient);
+            prop_assert_eq!(checked.refused, [], "{:?}: {:?}", dialect, messages);
+            let mut parsed = dialect.parse(Vec::new(), messages).messages;
+            for (number, message) in parsed.iter_mut().enumerate() {
+                message.event_id = EventId::parse(format!("m_{number}")).ok();
+            }
+            let stored = stored_all(parsed);
+            for target in dialect::ALL {
+                let rendered = target.render(stored.clone(), &options);
+                prop_assert_eq!(violations(target, &rendered.messages), []);
+            }
+        }
+    }
+
+    /// Message by message and all at once are the same log.
+    #[test]
+    fn a_transcript_in_pieces_is_the_same_log(
+        chat in conversation(),
+        cuts in prop::collection::vec(any::<Index>(), 0..5),
+    ) {
+        for dialect in dialect::ALL.into_iter().filter(|it| !reads_ahead(*it)) {
+            let messages = dialect.render(log(&chat), &Options::default()).messages;
+            let mut cuts: Vec<_> = cuts.iter().map(|cut| cut.index(messages.len() + 1)).collect();
+            cuts.extend([0, messages.len()]);
+            cuts.sort_unstable();
+            let pieces = cuts.windows(2).map(|cut| messages[cut[0]..cut[1]].to_vec());
+            let in_pieces: Vec<_> = pieces
+                .flat_map(|piece| dialect.parse(Vec::new(), piece).messages)
+                .map(|message| message.body)
+                .collect();
+            let at_once = dialect.parse(Vec::new(), messages.clone()).messages;
+            let at_once: Vec<_> = at_once.into_iter().map(|message| message.body).collect();
+            prop_assert_eq!(in_pieces, at_once, "{:?}", dialect);
         }
     }
 
@@ -129,6 +179,24 @@ proptest! {
 }
 
 /// Returns every name of a speaker or a function in a message.
+fn damaged(messages: &mut Vec<Value>, kind: usize, from: &Index, to: &Index) {
+    if messages.is_empty() {
+        return;
+    }
+    let (from, to) = (from.index(messages.len()), to.index(messages.len()));
+    match kind {
+        0 => _ = messages.remove(from),
+        1 => messages.insert(to, messages[from].clone()),
+        2 => messages.swap(from, to),
+        _ => messages.truncate(from + 1),
+    }
+}
+
+/// Returns whether several items of the dialect make one message, or its calls have no ids.
+fn reads_ahead(dialect: &dyn Dialect) -> bool {
+    dialect.splits_messages() || dialect.name() == "gemini"
+}
+
 fn names(message: &Value) -> impl Iterator<Item = &str> {
     let calls = message["tool_calls"].as_array().into_iter().flatten();
     let targets = calls.flat_map(|call| [&call["function"], &call["custom"]]);

@@ -1,17 +1,18 @@
 use persistence::{Appended, Outcome};
+use resume::dialect::Violation;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// Something that differs from what the caller has said.
+/// Something that the caller should know of a message although it is stored.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Noted)]
 pub(crate) struct NotedResponse {
     /// The index of the message in the request.
     index: usize,
-    /// The reason, as a stable word.
-    #[schema(example = "other_sequence")]
-    reason: &'static str,
-    /// The reason, as a sentence.
+    /// The rule that the message breaks, as a stable word.
+    #[schema(example = "unanswered_call")]
+    rule: &'static str,
+    /// How it breaks the rule, as a sentence.
     detail: String,
 }
 
@@ -27,7 +28,13 @@ impl NotedResponse {
     ) -> Option<Self> {
         let stated = stated.filter(|stated| *stated != message.sequence)?;
         let detail = format!("the message has the sequence {}, not {stated}", message.sequence);
-        Some(Self { index, reason: "other_sequence", detail })
+        Some(Self { index, rule: "other_sequence", detail })
+    }
+}
+
+impl From<Violation> for NotedResponse {
+    fn from(Violation { index, rule, detail }: Violation) -> Self {
+        Self { index, rule, detail }
     }
 }
 

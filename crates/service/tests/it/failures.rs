@@ -12,6 +12,7 @@ use service::{Config, LimitsConfig};
 use crate::faulty::{Fault, faulty, faulty_throughout};
 use crate::harness::{Answer, Client, memory};
 use crate::openapi::{document, example_of_body, filled, operations};
+use crate::rights::required_query;
 
 /// The paths that answer without the store. A sign-in needs it, and has tests of its own.
 const WITHOUT_STORE: [&str; 4] = ["/api/health", "/metrics", "/api/sign-", "/api/session"];
@@ -44,11 +45,7 @@ impl Route {
             .filter(|(path, ..)| !WITHOUT_STORE.iter().any(|other| path.starts_with(other)));
         let routes = needing_the_store.map(|(path, method, operation)| {
             let name = operation["operationId"].as_str().unwrap().to_owned();
-            let query = match name.as_str() {
-                "token_balance" => "?app_id={app_id}",
-                "diff_context" => "?from=1&to=2",
-                _ => "",
-            };
+            let query = required_query(&name).replace("acme_corp", app_id);
             let path = filled(&format!("{path}{query}"), app_id);
             let (method, body) = (method.to_uppercase(), body(&document, operation, app_id));
             Self { name, method, path, body }

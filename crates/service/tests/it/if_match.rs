@@ -134,12 +134,12 @@ async fn a_stated_sequence_is_accepted_and_a_difference_is_noted() {
     assert_eq!((right.status, &right.body()["noted"]), (201, &Value::Null), "{}", right.text);
     let batch = client.post(&messages, json!({"messages": [said(1), said(7)]})).await.body();
     let noted = json!([{
-        "index": 1, "reason": "other_sequence", "detail": "the message has the sequence 2, not 7",
+        "index": 1, "rule": "other_sequence", "detail": "the message has the sequence 2, not 7",
     }]);
     assert_eq!(batch["noted"], noted);
     let exchange = json!({"messages": [said(9)], "call": {"call_id": "k"}});
     let exchange = client.post(&format!("{chat}/exchanges"), exchange).await.body();
-    assert_eq!(exchange["noted"][0]["reason"], "other_sequence", "{exchange}");
+    assert_eq!(exchange["noted"][0]["rule"], "other_sequence", "{exchange}");
     let turn = json!({"request_id": "t", "outcome": "completed", "messages": [said(4)]});
     let refused = client.post(&format!("{chat}/turns"), turn).await;
     assert_eq!(refused.culprit(), "/messages/0/sequence");

@@ -187,6 +187,16 @@ async fn state(service: &Client) -> Vec<String> {
     state
 }
 
+/// Returns the query that an operation requires.
+pub(crate) fn required_query(id: &str) -> &'static str {
+    match id {
+        "token_balance" => "?app_id=acme_corp",
+        "diff_context" => "?from=1&to=1",
+        "put_transcript" => "?dialect=openai",
+        _ => "",
+    }
+}
+
 pub(crate) async fn call(
     caller: &Client,
     operation: &Operation,
@@ -212,11 +222,7 @@ pub(crate) async fn call(
         path = path.replace(&format!("{{{name}}}"), value);
     }
     assert!(!path.contains('{'), "{path}");
-    if operation.id == "token_balance" {
-        path.push_str("?app_id=acme_corp");
-    } else if operation.id == "diff_context" {
-        path.push_str("?from=1&to=1");
-    }
+    path.push_str(required_query(&operation.id));
     match &operation.body {
         Value::Null => {
             let request = caller.request(operation.method.as_str(), &path);

@@ -37,6 +37,11 @@ async fn append(client: &Client, path: &str, dialect: &str, body: Value) -> (u16
     (answer.status, answer.body())
 }
 
+async fn synchronise(client: &Client, path: &str, dialect: &str, body: Value) -> (u16, Value) {
+    let answer = client.put(&format!("{path}/transcript?dialect={dialect}"), body).await;
+    (answer.status, answer.body())
+}
+
 #[tokio::test]
 async fn a_history_that_is_appended_to_another_chat_has_the_same_history() {
     let client = Client::open();
@@ -47,14 +52,14 @@ async fn a_history_that_is_appended_to_another_chat_has_the_same_history() {
         let system = history.get("system").cloned().unwrap_or_else(|| json!([]));
         let body = json!({"messages": history["messages"], "system": system});
         let copy = client.create_chat(name).await;
-        let (status, appended) = append(&client, &copy, name, body.clone()).await;
+        let (status, appended) = synchronise(&client, &copy, name, body.clone()).await;
         assert_eq!((status, &appended["dropped"]), (201, &json!([])), "{name}: {appended}");
         let again = client.get(&format!("{copy}/history?dialect={name}")).await.body();
         assert_eq!(again["messages"], history["messages"], "{name}");
         assert_eq!(again.get("system"), history.get("system"), "{name}");
         assert_eq!(again["dropped"], json!([]), "{name}");
 
-        let (status, repeated) = append(&client, &copy, name, body).await;
+        let (status, repeated) = synchronise(&client, &copy, name, body).await;
         assert_eq!(status, 200, "{name}: {repeated}");
         assert_eq!(repeated["last_sequence"], appended["last_sequence"], "{name}");
     }
@@ -70,16 +75,54 @@ async fn a_transcript_that_has_grown_adds_what_is_new() {
     grown["messages"].as_array_mut().unwrap().push(said("user", "yes"));
     let mut counts = Vec::new();
     for body in [&first, &first, &grown, &first] {
-        let (_, appended) = append(&client, &path, "openai", body.clone()).await;
+        let (_, appended) = synchronise(&client, &path, "openai", body.clone()).await;
         counts.push(appended["last_sequence"].as_u64());
     }
     assert_eq!(counts, [Some(2), Some(2), Some(3), Some(3)]);
     let mut other = first.clone();
     other["request_id"] = json!("turn_2");
     for _ in 0..2 {
-        let (_, appended) = append(&client, &path, "openai", other.clone()).await;
+        let (_, appended) = synchronise(&client, &path, "openai", other.clone()).await;
         assert_eq!(appended["last_sequence"], 5, "another transcript that begins alike");
     }
+}
+
+#[tokio::test]
+async fn pieces_are_stored_in_the_order_in_which_they_happen() {
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    let call = json!({"id": "a", "type": "function",
+        "function": {"name": "book", "arguments": "{}"}});
+    let pieces = [
+        (json!({"role": "user", "content": "yes"}), None),
+        (
+            json!({"role": "assistant", "content": null, "tool_calls": [call]}),
+            Some("unanswered_call"),
+        ),
+        (json!({"role": "user", "content": "yes"}), None),
+        (json!({"role": "tool", "tool_call_id": "a", "content": "BOOKED"}), Some("orphan_result")),
+        (json!({"role": "user", "content": "yes"}), None),
+    ];
+    for (piece, noted) in &pieces {
+        let (status, appended) =
+            append(&client, &path, "openai", json!({"messages": [piece]})).await;
+        assert_eq!(status, 201, "{appended}");
+        let rules = appended["noted"].as_array().into_iter().flatten();
+        let rules: Vec<_> = rules.map(|it| it["rule"].as_str().unwrap()).collect();
+        assert_eq!(rules, noted.iter().copied().collect::<Vec<_>>(), "{appended}");
+    }
+    let history = client.get(&format!("{path}/history?dialect=openai")).await.body();
+    let [first, call, second, result, third] = pieces.map(|(piece, _)| piece);
+    assert_eq!(history["messages"], json!([first, call, result, second, third]));
+    // A request with an id is safe to repeat.
+    for (id, last) in [("p1", 6), ("p1", 6), ("p2", 7)] {
+        let body = json!({"messages": [first], "request_id": id});
+        let (_, appended) = append(&client, &path, "openai", body).await;
+        assert_eq!(appended["last_sequence"], last, "{appended}");
+    }
+    let strict = json!({"messages": [call]});
+    let url = format!("{path}/messages?dialect=openai&check=strict");
+    assert_eq!(client.post(&url, strict).await.problem(), (422, "invalid-request".to_owned()));
 }
 
 #[tokio::test]
@@ -92,7 +135,8 @@ async fn a_transcript_that_breaks_rules_is_refused_and_stores_nothing() {
         {"role": "assistant", "name": "planner", "content": [call]},
         {"role": "user", "content": " "},
     ]});
-    let answer = client.post(&format!("{path}/messages?dialect=anthropic"), body).await;
+    let url = format!("{path}/messages?dialect=anthropic&check=strict");
+    let answer = client.post(&url, body).await;
     assert_json_snapshot!("refused", answer.snapshot());
     let many: Vec<_> = (0..150).map(|_| json!({"role": "user"})).collect();
     let many =
@@ -166,7 +210,7 @@ async fn an_unknown_dialect_is_refused() {
     let client = Client::open();
     let path = client.create_chat("c1").await;
     let said = json!({"messages": [{"role": "user", "content": "hi"}]});
-    for query in ["dialect=klingon", "dialect=openai&speaker=role"] {
+    for query in ["dialect=klingon", "dialect=openai&speaker=role", "check=strict"] {
         let answer = client.post(&format!("{path}/messages?{query}"), said.clone()).await;
         assert_eq!(answer.problem(), (422, "invalid-request".to_owned()), "{query}");
     }

@@ -9,6 +9,7 @@ use super::content::read_part;
 use crate::DropReason;
 use crate::canonical::{Reasoning, take_field};
 use crate::dialect::parsed::{self, MessageBuilder, Parsed, TranscriptPosition, event_id};
+use crate::dropped::shorten;
 
 /// Parses updates; the updates of one message are neighbours.
 ///
@@ -17,7 +18,7 @@ use crate::dialect::parsed::{self, MessageBuilder, Parsed, TranscriptPosition, e
 pub(super) fn parse(updates: Vec<Value>) -> Parsed {
     let calls = final_states(&updates);
     let mut reader = Reader::default();
-    let mut ended = HashSet::new();
+    let (mut begun, mut ended) = (HashSet::new(), HashSet::new());
     for (index, mut update) in updates.into_iter().enumerate() {
         let kind = update["sessionUpdate"].as_str().unwrap_or_default().to_owned();
         match kind.as_str() {
@@ -29,10 +30,16 @@ pub(super) fn parse(updates: Vec<Value>) -> Parsed {
             }
             "tool_call" => {
                 let id = call_id(&update);
+                begun.insert(id.to_owned());
                 let call = &calls[id];
                 let (name, input) = (call.name().unwrap_or_default(), call.input());
                 let call = parsed::stored_call(id, name, input.unwrap_or(&Value::Null));
                 reader.message_for(index, "assistant", &update).builder.calls.push(call);
+            }
+            // The call was begun in an earlier piece: its result is read below, and what it has shown so far is not kept.
+            "tool_call_update" if !begun.contains(call_id(&update)) && !has_ended(&update) => {
+                let call_id = shorten(call_id(&update));
+                reader.parsed.drop(index, DropReason::OrphanResult { call_id });
             }
             "tool_call_update" => {}
             _ if update.is_object() => {

@@ -52,7 +52,8 @@ impl CallIdAllocator {
             if !self.times_used.contains_key(&new_key) {
                 // The count remembers the suffix, so that the next use does not try all smaller
                 // ones again: that would be quadratic in the number of repeated ids.
-                self.times_used.extend([(new_key, 0), (key, suffix)]);
+                // It is used now: the digest of another id may be the same.
+                self.times_used.extend([(new_key, 1), (key, suffix)]);
                 return Some(new_id);
             }
             suffix += 1;

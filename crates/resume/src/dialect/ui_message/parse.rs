@@ -1,3 +1,5 @@
+use std::collections::HashSet;
+
 use records::{EventId, JsonObject, NewMessage};
 use serde_json::{Map, Value, json};
 
@@ -8,7 +10,15 @@ use crate::dialect::parsed::{
 };
 
 pub(super) fn parse(system: Vec<Value>, messages: Vec<Value>) -> Parsed {
-    Parsed::from_transcript(system, messages, read)
+    // Of several messages with one id, the first one has it.
+    let mut ids = HashSet::new();
+    Parsed::from_transcript(system, messages, |message| {
+        let mut read = read(message)?;
+        for message in &mut read {
+            message.event_id.take_if(|id| !ids.insert(id.clone()));
+        }
+        Ok(read)
+    })
 }
 
 fn read(message: Value) -> Result<Vec<NewMessage>, DropReason> {

@@ -93,6 +93,19 @@ fn results_without_a_call_and_second_results_are_dropped() {
 }
 
 #[test]
+fn a_digest_that_replaces_an_id_is_used_once() {
+    let long = format!("call_{}", "0".repeat(35));
+    let again = [caller(None::<&str>, &[&long]), result(&long)];
+    let suffixed = format!("{long}_2");
+    let other = [caller(None::<&str>, &[&suffixed]), result(&suffixed)];
+    let rendered = render(&[again.clone(), again, other].concat());
+    let mut ids: Vec<_> =
+        rendered.messages.iter().filter_map(|message| message["tool_call_id"].as_str()).collect();
+    ids.dedup();
+    assert_eq!(ids.len(), 3, "{ids:?}");
+}
+
+#[test]
 fn an_id_that_is_used_again_is_renamed_with_its_result() {
     let again = [caller(None::<&str>, &["a"]), result("a")];
     let other = [caller(None::<&str>, &["a_2"]), result("a_2")];

@@ -3,13 +3,13 @@ use axum::http::StatusCode;
 use operation::operation;
 use persistence::{Append, StoreError};
 use records::{ChatId, Item, Location, NewMessage, Permission, Scope};
-use resume::dialect::{self, Dialect, Parsed};
-use resume::ingest::speaker_from_role;
+use resume::dialect::{Dialect, Parsed};
+use resume::ingest::{Check, speaker_from_role};
 use utoipa::openapi::path::Parameter;
 use utoipa::{IntoParams, ToSchema};
 
 use super::request::AppendBody;
-use super::transcript::{self, location_of};
+use super::transcript::{self, CheckWord, Ids, ReadTranscript, location_of};
 use super::{AppendResponse, MessagesBody};
 use crate::config::LimitsConfig;
 use crate::extract::conditions::Fenced;
@@ -32,6 +32,10 @@ pub(crate) struct AppendQuery {
     /// `langchain`, `ui-message` or `acp`.
     #[param(value_type = Option<values::Dialect>)]
     dialect: Option<&'static dyn Dialect>,
+    /// How a transcript is checked: `lenient` (default) stores what can be read, and notes the rules of the dialect that it
+    /// breaks; `strict` refuses it.
+    #[param(inline, value_type = Option<CheckWord>)]
+    check: Check,
     /// Append only if the chat has this `last_sequence`: the messages that the caller has seen, and no more.
     #[param(value_type = Option<u64>)]
     expected_last_sequence: Option<u64>,
@@ -52,15 +56,20 @@ impl FromParams for AppendQuery {
             "role" => Ok(Speaker::Role),
             _ => Err("must be name or role"),
         })?;
-        let dialect = params.take_with("dialect", |name| {
-            let names = || dialect::names().collect::<Vec<_>>().join(", ");
-            dialect::named(name).ok_or_else(|| format!("must be one of {}", names()))
-        })?;
+        let dialect = params.take_with("dialect", transcript::read_dialect)?;
         if dialect.is_some() && speaker.is_some() {
             return Err(Problem::invalid_parameter("speaker", "must not be combined with dialect"));
         }
-        let expected_last_sequence = params.take_in("expected_last_sequence", 0..=u64::MAX)?;
-        Ok(Self { speaker: speaker.unwrap_or(Speaker::Name), dialect, expected_last_sequence })
+        let check = params.take_with("check", transcript::read_check)?;
+        if dialect.is_none() && check.is_some() {
+            return Err(Problem::invalid_parameter("check", "must be combined with dialect"));
+        }
+        Ok(Self {
+            speaker: speaker.unwrap_or(Speaker::Name),
+            dialect,
+            check: check.unwrap_or_default(),
+            expected_last_sequence: params.take_in("expected_last_sequence", 0..=u64::MAX)?,
+        })
     }
 
     fn described() -> Vec<Parameter> {
@@ -73,11 +82,11 @@ impl FromParams for AppendQuery {
 /// Each message gets the next sequence of the chat. `event_id` is an idempotency key: a repeated message
 /// keeps its first sequence, and is returned with `"duplicate": true`.
 ///
-/// With `dialect` the body is a transcript of another system. It must follow the rules of that dialect, and
-/// contain each tool call together with its results. What cannot be stored is listed in `dropped`. A message
-/// keeps the id that it has in the dialect, or gets one that is derived from it and from all messages before
-/// it. So a transcript that is sent again, or again with more messages at its end, stores only the new ones.
-/// `request_id` distinguishes transcripts that begin alike.
+/// With `dialect` the body is a piece of a transcript of another system: one message or more, in the order in which they
+/// happened. A call may be stored before its result. The rules of the dialect that the piece breaks are listed in `noted`,
+/// and what cannot be stored in `dropped`. A message keeps the id that it has in the dialect. With a `request_id` the
+/// request is safe to repeat; without one each request appends messages of its own. To send a whole transcript again
+/// and again, put it to `/transcript`.
 #[operation(
     answers = "At least one message is new",
     repeated = "All messages were stored before",
@@ -91,15 +100,8 @@ pub(crate) async fn append_messages(
 ) -> Result<(StatusCode, Json<AppendResponse>), Problem> {
     let mut scope = Scope { expected_last_sequence: query.expected_last_sequence, ..scope };
     if let Some(dialect) = query.dialect {
-        let Parsed { messages, positions, dropped } =
-            transcript::read(dialect, request, &state).await?;
-        let append = append_within(&state, &scope, &chat_id, messages).await;
-        let place = |at: Location| match at.item {
-            Some(Item::Message(index)) => location_of(positions[index]),
-            _ => at,
-        };
-        let append = append.map_err(|error| Problem::located(error, place))?;
-        return Ok(AppendResponse::from_transcript(chat_id, append, dropped));
+        let read = transcript::read(dialect, query.check, Ids::OfRequest, request, &state).await?;
+        return append_transcript(&state, &scope, chat_id, read).await;
     }
     let mut body = MessagesBody::from_request(request, &state).await?;
     let shape = body.shape();
@@ -114,6 +116,23 @@ pub(crate) async fn append_messages(
     let append = append_within(&state, &scope, &chat_id, messages).await;
     let append = append.map_err(|error| shape.problem(error))?;
     Ok(AppendResponse::from_append(chat_id, append, &stated))
+}
+
+/// Appends the messages of a transcript.
+pub(super) async fn append_transcript(
+    state: &AppState,
+    scope: &Scope,
+    chat_id: ChatId,
+    ReadTranscript { parsed, noted }: ReadTranscript,
+) -> Result<(StatusCode, Json<AppendResponse>), Problem> {
+    let Parsed { messages, positions, dropped } = parsed;
+    let append = append_within(state, scope, &chat_id, messages).await;
+    let place = |at: Location| match at.item {
+        Some(Item::Message(index)) => location_of(positions[index]),
+        _ => at,
+    };
+    let append = append.map_err(|error| Problem::located(error, place))?;
+    Ok(AppendResponse::from_transcript(chat_id, append, dropped, noted))
 }
 
 /// Appends messages with the permission that they need: users say something, workflows write the rest.

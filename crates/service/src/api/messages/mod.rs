@@ -11,6 +11,7 @@ pub(crate) mod get;
 pub(crate) mod history;
 pub(crate) mod initial;
 pub(crate) mod list;
+pub(crate) mod synchronise;
 pub(crate) mod update;
 
 use persistence::StoreError;

@@ -2,6 +2,7 @@ use axum::http::StatusCode;
 use persistence::Append;
 use records::ChatId;
 use resume::Dropped;
+use resume::dialect::Violation;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -51,9 +52,11 @@ impl AppendResponse {
         chat_id: ChatId,
         append: Append,
         dropped: Vec<Dropped>,
+        noted: Vec<Violation>,
     ) -> (StatusCode, Json<Self>) {
         let (status, Json(response)) = Self::from_append(chat_id, append, &[]);
         let dropped = Some(dropped.into_iter().map(Into::into).collect());
-        (status, Json(Self { dropped, ..response }))
+        let noted = noted.into_iter().map(Into::into).collect();
+        (status, Json(Self { dropped, noted, ..response }))
     }
 }

@@ -1,8 +1,9 @@
 use axum::extract::{FromRequest as _, Request};
 use records::json::ListLimit;
 use records::{EventId, Item, Location, Segment};
-use resume::dialect::{Dialect, Parsed, TranscriptPosition, Violation};
-use resume::{Dropped, ingest};
+use resume::Dropped;
+use resume::dialect::{self, Dialect, Parsed, TranscriptPosition, Violation};
+use resume::ingest::{self, Check, Checked};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -16,7 +17,9 @@ use crate::state::AppState;
 /// A transcript in a dialect, to append atomically.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-#[schema(as = NewTranscript)]
+#[schema(as = NewTranscript, example = json!({
+    "messages": [{"role": "user", "content": "Which features should it include?"}]
+}))]
 pub(crate) struct TranscriptRequest {
     /// The messages in the dialect: at most 1,000, of at most 4 MiB each, together at most 8 MiB. `acp` and
     /// `ag2-v1` may have 50,000 items, because several of them make one message; the limit of 1,000 then holds
@@ -27,7 +30,7 @@ pub(crate) struct TranscriptRequest {
     #[serde(default)]
     #[schema(required = false)]
     system: Vec<Value>,
-    /// Distinguishes transcripts that begin alike.
+    /// Makes an append safe to repeat. A synchronisation is, and the id distinguishes transcripts that begin alike.
     #[schema(value_type = Option<values::Name>)]
     request_id: Option<EventId>,
 }
@@ -76,12 +79,52 @@ impl From<Dropped> for UnreadResponse {
     }
 }
 
-/// Reads a transcript that follows the rules of its dialect, and gives every message an id.
+/// How a transcript is checked.
+#[derive(Debug, ToSchema)]
+#[schema(rename_all = "snake_case")]
+#[expect(dead_code, reason = "describes what `read_check` reads")]
+pub(crate) enum CheckWord {
+    Lenient,
+    Strict,
+}
+
+pub(super) fn read_check(word: &str) -> Result<Check, &'static str> {
+    match word {
+        "lenient" => Ok(Check::Lenient),
+        "strict" => Ok(Check::Strict),
+        _ => Err("must be lenient or strict"),
+    }
+}
+
+pub(super) fn read_dialect(name: &str) -> Result<&'static dyn Dialect, String> {
+    let names = || dialect::names().collect::<Vec<_>>().join(", ");
+    dialect::named(name).ok_or_else(|| format!("must be one of {}", names()))
+}
+
+/// A transcript that was read, and the rules that it breaks.
+#[derive(Debug)]
+pub(super) struct ReadTranscript {
+    pub(super) parsed: Parsed,
+    pub(super) noted: Vec<Violation>,
+}
+
+/// How messages of a transcript without an id get one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Ids {
+    /// Derived from the transcript: the same one again has the same ids.
+    Derived,
+    /// Derived if the request has an id; otherwise each request appends messages of its own.
+    OfRequest,
+}
+
+/// Reads a transcript.
 pub(super) async fn read(
     dialect: &dyn Dialect,
+    check: Check,
+    ids: Ids,
     request: Request,
     state: &AppState,
-) -> Result<Parsed, Problem> {
+) -> Result<ReadTranscript, Problem> {
     let TranscriptRequest { messages, system, request_id } = if dialect.splits_messages() {
         let ListJson(SplitTranscript(body)) = ListJson::from_request(request, state).await?;
         body
@@ -89,7 +132,7 @@ pub(super) async fn read(
         let ListJson(body) = ListJson::from_request(request, state).await?;
         body
     };
-    let found = ingest::violations(dialect, &messages);
+    let Checked { refused: found, noted } = ingest::check(dialect, &messages, check);
     if !found.is_empty() {
         return Err(refused(dialect.name(), &found));
     }
@@ -103,9 +146,11 @@ pub(super) async fn read(
             "must be omitted: this dialect has its instructions in the messages",
         ));
     }
-    let seed = request_id.as_ref().map_or("", EventId::as_str);
-    ingest::assign_event_ids(seed, &mut parsed.messages);
-    Ok(parsed)
+    if ids == Ids::Derived || request_id.is_some() {
+        let seed = request_id.as_ref().map_or("", EventId::as_str);
+        ingest::assign_event_ids(seed, &mut parsed.messages);
+    }
+    Ok(ReadTranscript { parsed, noted })
 }
 
 /// Returns the location of a message in the body.
