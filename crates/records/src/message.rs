@@ -56,12 +56,13 @@ pub struct MessageBody {
 
 impl MessageBody {
     /// The names of the fields that [`MessageBody::extra`] may have.
-    pub const EXTRA: [&'static str; 14] = [
+    pub const EXTRA: [&'static str; 15] = [
         "block_id",
         "event_type",
         "function_call",
         "is_user_proxy",
         Self::PRODUCED_BY,
+        Self::PROVIDER,
         "reasoning_content",
         "refusal",
         Self::REQUEST_ID,
@@ -76,6 +77,9 @@ impl MessageBody {
     /// The field with the id of the provider call that produced the message, or null.
     pub const PRODUCED_BY: &'static str = "produced_by_call_id";
 
+    /// The field with what a message came with besides the fields of a stored message: an object by the names of dialects.
+    pub const PROVIDER: &'static str = "provider";
+
     /// The field with the id of the turn to which the message belongs.
     pub const REQUEST_ID: &'static str = "request_id";
 
@@ -83,9 +87,10 @@ impl MessageBody {
     pub const ID_FIELDS: [&'static str; 4] =
         ["block_id", Self::PRODUCED_BY, Self::REQUEST_ID, "thread_id"];
 
-    /// Returns the fields of [`MessageBody::extra`] that may hold any JSON.
+    /// Returns the fields of [`MessageBody::extra`] that may hold any JSON and come from the caller.
     pub fn free_extra() -> impl Iterator<Item = &'static str> {
-        Self::EXTRA.into_iter().filter(|name| !Self::ID_FIELDS.contains(name))
+        let is_free = |name: &&str| *name != Self::PROVIDER && !Self::ID_FIELDS.contains(name);
+        Self::EXTRA.into_iter().filter(is_free)
     }
 
     /// Creates a body with a role, a speaker and a content.
@@ -217,10 +222,16 @@ impl MessageEdit {
     /// Returns the edited body.
     #[must_use]
     pub fn apply(&self, body: &MessageBody) -> MessageBody {
+        let mut extra = body.extra.clone();
+        if self.content.is_some() || self.name.is_some() {
+            // What the message came with belongs to what it said.
+            extra.shift_remove(MessageBody::PROVIDER);
+        }
         MessageBody {
             content: self.content.clone().unwrap_or_else(|| body.content.clone()),
             name: self.name.clone().or_else(|| body.name.clone()),
             metadata: self.metadata.clone().or_else(|| body.metadata.clone()),
+            extra,
             ..body.clone()
         }
     }

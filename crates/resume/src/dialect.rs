@@ -56,6 +56,8 @@ mod open_calls;
 
 mod pipeline;
 
+mod prepare;
+
 mod speaker;
 
 mod turns;

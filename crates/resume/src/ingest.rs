@@ -56,9 +56,9 @@ pub struct Checked {
 const CONTINUATION_RULES: [&str; 4] =
     ["first_not_user", "last_not_user", "missing_signature", "long_call_id"];
 
-/// The rules about pairs, order, names and blank texts. The renderings mend what breaks them, so a log may break them: a
-/// call is stored before its result exists, and a person may speak in between.
-const RENDERED_RULES: [&str; 19] = [
+/// The rules about pairs, order, names, blank texts and unknown fields. The renderings mend what breaks them, so a log may
+/// break them: a call is stored before its result exists, and a person may speak in between.
+const RENDERED_RULES: [&str; 20] = [
     "blank_text",
     "both_kinds_of_calls",
     "call_out_of_turn",
@@ -75,6 +75,7 @@ const RENDERED_RULES: [&str; 19] = [
     "result_after_text",
     "unanswered_call",
     "unknown_call",
+    "unknown_field",
     "unmatched_responses",
     "unsettled_call",
     "unsigned_thinking",

@@ -115,6 +115,8 @@ pub enum Repair {
         /// The id of the call; shortened if it is long.
         call_id: String,
     },
+    /// Fields that only another dialect has, or that the provider does not accept, were removed.
+    ProviderFieldsRemoved,
     /// A field was removed, because the dialect cannot represent its value.
     FieldRemoved {
         /// The field.
@@ -154,6 +156,7 @@ impl Repair {
             Self::ResultMoved { .. } => "result_moved",
             Self::ResultNotMoved { .. } => "result_not_moved",
             Self::DeletedResultReplaced { .. } => "deleted_result_replaced",
+            Self::ProviderFieldsRemoved => "provider_fields_removed",
             Self::FieldRemoved { .. } => "field_removed",
         }
     }
@@ -239,6 +242,9 @@ impl fmt::Display for Repair {
                     "the result of the call {call_id:?} was deleted during the rendering: it became null"
                 )
             }
+            Self::ProviderFieldsRemoved => f.write_str(
+                "fields were removed that only another dialect has, or that the provider does not accept",
+            ),
             Self::FieldRemoved { field } => {
                 write!(f, "the field {field:?} was removed: the dialect cannot represent its value")
             }

@@ -1,5 +1,6 @@
 use std::mem;
 
+use records::JsonObject;
 use serde_json::Value;
 
 use super::call::{Call, CallTarget, MalformedCalls, function_call_id};
@@ -28,6 +29,9 @@ pub(crate) struct CanonicalMessage {
     pub(crate) malformed_calls: Option<MalformedCalls>,
     /// The legacy function call; absent if the message has tool calls, even malformed ones.
     pub(crate) function_call: Option<CallTarget>,
+    /// What the message came with besides the fields of a stored message, by dialect; once that was chosen, the fields
+    /// that are rendered.
+    pub(crate) provider: JsonObject,
     /// What was repaired; reported only if the message is rendered.
     pub(crate) repairs: Vec<Repair>,
 }
@@ -47,6 +51,7 @@ impl CanonicalMessage {
             calls: Vec::new(),
             malformed_calls: None,
             function_call: None,
+            provider: JsonObject::new(),
             repairs: Vec::new(),
         }
     }

@@ -53,6 +53,7 @@ fn read_results(
         Some(Value::Array(responses)) if !responses.is_empty() => mem::take(responses),
         _ => vec![Value::from_iter([("tool_call_id", own_id), ("content", body.content)])],
     };
+    let provider = take_provider(&mut body.extra);
     let unused = unused_fields(&body.extra);
     let read = move |mut response: Value| match take_field(&mut response, "tool_call_id") {
         Value::String(call_id) if !call_id.is_empty() => {
@@ -61,6 +62,7 @@ fn read_results(
             result.call_id = call_id;
             result.is_error = take_field(&mut response, "is_error") == Value::Bool(true);
             result.repairs.clone_from(&unused);
+            result.provider.clone_from(&provider);
             Ok(result)
         }
         _ => Err(DropReason::MissingCallId),
@@ -86,6 +88,7 @@ fn read_other(
         read_refusal(&mut message, &mut body.extra);
         message.reasoning = body.extra.remove("reasoning_content").unwrap_or_default();
     }
+    message.provider = take_provider(&mut body.extra);
     message.repairs.extend(unused_fields(&body.extra));
     let lacks_function_name = role == Role::Function && message.name.is_none();
     let has_no_content = message.content.is_null() && message.refusal.is_none();
@@ -123,6 +126,13 @@ fn read_refusal(message: &mut CanonicalMessage, extra: &mut JsonObject) {
             message.repairs.push(Repair::FieldRemoved { field: "refusal" });
         }
         _ => {}
+    }
+}
+
+fn take_provider(extra: &mut JsonObject) -> JsonObject {
+    match extra.remove(MessageBody::PROVIDER) {
+        Some(Value::Object(provider)) => provider,
+        _ => JsonObject::new(),
     }
 }
 

@@ -47,7 +47,9 @@ impl Dialect for Ag2 {
     }
 
     fn parse(&self, _system: Vec<Value>, messages: Vec<Value>) -> Parsed {
-        parsed::parse_stored_fields(messages)
+        Parsed::from_transcript(Vec::new(), messages, |message| {
+            parsed::read_stored_fields("ag2", message).map(Some)
+        })
     }
 
     fn losses(&self) -> &'static [Loss] {

@@ -3,6 +3,7 @@ use serde_json::Value;
 use super::loss::Loss;
 use super::parsed::Parsed;
 use super::pipeline::{CallIdRule, DialectRules, MessageWriter, NameRule, ToolDialect};
+use super::prepare::without_null_fields;
 use super::violation::Violation;
 use crate::Options;
 
@@ -59,6 +60,10 @@ impl ToolDialect for Ag2Classic {
 
     fn violations(&self, messages: &[Value]) -> Vec<Violation> {
         validate::violations(self.profile, messages)
+    }
+
+    fn prepare(&self, messages: &mut [Value]) {
+        without_null_fields(messages);
     }
 
     fn parse(&self, _system: Vec<Value>, messages: Vec<Value>) -> Parsed {

@@ -3,6 +3,7 @@ use serde_json::Value;
 use super::loss::Loss;
 use super::parsed::Parsed;
 use super::pipeline::{CallIdRule, DialectRules, MessageWriter, NameRule, ToolDialect, is_word};
+use super::prepare::{without_null_fields, without_null_fields_of};
 use super::violation::Violation;
 use crate::Options;
 
@@ -62,6 +63,11 @@ impl ToolDialect for Anthropic {
 
     fn violations(&self, messages: &[Value]) -> Vec<Violation> {
         validate::violations(messages)
+    }
+
+    fn prepare(&self, messages: &mut [Value]) {
+        without_null_fields(messages);
+        without_null_fields_of("content", messages);
     }
 
     fn parse(&self, system: Vec<Value>, messages: Vec<Value>) -> Parsed {

@@ -34,6 +34,10 @@ pub trait Dialect: fmt::Debug + Send + Sync {
     /// Only the first violations are returned if there are very many.
     fn validate(&self, messages: &[Value]) -> Vec<Violation>;
 
+    /// Brings what libraries write into the form that the dialect describes: leaves out fields that are null, and gives
+    /// fields with other names the names that they have.
+    fn prepare(&self, _messages: &mut [Value]) {}
+
     /// Parses a transcript in the dialect, and its system instructions, if they are kept apart.
     ///
     /// Rendering what was parsed from a rendering gives the same rendering again, with nothing

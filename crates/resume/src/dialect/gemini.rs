@@ -66,6 +66,10 @@ impl ToolDialect for Gemini {
         validate::violations(messages)
     }
 
+    fn prepare(&self, messages: &mut [Value]) {
+        parse::prepare(messages);
+    }
+
     fn parse(&self, system: Vec<Value>, messages: Vec<Value>) -> Parsed {
         parse::parse(system, messages)
     }

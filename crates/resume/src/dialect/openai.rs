@@ -1,16 +1,17 @@
 use serde_json::Value;
 
 use super::loss::Loss;
-use super::parsed::{self, Parsed};
+use super::parsed::Parsed;
 use super::pipeline::{
-    CallIdRule, DialectRules, LegacyCalls, MessageWriter, NameRule, ToolDialect,
+    CallIdRule, DialectRules, LegacyCalls, MessageWriter, NameRule, OwnFields, ToolDialect,
 };
 use super::violation::Violation;
 use crate::Options;
-use crate::canonical::CanonicalMessage;
+use crate::canonical::{CanonicalMessage, Role};
 use crate::rendered::Rendered;
 
 mod content;
+mod parse;
 mod validate;
 mod write;
 
@@ -62,6 +63,11 @@ impl ToolDialect for OpenAi {
         functions: NameRule::WORD,
         call_ids: CallIdRule::SHORT,
         legacy_calls: LegacyCalls::Kept,
+        // The name of a tool is in none of the types of today, and accepted; the logs of agents have it.
+        own_fields: OwnFields {
+            dialect: "openai",
+            accepted: &[(Role::Tool, "name"), (Role::Assistant, "audio")],
+        },
     };
 
     const LOSSES: &'static [Loss] = &[
@@ -86,7 +92,11 @@ impl ToolDialect for OpenAi {
     }
 
     fn parse(&self, _system: Vec<Value>, messages: Vec<Value>) -> Parsed {
-        parsed::parse_stored_fields(messages)
+        Parsed::from_transcript(Vec::new(), messages, |message| parse::read(message).map(Some))
+    }
+
+    fn prepare(&self, messages: &mut [Value]) {
+        parse::prepare(messages);
     }
 }
 

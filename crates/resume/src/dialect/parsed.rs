@@ -66,13 +66,8 @@ impl Parsed {
     }
 }
 
-/// Parses messages that have the fields of stored messages.
-pub(super) fn parse_stored_fields(messages: Vec<Value>) -> Parsed {
-    Parsed::from_transcript(Vec::new(), messages, |message| read_stored_fields(message).map(Some))
-}
-
-/// Reads a message that has the fields of a stored message; its other fields become metadata.
-pub(super) fn read_stored_fields(message: Value) -> Result<NewMessage, DropReason> {
+/// Reads a message that has the fields of a stored message; its other fields are kept for its dialect.
+pub(super) fn read_stored_fields(dialect: &str, message: Value) -> Result<NewMessage, DropReason> {
     let mut object = as_object(message)?;
     let role = match object.remove("role") {
         None | Some(Value::Null) => return Err(DropReason::MissingRole),
@@ -84,8 +79,18 @@ pub(super) fn read_stored_fields(message: Value) -> Result<NewMessage, DropReaso
     let extra = MessageBody::free_extra();
     let extra: JsonObject =
         extra.filter_map(|key| Some((key.to_owned(), object.remove(key)?))).collect();
-    let metadata = (!object.is_empty()).then_some(object);
-    Ok(MessageBody { role, name, content, timestamp: None, metadata, extra }.into())
+    let mut body = MessageBody { role, name, content, extra, ..MessageBody::default() };
+    keep_unread(&mut body, dialect, object);
+    Ok(body.into())
+}
+
+/// Keeps fields of a message that only its dialect has.
+pub(super) fn keep_unread(body: &mut MessageBody, dialect: &str, mut fields: JsonObject) {
+    fields.retain(|_, value| !value.is_null());
+    if !fields.is_empty() {
+        let kept = JsonObject::from_iter([(dialect.to_owned(), fields.into())]);
+        body.extra.insert(MessageBody::PROVIDER.to_owned(), kept.into());
+    }
 }
 
 pub(super) fn as_object(message: Value) -> Result<Map<String, Value>, DropReason> {

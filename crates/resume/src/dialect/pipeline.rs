@@ -18,7 +18,7 @@ use crate::window::Window;
 use crate::{Options, UnsettledCall};
 
 mod rules;
-pub(super) use rules::{CallIdRule, DialectRules, LegacyCalls, NameRule, is_word};
+pub(super) use rules::{CallIdRule, DialectRules, LegacyCalls, NameRule, OwnFields, is_word};
 
 mod writer;
 pub(super) use writer::MessageWriter;
@@ -59,6 +59,9 @@ pub(super) trait ToolDialect: fmt::Debug + Send + Sync {
     /// See [`Dialect::validate`].
     fn violations(&self, messages: &[Value]) -> Vec<Violation>;
 
+    /// See [`Dialect::prepare`].
+    fn prepare(&self, _messages: &mut [Value]) {}
+
     /// See [`Dialect::parse`].
     fn parse(&self, system: Vec<Value>, messages: Vec<Value>) -> Parsed;
 }
@@ -82,6 +85,10 @@ impl<D: ToolDialect> Dialect for D {
 
     fn validate(&self, messages: &[Value]) -> Vec<Violation> {
         self.violations(messages)
+    }
+
+    fn prepare(&self, messages: &mut [Value]) {
+        ToolDialect::prepare(self, messages);
     }
 
     fn parse(&self, system: Vec<Value>, messages: Vec<Value>) -> Parsed {

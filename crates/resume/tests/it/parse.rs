@@ -1,9 +1,10 @@
 //! Transcripts of other systems.
 
 use proptest::prelude::*;
-use records::EventId;
+use records::{EventId, MessageEdit};
 use resume::Options;
 use resume::dialect::{self, Anthropic, Dialect, Gemini, OpenAi, Parsed, UiMessage};
+use resume::ingest::{self, Check};
 use serde_json::{Value, json};
 
 use crate::strategies::{content, conversation};
@@ -117,6 +118,83 @@ fn exchange(id: &str) -> Vec<Value> {
         json!({"role": "tool", "tool_call_id": id, "content": "done"}),
         json!({"role": "assistant", "content": "done"}),
     ]
+}
+
+/// Checks a transcript as a library writes it, and parses it; returns the rules that are noted, too.
+fn lenient(dialect: &str, messages: &Value) -> (Vec<&'static str>, Parsed) {
+    let dialect = dialect::named(dialect).unwrap();
+    let mut messages = messages.as_array().unwrap().clone();
+    dialect.prepare(&mut messages);
+    let checked = ingest::check(dialect, &messages, Check::Lenient);
+    assert_eq!(checked.refused, []);
+    let noted = checked.noted.into_iter().map(|violation| violation.rule).collect();
+    (noted, dialect.parse(Vec::new(), messages))
+}
+
+#[test]
+fn what_the_openai_library_dumps_is_read() {
+    let call = json!({"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}});
+    let dumped = json!([
+        {"content": "hi", "refusal": null, "role": "assistant", "annotations": [], "audio": null,
+         "function_call": null, "tool_calls": null},
+        {"content": null, "role": "assistant", "reasoning": "hm", "tool_calls": [call],
+         "provider_specific_fields": {"x": 1}},
+        {"role": "tool", "tool_call_id": "a", "name": "f", "content": "1"},
+    ]);
+    let (noted, parsed) = lenient("openai", &dumped);
+    assert_eq!(noted, ["unknown_field", "unknown_field"]);
+    let rendered = OpenAi.render(stored_all(parsed.messages.clone()), &Options::default());
+    assert_eq!(
+        rendered.messages,
+        [
+            json!({"role": "assistant", "content": "hi"}),
+            json!({"role": "assistant", "content": null, "tool_calls": [call]}),
+            dumped[2].clone(),
+        ]
+    );
+    let repairs: Vec<_> = rendered.repaired.iter().map(|it| it.repair.slug()).collect();
+    assert!(repairs.contains(&"provider_fields_removed"), "{repairs:?}");
+    let kept = &parsed.messages[1].body.extra["provider"]["openai"];
+    assert_eq!(*kept, json!({"provider_specific_fields": {"x": 1}}));
+    let edit = MessageEdit { content: Some("edited".into()), ..MessageEdit::default() };
+    assert!(!edit.apply(&parsed.messages[1].body).extra.contains_key("provider"));
+}
+
+#[test]
+fn what_the_gemini_library_for_python_dumps_is_read() {
+    let nothing = json!({"function_call": null, "function_response": null, "inline_data": null});
+    let part = |field: &str, value: Value| {
+        let mut part = nothing.clone();
+        part[field] = value;
+        part
+    };
+    let call = json!({"id": null, "name": "f", "args": {"x": 1}});
+    let image = json!({"mime_type": "image/png", "data": "iVBO", "display_name": null});
+    let dumped = json!([
+        {"role": "user", "parts": [part("text", json!("hi")), part("inline_data", image)]},
+        {"role": "model", "parts": [part("function_call", call)]},
+        {"role": "user", "parts": [part("function_response",
+            json!({"id": null, "name": "f", "response": {"output": "1"}}))]},
+    ]);
+    let (noted, parsed) = lenient("gemini", &dumped);
+    assert_eq!((noted, parsed.dropped), (vec![], vec![]));
+    let bodies: Vec<_> = parsed.messages.iter().map(|message| &message.body).collect();
+    assert_eq!(bodies[0].content[1]["type"], "image_url", "{:?}", bodies[0]);
+    assert_eq!(bodies[1].extra["tool_calls"][0]["function"]["name"], "f");
+    assert_eq!(bodies[2].content, "1");
+}
+
+#[test]
+fn unknown_fields_of_a_message_are_kept_for_their_dialect() {
+    for (dialect, message) in [
+        ("anthropic", json!({"role": "user", "content": "hi", "id": "m1"})),
+        ("gemini", json!({"role": "user", "parts": [{"text": "hi"}], "id": "m1"})),
+    ] {
+        let (noted, parsed) = lenient(dialect, &json!([message]));
+        assert_eq!(noted, ["unknown_field"], "{dialect}");
+        let provider = &parsed.messages[0].body.extra["provider"];
+        assert_eq!(*provider, json!({dialect: {"id": "m1"}}));
+    }
 }
 
 #[test]

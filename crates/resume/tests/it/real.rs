@@ -1,10 +1,13 @@
 //! Logs of real runs, which are not part of the project: tested only if they exist.
 
+use std::slice;
+
 use resume::dialect::{self, Ag2, Dialect, OpenAi, Rendered};
-use resume::{Options, ingest, normalize};
+use resume::ingest::{self, Check};
+use resume::{Options, normalize};
 use serde_json::Value;
 
-use crate::transcript::{below_workspace, json_lines, log};
+use crate::transcript::{below_workspace, json_lines, log, stored_all};
 
 #[expect(clippy::print_stderr, reason = "a test that was skipped says so")]
 fn conversations(file: &str, field: &str) -> Vec<Vec<Value>> {
@@ -81,6 +84,31 @@ fn airline_conversations_render_completely() {
     // Some runs use the id of a call again; each of those 38 calls and its result gets a new one.
     let expected = Counts { messages: 2526, rendered: 2526, dropped: 0, repaired: 2 * 38 };
     assert!(chats.is_empty() || total == expected, "{total:?}");
+}
+
+#[test]
+fn airline_conversations_come_back_as_they_were() {
+    for chat in conversations("openai-airline.jsonl", "messages") {
+        let checked = ingest::check(&OpenAi, &chat, Check::Lenient);
+        assert_eq!(checked.refused, []);
+        let whole = OpenAi.parse(Vec::new(), chat.clone());
+        let each = chat.iter().flat_map(|message| {
+            assert_eq!(
+                ingest::check(&OpenAi, slice::from_ref(message), Check::Lenient).refused,
+                []
+            );
+            OpenAi.parse(Vec::new(), vec![message.clone()]).messages
+        });
+        let each: Vec<_> = each.collect();
+        assert_eq!((&whole.messages, whole.dropped), (&each, vec![]));
+        let rendered = OpenAi.render(stored_all(whole.messages), &Options::default());
+        let mut text = Value::from(rendered.messages).to_string();
+        // The ids that occur again were renamed.
+        for (renamed, original) in rendered.ids {
+            text = text.replace(&format!("\"{renamed}\""), &format!("\"{original}\""));
+        }
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), Value::from(chat));
+    }
 }
 
 #[test]

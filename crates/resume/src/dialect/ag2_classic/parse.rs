@@ -6,7 +6,7 @@ use crate::dialect::parsed::{Parsed, read_stored_fields};
 /// Parses messages that have the fields of stored messages.
 pub(super) fn parse(messages: Vec<Value>) -> Parsed {
     Parsed::from_transcript(Vec::new(), messages, |message| {
-        read_stored_fields(message).map(without_none_text).map(Some)
+        read_stored_fields("ag2-classic", message).map(without_none_text).map(Some)
     })
 }
 

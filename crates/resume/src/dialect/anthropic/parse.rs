@@ -4,7 +4,9 @@ use serde_json::{Map, Value, json};
 use super::source;
 use crate::DropReason;
 use crate::canonical::{Media, MediaKind, Reasoning, take_field};
-use crate::dialect::parsed::{self, MessageBuilder, Parsed, as_object, take_text, text_part};
+use crate::dialect::parsed::{
+    self, MessageBuilder, Parsed, as_object, keep_unread, take_text, text_part,
+};
 
 pub(super) fn parse(system: Vec<Value>, messages: Vec<Value>) -> Parsed {
     Parsed::from_transcript(system, messages, read)
@@ -36,6 +38,9 @@ fn read(message: Value) -> Result<Vec<NewMessage>, DropReason> {
     }
     if !builder.is_empty() || messages.is_empty() {
         messages.push(builder.into_body(&role, None).into());
+    }
+    if let Some(last) = messages.last_mut() {
+        keep_unread(&mut last.body, "anthropic", object);
     }
     Ok(messages)
 }

@@ -5,11 +5,49 @@ use super::call_ids::CallIdResolver;
 use super::write::NO_SIGNATURE;
 use crate::DropReason;
 use crate::canonical::{Media, MediaKind, MediaSource, Reasoning, take_field};
-use crate::dialect::parsed::{self, MessageBuilder, Parsed, as_object, take_text};
+use crate::dialect::parsed::{self, MessageBuilder, Parsed, as_object, keep_unread, take_text};
+use crate::dialect::prepare::{items_of, rename, without_null_fields, without_null_fields_of};
 
 pub(super) fn parse(system: Vec<Value>, contents: Vec<Value>) -> Parsed {
     let mut resolver = CallIdResolver::new(&contents);
     Parsed::from_transcript(system, contents, |message| read(message, &mut resolver))
+}
+
+/// The names that the library for Python gives to fields, and those of the API.
+const ALIASES: [(&str, &str); 12] = [
+    ("code_execution_result", "codeExecutionResult"),
+    ("display_name", "displayName"),
+    ("executable_code", "executableCode"),
+    ("file_data", "fileData"),
+    ("file_uri", "fileUri"),
+    ("function_call", "functionCall"),
+    ("function_response", "functionResponse"),
+    ("inline_data", "inlineData"),
+    ("media_resolution", "mediaResolution"),
+    ("mime_type", "mimeType"),
+    ("thought_signature", "thoughtSignature"),
+    ("video_metadata", "videoMetadata"),
+];
+
+/// What the library for Python writes: fields that are null, and names with underscores.
+pub(super) fn prepare(contents: &mut [Value]) {
+    without_null_fields(contents);
+    without_null_fields_of("parts", contents);
+    for part in items_of("parts", contents) {
+        rename_fields(part);
+        for media in ["fileData", "functionCall", "functionResponse", "inlineData"] {
+            if let Some(Value::Object(fields)) = part.get_mut(media) {
+                fields.retain(|_, value| !value.is_null());
+                rename_fields(fields);
+            }
+        }
+    }
+}
+
+fn rename_fields(object: &mut Map<String, Value>) {
+    for (from, to) in ALIASES {
+        rename(object, from, to);
+    }
 }
 
 fn read(message: Value, resolver: &mut CallIdResolver) -> Result<Vec<NewMessage>, DropReason> {
@@ -38,6 +76,9 @@ fn read(message: Value, resolver: &mut CallIdResolver) -> Result<Vec<NewMessage>
     }
     if !builder.is_empty() || messages.is_empty() {
         messages.push(builder.into_body(role, None).into());
+    }
+    if let Some(last) = messages.last_mut() {
+        keep_unread(&mut last.body, "gemini", object);
     }
     Ok(messages)
 }

@@ -29,7 +29,7 @@ fn read(message: Value) -> Result<NewMessage, DropReason> {
     for call in calls.into_iter().flatten().filter(|call| call.get("args").is_some()) {
         *call = read_call(call);
     }
-    read_stored_fields(object.into())
+    read_stored_fields("langchain", object.into())
 }
 
 /// Reads a message with `type` and `data`.

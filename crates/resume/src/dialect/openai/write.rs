@@ -48,5 +48,8 @@ fn message_object(message: CanonicalMessage) -> Value {
     if let Some(target) = message.function_call {
         put("function_call", target.write_function());
     }
+    for (field, value) in message.provider {
+        put(&field, value);
+    }
     Value::Object(object)
 }

@@ -1,8 +1,11 @@
-use records::Message;
+use std::mem;
+
 use records::json::{Hasher, hex};
+use records::{JsonObject, Message};
 use serde_json::Value;
 
-use crate::canonical::{self, CanonicalMessage};
+use crate::Repair;
+use crate::canonical::{self, CanonicalMessage, Role};
 use crate::rendered::Rendered;
 
 /// What a dialect accepts.
@@ -16,6 +19,17 @@ pub(in crate::dialect) struct DialectRules {
     pub(in crate::dialect) call_ids: CallIdRule,
     /// What happens to calls without ids.
     pub(in crate::dialect) legacy_calls: LegacyCalls,
+    /// The fields that come back in the dialect in which they came.
+    pub(in crate::dialect) own_fields: OwnFields,
+}
+
+/// Fields that a message of a dialect may have besides those of a stored message.
+#[derive(Debug)]
+pub(in crate::dialect) struct OwnFields {
+    /// The name under which they are stored.
+    pub(in crate::dialect) dialect: &'static str,
+    /// The fields that the provider accepts, with the role that has them.
+    pub(in crate::dialect) accepted: &'static [(Role, &'static str)],
 }
 
 /// What happens to legacy function calls, which have no ids.
@@ -34,6 +48,7 @@ impl DialectRules {
         functions: NameRule::ANY,
         call_ids: CallIdRule::ANY,
         legacy_calls: LegacyCalls::Converted,
+        own_fields: OwnFields { dialect: "", accepted: &[] },
     };
 
     /// Reads a stored message, and passes each canonical message in it to `handle`.
@@ -44,12 +59,35 @@ impl DialectRules {
         rendered: &mut Rendered,
         mut handle: impl FnMut(CanonicalMessage, &mut Rendered),
     ) {
-        canonical::read_message(index, message, rendered, |message, rendered| {
+        canonical::read_message(index, message, rendered, |mut message, rendered| {
+            self.own_fields.choose(&mut message);
             match self.legacy_calls {
                 LegacyCalls::Kept => handle(message, rendered),
                 LegacyCalls::Converted => handle(message.with_call_ids(), rendered),
             }
         });
+    }
+}
+
+impl OwnFields {
+    /// Keeps the fields that are rendered, and reports that others are not.
+    fn choose(&self, message: &mut CanonicalMessage) {
+        let mut removes_any = false;
+        for (dialect, fields) in mem::take(&mut message.provider) {
+            let fields =
+                if let Value::Object(fields) = fields { fields } else { JsonObject::new() };
+            for (field, value) in fields {
+                let is_own = dialect == self.dialect;
+                if is_own && self.accepted.iter().any(|it| *it == (message.role, &field)) {
+                    message.provider.insert(field, value);
+                } else {
+                    removes_any = true;
+                }
+            }
+        }
+        if removes_any {
+            message.repairs.push(Repair::ProviderFieldsRemoved);
+        }
     }
 }
 

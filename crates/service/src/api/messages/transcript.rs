@@ -125,13 +125,14 @@ pub(super) async fn read(
     request: Request,
     state: &AppState,
 ) -> Result<ReadTranscript, Problem> {
-    let TranscriptRequest { messages, system, request_id } = if dialect.splits_messages() {
+    let TranscriptRequest { mut messages, system, request_id } = if dialect.splits_messages() {
         let ListJson(SplitTranscript(body)) = ListJson::from_request(request, state).await?;
         body
     } else {
         let ListJson(body) = ListJson::from_request(request, state).await?;
         body
     };
+    dialect.prepare(&mut messages);
     let Checked { refused: found, noted } = ingest::check(dialect, &messages, check);
     if !found.is_empty() {
         return Err(refused(dialect.name(), &found));
