@@ -16,19 +16,43 @@ pub(crate) struct NotedResponse {
     detail: String,
 }
 
+/// What a message of a request says of itself that is not stored as it says it.
+#[derive(Debug)]
+pub(crate) struct Stated {
+    /// Where the caller believes that the message is.
+    pub(crate) sequence: Option<u64>,
+    /// The fields that messages do not have.
+    pub(crate) unknown_fields: Vec<String>,
+}
+
 impl NotedResponse {
-    /// Notes which messages have another sequence than the caller has stated.
-    pub(crate) fn of_sequences(stated: &[Option<u64>], messages: &[Appended]) -> Vec<Self> {
-        stated.iter().zip(messages).enumerate().filter_map(Self::other_sequence).collect()
+    /// Notes what differs from what the caller has stated.
+    pub(crate) fn of_stated(stated: &[Stated], messages: &[Appended]) -> Vec<Self> {
+        let stated = stated.iter().zip(messages).enumerate();
+        let noted = stated.flat_map(|(index, (stated, message))| {
+            let sequence = Self::other_sequence(index, stated, message);
+            sequence.into_iter().chain(Self::unknown_fields(index, stated))
+        });
+        noted.collect()
     }
 
     /// Notes that a message has another sequence than its sender believes.
-    fn other_sequence(
-        (index, (stated, message)): (usize, (&Option<u64>, &Appended)),
-    ) -> Option<Self> {
-        let stated = stated.filter(|stated| *stated != message.sequence)?;
+    fn other_sequence(index: usize, stated: &Stated, message: &Appended) -> Option<Self> {
+        let stated = stated.sequence.filter(|stated| *stated != message.sequence)?;
         let detail = format!("the message has the sequence {}, not {stated}", message.sequence);
         Some(Self { index, rule: "other_sequence", detail })
+    }
+
+    /// Notes that a message has fields that messages do not have.
+    pub(crate) fn unknown_fields(index: usize, stated: &Stated) -> Option<Self> {
+        const LISTED: usize = 10;
+        let fields = &stated.unknown_fields;
+        let short = |field: &String| field.chars().take(64).collect::<String>();
+        let listed: Vec<_> =
+            fields.iter().take(LISTED).map(|field| format!("{:?}", short(field))).collect();
+        let more = if fields.len() > LISTED { ", …" } else { "" };
+        let detail = format!("unknown fields are kept in provider: {}{more}", listed.join(", "));
+        (!fields.is_empty()).then_some(Self { index, rule: "unknown_field", detail })
     }
 }
 

@@ -22,7 +22,7 @@ pub(crate) mod values;
 mod wallet;
 
 pub(crate) use app::AppResponse;
-pub(crate) use appended::{AppendedResponse, NotedResponse};
+pub(crate) use appended::{AppendedResponse, NotedResponse, Stated};
 pub(crate) use artifact::{ArtifactFields, ArtifactResponse};
 pub(crate) use call::CallFields;
 pub(crate) use chat_session::{ChatSessionResponse, ForkOriginFields, LastTurnFields};

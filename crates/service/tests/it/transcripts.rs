@@ -88,6 +88,35 @@ async fn a_transcript_that_has_grown_adds_what_is_new() {
 }
 
 #[tokio::test]
+async fn unknown_fields_of_a_message_are_kept_and_noted() {
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    let dumped = json!({"role": "assistant", "content": "hi", "refusal": null, "audio": {"id": "a1"},
+        "annotations": [{"type": "url_citation"}], "function_call": null, "tool_calls": null});
+    let first = client.post(&format!("{path}/messages"), dumped.clone()).await.body();
+    let noted = json!([{"index": 0, "rule": "unknown_field",
+        "detail": "unknown fields are kept in provider: \"audio\", \"annotations\""}]);
+    assert_eq!(first["noted"], noted, "{first}");
+    let stored = client.get(&format!("{path}/messages/0")).await.body();
+    let kept =
+        json!({"openai": {"audio": {"id": "a1"}, "annotations": [{"type": "url_citation"}]}});
+    assert_eq!(stored["provider"], kept);
+    let history = client.get(&format!("{path}/history?dialect=openai")).await.body();
+    assert_eq!(history["messages"][0]["audio"], json!({"id": "a1"}), "{history}");
+    assert_eq!(history["repaired"][0]["repair"], "provider_fields_removed");
+
+    // What was read can be written again, and an edit removes what belongs to the old content.
+    let copy = json!({"role": "assistant", "content": "hi", "provider": stored["provider"]});
+    assert_eq!(client.post(&format!("{path}/messages"), copy).await.status, 201);
+    client.patch(&format!("{path}/messages/0"), json!({"content": "ho"})).await;
+    let edited = client.get(&format!("{path}/messages/0")).await.body();
+    assert_eq!(edited.get("provider"), None, "{edited}");
+    let reserved = json!({"role": "user", "content": "x", "created_at": "2025-10-02T10:00:00Z"});
+    let refused = client.post(&format!("{path}/messages"), reserved).await;
+    assert_eq!((refused.status, &*refused.culprit()), (422, "/created_at"));
+}
+
+#[tokio::test]
 async fn pieces_are_stored_in_the_order_in_which_they_happen() {
     let client = Client::open();
     let path = client.create_chat("c1").await;

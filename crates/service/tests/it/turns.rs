@@ -120,8 +120,8 @@ async fn an_invalid_turn_is_refused_with_a_pointer() {
         ),
         (
             "messages",
-            json!([good(), {"role": "user", "content": "x", "colour": 1}]),
-            "/messages/1/colour",
+            json!([good(), {"role": "user", "content": "x", "status": 1}]),
+            "/messages/1/status",
         ),
         ("messages", json!([good(), {"role": "", "content": "x"}]), "/messages/1/role"),
         ("messages", json!([]), "/messages"),
@@ -167,6 +167,22 @@ async fn an_invalid_turn_is_refused_with_a_pointer() {
     }
     let chat = client.get(&chat).await.body();
     assert_eq!((&chat["last_sequence"], &chat["last_turn"]), (&json!(0), &Value::Null));
+}
+
+#[tokio::test]
+async fn unknown_fields_of_a_turns_messages_are_kept_and_noted() {
+    let client = Client::open();
+    let chat = client.create_chat("c1").await;
+    let odd = json!({"role": "user", "content": "x", "colour": 1});
+    let said = json!({"role": "user", "content": "x"});
+    let turn = json!({"request_id": "r", "outcome": "completed", "messages": [said, odd]});
+    let written = write(&client, &chat, &turn).await.body();
+    assert_eq!(
+        (&written["noted"][0]["index"], &written["noted"][0]["rule"]),
+        (&json!(1), &json!("unknown_field"))
+    );
+    let stored = client.get(&format!("{chat}/messages/1")).await.body();
+    assert_eq!(stored["provider"], json!({"openai": {"colour": 1}}));
 }
 
 #[tokio::test]

@@ -17,7 +17,7 @@ use crate::extract::{ChatScope, IdempotencyKey, Json, Keyed, LimitedLists, ListJ
 use crate::problem::Problem;
 use crate::wire;
 use crate::wire::PaymentFields;
-use crate::wire::{AppendedResponse, NotedResponse};
+use crate::wire::{AppendedResponse, NotedResponse, Stated};
 
 /// Messages to append, and the call that produced the assistant's messages.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -67,8 +67,8 @@ pub(crate) struct ExchangeResponse {
 }
 
 impl ExchangeResponse {
-    fn new(chat_id: ChatId, exchange: Exchange, stated: &[Option<u64>]) -> Self {
-        let noted = NotedResponse::of_sequences(stated, &exchange.append.messages);
+    fn new(chat_id: ChatId, exchange: Exchange, stated: &[Stated]) -> Self {
+        let noted = NotedResponse::of_stated(stated, &exchange.append.messages);
         Self {
             chat_id: chat_id.into(),
             last_sequence: exchange.append.last_sequence,
@@ -96,7 +96,7 @@ pub(crate) async fn append_exchange(
     Query(()): Query<()>,
     ListJson(ExchangeRequest { messages, call }): ListJson<ExchangeRequest>,
 ) -> Result<(StatusCode, Json<ExchangeResponse>), Problem> {
-    let stated: Vec<_> = messages.iter().map(|message| message.sequence).collect();
+    let stated: Vec<_> = messages.iter().map(MessageRequest::stated).collect();
     let numbered = messages.into_iter().enumerate();
     let messages = numbered
         .map(|(index, message)| {

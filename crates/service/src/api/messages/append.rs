@@ -106,7 +106,7 @@ pub(crate) async fn append_messages(
     let mut body = MessagesBody::from_request(request, &state).await?;
     let shape = body.shape();
     scope.expected_last_sequence = body.expected_last_sequence(scope.expected_last_sequence)?;
-    let stated = body.stated_sequences();
+    let stated = body.stated();
     let mut messages = body.into_messages(None)?;
     if query.speaker == Speaker::Role {
         for message in &mut messages {

@@ -9,11 +9,11 @@ use utoipa::ToSchema;
 use crate::extract::{IdempotencyKey, Keyed};
 use crate::openapi::values;
 use crate::problem::Problem;
-use crate::wire::keep_null;
+use crate::wire::{Stated, keep_null};
 
-/// A message to append. A null field counts as missing, except `content`.
+/// A message to append. A null field counts as missing, except `content`. Any other field is kept in `provider`, for the
+/// dialect `openai`, and told in `noted`.
 #[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
 #[schema(as = NewMessage, example = json!({
     "event_id": "evt_msg_001",
     "role": "assistant",
@@ -70,6 +70,12 @@ pub(crate) struct MessageRequest {
     tool_call_id: Option<Value>,
     tool_calls: Option<Value>,
     tool_responses: Option<Value>,
+    /// What the message came with besides these fields, by dialect.
+    #[schema(value_type = Option<Object>)]
+    provider: Option<JsonObject>,
+    #[serde(flatten)]
+    #[schema(ignore)]
+    others: JsonObject,
 }
 
 impl Keyed for MessageRequest {
@@ -96,10 +102,54 @@ impl From<AuthorRequest> for Author {
     }
 }
 
+/// The dialect for which unknown fields are kept: the fields of a message are like those of Chat Completions.
+const UNKNOWN_FIELDS: &str = "openai";
+
 /// A message with one of these fields needs no content.
 const INSTEAD_OF_CONTENT: [&str; 4] = ["function_call", "refusal", "tool_calls", "tool_responses"];
 
+/// Fields that only the service sets.
+const RESERVED: [&str; 12] = [
+    "_id",
+    "app_id",
+    "chat_id",
+    "created_at",
+    "deleted_at",
+    "deleted_by",
+    "duplicate",
+    "edited_at",
+    "edited_by",
+    "last_sequence",
+    "schema_version",
+    "status",
+];
+
 impl MessageRequest {
+    /// Returns what the message says of itself that is not stored as it says it.
+    pub(crate) fn stated(&self) -> Stated {
+        let given = self.others.iter().filter(|(_, value)| !value.is_null());
+        let unknown_fields = given.map(|(field, _)| field.clone()).collect();
+        Stated { sequence: self.sequence, unknown_fields }
+    }
+
+    /// Returns what the message came with besides the fields of a message.
+    fn take_provider(&mut self) -> Result<Option<JsonObject>, Invalid> {
+        let mut others = std::mem::take(&mut self.others);
+        others.retain(|_, value| !value.is_null());
+        if let Some(field) = others.keys().find(|field| RESERVED.contains(&field.as_str())) {
+            return Err(Invalid::value(Segment::key(field.clone()), "is set by the service"));
+        }
+        let mut provider = self.provider.take().filter(|provider| !provider.is_empty());
+        if !others.is_empty() {
+            let kept = provider.get_or_insert_default().entry(UNKNOWN_FIELDS);
+            match kept.or_insert_with(|| JsonObject::new().into()) {
+                Value::Object(kept) => kept.extend(others),
+                _ => return Err(Invalid::value("/provider/openai", "must be an object")),
+            }
+        }
+        Ok(provider)
+    }
+
     /// Converts the message; the locations of errors are within it.
     pub(crate) fn into_message(
         mut self,
@@ -112,7 +162,11 @@ impl MessageRequest {
                 "belongs beside messages, not into one of them",
             ));
         }
-        let extra = self.take_extra();
+        let provider = self.take_provider()?;
+        let mut extra = self.take_extra();
+        if let Some(provider) = provider {
+            extra.insert(MessageBody::PROVIDER.to_owned(), provider.into());
+        }
         let role = self.role.or(default_role.map(str::to_owned));
         let name = match (self.name, self.agent_name) {
             (Some(name), Some(agent_name)) if name != agent_name => {

@@ -31,7 +31,7 @@ pub(crate) async fn persist_initial_messages(
         let detail = "is not a field here: the messages are compared with those of the chat";
         return Err(Problem::invalid_body("/expected_last_sequence", detail));
     }
-    let stated = body.stated_sequences();
+    let stated = body.stated();
     let messages = body.into_messages(Some("user"))?;
     let append = store.persist_initial_messages(&scope, &chat_id, messages).await;
     let append = append.map_err(|error| shape.problem(error))?;

@@ -13,6 +13,7 @@ use crate::openapi::any_of;
 use crate::operation::{Description, Input};
 use crate::problem::Problem;
 use crate::state::AppState;
+use crate::wire::Stated;
 
 /// Several messages to append atomically.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -47,14 +48,10 @@ impl From<BatchRequest> for Vec<MessageRequest> {
 }
 
 /// One message, or several in `messages`.
-#[derive(Debug, ToSchema)]
-#[schema(as = OneOrSeveralNewMessages)]
-#[serde(untagged)]
-#[expect(dead_code, reason = "describes the two shapes that `MessagesBody` reads")]
-pub(crate) enum OneOrSeveral {
-    One(Box<MessageRequest>),
-    Several(BatchRequest),
-}
+pub(crate) enum OneOrSeveral {}
+
+// A message may have other fields, too.
+any_of!(OneOrSeveral, "OneOrSeveralNewMessages", [MessageRequest, BatchRequest]);
 
 /// One message, several, or a transcript in a dialect.
 pub(crate) enum AppendRequest {}
@@ -123,9 +120,9 @@ impl MessagesBody {
         }
     }
 
-    /// Returns where the caller believes that the messages are.
-    pub(super) fn stated_sequences(&self) -> Vec<Option<u64>> {
-        self.messages.iter().map(|message| message.sequence).collect()
+    /// Returns what the messages say of themselves that is not stored as they say it.
+    pub(super) fn stated(&self) -> Vec<Stated> {
+        self.messages.iter().map(MessageRequest::stated).collect()
     }
 
     /// Converts the messages; one without a role gets `default_role`.

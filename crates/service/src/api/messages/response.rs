@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use super::transcript::UnreadResponse;
 use crate::extract::Json;
-use crate::wire::{AppendedResponse, NotedResponse, write_status};
+use crate::wire::{AppendedResponse, NotedResponse, Stated, write_status};
 
 /// The result of an append.
 #[derive(Debug, Serialize, ToSchema)]
@@ -30,13 +30,13 @@ pub(crate) struct AppendResponse {
 }
 
 impl AppendResponse {
-    /// `stated` are the sequences that the caller has said, if any.
+    /// `stated` is what the messages say of themselves.
     pub(super) fn from_append(
         chat_id: ChatId,
         append: Append,
-        stated: &[Option<u64>],
+        stated: &[Stated],
     ) -> (StatusCode, Json<Self>) {
-        let noted = NotedResponse::of_sequences(stated, &append.messages);
+        let noted = NotedResponse::of_stated(stated, &append.messages);
         let status = write_status(append.messages.iter().map(|message| message.outcome));
         let response = Self {
             chat_id: chat_id.into(),

@@ -14,7 +14,7 @@ use crate::extract::needs::Run;
 use crate::extract::{ChatScope, Json, ListJson, Query};
 use crate::problem::Problem;
 use crate::wire;
-use crate::wire::AppendedResponse;
+use crate::wire::{AppendedResponse, NotedResponse};
 
 /// The result of a turn.
 #[derive(Debug, Serialize, ToSchema)]
@@ -36,10 +36,19 @@ pub(crate) struct TurnResponse {
     resume_points: usize,
     /// The parts of the turn that are not stored.
     dropped: Vec<DroppedResponse>,
+    /// What the caller should know although everything is stored; missing if there is nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    noted: Vec<NotedResponse>,
 }
 
 impl TurnResponse {
-    fn new(chat_id: ChatId, turn: AppendedTurn, dropped: Vec<DroppedResponse>) -> Self {
+    fn new(
+        chat_id: ChatId,
+        turn: AppendedTurn,
+        dropped: Vec<DroppedResponse>,
+        noted: Vec<NotedResponse>,
+    ) -> Self {
         Self {
             chat_id: chat_id.into(),
             request_id: turn.request_id.into(),
@@ -48,6 +57,7 @@ impl TurnResponse {
             messages: turn.messages.into_iter().map(Into::into).collect(),
             resume_points: turn.resume_points,
             dropped,
+            noted,
         }
     }
 }
@@ -73,7 +83,7 @@ pub(crate) async fn append_turn(
     Query(()): Query<()>,
     ListJson(request): ListJson<TurnRequest>,
 ) -> Result<(StatusCode, Json<TurnResponse>), Problem> {
-    let ReadTurn { turn, dropped, sent_at } = request.into_turn()?;
+    let ReadTurn { turn, dropped, noted, sent_at } = request.into_turn()?;
     let appended = store.append_turn(&scope, &chat_id, turn).await;
     let place = |at: Location| match at.item {
         Some(Item::Message(index)) => Location { item: Some(Item::Message(sent_at[index])), ..at },
@@ -81,5 +91,5 @@ pub(crate) async fn append_turn(
     };
     let turn = appended.map_err(|error| Problem::located(error, place))?;
     let status = wire::write_status([turn.outcome]);
-    Ok((status, Json(TurnResponse::new(chat_id, turn, dropped))))
+    Ok((status, Json(TurnResponse::new(chat_id, turn, dropped, noted))))
 }

@@ -16,6 +16,7 @@ use crate::extract::{IdempotencyKey, Keyed, LimitedLists, required_id, typed};
 use crate::openapi;
 use crate::openapi::values;
 use crate::problem::Problem;
+use crate::wire::{NotedResponse, Stated};
 
 /// A finished turn.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -204,6 +205,7 @@ pub(super) struct ReadTurn {
     pub(super) turn: NewTurn,
     /// The messages that are not stored.
     pub(super) dropped: Vec<DroppedResponse>,
+    pub(super) noted: Vec<NotedResponse>,
     /// The index in the request of each message of the turn.
     pub(super) sent_at: Vec<usize>,
 }
@@ -214,13 +216,15 @@ impl TurnRequest {
         let request_id = required_id("request_id", self.request_id)?;
         let mut buffer = TurnBuffer::default();
         (buffer.connector, buffer.mode) = (self.connector, self.mode);
-        let (mut dropped, mut sent_at) = (Vec::new(), Vec::new());
+        let (mut dropped, mut noted, mut sent_at) = (Vec::new(), Vec::new(), Vec::new());
         for (index, message) in self.messages.into_iter().enumerate() {
             let place = |at: Location| at.below(Item::Message(index));
             let received = receive(&mut buffer, message);
             match received.map_err(|problem| Problem::located(problem, place))? {
-                Received::Message(at) if at == sent_at.len() => sent_at.push(index),
-                Received::Message(at) => sent_at[at] = index,
+                Received::Message { at, stated } => {
+                    noted.extend(NotedResponse::unknown_fields(index, &stated));
+                    if at == sent_at.len() { sent_at.push(index) } else { sent_at[at] = index }
+                }
                 Received::Delta => {}
                 Received::Event => {
                     dropped.push(DroppedResponse { index, reason: TurnBuffer::EVENT });
@@ -229,14 +233,14 @@ impl TurnRequest {
         }
         let steps = self.steps.into_iter().map(Into::into).collect();
         let turn = buffer.finish(request_id, self.outcome.into());
-        Ok(ReadTurn { turn: NewTurn { steps, ..turn }, dropped, sent_at })
+        Ok(ReadTurn { turn: NewTurn { steps, ..turn }, dropped, noted, sent_at })
     }
 }
 
 /// The kind of an item in `messages`.
 enum Received {
-    /// A message, with its index in the turn.
-    Message(usize),
+    /// A message, with its index in the turn, and what it says of itself.
+    Message { at: usize, stated: Stated },
     /// A delta of a message.
     Delta,
     /// An item that is not stored.
@@ -256,13 +260,14 @@ fn receive(buffer: &mut TurnBuffer, mut message: JsonObject) -> Result<Received,
             let rule = "must be omitted: the messages of a turn follow those of the chat";
             return Err(Problem::invalid_body("/sequence", rule));
         }
+        let stated = message.stated();
         let message = message.into_message(None)?;
         if message.event_id.is_some() {
             let rule = "must be omitted: the ids of messages are derived from the turn";
             return Err(Problem::invalid_body("/event_id", rule));
         }
         let index = buffer.add(key, TurnMessage { body: message.body, author: message.author });
-        return Ok(index.map_or(Received::Event, Received::Message));
+        return Ok(index.map_or(Received::Event, |at| Received::Message { at, stated }));
     }
     let key = key.ok_or_else(|| Problem::invalid_body("/message_id", "is required in a delta"))?;
     if buffer.is_of_event(key) {
