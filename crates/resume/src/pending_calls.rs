@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use records::{Message, MessageBody};
 use serde_json::Value;
@@ -24,22 +24,32 @@ pub struct PendingCall {
 ///
 /// A result may come anywhere after its call: a dialect may require that it follows directly, but an
 /// orchestrator that continues the chat only needs to know whether the tool has run. If two calls
-/// have the same id, the later one hides the earlier one, because a result can name only one of them.
+/// of different messages have the same id, the later one hides the earlier one, because a result can name only one of
+/// them; results answer those of one message in order.
 pub(crate) fn find_pending(messages: &[Message]) -> Vec<PendingCall> {
     let mut pending: Vec<Option<PendingCall>> = Vec::new();
-    let mut positions: HashMap<CallKey, usize> = HashMap::new();
+    let mut positions: HashMap<CallKey, VecDeque<usize>> = HashMap::new();
     for message in messages {
         // Results come first: a message can answer only calls of earlier messages.
         for key in calls::calls_answered(&message.body) {
-            if let Some(position) = positions.remove(&key) {
+            if let Some(position) = positions.get_mut(&key).and_then(VecDeque::pop_front) {
                 pending[position] = None;
             }
         }
+        let first = pending.len();
+        // The same call twice is one call.
+        let mut seen = HashSet::new();
         for call in calls_of(message) {
-            if let Some(position) = positions.insert(call.key(), pending.len()) {
-                pending[position] = None;
+            let same_id = positions.entry(call.key()).or_default();
+            while same_id.front().is_some_and(|position| *position < first)
+                && let Some(hidden) = same_id.pop_front()
+            {
+                pending[hidden] = None;
             }
-            pending.push(Some(call));
+            if seen.insert((call.key(), call.name.clone(), call.arguments.to_string())) {
+                same_id.push_back(pending.len());
+                pending.push(Some(call));
+            }
         }
     }
     pending.into_iter().flatten().collect()

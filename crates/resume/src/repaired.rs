@@ -44,6 +44,11 @@ pub enum Repair {
         /// The id of the call; shortened if it is long.
         call_id: String,
     },
+    /// The same call occurred twice in a message, and became one.
+    CallMerged {
+        /// The id of the call; shortened if it is long.
+        call_id: String,
+    },
     /// A call and its result got a new id, because an earlier call has the same one.
     CallIdRenamed {
         /// The stored id; shortened if it is long.
@@ -134,6 +139,7 @@ impl Repair {
             Self::RefusalMoved => "refusal_moved",
             Self::ArgumentsSerialised { .. } => "arguments_serialised",
             Self::CallTypeAdded { .. } => "call_type_added",
+            Self::CallMerged { .. } => "call_merged",
             Self::CallIdRenamed { .. } => "call_id_renamed",
             Self::UnsupportedCallsRemoved => "unsupported_calls_removed",
             Self::UnansweredCallsRemoved => "unanswered_calls_removed",
@@ -178,6 +184,9 @@ impl fmt::Display for Repair {
             }
             Self::CallTypeAdded { call_id } => {
                 write!(f, "the call {call_id:?} has no type and became a function call")
+            }
+            Self::CallMerged { call_id } => {
+                write!(f, "the call {call_id:?} occurred twice in the message and became one")
             }
             Self::CallIdRenamed { original, renamed } => {
                 write!(f, "the repeated call id {original:?} became {renamed:?}")

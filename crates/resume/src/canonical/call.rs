@@ -1,4 +1,4 @@
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::mem;
 
 use serde_json::{Map, Value, json};
@@ -9,7 +9,10 @@ use crate::dropped::shorten;
 /// A tool call that an assistant message makes.
 #[derive(Debug)]
 pub(crate) struct Call {
+    /// Unique among the calls of its message.
     pub(crate) id: String,
+    /// The id by which results name the call.
+    pub(crate) stored_id: String,
     kind: CallKind,
     pub(crate) target: CallTarget,
     /// The signature with which the provider marks its reasoning before the call.
@@ -34,7 +37,7 @@ pub(crate) struct MalformedCalls {
     pub(crate) ids: Vec<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum CallKind {
     Function,
     Custom,
@@ -43,21 +46,54 @@ enum CallKind {
 /// Reads the value of `tool_calls`.
 ///
 /// The calls of a message are valid together or not at all: every provider refuses a message if one
-/// of its calls is broken. Two calls with the same id cannot be told apart, so they are malformed.
+/// of its calls is broken. The same call twice is one call. Of different calls with one id the later ones get a suffix;
+/// their results are matched with them in order.
 pub(crate) fn read_all(tool_calls: Value) -> Result<Vec<Call>, MalformedCalls> {
     let items = match tool_calls {
         Value::Null => return Ok(Vec::new()),
         Value::Array(items) => items,
         _ => return Err(MalformedCalls { ids: Vec::new() }),
     };
-    let count = items.len();
     let ids = items.iter().filter_map(|item| item.get("id")?.as_str());
     let ids: HashSet<_> = ids.map(str::to_owned).collect();
-    let calls: Vec<_> = items.into_iter().filter_map(Call::read).collect();
-    if ids.len() == count && calls.len() == count {
-        return Ok(calls);
+    let read: Option<Vec<_>> = items.into_iter().map(Call::read).collect();
+    let Some(read) = read else {
+        return Err(MalformedCalls { ids: ids.into_iter().collect() });
+    };
+    if read.len() == ids.len() {
+        return Ok(read);
     }
-    Err(MalformedCalls { ids: ids.into_iter().collect() })
+    Ok(distinguished(read, ids))
+}
+
+/// Merges equal calls, and gives each of the others an id of its own.
+fn distinguished(read: Vec<Call>, mut ids: HashSet<String>) -> Vec<Call> {
+    let mut calls: Vec<Call> = Vec::with_capacity(read.len());
+    let mut seen: HashMap<(String, CallKind, String, String), usize> = HashMap::new();
+    // The last suffix that was tried for each id: each of many calls with one id tries the next ones only.
+    let mut suffixes: HashMap<String, usize> = HashMap::new();
+    for mut call in read {
+        let CallTarget { name, input } = &call.target;
+        let what = (call.stored_id.clone(), call.kind, name.clone(), input.clone());
+        if let Some(same) = seen.get(&what) {
+            let call_id = shorten(&call.stored_id);
+            calls[*same].repairs.push(Repair::CallMerged { call_id });
+            continue;
+        }
+        match suffixes.get_mut(&call.stored_id) {
+            None => _ = suffixes.insert(call.stored_id.clone(), 1),
+            Some(suffix) => {
+                while !ids.insert(call.id.clone()) {
+                    *suffix += 1;
+                    call.id = format!("{}_{suffix}", call.stored_id);
+                }
+                call.repairs.push(call.renamed());
+            }
+        }
+        seen.insert(what, calls.len());
+        calls.push(call);
+    }
+    calls
 }
 
 impl CallTarget {
@@ -87,13 +123,19 @@ impl Call {
         let signature = call.get("extra_content").and_then(|extra| {
             extra.pointer("/google/thought_signature")?.as_str().map(str::to_owned)
         });
-        Some(Self { id, kind, target, signature, repairs })
+        Some(Self { stored_id: id.clone(), id, kind, target, signature, repairs })
+    }
+
+    /// Returns the repair that reports the id.
+    pub(crate) fn renamed(&self) -> Repair {
+        Repair::CallIdRenamed { original: shorten(&self.stored_id), renamed: shorten(&self.id) }
     }
 
     /// Creates a call with an id from a legacy function call, which has none.
     pub(crate) fn from_function(target: CallTarget) -> Self {
         let id = function_call_id(&target.name);
-        Self { id, kind: CallKind::Function, target, signature: None, repairs: Vec::new() }
+        let (stored_id, repairs) = (id.clone(), Vec::new());
+        Self { id, stored_id, kind: CallKind::Function, target, signature: None, repairs }
     }
 
     /// Takes the arguments as an object; any other value becomes the field `input` of one.

@@ -75,7 +75,7 @@ impl CanonicalMessage {
     /// Returns the id of every call that the message makes, malformed ones included.
     pub(crate) fn called_ids(&self) -> impl Iterator<Item = &str> {
         let malformed = self.malformed_calls.iter().flat_map(|malformed| &malformed.ids);
-        self.calls.iter().map(|call| &call.id).chain(malformed).map(String::as_str)
+        self.calls.iter().map(|call| &call.stored_id).chain(malformed).map(String::as_str)
     }
 
     /// Returns the name of every function that the message calls.

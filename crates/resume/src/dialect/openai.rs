@@ -30,8 +30,9 @@ mod write;
 ///   dropped.
 /// - A result after another message is moved to its call, because the tool has run. If more than 1 MiB of messages lie
 ///   between, a note replaces it. Second results of a call and results without a call are dropped.
-/// - Two calls of one message with the same id cannot be told apart, so they are malformed. An id that
-///   an earlier message used gets the first free suffix `_2`, `_3`, …, and its results do too.
+/// - The same call twice in a message is one call. Of different calls with one id in a message, and of an id that an
+///   earlier message used, the later one gets the first free suffix `_2`, `_3`, …, and its results do too. Results of
+///   calls of a message with one id are matched in order.
 /// - Ids have at most 40 characters. A longer id, suffix included, becomes `call_` and 32 digits of its
 ///   digest.
 /// - Arguments that are not text become their JSON text, and missing arguments become `{}`.

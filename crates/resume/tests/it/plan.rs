@@ -215,6 +215,13 @@ fn a_call_is_pending_until_it_is_answered() {
     assert_eq!(pending(&[answers("a"), calls("a")]), [c(1, "a")], "an answer comes after its call");
     assert_eq!(pending(&[calls("a"), answers("a"), calls("a")]), [c(2, "a")]);
     assert_eq!(pending(&[calls("a"), calls("a")]), [c(1, "a")], "of one id the later one");
+    let mut twins = calls("a");
+    let list = twins["tool_calls"].as_array_mut().unwrap();
+    let mut other = list[0].clone();
+    other["function"]["name"] = json!("other");
+    list.extend([list[0].clone(), other]);
+    assert_eq!(pending(&[twins.clone(), answers("a")]), [c(0, "a")], "two calls share an id");
+    assert_eq!(pending(&[twins, answers("a"), answers("a")]), []);
     let several = json!({"role": "tool", "content": null, "tool_responses": [
         {"tool_call_id": "a", "content": "x"}, {"tool_call_id": "b", "content": "y"},
     ]});

@@ -1,4 +1,4 @@
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::mem;
 
 use serde_json::Value;
@@ -31,13 +31,22 @@ struct Exchange {
     caller: Option<Origin>,
     /// The id of every call that the message makes.
     ids: HashSet<String>,
-    /// The rendered calls that have no result so far.
-    open: HashSet<String>,
+    /// The rendered calls that have no result so far, by the ids with which results name them.
+    open: HashMap<String, VecDeque<OpenCall>>,
     /// The new ids of renamed calls, and the repairs that report them.
     renamed: HashMap<String, (String, Repair)>,
     decision: CallDecision,
     /// Whether the results that are missing at the end come too late to be moved.
     comes_later: bool,
+}
+
+/// A call that has no result so far.
+#[derive(Debug)]
+struct OpenCall {
+    /// Its id, unique in its message.
+    id: String,
+    /// What reports the id, if results name the call differently.
+    repair: Option<Repair>,
 }
 
 /// Whether the calls of a message are rendered.
@@ -70,7 +79,12 @@ impl ResultMatcher {
     pub(super) fn begin(&mut self, caller: &CanonicalMessage, decision: CallDecision) {
         let ids: HashSet<_> = caller.called_ids().map(str::to_owned).collect();
         // Removed calls are never open, so that their results are dropped with them.
-        let open = if decision == CallDecision::Keep { ids.clone() } else { HashSet::new() };
+        let mut open: HashMap<_, VecDeque<_>> = HashMap::new();
+        for call in caller.calls.iter().filter(|_| decision == CallDecision::Keep) {
+            let repair = (call.id != call.stored_id).then(|| call.renamed());
+            let queue = open.entry(call.stored_id.clone()).or_default();
+            queue.push_back(OpenCall { id: call.id.clone(), repair });
+        }
         let caller = Some(caller.origin);
         let renamed = HashMap::new();
         self.exchange = Exchange { caller, ids, open, renamed, decision, comes_later: false };
@@ -83,7 +97,7 @@ impl ResultMatcher {
 
     /// Returns whether a result for this call is accepted.
     pub(super) fn is_open(&self, id: &str) -> bool {
-        self.exchange.open.contains(id)
+        self.exchange.open.contains_key(id)
     }
 
     /// Records the new id of a call of the message.
@@ -96,14 +110,26 @@ impl ResultMatcher {
 
     /// Matches a result with its call; returns the reason to drop the result if no call is open for it.
     pub(super) fn accept(&mut self, result: &mut CanonicalMessage) -> Result<(), DropReason> {
-        if !self.exchange.open.remove(&result.call_id) {
+        let Some(call) = self.take_open(&result.call_id) else {
             return Err(self.drop_reason(&result.call_id));
-        }
+        };
+        result.repairs.extend(call.repair);
+        result.call_id = call.id;
         if let Some((new_id, repair)) = self.exchange.renamed.get(&result.call_id) {
             result.repairs.push(repair.clone());
             result.call_id.clone_from(new_id);
         }
         Ok(())
+    }
+
+    /// Takes the first open call that a result with this id answers.
+    fn take_open(&mut self, id: &str) -> Option<OpenCall> {
+        let calls = self.exchange.open.get_mut(id)?;
+        let call = calls.pop_front();
+        if calls.is_empty() {
+            self.exchange.open.remove(id);
+        }
+        call
     }
 
     /// Returns why a result for this call is dropped.
@@ -141,7 +167,7 @@ impl ResultMatcher {
             return Vec::new();
         };
         // A hash set has no order, and renderings must be the same each time.
-        let mut missing: Vec<_> = open.into_iter().collect();
+        let mut missing: Vec<_> = open.into_values().flatten().map(|call| call.id).collect();
         missing.sort_unstable();
         let substitute = |id: String| {
             let call_id = shorten(&id);

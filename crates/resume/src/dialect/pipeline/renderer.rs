@@ -140,14 +140,17 @@ impl ToolCallRenderer {
     /// Gives a new id to each call whose id was used before or is not accepted by the dialect.
     fn rename_calls(&mut self, message: &mut CanonicalMessage) {
         for call in &mut message.calls {
+            if call.id != call.stored_id {
+                self.original_ids.insert(call.id.clone(), call.stored_id.clone());
+            }
             let allocated = self.call_ids.allocate(self.rules.call_ids, &call.id);
             let Some((new_id, repair)) = allocated else {
                 continue;
             };
             message.repairs.push(repair.clone());
-            self.original_ids.insert(new_id.clone(), call.id.clone());
-            let stored_id = mem::replace(&mut call.id, new_id.clone());
-            self.matcher.rename(stored_id, new_id, repair);
+            self.original_ids.insert(new_id.clone(), call.stored_id.clone());
+            let id = mem::replace(&mut call.id, new_id.clone());
+            self.matcher.rename(id, new_id, repair);
         }
     }
 

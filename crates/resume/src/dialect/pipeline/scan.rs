@@ -60,9 +60,11 @@ struct Caller {
     ids: Vec<CallKey>,
     /// The same calls, in the same order, as they are listed if they are rejected.
     listed: Vec<UnsettledCall>,
-    /// The calls without results so far. It is a set, because a call is complete with its first result;
-    /// the renderer drops further ones.
-    open: HashSet<CallKey>,
+    /// By what results name the calls without results so far, and how many calls they name alike. A call is complete with
+    /// its first result; the renderer drops further ones.
+    open: HashMap<CallKey, usize>,
+    /// The same of each call, in order.
+    named: Vec<CallKey>,
     /// The names in the message if its calls are rendered.
     names: Vec<String>,
     /// The names in the message if its calls are removed.
@@ -99,7 +101,7 @@ impl ToolCallScan {
         if message.role == Role::Tool {
             let key = CallKey::from_id(&message.call_id);
             let caller = self.caller.as_mut();
-            if !caller.is_some_and(|caller| caller.open.remove(&key)) {
+            if !caller.is_some_and(|caller| caller.close(key)) {
                 self.observe_late_result(key, message.origin.sequence);
             }
         } else {
@@ -113,9 +115,12 @@ impl ToolCallScan {
 
     /// Records a result of an earlier call: it is moved to its call, unless that has a result.
     fn observe_late_result(&mut self, key: CallKey, sequence: u64) {
-        let Some(position) = self.open_calls.remove(&key) else { return };
+        let Some(position) = self.open_calls.get(&key).copied() else { return };
         let Some(caller) = self.waiting.get_mut(&position) else { return };
-        caller.open.remove(&key);
+        caller.close(key);
+        if !caller.open.contains_key(&key) {
+            self.open_calls.remove(&key);
+        }
         caller.last_late = Some((sequence, self.passed_bytes - caller.passed_bytes));
         if caller.open.is_empty()
             && let Some(caller) = self.waiting.remove(&position)
@@ -128,8 +133,8 @@ impl ToolCallScan {
         if !message.calls.is_empty() {
             let caller = Caller::new(self.rules, message);
             // A result can name only one of several calls with an id: the last one before it.
-            for id in &caller.ids {
-                self.open_calls.remove(id);
+            for name in &caller.named {
+                self.open_calls.remove(name);
             }
             self.caller = Some(caller);
         } else if message.malformed_calls.is_none() || message.has_content_without_calls() {
@@ -151,7 +156,7 @@ impl ToolCallScan {
             self.decide(caller);
         } else {
             caller.passed_bytes = self.passed_bytes;
-            self.open_calls.extend(caller.open.iter().map(|id| (*id, caller.position)));
+            self.open_calls.extend(caller.open.keys().map(|name| (*name, caller.position)));
             self.waiting.insert(caller.position, caller);
         }
     }
@@ -176,8 +181,8 @@ impl ToolCallScan {
             // The ids of removed calls are not reserved: later calls may use them unchanged.
             self.unanswered.insert(caller.sequence);
             if self.policy == UnsettledPolicy::Reject {
-                let listed = caller.ids.iter().zip(caller.listed);
-                let open = listed.filter(|(id, _)| caller.open.contains(id));
+                let listed = caller.named.iter().zip(caller.listed);
+                let open = listed.filter(|(name, _)| caller.open.contains_key(name));
                 self.rejected.extend(open.map(|(_, call)| (caller.position, call)));
             }
             caller.names_without_calls
@@ -211,14 +216,30 @@ impl ToolCallScan {
 }
 
 impl Caller {
+    /// Closes a call, and returns whether one was open.
+    fn close(&mut self, key: CallKey) -> bool {
+        let Some(count) = self.open.get_mut(&key) else { return false };
+        *count -= 1;
+        if *count == 0 {
+            self.open.remove(&key);
+        }
+        true
+    }
+
     fn new(rules: &'static DialectRules, message: &CanonicalMessage) -> Self {
         let ids: Vec<_> = message.calls.iter().map(|call| CallKey::from_id(&call.id)).collect();
         let sequence = message.origin.sequence;
         let listed = message.calls.iter().map(|call| UnsettledCall {
             sequence,
-            call_id: shorten(&call.id),
+            call_id: shorten(&call.stored_id),
             name: shorten(&call.target.name),
         });
+        let named = message.calls.iter().map(|call| CallKey::from_id(&call.stored_id));
+        let named: Vec<_> = named.collect();
+        let mut open = HashMap::with_capacity(named.len());
+        for name in &named {
+            *open.entry(*name).or_default() += 1;
+        }
         let speaker = accepted_speaker(rules, message).cloned();
         let functions = accepted_functions(rules, message).cloned();
         Self {
@@ -226,7 +247,8 @@ impl Caller {
             sequence,
             passed_bytes: 0,
             last_late: None,
-            open: ids.iter().copied().collect(),
+            open,
+            named,
             listed: listed.collect(),
             ids,
             names: speaker.iter().cloned().chain(functions).collect(),

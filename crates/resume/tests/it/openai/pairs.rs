@@ -120,11 +120,35 @@ fn an_id_that_is_used_again_is_renamed_with_its_result() {
 }
 
 #[test]
+fn calls_of_a_message_that_share_an_id_are_told_apart() {
+    let other =
+        json!({"id": "a", "type": "function", "function": {"name": "g", "arguments": "{}"}});
+    let message = json!({"role": "assistant", "content": null,
+        "tool_calls": [call("a"), call("a"), other, call("b")]});
+    let mut second = result("a");
+    second["content"] = json!("second");
+    // The results are matched in order, also when one of them is late.
+    let rendered = render(&[message, result("a"), result("b"), said(), second.clone()]);
+    let ids: Vec<_> = rendered.messages[0]["tool_calls"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|call| (call["id"].as_str().unwrap(), call["function"]["name"].as_str().unwrap()))
+        .collect();
+    assert_eq!(ids, [("a", "f"), ("a_2", "g"), ("b", "f")]);
+    second["tool_call_id"] = json!("a_2");
+    assert_eq!(rendered.messages[1..], [result("a"), result("b"), second, said()]);
+    assert_eq!(dropped(&rendered), []);
+    assert_eq!(rendered.ids.get("a_2").map(String::as_str), Some("a"));
+    let repairs: Vec<_> = rendered.repaired.iter().map(|it| it.repair.slug()).collect();
+    assert_eq!(repairs, ["call_merged", "call_id_renamed", "result_moved", "call_id_renamed"]);
+}
+
+#[test]
 fn malformed_calls_are_removed_together() {
     let broken = [
         json!("f()"),
         json!([call("a"), {"id": "b", "type": "function"}]),
-        json!([call("a"), call("a")]),
         json!([{"id": "a", "type": "retrieval", "retrieval": {}}]),
     ];
     for tool_calls in broken {
