@@ -45,7 +45,7 @@ proptest! {
         for dialect in dialect::ALL {
             let mut messages = dialect.render(log(&chat), &Options::default()).messages;
             for (kind, from, to) in &damage {
-                damaged(&mut messages, *kind, from, to);
+                damaged(&mut messages, *kind, *from, *to);
             }
             let checked = ingest::check(dialect, &messages, Check::Lenient);
             prop_assert_eq!(checked.refused, [], "{:?}: {:?}", dialect, messages);
@@ -179,7 +179,7 @@ proptest! {
 }
 
 /// Returns every name of a speaker or a function in a message.
-fn damaged(messages: &mut Vec<Value>, kind: usize, from: &Index, to: &Index) {
+fn damaged(messages: &mut Vec<Value>, kind: usize, from: Index, to: Index) {
     if messages.is_empty() {
         return;
     }
