@@ -24,9 +24,7 @@ pub(crate) struct Arguments {
     app: String,
     /// The chat.
     chat: String,
-    /// The format of the messages: ag2, ag2-classic, ag2-classic-manager, ag2-v1, openai,
-    /// anthropic, gemini, langchain, ui-message or acp.
-    #[arg(long, default_value = "ag2")]
+    #[arg(long, default_value = "ag2", help = dialect_help())]
     dialect: String,
     /// Print only the newest COUNT messages; system messages are kept and counted.
     #[arg(long, value_name = "COUNT")]
@@ -37,6 +35,12 @@ pub(crate) struct Arguments {
     /// What to print: only the messages, or the whole API response, as json or ndjson.
     #[arg(long, value_enum, default_value_t = Output::Messages, hide_possible_values = true)]
     format: Output,
+}
+
+/// Describes `--dialect`, with every dialect that there is.
+fn dialect_help() -> String {
+    let names: Vec<_> = dialect::names().collect();
+    format!("The format of the messages: {}", names.join(", "))
 }
 
 /// What to print.

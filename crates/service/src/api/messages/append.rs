@@ -27,9 +27,7 @@ pub(crate) struct AppendQuery {
     /// such as those of Magentic-One.
     #[param(inline, value_type = Option<Speaker>)]
     speaker: Speaker,
-    /// The dialect of the messages, if they are a transcript of another system: `ag2`,
-    /// `ag2-classic`, `ag2-classic-manager`, `ag2-v1`, `openai`, `anthropic`, `gemini`,
-    /// `langchain`, `ui-message` or `acp`.
+    /// The dialect of the messages, if they are a transcript of another system.
     #[param(value_type = Option<values::Dialect>)]
     dialect: Option<&'static dyn Dialect>,
     /// How a transcript is checked: `lenient` (default) stores what can be read, and notes the rules of the dialect that it

@@ -31,8 +31,7 @@ use crate::request_id::RequestId;
 /// The dialect and the extent of the history.
 #[derive(Debug, IntoParams)]
 pub(crate) struct HistoryQuery {
-    /// The dialect of the messages: `ag2` (default), `ag2-classic`, `ag2-classic-manager`,
-    /// `ag2-v1`, `openai`, `anthropic`, `gemini`, `langchain`, `ui-message` or `acp`.
+    /// The dialect of the messages; `ag2` by default.
     #[param(value_type = Option<values::Dialect>)]
     dialect: &'static dyn Dialect,
     /// Only this many of the newest messages. System messages are kept and counted, and no tool call is
