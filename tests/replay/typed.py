@@ -2,11 +2,17 @@
 """Loads every rendering with the types of its target library.
 
     python typed.py DIRECTORY
+    python typed.py --write
 
 Nothing is sent anywhere: the libraries say whether they take what they are given, and what they
 hold is written out again and compared with it.
+
+The fixtures in `fixtures/written` are what libraries write themselves, for the parsers. They are
+compared with what the libraries write now; with `--write`, they are replaced by it.
 """
 
+import asyncio
+import json
 import sys
 import warnings
 from collections.abc import Iterable
@@ -16,8 +22,12 @@ import ag2._replay
 import anthropic.types
 import google.genai.types
 import openai.types.chat
+import openai.types.responses as responses
 from ag2.events._serialization import deserialize_value, serialize_value
 from ag2.history import unanswered_tool_calls
+from agents import Agent, RunConfig, Runner, SQLiteSession, function_tool
+from agents.models.chatcmpl_converter import Converter
+from agents.testing import ScriptedModel
 from langchain_core.load import dumpd, load
 from langchain_core.messages import convert_to_messages, messages_from_dict, messages_to_dict
 from pydantic import TypeAdapter
@@ -25,6 +35,7 @@ from pydantic import TypeAdapter
 from renderings import each
 
 OPENAI = TypeAdapter(list[openai.types.chat.ChatCompletionMessageParam])
+RESPONSES = TypeAdapter(list[responses.ResponseInputItemParam])
 ANTHROPIC = TypeAdapter(list[anthropic.types.MessageParam])
 ANTHROPIC_SYSTEM = TypeAdapter(list[anthropic.types.TextBlockParam])
 
@@ -40,6 +51,19 @@ def load_ag2(messages: list[dict]) -> None:
 
 def load_openai(messages: list[dict]) -> None:
     contains(held_by(OPENAI, messages), messages)
+
+
+def load_responses(items: list[dict]) -> None:
+    contains(held_by(RESPONSES, items), items)
+    contains(asyncio.run(through_session(items)), items)
+    # It converts for Chat Completions, and knows no calls of custom tools.
+    Converter.items_to_messages([item for item in items if "custom_tool" not in item.get("type", "")])
+
+
+async def through_session(items: list[dict]) -> list:
+    session = SQLiteSession("chat")
+    await session.add_items(items)
+    return await session.get_items()
 
 
 def load_anthropic(messages: list[dict], system: list) -> None:
@@ -62,6 +86,60 @@ def load_langchain(messages: list[dict]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert [load(dumpd(message)) for message in held] == held
+
+
+async def session_of_agents_sdk() -> list[dict]:
+    """Runs an agent with a scripted model, and returns what its session stores."""
+
+    @function_tool
+    def weather(city: str) -> str:
+        return f"sunny in {city}"
+
+    def call(number: int, city: str) -> responses.ResponseFunctionToolCall:
+        return responses.ResponseFunctionToolCall(
+            id=f"fc_{number}", call_id=f"call_{number}", type="function_call", name="weather",
+            arguments=json.dumps({"city": city}), status="completed",
+        )
+
+    def reasoning(number: int) -> responses.ResponseReasoningItem:
+        summary = [{"type": "summary_text", "text": "Which one?"}]
+        return responses.ResponseReasoningItem(
+            id=f"rs_{number}", type="reasoning", summary=summary, encrypted_content="gAAA"
+        )
+
+    def answer(number: int, text: str, **fields: object) -> responses.ResponseOutputMessage:
+        part = {"type": "output_text", "text": text, "annotations": [], "logprobs": []} | fields.pop("part", {})
+        return responses.ResponseOutputMessage(
+            id=f"msg_{number}", type="message", role="assistant", status="completed", content=[part], **fields
+        )
+
+    citation = {"type": "url_citation", "start_index": 0, "end_index": 5, "title": "Oslo", "url": "https://example.org"}
+    search = responses.ResponseFunctionWebSearch(
+        id="ws_1", type="web_search_call", status="completed", action={"type": "search", "query": "Oslo"}
+    )
+    model = ScriptedModel([
+        [reasoning(1), answer(1, "Let me see.", phase="commentary"), call(1, "Oslo"), reasoning(2), call(2, "Bergen")],
+        [reasoning(3), answer(2, "Both are sunny.", phase="final_answer")],
+        [reasoning(4), search, answer(3, "Found.", part={"annotations": [citation]})],
+    ])
+    agent = Agent(name="guide", model=model, tools=[weather])
+    session = SQLiteSession("chat")
+    picture = {"type": "input_image", "image_url": "https://example.org/oslo.png", "detail": "auto"}
+    look = {"role": "user", "content": [{"type": "input_text", "text": "What is this?"}, picture]}
+    config = RunConfig(tracing_disabled=True, session_input_callback=lambda stored, new: stored + new)
+    await Runner.run(agent, "Where is it sunny?", session=session, run_config=config)
+    await Runner.run(agent, [look], session=session, run_config=config)
+    return await session.get_items()
+
+
+def written(dialect: str, transcripts: list[list[dict]]) -> None:
+    """Compares what a library writes with the fixture, or writes the fixture."""
+    path = Path(__file__).parents[2] / "fixtures" / "written" / f"{dialect}.jsonl"
+    lines = "".join(json.dumps({"messages": messages}) + "\n" for messages in transcripts)
+    if sys.argv[1] == "--write":
+        path.write_text(lines)
+    else:
+        assert path.read_text() == lines, f"{path} is not what the library writes"
 
 
 def held_by(types: TypeAdapter, given: list) -> list:
@@ -92,9 +170,13 @@ def contains(held: object, given: object, place: str = "") -> None:
 
 
 if __name__ == "__main__":
+    written("openai-responses", [asyncio.run(session_of_agents_sdk())])
+    if sys.argv[1] == "--write":
+        sys.exit()
     directory = Path(sys.argv[1])
     each(directory, "ag2-v1", "ag2 events", load_ag2)
     each(directory, "openai", "openai types", load_openai)
+    each(directory, "openai-responses", "openai types, session of openai-agents", load_responses)
     each(directory, "anthropic", "anthropic types", load_anthropic)
     each(directory, "gemini", "google-genai types", load_gemini)
     each(directory, "langchain", "langchain-core messages", load_langchain)

@@ -5,6 +5,7 @@
 //! no dialect interprets stored fields by itself.
 
 mod call;
+pub(crate) use call::Call;
 
 mod media;
 pub(crate) use media::{Media, MediaKind, MediaSource};

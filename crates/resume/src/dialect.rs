@@ -30,6 +30,9 @@ pub use ag2::Ag2;
 mod openai;
 pub use openai::OpenAi;
 
+mod openai_responses;
+pub use openai_responses::OpenAiResponses;
+
 mod ag2_classic;
 pub use ag2_classic::{Ag2Classic, Profile};
 
@@ -63,12 +66,13 @@ mod speaker;
 mod turns;
 
 /// Every dialect, in the order in which the documentation lists them.
-pub const ALL: [&dyn Dialect; 10] = [
+pub const ALL: [&dyn Dialect; 11] = [
     &Ag2,
     &Ag2Classic { profile: Profile::Pattern },
     &Ag2Classic { profile: Profile::Manager },
     &Ag2V1,
     &OpenAi,
+    &OpenAiResponses,
     &Anthropic,
     &Gemini,
     &LangChain,
@@ -96,12 +100,13 @@ pub fn validate(dialect: &dyn Dialect, messages: &[Value]) -> Result<(), Vec<Vio
 mod tests {
     use super::*;
 
-    const NAMES: [&str; 10] = [
+    const NAMES: [&str; 11] = [
         "ag2",
         "ag2-classic",
         "ag2-classic-manager",
         "ag2-v1",
         "openai",
+        "openai-responses",
         "anthropic",
         "gemini",
         "langchain",

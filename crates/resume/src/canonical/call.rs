@@ -17,6 +17,8 @@ pub(crate) struct Call {
     pub(crate) target: CallTarget,
     /// The signature with which the provider marks its reasoning before the call.
     pub(crate) signature: Option<String>,
+    /// What formats of providers say about the call, as stored.
+    pub(crate) extra_content: Value,
     /// What reading the call repaired; reported only if the call is rendered.
     pub(crate) repairs: Vec<Repair>,
 }
@@ -120,10 +122,10 @@ impl Call {
             _ => return None,
         };
         let target = CallTarget::read(call.remove(kind.as_str())?, kind, &mut repairs)?;
-        let signature = call.get("extra_content").and_then(|extra| {
-            extra.pointer("/google/thought_signature")?.as_str().map(str::to_owned)
-        });
-        Some(Self { stored_id: id.clone(), id, kind, target, signature, repairs })
+        let extra_content = call.remove("extra_content").unwrap_or_default();
+        let signature = extra_content.pointer("/google/thought_signature");
+        let signature = signature.and_then(Value::as_str).map(str::to_owned);
+        Some(Self { stored_id: id.clone(), id, kind, target, signature, extra_content, repairs })
     }
 
     /// Returns the repair that reports the id.
@@ -134,8 +136,9 @@ impl Call {
     /// Creates a call with an id from a legacy function call, which has none.
     pub(crate) fn from_function(target: CallTarget) -> Self {
         let id = function_call_id(&target.name);
-        let (stored_id, repairs) = (id.clone(), Vec::new());
-        Self { id, stored_id, kind: CallKind::Function, target, signature: None, repairs }
+        let (stored_id, kind, repairs) = (id.clone(), CallKind::Function, Vec::new());
+        let extra_content = Value::Null;
+        Self { id, stored_id, kind, target, signature: None, extra_content, repairs }
     }
 
     /// Takes the arguments as an object; any other value becomes the field `input` of one.

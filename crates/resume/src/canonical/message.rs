@@ -23,6 +23,8 @@ pub(crate) struct CanonicalMessage {
     pub(crate) refusal: Option<String>,
     /// The reasoning as stored.
     pub(crate) reasoning: Value,
+    /// The metadata as stored; most dialects have no place for it.
+    pub(crate) metadata: JsonObject,
     /// Whether a tool result reports that the call failed.
     pub(crate) is_error: bool,
     pub(crate) calls: Vec<Call>,
@@ -47,6 +49,7 @@ impl CanonicalMessage {
             content,
             refusal: None,
             reasoning: Value::Null,
+            metadata: JsonObject::new(),
             is_error: false,
             calls: Vec::new(),
             malformed_calls: None,

@@ -55,6 +55,8 @@ fn read_results(
     };
     let provider = take_provider(&mut body.extra);
     let unused = unused_fields(&body.extra);
+    // Metadata is about the whole message, so only its first result gets it.
+    let mut metadata = body.metadata.take().unwrap_or_default();
     let read = move |mut response: Value| match take_field(&mut response, "tool_call_id") {
         Value::String(call_id) if !call_id.is_empty() => {
             let mut result =
@@ -63,6 +65,7 @@ fn read_results(
             result.is_error = take_field(&mut response, "is_error") == Value::Bool(true);
             result.repairs.clone_from(&unused);
             result.provider.clone_from(&provider);
+            result.metadata = mem::take(&mut metadata);
             Ok(result)
         }
         _ => Err(DropReason::MissingCallId),
@@ -83,6 +86,7 @@ fn read_other(
 ) -> Result<CanonicalMessage, DropReason> {
     let mut message = CanonicalMessage::new(origin, role, body.content);
     message.name = body.name.filter(|name| !name.is_empty());
+    message.metadata = body.metadata.take().unwrap_or_default();
     if role == Role::Assistant {
         read_calls(&mut message, &mut body.extra);
         read_refusal(&mut message, &mut body.extra);

@@ -20,3 +20,4 @@ mod strategies;
 mod transcript;
 mod unsettled;
 mod window;
+mod written;

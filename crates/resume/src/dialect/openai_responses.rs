@@ -1,0 +1,88 @@
+use serde_json::Value;
+
+use super::loss::Loss;
+use super::parsed::Parsed;
+use super::pipeline::{
+    CallIdRule, DialectRules, LegacyCalls, MessageWriter, NameRule, ToolDialect,
+};
+use super::violation::Violation;
+use crate::Options;
+
+mod content;
+mod items;
+mod open_call;
+mod parse;
+mod part;
+mod reasoning;
+mod turn;
+mod validate;
+mod write;
+
+/// The items of `OpenAI`'s Responses API: the list that `input` takes, and that sessions of the
+/// Agents SDK store.
+///
+/// - A message is an item, its reasoning are items before it, and each of its calls and results is one
+///   after it. The parser joins what a model said in one turn: reasoning, one message, and calls.
+/// - An answer has the content parts `output_text` and `refusal`. One that is a plain text without an
+///   id of the API is written as `role` and `content`. An answer that needs an id gets one from its
+///   event id.
+/// - There are no names: the text of a speaker begins with their name and a colon, unless the name
+///   repeats the role.
+/// - Names of functions match `^[a-zA-Z0-9_-]{1,64}$`. Ids of calls have at most 64 characters.
+/// - The parser stores what a model says between a call and its output before the call, without the id.
+/// - The API accepts only its own reasoning, which it knows by an id or by the encrypted content. Other
+///   reasoning is removed.
+/// - Items of tools that the API defines and the client runs, such as `local_shell_call`, are stored as
+///   calls, and items of tools that the API runs itself, such as `web_search_call`, as content parts.
+///   Both are written again as the items that they were. A reference to an item is dropped.
+///
+/// What only this format has is stored with what it belongs to: in `extra_content.openai` of a call
+/// and of reasoning, in the fields of a content part, and otherwise in the field `openai-responses` of
+/// the metadata. Fields that are null or an empty list are not stored.
+#[derive(Debug, Clone, Copy)]
+pub struct OpenAiResponses;
+
+/// The name of the dialect, and of the field of the metadata that holds what only this format has.
+const NAME: &str = "openai-responses";
+
+impl ToolDialect for OpenAiResponses {
+    const RULES: &'static DialectRules = &DialectRules {
+        speakers: NameRule::ANY,
+        functions: NameRule::WORD,
+        call_ids: CallIdRule { max_chars: 64, ..CallIdRule::ANY },
+        legacy_calls: LegacyCalls::Converted,
+    };
+
+    const LOSSES: &'static [Loss] = &[
+        Loss::Names,
+        Loss::Boundaries,
+        Loss::BlankText,
+        Loss::Reasoning,
+        Loss::Errors,
+        Loss::CustomCalls,
+        Loss::CallSignatures,
+        Loss::Sounds,
+        Loss::MediaNames,
+    ];
+
+    const SPLITS_MESSAGES: bool = true;
+
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn writer(&self, options: &Options) -> Box<dyn MessageWriter> {
+        Box::new(write::ItemsWriter::new(options))
+    }
+
+    fn violations(&self, messages: &[Value]) -> Vec<Violation> {
+        validate::violations(messages)
+    }
+
+    fn parse(&self, _system: Vec<Value>, messages: Vec<Value>) -> Parsed {
+        parse::parse(messages)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,76 @@
+use serde_json::{Map, Value, json};
+
+use super::items::add_stored_fields;
+use crate::Repair;
+use crate::canonical::{CanonicalMessage, is_empty_value, take_field};
+use crate::dialect::parsed::keep_other_fields;
+
+/// Where a stored block of reasoning holds how many calls of its message come before it.
+pub(super) const AFTER_CALLS: &str = "after_calls";
+
+/// Returns the block to store for a reasoning item that comes after this many calls of its message.
+pub(super) fn stored_block(mut item: Map<String, Value>, after_calls: usize) -> Value {
+    let texts = |list: Option<&Value>| -> Vec<String> {
+        let list = list.and_then(Value::as_array).into_iter().flatten();
+        list.filter_map(|part| part["text"].as_str().map(str::to_owned)).collect()
+    };
+    let mut said = texts(item.get("summary"));
+    if said.is_empty() {
+        said = texts(item.get("content"));
+    }
+    let text = said.join("\n\n");
+    item.remove("type");
+    if item.get("summary").is_some_and(|summary| *summary == summary_of(&text)) {
+        item.remove("summary");
+    }
+    let mut own = json!({});
+    keep_other_fields(&mut own, item);
+    if after_calls > 0 {
+        own[AFTER_CALLS] = after_calls.into();
+    }
+    json!({"type": "thinking", "thinking": text, "extra_content": {"openai": own}})
+}
+
+/// Takes the reasoning as items, each with the number of calls before it.
+///
+/// The API accepts only reasoning that it wrote itself. If there is any other, that is reported.
+pub(super) fn take_items(message: &mut CanonicalMessage) -> Vec<(usize, Value)> {
+    let mut items = Vec::new();
+    let mut is_whole = true;
+    match message.reasoning.take() {
+        Value::Array(blocks) => {
+            for block in blocks {
+                let is_empty = is_empty_value(&block["thinking"]) && block["data"].is_null();
+                let item = write_item(block);
+                is_whole &= item.is_some() || is_empty;
+                items.extend(item);
+            }
+        }
+        other => is_whole = is_empty_value(&other),
+    }
+    if !is_whole {
+        message.repairs.push(Repair::ReasoningRemoved);
+    }
+    items
+}
+
+fn write_item(mut block: Value) -> Option<(usize, Value)> {
+    let own = block.pointer_mut("/extra_content/openai").map(Value::take);
+    let Some(Value::Object(mut own)) = own else { return None };
+    let is_known = |field: &str| own.get(field).is_some_and(Value::is_string);
+    if !is_known("id") && !is_known("encrypted_content") {
+        return None;
+    }
+    let after_calls = own.remove(AFTER_CALLS).and_then(|count| count.as_u64()).unwrap_or_default();
+    let text = take_field(&mut block, "thinking");
+    let summary = own.remove("summary").filter(Value::is_array);
+    let summary = summary.unwrap_or_else(|| summary_of(text.as_str().unwrap_or_default()));
+    let mut item = json!({"type": "reasoning", "summary": summary});
+    add_stored_fields(&mut item, own);
+    Some((usize::try_from(after_calls).unwrap_or(usize::MAX), item))
+}
+
+/// Returns the summary that has this text alone.
+fn summary_of(text: &str) -> Value {
+    if text.is_empty() { json!([]) } else { json!([{"type": "summary_text", "text": text}]) }
+}

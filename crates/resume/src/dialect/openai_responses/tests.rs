@@ -1,0 +1,237 @@
+use chrono::DateTime;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+use records::{EventId, Message, NewMessage};
+use serde_json::{Value, json};
+
+use super::OpenAiResponses;
+use crate::dialect::{self, Dialect, Rendered};
+use crate::{Options, Repair};
+
+/// Stores items, and renders them in a dialect.
+fn stored_in(to: &dyn Dialect, items: &[Value]) -> Rendered {
+    let parsed = Dialect::parse(&OpenAiResponses, Vec::new(), items.to_vec());
+    assert_eq!(parsed.dropped, []);
+    rendered_in(to, parsed.messages)
+}
+
+fn rendered_in(to: &dyn Dialect, messages: Vec<NewMessage>) -> Rendered {
+    let numbered = messages.into_iter().enumerate();
+    let log = numbered.map(|(sequence, message)| Message {
+        sequence: sequence as u64,
+        event_id: message
+            .event_id
+            .unwrap_or_else(|| EventId::parse(format!("evt_{sequence}")).unwrap()),
+        body: message.body,
+        created_at: DateTime::UNIX_EPOCH,
+        author: None,
+        edited_at: None,
+        edited_by: None,
+        deleted_at: None,
+        deleted_by: None,
+    });
+    to.render(log.collect(), &Options::default())
+}
+
+fn assert_kept(items: &Value) {
+    let items = items.as_array().unwrap();
+    let rendered = stored_in(&OpenAiResponses, items);
+    assert_eq!(rendered, Rendered { messages: items.clone(), ..Rendered::default() });
+    assert_eq!(dialect::validate(&OpenAiResponses, items), Ok(()));
+}
+
+fn reasoning(id: &str) -> Value {
+    json!({
+        "type": "reasoning", "id": id, "encrypted_content": "gAAA",
+        "summary": [{"type": "summary_text", "text": "hm"}],
+    })
+}
+
+fn call(number: usize) -> Value {
+    json!({
+        "type": "function_call", "call_id": format!("call_{number}"), "name": "f",
+        "arguments": "{}", "id": format!("fc_{number}"), "status": "completed",
+    })
+}
+
+fn output(number: usize) -> Value {
+    json!({"type": "function_call_output", "call_id": format!("call_{number}"), "output": "done"})
+}
+
+fn answer(id: &str) -> Value {
+    json!({
+        "type": "message", "id": id, "role": "assistant", "status": "completed",
+        "content": [{"type": "output_text", "text": "hello", "annotations": []}],
+    })
+}
+
+/// A message of the user.
+fn said() -> Value {
+    json!({"role": "user", "content": "hi"})
+}
+
+#[test]
+fn a_session_of_the_agents_sdk_is_kept() {
+    let session = [said(), reasoning("rs_1"), call(1), reasoning("rs_2"), call(2)];
+    let rest = [output(2), output(1), reasoning("rs_3"), answer("msg_1"), said()];
+    assert_kept(&json!([&session[..], &rest[..]].concat()));
+    let typed = json!({"type": "message", "role": "user", "content": "hi"});
+    assert_kept(&json!([typed, answer("msg_1"), answer("msg_2"), call(1), output(1)]));
+}
+
+#[test]
+fn what_only_this_format_has_is_kept() {
+    let mut noted = answer("msg_1");
+    noted["phase"] = json!("commentary");
+    noted["status"] = json!("incomplete");
+    let citation = json!({
+        "type": "url_citation", "start_index": 0, "end_index": 5, "title": "t", "url": "u",
+    });
+    noted["content"][0]["annotations"] = json!([citation]);
+    let refusal = json!({
+        "type": "message", "id": "__fake_id__", "role": "assistant", "status": "completed",
+        "content": [{"type": "refusal", "refusal": "no"}],
+    });
+    let image = json!({"type": "input_image", "file_id": "file_1", "detail": "high"});
+    let file = json!({"type": "input_file", "file_url": "https://example.org/a.pdf"});
+    let user = json!({"role": "user", "content": [
+        {"type": "input_text", "text": "look"}, image, file,
+        {"type": "input_image", "image_url": "https://example.org/a.png", "detail": "auto"},
+    ]});
+    let custom = json!({
+        "type": "custom_tool_call", "call_id": "c", "name": "sql", "input": "select 1", "id": "ctc_1",
+    });
+    let seen = json!({
+        "type": "custom_tool_call_output", "call_id": "c",
+        "output": [{"type": "input_text", "text": "1"}, image],
+    });
+    let bare = json!({"type": "reasoning", "id": "rs_1", "summary": []});
+    let several = json!({
+        "type": "reasoning", "id": "rs_2", "status": "completed", "summary": [
+            {"type": "summary_text", "text": "a"}, {"type": "summary_text", "text": "b"},
+        ],
+    });
+    assert_kept(&json!([user, bare, several, noted, custom, seen, refusal]));
+}
+
+#[test]
+fn items_of_tools_of_the_api_are_kept() {
+    let search = json!({
+        "type": "web_search_call", "id": "ws_1", "status": "completed",
+        "action": {"type": "search", "query": "q"},
+    });
+    let searched = [said(), reasoning("rs_1"), search.clone(), reasoning("rs_2"), search];
+    let request = json!({
+        "type": "mcp_approval_request", "id": "mcpr_1", "name": "f", "arguments": "{}",
+        "server_label": "s",
+    });
+    let response = json!({
+        "type": "mcp_approval_response", "approval_request_id": "mcpr_1", "approve": true,
+    });
+    assert_kept(&json!([&searched[..], &[answer("msg_1"), request, response]].concat()));
+    let exec = json!({"type": "exec", "command": ["ls"], "env": {}});
+    let operation = json!({"type": "delete_file", "path": "a"});
+    let ran = json!([{"stdout": "a", "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}]);
+    let screen = json!({"type": "computer_screenshot", "image_url": "https://example.org/a.png"});
+    let click = json!({"type": "click", "x": 1, "y": 2, "button": "left"});
+    assert_kept(&json!([
+        {"type": "local_shell_call", "id": "lsh_1", "call_id": "a", "action": exec, "status": "completed"},
+        {"type": "shell_call", "call_id": "b", "action": {"commands": ["ls"]}, "status": "completed"},
+        {"type": "local_shell_call_output", "id": "a", "output": "a"},
+        {"type": "shell_call_output", "call_id": "b", "output": ran, "max_output_length": 10},
+        {"type": "apply_patch_call", "call_id": "c", "operation": operation, "status": "completed"},
+        {"type": "apply_patch_call_output", "call_id": "c", "status": "failed", "output": "no"},
+        {
+            "type": "computer_call", "id": "cu_1", "call_id": "d", "action": click,
+            "pending_safety_checks": [], "status": "completed",
+        },
+        {"type": "computer_call_output", "call_id": "d", "output": screen},
+    ]));
+}
+
+#[test]
+fn a_call_of_a_tool_of_the_api_is_a_function_call_elsewhere() {
+    let exec = json!({"type": "exec", "command": ["ls"], "env": {}});
+    let items = [
+        json!({"type": "local_shell_call", "id": "lsh_1", "call_id": "a", "action": exec}),
+        json!({"type": "local_shell_call_output", "id": "a", "output": "a.txt"}),
+    ];
+    let rendered = stored_in(&dialect::OpenAi, &items);
+    let target = json!({"name": "local_shell", "arguments": json!({"action": exec}).to_string()});
+    let call = json!({"id": "a", "type": "function", "function": target});
+    let caller = json!({"role": "assistant", "content": null, "tool_calls": [call]});
+    let result = json!({"role": "tool", "tool_call_id": "a", "content": "a.txt"});
+    assert_eq!(rendered.messages, [caller, result]);
+}
+
+#[test]
+fn a_message_before_the_output_of_a_call_joins_it() {
+    let items = [said(), call(1), answer("msg_1"), output(1)];
+    let rendered = stored_in(&OpenAiResponses, &items);
+    assert_eq!(rendered.messages, [said(), answer("msg_1"), call(1), output(1)]);
+}
+
+#[test]
+fn references_are_reported() {
+    let items = vec![json!({"type": "item_reference", "id": "msg_1"}), json!({"type": "new"})];
+    let parsed = Dialect::parse(&OpenAiResponses, Vec::new(), items);
+    let dropped: Vec<_> = parsed.dropped.iter().map(|it| (it.index, it.reason.slug())).collect();
+    assert_eq!(dropped, [(0, "unsupported_role"), (1, "unsupported_role")]);
+}
+
+#[test]
+fn reasoning_of_others_is_removed_with_a_report() {
+    let signed = json!([{"type": "thinking", "thinking": "hm", "signature": "c2ln"}]);
+    let chat = json!({"role": "assistant", "content": "hi", "reasoning_content": signed});
+    let parsed = dialect::OpenAi.parse(Vec::new(), vec![chat]);
+    let rendered = rendered_in(&OpenAiResponses, parsed.messages);
+    assert_eq!(rendered.messages, [json!({"role": "assistant", "content": "hi"})]);
+    assert_eq!(rendered.repaired[0].repair, Repair::ReasoningRemoved);
+}
+
+/// An item of any kind, with faults.
+fn item() -> impl Strategy<Value = Value> {
+    let exec = json!({"type": "exec", "command": ["ls"], "env": {}});
+    let known = vec![
+        said(),
+        json!({"role": "assistant", "content": ""}),
+        json!({"role": "assistant", "content": "hi", "phase": "commentary"}),
+        json!({"role": "user", "content": [{"type": "output_text", "text": "x"}], "status": 1}),
+        json!({"role": "developer", "content": [{"type": "input_image", "file_id": "f"}]}),
+        json!({"role": "assistant", "content": [{"type": "refusal", "refusal": ""}, 1]}),
+        json!({"role": "assistant", "content": [], "id": 1}),
+        answer("msg_1"),
+        answer("fake"),
+        reasoning("rs_1"),
+        json!({"type": "reasoning", "summary": 1}),
+        call(1),
+        call(2),
+        output(1),
+        output(2),
+        json!({"type": "custom_tool_call_output", "call_id": "call_1", "output": [1]}),
+        json!({"type": "web_search_call", "id": "ws_1"}),
+        json!({"type": "mcp_approval_response", "approval_request_id": "m", "approve": true}),
+        json!({"type": "local_shell_call", "call_id": "call_1", "action": exec}),
+        json!({"type": "local_shell_call_output", "id": "call_1", "output": "x"}),
+        json!({"type": "shell_call", "call_id": "call_2", "action": 1}),
+        json!({"type": "shell_call_output", "call_id": "call_2", "output": [{"stdout": "x"}]}),
+        json!({"type": "apply_patch_call", "call_id": "call_2", "operation": {}}),
+        json!({"type": "apply_patch_call_output", "call_id": "call_2"}),
+    ];
+    select(known)
+}
+
+proptest! {
+    #[test]
+    fn any_items_can_be_stored_and_rendered(items in vec(item(), 0..12)) {
+        for to in dialect::ALL {
+            let mut found = to.validate(&stored_in(to, &items).messages);
+            found.retain(|violation| violation.rule != "no_messages");
+            prop_assert_eq!(found, [], "{:?}", to);
+        }
+        let first = stored_in(&OpenAiResponses, &items).messages;
+        let second = stored_in(&OpenAiResponses, &first);
+        prop_assert_eq!(second, Rendered { messages: first, ..Rendered::default() });
+    }
+}

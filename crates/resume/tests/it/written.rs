@@ -1,0 +1,42 @@
+//! Transcripts that the target libraries wrote themselves, by `tests/replay/typed.py`.
+
+use resume::Options;
+use resume::dialect;
+use serde_json::Value;
+
+use crate::transcript::{below_workspace, json_lines, stored_all};
+
+#[test]
+fn what_a_library_wrote_comes_back() {
+    let mut found = 0;
+    for dialect in dialect::ALL {
+        let path = below_workspace("fixtures/written").join(dialect.name()).with_extension("jsonl");
+        for transcript in json_lines(&path).into_iter().flatten() {
+            let written = transcript["messages"].as_array().cloned().unwrap_or_default();
+            assert_eq!(dialect::validate(dialect, &written), Ok(()));
+            let parsed = dialect.parse(Vec::new(), written.clone());
+            assert_eq!(parsed.dropped, []);
+            let rendered = dialect.render(stored_all(parsed.messages), &Options::default());
+            assert_eq!(rendered.dropped, []);
+            assert_eq!(rendered.repaired, []);
+            assert_eq!(without_empty(rendered.messages.into()), without_empty(written.into()));
+            found += 1;
+        }
+    }
+    assert!(found > 0);
+}
+
+/// Removes fields that are null or an empty list: they say the same as missing ones.
+fn without_empty(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let says = |value: &Value| {
+                !value.is_null() && value.as_array().is_none_or(|it| !it.is_empty())
+            };
+            let fields = fields.into_iter().filter(|(_, value)| says(value));
+            fields.map(|(field, value)| (field, without_empty(value))).collect()
+        }
+        Value::Array(items) => items.into_iter().map(without_empty).collect(),
+        other => other,
+    }
+}
