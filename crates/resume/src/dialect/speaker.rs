@@ -10,13 +10,26 @@ pub(super) fn prefix_with_name(
     parts: &mut [ContentPart],
     default_user_name: &str,
 ) {
-    let Some(name) = take_name(message, default_user_name) else {
-        return;
-    };
     let first_text = parts.iter_mut().find_map(|part| match part {
         ContentPart::Text(text) => Some(text),
         ContentPart::Media(_) => None,
     });
+    prefix_text_with_name(message, first_text, default_user_name);
+}
+
+/// The same for a content of which only the first text is known.
+pub(super) fn prefix_text_with_name(
+    message: &mut CanonicalMessage,
+    first_text: Option<&mut String>,
+    default_user_name: &str,
+) {
+    let Some(name) = message.name.take() else {
+        return;
+    };
+    let is_default_user = message.role == Role::User && name == default_user_name;
+    if name == message.role.as_str() || is_default_user {
+        return;
+    }
     let repair = match first_text {
         Some(text) => {
             text.insert_str(0, &format!("{name}: "));
@@ -25,11 +38,4 @@ pub(super) fn prefix_with_name(
         None => Repair::FieldRemoved { field: "name" },
     };
     message.repairs.push(repair);
-}
-
-/// Takes the name of the speaker, unless it only repeats the role or is the default user name.
-pub(super) fn take_name(message: &mut CanonicalMessage, default_user_name: &str) -> Option<String> {
-    let name = message.name.take()?;
-    let is_default_user = message.role == Role::User && name == default_user_name;
-    (name != message.role.as_str() && !is_default_user).then_some(name)
 }

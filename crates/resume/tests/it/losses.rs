@@ -52,7 +52,7 @@ pub(crate) fn transcript() -> impl Strategy<Value = Vec<Value>> {
 
 fn user() -> impl Strategy<Value = Value> {
     let image = json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBO"}});
-    let sound = json!({"type": "input_audio", "input_audio": {"data": "Uk", "format": "wav"}});
+    let sound = json!({"type": "input_audio", "input_audio": {"data": "UklG", "format": "wav"}});
     let file = json!({
         "type": "file", "file": {"file_data": "data:application/pdf;base64,JVBE", "filename": "a.pdf"},
     });

@@ -105,19 +105,14 @@ fn remove_empty_content(message: &mut CanonicalMessage) {
 
 /// Puts the name of the speaker in front of the first text.
 fn fold_name(message: &mut CanonicalMessage, pieces: &mut [Piece], default_user_name: &str) {
-    let Some(name) = speaker::take_name(message, default_user_name) else { return };
     let first_text = pieces.iter_mut().find_map(|piece| match piece {
-        Piece::Part(part) => part.get_mut("text"),
+        Piece::Part(part) => match part.get_mut("text") {
+            Some(Value::String(text)) => Some(text),
+            _ => None,
+        },
         Piece::Item(_) => None,
     });
-    let repair = match first_text {
-        Some(text) => {
-            *text = format!("{name}: {}", text.as_str().unwrap_or_default()).into();
-            Repair::SpeakerFolded
-        }
-        None => Repair::FieldRemoved { field: "name" },
-    };
-    message.repairs.push(repair);
+    speaker::prefix_text_with_name(message, first_text, default_user_name);
 }
 
 /// Writes the items of a content: its parts, and between them the items that stay as they are.
