@@ -31,6 +31,10 @@ from agents.testing import ScriptedModel
 from langchain_core.load import dumpd, load
 from langchain_core.messages import convert_to_messages, messages_from_dict, messages_to_dict
 from pydantic import TypeAdapter
+from pydantic_ai import BinaryContent, CachePoint, DocumentUrl, ImageUrl, ModelRetry, ToolReturn
+from pydantic_ai import Agent as PydanticAgent
+from pydantic_ai.messages import ModelMessagesTypeAdapter, ModelResponse, TextPart, ThinkingPart, ToolCallPart
+from pydantic_ai.models.function import FunctionModel
 
 from renderings import each
 
@@ -88,6 +92,14 @@ def load_langchain(messages: list[dict]) -> None:
         assert [load(dumpd(message)) for message in held] == held
 
 
+def load_pydantic_ai(messages: list[dict]) -> None:
+    held = ModelMessagesTypeAdapter.validate_json(json.dumps(messages))
+    contains(json.loads(ModelMessagesTypeAdapter.dump_json(held)), messages)
+    # A run refuses a prompt if a call has no result.
+    agent = PydanticAgent(FunctionModel(lambda history, info: ModelResponse([TextPart("Yes.")])))
+    assert agent.run_sync("Go on.", message_history=held).output == "Yes."
+
+
 async def session_of_agents_sdk() -> list[dict]:
     """Runs an agent with a scripted model, and returns what its session stores."""
 
@@ -142,6 +154,59 @@ def written(dialect: str, transcripts: list[list[dict]]) -> None:
         assert path.read_text() == lines, f"{path} is not what the library writes"
 
 
+def history_of_pydantic_ai() -> list[dict]:
+    """Runs an agent with a scripted model, and returns what its messages are dumped as."""
+    answers = iter([
+        [
+            ThinkingPart("Which one?", signature="c2ln", provider_name="anthropic"),
+            TextPart("Let me see."),
+            ToolCallPart("weather", {"city": "Oslo"}, tool_call_id="call_1"),
+            ToolCallPart("weather", '{"city": "Nowhere"}', tool_call_id="call_2"),
+            ToolCallPart("weather", {"city": 1}, tool_call_id="call_3"),
+        ],
+        [
+            ThinkingPart("", id="rs_1", signature="gAAA", provider_name="openai"),
+            ToolCallPart("look", tool_call_id="call_4"),
+        ],
+        [ThinkingPart("Sunny."), TextPart("It is sunny."), TextPart("Go.", id="msg_1", provider_name="openai")],
+        [TextPart("A ticket.")],
+    ])
+    model = FunctionModel(lambda messages, info: ModelResponse(next(answers)), model_name="script")
+    agent = PydanticAgent(model, system_prompt="Plan trips.", instructions="Be brief.")
+
+    @agent.tool_plain(retries=3)
+    def weather(city: str) -> dict:
+        if city == "Nowhere":
+            raise ModelRetry("no such city")
+        return {"sky": "clear"}
+
+    @agent.tool_plain
+    def look() -> ToolReturn:
+        return ToolReturn(BinaryContent(b"picture", media_type="image/png"), metadata={"camera": 1})
+
+    first = agent.run_sync("Where is it sunny?")
+    media = [
+        ImageUrl("https://example.org/harbour.png"),
+        DocumentUrl("https://example.org/ticket.pdf"),
+        BinaryContent(b"sound", media_type="audio/mpeg"),
+        BinaryContent(b"ticket", media_type="application/pdf", identifier="ticket.pdf"),
+    ]
+    prompt = ["What is this?", *media[:2], CachePoint(), *media[2:]]
+    second = agent.run_sync(prompt, message_history=first.all_messages())
+    written = fixed(json.loads(ModelMessagesTypeAdapter.dump_json(second.all_messages())))
+    again = ModelMessagesTypeAdapter.validate_json(json.dumps(written))
+    assert json.loads(ModelMessagesTypeAdapter.dump_json(again)) == written
+    return written
+
+
+def fixed(value: object) -> object:
+    """Replaces what differs in each run: times, and ids of runs."""
+    constants = {"timestamp": "2026-01-01T00:00:00Z", "run_id": "run", "conversation_id": "conversation"}
+    if isinstance(value, dict):
+        return {key: constants.get(key, fixed(inner)) if inner else inner for key, inner in value.items()}
+    return [fixed(item) for item in value] if isinstance(value, list) else value
+
+
 def held_by(types: TypeAdapter, given: list) -> list:
     """Reads the parsed values; lists within messages are validated while they are read."""
 
@@ -171,6 +236,7 @@ def contains(held: object, given: object, place: str = "") -> None:
 
 if __name__ == "__main__":
     written("openai-responses", [asyncio.run(session_of_agents_sdk())])
+    written("pydantic-ai", [history_of_pydantic_ai()])
     if sys.argv[1] == "--write":
         sys.exit()
     directory = Path(sys.argv[1])
@@ -180,3 +246,4 @@ if __name__ == "__main__":
     each(directory, "anthropic", "anthropic types", load_anthropic)
     each(directory, "gemini", "google-genai types", load_gemini)
     each(directory, "langchain", "langchain-core messages", load_langchain)
+    each(directory, "pydantic-ai", "ModelMessagesTypeAdapter, a run that continues", load_pydantic_ai)

@@ -48,6 +48,9 @@ pub use gemini::Gemini;
 mod langchain;
 pub use langchain::LangChain;
 
+mod pydantic_ai;
+pub use pydantic_ai::PydanticAi;
+
 pub(crate) mod ui_message;
 pub use ui_message::UiMessage;
 
@@ -66,7 +69,7 @@ mod speaker;
 mod turns;
 
 /// Every dialect, in the order in which the documentation lists them.
-pub const ALL: [&dyn Dialect; 11] = [
+pub const ALL: [&dyn Dialect; 12] = [
     &Ag2,
     &Ag2Classic { profile: Profile::Pattern },
     &Ag2Classic { profile: Profile::Manager },
@@ -76,6 +79,7 @@ pub const ALL: [&dyn Dialect; 11] = [
     &Anthropic,
     &Gemini,
     &LangChain,
+    &PydanticAi,
     &UiMessage,
     &Acp,
 ];
@@ -100,7 +104,7 @@ pub fn validate(dialect: &dyn Dialect, messages: &[Value]) -> Result<(), Vec<Vio
 mod tests {
     use super::*;
 
-    const NAMES: [&str; 11] = [
+    const NAMES: [&str; 12] = [
         "ag2",
         "ag2-classic",
         "ag2-classic-manager",
@@ -110,6 +114,7 @@ mod tests {
         "anthropic",
         "gemini",
         "langchain",
+        "pydantic-ai",
         "ui-message",
         "acp",
     ];

@@ -1,0 +1,184 @@
+use serde_json::{Value, json};
+
+use super::media::{is_media, kept_part, read_media, write_media};
+use super::own::{ContentForm, OwnFields, add_fields, remove_empty};
+use crate::Repair;
+use crate::canonical::{CanonicalMessage, ContentPart, are_parts};
+use crate::dialect::parsed::text_part;
+use crate::dialect::speaker;
+
+/// A piece of the content of a message.
+pub(super) enum Piece {
+    Content(ContentPart),
+    /// A part that stays as it is; its type is its kind.
+    Kept(Value),
+}
+
+/// Takes the content of a message, and puts the name of the speaker in front of it.
+///
+/// Content parts with one of the types in `kept` stay as they are.
+pub(super) fn take_pieces(
+    message: &mut CanonicalMessage,
+    kept: &[&str],
+    default_user_name: &str,
+) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    match message.content.take() {
+        Value::Array(list) if !list.is_empty() && are_parts(&list) => {
+            let refusal = message.refusal.take();
+            for part in list {
+                if part["type"].as_str().is_some_and(|kind| kept.contains(&kind)) {
+                    pieces.push(Piece::Kept(part));
+                } else {
+                    message.content = vec![part].into();
+                    pieces.extend(message.take_parts().into_iter().map(Piece::Content));
+                }
+            }
+            message.refusal = refusal;
+        }
+        other => message.content = other,
+    }
+    pieces.extend(message.take_parts().into_iter().map(Piece::Content));
+    let first_text = pieces.iter_mut().find_map(|piece| match piece {
+        Piece::Content(ContentPart::Text(text)) => Some(text),
+        _ => None,
+    });
+    speaker::prefix_text_with_name(message, first_text, default_user_name);
+    pieces
+}
+
+/// Takes the content as one text.
+pub(super) fn take_joined_text(message: &mut CanonicalMessage, default_user_name: &str) -> String {
+    let pieces = take_pieces(message, &[], default_user_name);
+    let texts: Vec<_> = pieces.into_iter().map(|piece| write_text(message, piece)).collect();
+    if texts.len() > 1 {
+        message.repairs.push(Repair::PartsJoined);
+    }
+    texts.join("\n")
+}
+
+fn write_text(message: &mut CanonicalMessage, piece: Piece) -> String {
+    let part = match piece {
+        Piece::Content(ContentPart::Text(text)) => return text,
+        Piece::Content(ContentPart::Media(media)) => media.into(),
+        Piece::Kept(part) => part,
+    };
+    message.repairs.push(Repair::PartSerialised);
+    part.to_string()
+}
+
+/// Takes a content as a list of texts and media.
+pub(super) fn take_items(
+    message: &mut CanonicalMessage,
+    own: &OwnFields,
+    default_user_name: &str,
+) -> Vec<Value> {
+    let pieces = take_pieces(message, &["structured-content"], default_user_name);
+    let is_mark = |item: &Value| item["kind"] == "cache-point";
+    let marks = own.items.iter().filter(|item| is_mark(item)).count();
+    let fits = own.items.len() == pieces.len() + marks;
+    let mut own = own.items.iter().filter(|_| fits).peekable();
+    let mut items = Vec::new();
+    for piece in pieces {
+        items.extend(std::iter::from_fn(|| own.next_if(|item| is_mark(item))).cloned());
+        items.push(write_item(message, piece, own.next().unwrap_or(&Value::Null)));
+    }
+    items.extend(own.cloned());
+    items
+}
+
+fn write_item(message: &mut CanonicalMessage, piece: Piece, own: &Value) -> Value {
+    match piece {
+        Piece::Content(ContentPart::Text(text)) if own["kind"] == "text-content" => {
+            let mut item = json!({"content": text});
+            add_fields(&mut item, own);
+            item
+        }
+        Piece::Content(ContentPart::Media(media)) => match write_media(&media, own) {
+            Some(item) => item,
+            None => write_text(message, Piece::Content(ContentPart::Media(media))).into(),
+        },
+        Piece::Kept(part) if part["content"].is_string() || part.get("value").is_some() => {
+            write_kept(part, "kind")
+        }
+        other => write_text(message, other).into(),
+    }
+}
+
+/// Writes a part that stayed as it was; the field `tag` holds its type.
+pub(super) fn write_kept(part: Value, tag: &str) -> Value {
+    let mut written = json!({tag: part["type"]});
+    if let Value::Object(mut fields) = part {
+        fields.remove("type");
+        add_fields(&mut written, &fields.into());
+    }
+    written
+}
+
+/// Reads the content of a prompt: a text, or a list of texts and media.
+pub(super) fn read_prompt(content: Value, own: &mut OwnFields) -> Value {
+    match content {
+        Value::Array(items) => read_items(items, own),
+        other => other,
+    }
+}
+
+/// Reads the content of a result, which may be any JSON.
+pub(super) fn read_result(content: Value, own: &mut OwnFields) -> Value {
+    let is_item = |item: &Value| item.is_string() || is_media(item);
+    match content {
+        Value::Array(items) if items.iter().all(is_item) && items.iter().any(is_media) => {
+            read_items(items, own)
+        }
+        Value::Array(items) => read_json(items, own),
+        item if is_media(&item) => {
+            own.content = Some(ContentForm::Single);
+            read_items(vec![item], own)
+        }
+        other => other,
+    }
+}
+
+/// Marks a list if it would be taken for one of stored content parts.
+pub(super) fn read_json(items: Vec<Value>, own: &mut OwnFields) -> Value {
+    if !items.is_empty() && are_parts(&items) {
+        own.content = Some(ContentForm::Json);
+    }
+    items.into()
+}
+
+fn read_items(items: Vec<Value>, own: &mut OwnFields) -> Value {
+    let mut parts = Vec::new();
+    for item in items {
+        match item["kind"].as_str() {
+            None if item.is_string() => {
+                parts.push(text_part(item));
+                own.items.push(Value::Null);
+            }
+            Some("cache-point") => own.items.push(item),
+            Some("text-content") if item["content"].is_string() => {
+                let Value::Object(fields) = item else { continue };
+                let mut fields = remove_empty(fields);
+                parts.push(text_part(fields.remove("content").unwrap_or_default()));
+                own.items.push(fields.into());
+            }
+            Some(_) if is_media(&item) => {
+                let (part, fields) = read_media(item);
+                parts.push(part);
+                own.items.push(fields);
+            }
+            Some(kind) => {
+                let kind = kind.to_owned();
+                let Value::Object(mut fields) = item else { continue };
+                fields.remove("kind");
+                parts.push(kept_part(&kind, fields));
+                own.items.push(Value::Null);
+            }
+            None => {
+                parts.push(item);
+                own.items.push(Value::Null);
+            }
+        }
+    }
+    parts.into()
+}

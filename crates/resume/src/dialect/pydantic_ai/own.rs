@@ -1,0 +1,86 @@
+use records::JsonObject;
+use serde_json::{Map, Value};
+
+use super::NAME;
+use crate::canonical::is_empty_value;
+
+/// What only this format has, of one stored message.
+#[derive(Debug, Default)]
+pub(super) struct OwnFields {
+    /// The fields of the request that begins with the message, or of the response.
+    pub(super) message: Option<Map<String, Value>>,
+    /// The fields of its parts, in order.
+    pub(super) parts: Vec<Value>,
+    /// The fields of the items of its content, in order; null for an item that has none.
+    pub(super) items: Vec<Value>,
+    /// How the content was given, if that cannot be seen from the content.
+    pub(super) content: Option<ContentForm>,
+}
+
+/// How the content of a part was given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ContentForm {
+    /// JSON that looks like a list of stored content parts.
+    Json,
+    /// One item, not in a list.
+    Single,
+}
+
+impl OwnFields {
+    /// Takes the fields from the metadata of a message; values of a wrong type are ignored.
+    pub(super) fn take(metadata: &mut JsonObject) -> Self {
+        let Some(Value::Object(mut stored)) = metadata.remove(NAME) else {
+            return Self::default();
+        };
+        let mut list = |field: &str| match stored.remove(field) {
+            Some(Value::Array(list)) => list,
+            _ => Vec::new(),
+        };
+        let (parts, items) = (list("parts"), list("items"));
+        let content = match stored.get("content").and_then(Value::as_str) {
+            Some("json") => Some(ContentForm::Json),
+            Some("single") => Some(ContentForm::Single),
+            _ => None,
+        };
+        let message = match stored.remove("message") {
+            Some(Value::Object(message)) => Some(message),
+            _ => None,
+        };
+        Self { message, parts, items, content }
+    }
+
+    /// Returns the metadata to store.
+    pub(super) fn into_metadata(self) -> Option<JsonObject> {
+        let mut stored = Map::new();
+        let mut put = |field: &str, value: Value| stored.insert(field.to_owned(), value);
+        if let Some(message) = self.message {
+            put("message", message.into());
+        }
+        if self.parts.iter().any(|part| *part != Value::Object(Map::new())) {
+            put("parts", self.parts.into());
+        }
+        if self.items.iter().any(|item| !item.is_null()) {
+            put("items", self.items.into());
+        }
+        if let Some(content) = self.content {
+            put("content", if content == ContentForm::Json { "json" } else { "single" }.into());
+        }
+        (!stored.is_empty()).then(|| JsonObject::from_iter([(NAME.to_owned(), stored.into())]))
+    }
+}
+
+/// Removes the fields that are null or an empty list, but for what is said or called.
+pub(super) fn remove_empty(mut fields: Map<String, Value>) -> Map<String, Value> {
+    let is_payload = |field: &str| ["args", "content", "value"].contains(&field);
+    fields.retain(|field, value| is_payload(field) || value.is_string() || !is_empty_value(value));
+    fields
+}
+
+/// Adds stored fields that the object does not have.
+pub(super) fn add_fields(object: &mut Value, fields: &Value) {
+    for (field, value) in fields.as_object().into_iter().flatten() {
+        if object.get(field).is_none() {
+            object[field] = value.clone();
+        }
+    }
+}

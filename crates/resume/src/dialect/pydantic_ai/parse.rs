@@ -1,0 +1,56 @@
+use records::NewMessage;
+use serde_json::{Map, Value};
+
+use super::own::{OwnFields, remove_empty};
+use super::{request, response};
+use crate::DropReason;
+use crate::dialect::parsed::{Parsed, TranscriptPosition, as_object, take_text};
+
+/// Parses messages; each part of a request becomes a message, and a response becomes one.
+pub(super) fn parse(messages: Vec<Value>) -> Parsed {
+    let mut parsed = Parsed::default();
+    for (index, message) in messages.into_iter().enumerate() {
+        if let Err(reason) = read(&mut parsed, index, message) {
+            parsed.drop(index, reason);
+        }
+    }
+    parsed
+}
+
+fn read(parsed: &mut Parsed, index: usize, message: Value) -> Result<(), DropReason> {
+    let mut fields = as_object(message)?;
+    let kind = take_text(&mut fields, "kind").ok_or(DropReason::MissingRole)?;
+    let parts = match fields.remove("parts") {
+        Some(Value::Array(parts)) if !parts.is_empty() => parts,
+        _ => return Err(DropReason::NullContent),
+    };
+    let fields = remove_empty(fields);
+    match kind.as_str() {
+        "response" => {
+            let (body, own) = response::read_parts(parts);
+            let own = OwnFields { message: Some(fields), ..own };
+            add(parsed, index, body.into(), own);
+        }
+        "request" => read_request(parsed, index, parts, fields),
+        other => return Err(DropReason::unsupported_role(other)),
+    }
+    Ok(())
+}
+
+/// Reads a request; its first message keeps the fields of the request.
+fn read_request(parsed: &mut Parsed, index: usize, parts: Vec<Value>, fields: Map<String, Value>) {
+    let mut fields = Some(fields);
+    for part in parts {
+        match request::read_part(part) {
+            Ok((message, own)) => {
+                add(parsed, index, message, OwnFields { message: fields.take(), ..own });
+            }
+            Err(reason) => parsed.drop(index, reason),
+        }
+    }
+}
+
+fn add(parsed: &mut Parsed, index: usize, mut message: NewMessage, own: OwnFields) {
+    message.body.metadata = own.into_metadata();
+    parsed.add(TranscriptPosition::Message(index), message);
+}

@@ -1,0 +1,158 @@
+use std::collections::VecDeque;
+
+use records::MessageBody;
+use serde_json::{Map, Value, json};
+
+use super::content::{Piece, take_pieces, write_kept};
+use super::media::{is_media, kept_part, read_media, write_media};
+use super::own::{OwnFields, add_fields, remove_empty};
+use super::thinking::{self, read_thinking, write_thinking};
+use crate::Repair;
+use crate::canonical::{Call, CanonicalMessage, ContentPart, MediaSource};
+use crate::dialect::parsed::{content_from_parts, set_extra, stored_call, text_part};
+
+/// Parts of a response that stay as they are, each a content part.
+const KEPT: [&str; 4] = ["builtin-tool-call", "builtin-tool-return", "compaction", "speech"];
+
+/// Reads the parts of a response; a part of an unknown kind stays as it is.
+pub(super) fn read_parts(parts: Vec<Value>) -> (MessageBody, OwnFields) {
+    let (mut content, mut calls, mut reasoning) = (Vec::new(), Vec::new(), Vec::new());
+    let mut own = OwnFields::default();
+    for part in parts {
+        let Value::Object(fields) = part else {
+            content.push(part);
+            own.parts.push(json!({}));
+            continue;
+        };
+        let mut fields = remove_empty(fields);
+        let kind = fields.get("part_kind").and_then(Value::as_str).unwrap_or_default().to_owned();
+        match kind.as_str() {
+            "text" if fields.get("content").is_some_and(Value::is_string) => {
+                content.push(text_part(fields.remove("content").unwrap_or_default()));
+            }
+            "thinking" => reasoning.push(read_thinking(&mut fields)),
+            "tool-call" => calls.push(read_call(&mut fields)),
+            "file" if fields.get("content").is_some_and(is_media) => {
+                let (part, item) = read_media(fields.remove("content").unwrap_or_default());
+                content.push(part);
+                fields.insert("item".to_owned(), item);
+            }
+            _ => {
+                fields.remove("part_kind");
+                content.push(kept_part(&kind, std::mem::take(&mut fields)));
+                fields.insert("part_kind".to_owned(), kind.into());
+            }
+        }
+        own.parts.push(fields.into());
+    }
+    let mut body = MessageBody::new("assistant", None, content_from_parts(content));
+    set_extra(&mut body, "tool_calls", calls);
+    set_extra(&mut body, "reasoning_content", thinking::into_stored(reasoning));
+    (body, own)
+}
+
+fn read_call(fields: &mut Map<String, Value>) -> Value {
+    let mut text = |field: &str| match fields.remove(field) {
+        Some(Value::String(text)) => text,
+        _ => String::new(),
+    };
+    let (id, name) = (text("tool_call_id"), text("tool_name"));
+    let arguments = fields.remove("args").unwrap_or_default();
+    let form = match &arguments {
+        Value::String(_) => None,
+        Value::Null => Some("null"),
+        _ => Some("object"),
+    };
+    fields.extend(form.map(|form| ("args_form".to_owned(), form.into())));
+    let arguments = if arguments.is_null() { json!({}) } else { arguments };
+    stored_call(&id, &name, &arguments)
+}
+
+/// Writes the parts of a response.
+///
+/// If the message still has as many parts of each kind as were stored, they are in the stored order.
+/// Otherwise, reasoning is first, and calls are last.
+pub(super) fn write_parts(
+    message: &mut CanonicalMessage,
+    stored: &[Value],
+    default_user_name: &str,
+) -> Vec<Value> {
+    let thinking: VecDeque<_> = write_thinking(message).into();
+    let pieces = take_pieces(message, &KEPT, default_user_name);
+    let mut calls = VecDeque::with_capacity(message.calls.len());
+    for call in &mut message.calls {
+        calls.push_back(write_call(call));
+    }
+    let count = |kind: &str| stored.iter().filter(|part| part["part_kind"] == kind).count();
+    let others = stored.len() - count("thinking") - count("tool-call");
+    let fits = (thinking.len(), pieces.len(), calls.len())
+        == (count("thinking"), others, count("tool-call"));
+    let mut queues = [thinking, VecDeque::new(), calls];
+    let order: Vec<_> = if fits { stored.iter().map(queue_of).collect() } else { Vec::new() };
+    let of_pieces = stored.iter().filter(|part| fits && queue_of(part) == 1);
+    let of_pieces = of_pieces.map(Some).chain(std::iter::repeat(None));
+    for (piece, own) in pieces.into_iter().zip(of_pieces) {
+        queues[1].push_back(write_piece(message, piece, own.unwrap_or(&Value::Null)));
+    }
+    let mut parts: Vec<_> = order.iter().filter_map(|queue| queues[*queue].pop_front()).collect();
+    for (part, own) in parts.iter_mut().zip(stored) {
+        add_own_fields(part, own);
+    }
+    parts.extend(queues.into_iter().flatten());
+    parts
+}
+
+/// Returns the number of the queue for the parts of a kind.
+fn queue_of(part: &Value) -> usize {
+    match part["part_kind"].as_str() {
+        Some("thinking") => 0,
+        Some("tool-call") => 2,
+        _ => 1,
+    }
+}
+
+fn write_call(call: &mut Call) -> Value {
+    let arguments = call.take_arguments_text();
+    json!({
+        "part_kind": "tool-call", "tool_name": call.target.name, "args": arguments,
+        "tool_call_id": call.id,
+    })
+}
+
+fn write_piece(message: &mut CanonicalMessage, piece: Piece, own: &Value) -> Value {
+    let text = match piece {
+        Piece::Kept(part) => return write_kept(part, "part_kind"),
+        Piece::Content(ContentPart::Text(text)) => text,
+        Piece::Content(ContentPart::Media(media)) => {
+            let is_data = matches!(media.source, MediaSource::Data { .. });
+            if let Some(item) = write_media(&media, &own["item"]).filter(|_| is_data) {
+                return json!({"part_kind": "file", "content": item});
+            }
+            message.repairs.push(Repair::PartSerialised);
+            Value::from(media).to_string()
+        }
+    };
+    json!({"part_kind": "text", "content": text})
+}
+
+/// Adds the stored fields of a part, if it still is of the same kind.
+fn add_own_fields(part: &mut Value, own: &Value) {
+    if part["part_kind"] != own["part_kind"] {
+        return;
+    }
+    let arguments = part["args"].as_str();
+    match own["args_form"].as_str() {
+        Some("null") if arguments == Some("{}") => part["args"] = Value::Null,
+        Some("object") => {
+            if let Some(object @ Value::Object(_)) =
+                arguments.and_then(|text| records::json::parse(text.as_bytes()).ok())
+            {
+                part["args"] = object;
+            }
+        }
+        _ => {}
+    }
+    let Value::Object(mut fields) = own.clone() else { return };
+    fields.retain(|field, _| field != "args_form" && field != "item");
+    add_fields(part, &fields.into());
+}

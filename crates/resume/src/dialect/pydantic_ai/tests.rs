@@ -1,0 +1,255 @@
+use chrono::DateTime;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+use records::{EventId, Message, NewMessage};
+use serde_json::{Value, json};
+
+use super::PydanticAi;
+use crate::dialect::{self, Dialect, Rendered};
+use crate::{Options, Repair};
+
+/// Stores messages, and renders them in a dialect.
+fn stored_in(to: &dyn Dialect, messages: &[Value]) -> Rendered {
+    rendered_in(to, Dialect::parse(&PydanticAi, Vec::new(), messages.to_vec()).messages)
+}
+
+fn rendered_in(to: &dyn Dialect, messages: Vec<NewMessage>) -> Rendered {
+    let numbered = messages.into_iter().enumerate();
+    let log = numbered.map(|(sequence, message)| Message {
+        sequence: sequence as u64,
+        event_id: EventId::parse(format!("evt_{sequence}")).unwrap(),
+        body: message.body,
+        created_at: DateTime::UNIX_EPOCH,
+        author: None,
+        edited_at: None,
+        edited_by: None,
+        deleted_at: None,
+        deleted_by: None,
+    });
+    to.render(log.collect(), &Options::default())
+}
+
+fn assert_kept(messages: &Value) {
+    let messages = messages.as_array().unwrap();
+    let parsed = Dialect::parse(&PydanticAi, Vec::new(), messages.clone());
+    assert_eq!(parsed.dropped, []);
+    let rendered = rendered_in(&PydanticAi, parsed.messages);
+    assert_eq!(rendered, Rendered { messages: messages.clone(), ..Rendered::default() });
+    assert_eq!(dialect::validate(&PydanticAi, messages), Ok(()));
+}
+
+fn request(parts: &[Value]) -> Value {
+    json!({"kind": "request", "parts": parts, "run_id": "r", "instructions": "Plan."})
+}
+
+fn response(parts: &[Value]) -> Value {
+    let usage = json!({"input_tokens": 1, "details": {}});
+    json!({"kind": "response", "parts": parts, "usage": usage, "model_name": "m"})
+}
+
+fn prompt(content: &Value) -> Value {
+    json!({"part_kind": "user-prompt", "content": content, "timestamp": "2026-01-01T00:00:00Z"})
+}
+
+fn call(id: &str, arguments: &Value) -> Value {
+    json!({
+        "part_kind": "tool-call", "tool_name": "f", "args": arguments, "tool_call_id": id,
+        "provider_details": {"thought_signature": "x"},
+    })
+}
+
+fn result(id: &str, content: &Value) -> Value {
+    json!({
+        "part_kind": "tool-return", "tool_name": "f", "content": content, "tool_call_id": id,
+        "outcome": "success", "timestamp": "2026-01-01T00:00:00Z",
+    })
+}
+
+fn binary() -> Value {
+    json!({"kind": "binary", "data": "iVBO", "media_type": "image/png", "identifier": "978ea7"})
+}
+
+#[test]
+fn requests_and_responses_are_kept() {
+    let instruction =
+        json!({"part_kind": "system-prompt", "content": "Be brief.", "scope": "request"});
+    let thinking = json!({
+        "part_kind": "thinking", "content": "hm", "signature": "c2ln", "provider_name": "anthropic",
+    });
+    let redacted = json!({
+        "part_kind": "thinking", "content": "", "id": "redacted_thinking", "signature": "ZGF0",
+        "provider_name": "anthropic",
+    });
+    let hidden = json!({
+        "part_kind": "thinking", "content": "", "id": "rs_1", "signature": "gAAA",
+        "provider_name": "openai",
+    });
+    let other = json!({
+        "part_kind": "thinking", "content": "", "signature": "x", "provider_name": "google",
+    });
+    let text = json!({"part_kind": "text", "content": "Let me see.", "id": "msg_1"});
+    let calls = [call("a", &json!({"b": 1})), call("b", &json!("{ }")), call("c", &json!("{"))];
+    let caller =
+        [thinking, text.clone(), redacted, calls[0].clone(), hidden, other, calls[1].clone()];
+    let file = json!({"part_kind": "file", "content": binary()});
+    let caller = [&caller[..], &[calls[2].clone(), file]].concat();
+    let mut failed = result("b", &json!("no"));
+    failed["outcome"] = json!("retried");
+    failed["retry"] = json!({"cause": "model_retry"});
+    let results = [result("a", &json!({"sky": "clear"})), failed, result("c", &json!([1]))];
+    assert_kept(&json!([
+        request(&[instruction, prompt(&json!("hi"))]),
+        request(&[prompt(&json!("again"))]),
+        response(&caller),
+        request(&results),
+        response(&[text.clone(), text]),
+    ]));
+}
+
+#[test]
+fn every_content_is_kept() {
+    let url = json!({
+        "kind": "video-url", "url": "https://example.org/a.mp4", "media_type": "video/mp4",
+        "identifier": "a.mp4", "force_download": false,
+    });
+    let sound = json!({"kind": "binary", "data": "iVBO", "media_type": "audio/mpeg"});
+    let uploaded = json!({"kind": "uploaded-file", "file_id": "f", "provider_name": "openai"});
+    let noted = json!({"kind": "text-content", "content": "x", "metadata": {"a": 1}});
+    let mark = json!({"kind": "cache-point", "ttl": "5m"});
+    let structured = json!({"kind": "structured-content", "value": {"a": 1}});
+    let items = json!(["look", binary(), mark, url, sound, uploaded, noted, structured, mark]);
+    let feedback = json!({
+        "part_kind": "retry-feedback", "content": [{"type": "missing", "loc": ["a"], "msg": "m"}],
+        "retry": {"cause": "validation_error"},
+    });
+    let legacy = json!({"part_kind": "retry-prompt", "content": "Try again.", "tool_call_id": "x"});
+    let speech = json!({"part_kind": "speech", "speaker": "user", "transcript": "hi"});
+    let native = [
+        json!({"part_kind": "builtin-tool-call", "tool_name": "web", "args": "{}", "tool_call_id": "n"}),
+        json!({"part_kind": "builtin-tool-return", "tool_name": "web", "content": 1, "tool_call_id": "n"}),
+    ];
+    let calls: Vec<_> = ["a", "b", "c", "d", "e"].map(|id| call(id, &json!(null))).to_vec();
+    let results = [
+        result("a", &json!([{"type": "text", "text": "x"}])),
+        result("b", &binary()),
+        result("c", &json!(["a", binary()])),
+        result("d", &json!(["a", "b"])),
+        result("e", &json!("x")),
+    ];
+    let mut calls = response(&calls);
+    for call in calls["parts"].as_array_mut().unwrap() {
+        call["args"] = Value::Null;
+    }
+    assert_kept(&json!([
+        request(&[prompt(&items), feedback, legacy, speech, prompt(&json!(["one"]))]),
+        response(&native),
+        calls,
+        request(&results),
+    ]));
+}
+
+#[test]
+fn reasoning_of_openai_is_that_of_its_own_items() {
+    let thinking = json!({
+        "part_kind": "thinking", "content": "hm", "id": "rs_1", "signature": "gAAA",
+        "provider_name": "openai",
+    });
+    let text = json!({"part_kind": "text", "content": "hi"});
+    let items = stored_in(&dialect::OpenAiResponses, &[response(&[thinking.clone(), text])]);
+    let summary = json!([{"type": "summary_text", "text": "hm"}]);
+    let reasoning = json!({
+        "type": "reasoning", "id": "rs_1", "encrypted_content": "gAAA", "summary": summary,
+    });
+    assert_eq!(items.messages[0], reasoning);
+    let parsed = dialect::OpenAiResponses.parse(Vec::new(), items.messages);
+    let back = rendered_in(&PydanticAi, parsed.messages);
+    assert_eq!(back.messages[0]["parts"][0], thinking);
+}
+
+#[test]
+fn other_formats_get_the_texts_of_results() {
+    let caller = response(&[call("a", &json!({})), call("b", &json!({}))]);
+    let mut denied = result("b", &json!("no"));
+    denied["outcome"] = json!("denied");
+    let messages =
+        [request(&[prompt(&json!("hi"))]), caller, request(&[result("a", &json!("x")), denied])];
+    let rendered = stored_in(&dialect::Anthropic, &messages);
+    let blocks = json!([
+        {"type": "tool_result", "tool_use_id": "a", "content": "x"},
+        {"type": "tool_result", "tool_use_id": "b", "content": "no", "is_error": true},
+    ]);
+    assert_eq!(rendered.messages[2]["content"], blocks);
+}
+
+#[test]
+fn what_cannot_be_kept_is_reported() {
+    let delta = json!({"part_kind": "instruction-delta", "content": "x"});
+    let messages = vec![
+        request(&[delta, prompt(&json!("hi"))]),
+        json!({"kind": "request", "parts": []}),
+        json!({"kind": "note", "parts": [1]}),
+        json!({"parts": []}),
+    ];
+    let parsed = Dialect::parse(&PydanticAi, Vec::new(), messages);
+    let dropped: Vec<_> = parsed.dropped.iter().map(|it| (it.index, it.reason.slug())).collect();
+    let reasons = ["unsupported_role", "null_content", "unsupported_role", "missing_role"];
+    assert_eq!(dropped, (0..4).zip(reasons).collect::<Vec<_>>());
+    assert_eq!(parsed.messages.len(), 1);
+    let broken = json!([{"type": "image_url", "image_url": {"url": "data:image/png;base64,i"}}]);
+    let chat = vec![json!({"role": "user", "content": broken})];
+    let rendered = rendered_in(&PydanticAi, dialect::OpenAi.parse(Vec::new(), chat).messages);
+    assert_eq!(rendered.repaired[0].repair, Repair::PartSerialised);
+}
+
+/// A message of any kind, with faults.
+fn message() -> impl Strategy<Value = Value> {
+    let of_requests = vec![
+        prompt(&json!("hi")),
+        prompt(&json!(["x", binary(), {"kind": "cache-point"}, {"kind": "new"}, 1])),
+        prompt(&json!([])),
+        prompt(&json!({"a": 1})),
+        json!({"part_kind": "system-prompt", "content": ["x"]}),
+        result("a", &binary()),
+        result("a", &json!([])),
+        result("b", &json!([{"type": "text", "text": "x"}])),
+        json!({"part_kind": "retry-prompt", "content": "no", "tool_name": "f", "tool_call_id": "b"}),
+        json!({"part_kind": "retry-feedback", "content": [{"type": "x"}]}),
+        json!({"part_kind": "speech", "speaker": "assistant"}),
+        json!({"part_kind": "new"}),
+        json!(1),
+    ];
+    let of_responses = vec![
+        json!({"part_kind": "text", "content": ""}),
+        json!({"part_kind": "text", "content": 1}),
+        call("a", &json!({"b": 1})),
+        call("b", &json!("{")),
+        call("a", &json!([])),
+        json!({"part_kind": "thinking", "content": ""}),
+        json!({"part_kind": "thinking", "content": "hm", "signature": "s"}),
+        json!({"part_kind": "file", "content": binary()}),
+        json!({"part_kind": "file", "content": {"kind": "image-url", "url": "u"}}),
+        json!({"part_kind": "compaction", "content": "x"}),
+        json!({"part_kind": "new", "type": "x"}),
+        json!(null),
+    ];
+    let parts = |known: Vec<Value>| vec(select(known), 0..4);
+    prop_oneof![
+        parts(of_requests).prop_map(|parts| request(&parts)),
+        parts(of_responses).prop_map(|parts| response(&parts)),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn any_messages_can_be_stored_and_rendered(messages in vec(message(), 0..8)) {
+        for to in dialect::ALL {
+            let mut found = to.validate(&stored_in(to, &messages).messages);
+            found.retain(|violation| violation.rule != "no_messages");
+            prop_assert_eq!(found, [], "{:?}", to);
+        }
+        let first = stored_in(&PydanticAi, &messages).messages;
+        let second = stored_in(&PydanticAi, &first);
+        prop_assert_eq!(second, Rendered { messages: first, ..Rendered::default() });
+    }
+}
