@@ -51,6 +51,7 @@ impl ToolDialect for OpenAiResponses {
         functions: NameRule::WORD,
         call_ids: CallIdRule { max_chars: 64, ..CallIdRule::ANY },
         legacy_calls: LegacyCalls::Converted,
+        ..DialectRules::ANY
     };
 
     const LOSSES: &'static [Loss] = &[
