@@ -8,7 +8,7 @@ mod call;
 pub(crate) use call::Call;
 
 mod media;
-pub(crate) use media::{Media, MediaKind, MediaSource};
+pub(crate) use media::{Media, MediaKind, MediaSource, is_text_type};
 
 mod message;
 pub(crate) use message::{CanonicalMessage, is_empty_value};
@@ -16,11 +16,14 @@ pub(crate) use message::{CanonicalMessage, is_empty_value};
 mod part;
 pub(crate) use part::{ContentPart, are_parts};
 
+mod provider;
+pub(crate) use provider::Provider;
+
 mod read;
 pub(crate) use read::{read_message, take_field};
 
 mod reasoning;
-pub(crate) use reasoning::Reasoning;
+pub(crate) use reasoning::{PlacedReasoning, Reasoning, interleave};
 
 mod role;
 pub(crate) use role::Role;

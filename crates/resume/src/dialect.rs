@@ -43,7 +43,7 @@ mod anthropic;
 pub use anthropic::Anthropic;
 
 mod gemini;
-pub use gemini::Gemini;
+pub use gemini::{Gemini, GeminiApi};
 
 mod langchain;
 pub use langchain::LangChain;
@@ -55,6 +55,8 @@ pub(crate) mod ui_message;
 pub use ui_message::UiMessage;
 
 mod violation_list;
+
+mod addresses;
 
 mod instructions;
 
@@ -77,7 +79,7 @@ pub const ALL: [&dyn Dialect; 12] = [
     &OpenAi,
     &OpenAiResponses,
     &Anthropic,
-    &Gemini,
+    &Gemini { api: GeminiApi::Developer },
     &LangChain,
     &PydanticAi,
     &UiMessage,
@@ -94,9 +96,12 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     ALL.into_iter().map(Dialect::name)
 }
 
-/// Checks messages against the rules of a dialect; returns the violations, ordered by position.
+/// Checks messages against the rules of a dialect and of its provider; returns the violations, ordered
+/// by position.
 pub fn validate(dialect: &dyn Dialect, messages: &[Value]) -> Result<(), Vec<Violation>> {
-    let violations = dialect.validate(messages);
+    let mut violations = dialect.validate(messages);
+    violations.extend(dialect.provider_violations(messages));
+    violations.sort_by_key(|violation| violation.index);
     if violations.is_empty() { Ok(()) } else { Err(violations) }
 }
 

@@ -122,6 +122,25 @@ pub enum Repair {
     },
     /// Fields that only another dialect has, or that the provider does not accept, were removed.
     ProviderFieldsRemoved,
+    /// A message with more calls than the provider accepts became several messages.
+    CallsSplit {
+        /// How many messages there are now.
+        count: usize,
+    },
+    /// Fields that a provider gave a call or its result were removed, such as its signature.
+    CallFieldsRemoved,
+    /// A file got a name, because the provider requires one.
+    FileNameAdded {
+        /// The new name.
+        name: &'static str,
+    },
+    /// A text file became a text, because the provider does not accept its type.
+    FileGivenAsText {
+        /// The name of the file, if it has one; shortened if it is long.
+        name: Option<String>,
+    },
+    /// Reasoning was moved from between the texts of a message to its beginning.
+    ReasoningMoved,
     /// A field was removed, because the dialect cannot represent its value.
     FieldRemoved {
         /// The field.
@@ -163,6 +182,11 @@ impl Repair {
             Self::ResultNotMoved { .. } => "result_not_moved",
             Self::DeletedResultReplaced { .. } => "deleted_result_replaced",
             Self::ProviderFieldsRemoved => "provider_fields_removed",
+            Self::CallsSplit { .. } => "calls_split",
+            Self::CallFieldsRemoved => "call_fields_removed",
+            Self::FileNameAdded { .. } => "file_name_added",
+            Self::FileGivenAsText { .. } => "file_given_as_text",
+            Self::ReasoningMoved => "reasoning_moved",
             Self::FieldRemoved { .. } => "field_removed",
         }
     }
@@ -254,6 +278,20 @@ impl fmt::Display for Repair {
             Self::ProviderFieldsRemoved => f.write_str(
                 "fields were removed that only another dialect has, or that the provider does not accept",
             ),
+            Self::CallsSplit { count } => {
+                write!(f, "the message became {count} messages: it has too many calls for one")
+            }
+            Self::CallFieldsRemoved => f.write_str(
+                "fields of a call or its result were removed: the dialect has no such fields",
+            ),
+            Self::FileNameAdded { name } => write!(f, "a file without a name got the name {name:?}"),
+            Self::FileGivenAsText { name: Some(name) } => {
+                write!(f, "the file {name:?} became a text")
+            }
+            Self::FileGivenAsText { name: None } => f.write_str("a file became a text"),
+            Self::ReasoningMoved => {
+                f.write_str("the reasoning between the texts was moved to the beginning")
+            }
             Self::FieldRemoved { field } => {
                 write!(f, "the field {field:?} was removed: the dialect cannot represent its value")
             }

@@ -1,6 +1,8 @@
 use std::collections::{HashMap, HashSet};
 use std::mem;
 
+use records::JsonObject;
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 
 use crate::Repair;
@@ -19,6 +21,10 @@ pub(crate) struct Call {
     pub(crate) signature: Option<String>,
     /// What formats of providers say about the call, as stored.
     pub(crate) extra_content: Value,
+    /// The other fields that Anthropic gave the call.
+    pub(crate) anthropic_fields: JsonObject,
+    /// Whether a provider gave the call fields that no dialect has.
+    pub(crate) has_unknown_fields: bool,
     /// What reading the call repaired; reported only if the call is rendered.
     pub(crate) repairs: Vec<Repair>,
 }
@@ -123,9 +129,23 @@ impl Call {
         };
         let target = CallTarget::read(call.remove(kind.as_str())?, kind, &mut repairs)?;
         let extra_content = call.remove("extra_content").unwrap_or_default();
-        let signature = extra_content.pointer("/google/thought_signature");
-        let signature = signature.and_then(Value::as_str).map(str::to_owned);
-        Some(Self { stored_id: id.clone(), id, kind, target, signature, extra_content, repairs })
+        let mut extra = extra_content.as_object().cloned().unwrap_or_default();
+        let google = extra.remove("google").unwrap_or_default();
+        let signature = google["thought_signature"].as_str().map(str::to_owned);
+        let anthropic_fields = take_object(&mut extra, "anthropic");
+        let has_unknown_fields = !extra.is_empty();
+        let stored_id = id.clone();
+        Some(Self {
+            id,
+            stored_id,
+            kind,
+            target,
+            signature,
+            extra_content,
+            anthropic_fields,
+            has_unknown_fields,
+            repairs,
+        })
     }
 
     /// Returns the repair that reports the id.
@@ -136,9 +156,32 @@ impl Call {
     /// Creates a call with an id from a legacy function call, which has none.
     pub(crate) fn from_function(target: CallTarget) -> Self {
         let id = function_call_id(&target.name);
-        let (stored_id, kind, repairs) = (id.clone(), CallKind::Function, Vec::new());
-        let extra_content = Value::Null;
-        Self { id, stored_id, kind, target, signature: None, extra_content, repairs }
+        Self {
+            stored_id: id.clone(),
+            id,
+            kind: CallKind::Function,
+            target,
+            signature: None,
+            extra_content: Value::Null,
+            anthropic_fields: JsonObject::new(),
+            has_unknown_fields: false,
+            repairs: Vec::new(),
+        }
+    }
+
+    /// Turns a call of a custom tool into a function call with its input as the argument `input`.
+    pub(crate) fn convert_custom(&mut self) {
+        if self.kind == CallKind::Custom {
+            self.kind = CallKind::Function;
+            self.repairs.push(self.target.wrap_input());
+        }
+    }
+
+    /// Turns the arguments of a function call into the text of an object, if they are not.
+    pub(crate) fn require_object(&mut self) {
+        if self.kind == CallKind::Function {
+            self.repairs.extend(self.target.require_object());
+        }
     }
 
     /// Takes the arguments as an object; any other value becomes the field `input` of one.
@@ -205,6 +248,26 @@ impl CallTarget {
         Some(Self { name, input })
     }
 
+    /// Turns the arguments into the text of an object, if they are not; empty ones become `{}`.
+    ///
+    /// A model that is cut off leaves arguments like `{"city": `, which no provider reads again.
+    pub(crate) fn require_object(&mut self) -> Option<Repair> {
+        let text = self.input.trim();
+        if text.starts_with('{') && serde_json::from_str::<IgnoredAny>(text).is_ok() {
+            return None;
+        }
+        if !text.is_empty() {
+            return Some(self.wrap_input());
+        }
+        "{}".clone_into(&mut self.input);
+        Some(Repair::ArgumentsWrapped { name: shorten(&self.name) })
+    }
+
+    fn wrap_input(&mut self) -> Repair {
+        self.input = json!({"input": mem::take(&mut self.input)}).to_string();
+        Repair::ArgumentsWrapped { name: shorten(&self.name) }
+    }
+
     /// Returns the value of `function_call`.
     pub(crate) fn write_function(self) -> Value {
         self.write(CallKind::Function)
@@ -235,6 +298,14 @@ impl CallKind {
 /// Returns the id given to a legacy call of this function, and to its result.
 pub(super) fn function_call_id(name: &str) -> String {
     format!("function_{name}")
+}
+
+/// Removes a field and returns its object; an empty one for any other value.
+fn take_object(object: &mut JsonObject, field: &str) -> JsonObject {
+    match object.remove(field) {
+        Some(Value::Object(fields)) => fields,
+        _ => JsonObject::new(),
+    }
 }
 
 /// Removes a field and returns its text, unless it is empty or not a text.

@@ -1,4 +1,8 @@
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
+
+use super::provider::Provider;
 
 /// An image, a sound or a file in the content of a message.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,8 +27,8 @@ pub(crate) enum MediaSource {
     Data { media_type: String, data: String },
     /// At a URL.
     Url(String),
-    /// Uploaded to a provider, which knows them by this id.
-    Id(String),
+    /// Uploaded to a provider, which alone knows them by this id.
+    Id { id: String, owner: Provider },
 }
 
 impl Media {
@@ -41,7 +45,7 @@ impl Media {
     }
 
     fn read_image(part: &Value) -> Option<Self> {
-        // `detail` is dropped on purpose: it is a hint that only one provider understands.
+        // `detail` is a hint that only one provider understands; losing it is reported.
         let [url, _detail] = text_fields(part.get("image_url")?, ["url", "detail"])?;
         Some(Self::new(MediaKind::Image, MediaSource::from_url(url?), filename(part)))
     }
@@ -59,17 +63,21 @@ impl Media {
         let source = match (data, url, id) {
             (Some(data), None, None) => MediaSource::from_data_url(data)?,
             (None, Some(url), None) => MediaSource::Url(url.to_owned()),
-            (None, None, Some(id)) => MediaSource::Id(id.to_owned()),
+            (None, None, Some(id)) => MediaSource::from_id(id, part.get("provider")),
             _ => return None,
         };
-        Some(Self::new(MediaKind::File, source, name.map(str::to_owned)))
+        let kind = match part.get("kind").and_then(Value::as_str) {
+            Some("image") => MediaKind::Image,
+            _ => MediaKind::File,
+        };
+        Some(Self::new(kind, source, name.map(str::to_owned)))
     }
 
     /// Creates the media; for inline data, the media type decides the kind.
     fn new(kind: MediaKind, source: MediaSource, name: Option<String>) -> Self {
         let kind = match &source {
             MediaSource::Data { media_type, .. } => Self::kind_of(media_type),
-            MediaSource::Url(_) | MediaSource::Id(_) => kind,
+            MediaSource::Url(_) | MediaSource::Id { .. } => kind,
         };
         Self { kind, source, name }
     }
@@ -99,6 +107,20 @@ impl MediaSource {
         Self::from_data_url(url).unwrap_or_else(|| Self::Url(url.to_owned()))
     }
 
+    /// Creates the source of an uploaded file, whose stored part may name the provider.
+    fn from_id(id: &str, provider: Option<&Value>) -> Self {
+        let named = provider.and_then(Value::as_str).and_then(Provider::from_name);
+        Self::Id { id: id.to_owned(), owner: named.unwrap_or_else(|| Provider::of_id(id)) }
+    }
+
+    /// Returns inline data as text, if that is what it holds.
+    pub(crate) fn text(&self) -> Option<String> {
+        let Self::Data { data, .. } = self else {
+            return None;
+        };
+        String::from_utf8(STANDARD.decode(data).ok()?).ok()
+    }
+
     fn from_data_url(url: &str) -> Option<Self> {
         let (header, data) = url.strip_prefix("data:")?.split_once(',')?;
         let media_type = header.strip_suffix(";base64")?;
@@ -115,7 +137,7 @@ impl MediaSource {
         match self {
             Self::Data { media_type, data } => Some(format!("data:{media_type};base64,{data}")),
             Self::Url(url) => Some(url.clone()),
-            Self::Id(_) => None,
+            Self::Id { .. } => None,
         }
     }
 }
@@ -136,7 +158,7 @@ impl From<Media> for Value {
                 };
                 json!({"type": "input_audio", "input_audio": {"data": data, "format": format}})
             }
-            _ => return file(&source, name),
+            _ => return file(kind, &source, name),
         };
         if let Some(name) = name {
             part["filename"] = name.into();
@@ -145,15 +167,31 @@ impl From<Media> for Value {
     }
 }
 
-fn file(source: &MediaSource, name: Option<String>) -> Value {
+/// Returns whether data of this media type is text that a model can read.
+pub(crate) fn is_text_type(media_type: &str) -> bool {
+    let plain = media_type.split(';').next().unwrap_or_default();
+    plain.starts_with("text/") || plain == "application/json" || plain.ends_with("+json")
+}
+
+fn file(kind: MediaKind, source: &MediaSource, name: Option<String>) -> Value {
     let (field, value) = match source {
         MediaSource::Data { .. } => ("file_data", source.url()),
         MediaSource::Url(url) => ("file_url", Some(url.clone())),
-        MediaSource::Id(id) => ("file_id", Some(id.clone())),
+        MediaSource::Id { id, .. } => ("file_id", Some(id.clone())),
     };
     let mut file = Map::from_iter([(field.to_owned(), value.into())]);
     file.extend(name.map(|name| ("filename".to_owned(), name.into())));
-    json!({"type": "file", "file": file})
+    let mut part = json!({"type": "file", "file": file});
+    // A part without these marks is one of `OpenAI`, whose parts have the stored form.
+    if let MediaSource::Id { owner, .. } = source
+        && *owner != Provider::OpenAi
+    {
+        part["provider"] = owner.name().into();
+        if kind == MediaKind::Image {
+            part["kind"] = "image".into();
+        }
+    }
+    part
 }
 
 /// Returns the file name of an image or a sound, which is a field of its content part.
@@ -162,13 +200,17 @@ fn filename(part: &Value) -> Option<String> {
 }
 
 /// Returns the texts of the given fields; `None` if the object has other fields or other values.
+///
+/// A field that is null counts as missing.
 fn text_fields<'a, const N: usize>(
     object: &'a Value,
     fields: [&str; N],
 ) -> Option<[Option<&'a str>; N]> {
     let object = object.as_object()?;
-    let known =
-        object.iter().all(|(key, value)| fields.contains(&key.as_str()) && value.is_string());
+    let is_known = |(key, value): (&String, &Value)| {
+        value.is_null() || fields.contains(&key.as_str()) && value.is_string()
+    };
+    let known = object.iter().all(is_known);
     known.then(|| fields.map(|field| object.get(field).and_then(Value::as_str)))
 }
 

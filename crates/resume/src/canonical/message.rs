@@ -27,6 +27,8 @@ pub(crate) struct CanonicalMessage {
     pub(crate) metadata: JsonObject,
     /// Whether a tool result reports that the call failed.
     pub(crate) is_error: bool,
+    /// Whether a provider gave a tool result fields besides these.
+    pub(crate) has_result_fields: bool,
     pub(crate) calls: Vec<Call>,
     pub(crate) malformed_calls: Option<MalformedCalls>,
     /// The legacy function call; absent if the message has tool calls, even malformed ones.
@@ -51,6 +53,7 @@ impl CanonicalMessage {
             reasoning: Value::Null,
             metadata: JsonObject::new(),
             is_error: false,
+            has_result_fields: false,
             calls: Vec::new(),
             malformed_calls: None,
             function_call: None,

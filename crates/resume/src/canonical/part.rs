@@ -11,6 +11,13 @@ pub(crate) enum ContentPart {
     Media(Media),
 }
 
+impl ContentPart {
+    /// Returns whether the part is a text that is empty or only white space.
+    pub(crate) fn is_blank(&self) -> bool {
+        matches!(self, Self::Text(text) if text.trim().is_empty())
+    }
+}
+
 impl CanonicalMessage {
     /// Takes the content and the refusal as content parts.
     ///
@@ -66,7 +73,7 @@ impl CanonicalMessage {
     /// Removes texts that are empty or only white space.
     pub(crate) fn remove_blank_texts(&mut self, parts: &mut Vec<ContentPart>) {
         let count = parts.len();
-        parts.retain(|part| !matches!(part, ContentPart::Text(text) if text.trim().is_empty()));
+        parts.retain(|part| !part.is_blank());
         if parts.len() < count {
             self.repairs.push(Repair::BlankTextRemoved);
         }
@@ -86,6 +93,9 @@ impl CanonicalMessage {
         let Some(read) = read else {
             return self.serialise_part(&part);
         };
+        if part.pointer("/image_url/detail").is_some_and(Value::is_string) {
+            self.repairs.push(Repair::PartFieldsRemoved);
+        }
         self.remove_extra_fields(&mut part);
         read
     }
@@ -99,8 +109,11 @@ impl CanonicalMessage {
         // The file name needs no report: it was read already, or the dialect declares its loss.
         let may_have_name = kind == "image_url" || kind == "input_audio";
         let is_known = |field: &str| field == "type" || field == kind;
+        // The marks of an uploaded file are read, too.
+        let is_mark = |field: &str| kind == "file" && ["provider", "kind"].contains(&field);
         let is_lost = |(field, value): (&String, &Value)| {
-            !(value.is_null() || is_known(field) || may_have_name && field == "filename")
+            let is_name = may_have_name && field == "filename";
+            !(value.is_null() || is_known(field) || is_name || is_mark(field))
         };
         if fields.iter().any(is_lost) {
             self.repairs.push(Repair::PartFieldsRemoved);

@@ -62,6 +62,7 @@ fn read_results(
             let mut result =
                 CanonicalMessage::new(origin, Role::Tool, take_field(&mut response, "content"));
             result.call_id = call_id;
+            result.has_result_fields = !take_field(&mut response, "extra_content").is_null();
             result.is_error = take_field(&mut response, "is_error") == Value::Bool(true);
             result.repairs.clone_from(&unused);
             result.provider.clone_from(&provider);

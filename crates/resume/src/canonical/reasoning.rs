@@ -1,6 +1,7 @@
 use serde_json::{Value, json};
 
 use super::message::CanonicalMessage;
+use crate::Repair;
 
 /// A block of the reasoning that a model produced before its answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,23 +13,112 @@ pub(crate) enum Reasoning {
 }
 
 impl CanonicalMessage {
-    /// Takes the reasoning: a text, or a list of `thinking` and `redacted_thinking` blocks.
+    /// Takes the reasoning, for dialects in which it precedes the content.
+    pub(crate) fn take_reasoning(&mut self) -> Option<Vec<Reasoning>> {
+        let blocks = self.take_placed_reasoning()?;
+        if blocks.iter().any(|placed| placed.position > 0) {
+            self.repairs.push(Repair::ReasoningMoved);
+        }
+        Some(blocks.into_iter().map(|placed| placed.reasoning).collect())
+    }
+
+    /// Takes the reasoning, as [`CanonicalMessage::read_reasoning`] reads it.
+    pub(crate) fn take_placed_reasoning(&mut self) -> Option<Vec<PlacedReasoning>> {
+        let blocks = self.read_reasoning();
+        self.reasoning = Value::Null;
+        blocks
+    }
+
+    /// Reads the reasoning: a text, or a list of `thinking` and `redacted_thinking` blocks.
     ///
     /// Blocks without text and signature are skipped. Returns `None` for any other value.
-    pub(crate) fn take_reasoning(&mut self) -> Option<Vec<Reasoning>> {
-        match self.reasoning.take() {
+    pub(crate) fn read_reasoning(&self) -> Option<Vec<PlacedReasoning>> {
+        match &self.reasoning {
             Value::Null => Some(Vec::new()),
             Value::String(text) if text.is_empty() => Some(Vec::new()),
-            Value::String(text) => Some(vec![Reasoning::Text { text, signature: None }]),
+            Value::String(text) => {
+                Some(vec![Reasoning::Text { text: text.clone(), signature: None }.into()])
+            }
             Value::Array(blocks) => {
                 let mut blocks: Vec<_> =
-                    blocks.iter().map(Reasoning::read).collect::<Option<_>>()?;
-                blocks.retain(|block| !block.is_empty());
+                    blocks.iter().map(PlacedReasoning::read).collect::<Option<_>>()?;
+                blocks.retain(|block| !block.reasoning.is_empty());
                 Some(blocks)
             }
             _ => None,
         }
     }
+}
+
+/// A block of reasoning, and where it stands in its message.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct PlacedReasoning {
+    pub(crate) reasoning: Reasoning,
+    /// How many content parts of the message are before it.
+    ///
+    /// Only signed reasoning has a position other than 0: its provider refuses another order.
+    pub(crate) position: usize,
+}
+
+impl From<Reasoning> for PlacedReasoning {
+    /// Places the reasoning before the content.
+    fn from(reasoning: Reasoning) -> Self {
+        Self { reasoning, position: 0 }
+    }
+}
+
+impl PlacedReasoning {
+    /// Places the reasoning after some content parts, if it is signed.
+    pub(crate) fn after(position: usize, reasoning: Reasoning) -> Self {
+        let position = if reasoning.is_signed() { position } else { 0 };
+        Self { reasoning, position }
+    }
+
+    /// Reads a stored block, which has a position if it is not before the content.
+    fn read(block: &Value) -> Option<Self> {
+        let position = block.get("position").and_then(Value::as_u64).unwrap_or_default();
+        let position = usize::try_from(position).unwrap_or(usize::MAX);
+        Some(Self::after(position, Reasoning::read(block)?))
+    }
+
+    /// Returns the value to store for blocks: the text alone for one unsigned text.
+    pub(crate) fn into_stored(mut blocks: Vec<Self>) -> Value {
+        match &mut blocks[..] {
+            [] => Value::Null,
+            [Self { reasoning: Reasoning::Text { text, signature: None }, .. }] => {
+                std::mem::take(text).into()
+            }
+            _ => blocks.into_iter().map(Value::from).collect(),
+        }
+    }
+}
+
+impl From<PlacedReasoning> for Value {
+    fn from(placed: PlacedReasoning) -> Self {
+        let mut block = Self::from(placed.reasoning);
+        if placed.position > 0 {
+            block["position"] = placed.position.into();
+        }
+        block
+    }
+}
+
+/// Merges reasoning into written content parts, each at its position.
+pub(crate) fn interleave<T>(
+    reasoning: Vec<PlacedReasoning>,
+    parts: Vec<T>,
+    mut write: impl FnMut(Reasoning) -> T,
+) -> Vec<T> {
+    let mut reasoning = reasoning.into_iter().peekable();
+    let mut merged = Vec::with_capacity(parts.len() + reasoning.len());
+    for (position, part) in parts.into_iter().enumerate() {
+        while let Some(placed) = reasoning.next_if(|placed| placed.position <= position) {
+            merged.push(write(placed.reasoning));
+        }
+        merged.push(part);
+    }
+    merged.extend(reasoning.map(|placed| write(placed.reasoning)));
+    merged
 }
 
 impl Reasoning {
@@ -37,6 +127,14 @@ impl Reasoning {
         match self {
             Self::Text { text, signature } => text.is_empty() && signature.is_none(),
             Self::Redacted(data) => data.is_empty(),
+        }
+    }
+
+    /// Returns whether the provider that made the block accepts it again.
+    pub(crate) fn is_signed(&self) -> bool {
+        match self {
+            Self::Text { signature, .. } => signature.is_some(),
+            Self::Redacted(_) => true,
         }
     }
 
@@ -50,15 +148,6 @@ impl Reasoning {
             }
             "redacted_thinking" => Some(Self::Redacted(text("data")?)),
             _ => None,
-        }
-    }
-
-    /// Returns the value to store for blocks: the text alone for one unsigned text.
-    pub(crate) fn into_stored(mut blocks: Vec<Self>) -> Value {
-        match &mut blocks[..] {
-            [] => Value::Null,
-            [Self::Text { text, signature: None }] => std::mem::take(text).into(),
-            _ => blocks.into_iter().map(Value::from).collect(),
         }
     }
 }

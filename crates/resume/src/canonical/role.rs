@@ -10,7 +10,7 @@ pub(crate) enum Role {
 }
 
 impl Role {
-    const ALL: [Self; 6] =
+    pub(crate) const ALL: [Self; 6] =
         [Self::System, Self::Developer, Self::User, Self::Assistant, Self::Tool, Self::Function];
 
     pub(crate) fn parse(text: &str) -> Option<Self> {

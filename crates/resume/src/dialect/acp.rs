@@ -2,7 +2,7 @@ use serde_json::Value;
 
 use super::loss::Loss;
 use super::parsed::Parsed;
-use super::pipeline::{DialectRules, MessageWriter, ToolDialect};
+use super::pipeline::{DialectRules, MessageWriter, ToolDialect, targets};
 use super::violation::Violation;
 use crate::Options;
 
@@ -31,7 +31,7 @@ mod write;
 pub struct Acp;
 
 impl ToolDialect for Acp {
-    const RULES: &'static DialectRules = &DialectRules::ANY;
+    const RULES: &'static DialectRules = &targets::ACP;
 
     const LOSSES: &'static [Loss] = &[
         Loss::Instructions,

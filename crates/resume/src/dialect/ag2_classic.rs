@@ -2,7 +2,7 @@ use serde_json::Value;
 
 use super::loss::Loss;
 use super::parsed::Parsed;
-use super::pipeline::{CallIdRule, DialectRules, MessageWriter, NameRule, ToolDialect};
+use super::pipeline::{DialectRules, MessageWriter, ToolDialect, targets};
 use super::prepare::without_null_fields;
 use super::violation::Violation;
 use crate::Options;
@@ -32,11 +32,7 @@ pub struct Ag2Classic {
 }
 
 impl ToolDialect for Ag2Classic {
-    const RULES: &'static DialectRules = &DialectRules {
-        functions: NameRule::WORD,
-        call_ids: CallIdRule::SHORT,
-        ..DialectRules::ANY
-    };
+    const RULES: &'static DialectRules = &targets::AG2_CLASSIC;
 
     const LOSSES: &'static [Loss] = &[
         Loss::BlankText,
@@ -64,6 +60,10 @@ impl ToolDialect for Ag2Classic {
 
     fn prepare(&self, messages: &mut [Value]) {
         without_null_fields(messages);
+    }
+
+    fn provider_violations(&self, messages: &[Value]) -> Vec<Violation> {
+        validate::provider_violations(messages)
     }
 
     fn parse(&self, _system: Vec<Value>, messages: Vec<Value>) -> Parsed {

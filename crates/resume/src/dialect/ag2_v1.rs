@@ -2,7 +2,7 @@ use serde_json::Value;
 
 use super::loss::Loss;
 use super::parsed::Parsed;
-use super::pipeline::{DialectRules, MessageWriter, NameRule, ToolDialect};
+use super::pipeline::{DialectRules, MessageWriter, ToolDialect, targets};
 use super::violation::Violation;
 use crate::Options;
 
@@ -26,8 +26,7 @@ mod write;
 pub struct Ag2V1;
 
 impl ToolDialect for Ag2V1 {
-    const RULES: &'static DialectRules =
-        &DialectRules { functions: NameRule::WORD, ..DialectRules::ANY };
+    const RULES: &'static DialectRules = &targets::AG2_V1;
 
     const LOSSES: &'static [Loss] = &[
         Loss::InstructionPlaces,

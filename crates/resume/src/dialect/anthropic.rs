@@ -2,7 +2,7 @@ use serde_json::Value;
 
 use super::loss::Loss;
 use super::parsed::Parsed;
-use super::pipeline::{CallIdRule, DialectRules, MessageWriter, NameRule, ToolDialect, is_word};
+use super::pipeline::{DialectRules, MessageWriter, ToolDialect, targets};
 use super::prepare::{without_null_fields, without_null_fields_of};
 use super::violation::Violation;
 use crate::Options;
@@ -32,11 +32,7 @@ mod write;
 pub struct Anthropic;
 
 impl ToolDialect for Anthropic {
-    const RULES: &'static DialectRules = &DialectRules {
-        functions: NameRule::WORD,
-        call_ids: CallIdRule { allows: is_word, ..CallIdRule::ANY },
-        ..DialectRules::ANY
-    };
+    const RULES: &'static DialectRules = &targets::ANTHROPIC;
 
     const LOSSES: &'static [Loss] = &[
         Loss::Names,
@@ -68,6 +64,10 @@ impl ToolDialect for Anthropic {
     fn prepare(&self, messages: &mut [Value]) {
         without_null_fields(messages);
         without_null_fields_of("content", messages);
+    }
+
+    fn provider_violations(&self, messages: &[Value]) -> Vec<Violation> {
+        validate::provider_violations(messages)
     }
 
     fn parse(&self, system: Vec<Value>, messages: Vec<Value>) -> Parsed {

@@ -38,6 +38,14 @@ pub trait Dialect: fmt::Debug + Send + Sync {
     /// fields with other names the names that they have.
     fn prepare(&self, _messages: &mut [Value]) {}
 
+    /// Returns what the provider refuses although the format allows it, ordered by position.
+    ///
+    /// These are the limits that matter to continue a conversation; a transcript that breaks them can
+    /// be stored. Only the first violations are returned if there are very many.
+    fn provider_violations(&self, _messages: &[Value]) -> Vec<Violation> {
+        Vec::new()
+    }
+
     /// Parses a transcript in the dialect, and its system instructions, if they are kept apart.
     ///
     /// Rendering what was parsed from a rendering gives the same rendering again, with nothing

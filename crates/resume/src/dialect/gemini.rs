@@ -2,7 +2,7 @@ use serde_json::Value;
 
 use super::loss::Loss;
 use super::parsed::Parsed;
-use super::pipeline::{DialectRules, MessageWriter, NameRule, ToolDialect};
+use super::pipeline::{DialectRules, MessageWriter, ToolDialect, targets};
 use super::violation::Violation;
 use crate::Options;
 
@@ -29,17 +29,22 @@ mod write;
 /// A transcript may lack the ids of calls. A response without an id answers the first call of its
 /// function in the previous turn that no other response answers.
 #[derive(Debug, Clone, Copy)]
-pub struct Gemini;
+pub struct Gemini {
+    /// The API that gets the contents.
+    pub api: GeminiApi,
+}
+
+/// The APIs that serve Gemini; they accept different fields.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GeminiApi {
+    /// The developer API, which refuses the names of inline data.
+    Developer,
+    /// Vertex AI, which reads objects in Cloud Storage, but no files of the developer API.
+    Vertex,
+}
 
 impl ToolDialect for Gemini {
-    const RULES: &'static DialectRules = &DialectRules {
-        functions: NameRule {
-            max_chars: 128,
-            allows_first: |first| first.is_ascii_alphabetic() || first == '_',
-            allows_later: |rest| rest.is_ascii_alphanumeric() || "_.:-".contains(rest),
-        },
-        ..DialectRules::ANY
-    };
+    const RULES: &'static DialectRules = &targets::GEMINI;
 
     const LOSSES: &'static [Loss] = &[
         Loss::Names,
@@ -52,10 +57,23 @@ impl ToolDialect for Gemini {
         Loss::CustomCalls,
         Loss::LaterCallSignatures,
         Loss::MediaKinds,
+        Loss::MediaTypes,
+        Loss::MediaNames,
+        Loss::FileNames,
     ];
 
+    fn rules(&self) -> &'static DialectRules {
+        match self.api {
+            GeminiApi::Developer => &targets::GEMINI,
+            GeminiApi::Vertex => &targets::GEMINI_VERTEX,
+        }
+    }
+
     fn name(&self) -> &'static str {
-        "gemini"
+        match self.api {
+            GeminiApi::Developer => "gemini",
+            GeminiApi::Vertex => "gemini-vertex",
+        }
     }
 
     fn writer(&self, options: &Options) -> Box<dyn MessageWriter> {
@@ -68,6 +86,10 @@ impl ToolDialect for Gemini {
 
     fn prepare(&self, messages: &mut [Value]) {
         parse::prepare(messages);
+    }
+
+    fn provider_violations(&self, messages: &[Value]) -> Vec<Violation> {
+        validate::provider_violations(self.api, messages)
     }
 
     fn parse(&self, system: Vec<Value>, messages: Vec<Value>) -> Parsed {

@@ -2,7 +2,7 @@ use serde_json::Value;
 
 use super::loss::Loss;
 use super::parsed::Parsed;
-use super::pipeline::{DialectRules, MessageWriter, ToolDialect};
+use super::pipeline::{DialectRules, MessageWriter, ToolDialect, targets};
 use super::prepare::without_null_fields;
 use super::violation::Violation;
 use crate::Options;
@@ -25,7 +25,7 @@ mod write;
 pub struct LangChain;
 
 impl ToolDialect for LangChain {
-    const RULES: &'static DialectRules = &DialectRules::ANY;
+    const RULES: &'static DialectRules = &targets::LANGCHAIN;
 
     const LOSSES: &'static [Loss] = &[Loss::BlankText, Loss::CustomCalls, Loss::CallSignatures];
 

@@ -52,6 +52,8 @@ pub enum Loss {
     MediaTypes,
     /// The file names of images and sounds.
     MediaNames,
+    /// The file names of inline files; see `MediaNames` for those of images and sounds.
+    FileNames,
     /// The kind and the file name of media that are given by a URL.
     MediaKinds,
 }

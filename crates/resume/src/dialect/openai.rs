@@ -2,12 +2,10 @@ use serde_json::Value;
 
 use super::loss::Loss;
 use super::parsed::Parsed;
-use super::pipeline::{
-    CallIdRule, DialectRules, LegacyCalls, MessageWriter, NameRule, OwnFields, ToolDialect,
-};
+use super::pipeline::{DialectRules, MessageWriter, ToolDialect, targets};
 use super::violation::Violation;
 use crate::Options;
-use crate::canonical::{CanonicalMessage, Role};
+use crate::canonical::CanonicalMessage;
 use crate::rendered::Rendered;
 
 mod content;
@@ -59,17 +57,7 @@ mod write;
 pub struct OpenAi;
 
 impl ToolDialect for OpenAi {
-    const RULES: &'static DialectRules = &DialectRules {
-        speakers: NameRule::WORD,
-        functions: NameRule::WORD,
-        call_ids: CallIdRule::SHORT,
-        legacy_calls: LegacyCalls::Kept,
-        // The name of a tool is in none of the types of today, and accepted; the logs of agents have it.
-        own_fields: OwnFields {
-            dialect: "openai",
-            accepted: &[(Role::Tool, "name"), (Role::Assistant, "audio")],
-        },
-    };
+    const RULES: &'static DialectRules = &targets::OPENAI;
 
     const LOSSES: &'static [Loss] = &[
         Loss::BlankText,
@@ -90,6 +78,10 @@ impl ToolDialect for OpenAi {
 
     fn violations(&self, messages: &[Value]) -> Vec<Violation> {
         validate::violations(messages)
+    }
+
+    fn provider_violations(&self, messages: &[Value]) -> Vec<Violation> {
+        validate::provider_violations(messages)
     }
 
     fn parse(&self, _system: Vec<Value>, messages: Vec<Value>) -> Parsed {

@@ -2,9 +2,7 @@ use serde_json::Value;
 
 use super::loss::Loss;
 use super::parsed::Parsed;
-use super::pipeline::{
-    CallIdRule, DialectRules, LegacyCalls, MessageWriter, NameRule, ToolDialect,
-};
+use super::pipeline::{DialectRules, MessageWriter, ToolDialect, targets};
 use super::violation::Violation;
 use crate::Options;
 
@@ -46,13 +44,7 @@ pub struct OpenAiResponses;
 const NAME: &str = "openai-responses";
 
 impl ToolDialect for OpenAiResponses {
-    const RULES: &'static DialectRules = &DialectRules {
-        speakers: NameRule::ANY,
-        functions: NameRule::WORD,
-        call_ids: CallIdRule { max_chars: 64, ..CallIdRule::ANY },
-        legacy_calls: LegacyCalls::Converted,
-        ..DialectRules::ANY
-    };
+    const RULES: &'static DialectRules = &targets::OPENAI_RESPONSES;
 
     const LOSSES: &'static [Loss] = &[
         Loss::Names,

@@ -1,7 +1,7 @@
 use records::{EventId, JsonObject, MessageBody, NewMessage};
 use serde_json::{Map, Value};
 
-use crate::canonical::Reasoning;
+use crate::canonical::{PlacedReasoning, Reasoning};
 use crate::{DropReason, Dropped};
 
 /// A transcript, parsed from a dialect and ready to be stored.
@@ -113,7 +113,7 @@ pub(super) fn take_text(object: &mut Map<String, Value>, field: &str) -> Option<
 pub(super) struct MessageBuilder {
     pub(super) parts: Vec<Value>,
     pub(super) calls: Vec<Value>,
-    pub(super) reasoning: Vec<Reasoning>,
+    pub(super) reasoning: Vec<PlacedReasoning>,
 }
 
 impl MessageBuilder {
@@ -121,11 +121,16 @@ impl MessageBuilder {
         self.parts.is_empty() && self.calls.is_empty() && self.reasoning.is_empty()
     }
 
+    /// Adds reasoning after the content parts so far.
+    pub(super) fn push_reasoning(&mut self, reasoning: Reasoning) {
+        self.reasoning.push(PlacedReasoning::after(self.parts.len(), reasoning));
+    }
+
     /// Returns the message body to store.
     pub(super) fn into_body(self, role: &str, name: Option<&str>) -> MessageBody {
         let mut body = MessageBody::new(role, name, content_from_parts(self.parts));
         set_extra(&mut body, "tool_calls", self.calls);
-        set_extra(&mut body, "reasoning_content", Reasoning::into_stored(self.reasoning));
+        set_extra(&mut body, "reasoning_content", PlacedReasoning::into_stored(self.reasoning));
         body
     }
 }
@@ -168,13 +173,28 @@ pub(super) fn stored_call(id: &str, name: &str, arguments: &Value) -> Value {
 
 /// Returns the message to store for the result of a call.
 pub(super) fn stored_result(call_id: &str, content: Value, is_error: bool) -> NewMessage {
+    stored_result_with(call_id, content, is_error, None)
+}
+
+/// The same for a result with further fields of its provider, which are stored in `extra_content`.
+pub(super) fn stored_result_with(
+    call_id: &str,
+    content: Value,
+    is_error: bool,
+    extra_content: Option<Value>,
+) -> NewMessage {
     let mut body = MessageBody::new("tool", None, content);
-    // Only an entry of `tool_responses` has a field for the mark of an error.
-    if is_error {
+    // Only an entry of `tool_responses` has a field for the mark of an error, and for further fields.
+    if is_error || extra_content.is_some() {
         let content = body.content.take();
-        let response = serde_json::json!({
-            "tool_call_id": call_id, "role": "tool", "content": content, "is_error": true,
+        let mut response = serde_json::json!({
+            "tool_call_id": call_id, "role": "tool", "content": content,
         });
+        let mark = is_error.then_some(("is_error", true.into()));
+        let extra = extra_content.map(|extra| ("extra_content", extra));
+        for (field, value) in mark.into_iter().chain(extra) {
+            response[field] = value;
+        }
         body.extra.insert("tool_responses".to_owned(), vec![response].into());
     } else {
         body.extra.insert("tool_call_id".to_owned(), call_id.into());

@@ -18,7 +18,12 @@ use crate::window::Window;
 use crate::{Options, UnsettledCall};
 
 mod rules;
-pub(super) use rules::{CallIdRule, DialectRules, LegacyCalls, NameRule, OwnFields, is_word};
+pub(super) use rules::{DialectRules, TurnRules, is_word};
+
+pub(super) mod targets;
+
+mod lowering;
+use lowering::LoweringWriter;
 
 mod writer;
 pub(super) use writer::MessageWriter;
@@ -47,6 +52,16 @@ pub(super) trait ToolDialect: fmt::Debug + Send + Sync {
     /// See [`Dialect::losses`].
     const LOSSES: &'static [Loss];
 
+    /// Returns what the dialect accepts, if that depends on its profile.
+    fn rules(&self) -> &'static DialectRules {
+        Self::RULES
+    }
+
+    /// Returns the losses, if they depend on the profile.
+    fn losses(&self) -> &'static [Loss] {
+        Self::LOSSES
+    }
+
     /// See [`Dialect::splits_messages`].
     const SPLITS_MESSAGES: bool = false;
 
@@ -61,6 +76,11 @@ pub(super) trait ToolDialect: fmt::Debug + Send + Sync {
 
     /// See [`Dialect::prepare`].
     fn prepare(&self, _messages: &mut [Value]) {}
+
+    /// See [`Dialect::provider_violations`].
+    fn provider_violations(&self, _messages: &[Value]) -> Vec<Violation> {
+        Vec::new()
+    }
 
     /// See [`Dialect::parse`].
     fn parse(&self, system: Vec<Value>, messages: Vec<Value>) -> Parsed;
@@ -91,6 +111,10 @@ impl<D: ToolDialect> Dialect for D {
         ToolDialect::prepare(self, messages);
     }
 
+    fn provider_violations(&self, messages: &[Value]) -> Vec<Violation> {
+        ToolDialect::provider_violations(self, messages)
+    }
+
     fn parse(&self, system: Vec<Value>, messages: Vec<Value>) -> Parsed {
         ToolDialect::parse(self, system, messages)
     }
@@ -100,12 +124,14 @@ impl<D: ToolDialect> Dialect for D {
     }
 
     fn losses(&self) -> &'static [Loss] {
-        D::LOSSES
+        ToolDialect::losses(self)
     }
 }
 
 fn new_scan<D: ToolDialect>(dialect: &D, options: &Options) -> ToolCallScan {
-    ToolCallScan::new(D::RULES, dialect.writer(options), options.unsettled)
+    let rules = dialect.rules();
+    let writer = LoweringWriter::new(rules, dialect.writer(options));
+    ToolCallScan::new(rules, Box::new(writer), options.unsettled)
 }
 
 /// Renders messages that are all in memory: each is read once, and serves both passes.

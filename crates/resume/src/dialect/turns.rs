@@ -1,5 +1,6 @@
 use serde_json::{Map, Value};
 
+use super::pipeline::TurnRules;
 use crate::Repair;
 use crate::rendered::{Origin, Rendered};
 
@@ -8,18 +9,32 @@ const CONTINUE_PROMPT: &str = "Continue.";
 
 /// Merges neighbouring messages of one role into turns.
 ///
-/// Anthropic and Gemini require that the roles alternate and that the user speaks first and last.
-/// The merger keeps only the newest turn in memory, because only that one can still grow.
+/// Anthropic and Gemini require that the roles alternate. The merger keeps only the newest turn in
+/// memory, because only that one can still grow.
 #[derive(Debug)]
 pub(super) struct TurnMerger {
     /// The name of the field that holds the blocks of a turn.
     blocks_field: &'static str,
     /// Creates a block of text.
     text_block: fn(&str) -> Value,
-    /// Returns whether a turn may join the open turn, if both have the same role.
-    may_join: fn(&Turn, &Turn) -> bool,
+    /// Returns how a turn follows the open turn, if both have the same role.
+    neighbours: fn(&Turn, &Turn) -> Neighbours,
+    rules: TurnRules,
     open: Option<Turn>,
     has_begun: bool,
+    /// The last instruction, which is not part of any turn.
+    instruction: Option<Origin>,
+}
+
+/// How a turn follows another one of the same role.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Neighbours {
+    /// They become one turn.
+    Joined,
+    /// They stay two turns.
+    Apart,
+    /// They stay two turns, with one of the user between them.
+    Separated,
 }
 
 /// The blocks of one role, before the other role speaks.
@@ -44,16 +59,19 @@ impl TurnMerger {
     pub(super) fn new(
         blocks_field: &'static str,
         text_block: fn(&str) -> Value,
-        may_join: fn(&Turn, &Turn) -> bool,
+        neighbours: fn(&Turn, &Turn) -> Neighbours,
+        rules: TurnRules,
     ) -> Self {
-        Self { blocks_field, text_block, may_join, open: None, has_begun: false }
+        let (open, instruction) = (None, None);
+        Self { blocks_field, text_block, neighbours, rules, open, has_begun: false, instruction }
     }
 
     /// Adds the blocks of a message to the open turn, or ends that turn and opens a new one.
     pub(super) fn add(&mut self, turn: Turn, rendered: &mut Rendered) {
-        if let Some(open) = &mut self.open
-            && open.role == turn.role
-            && (self.may_join)(open, &turn)
+        let open = self.open.as_mut().filter(|open| open.role == turn.role);
+        let neighbours = open.as_ref().map(|open| (self.neighbours)(open, &turn));
+        if let Some(open) = open
+            && neighbours == Some(Neighbours::Joined)
         {
             // Results always share a turn with other results, so that merging them loses nothing.
             if open.kind == turn.kind && turn.kind == TurnKind::Speech {
@@ -63,26 +81,31 @@ impl TurnMerger {
             open.blocks.extend(turn.blocks);
             return;
         }
-        if !self.has_begun && turn.role != "user" {
+        self.end(rendered);
+        let needs_user = self.rules.user_begins && !self.has_begun && turn.role != "user";
+        if needs_user || neighbours == Some(Neighbours::Separated) {
             self.add_user_turn(turn.origin, rendered);
         }
         self.has_begun = true;
-        self.end(rendered);
         self.open = Some(turn);
     }
 
-    /// Returns whether any turn was added.
-    pub(super) fn has_begun(&self) -> bool {
+    /// Records an instruction; returns whether a turn was added before it.
+    pub(super) fn observe_instruction(&mut self, origin: Origin) -> bool {
+        self.instruction = Some(origin);
         self.has_begun
     }
 
-    /// Ends the conversation, with a turn of the user if the last one is not theirs.
+    /// Ends the conversation, with a turn of the user if the last one is not theirs, or if there are
+    /// only instructions.
     pub(super) fn finish(&mut self, rendered: &mut Rendered) {
         let last = self.open.as_ref().map(|turn| (turn.role, turn.origin));
         self.end(rendered);
-        if let Some((role, origin)) = last
-            && role != "user"
-        {
+        let answered = match last {
+            Some((role, origin)) => Some(origin).filter(|_| self.rules.user_ends && role != "user"),
+            None => self.instruction.filter(|_| self.rules.never_empty),
+        };
+        if let Some(origin) = answered {
             self.add_user_turn(origin, rendered);
         }
     }

@@ -2,7 +2,7 @@ use serde_json::Value;
 
 use super::loss::Loss;
 use super::parsed::Parsed;
-use super::pipeline::{DialectRules, MessageWriter, ToolDialect};
+use super::pipeline::{DialectRules, MessageWriter, ToolDialect, targets};
 use super::violation::Violation;
 use crate::Options;
 
@@ -28,7 +28,7 @@ pub(crate) use write::write_file;
 pub struct UiMessage;
 
 impl ToolDialect for UiMessage {
-    const RULES: &'static DialectRules = &DialectRules::ANY;
+    const RULES: &'static DialectRules = &targets::UI_MESSAGE;
 
     const LOSSES: &'static [Loss] = &[
         Loss::InstructionPlaces,

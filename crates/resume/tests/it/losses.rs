@@ -206,6 +206,11 @@ fn one(body: &MessageBody, losses: &[Loss]) -> Vec<Value> {
     for part in parts.iter_mut().filter(|_| lost(Loss::MediaNames)) {
         part.as_object_mut().map(|part| part.remove("filename"));
     }
+    for part in parts.iter_mut().filter(|_| lost(Loss::FileNames)) {
+        part.pointer_mut("/file")
+            .and_then(Value::as_object_mut)
+            .map(|file| file.remove("filename"));
+    }
     for part in parts.iter_mut().filter(|part| is_lost(part)) {
         *part = json!({"type": "text", "text": part.to_string()});
     }

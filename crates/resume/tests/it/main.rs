@@ -13,6 +13,7 @@ mod openai;
 mod parse;
 mod plan;
 mod properties;
+mod providers;
 mod real;
 mod replay;
 mod snapshots;

@@ -2,12 +2,15 @@
 
 use resume::Options;
 use resume::dialect::{
-    Acp, Ag2Classic, Anthropic, Dialect, Gemini, OpenAi, Profile, Rendered, UiMessage,
+    Acp, Ag2Classic, Anthropic, Dialect, Gemini, GeminiApi, OpenAi, Profile, Rendered, UiMessage,
 };
 use serde_json::{Value, json};
 
 use crate::openai::repaired;
 use crate::transcript::{log, stored_all, violations};
+
+/// It keeps the names of inline data.
+const GEMINI: Gemini = Gemini { api: GeminiApi::Vertex };
 
 /// Renders a user message with these stored content parts.
 fn rendered(dialect: &dyn Dialect, parts: &Value) -> Rendered {
@@ -29,7 +32,7 @@ fn an_image_with_a_name_stays_an_image() {
     let file = json!({"type": "file", "mediaType": "image/png", "filename": "a.png", "url": url});
     let uploaded = read(&UiMessage, json!({"role": "user", "parts": [file]}));
     let inline = json!({"mimeType": "image/png", "data": "iVBO", "displayName": "a.png"});
-    let sent = read(&Gemini, json!({"role": "user", "parts": [{"inlineData": inline}]}));
+    let sent = read(&GEMINI, json!({"role": "user", "parts": [{"inlineData": inline}]}));
     assert_eq!(sent, uploaded);
     let as_file = json!([{"type": "file", "file": {"file_data": url, "filename": "a.png"}}]);
     let image = json!([{"type": "image_url", "image_url": {"url": url}}]);
@@ -40,7 +43,7 @@ fn an_image_with_a_name_stays_an_image() {
         (&OpenAi, "/content", image.clone()),
         (&Ag2Classic { profile: Profile::Pattern }, "/content", image),
         (&Anthropic, "/content", block),
-        (&Gemini, "/parts", json!([{"inlineData": inline}])),
+        (&GEMINI, "/parts", json!([{"inlineData": inline}])),
         (&UiMessage, "/parts", json!([file])),
     ];
     for (dialect, field, expected) in cases {
@@ -125,7 +128,7 @@ fn unsupported_anthropic_sources_are_violations() {
 fn openai_gets_only_supported_sounds_and_files() {
     let sound = |format: &str| json!([{"type": "input_audio", "input_audio": {"data": "SUQz", "format": format}}]);
     let inline = json!({"mimeType": "audio/mpeg", "data": "SUQz", "displayName": "a.mp3"});
-    let sent = read(&Gemini, json!({"role": "user", "parts": [{"inlineData": inline}]}));
+    let sent = read(&GEMINI, json!({"role": "user", "parts": [{"inlineData": inline}]}));
     let file = json!([{"type": "file", "file": {"file_data": "data:audio/mpeg;base64,SUQz"}}]);
     for parts in [sent, file, sound("mp3"), sound("mpeg")] {
         let rendered = rendered(&OpenAi, &parts);

@@ -3,12 +3,14 @@
 use proptest::prelude::*;
 use records::{EventId, MessageEdit};
 use resume::Options;
-use resume::dialect::{self, Anthropic, Dialect, Gemini, OpenAi, Parsed, UiMessage};
+use resume::dialect::{self, Anthropic, Dialect, Gemini, GeminiApi, OpenAi, Parsed, UiMessage};
 use resume::ingest::{self, Check};
 use serde_json::{Value, json};
 
 use crate::strategies::{content, conversation};
 use crate::transcript::{log, stored_all, violations};
+
+const GEMINI: Gemini = Gemini { api: GeminiApi::Developer };
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
@@ -175,7 +177,7 @@ fn what_the_gemini_library_for_python_dumps_is_read() {
         {"role": "user", "parts": [part("function_response",
             json!({"id": null, "name": "f", "response": {"output": "1"}}))]},
     ]);
-    let (noted, parsed) = lenient(&Gemini, &dumped);
+    let (noted, parsed) = lenient(&GEMINI, &dumped);
     assert_eq!((noted, parsed.dropped), (vec![], vec![]));
     let bodies: Vec<_> = parsed.messages.iter().map(|message| &message.body).collect();
     assert_eq!(bodies[0].content[1]["type"], "image_url", "{:?}", bodies[0]);
@@ -187,7 +189,7 @@ fn what_the_gemini_library_for_python_dumps_is_read() {
 fn unknown_fields_of_a_message_are_kept_for_their_dialect() {
     for (dialect, message) in [
         (&Anthropic as &dyn Dialect, json!({"role": "user", "content": "hi", "id": "m1"})),
-        (&Gemini, json!({"role": "user", "parts": [{"text": "hi"}], "id": "m1"})),
+        (&GEMINI, json!({"role": "user", "parts": [{"text": "hi"}], "id": "m1"})),
     ] {
         let (noted, parsed) = lenient(dialect, &json!([message]));
         assert_eq!(noted, ["unknown_field"], "{dialect:?}");
@@ -278,7 +280,7 @@ fn each_kind_of_gemini_part_is_parsed() {
     ]);
     assert_eq!(parsed.messages[1].body.content, stored);
     assert_eq!(parsed.messages[1].body.extra["reasoning_content"], "hm");
-    let rendered = Gemini.render(stored_all(parsed.messages), &Options::default());
+    let rendered = GEMINI.render(stored_all(parsed.messages), &Options::default());
     let parts = &rendered.messages[1]["parts"];
     assert_eq!(parts[0], json!({"text": "Hello"}));
     assert_eq!(parts[1], json!({"text": stored[1].to_string()}));
@@ -289,12 +291,14 @@ fn each_kind_of_gemini_part_is_parsed() {
 fn other_fields_of_a_part_are_stored_and_reported_when_removed() {
     let source = json!({"type": "base64", "media_type": "application/pdf", "data": "JVBE"});
     let document = json!({
-        "type": "document", "source": source, "context": "an invoice", "citations": {"enabled": true},
+        "type": "document", "source": source, "title": "a.pdf", "context": "an invoice",
+        "citations": {"enabled": true},
     });
     let cited = json!({"type": "text", "text": "12 €", "citations": [{"start_block_index": 0}]});
     let anthropic = json!([{"role": "user", "content": [document, cited]}]);
     let stored = json!([
-        {"type": "file", "file": {"file_data": "data:application/pdf;base64,JVBE"},
+        {"type": "file",
+         "file": {"file_data": "data:application/pdf;base64,JVBE", "filename": "a.pdf"},
          "context": "an invoice", "citations": {"enabled": true}},
         cited,
     ]);
@@ -324,7 +328,8 @@ fn other_fields_are_stored(from: &str, messages: &Value, stored: &Value) {
     let parsed = parse(from, messages);
     assert_eq!(parsed.messages[0].body.content, *stored);
     let log = stored_all(parsed.messages);
-    let forms: [&dyn Dialect; 4] = [&OpenAi, &Gemini, &Anthropic, &UiMessage];
+    let vertex = Gemini { api: GeminiApi::Vertex };
+    let forms: [&dyn Dialect; 4] = [&OpenAi, &vertex, &Anthropic, &UiMessage];
     for to in forms {
         let rendered = to.render(log.clone(), &Options::default());
         let repaired: Vec<_> = rendered.repaired.iter().map(|it| it.repair.slug()).collect();
@@ -343,7 +348,7 @@ fn the_signature_of_a_call_in_a_ui_message_is_kept() {
     let hi = json!({"id": "m1", "role": "user", "parts": [{"type": "text", "text": "hi"}]});
     let parsed =
         parse("ui-message", &json!([hi, {"id": "m2", "role": "assistant", "parts": [call]}]));
-    let rendered = Gemini.render(stored_all(parsed.messages), &Options::default());
+    let rendered = GEMINI.render(stored_all(parsed.messages), &Options::default());
     assert_eq!(rendered.messages[1]["parts"][0]["thoughtSignature"], "abc");
 }
 

@@ -28,6 +28,16 @@ pub(crate) fn content() -> impl Strategy<Value = Value> {
         Just(json!({"type": "input_audio"})),
         Just(json!({"type": "input_audio", "input_audio": {"data": "UklGRg==", "format": "wav"}})),
         Just(json!({"type": "file", "file": {"file_id": "file_1", "filename": "a.pdf"}})),
+        Just(
+            json!({"type": "file", "file": {"file_id": "a"}, "provider": "anthropic", "kind": "image"})
+        ),
+        Just(json!({"type": "file", "file": {"file_data": "data:application/pdf;base64,JVBE"}})),
+        Just(json!({"type": "file", "file": {"file_data": "data:text/csv;base64,YSxi"}})),
+        Just(json!([
+            {"type": "image_url", "image_url": {"url": "https://example.org/a", "detail": "low"}},
+            {"type": "image_url", "image_url": {"url": "blob:1", "detail": null}},
+            {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBO"}, "filename": "a"},
+        ])),
         Just(json!(" \n")),
         Just(json!([{"type": "text", "text": "a"}, {"type": "text", "text": ""}])),
         Just(json!([{"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBO"}}])),
@@ -80,6 +90,8 @@ fn input() -> impl Strategy<Value = Value> {
         json!(null),
         json!([]),
         json!(""),
+        json!("[1]"),
+        json!("{\"city\": "),
         json!("{\"a\":1,\"a\":2}"),
         json!("{ \"a\" : 1.5 }"),
     ])
@@ -102,11 +114,15 @@ fn reasoning() -> impl Strategy<Value = Value> {
     let hidden = json!({"type": "redacted_thinking", "data": "ZGF0YQ=="});
     let unsigned = json!({"type": "thinking", "thinking": "hm"});
     let empty = json!({"type": "redacted_thinking", "data": ""});
+    let between = json!({
+        "type": "thinking", "thinking": "so", "signature": "c2ln", "position": 1,
+    });
     let silent = json!({"type": "thinking", "thinking": "", "signature": "c2ln"});
     let known = [
         json!("hm"),
         json!([signed]),
         json!([signed, hidden]),
+        json!([signed, between]),
         json!([unsigned]),
         json!([empty]),
         json!([silent, empty]),

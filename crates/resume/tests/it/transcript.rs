@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use records::{EventId, Message, MessageBody, NewMessage};
-use resume::dialect::{Dialect, Violation};
+use resume::dialect::{self, Dialect, Violation};
 use serde_json::Value;
 
 /// Creates a stored message; a value that is not an object becomes an empty message.
@@ -51,10 +51,10 @@ pub(crate) fn stored_all(messages: Vec<NewMessage>) -> Vec<Message> {
     numbered.map(stored).collect()
 }
 
-/// Returns the rules that a rendering breaks, except the rule that there must be messages: a renderer
+/// Returns the rules of the format and of the provider that a rendering breaks, except the rule that there must be messages: a renderer
 /// cannot promise that.
 pub(crate) fn violations(dialect: &dyn Dialect, messages: &[Value]) -> Vec<Violation> {
-    let mut found = dialect.validate(messages);
+    let mut found = dialect::validate(dialect, messages).err().unwrap_or_default();
     found.retain(|violation| violation.rule != "no_messages");
     found
 }

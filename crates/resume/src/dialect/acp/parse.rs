@@ -140,7 +140,7 @@ impl OpenMessage {
         let content = take_field(update, "content");
         if kind == "agent_thought_chunk" {
             let text = content["text"].as_str().unwrap_or_default().to_owned();
-            self.builder.reasoning.push(Reasoning::Text { text, signature: None });
+            self.builder.push_reasoning(Reasoning::Text { text, signature: None });
         } else {
             self.builder.parts.push(read_part(content));
         }

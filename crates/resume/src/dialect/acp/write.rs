@@ -135,7 +135,7 @@ fn write_content(message: &mut CanonicalMessage, part: ContentPart) -> Value {
         (_, MediaSource::Url(url)) => {
             json!({"type": "resource_link", "uri": url, "name": name.unwrap_or_else(|| "file".to_owned())})
         }
-        (kind, source @ MediaSource::Id(_)) => {
+        (kind, source @ MediaSource::Id { .. }) => {
             message.repairs.push(Repair::PartSerialised);
             json!({"type": "text", "text": Value::from(Media { kind, source, name }).to_string()})
         }

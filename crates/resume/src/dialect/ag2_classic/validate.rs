@@ -4,6 +4,9 @@ use super::profile::Profile;
 use crate::dialect::violation::{Problem, Violation};
 use crate::dialect::violation_list::ViolationList;
 
+mod limits;
+pub(super) use limits::violations as provider_violations;
+
 mod pairs;
 
 /// Returns the rules that the messages break, ordered by position.

@@ -82,7 +82,7 @@ pub(super) fn media(media: Media) -> Value {
         MediaSource::Url(url) => {
             json!({"__event__": "ag2.events.input_events.UrlInput", "url": url, "kind": kind})
         }
-        MediaSource::Id(id) => json!({
+        MediaSource::Id { id, .. } => json!({
             "__event__": "ag2.events.input_events.FileIdInput", "file_id": id,
             "filename": media.name,
         }),

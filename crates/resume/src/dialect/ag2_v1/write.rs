@@ -60,9 +60,6 @@ impl EventsWriter {
 
     fn write_response(&mut self, message: &mut CanonicalMessage, rendered: &mut Rendered) {
         self.has_begun = true;
-        if message.take_reasoning().is_none_or(|blocks| !blocks.is_empty()) {
-            message.repairs.push(Repair::ReasoningRemoved);
-        }
         let name = message.name.take();
         let content = joined_text(message);
         if content.is_none() && name.is_some() {

@@ -31,7 +31,7 @@ fn read(message: Value) -> Result<Vec<NewMessage>, DropReason> {
             Some("tool_result") => messages.push(read_result(block)),
             Some("tool_use") => builder.calls.push(read_call(&block)),
             _ => match Reasoning::read(&block) {
-                Some(read) => builder.reasoning.push(read),
+                Some(read) => builder.push_reasoning(read),
                 None => builder.parts.push(read_block(block)),
             },
         }
@@ -47,16 +47,30 @@ fn read(message: Value) -> Result<Vec<NewMessage>, DropReason> {
 
 fn read_call(block: &Value) -> Value {
     let text = |field: &str| block[field].as_str().unwrap_or_default();
-    parsed::stored_call(text("id"), text("name"), &block["input"])
+    let mut call = parsed::stored_call(text("id"), text("name"), &block["input"]);
+    if let Some(extra) = extra_content(block, &["type", "id", "name", "input"]) {
+        call["extra_content"] = extra;
+    }
+    call
+}
+
+/// Returns the field `extra_content` for the fields of a block that were not read.
+fn extra_content(block: &Value, read: &[&str]) -> Option<Value> {
+    let is_extra =
+        |(field, value): &(&String, &Value)| !value.is_null() && !read.contains(&field.as_str());
+    let fields = block.as_object()?.iter().filter(is_extra);
+    let fields: Map<_, _> = fields.map(|(field, value)| (field.clone(), value.clone())).collect();
+    (!fields.is_empty()).then(|| json!({"anthropic": fields}))
 }
 
 fn read_result(mut block: Value) -> NewMessage {
+    let extra = extra_content(&block, &["type", "tool_use_id", "content", "is_error"]);
     let content = match take_field(&mut block, "content") {
         Value::Array(parts) => Value::Array(parts.into_iter().map(read_block).collect()),
         other => other,
     };
     let call_id = block["tool_use_id"].as_str().unwrap_or_default();
-    parsed::stored_result(call_id, content, block["is_error"] == true)
+    parsed::stored_result_with(call_id, content, block["is_error"] == true, extra)
 }
 
 /// Returns the content part to store for a block; an unknown block stays unchanged.

@@ -2,11 +2,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use crate::canonical::{Media, MediaKind, MediaSource};
+use crate::canonical::{Media, MediaKind, MediaSource, Provider, is_text_type};
 
-const IMAGES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
-
-/// Creates the block of an image or a file; `None` if the API does not support the media.
+/// Creates the block of an image or a file; `None` if there is no such block.
 pub(super) fn write_block(media: &Media) -> Option<Value> {
     let kind = match media.kind {
         MediaKind::Image => "image",
@@ -15,8 +13,8 @@ pub(super) fn write_block(media: &Media) -> Option<Value> {
     };
     let source = match &media.source {
         MediaSource::Url(url) => json!({"type": "url", "url": url}),
-        MediaSource::Id(id) => json!({"type": "file", "file_id": id}),
-        MediaSource::Data { media_type, data } => inline_source(media_type, data)?,
+        MediaSource::Id { id, .. } => json!({"type": "file", "file_id": id}),
+        MediaSource::Data { media_type, data } => inline_source(&media.source, media_type, data)?,
     };
     let mut block = json!({"type": kind, "source": source});
     if let Some(name) = media.name.as_deref().filter(|_| kind == "document") {
@@ -25,13 +23,11 @@ pub(super) fn write_block(media: &Media) -> Option<Value> {
     Some(block)
 }
 
-fn inline_source(media_type: &str, data: &str) -> Option<Value> {
-    if IMAGES.contains(&media_type) || media_type == "application/pdf" {
-        return Some(json!({"type": "base64", "media_type": media_type, "data": data}));
+fn inline_source(source: &MediaSource, media_type: &str, data: &str) -> Option<Value> {
+    if is_text_type(media_type) {
+        return Some(json!({"type": "text", "media_type": "text/plain", "data": source.text()?}));
     }
-    let bytes = STANDARD.decode(data).ok().filter(|_| media_type.starts_with("text/"))?;
-    let text = String::from_utf8(bytes).ok().filter(|text| !text.trim().is_empty())?;
-    Some(json!({"type": "text", "media_type": "text/plain", "data": text}))
+    Some(json!({"type": "base64", "media_type": media_type, "data": data}))
 }
 
 /// Reads the source of a block.
@@ -46,7 +42,7 @@ pub(super) fn read(source: &Value) -> Option<MediaSource> {
             Some(MediaSource::Data { media_type: text("media_type")?, data })
         }
         "url" => Some(MediaSource::Url(text("url")?)),
-        "file" => Some(MediaSource::Id(text("file_id")?)),
+        "file" => Some(MediaSource::Id { id: text("file_id")?, owner: Provider::Anthropic }),
         _ => None,
     }
 }

@@ -3,6 +3,9 @@ use serde_json::Value;
 use crate::dialect::violation::Violation;
 use crate::dialect::violation_list::ViolationList;
 
+mod limits;
+pub(super) use limits::violations as provider_violations;
+
 mod pairs;
 mod shape;
 

@@ -1,10 +1,12 @@
+use std::mem;
+
 use serde_json::{Value, json};
 
 use super::source;
-use crate::canonical::{CanonicalMessage, ContentPart, Reasoning, Role};
-use crate::dialect::pipeline::MessageWriter;
+use crate::canonical::{CanonicalMessage, ContentPart, PlacedReasoning, Role, interleave};
+use crate::dialect::pipeline::{MessageWriter, targets};
 use crate::dialect::speaker;
-use crate::dialect::turns::{Turn, TurnKind, TurnMerger};
+use crate::dialect::turns::{Neighbours, Turn, TurnKind, TurnMerger};
 use crate::rendered::Rendered;
 use crate::{DropReason, Options, Repair};
 
@@ -18,15 +20,19 @@ pub(super) struct MessagesWriter {
 impl MessagesWriter {
     pub(super) fn new(options: &Options) -> Self {
         Self {
-            turns: TurnMerger::new("content", text_block, may_join),
+            turns: TurnMerger::new("content", text_block, neighbours, targets::ANTHROPIC.turns),
             default_user_name: options.default_user_name.clone(),
         }
     }
 }
 
-/// Reasoning must begin a message, before the text and the calls to which it led.
-fn may_join(_open: &Turn, next: &Turn) -> bool {
-    !next.blocks.first().is_some_and(is_reasoning)
+/// Reasoning stays in the turn in which the model produced it.
+///
+/// The API joins neighbouring messages, and refuses signed blocks of another response, or blocks that
+/// come after text of another message.
+fn neighbours(_open: &Turn, next: &Turn) -> Neighbours {
+    let has_reasoning = next.blocks.iter().any(is_reasoning);
+    if has_reasoning { Neighbours::Separated } else { Neighbours::Joined }
 }
 
 fn is_reasoning(block: &Value) -> bool {
@@ -49,7 +55,7 @@ impl MessageWriter for MessagesWriter {
         }
         let role = match message.role {
             Role::System | Role::Developer => {
-                if self.turns.has_begun() {
+                if self.turns.observe_instruction(message.origin) {
                     message.repairs.push(Repair::InstructionHoisted);
                 }
                 message.report_repairs(rendered);
@@ -70,35 +76,43 @@ impl MessageWriter for MessagesWriter {
 }
 
 fn write_speech(message: &mut CanonicalMessage, default_user_name: &str) -> Vec<Value> {
+    let mut reasoning = message.take_placed_reasoning().unwrap_or_default();
     let mut parts = message.take_parts();
+    // Positions count the stored parts.
+    for placed in &mut reasoning {
+        let before = parts.iter().take(placed.position);
+        placed.position = before.filter(|part| !part.is_blank()).count();
+    }
     message.remove_blank_texts(&mut parts);
     speaker::prefix_with_name(message, &mut parts, default_user_name);
-    let mut blocks = write_reasoning(message);
-    for part in parts {
-        blocks.push(write_part(message, part));
-    }
+    remove_last_reasoning(message, &mut reasoning, parts.len());
+    let parts = parts.into_iter().map(|part| write_part(message, part)).collect();
+    let mut blocks = interleave(reasoning, parts, Value::from);
     for call in &mut message.calls {
         let input = call.take_arguments();
         let (id, name) = (&call.id, &call.target.name);
-        blocks.push(json!({"type": "tool_use", "id": id, "name": name, "input": input}));
+        let mut block = json!({"type": "tool_use", "id": id, "name": name, "input": input});
+        for (field, value) in mem::take(&mut call.anthropic_fields) {
+            block[field] = value;
+        }
+        blocks.push(block);
     }
     blocks
 }
 
-/// Returns the reasoning, unless a block lacks the signature without which the API refuses it.
-fn write_reasoning(message: &mut CanonicalMessage) -> Vec<Value> {
-    let blocks = message.take_reasoning();
-    let is_signed = |block: &Reasoning| match block {
-        Reasoning::Text { signature, .. } => signature.is_some(),
-        Reasoning::Redacted(_) => true,
-    };
-    if let Some(blocks) = blocks
-        && blocks.iter().all(is_signed)
-    {
-        return blocks.into_iter().map(Value::from).collect();
+/// Removes reasoning after the last text if no call follows it: the API refuses a message that ends so.
+fn remove_last_reasoning(
+    message: &mut CanonicalMessage,
+    reasoning: &mut Vec<PlacedReasoning>,
+    part_count: usize,
+) {
+    let count = reasoning.len();
+    if message.calls.is_empty() && part_count > 0 {
+        reasoning.retain(|placed| placed.position < part_count);
     }
-    message.repairs.push(Repair::ReasoningRemoved);
-    Vec::new()
+    if reasoning.len() < count {
+        message.repairs.push(Repair::ReasoningRemoved);
+    }
 }
 
 fn write_part(message: &mut CanonicalMessage, part: ContentPart) -> Value {
@@ -106,8 +120,7 @@ fn write_part(message: &mut CanonicalMessage, part: ContentPart) -> Value {
         ContentPart::Text(text) => return text_block(&text),
         ContentPart::Media(media) => media,
     };
-    let may_have_media = matches!(message.role, Role::User | Role::Tool);
-    source::write_block(&media).filter(|_| may_have_media).unwrap_or_else(|| {
+    source::write_block(&media).unwrap_or_else(|| {
         message.repairs.push(Repair::PartSerialised);
         text_block(&Value::from(media).to_string())
     })

@@ -69,7 +69,7 @@ fn read(message: Value, resolver: &mut CallIdResolver) -> Result<Vec<NewMessage>
         } else if let Some(response) = part.get_mut("functionResponse") {
             messages.push(read_result(response, resolver));
         } else if let Some(text) = read_thought(&part) {
-            builder.reasoning.push(Reasoning::Text { text, signature: None });
+            builder.push_reasoning(Reasoning::Text { text, signature: None });
         } else {
             builder.parts.push(read_part(part));
         }
@@ -101,11 +101,31 @@ fn read_result(response: &mut Value, resolver: &mut CallIdResolver) -> NewMessag
     let mut object = take_field(response, "response");
     let single = object.as_object().filter(|object| object.len() == 1);
     let field = single.and_then(|object| object.keys().next()).map(String::as_str);
-    match field {
-        Some("error") => parsed::stored_result(&id, take_field(&mut object, "error"), true),
-        Some("output") => parsed::stored_result(&id, take_field(&mut object, "output"), false),
-        _ => parsed::stored_result(&id, object, false),
-    }
+    let is_error = field == Some("error");
+    let output = match field {
+        Some(field @ ("error" | "output")) => {
+            let field = field.to_owned();
+            take_field(&mut object, &field)
+        }
+        _ => object,
+    };
+    let content = match take_field(response, "parts") {
+        Value::Array(media) if !media.is_empty() => with_media(output, media),
+        _ => output,
+    };
+    parsed::stored_result(&id, content, is_error)
+}
+
+/// Returns the content of a result that holds media beside its output.
+fn with_media(output: Value, media: Vec<Value>) -> Value {
+    let text = match output {
+        Value::String(text) => text,
+        Value::Null => String::new(),
+        Value::Object(fields) if fields.is_empty() => String::new(),
+        other => other.to_string(),
+    };
+    let text = Some(text).filter(|text| !text.is_empty()).map(parsed::text_part);
+    text.into_iter().chain(media.into_iter().map(read_part)).collect()
 }
 
 fn read_thought(part: &Value) -> Option<String> {

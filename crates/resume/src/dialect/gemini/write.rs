@@ -2,10 +2,10 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-use crate::canonical::{CanonicalMessage, ContentPart, MediaSource, Role};
-use crate::dialect::pipeline::MessageWriter;
+use crate::canonical::{CanonicalMessage, ContentPart, Media, MediaSource, Role, are_parts};
+use crate::dialect::pipeline::{MessageWriter, targets};
 use crate::dialect::speaker;
-use crate::dialect::turns::{Turn, TurnKind, TurnMerger};
+use crate::dialect::turns::{Neighbours, Turn, TurnKind, TurnMerger};
 use crate::rendered::Rendered;
 use crate::{DropReason, Options, Repair};
 
@@ -24,7 +24,7 @@ pub(super) struct ContentsWriter {
 impl ContentsWriter {
     pub(super) fn new(options: &Options) -> Self {
         Self {
-            turns: TurnMerger::new("parts", text_part, |open, next| open.kind == next.kind),
+            turns: TurnMerger::new("parts", text_part, neighbours, targets::GEMINI.turns),
             default_user_name: options.default_user_name.clone(),
             functions: HashMap::new(),
         }
@@ -33,18 +33,20 @@ impl ContentsWriter {
     fn write_result(&mut self, message: &mut CanonicalMessage) -> Value {
         let name = self.functions.get(&message.call_id).cloned().unwrap_or_default();
         let field = if message.is_error { "error" } else { "output" };
+        let media = take_media(message);
         let output = match &message.content {
             Value::Null => Value::Null,
             _ => message.take_text().into(),
         };
         let id = &message.call_id;
-        json!({"functionResponse": {"id": id, "name": name, "response": {field: output}}})
+        let mut response = json!({"id": id, "name": name, "response": {field: output}});
+        if !media.is_empty() {
+            response["parts"] = media.into();
+        }
+        json!({"functionResponse": response})
     }
 
     fn write_speech(&mut self, message: &mut CanonicalMessage) -> Vec<Value> {
-        if message.take_reasoning().is_none_or(|blocks| !blocks.is_empty()) {
-            message.repairs.push(Repair::ReasoningRemoved);
-        }
         let mut parts = message.take_parts();
         message.remove_blank_texts(&mut parts);
         speaker::prefix_with_name(message, &mut parts, &self.default_user_name);
@@ -89,7 +91,7 @@ impl MessageWriter for ContentsWriter {
             return;
         }
         let is_instruction = matches!(message.role, Role::System | Role::Developer);
-        if is_instruction && self.turns.has_begun() {
+        if is_instruction && self.turns.observe_instruction(origin) {
             message.repairs.push(Repair::InstructionHoisted);
         }
         message.report_repairs(rendered);
@@ -111,21 +113,52 @@ fn write_part(message: &mut CanonicalMessage, part: ContentPart) -> Value {
         ContentPart::Text(text) => return text_part(&text),
         ContentPart::Media(media) => media,
     };
-    let is_instruction = matches!(message.role, Role::System | Role::Developer);
+    write_media(&media).unwrap_or_else(|| {
+        message.repairs.push(Repair::PartSerialised);
+        text_part(&Value::from(media).to_string())
+    })
+}
+
+/// Creates the part of an image, a sound or a file; `None` if only another provider has the bytes.
+fn write_media(media: &Media) -> Option<Value> {
     match &media.source {
-        MediaSource::Data { media_type, data } if !is_instruction => {
+        MediaSource::Data { media_type, data } => {
             let mut inline = json!({"mimeType": media_type, "data": data});
-            if let Some(name) = media.name {
-                inline["displayName"] = name.into();
+            if let Some(name) = &media.name {
+                inline["displayName"] = name.as_str().into();
             }
-            json!({"inlineData": inline})
+            Some(json!({"inlineData": inline}))
         }
-        MediaSource::Url(url) if !is_instruction => json!({"fileData": {"fileUri": url}}),
-        _ => {
-            message.repairs.push(Repair::PartSerialised);
-            text_part(&Value::from(media).to_string())
+        MediaSource::Url(url) => Some(json!({"fileData": {"fileUri": url}})),
+        MediaSource::Id { .. } => None,
+    }
+}
+
+/// Takes the media out of the content of a result, and leaves its texts as one text.
+fn take_media(message: &mut CanonicalMessage) -> Vec<Value> {
+    let has_media = message.content.as_array().is_some_and(|parts| {
+        are_parts(parts) && parts.iter().any(|part| Media::read(part).is_some())
+    });
+    if !has_media {
+        return Vec::new();
+    }
+    let (mut media, mut texts) = (Vec::new(), Vec::new());
+    for part in message.take_parts() {
+        match part {
+            ContentPart::Text(text) => texts.push(text),
+            ContentPart::Media(one) => media.extend(write_media(&one)),
         }
     }
+    if texts.len() > 1 {
+        message.repairs.push(Repair::PartsJoined);
+    }
+    message.content = texts.join("\n").into();
+    media
+}
+
+/// The responses to calls are a turn of their own.
+fn neighbours(open: &Turn, next: &Turn) -> Neighbours {
+    if open.kind == next.kind { Neighbours::Joined } else { Neighbours::Apart }
 }
 
 fn text_part(text: &str) -> Value {

@@ -4,6 +4,9 @@ use crate::dialect::violation::Violation;
 use crate::dialect::violation_list::ViolationList;
 
 mod calls;
+mod limits;
+pub(super) use limits::violations as provider_violations;
+
 mod pairs;
 mod shape;
 

@@ -5,10 +5,16 @@ use records::{JsonObject, Message};
 use serde_json::Value;
 
 use crate::Repair;
-use crate::canonical::{self, CanonicalMessage, Role};
+use crate::canonical::{self, CanonicalMessage, Provider, Role};
 use crate::rendered::Rendered;
 
-/// What a dialect accepts.
+mod media;
+pub(super) use media::Verdict;
+pub(in crate::dialect) use media::{
+    FileIds, MediaNames, MediaRule, MediaRules, ResultMedia, TextFiles,
+};
+
+/// What a dialect accepts, as data: a table for each target is in [`targets`](super::targets).
 #[derive(Debug)]
 pub(in crate::dialect) struct DialectRules {
     /// The names of speakers.
@@ -21,6 +27,20 @@ pub(in crate::dialect) struct DialectRules {
     pub(in crate::dialect) legacy_calls: LegacyCalls,
     /// The fields that come back in the dialect in which they came.
     pub(in crate::dialect) own_fields: OwnFields,
+    /// The most calls in one message.
+    pub(in crate::dialect) max_calls: usize,
+    /// What happens to calls of custom tools, whose input is any text.
+    pub(in crate::dialect) custom_calls: CustomCalls,
+    /// The arguments of function calls.
+    pub(in crate::dialect) arguments: Arguments,
+    /// The fields of providers in calls and results.
+    pub(in crate::dialect) call_fields: CallFields,
+    /// The reasoning.
+    pub(in crate::dialect) reasoning: ReasoningRule,
+    /// Images, sounds and files.
+    pub(in crate::dialect) media: MediaRules,
+    /// Who speaks when.
+    pub(in crate::dialect) turns: TurnRules,
 }
 
 /// Fields that a message of a dialect may have besides those of a stored message.
@@ -41,14 +61,82 @@ pub(in crate::dialect) enum LegacyCalls {
     Converted,
 }
 
+/// What happens to calls of custom tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::dialect) enum CustomCalls {
+    /// The dialect has them.
+    Kept,
+    /// They become function calls, with their input as the argument `input`.
+    Converted,
+}
+
+/// The arguments that a function call may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::dialect) enum Arguments {
+    /// Any text.
+    Any,
+    /// A JSON object, or the text of one.
+    Object,
+}
+
+/// The fields of a provider, such as its signature, that a call or its result may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::dialect) enum CallFields {
+    /// Any fields; what is lost is not reported.
+    Any,
+    /// The fields of this provider.
+    Of(Provider),
+    /// None.
+    Removed,
+}
+
+/// The reasoning that a message may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::dialect) enum ReasoningRule {
+    /// Any reasoning.
+    Kept,
+    /// Only reasoning that the provider signed, and that begins the turn of the model.
+    Signed,
+    /// None.
+    Removed,
+}
+
+/// Who speaks first and last, in dialects whose turns alternate.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::dialect) struct TurnRules {
+    /// Whether the first turn must be the user's.
+    pub(in crate::dialect) user_begins: bool,
+    /// Whether the last turn must be the user's.
+    pub(in crate::dialect) user_ends: bool,
+    /// Whether there must be a turn even if there are only instructions.
+    pub(in crate::dialect) never_empty: bool,
+}
+
+impl TurnRules {
+    /// Any order.
+    pub(in crate::dialect) const ANY: Self =
+        Self { user_begins: false, user_ends: false, never_empty: false };
+
+    /// The user speaks first and last.
+    pub(in crate::dialect) const AROUND: Self =
+        Self { user_begins: true, user_ends: true, never_empty: true };
+}
+
 impl DialectRules {
-    /// Accepts any name and any id; legacy function calls get ids.
+    /// Accepts everything; only legacy function calls get ids.
     pub(in crate::dialect) const ANY: Self = Self {
         speakers: NameRule::ANY,
         functions: NameRule::ANY,
         call_ids: CallIdRule::ANY,
         legacy_calls: LegacyCalls::Converted,
         own_fields: OwnFields { dialect: "", accepted: &[] },
+        max_calls: usize::MAX,
+        custom_calls: CustomCalls::Kept,
+        arguments: Arguments::Any,
+        call_fields: CallFields::Any,
+        reasoning: ReasoningRule::Kept,
+        media: MediaRules::ANY,
+        turns: TurnRules::ANY,
     };
 
     /// Reads a stored message, and passes each canonical message in it to `handle`.

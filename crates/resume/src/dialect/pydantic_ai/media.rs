@@ -3,7 +3,7 @@ use base64::prelude::BASE64_STANDARD;
 use serde_json::{Map, Value, json};
 
 use super::own::{add_fields, remove_empty};
-use crate::canonical::{Media, MediaKind, MediaSource};
+use crate::canonical::{Media, MediaKind, MediaSource, Provider};
 
 const URLS: [&str; 4] = ["image-url", "audio-url", "video-url", "document-url"];
 
@@ -35,7 +35,10 @@ pub(super) fn read_media(item: Value) -> (Value, Value) {
             fields.insert("media_type".to_owned(), media_type.as_str().into());
             MediaSource::Data { media_type, data }
         }
-        "uploaded-file" => MediaSource::Id(take("file_id")),
+        "uploaded-file" => {
+            let id = take("file_id");
+            MediaSource::Id { owner: Provider::of_id(&id), id }
+        }
         _ => MediaSource::Url(take("url")),
     };
     fields.insert("kind".to_owned(), kind.into());
@@ -66,10 +69,12 @@ pub(super) fn write_media(media: &Media, own: &Value) -> Option<Value> {
             let kind = if URLS.contains(&own_kind) { own_kind } else { kind };
             json!({"kind": kind, "url": url})
         }
-        MediaSource::Id(id) if own_kind == "uploaded-file" && own["provider_name"].is_string() => {
+        MediaSource::Id { id, .. }
+            if own_kind == "uploaded-file" && own["provider_name"].is_string() =>
+        {
             json!({"kind": "uploaded-file", "file_id": id})
         }
-        MediaSource::Id(_) => return None,
+        MediaSource::Id { .. } => return None,
     };
     if let Some(name) = &media.name {
         item["identifier"] = name.as_str().into();

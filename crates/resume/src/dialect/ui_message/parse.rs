@@ -85,7 +85,7 @@ impl Reader {
         match kind {
             "step-start" => {}
             "text" => self.builder.parts.push(read_text(part)),
-            "reasoning" => self.builder.reasoning.push(read_reasoning(&part)),
+            "reasoning" => self.builder.push_reasoning(read_reasoning(&part)),
             _ => self.builder.parts.push(read_other(part)),
         }
     }

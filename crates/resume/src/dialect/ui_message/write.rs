@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::Repair;
 use crate::canonical::{
-    CanonicalMessage, ContentPart, Media, MediaKind, MediaSource, Reasoning, Role,
+    CanonicalMessage, ContentPart, Media, MediaKind, MediaSource, Reasoning, Role, interleave,
 };
 use crate::dialect::instructions;
 use crate::dialect::pipeline::MessageWriter;
@@ -52,10 +52,13 @@ impl MessageWriter for MessagesWriter {
 }
 
 fn write_speech(message: &mut CanonicalMessage) -> OpenMessage {
-    let mut parts = write_reasoning(message);
-    for part in message.take_parts() {
-        parts.push(write_part(message, part));
-    }
+    let reasoning = message.take_placed_reasoning().unwrap_or_else(|| {
+        message.repairs.push(Repair::ReasoningRemoved);
+        Vec::new()
+    });
+    let content = message.take_parts();
+    let content = content.into_iter().map(|part| write_part(message, part)).collect();
+    let mut parts = interleave(reasoning, content, write_reasoning);
     let mut call_parts = HashMap::with_capacity(message.calls.len());
     for call in &mut message.calls {
         call_parts.insert(call.id.clone(), parts.len());
@@ -91,12 +94,8 @@ impl OpenMessage {
     }
 }
 
-fn write_reasoning(message: &mut CanonicalMessage) -> Vec<Value> {
-    let Some(blocks) = message.take_reasoning() else {
-        message.repairs.push(Repair::ReasoningRemoved);
-        return Vec::new();
-    };
-    let written = blocks.into_iter().map(|block| match block {
+fn write_reasoning(block: Reasoning) -> Value {
+    match block {
         Reasoning::Text { text, signature: None } => json!({"type": "reasoning", "text": text}),
         Reasoning::Text { text, signature } => json!({
             "type": "reasoning", "text": text,
@@ -106,8 +105,7 @@ fn write_reasoning(message: &mut CanonicalMessage) -> Vec<Value> {
             "type": "reasoning", "text": "",
             "providerMetadata": {"anthropic": {"redactedData": data}},
         }),
-    });
-    written.collect()
+    }
 }
 
 fn write_part(message: &mut CanonicalMessage, part: ContentPart) -> Value {

@@ -1,0 +1,98 @@
+use serde_json::Value;
+
+use crate::dialect::addresses::is_fetched;
+use crate::dialect::gemini::GeminiApi;
+use crate::dialect::violation::{Problem, Violation};
+use crate::dialect::violation_list::ViolationList;
+
+/// Returns what the API refuses although its schema allows it, ordered by position.
+pub(in crate::dialect::gemini) fn violations(api: GeminiApi, contents: &[Value]) -> Vec<Violation> {
+    let mut violations = ViolationList::default();
+    if contents.is_empty() {
+        violations.push(Violation::new(0, "no_messages", "there are no contents"));
+    }
+    for (index, content) in contents.iter().enumerate() {
+        let parts = content["parts"].as_array().into_iter().flatten();
+        let in_responses = parts
+            .clone()
+            .flat_map(|part| part["functionResponse"]["parts"].as_array().into_iter().flatten());
+        let problems = parts.chain(in_responses).filter_map(|part| part_problem(api, part));
+        violations.extend(Violation::from_problems(index, problems.take(ViolationList::MAX)));
+    }
+    violations.into_sorted()
+}
+
+fn part_problem(api: GeminiApi, part: &Value) -> Option<Problem> {
+    if let Some(blob) = part.get("inlineData") {
+        // googleapis/python-genai#951.
+        if api == GeminiApi::Developer && blob.get("displayName").is_some() {
+            return Some(("named_data", "inline data has a name".to_owned()));
+        }
+        let media_type = blob["mimeType"].as_str().unwrap_or_default().to_lowercase();
+        let plain = media_type.split(';').next().unwrap_or_default();
+        let detail = || format!("the media type {plain:?} is not supported");
+        return (!is_supported(plain)).then(|| ("invalid_media_type", detail()));
+    }
+    let schemes: &[&str] = match api {
+        GeminiApi::Developer => &["https", "http"],
+        GeminiApi::Vertex => &["https", "http", "gs"],
+    };
+    let valid = is_fetched(part.get("fileData")?["fileUri"].as_str().unwrap_or_default(), schemes);
+    (!valid).then(|| ("invalid_url", "a URI is not one that the API fetches".to_owned()))
+}
+
+/// The guides of the API on images, audio, video and documents list the types.
+fn is_supported(media_type: &str) -> bool {
+    let images = ["png", "jpeg", "webp", "heic", "heif"];
+    match media_type.split_once('/') {
+        Some(("image", kind)) => images.contains(&kind),
+        Some(("audio" | "video" | "text", _)) => true,
+        _ => media_type == "application/pdf",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn rules(api: GeminiApi, part: &Value) -> Vec<&'static str> {
+        let contents = [json!({"role": "user", "parts": [part]})];
+        let found = violations(api, &contents);
+        let response = json!({"functionResponse": {"name": "f", "response": {}, "parts": [part]}});
+        assert_eq!(violations(api, &[json!({"role": "user", "parts": [response]})]), found);
+        found.into_iter().map(|violation| violation.rule).collect()
+    }
+
+    #[test]
+    fn media_are_checked() {
+        let named =
+            json!({"inlineData": {"mimeType": "image/png", "data": "", "displayName": "a"}});
+        assert_eq!(rules(GeminiApi::Developer, &named), ["named_data"]);
+        assert_eq!(rules(GeminiApi::Vertex, &named), [] as [&str; 0]);
+        for (media_type, valid) in [
+            ("image/webp", true),
+            ("image/gif", false),
+            ("image/svg+xml", false),
+            ("audio/L16;rate=24000", true),
+            ("text/csv", true),
+            ("application/pdf", true),
+            ("application/zip", false),
+        ] {
+            let part = json!({"inlineData": {"mimeType": media_type, "data": ""}});
+            assert_eq!(rules(GeminiApi::Developer, &part).is_empty(), valid, "{media_type}");
+        }
+        for (uri, developer, vertex) in [
+            ("https://example.org/a.png", true, true),
+            ("gs://bucket/a.png", false, true),
+            ("/uploads/a.png", false, false),
+            ("https://example.org/a.svg", false, false),
+        ] {
+            let part = json!({"fileData": {"fileUri": uri}});
+            assert_eq!(rules(GeminiApi::Developer, &part).is_empty(), developer, "{uri}");
+            assert_eq!(rules(GeminiApi::Vertex, &part).is_empty(), vertex, "{uri}");
+        }
+        assert_eq!(violations(GeminiApi::Vertex, &[])[0].rule, "no_messages");
+    }
+}

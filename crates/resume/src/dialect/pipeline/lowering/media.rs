@@ -1,0 +1,82 @@
+use serde_json::{Value, json};
+
+use crate::Repair;
+use crate::canonical::{CanonicalMessage, Media, MediaKind, MediaSource, Role, are_parts};
+use crate::dialect::pipeline::rules::{MediaNames, MediaRules, ResultMedia, Verdict};
+use crate::dropped::shorten;
+
+/// The name of a file without one; only PDF files need a name.
+const IMPUTED_NAME: &str = "file.pdf";
+
+/// Replaces the images, sounds and files that the target does not accept.
+pub(super) fn lower(rules: &MediaRules, message: &mut CanonicalMessage) {
+    let place = match message.role {
+        Role::Tool => rules.of_result(message.is_error),
+        // The result of a legacy call, which keeps its role only where it is a text.
+        Role::Function => ResultMedia::Raw,
+        role if rules.roles.contains(&role) => ResultMedia::Accepted,
+        _ => ResultMedia::Refused,
+    };
+    let Value::Array(parts) = &mut message.content else {
+        return;
+    };
+    if place != ResultMedia::Raw && are_parts(parts) {
+        let media = parts.iter_mut().filter(|part| is_media(part));
+        message.repairs.extend(media.filter_map(|part| lower_part(rules, place, part)));
+    }
+}
+
+/// Returns whether a part has the type of media.
+fn is_media(part: &Value) -> bool {
+    matches!(part["type"].as_str(), Some("image_url" | "input_audio" | "file"))
+}
+
+/// Changes a part so that the target accepts it, and returns what to report.
+fn lower_part(rules: &MediaRules, place: ResultMedia, part: &mut Value) -> Option<Repair> {
+    let media = Media::read(part);
+    let verdict = match &media {
+        // A part that cannot be read as media is not checked where any media are accepted.
+        None if rules.is_any() => return None,
+        Some(media) if may_be_there(place, media) => rules.judge(media),
+        _ => Verdict::Refused,
+    };
+    match (verdict, media) {
+        (Verdict::Accepted, Some(media)) => lower_name(rules.names, &media, part),
+        (Verdict::GivenAsText(text), media) => {
+            *part = json!({"type": "text", "text": text});
+            let name = media.and_then(|media| media.name);
+            Some(Repair::FileGivenAsText { name: name.as_deref().map(shorten) })
+        }
+        _ => {
+            *part = json!({"type": "text", "text": part.to_string()});
+            Some(Repair::PartSerialised)
+        }
+    }
+}
+
+fn may_be_there(place: ResultMedia, media: &Media) -> bool {
+    match place {
+        ResultMedia::Raw | ResultMedia::Accepted => true,
+        ResultMedia::Inline => matches!(media.source, MediaSource::Data { .. }),
+        ResultMedia::Refused => false,
+    }
+}
+
+/// Adds or removes the name of accepted media.
+fn lower_name(rule: MediaNames, media: &Media, part: &mut Value) -> Option<Repair> {
+    let is_inline = matches!(media.source, MediaSource::Data { .. });
+    match (rule, &media.name) {
+        (MediaNames::Required, None) if is_inline && media.kind == MediaKind::File => {
+            part["file"]["filename"] = IMPUTED_NAME.into();
+            Some(Repair::FileNameAdded { name: IMPUTED_NAME })
+        }
+        (MediaNames::Refused, Some(_)) if is_inline => {
+            for holder in ["/file", ""] {
+                let fields = part.pointer_mut(holder).and_then(Value::as_object_mut);
+                fields.and_then(|fields| fields.remove("filename"));
+            }
+            Some(Repair::PartFieldsRemoved)
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,224 @@
+use crate::canonical::{Media, MediaKind, MediaSource, Provider, Role, is_text_type};
+
+/// The images, sounds and files that a dialect accepts, and where.
+#[derive(Debug)]
+pub(in crate::dialect) struct MediaRules {
+    /// The roles whose messages may hold media; results have rules of their own.
+    pub(in crate::dialect) roles: &'static [Role],
+    pub(in crate::dialect) images: MediaRule,
+    pub(in crate::dialect) sounds: MediaRule,
+    pub(in crate::dialect) files: MediaRule,
+    /// What happens to a text file whose type is not in the list of files.
+    pub(in crate::dialect) text_files: TextFiles,
+    /// The names of inline media.
+    pub(in crate::dialect) names: MediaNames,
+    /// The ids of uploaded files.
+    pub(in crate::dialect) ids: FileIds,
+    /// The media in the result of a call.
+    pub(in crate::dialect) results: ResultMedia,
+    /// The media in the result of a failed call.
+    pub(in crate::dialect) error_results: ResultMedia,
+}
+
+/// The media of one kind that a dialect accepts.
+#[derive(Debug)]
+pub(in crate::dialect) struct MediaRule {
+    /// The types of inline data: `image/png`, `text/*` or `*`.
+    pub(in crate::dialect) types: &'static [&'static str],
+    /// The schemes of URLs: `https` or `*`.
+    pub(in crate::dialect) schemes: &'static [&'static str],
+}
+
+/// What happens to a text file whose type is not in the list of files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::dialect) enum TextFiles {
+    /// It stays a file: the dialect has files of plain text.
+    Kept,
+    /// Its text becomes a text part.
+    GivenAsText,
+    /// It becomes JSON text, like any other file.
+    Refused,
+}
+
+/// The names of inline media.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::dialect) enum MediaNames {
+    /// They may be there or not.
+    Kept,
+    /// A file must have one.
+    Required,
+    /// They are refused.
+    Refused,
+}
+
+/// The ids of uploaded files that a dialect accepts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::dialect) enum FileIds {
+    /// Any id: the provider is not known here.
+    Any,
+    /// The ids that this provider gave.
+    Of(Provider),
+    /// None.
+    Refused,
+}
+
+/// The media that a result may hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::dialect) enum ResultMedia {
+    /// Anything: the result is data, not content of a message.
+    Raw,
+    /// What messages may hold.
+    Accepted,
+    /// What messages may hold, but nothing given by a URL.
+    Inline,
+    /// None.
+    Refused,
+}
+
+/// What happens to a part of a message.
+#[derive(Debug, PartialEq)]
+pub(in crate::dialect::pipeline) enum Verdict {
+    /// The dialect accepts it.
+    Accepted,
+    /// It becomes this text.
+    GivenAsText(String),
+    /// It becomes its JSON text.
+    Refused,
+}
+
+impl MediaRule {
+    /// Any media.
+    pub(in crate::dialect) const ANY: Self = Self { types: &["*"], schemes: &["*"] };
+
+    /// None.
+    pub(in crate::dialect) const NONE: Self = Self { types: &[], schemes: &[] };
+
+    fn accepts_type(&self, media_type: &str) -> bool {
+        let plain = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        self.types.iter().any(|known| match known.strip_suffix('*') {
+            Some(prefix) => plain.starts_with(prefix),
+            None => plain == *known,
+        })
+    }
+
+    /// Returns whether a provider can fetch the URL: relative ones and those of a browser it cannot.
+    fn accepts_url(&self, url: &str) -> bool {
+        if self.schemes.contains(&"*") {
+            return true;
+        }
+        let Some((scheme, rest)) = url.split_once("://") else {
+            return false;
+        };
+        let scheme = scheme.to_ascii_lowercase();
+        let is_fetched = self.schemes.contains(&scheme.as_str()) && !rest.is_empty();
+        is_fetched && (!is_svg(rest) || self.accepts_type("image/svg+xml"))
+    }
+}
+
+fn is_svg(url: &str) -> bool {
+    let path = url.split(['?', '#']).next().unwrap_or_default();
+    let ending = path.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
+    ending.is_some_and(|ending| ending == "svg" || ending == "svgz")
+}
+
+impl MediaRules {
+    /// Accepts everything, everywhere.
+    pub(in crate::dialect) const ANY: Self = Self {
+        roles: &Role::ALL,
+        images: MediaRule::ANY,
+        sounds: MediaRule::ANY,
+        files: MediaRule::ANY,
+        text_files: TextFiles::Kept,
+        names: MediaNames::Kept,
+        ids: FileIds::Any,
+        results: ResultMedia::Raw,
+        error_results: ResultMedia::Raw,
+    };
+
+    /// Returns whether every kind of media is accepted, by any URL.
+    pub(in crate::dialect::pipeline) fn is_any(&self) -> bool {
+        [&self.images, &self.sounds, &self.files].iter().all(|rule| rule.schemes.contains(&"*"))
+    }
+
+    /// Returns the rule for results, or for results of failed calls.
+    pub(in crate::dialect::pipeline) fn of_result(&self, is_error: bool) -> ResultMedia {
+        if is_error { self.error_results } else { self.results }
+    }
+
+    /// Returns what happens to media in a message that may hold some.
+    pub(in crate::dialect::pipeline) fn judge(&self, media: &Media) -> Verdict {
+        let rule = match media.kind {
+            MediaKind::Image => &self.images,
+            MediaKind::Audio => &self.sounds,
+            MediaKind::File => &self.files,
+        };
+        let accepted = match &media.source {
+            MediaSource::Data { media_type, .. } if rule.accepts_type(media_type) => true,
+            MediaSource::Data { media_type, .. } if is_text_type(media_type) => {
+                return self.judge_text_file(media);
+            }
+            MediaSource::Data { .. } => false,
+            MediaSource::Url(url) => {
+                let is_own = Provider::of_url(url).is_none_or(|owner| self.accepts_id_of(owner));
+                rule.accepts_url(url) && is_own
+            }
+            MediaSource::Id { owner, .. } => self.accepts_id_of(*owner),
+        };
+        if accepted { Verdict::Accepted } else { Verdict::Refused }
+    }
+
+    fn judge_text_file(&self, media: &Media) -> Verdict {
+        let text = media.source.text().filter(|text| !text.trim().is_empty());
+        match (self.text_files, text) {
+            (TextFiles::Kept, Some(_)) => Verdict::Accepted,
+            (TextFiles::GivenAsText, Some(text)) => Verdict::GivenAsText(text),
+            _ => Verdict::Refused,
+        }
+    }
+
+    fn accepts_id_of(&self, owner: Provider) -> bool {
+        match self.ids {
+            FileIds::Any => true,
+            FileIds::Of(provider) => owner == provider,
+            FileIds::Refused => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WEB: MediaRule = MediaRule { types: &["image/png", "text/*"], schemes: &["https"] };
+
+    #[test]
+    fn types_are_compared_without_parameters() {
+        for (media_type, accepted) in [
+            ("image/png", true),
+            ("IMAGE/PNG; q=1", true),
+            ("text/csv", true),
+            ("image/svg+xml", false),
+            ("image", false),
+        ] {
+            assert_eq!(WEB.accepts_type(media_type), accepted, "{media_type}");
+        }
+    }
+
+    #[test]
+    fn only_fetched_urls_are_accepted() {
+        for (url, accepted) in [
+            ("https://example.org/a.png", true),
+            ("HTTPS://example.org/a.svg.png", true),
+            ("http://example.org/a.png", false),
+            ("https://example.org/a.SVG?x=1", false),
+            ("https://", false),
+            ("blob:https://example.org/1", false),
+            ("file:///a.png", false),
+            ("/uploads/a.png", false),
+            ("a.png", false),
+        ] {
+            assert_eq!(WEB.accepts_url(url), accepted, "{url}");
+        }
+        assert!(MediaRule::ANY.accepts_url("/a.svg") && !MediaRule::NONE.accepts_url("https://a"));
+    }
+}

@@ -1,0 +1,232 @@
+//! What each target accepts: one table for each, with the source of every limit beside it.
+//!
+//! The pages of providers are named by their titles, threads of trackers by repository and number.
+
+use super::rules::{
+    Arguments, CallFields, CallIdRule, CustomCalls, DialectRules, FileIds, LegacyCalls, MediaNames,
+    MediaRule, MediaRules, NameRule, OwnFields, ReasoningRule, ResultMedia, TextFiles, TurnRules,
+    is_word,
+};
+use crate::canonical::{Provider, Role};
+
+/// `OpenAI` Chat Completions.
+pub(in crate::dialect) const OPENAI: DialectRules = DialectRules {
+    // API reference, "Create chat completion": names of participants and functions.
+    speakers: NameRule::WORD,
+    functions: NameRule::WORD,
+    // 400 "string too long", expected at most 40 characters, for `tool_calls[].id`.
+    call_ids: CallIdRule::SHORT,
+    legacy_calls: LegacyCalls::Kept,
+    // The name of a tool is in none of the types, and accepted: the logs of agents that ran have it.
+    own_fields: OwnFields {
+        dialect: "openai",
+        accepted: &[(Role::Tool, "name"), (Role::Assistant, "audio")],
+    },
+    // 400 "array too long", expected at most 128 `tool_calls`: openai/openai-dotnet#317.
+    max_calls: 128,
+    custom_calls: CustomCalls::Kept,
+    // Servers with the same API parse the text: vllm-project/vllm#43995, sgl-project/sglang#28035.
+    arguments: Arguments::Object,
+    // The schema of a call has no such field; Gemini's compatible endpoint alone reads it.
+    call_fields: CallFields::Removed,
+    // The schema of a message has no `reasoning_content`.
+    reasoning: ReasoningRule::Removed,
+    media: MediaRules {
+        // API reference: only messages of the user have parts other than text.
+        roles: &[Role::User],
+        images: OPENAI_IMAGES,
+        // API reference: `input_audio.format` is `wav` or `mp3`.
+        sounds: MediaRule {
+            types: &["audio/wav", "audio/wave", "audio/x-wav", "audio/mp3", "audio/mpeg"],
+            schemes: &[],
+        },
+        // Guide "PDF files"; other types are refused: trpc-group/trpc-agent-go#1816.
+        files: MediaRule { types: &["application/pdf"], schemes: &[] },
+        text_files: TextFiles::GivenAsText,
+        // 400 "missing required parameter" without `filename`: openai/openai-agents-python#1513.
+        names: MediaNames::Required,
+        ids: FileIds::Of(Provider::OpenAi),
+        // API reference: a tool message has text parts only.
+        results: ResultMedia::Refused,
+        error_results: ResultMedia::Refused,
+    },
+    turns: TurnRules::ANY,
+};
+
+/// Guide "Images and vision": types of images, as data or at a URL.
+const OPENAI_IMAGES: MediaRule = MediaRule {
+    types: &["image/jpeg", "image/png", "image/gif", "image/webp"],
+    schemes: &["http", "https"],
+};
+
+/// Anthropic's Messages API.
+pub(in crate::dialect) const ANTHROPIC: DialectRules = DialectRules {
+    // API reference, "Messages": names of tools and ids of `tool_use` blocks.
+    functions: NameRule::WORD,
+    call_ids: CallIdRule { allows: is_word, ..CallIdRule::ANY },
+    custom_calls: CustomCalls::Converted,
+    // API reference: `input` is an object.
+    arguments: Arguments::Object,
+    call_fields: CallFields::Of(Provider::Anthropic),
+    // Guide "Extended thinking": blocks need their signature, and begin the turn of the model.
+    reasoning: ReasoningRule::Signed,
+    media: MediaRules {
+        // API reference: an assistant and the `system` field have no such blocks.
+        roles: &[Role::User],
+        // Guide "Vision"; a URL must be `https`.
+        images: MediaRule {
+            types: &["image/jpeg", "image/png", "image/gif", "image/webp"],
+            schemes: &["https"],
+        },
+        sounds: MediaRule::NONE,
+        // Guide "PDF support"; plain text has a source of its own.
+        files: MediaRule { types: &["application/pdf"], schemes: &["https"] },
+        text_files: TextFiles::Kept,
+        names: MediaNames::Kept,
+        // Guide "Files API": an id is valid in the workspace that uploaded the file.
+        ids: FileIds::Of(Provider::Anthropic),
+        results: ResultMedia::Accepted,
+        // 400 "all content must be type text if is_error is true": vellum-ai/vellum-assistant#18387.
+        error_results: ResultMedia::Refused,
+    },
+    // The first message is the user's; Claude 4.6 and later refuse an answer that was begun.
+    turns: TurnRules::AROUND,
+    ..DialectRules::ANY
+};
+
+/// Gemini's developer API.
+pub(in crate::dialect) const GEMINI: DialectRules = DialectRules {
+    media: MediaRules {
+        // The developer API refuses `displayName`: googleapis/python-genai#951.
+        names: MediaNames::Refused,
+        // Guide "Files API": a URI of its own, or a public URL.
+        ids: FileIds::Of(Provider::Gemini),
+        ..gemini_media(&["http", "https"])
+    },
+    ..GEMINI_ANYWHERE
+};
+
+/// Gemini on Vertex AI.
+pub(in crate::dialect) const GEMINI_VERTEX: DialectRules = DialectRules {
+    media: MediaRules {
+        names: MediaNames::Kept,
+        // Files of the developer API are not there.
+        ids: FileIds::Refused,
+        // Reference "FileData": a URL, or an object in Cloud Storage.
+        ..gemini_media(&["http", "https", "gs"])
+    },
+    ..GEMINI_ANYWHERE
+};
+
+const GEMINI_ANYWHERE: DialectRules = DialectRules {
+    // API reference, "FunctionDeclaration".
+    functions: NameRule {
+        max_chars: 128,
+        allows_first: |first| first.is_ascii_alphabetic() || first == '_',
+        allows_later: |rest| rest.is_ascii_alphanumeric() || "_.:-".contains(rest),
+    },
+    custom_calls: CustomCalls::Converted,
+    // API reference, "FunctionCall": `args` is an object.
+    arguments: Arguments::Object,
+    call_fields: CallFields::Of(Provider::Gemini),
+    // Guide "Thought signatures": thoughts themselves are not sent back.
+    reasoning: ReasoningRule::Removed,
+    // Newest models refuse an answer that was begun; `contents` must not be empty.
+    turns: TurnRules::AROUND,
+    ..DialectRules::ANY
+};
+
+const fn gemini_media(schemes: &'static [&'static str]) -> MediaRules {
+    MediaRules {
+        // API reference, "systemInstruction": text only.
+        roles: &[Role::User, Role::Assistant],
+        // Guide "Image understanding"; GIF is refused since Gemini 2.0.
+        images: MediaRule {
+            types: &["image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"],
+            schemes,
+        },
+        // Guides "Audio understanding" and, for Vertex AI, "Audio requirements".
+        sounds: MediaRule { types: &["audio/*"], schemes },
+        // Guides "Document understanding" and "Video understanding".
+        files: MediaRule { types: &["application/pdf", "text/*", "video/*"], schemes },
+        text_files: TextFiles::GivenAsText,
+        // Guide "Function calling", multimodal responses: inline parts, from Gemini 3 on.
+        results: ResultMedia::Inline,
+        error_results: ResultMedia::Inline,
+        ..MediaRules::ANY
+    }
+}
+
+/// `LangChain`: its adapters convert for the provider, so that content stays as it is.
+pub(in crate::dialect) const LANGCHAIN: DialectRules = DialectRules {
+    custom_calls: CustomCalls::Converted,
+    // Reference "ToolCall": `args` is a dictionary.
+    arguments: Arguments::Object,
+    call_fields: CallFields::Removed,
+    ..DialectRules::ANY
+};
+
+/// `UIMessage` of the AI SDK: a browser may know URLs that no provider knows.
+pub(in crate::dialect) const UI_MESSAGE: DialectRules = DialectRules {
+    custom_calls: CustomCalls::Converted,
+    call_fields: CallFields::Removed,
+    media: MediaRules {
+        // Reference "UIMessage": instructions are text.
+        roles: &[Role::User, Role::Assistant],
+        // Reference "FileUIPart": a file has a URL.
+        ids: FileIds::Refused,
+        ..MediaRules::ANY
+    },
+    ..DialectRules::ANY
+};
+
+/// The Agent Client Protocol.
+pub(in crate::dialect) const ACP: DialectRules = DialectRules {
+    custom_calls: CustomCalls::Converted,
+    call_fields: CallFields::Removed,
+    // Page "Content": blocks have data or a URI.
+    media: MediaRules { ids: FileIds::Refused, ..MediaRules::ANY },
+    ..DialectRules::ANY
+};
+
+/// AG2 up to 0.14, which sends the messages to interfaces like that of `OpenAI`.
+pub(in crate::dialect) const AG2_CLASSIC: DialectRules = DialectRules {
+    functions: NameRule::WORD,
+    call_ids: CallIdRule::SHORT,
+    max_calls: 128,
+    custom_calls: CustomCalls::Converted,
+    arguments: Arguments::Object,
+    call_fields: CallFields::Removed,
+    media: MediaRules {
+        // `code_utils.content_str` knows text and images only.
+        images: OPENAI_IMAGES,
+        sounds: MediaRule::NONE,
+        files: MediaRule::NONE,
+        text_files: TextFiles::Refused,
+        ids: FileIds::Refused,
+        ..MediaRules::ANY
+    },
+    ..DialectRules::ANY
+};
+
+/// The events of AG2 1.x: the configured client converts for its provider.
+pub(in crate::dialect) const AG2_V1: DialectRules = DialectRules {
+    functions: NameRule::WORD,
+    custom_calls: CustomCalls::Converted,
+    // `ToolCallEvent.arguments` is parsed as an object before a call is run.
+    arguments: Arguments::Object,
+    call_fields: CallFields::Removed,
+    // `ModelResponse` has no reasoning.
+    reasoning: ReasoningRule::Removed,
+    // `ModelMessage.content` is one text.
+    media: MediaRules { roles: &[Role::User], ..MediaRules::ANY },
+    ..DialectRules::ANY
+};
+
+/// `OpenAI` Responses.
+pub(in crate::dialect) const OPENAI_RESPONSES: DialectRules = DialectRules {
+    // API reference, "Create a model response": names of functions, and ids of at most 64 characters.
+    functions: NameRule::WORD,
+    call_ids: CallIdRule { max_chars: 64, ..CallIdRule::ANY },
+    ..DialectRules::ANY
+};
