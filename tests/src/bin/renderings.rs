@@ -69,7 +69,7 @@ fn assemble(out: &Path) -> Result<()> {
 /// Reads the transcripts of the project, and logs of real runs if they are available.
 fn transcripts() -> Result<Vec<(String, Vec<Message>)>> {
     let mut found = Vec::new();
-    for name in ["group-chat.jsonl", "tool-calls.jsonl", "every-part.jsonl"] {
+    for name in ["group-chat.jsonl", "tool-calls.jsonl", "every-part.jsonl", "refused.jsonl"] {
         found.push((name.to_owned(), stored(transcript::fixture(name)?)?));
     }
     for (name, field) in REAL {
@@ -125,8 +125,8 @@ impl Count {
         messages: &[Message],
     ) -> Result<Value> {
         let rendered = dialect.render(messages.to_vec(), &Options::default());
-        let found = dialect.validate(&rendered.messages);
-        ensure!(found.is_empty(), "{source} in {} breaks rules: {found:?}", dialect.name());
+        let found = dialect::validate(dialect, &rendered.messages);
+        ensure!(found.is_ok(), "{source} in {} breaks rules: {found:?}", dialect.name());
         self.transcripts += 1;
         self.messages += messages.len();
         self.rendered += rendered.messages.len();

@@ -26,7 +26,7 @@ mod write;
 ///   `tool_call`; its result is a `tool_call_update` with the status `completed` or `failed`.
 /// - The `name` in `_meta` is the speaker; the `_meta` of a call also holds the id of its message.
 /// - The protocol has no system instructions: they are dropped. Reasoning is an
-///   `agent_thought_chunk`, without the signature of the provider.
+///   `agent_thought_chunk` before the content, without the signature of the provider.
 #[derive(Debug, Clone, Copy)]
 pub struct Acp;
 

@@ -23,7 +23,9 @@ mod write;
 ///   beside calls becomes the empty text, because AG2 would turn it into the text `None`. A refusal
 ///   without content becomes the content.
 /// - The name `_User` is removed, because AG2 removes it itself.
-/// - Names of functions match `^[a-zA-Z0-9_-]{1,64}$`, and arguments are text.
+/// - Images are JPEG, PNG, GIF or WebP files, or have a web address.
+/// - Names of functions match `^[a-zA-Z0-9_-]{1,64}$`, and arguments are the text of an object. More than
+///   128 calls become several messages.
 /// - Ids of calls have at most 40 characters, as in [`OpenAi`](super::OpenAi).
 #[derive(Debug, Clone, Copy)]
 pub struct Ag2Classic {

@@ -23,10 +23,13 @@ mod write;
 ///   name repeats the role.
 /// - Text that is only white space is removed. A conversation that does not begin and end with the user
 ///   gets a `user` message "Continue." there.
-/// - Reasoning comes before the text, unchanged, if the provider signed it.
+/// - Reasoning that the provider signed stays unchanged, at its position in the message. It begins a turn
+///   of its own: after another message of an agent, the user says "Continue." first. Reasoning after which
+///   nothing follows in its message is removed.
 /// - Ids of calls match `^[a-zA-Z0-9_-]+$`; any other id becomes `call_` and 32 digits of its digest.
-/// - Images are JPEG, PNG, GIF or WebP, and files are PDF; a text file becomes `text/plain`. Media of any
-///   other type become their JSON text.
+/// - Images are JPEG, PNG, GIF or WebP, and files are PDF; a text file becomes `text/plain`. URLs are those
+///   of `https`, and ids of files those of Anthropic. All other media become their JSON text, and so do media
+///   in the result of a failed call.
 /// - Arguments are an object; other arguments become the field `input` of one.
 #[derive(Debug, Clone, Copy)]
 pub struct Anthropic;

@@ -24,7 +24,11 @@ mod write;
 /// - The first call of a turn has its stored signature, or else the text that tells the API to skip the
 ///   check. Reasoning is removed.
 /// - Names of functions match `^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$`. Arguments are an object; other
-///   arguments become the field `input` of one. A result is the field `output`, or `error`.
+///   arguments become the field `input` of one. A result is the field `output`, or `error`; inline media in
+///   it are `parts` of the response.
+/// - Images are PNG, JPEG, WebP, HEIC or HEIF; other media are audio, video, PDF and text. URLs are those of
+///   the web, of Gemini's Files API (only for the developer API) or of Cloud Storage (only for Vertex AI).
+///   Any other text file becomes a text, and any other media become their JSON text.
 ///
 /// A transcript may lack the ids of calls. A response without an id answers the first call of its
 /// function in the previous turn that no other response answers.

@@ -33,7 +33,11 @@ mod write;
 ///   calls of a message with one id are matched in order.
 /// - Ids have at most 40 characters. A longer id, suffix included, becomes `call_` and 32 digits of its
 ///   digest.
-/// - Arguments that are not text become their JSON text, and missing arguments become `{}`.
+/// - Arguments that are not text become their JSON text, and missing or empty arguments become `{}`.
+///   Text that is not that of an object, such as what is left of an interrupted answer, becomes the field
+///   `input` of one.
+/// - More than 128 calls become several messages, each followed by its results.
+/// - The signatures that Gemini gives calls are removed, and so is reasoning.
 /// - `tool_calls` and `function_call` that are null or empty are omitted. `function_call` is omitted
 ///   beside `tool_calls`. Legacy function calls have no ids, so they are not matched with results.
 ///
@@ -41,7 +45,9 @@ mod write;
 ///
 /// The content is a text or a list of the content parts that its role may have. Any other content, and
 /// any other part, becomes its JSON text. A file that is an image or a sound becomes an image or audio
-/// part, without its file name. A sound is `wav` or `mp3`. A file has data or an id, never a URL.
+/// part, without its file name. An image is a JPEG, PNG, GIF or WebP file or has a web address, a sound is
+/// `wav` or `mp3`. A file is a PDF file or has an id of `OpenAI`, never a URL, and gets the name `file.pdf`
+/// if it has none. A text file becomes a text part.
 ///
 /// A null content is kept beside calls, where it also replaces the empty text, and in a `function`
 /// message. In a `tool` message it becomes the text `null`. A refusal without content becomes a content

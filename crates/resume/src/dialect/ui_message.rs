@@ -19,8 +19,11 @@ pub(crate) use write::write_file;
 /// - The id of a message is its event id, and the `name` in its `metadata` is the speaker.
 /// - A call and its result are one part of the type `dynamic-tool`, in the message that makes the call.
 ///   Its state is `output-available`, or `output-error` if the call failed.
-/// - Reasoning is a part before the text, with the signature in its `providerMetadata`.
-/// - Images, sounds and files are `file` parts; media that only a provider has become their JSON text.
+/// - Reasoning is a part before the text, with the signature in its `providerMetadata`. Signed reasoning
+///   keeps its position between texts.
+/// - The signature that Gemini gives a call is in the `callProviderMetadata` of its part.
+/// - Images, sounds and files are `file` parts; media that only a provider has, or that
+///   have a relative URL, become their JSON text.
 ///
 /// The parser turns the parts after a call into a separate message. It reads the provider metadata of
 /// reasoning only from Anthropic; the provider metadata of other parts is stored unchanged.
@@ -30,13 +33,8 @@ pub struct UiMessage;
 impl ToolDialect for UiMessage {
     const RULES: &'static DialectRules = &targets::UI_MESSAGE;
 
-    const LOSSES: &'static [Loss] = &[
-        Loss::InstructionPlaces,
-        Loss::Developer,
-        Loss::RefusalMarks,
-        Loss::CustomCalls,
-        Loss::CallSignatures,
-    ];
+    const LOSSES: &'static [Loss] =
+        &[Loss::InstructionPlaces, Loss::Developer, Loss::RefusalMarks, Loss::CustomCalls];
 
     fn name(&self) -> &'static str {
         "ui-message"
@@ -48,6 +46,10 @@ impl ToolDialect for UiMessage {
 
     fn violations(&self, messages: &[Value]) -> Vec<Violation> {
         validate::violations(messages)
+    }
+
+    fn provider_violations(&self, messages: &[Value]) -> Vec<Violation> {
+        validate::provider_violations(messages)
     }
 
     fn parse(&self, system: Vec<Value>, messages: Vec<Value>) -> Parsed {

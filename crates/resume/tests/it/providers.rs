@@ -8,6 +8,7 @@ use resume::dialect::{
 };
 use serde_json::{Value, json};
 
+use crate::fixtures::fixture;
 use crate::openai::{call, caller, dropped, repaired, result, said};
 use crate::transcript::{log, stored_all, violations};
 
@@ -174,9 +175,10 @@ fn only_urls_that_a_provider_fetches_are_given_to_it() {
             assert_eq!(given, (&*image(url).to_string(), vec!["part_serialised"]), "{provider:?}");
         }
     }
-    // The browser of a user may know an address that no provider knows.
-    let (written, slugs) = part(&UiMessage, &image("/uploads/a.png"));
-    assert_eq!((&written["url"], slugs), (&json!("/uploads/a.png"), vec![]));
+    // The browser of a user may know an address that no provider knows, but the AI SDK takes no relative one.
+    let (written, slugs) = part(&UiMessage, &image("blob:https://example.org/1"));
+    assert_eq!((&written["url"], slugs), (&json!("blob:https://example.org/1"), vec![]));
+    assert_eq!(part(&UiMessage, &image("/uploads/a.png")).1, ["part_serialised"]);
     let stored = image("gs://bucket/a.png");
     assert_eq!(part(&VERTEX, &stored).1, [] as [&str; 0]);
     assert_eq!(part(&GEMINI, &stored).1, ["part_serialised"]);
@@ -367,4 +369,17 @@ fn openai_reports_the_reasoning_and_the_signatures_that_it_drops() {
     assert_eq!(rendered.messages[1]["tool_calls"], json!([call("a")]));
     assert_eq!(repaired(&rendered), [(1, "reasoning_removed"), (1, "call_fields_removed")]);
     assert_eq!(repaired(&render(&GEMINI, &chat)), [(1, "reasoning_removed")]);
+    let rendered = render(&UiMessage, &chat);
+    let metadata = &rendered.messages[1]["parts"][2]["callProviderMetadata"];
+    assert_eq!(metadata["google"]["thoughtSignature"], "c2ln");
+}
+
+#[test]
+fn what_providers_refuse_renders_validly_in_every_dialect() {
+    let chat = fixture("refused.jsonl");
+    assert!(!chat.is_empty());
+    let profiles = [&VERTEX as &dyn Dialect];
+    for dialect in dialect::ALL.into_iter().chain(profiles) {
+        assert!(!render(dialect, &chat).messages.is_empty());
+    }
 }

@@ -11,7 +11,7 @@ use crate::rendered::Rendered;
 mod media;
 pub(super) use media::Verdict;
 pub(in crate::dialect) use media::{
-    FileIds, MediaNames, MediaRule, MediaRules, ResultMedia, TextFiles,
+    FileIds, MediaNames, MediaRule, MediaRules, ResultMedia, TextFiles, Urls,
 };
 
 /// What a dialect accepts, as data: a table for each target is in [`targets`](super::targets).

@@ -5,7 +5,7 @@
 use super::rules::{
     Arguments, CallFields, CallIdRule, CustomCalls, DialectRules, FileIds, LegacyCalls, MediaNames,
     MediaRule, MediaRules, NameRule, OwnFields, ReasoningRule, ResultMedia, TextFiles, TurnRules,
-    is_word,
+    Urls, is_word,
 };
 use crate::canonical::{Provider, Role};
 
@@ -38,10 +38,10 @@ pub(in crate::dialect) const OPENAI: DialectRules = DialectRules {
         // API reference: `input_audio.format` is `wav` or `mp3`.
         sounds: MediaRule {
             types: &["audio/wav", "audio/wave", "audio/x-wav", "audio/mp3", "audio/mpeg"],
-            schemes: &[],
+            urls: Urls::Refused,
         },
         // Guide "PDF files"; other types are refused: trpc-group/trpc-agent-go#1816.
-        files: MediaRule { types: &["application/pdf"], schemes: &[] },
+        files: MediaRule { types: &["application/pdf"], urls: Urls::Refused },
         text_files: TextFiles::GivenAsText,
         // 400 "missing required parameter" without `filename`: openai/openai-agents-python#1513.
         names: MediaNames::Required,
@@ -56,7 +56,7 @@ pub(in crate::dialect) const OPENAI: DialectRules = DialectRules {
 /// Guide "Images and vision": types of images, as data or at a URL.
 const OPENAI_IMAGES: MediaRule = MediaRule {
     types: &["image/jpeg", "image/png", "image/gif", "image/webp"],
-    schemes: &["http", "https"],
+    urls: Urls::Fetched(&["http", "https"]),
 };
 
 /// Anthropic's Messages API.
@@ -76,11 +76,11 @@ pub(in crate::dialect) const ANTHROPIC: DialectRules = DialectRules {
         // Guide "Vision"; a URL must be `https`.
         images: MediaRule {
             types: &["image/jpeg", "image/png", "image/gif", "image/webp"],
-            schemes: &["https"],
+            urls: Urls::Fetched(&["https"]),
         },
         sounds: MediaRule::NONE,
         // Guide "PDF support"; plain text has a source of its own.
-        files: MediaRule { types: &["application/pdf"], schemes: &["https"] },
+        files: MediaRule { types: &["application/pdf"], urls: Urls::Fetched(&["https"]) },
         text_files: TextFiles::Kept,
         names: MediaNames::Kept,
         // Guide "Files API": an id is valid in the workspace that uploaded the file.
@@ -137,18 +137,19 @@ const GEMINI_ANYWHERE: DialectRules = DialectRules {
 };
 
 const fn gemini_media(schemes: &'static [&'static str]) -> MediaRules {
+    let urls = Urls::Fetched(schemes);
     MediaRules {
         // API reference, "systemInstruction": text only.
         roles: &[Role::User, Role::Assistant],
         // Guide "Image understanding"; GIF is refused since Gemini 2.0.
         images: MediaRule {
             types: &["image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"],
-            schemes,
+            urls,
         },
         // Guides "Audio understanding" and, for Vertex AI, "Audio requirements".
-        sounds: MediaRule { types: &["audio/*"], schemes },
+        sounds: MediaRule { types: &["audio/*"], urls },
         // Guides "Document understanding" and "Video understanding".
-        files: MediaRule { types: &["application/pdf", "text/*", "video/*"], schemes },
+        files: MediaRule { types: &["application/pdf", "text/*", "video/*"], urls },
         text_files: TextFiles::GivenAsText,
         // Guide "Function calling", multimodal responses: inline parts, from Gemini 3 on.
         results: ResultMedia::Inline,
@@ -169,16 +170,22 @@ pub(in crate::dialect) const LANGCHAIN: DialectRules = DialectRules {
 /// `UIMessage` of the AI SDK: a browser may know URLs that no provider knows.
 pub(in crate::dialect) const UI_MESSAGE: DialectRules = DialectRules {
     custom_calls: CustomCalls::Converted,
-    call_fields: CallFields::Removed,
+    // `callProviderMetadata` of a tool part; the provider of the AI SDK for Gemini reads it.
+    call_fields: CallFields::Of(Provider::Gemini),
     media: MediaRules {
         // Reference "UIMessage": instructions are text.
         roles: &[Role::User, Role::Assistant],
-        // Reference "FileUIPart": a file has a URL.
+        // Reference "FileUIPart": a file has a URL; `convertToModelMessages` throws for a relative one.
+        images: ANY_ABSOLUTE,
+        sounds: ANY_ABSOLUTE,
+        files: ANY_ABSOLUTE,
         ids: FileIds::Refused,
         ..MediaRules::ANY
     },
     ..DialectRules::ANY
 };
+
+const ANY_ABSOLUTE: MediaRule = MediaRule { urls: Urls::Absolute, ..MediaRule::ANY };
 
 /// The Agent Client Protocol.
 pub(in crate::dialect) const ACP: DialectRules = DialectRules {

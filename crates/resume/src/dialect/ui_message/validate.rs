@@ -5,6 +5,9 @@ use serde_json::Value;
 use crate::dialect::violation::{Problem, Violation};
 use crate::dialect::violation_list::ViolationList;
 
+mod limits;
+pub(super) use limits::violations as provider_violations;
+
 mod part;
 
 /// Returns the rules that the messages break, ordered by position.

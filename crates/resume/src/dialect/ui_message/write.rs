@@ -63,10 +63,14 @@ fn write_speech(message: &mut CanonicalMessage) -> OpenMessage {
     for call in &mut message.calls {
         call_parts.insert(call.id.clone(), parts.len());
         let (input, id) = (call.take_input(), mem::take(&mut call.id));
-        parts.push(json!({
+        let mut part = json!({
             "type": "dynamic-tool", "toolName": call.target.name, "toolCallId": id,
             "state": "input-available", "input": input,
-        }));
+        });
+        if let Some(signature) = call.signature.take() {
+            part["callProviderMetadata"] = json!({"google": {"thoughtSignature": signature}});
+        }
+        parts.push(part);
     }
     let role = if message.role == Role::Assistant { "assistant" } else { "user" };
     let mut object = Map::new();

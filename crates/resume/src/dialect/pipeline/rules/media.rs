@@ -25,8 +25,21 @@ pub(in crate::dialect) struct MediaRules {
 pub(in crate::dialect) struct MediaRule {
     /// The types of inline data: `image/png`, `text/*` or `*`.
     pub(in crate::dialect) types: &'static [&'static str],
-    /// The schemes of URLs: `https` or `*`.
-    pub(in crate::dialect) schemes: &'static [&'static str],
+    /// The URLs.
+    pub(in crate::dialect) urls: Urls,
+}
+
+/// The URLs that a dialect accepts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::dialect) enum Urls {
+    /// Any URL.
+    Any,
+    /// Any URL but a relative one.
+    Absolute,
+    /// URLs of these schemes, which the provider fetches; not those of SVG drawings.
+    Fetched(&'static [&'static str]),
+    /// None.
+    Refused,
 }
 
 /// What happens to a text file whose type is not in the list of files.
@@ -88,10 +101,10 @@ pub(in crate::dialect::pipeline) enum Verdict {
 
 impl MediaRule {
     /// Any media.
-    pub(in crate::dialect) const ANY: Self = Self { types: &["*"], schemes: &["*"] };
+    pub(in crate::dialect) const ANY: Self = Self { types: &["*"], urls: Urls::Any };
 
     /// None.
-    pub(in crate::dialect) const NONE: Self = Self { types: &[], schemes: &[] };
+    pub(in crate::dialect) const NONE: Self = Self { types: &[], urls: Urls::Refused };
 
     fn accepts_type(&self, media_type: &str) -> bool {
         let plain = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
@@ -101,18 +114,28 @@ impl MediaRule {
         })
     }
 
-    /// Returns whether a provider can fetch the URL: relative ones and those of a browser it cannot.
     fn accepts_url(&self, url: &str) -> bool {
-        if self.schemes.contains(&"*") {
-            return true;
+        match self.urls {
+            Urls::Any => true,
+            Urls::Absolute => is_absolute(url),
+            Urls::Fetched(schemes) => {
+                let scheme = url.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
+                let is_known = scheme.is_some_and(|scheme| schemes.contains(&scheme.as_str()));
+                is_known && is_absolute(url) && !is_svg(url)
+            }
+            Urls::Refused => false,
         }
-        let Some((scheme, rest)) = url.split_once("://") else {
-            return false;
-        };
-        let scheme = scheme.to_ascii_lowercase();
-        let is_fetched = self.schemes.contains(&scheme.as_str()) && !rest.is_empty();
-        is_fetched && (!is_svg(rest) || self.accepts_type("image/svg+xml"))
     }
+}
+
+/// Returns whether a URL has a scheme, and something after it.
+fn is_absolute(url: &str) -> bool {
+    url.split_once(':').is_some_and(|(scheme, rest)| {
+        let mut chars = scheme.chars();
+        chars.next().is_some_and(|first| first.is_ascii_alphabetic())
+            && chars.all(|char| char.is_ascii_alphanumeric() || "+-.".contains(char))
+            && !rest.trim_start_matches('/').trim().is_empty()
+    })
 }
 
 fn is_svg(url: &str) -> bool {
@@ -137,7 +160,7 @@ impl MediaRules {
 
     /// Returns whether every kind of media is accepted, by any URL.
     pub(in crate::dialect::pipeline) fn is_any(&self) -> bool {
-        [&self.images, &self.sounds, &self.files].iter().all(|rule| rule.schemes.contains(&"*"))
+        [&self.images, &self.sounds, &self.files].iter().all(|rule| rule.urls == Urls::Any)
     }
 
     /// Returns the rule for results, or for results of failed calls.
@@ -189,7 +212,8 @@ impl MediaRules {
 mod tests {
     use super::*;
 
-    const WEB: MediaRule = MediaRule { types: &["image/png", "text/*"], schemes: &["https"] };
+    const WEB: MediaRule =
+        MediaRule { types: &["image/png", "text/*"], urls: Urls::Fetched(&["https"]) };
 
     #[test]
     fn types_are_compared_without_parameters() {
@@ -220,5 +244,11 @@ mod tests {
             assert_eq!(WEB.accepts_url(url), accepted, "{url}");
         }
         assert!(MediaRule::ANY.accepts_url("/a.svg") && !MediaRule::NONE.accepts_url("https://a"));
+        let absolute = MediaRule { urls: Urls::Absolute, ..MediaRule::ANY };
+        for (url, accepted) in
+            [("blob:https://a/1", true), ("file:///a", true), ("/a:b", false), ("https://", false)]
+        {
+            assert_eq!(absolute.accepts_url(url), accepted, "{url}");
+        }
     }
 }
