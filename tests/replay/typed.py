@@ -28,6 +28,7 @@ from ag2.history import unanswered_tool_calls
 from agents import Agent, RunConfig, Runner, SQLiteSession, function_tool
 from agents.models.chatcmpl_converter import Converter
 from agents.testing import ScriptedModel
+from google.genai import models
 from langchain_core.load import dumpd, load
 from langchain_core.messages import convert_to_messages, messages_from_dict, messages_to_dict
 from pydantic import TypeAdapter
@@ -79,6 +80,10 @@ def load_gemini(messages: list[dict], system: list) -> None:
     for message in messages:
         content = google.genai.types.Content.model_validate(message)
         contains(content.model_dump(mode="json", by_alias=True, exclude_none=True), message)
+        # Each service has a converter for what is sent, which refuses what only the other one accepts.
+        for convert in (models._Content_to_mldev, models._Content_to_vertex):
+            sent = google.genai._common.convert_to_dict(convert(content))
+            assert google.genai.types.Content.model_validate(sent) == content
     for part in system:
         google.genai.types.Part.model_validate(part)
 
