@@ -171,7 +171,7 @@ def history_of_pydantic_ai() -> list[dict]:
         ],
         [
             ThinkingPart("", id="rs_1", signature="gAAA", provider_name="openai"),
-            ToolCallPart("look", tool_call_id="call_4"),
+            ToolCallPart("camera", tool_call_id="call_4"),
         ],
         [ThinkingPart("Sunny."), TextPart("It is sunny."), TextPart("Go.", id="msg_1", provider_name="openai")],
         [TextPart("A ticket.")],
@@ -186,7 +186,7 @@ def history_of_pydantic_ai() -> list[dict]:
         return {"sky": "clear"}
 
     @agent.tool_plain
-    def look() -> ToolReturn:
+    def camera() -> ToolReturn:
         return ToolReturn(BinaryContent(b"picture", media_type="image/png"), metadata={"camera": 1})
 
     first = agent.run_sync("Where is it sunny?")

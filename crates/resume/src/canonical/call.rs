@@ -23,6 +23,8 @@ pub(crate) struct Call {
     pub(crate) extra_content: Value,
     /// The other fields that Anthropic gave the call.
     pub(crate) anthropic_fields: JsonObject,
+    /// Whether OpenAI gave the call other fields, in `extra_content`.
+    pub(crate) has_openai_fields: bool,
     /// Whether a provider gave the call fields that no dialect has.
     pub(crate) has_unknown_fields: bool,
     /// What reading the call repaired; reported only if the call is rendered.
@@ -133,6 +135,7 @@ impl Call {
         let google = extra.remove("google").unwrap_or_default();
         let signature = google["thought_signature"].as_str().map(str::to_owned);
         let anthropic_fields = take_object(&mut extra, "anthropic");
+        let has_openai_fields = !take_object(&mut extra, "openai").is_empty();
         let has_unknown_fields = !extra.is_empty();
         let stored_id = id.clone();
         Some(Self {
@@ -143,6 +146,7 @@ impl Call {
             signature,
             extra_content,
             anthropic_fields,
+            has_openai_fields,
             has_unknown_fields,
             repairs,
         })
@@ -164,6 +168,7 @@ impl Call {
             signature: None,
             extra_content: Value::Null,
             anthropic_fields: JsonObject::new(),
+            has_openai_fields: false,
             has_unknown_fields: false,
             repairs: Vec::new(),
         }

@@ -2,7 +2,7 @@ use serde_json::Value;
 
 use super::loss::Loss;
 use super::parsed::Parsed;
-use super::pipeline::{DialectRules, MessageWriter, ToolDialect};
+use super::pipeline::{DialectRules, MessageWriter, ToolDialect, targets};
 use super::violation::Violation;
 use crate::Options;
 
@@ -41,7 +41,7 @@ pub struct PydanticAi;
 const NAME: &str = "pydantic-ai";
 
 impl ToolDialect for PydanticAi {
-    const RULES: &'static DialectRules = &DialectRules::ANY;
+    const RULES: &'static DialectRules = &targets::PYDANTIC_AI;
 
     const LOSSES: &'static [Loss] = &[
         Loss::Names,

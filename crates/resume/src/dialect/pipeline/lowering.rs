@@ -122,5 +122,7 @@ fn lower_call_fields(rule: CallFields, call: &mut Call) -> bool {
         call.signature = None;
     }
     let loses_signature = has_signature && call.signature.is_none();
-    call.has_unknown_fields || loses_signature || call.anthropic_fields.len() < count
+    let loses_openai_fields = call.has_openai_fields && rule != CallFields::Of(Provider::OpenAi);
+    let loses_anthropic_fields = call.anthropic_fields.len() < count;
+    call.has_unknown_fields || loses_signature || loses_openai_fields || loses_anthropic_fields
 }

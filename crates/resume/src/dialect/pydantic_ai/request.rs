@@ -39,7 +39,9 @@ pub(super) fn read_part(part: Value) -> Result<(NewMessage, OwnFields), DropReas
             MessageBody::new("user", None, content).into()
         }
         kind if KEPT.contains(&kind) => {
-            fields.insert("content".to_owned(), content);
+            if !content.is_null() {
+                fields.insert("content".to_owned(), content);
+            }
             let part = kept_part(kind, std::mem::take(&mut fields));
             MessageBody::new("user", None, vec![part]).into()
         }
