@@ -192,9 +192,56 @@ impl Repair {
     }
 }
 
+impl Repair {
+    /// Returns the sentence of a repair that names a call.
+    fn about_call(&self) -> String {
+        match self {
+            Self::CallTypeAdded { call_id } => {
+                format!("the call {call_id:?} has no type and became a function call")
+            }
+            Self::CallMerged { call_id } => {
+                format!("the call {call_id:?} occurred twice in the message and became one")
+            }
+            Self::CallIdRenamed { original, renamed } => {
+                format!("the repeated call id {original:?} became {renamed:?}")
+            }
+            Self::CallIdSanitised { original, sanitised } => {
+                format!("the call id {original:?} became {sanitised:?}")
+            }
+            Self::ResultAdded { call_id } => {
+                format!("the call {call_id:?} has no result: one was added")
+            }
+            Self::ResultMoved { call_id } => {
+                format!(
+                    "the result of the call {call_id:?} was moved to it: other messages came between"
+                )
+            }
+            Self::ResultNotMoved { call_id } => {
+                format!(
+                    "the result of the call {call_id:?} came too late to be moved to it: a note replaces it"
+                )
+            }
+            Self::DeletedResultReplaced { call_id } => {
+                format!(
+                    "the result of the call {call_id:?} was deleted during the rendering: it became null"
+                )
+            }
+            _ => String::new(),
+        }
+    }
+}
+
 impl fmt::Display for Repair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::CallTypeAdded { .. }
+            | Self::CallMerged { .. }
+            | Self::CallIdRenamed { .. }
+            | Self::CallIdSanitised { .. }
+            | Self::ResultAdded { .. }
+            | Self::ResultMoved { .. }
+            | Self::ResultNotMoved { .. }
+            | Self::DeletedResultReplaced { .. } => f.write_str(&self.about_call()),
             Self::NameSanitised { original, sanitised } => {
                 write!(f, "the name {original:?} became {sanitised:?}")
             }
@@ -205,15 +252,6 @@ impl fmt::Display for Repair {
             Self::RefusalMoved => f.write_str("the refusal became a content part"),
             Self::ArgumentsSerialised { name } => {
                 write!(f, "the arguments for {name:?} became their JSON text")
-            }
-            Self::CallTypeAdded { call_id } => {
-                write!(f, "the call {call_id:?} has no type and became a function call")
-            }
-            Self::CallMerged { call_id } => {
-                write!(f, "the call {call_id:?} occurred twice in the message and became one")
-            }
-            Self::CallIdRenamed { original, renamed } => {
-                write!(f, "the repeated call id {original:?} became {renamed:?}")
             }
             Self::UnsupportedCallsRemoved => {
                 f.write_str("the tool calls were removed: the dialect has none")
@@ -248,32 +286,8 @@ impl fmt::Display for Repair {
             }
             Self::NullContentFilled => f.write_str("the null content became the empty text"),
             Self::PartsJoined => f.write_str("the parts became one text"),
-            Self::CallIdSanitised { original, sanitised } => {
-                write!(f, "the call id {original:?} became {sanitised:?}")
-            }
             Self::ArgumentsWrapped { name } => {
                 write!(f, "the arguments for {name:?} became an object")
-            }
-            Self::ResultAdded { call_id } => {
-                write!(f, "the call {call_id:?} has no result: one was added")
-            }
-            Self::ResultMoved { call_id } => {
-                write!(
-                    f,
-                    "the result of the call {call_id:?} was moved to it: other messages came between"
-                )
-            }
-            Self::ResultNotMoved { call_id } => {
-                write!(
-                    f,
-                    "the result of the call {call_id:?} came too late to be moved to it: a note replaces it"
-                )
-            }
-            Self::DeletedResultReplaced { call_id } => {
-                write!(
-                    f,
-                    "the result of the call {call_id:?} was deleted during the rendering: it became null"
-                )
             }
             Self::ProviderFieldsRemoved => f.write_str(
                 "fields were removed that only another dialect has, or that the provider does not accept",
