@@ -62,6 +62,7 @@ impl ToolDialect for Gemini {
         Loss::LaterCallSignatures,
         Loss::MediaKinds,
         Loss::MediaTypes,
+        // Vertex AI keeps both.
         Loss::MediaNames,
         Loss::FileNames,
     ];

@@ -57,11 +57,6 @@ pub(super) trait ToolDialect: fmt::Debug + Send + Sync {
         Self::RULES
     }
 
-    /// Returns the losses, if they depend on the profile.
-    fn losses(&self) -> &'static [Loss] {
-        Self::LOSSES
-    }
-
     /// See [`Dialect::splits_messages`].
     const SPLITS_MESSAGES: bool = false;
 
@@ -124,7 +119,7 @@ impl<D: ToolDialect> Dialect for D {
     }
 
     fn losses(&self) -> &'static [Loss] {
-        ToolDialect::losses(self)
+        D::LOSSES
     }
 }
 

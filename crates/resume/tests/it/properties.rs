@@ -9,13 +9,13 @@ use resume::{Options, Repair, UnsettledPolicy, ingest, normalize, window};
 use serde_json::{Value, json};
 
 use crate::strategies::{content, conversation};
-use crate::transcript::{log, stored_all, violations};
+use crate::transcript::{all_profiles, log, stored_all, violations};
 
 proptest! {
     #[test]
     fn renderings_break_no_rule(chat in conversation(), unsettled in select(&UnsettledPolicy::ALL)) {
         let options = Options { unsettled, ..Options::default() };
-        for dialect in dialect::ALL {
+        for dialect in all_profiles() {
             let rendered = dialect.render(log(&chat), &options);
             prop_assert_eq!(violations(dialect, &rendered.messages), []);
         }
@@ -23,7 +23,7 @@ proptest! {
 
     #[test]
     fn a_parsed_rendering_renders_the_same_again(chat in conversation()) {
-        for dialect in dialect::ALL {
+        for dialect in all_profiles() {
             let first = dialect.render(log(&chat), &Options::default());
             prop_assert_eq!(&dialect.render(log(&chat), &Options::default()), &first);
             let parsed = dialect.parse(first.system.clone(), first.messages.clone());
