@@ -100,7 +100,9 @@ fn write_speech(message: &mut CanonicalMessage, default_user_name: &str) -> Vec<
     blocks
 }
 
-/// Removes reasoning after the last text if no call follows it: the API refuses a message that ends so.
+/// Removes reasoning after the last text if no call follows it.
+///
+/// The API refuses a message that ends with reasoning: tailcallhq/forgecode#2107.
 fn remove_last_reasoning(
     message: &mut CanonicalMessage,
     reasoning: &mut Vec<PlacedReasoning>,

@@ -40,7 +40,7 @@ pub(in crate::dialect) const OPENAI: DialectRules = DialectRules {
             types: &["audio/wav", "audio/wave", "audio/x-wav", "audio/mp3", "audio/mpeg"],
             urls: Urls::Refused,
         },
-        // Guide "PDF files"; other types are refused: trpc-group/trpc-agent-go#1816.
+        // Guide "PDF files"; this API refuses other types: trpc-group/trpc-agent-go#1816.
         files: MediaRule { types: &["application/pdf"], urls: Urls::Refused },
         text_files: TextFiles::GivenAsText,
         // 400 "missing required parameter" without `filename`: openai/openai-agents-python#1513.
@@ -68,7 +68,8 @@ pub(in crate::dialect) const ANTHROPIC: DialectRules = DialectRules {
     // API reference: `input` is an object.
     arguments: Arguments::Object,
     call_fields: CallFields::Of(Provider::Anthropic),
-    // Guide "Extended thinking": blocks need their signature, and begin the turn of the model.
+    // Guide "Extended thinking": blocks need their signature, and begin the turn of the model, which holds
+    // those of one response only: microsoft/vscode#328157, n8n-io/n8n#22550.
     reasoning: ReasoningRule::Signed,
     media: MediaRules {
         // API reference: an assistant and the `system` field have no such blocks.
