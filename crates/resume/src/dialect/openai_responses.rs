@@ -72,8 +72,8 @@ impl ToolDialect for OpenAiResponses {
         validate::violations(messages)
     }
 
-    fn parse(&self, _system: Vec<Value>, messages: Vec<Value>) -> Parsed {
-        parse::parse(messages)
+    fn parse(&self, system: Vec<Value>, messages: Vec<Value>) -> Parsed {
+        parse::parse(system, messages)
     }
 }
 

@@ -64,7 +64,7 @@ impl ToolDialect for PydanticAi {
         validate::violations(messages)
     }
 
-    fn parse(&self, _system: Vec<Value>, messages: Vec<Value>) -> Parsed {
-        parse::parse(messages)
+    fn parse(&self, system: Vec<Value>, messages: Vec<Value>) -> Parsed {
+        parse::parse(system, messages)
     }
 }

@@ -15,9 +15,10 @@ use crate::dialect::parsed::{Parsed, TranscriptPosition, as_object, event_id, ta
 ///
 /// A stored message has its content before its calls. So a message between a call and its output
 /// joins the message of the call, as long as a later item is the output.
-pub(super) fn parse(items: Vec<Value>) -> Parsed {
+pub(super) fn parse(system: Vec<Value>, items: Vec<Value>) -> Parsed {
+    let parsed = Parsed::from_transcript(system, Vec::new(), |_| Ok(None));
     let answered = items.iter().filter_map(answered_id).map(str::to_owned).collect();
-    let mut reader = Reader { answered, ..Reader::default() };
+    let mut reader = Reader { parsed, answered, ..Reader::default() };
     for (index, item) in items.into_iter().enumerate() {
         if let Err(reason) = reader.read(index, item) {
             reader.parsed.drop(index, reason);
