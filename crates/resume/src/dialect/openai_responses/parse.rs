@@ -198,7 +198,8 @@ impl Reader {
         if self.turn.is_empty_message() {
             self.end_turn();
         }
-        self.turn(index).push_call(call);
+        let is_answered = call["id"].as_str().is_some_and(|id| self.answered.contains(id));
+        self.turn(index).push_call(call, is_answered);
     }
 
     fn add_result(&mut self, index: usize, id: &str, content: Value, own: Map<String, Value>) {
@@ -212,7 +213,7 @@ impl Reader {
     /// Ends a turn that has its message, unless the output of one of its calls comes later.
     fn end_turn_with_message(&mut self) {
         let is_complete = self.turn.has_message || !self.turn.calls.is_empty();
-        if is_complete && !self.turn.awaits_output(&self.answered) {
+        if is_complete && !self.turn.awaits_output {
             self.end_turn();
         }
     }

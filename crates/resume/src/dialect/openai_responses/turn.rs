@@ -1,5 +1,3 @@
-use std::collections::HashSet;
-
 use records::{JsonObject, MessageBody};
 use serde_json::{Map, Value};
 
@@ -20,6 +18,8 @@ pub(super) struct Turn {
     pub(super) has_message: bool,
     pub(super) parts: Vec<Value>,
     pub(super) calls: Vec<Value>,
+    /// Whether a call has an output that comes later.
+    pub(super) awaits_output: bool,
     reasoning: Vec<Value>,
     /// How many blocks of the reasoning come before the last call.
     reasoning_of_calls: usize,
@@ -36,17 +36,14 @@ impl Turn {
 
     /// Returns whether the turn has a message that says nothing, and no calls.
     pub(super) fn is_empty_message(&self) -> bool {
-        let says_nothing = self.parts.iter().all(|part| part["text"] == "");
-        self.has_message && self.calls.is_empty() && says_nothing
+        let may_say_nothing = self.has_message && self.calls.is_empty();
+        may_say_nothing && self.parts.iter().all(|part| part["text"] == "")
     }
 
-    /// Returns whether the turn has a call whose output comes later.
-    pub(super) fn awaits_output(&self, answered: &HashSet<String>) -> bool {
-        self.calls.iter().any(|call| call["id"].as_str().is_some_and(|id| answered.contains(id)))
-    }
-
-    pub(super) fn push_call(&mut self, call: Value) {
+    /// Adds a call; `is_answered` says whether its output comes later.
+    pub(super) fn push_call(&mut self, call: Value, is_answered: bool) {
         self.calls.push(call);
+        self.awaits_output |= is_answered;
         self.reasoning_of_calls = self.reasoning.len();
     }
 
