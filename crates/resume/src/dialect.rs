@@ -68,6 +68,8 @@ mod prepare;
 
 mod speaker;
 
+mod thinking;
+
 mod turns;
 
 /// Every dialect, in the order in which the documentation lists them.

@@ -14,7 +14,6 @@ mod request;
 mod response;
 #[cfg(test)]
 mod tests;
-mod thinking;
 mod validate;
 mod write;
 

@@ -6,10 +6,10 @@ use serde_json::{Map, Value, json};
 use super::content::{Piece, take_pieces, write_kept};
 use super::media::{is_media, kept_part, read_media, write_media};
 use super::own::{OwnFields, add_fields, remove_empty};
-use super::thinking::{self, read_thinking, write_thinking};
 use crate::Repair;
 use crate::canonical::{Call, CanonicalMessage, ContentPart, MediaSource};
 use crate::dialect::parsed::{content_from_parts, set_extra, stored_call, text_part};
+use crate::dialect::thinking::{self, read_thinking, write_thinking};
 
 /// Parts of a response that stay as they are, each a content part.
 const KEPT: [&str; 4] = ["builtin-tool-call", "builtin-tool-return", "compaction", "speech"];

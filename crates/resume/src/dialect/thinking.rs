@@ -1,3 +1,5 @@
+//! The thinking parts of pydantic-ai, which its adapter writes for other protocols as well.
+
 use serde_json::{Map, Value, json};
 
 use crate::Repair;
@@ -56,28 +58,32 @@ pub(super) fn into_stored(mut blocks: Vec<Value>) -> Value {
 
 /// Takes the reasoning of a message as thinking parts.
 pub(super) fn write_thinking(message: &mut CanonicalMessage) -> Vec<Value> {
+    take_blocks(message).into_iter().map(|(_, part)| part).collect()
+}
+
+/// Takes the blocks of reasoning, each with its thinking part.
+pub(super) fn take_blocks(message: &mut CanonicalMessage) -> Vec<(Value, Value)> {
     let mut is_whole = true;
-    let mut parts = Vec::new();
+    let mut blocks = Vec::new();
     match message.reasoning.take() {
-        Value::Array(blocks) => {
-            for block in blocks {
-                match Reasoning::read(&block) {
-                    Some(read) => parts.extend(write_block(&block, read)),
-                    None => is_whole = false,
-                }
+        Value::Array(stored) => {
+            for block in stored {
+                is_whole &= Reasoning::read(&block).is_some();
+                blocks.extend(write_block(&block).map(|part| (block, part)));
             }
         }
-        Value::String(text) if !text.is_empty() => parts.push(thinking(&text)),
+        Value::String(text) if !text.is_empty() => blocks.push((Value::Null, thinking(&text))),
         other => is_whole = is_empty_value(&other),
     }
     if !is_whole {
         message.repairs.push(Repair::ReasoningRemoved);
     }
-    parts
+    blocks
 }
 
-fn write_block(block: &Value, read: Reasoning) -> Option<Value> {
-    let (mut part, signature) = match read {
+/// Returns the thinking part for a stored block, unless the block says nothing or is unknown.
+pub(super) fn write_block(block: &Value) -> Option<Value> {
+    let (mut part, signature) = match Reasoning::read(block)? {
         Reasoning::Redacted(data) => {
             let mut part = thinking("");
             part["id"] = REDACTED.into();
@@ -100,7 +106,7 @@ fn write_unsigned(block: &Value, text: &str) -> Option<Value> {
         part[field] = value.clone();
         part["provider_name"] = "openai".into();
     }
-    let is_empty = text.is_empty() && !extra["pydantic_ai"].is_object();
+    let is_empty = text.is_empty() && extra.as_object().is_none_or(Map::is_empty);
     (!is_empty || part.get("provider_name").is_some()).then_some(part)
 }
 
