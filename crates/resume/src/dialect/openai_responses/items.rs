@@ -141,7 +141,14 @@ const APPROVAL_RESPONSE: &str = "mcp_approval_response";
 pub(super) fn kept_item_role(item: &Value) -> Option<&'static str> {
     let kind = item["type"].as_str()?;
     let (_, required) = KEPT_ITEMS.iter().find(|(known, _)| *known == kind)?;
-    item.get(required).filter(|value| !value.is_null())?;
+    let fits = match *required {
+        "arguments" => item.get(required).is_some(),
+        "tools" => item[required].is_array(),
+        _ => item[required].is_string(),
+    };
+    if !fits {
+        return None;
+    }
     Some(if kind == APPROVAL_RESPONSE { "user" } else { "assistant" })
 }
 

@@ -211,6 +211,8 @@ fn item() -> impl Strategy<Value = Value> {
         output(2),
         json!({"type": "custom_tool_call_output", "call_id": "call_1", "output": [1]}),
         json!({"type": "web_search_call", "id": "ws_1"}),
+        json!({"role": "assistant", "content": [{"type": "web_search_call", "id": 1}]}),
+        json!({"role": "user", "content": [{"type": "mcp_approval_response"}]}),
         json!({"type": "mcp_approval_response", "approval_request_id": "m", "approve": true}),
         json!({"type": "local_shell_call", "call_id": "call_1", "action": exec}),
         json!({"type": "local_shell_call_output", "id": "call_1", "output": "x"}),

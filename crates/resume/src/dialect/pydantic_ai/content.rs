@@ -16,10 +16,10 @@ pub(super) enum Piece {
 
 /// Takes the content of a message, and puts the name of the speaker in front of it.
 ///
-/// Content parts with one of the types in `kept` stay as they are.
+/// Content parts for which `is_kept` is true stay as they are.
 pub(super) fn take_pieces(
     message: &mut CanonicalMessage,
-    kept: &[&str],
+    is_kept: fn(&Value) -> bool,
     default_user_name: &str,
 ) -> Vec<Piece> {
     let mut pieces = Vec::new();
@@ -27,7 +27,7 @@ pub(super) fn take_pieces(
         Value::Array(list) if !list.is_empty() && are_parts(&list) => {
             let refusal = message.refusal.take();
             for part in list {
-                if part["type"].as_str().is_some_and(|kind| kept.contains(&kind)) {
+                if is_kept(&part) {
                     pieces.push(Piece::Kept(part));
                 } else {
                     message.content = vec![part].into();
@@ -49,7 +49,7 @@ pub(super) fn take_pieces(
 
 /// Takes the content as one text.
 pub(super) fn take_joined_text(message: &mut CanonicalMessage, default_user_name: &str) -> String {
-    let pieces = take_pieces(message, &[], default_user_name);
+    let pieces = take_pieces(message, |_| false, default_user_name);
     let texts: Vec<_> = pieces.into_iter().map(|piece| write_text(message, piece)).collect();
     if texts.len() > 1 {
         message.repairs.push(Repair::PartsJoined);
@@ -73,7 +73,7 @@ pub(super) fn take_items(
     own: &OwnFields,
     default_user_name: &str,
 ) -> Vec<Value> {
-    let pieces = take_pieces(message, &["structured-content"], default_user_name);
+    let pieces = take_pieces(message, is_structured, default_user_name);
     let is_mark = |item: &Value| item["kind"] == "cache-point";
     let marks = own.items.iter().filter(|item| is_mark(item)).count();
     let fits = own.items.len() == pieces.len() + marks;
@@ -87,6 +87,10 @@ pub(super) fn take_items(
     items
 }
 
+fn is_structured(part: &Value) -> bool {
+    part["type"] == "structured-content" && part.get("value").is_some()
+}
+
 fn write_item(message: &mut CanonicalMessage, piece: Piece, own: &Value) -> Value {
     match piece {
         Piece::Content(ContentPart::Text(text)) if own["kind"] == "text-content" => {
@@ -98,10 +102,8 @@ fn write_item(message: &mut CanonicalMessage, piece: Piece, own: &Value) -> Valu
             Some(item) => item,
             None => write_text(message, Piece::Content(ContentPart::Media(media))).into(),
         },
-        Piece::Kept(part) if part["content"].is_string() || part.get("value").is_some() => {
-            write_kept(part, "kind")
-        }
-        other => write_text(message, other).into(),
+        Piece::Kept(part) => write_kept(part, "kind"),
+        other @ Piece::Content(_) => write_text(message, other).into(),
     }
 }
 

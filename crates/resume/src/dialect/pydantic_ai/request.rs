@@ -107,13 +107,18 @@ fn take_special(message: &mut CanonicalMessage, own: &OwnFields, stored: &Value)
             .then(|| json!({"part_kind": kind, "content": message.content.take()}));
     }
     let only = message.content.as_array().filter(|parts| parts.len() == 1)?;
-    let is_kept = KEPT.iter().any(|kind| only[0]["type"] == *kind) && message.name.is_none();
-    let is_valid = only[0]["type"] != "speech" || only[0]["speaker"] == "user";
-    let pieces = (is_kept && is_valid).then(|| take_pieces(message, &KEPT, ""))?;
+    let may_stay = is_kept(&only[0]) && message.name.is_none();
+    let pieces = may_stay.then(|| take_pieces(message, is_kept, ""))?;
     pieces.into_iter().find_map(|piece| match piece {
         Piece::Kept(part) => Some(write_kept(part, "part_kind")),
         Piece::Content(_) => None,
     })
+}
+
+/// Returns whether a content part is a part of a request that stays as it is.
+fn is_kept(part: &Value) -> bool {
+    let kind = &part["type"];
+    kind == "compaction" || kind == "speech" && part["speaker"] == "user"
 }
 
 fn write_result(

@@ -11,8 +11,21 @@ use crate::canonical::{Call, CanonicalMessage, ContentPart, MediaSource};
 use crate::dialect::parsed::{content_from_parts, set_extra, stored_call, text_part};
 use crate::dialect::thinking::{self, read_thinking, write_thinking};
 
-/// Parts of a response that stay as they are, each a content part.
-const KEPT: [&str; 4] = ["builtin-tool-call", "builtin-tool-return", "compaction", "speech"];
+/// Returns whether a content part is a part of a response that stays as it is.
+fn is_kept(part: &Value) -> bool {
+    let has = |field: &str| part[field].is_string();
+    match part["type"].as_str() {
+        Some("builtin-tool-call") => {
+            let arguments = &part["args"];
+            let has_input = arguments.is_string() || arguments.is_object() || arguments.is_null();
+            has_input && has("tool_name") && has("tool_call_id")
+        }
+        Some("builtin-tool-return") => has("tool_name") && has("tool_call_id"),
+        Some("speech") => part["speaker"] == "assistant",
+        Some(kind) => kind == "compaction",
+        None => false,
+    }
+}
 
 /// Reads the parts of a response; a part of an unknown kind stays as it is.
 pub(super) fn read_parts(parts: Vec<Value>) -> (MessageBody, OwnFields) {
@@ -78,7 +91,7 @@ pub(super) fn write_parts(
     default_user_name: &str,
 ) -> Vec<Value> {
     let thinking: VecDeque<_> = write_thinking(message).into();
-    let pieces = take_pieces(message, &KEPT, default_user_name);
+    let pieces = take_pieces(message, is_kept, default_user_name);
     let mut calls = VecDeque::with_capacity(message.calls.len());
     for call in &mut message.calls {
         calls.push_back(write_call(call));

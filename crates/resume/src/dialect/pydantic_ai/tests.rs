@@ -231,6 +231,8 @@ fn message() -> impl Strategy<Value = Value> {
         json!({"part_kind": "file", "content": {"kind": "image-url", "url": "u"}}),
         json!({"part_kind": "compaction", "content": "x"}),
         json!({"part_kind": "new", "type": "x"}),
+        json!({"part_kind": "builtin-tool-call", "args": 1}),
+        json!({"part_kind": "speech", "speaker": "user"}),
         json!(null),
     ];
     let parts = |known: Vec<Value>| vec(select(known), 0..4);
