@@ -19,6 +19,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import ag2._replay
+import ag_ui.core
 import anthropic.types
 import google.genai.types
 import openai.types.chat
@@ -36,11 +37,13 @@ from pydantic_ai import BinaryContent, CachePoint, DocumentUrl, ImageUrl, ModelR
 from pydantic_ai import Agent as PydanticAgent
 from pydantic_ai.messages import ModelMessagesTypeAdapter, ModelResponse, TextPart, ThinkingPart, ToolCallPart
 from pydantic_ai.models.function import FunctionModel
+from pydantic_ai.ui.ag_ui import AGUIAdapter
 
 from renderings import each
 
 OPENAI = TypeAdapter(list[openai.types.chat.ChatCompletionMessageParam])
 RESPONSES = TypeAdapter(list[responses.ResponseInputItemParam])
+AG_UI = TypeAdapter(list[ag_ui.core.Message])
 ANTHROPIC = TypeAdapter(list[anthropic.types.MessageParam])
 ANTHROPIC_SYSTEM = TypeAdapter(list[anthropic.types.TextBlockParam])
 
@@ -103,6 +106,12 @@ def load_pydantic_ai(messages: list[dict]) -> None:
     # A run refuses a prompt if a call has no result.
     agent = PydanticAgent(FunctionModel(lambda history, info: ModelResponse([TextPart("Yes.")])))
     assert agent.run_sync("Go on.", message_history=held).output == "Yes."
+
+
+def load_ag_ui(messages: list[dict]) -> None:
+    held = AG_UI.validate_python(messages)
+    contains(AG_UI.dump_python(held, mode="json", by_alias=True), messages)
+    assert AGUIAdapter.load_messages(held)
 
 
 async def session_of_agents_sdk() -> list[dict]:
@@ -204,6 +213,13 @@ def history_of_pydantic_ai() -> list[dict]:
     return written
 
 
+def messages_of_ag_ui() -> list[dict]:
+    """Returns the same messages as the adapter of pydantic-ai gives them to a frontend."""
+    held = AGUIAdapter.dump_messages(ModelMessagesTypeAdapter.validate_python(history_of_pydantic_ai()))
+    written = AG_UI.dump_python(held, mode="json", by_alias=True)
+    return [message | {"id": f"message_{number}"} for number, message in enumerate(written)]
+
+
 def fixed(value: object) -> object:
     """Replaces what differs in each run: times, and ids of runs."""
     constants = {"timestamp": "2026-01-01T00:00:00Z", "run_id": "run", "conversation_id": "conversation"}
@@ -242,6 +258,7 @@ def contains(held: object, given: object, place: str = "") -> None:
 if __name__ == "__main__":
     written("openai-responses", [asyncio.run(session_of_agents_sdk())])
     written("pydantic-ai", [history_of_pydantic_ai()])
+    written("ag-ui", [messages_of_ag_ui()])
     if sys.argv[1] == "--write":
         sys.exit()
     directory = Path(sys.argv[1])
@@ -252,3 +269,4 @@ if __name__ == "__main__":
     each(directory, "gemini", "google-genai types", load_gemini)
     each(directory, "langchain", "langchain-core messages", load_langchain)
     each(directory, "pydantic-ai", "ModelMessagesTypeAdapter, a run that continues", load_pydantic_ai)
+    each(directory, "ag-ui", "ag-ui-protocol types, adapter of pydantic-ai", load_ag_ui)

@@ -48,6 +48,9 @@ pub use gemini::{Gemini, GeminiApi};
 mod langchain;
 pub use langchain::LangChain;
 
+mod ag_ui;
+pub use ag_ui::AgUi;
+
 mod pydantic_ai;
 pub use pydantic_ai::PydanticAi;
 
@@ -73,7 +76,7 @@ mod thinking;
 mod turns;
 
 /// Every dialect, in the order in which the documentation lists them.
-pub const ALL: [&dyn Dialect; 12] = [
+pub const ALL: [&dyn Dialect; 13] = [
     &Ag2,
     &Ag2Classic { profile: Profile::Pattern },
     &Ag2Classic { profile: Profile::Manager },
@@ -85,6 +88,7 @@ pub const ALL: [&dyn Dialect; 12] = [
     &LangChain,
     &PydanticAi,
     &UiMessage,
+    &AgUi,
     &Acp,
 ];
 
@@ -111,7 +115,7 @@ pub fn validate(dialect: &dyn Dialect, messages: &[Value]) -> Result<(), Vec<Vio
 mod tests {
     use super::*;
 
-    const NAMES: [&str; 12] = [
+    const NAMES: [&str; 13] = [
         "ag2",
         "ag2-classic",
         "ag2-classic-manager",
@@ -123,6 +127,7 @@ mod tests {
         "langchain",
         "pydantic-ai",
         "ui-message",
+        "ag-ui",
         "acp",
     ];
 

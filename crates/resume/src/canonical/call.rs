@@ -23,10 +23,6 @@ pub(crate) struct Call {
     pub(crate) extra_content: Value,
     /// The other fields that Anthropic gave the call.
     pub(crate) anthropic_fields: JsonObject,
-    /// Whether OpenAI gave the call other fields, in `extra_content`.
-    pub(crate) has_openai_fields: bool,
-    /// Whether a provider gave the call fields that no dialect has.
-    pub(crate) has_unknown_fields: bool,
     /// What reading the call repaired; reported only if the call is rendered.
     pub(crate) repairs: Vec<Repair>,
 }
@@ -135,8 +131,6 @@ impl Call {
         let google = extra.remove("google").unwrap_or_default();
         let signature = google["thought_signature"].as_str().map(str::to_owned);
         let anthropic_fields = take_object(&mut extra, "anthropic");
-        let has_openai_fields = !take_object(&mut extra, "openai").is_empty();
-        let has_unknown_fields = !extra.is_empty();
         let stored_id = id.clone();
         Some(Self {
             id,
@@ -146,8 +140,6 @@ impl Call {
             signature,
             extra_content,
             anthropic_fields,
-            has_openai_fields,
-            has_unknown_fields,
             repairs,
         })
     }
@@ -168,8 +160,6 @@ impl Call {
             signature: None,
             extra_content: Value::Null,
             anthropic_fields: JsonObject::new(),
-            has_openai_fields: false,
-            has_unknown_fields: false,
             repairs: Vec::new(),
         }
     }

@@ -3,6 +3,8 @@
 //! This is the one place where the tables of [`targets`](super::targets) are applied to content, calls
 //! and reasoning. Each change is reported as a repair of the message.
 
+use records::JsonObject;
+
 use crate::Repair;
 use crate::canonical::{Call, CanonicalMessage, Provider, Role};
 use crate::rendered::Rendered;
@@ -122,7 +124,11 @@ fn lower_call_fields(rule: CallFields, call: &mut Call) -> bool {
         call.signature = None;
     }
     let loses_signature = has_signature && call.signature.is_none();
-    let loses_openai_fields = call.has_openai_fields && rule != CallFields::Of(Provider::OpenAi);
     let loses_anthropic_fields = call.anthropic_fields.len() < count;
-    call.has_unknown_fields || loses_signature || loses_openai_fields || loses_anthropic_fields
+    let is_lost = |name: &String| {
+        !["google", "anthropic"].contains(&name.as_str())
+            && !matches!(rule, CallFields::Under(own) if own == name)
+    };
+    let mut names = call.extra_content.as_object().into_iter().flat_map(JsonObject::keys);
+    loses_signature || loses_anthropic_fields || names.any(is_lost)
 }

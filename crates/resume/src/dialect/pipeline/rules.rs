@@ -88,6 +88,8 @@ pub(in crate::dialect) enum CallFields {
     Of(Provider),
     /// None.
     Removed,
+    /// Those under this name in `extra_content` are kept.
+    Under(&'static str),
 }
 
 /// The reasoning that a message may have.

@@ -236,10 +236,14 @@ pub(in crate::dialect) const OPENAI_RESPONSES: DialectRules = DialectRules {
     // API reference, "Create a model response": names of functions, and ids of at most 64 characters.
     functions: NameRule::WORD,
     call_ids: CallIdRule { max_chars: 64, ..CallIdRule::ANY },
-    call_fields: CallFields::Of(Provider::OpenAi),
+    call_fields: CallFields::Under("openai"),
     ..DialectRules::ANY
 };
 
 /// The messages of pydantic-ai, whose models convert for their providers.
 pub(in crate::dialect) const PYDANTIC_AI: DialectRules =
     DialectRules { call_fields: CallFields::Removed, ..DialectRules::ANY };
+
+/// AG-UI, a protocol between agents and user interfaces.
+pub(in crate::dialect) const AG_UI: DialectRules =
+    DialectRules { call_fields: CallFields::Under("ag_ui"), ..DialectRules::ANY };

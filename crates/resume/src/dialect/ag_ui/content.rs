@@ -1,0 +1,184 @@
+use serde_json::{Map, Value, json};
+
+use crate::Repair;
+use crate::canonical::{
+    CanonicalMessage, ContentPart, Media, MediaKind, MediaSource, Provider, are_parts,
+};
+use crate::dialect::parsed::{keep_other_fields, text_part};
+
+const MEDIA: [&str; 4] = ["image", "audio", "video", "document"];
+
+/// Takes the content as one text; `None` if there is none.
+pub(super) fn take_text(message: &mut CanonicalMessage) -> Option<String> {
+    let parts = message.take_parts();
+    let texts: Vec<_> = parts.into_iter().map(|part| write_text(message, part)).collect();
+    if texts.len() > 1 {
+        message.repairs.push(Repair::PartsJoined);
+    }
+    (!texts.is_empty()).then(|| texts.join("\n"))
+}
+
+fn write_text(message: &mut CanonicalMessage, part: ContentPart) -> String {
+    match part {
+        ContentPart::Text(text) => text,
+        ContentPart::Media(media) => {
+            message.repairs.push(Repair::PartSerialised);
+            Value::from(media).to_string()
+        }
+    }
+}
+
+/// Takes the content as a text, or as a list of parts with their stored fields.
+pub(super) fn take_content(message: &mut CanonicalMessage, own: &[Value]) -> Value {
+    let list = message.content.as_array();
+    if !list.is_some_and(|list| !list.is_empty() && are_parts(list)) {
+        if message.content.is_null() {
+            message.repairs.push(Repair::ContentSerialised);
+            return "null".into();
+        }
+        return take_text(message).into();
+    }
+    let parts = message.take_parts();
+    let fits = own.len() == parts.len();
+    let own = own.iter().filter(|_| fits).chain(std::iter::repeat(&Value::Null));
+    parts.into_iter().zip(own).map(|(part, own)| write_part(part, own)).collect()
+}
+
+fn write_part(part: ContentPart, own: &Value) -> Value {
+    let mut written = match part {
+        ContentPart::Text(text) => json!({"type": "text", "text": text}),
+        ContentPart::Media(media) => write_media(&media, own),
+    };
+    let is_same = own["type"] == written["type"];
+    for field in ["id", "metadata"] {
+        if let Some(value) = own.get(field).filter(|_| is_same && written.get(field).is_none()) {
+            written[field] = value.clone();
+        }
+    }
+    written
+}
+
+fn write_media(media: &Media, own: &Value) -> Value {
+    let own_type = own["type"].as_str().filter(|kind| MEDIA.contains(kind));
+    let (kind, mut source) = match &media.source {
+        MediaSource::Data { media_type, data } => {
+            // The name of a stored sound's format may be another one than that of its media type.
+            let own_media_type = own["mimeType"].as_str();
+            let own_media_type =
+                own_media_type.filter(|own| Media::kind_of(own) == Media::kind_of(media_type));
+            let media_type = own_media_type.unwrap_or(media_type);
+            (
+                type_of(media.kind, media_type),
+                json!({"type": "data", "value": data, "mimeType": media_type}),
+            )
+        }
+        MediaSource::Url(url) => (type_of(media.kind, ""), json!({"type": "url", "value": url})),
+        MediaSource::Id { id, .. } => {
+            (type_of(media.kind, ""), json!({"type": "file", "value": id}))
+        }
+    };
+    if source["type"] != "data" {
+        for field in ["mimeType", "provider"] {
+            if let Some(value) = own.get(field).filter(|value| value.is_string()) {
+                source[field] = value.clone();
+            }
+        }
+    }
+    let mut part = json!({"type": own_type.unwrap_or(kind), "source": source});
+    if let Some(name) = media.name.as_deref().filter(|_| own.get("metadata").is_none()) {
+        part["metadata"] = json!({"filename": name});
+    }
+    part
+}
+
+fn type_of(kind: MediaKind, media_type: &str) -> &'static str {
+    match kind {
+        MediaKind::Image => "image",
+        MediaKind::Audio => "audio",
+        MediaKind::File if media_type.starts_with("video/") => "video",
+        MediaKind::File => "document",
+    }
+}
+
+/// Reads a content: a text, or a list of parts, whose other fields are added to `own`.
+pub(super) fn read_content(content: Value, own: &mut Vec<Value>) -> Value {
+    let Value::Array(parts) = content else { return content };
+    let mut read = Vec::with_capacity(parts.len());
+    for part in parts {
+        let (part, fields) = read_part(part);
+        read.push(part);
+        own.push(fields);
+    }
+    read.into()
+}
+
+fn read_part(part: Value) -> (Value, Value) {
+    let Value::Object(mut fields) = part else { return (part, Value::Null) };
+    fields.retain(|_, value| !value.is_null());
+    let kind = fields.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
+    if kind == "text" && fields.get("text").is_some_and(Value::is_string) {
+        let text = fields.remove("text").unwrap_or_default();
+        let own = if fields.len() > 1 { fields.into() } else { Value::Null };
+        return (text_part(text), own);
+    }
+    if kind == "binary" {
+        let stored = read_binary(&fields).map(Value::from);
+        return (stored.unwrap_or_else(|| fields.into()), Value::Null);
+    }
+    if !MEDIA.contains(&kind.as_str()) {
+        return (fields.into(), Value::Null);
+    }
+    let Some(media) = read_media(&kind, &fields) else { return (fields.into(), Value::Null) };
+    let source = fields.remove("source").unwrap_or_default();
+    for field in ["mimeType", "provider"] {
+        if let Some(value) = source.get(field) {
+            fields.insert(field.to_owned(), value.clone());
+        }
+    }
+    if media.name.is_some() && fields["metadata"] == json!({"filename": media.name}) {
+        fields.remove("metadata");
+    }
+    (media.into(), fields.into())
+}
+
+fn read_media(kind: &str, fields: &Map<String, Value>) -> Option<Media> {
+    let source = fields.get("source")?;
+    let text = |field: &str| source[field].as_str().map(str::to_owned);
+    let value = text("value")?;
+    let kind = if kind == "image" { MediaKind::Image } else { MediaKind::File };
+    let (kind, source) = match source["type"].as_str()? {
+        "data" => {
+            let media_type = text("mimeType")?;
+            (Media::kind_of(&media_type), MediaSource::Data { media_type, data: value })
+        }
+        "url" => (kind, MediaSource::from_url(&value)),
+        "file" => (kind, uploaded(value)),
+        _ => return None,
+    };
+    let name = fields.get("metadata").and_then(|metadata| metadata["filename"].as_str());
+    Some(Media { kind, source, name: name.map(str::to_owned) })
+}
+
+fn uploaded(id: String) -> MediaSource {
+    MediaSource::Id { owner: Provider::of_id(&id), id }
+}
+
+/// Reads a part of versions before 1.0; it is written as a part of 1.0.
+fn read_binary(fields: &Map<String, Value>) -> Option<Media> {
+    let text = |field: &str| fields.get(field)?.as_str().map(str::to_owned);
+    let media_type = text("mimeType")?;
+    let kind = Media::kind_of(&media_type);
+    let source = match (text("data"), text("url"), text("id")) {
+        (Some(data), _, _) => MediaSource::Data { media_type, data },
+        (_, Some(url), _) => MediaSource::from_url(&url),
+        (_, _, id) => uploaded(id?),
+    };
+    Some(Media { kind, source, name: text("filename") })
+}
+
+/// Adds stored fields to a message that does not have them, but for those that every format has.
+pub(super) fn add_fields(message: &mut Value, mut fields: Map<String, Value>) {
+    const COMMON: [&str; 5] = ["content", "error", "name", "toolCallId", "toolCalls"];
+    fields.retain(|field, _| !COMMON.contains(&field.as_str()));
+    keep_other_fields(message, fields);
+}

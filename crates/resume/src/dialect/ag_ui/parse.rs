@@ -1,0 +1,133 @@
+use std::collections::HashSet;
+use std::mem;
+
+use records::{MessageBody, NewMessage};
+use serde_json::{Map, Value};
+
+use super::content::read_content;
+use super::own::OwnFields;
+use super::reasoning::stored_blocks;
+use crate::DropReason;
+use crate::dialect::parsed::{
+    self, Parsed, TranscriptPosition, as_object, event_id, set_extra, take_text,
+};
+
+/// Parses messages; reasoning becomes part of the next answer.
+pub(super) fn parse(system: Vec<Value>, messages: Vec<Value>) -> Parsed {
+    let parsed = Parsed::from_transcript(system, Vec::new(), |_| Ok(None));
+    let mut reader = Reader { parsed, ..Reader::default() };
+    let count = messages.len();
+    for (index, message) in messages.into_iter().enumerate() {
+        if let Err(reason) = reader.read(index, message) {
+            reader.parsed.drop(index, reason);
+        }
+    }
+    reader.end_reasoning(count.saturating_sub(1));
+    reader.parsed
+}
+
+#[derive(Default)]
+struct Reader {
+    parsed: Parsed,
+    /// The reasoning messages before the next answer.
+    reasoning: Vec<Map<String, Value>>,
+    /// The ids of all messages so far: two stored messages cannot have the same one.
+    ids: HashSet<String>,
+}
+
+impl Reader {
+    fn read(&mut self, index: usize, message: Value) -> Result<(), DropReason> {
+        let mut fields = as_object(message)?;
+        let role = take_text(&mut fields, "role").ok_or(DropReason::MissingRole)?;
+        fields.retain(|_, value| !value.is_null());
+        match role.as_str() {
+            "reasoning" => self.reasoning.push(fields),
+            "assistant" => self.read_answer(index, fields),
+            "tool" => self.read_result(index, fields),
+            "user" | "system" | "developer" => {
+                self.end_reasoning(index);
+                self.read_other(index, &role, fields);
+            }
+            other => return Err(DropReason::unsupported_role(other)),
+        }
+        Ok(())
+    }
+
+    fn read_answer(&mut self, index: usize, mut fields: Map<String, Value>) {
+        let calls = match fields.remove("toolCalls") {
+            Some(Value::Array(calls)) => calls.into_iter().map(read_call).collect(),
+            _ => Vec::new(),
+        };
+        let name = take_text(&mut fields, "name");
+        let content = fields.remove("content").unwrap_or_default();
+        let mut body = MessageBody::new("assistant", name.as_deref(), content);
+        set_extra(&mut body, "tool_calls", calls);
+        let id = self.take_id(&mut fields);
+        let reasoning = stored_blocks(mem::take(&mut self.reasoning), id.as_deref());
+        set_extra(&mut body, "reasoning_content", reasoning);
+        self.add(index, id, body.into(), OwnFields { fields, parts: Vec::new() });
+    }
+
+    fn read_result(&mut self, index: usize, mut fields: Map<String, Value>) {
+        let mut parts = Vec::new();
+        let content = read_content(fields.remove("content").unwrap_or_default(), &mut parts);
+        let call_id = take_text(&mut fields, "toolCallId").unwrap_or_default();
+        let failed = fields.get("error").is_some_and(Value::is_string);
+        if fields.get("error") == Some(&content) {
+            fields.remove("error");
+        }
+        let id = self.take_id(&mut fields);
+        // A result is rendered without its event id, so that its own id is stored beside it.
+        fields.extend(id.as_deref().map(|id| ("id".to_owned(), id.into())));
+        let message = parsed::stored_result(&call_id, content, failed);
+        self.add(index, id, message, OwnFields { fields, parts });
+    }
+
+    fn read_other(&mut self, index: usize, role: &str, mut fields: Map<String, Value>) {
+        let mut parts = Vec::new();
+        let content = read_content(fields.remove("content").unwrap_or_default(), &mut parts);
+        let name = take_text(&mut fields, "name");
+        let id = self.take_id(&mut fields);
+        let body = MessageBody::new(role, name.as_deref(), content);
+        self.add(index, id, body.into(), OwnFields { fields, parts });
+    }
+
+    /// Ends reasoning that leads to no answer.
+    fn end_reasoning(&mut self, index: usize) {
+        if !self.reasoning.is_empty() {
+            let mut body = MessageBody::new("assistant", None, Value::Null);
+            let reasoning = stored_blocks(mem::take(&mut self.reasoning), None);
+            set_extra(&mut body, "reasoning_content", reasoning);
+            self.parsed.add(TranscriptPosition::Message(index), body.into());
+        }
+    }
+
+    /// Takes the id of a message, if it may be an event id that no earlier message has.
+    fn take_id(&mut self, fields: &mut Map<String, Value>) -> Option<String> {
+        let id = take_text(fields, "id")?;
+        let is_valid = event_id(Some(id.clone())).is_some();
+        (is_valid && self.ids.insert(id.clone())).then_some(id)
+    }
+
+    fn add(&mut self, index: usize, id: Option<String>, message: NewMessage, own: OwnFields) {
+        let mut message = NewMessage { event_id: event_id(id), ..message };
+        message.body.metadata = own.into_metadata();
+        self.parsed.add(TranscriptPosition::Message(index), message);
+    }
+}
+
+/// Returns the call to store; its fields that only this format has are in `extra_content`.
+fn read_call(call: Value) -> Value {
+    let text = |pointer: &str| call.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let arguments = call.pointer("/function/arguments").cloned().unwrap_or_default();
+    let mut stored = parsed::stored_call(text("/id"), text("/function/name"), &arguments);
+    if let Value::Object(mut own) = call {
+        own.retain(|field, value| {
+            !["id", "type", "function"].contains(&field.as_str()) && !value.is_null()
+        });
+        if !own.is_empty() {
+            stored["extra_content"] = serde_json::json!({"ag_ui": own});
+        }
+    }
+    stored
+}

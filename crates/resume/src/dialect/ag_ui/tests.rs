@@ -1,0 +1,135 @@
+use chrono::DateTime;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+use records::{EventId, Message};
+use serde_json::{Value, json};
+
+use super::AgUi;
+use crate::Options;
+use crate::dialect::{self, Dialect, Rendered};
+
+/// Stores messages, and renders them in a dialect.
+fn stored_in(to: &dyn Dialect, messages: &[Value]) -> Rendered {
+    let parsed = Dialect::parse(&AgUi, Vec::new(), messages.to_vec());
+    let numbered = parsed.messages.into_iter().enumerate();
+    let log = numbered.map(|(sequence, message)| Message {
+        sequence: sequence as u64,
+        event_id: message
+            .event_id
+            .unwrap_or_else(|| EventId::parse(format!("evt_{sequence}")).unwrap()),
+        body: message.body,
+        created_at: DateTime::UNIX_EPOCH,
+        author: None,
+        edited_at: None,
+        edited_by: None,
+        deleted_at: None,
+        deleted_by: None,
+    });
+    to.render(log.collect(), &Options::default())
+}
+
+fn caller(id: &str) -> Value {
+    let target = json!({"name": "f", "arguments": "{}"});
+    let call = json!({"id": id, "type": "function", "function": target, "encryptedValue": "x"});
+    json!({"id": format!("m_{id}"), "role": "assistant", "content": "Let me see.", "toolCalls": [call]})
+}
+
+fn result(id: &str) -> Value {
+    json!({"id": format!("r_{id}"), "role": "tool", "toolCallId": id, "content": "done"})
+}
+
+fn parts() -> Value {
+    let source = |kind: &str, value: &str| json!({"type": kind, "value": value});
+    let mut sound = source("data", "SUQz");
+    sound["mimeType"] = json!("audio/mpeg");
+    let mut uploaded = source("file", "file_1");
+    uploaded["provider"] = json!("openai");
+    json!([
+        {"type": "text", "text": "look", "metadata": {"title": "t"}},
+        {"type": "image", "source": source("url", "https://example.org/a.png"), "id": "p"},
+        {"type": "audio", "source": sound},
+        {"type": "video", "source": source("url", "https://example.org/a.mp4")},
+        {"type": "document", "source": uploaded, "metadata": {"filename": "a.pdf"}},
+    ])
+}
+
+#[test]
+fn messages_are_kept() {
+    let encrypted = r#"{"id": "rs_1", "signature": "gAAA", "provider_name": "openai"}"#;
+    let mut failed = result("b");
+    failed["error"] = json!("no connection");
+    let mut pictures = result("a");
+    pictures["content"] = parts();
+    let messages = [
+        json!({"id": "s", "role": "developer", "content": "Be brief.", "name": "host"}),
+        json!({"id": "u", "role": "user", "content": parts(), "metadata": {"a": 1}}),
+        json!({"id": "t", "role": "reasoning", "content": "hm", "encryptedValue": encrypted}),
+        json!({"id": "o", "role": "reasoning", "content": "", "encryptedValue": "opaque"}),
+        caller("a"),
+        pictures,
+        caller("b"),
+        failed,
+        json!({"id": "e", "role": "assistant", "content": "Done.", "subagentRunId": "r"}),
+    ];
+    assert_eq!(dialect::validate(&AgUi, &messages), Ok(()));
+    let rendered = stored_in(&AgUi, &messages);
+    assert_eq!(rendered, Rendered { messages: messages.to_vec(), ..Rendered::default() });
+    let items = stored_in(&dialect::OpenAiResponses, &messages).messages;
+    let reasoning = items.iter().find(|item| item["type"] == "reasoning").unwrap();
+    assert_eq!(
+        (&reasoning["id"], &reasoning["encrypted_content"]),
+        (&json!("rs_1"), &json!("gAAA"))
+    );
+}
+
+#[test]
+fn media_of_older_versions_are_those_of_1_0() {
+    let part = json!({"type": "binary", "mimeType": "image/png", "data": "iVBO"});
+    let message = json!({"id": "u", "role": "user", "content": [part]});
+    let rendered = stored_in(&AgUi, &[message]);
+    let source = json!({"type": "data", "value": "iVBO", "mimeType": "image/png"});
+    let image = json!([{"type": "image", "source": source}]);
+    assert_eq!(rendered.messages[0]["content"], image);
+}
+
+#[test]
+fn activities_are_reported() {
+    let activity = json!({"id": "a", "role": "activity", "activityType": "x", "content": {}});
+    let parsed = Dialect::parse(&AgUi, Vec::new(), vec![activity]);
+    assert_eq!(parsed.dropped[0].reason.slug(), "unsupported_role");
+}
+
+/// A message of any kind, with faults.
+fn message() -> impl Strategy<Value = Value> {
+    select(vec![
+        json!({"id": "s", "role": "system", "content": "x"}),
+        json!({"id": "u", "role": "user", "content": parts()}),
+        json!({"id": "u", "role": "user", "content": [{"type": "image"}, 1]}),
+        json!({"role": "user", "content": []}),
+        json!({"id": "t", "role": "reasoning", "content": "hm"}),
+        json!({"id": "t", "role": "reasoning", "content": "", "encryptedValue": "[1]"}),
+        json!({"id": "t", "role": "reasoning", "content": 1, "encryptedValue": "{\"a\": 1}"}),
+        json!({"id": 1, "role": "assistant", "content": "", "toolCalls": []}),
+        json!({"id": "e", "role": "assistant", "content": null}),
+        caller("a"),
+        caller("b"),
+        result("a"),
+        result("b"),
+        json!({"id": "r", "role": "tool", "toolCallId": "a", "error": "no", "content": "no"}),
+    ])
+}
+
+proptest! {
+    #[test]
+    fn any_messages_can_be_stored_and_rendered(messages in vec(message(), 0..12)) {
+        for to in dialect::ALL {
+            let mut found = to.validate(&stored_in(to, &messages).messages);
+            found.retain(|violation| violation.rule != "no_messages");
+            prop_assert_eq!(found, [], "{:?}", to);
+        }
+        let first = stored_in(&AgUi, &messages).messages;
+        let second = stored_in(&AgUi, &first);
+        prop_assert_eq!(second, Rendered { messages: first, ..Rendered::default() });
+    }
+}
