@@ -168,6 +168,60 @@ def written(dialect: str, transcripts: list[list[dict]]) -> None:
         assert path.read_text() == lines, f"{path} is not what the library writes"
 
 
+def items_of_openai() -> list[dict]:
+    """Returns items of tools that the API defines, most of them as the types of the package dump them."""
+    exec_action = {"type": "exec", "command": ["ls"], "env": {}}
+    screen = {"type": "computer_screenshot", "image_url": "https://example.org/screen.png"}
+    outcome = {"type": "exit", "exit_code": 0}
+    answer = {"type": "message", "role": "assistant", "status": "completed"}
+    models = [
+        responses.ResponseCustomToolCall(
+            type="custom_tool_call", id="ctc_1", call_id="a", name="sql", input="select 1"
+        ),
+        responses.ResponseCodeInterpreterToolCall(
+            type="code_interpreter_call", id="ci_1", code="1 + 1", container_id="c", outputs=None, status="completed"
+        ),
+        responses.ResponseFileSearchToolCall(
+            type="file_search_call", id="fs_1", queries=["q"], status="completed", results=None
+        ),
+        responses.ResponseOutputMessage(
+            **answer, id="msg_1", content=[{"type": "refusal", "refusal": "No."}]
+        ),
+        responses.ResponseReasoningItem(
+            type="reasoning", id="rs_1", summary=[], content=[{"type": "reasoning_text", "text": "Hm."}]
+        ),
+        responses.ResponseFunctionToolCall(
+            type="function_call", id="fc_1", call_id="f", name="look_up", arguments="{}", status="completed"
+        ),
+    ]
+    custom, code, search, refusal, reasoning, call = (model.to_dict(mode="json") for model in models)
+    upload = {"type": "input_file", "file_id": "file_1"}
+    picture = {"type": "input_image", "file_id": "file_2", "detail": "high"}
+    return [
+        {"type": "message", "role": "developer", "content": [{"type": "input_text", "text": "Be brief."}]},
+        {"role": "user", "content": [{"type": "input_text", "text": "Here."}, upload, picture]},
+        custom,
+        {"type": "custom_tool_call_output", "call_id": "a", "output": [{"type": "input_text", "text": "1"}, picture]},
+        code,
+        search,
+        refusal,
+        reasoning,
+        call,
+        {"type": "function_call_output", "call_id": "f", "output": "done", "status": "completed", "id": "fco_1"},
+        {"type": "local_shell_call", "id": "lsh_1", "call_id": "b", "action": exec_action, "status": "completed"},
+        {"type": "local_shell_call_output", "id": "b", "output": "a.txt"},
+        {"type": "shell_call", "id": "sh_1", "call_id": "c", "action": {"commands": ["ls"]}, "status": "completed"},
+        {"type": "shell_call_output", "call_id": "c", "output": [{"stdout": "a", "stderr": "", "outcome": outcome}]},
+        {"type": "apply_patch_call", "id": "apc_1", "call_id": "d", "status": "completed", "operation": {
+            "type": "update_file", "path": "a.txt", "diff": "-a"}},
+        {"type": "apply_patch_call_output", "call_id": "d", "status": "failed", "output": "no such file"},
+        {"type": "computer_call", "id": "cu_1", "call_id": "e", "status": "completed", "pending_safety_checks": [],
+         "action": {"type": "screenshot"}},
+        {"type": "computer_call_output", "call_id": "e", "output": screen},
+        {"role": "assistant", "content": "Done.", "phase": "final_answer"},
+    ]
+
+
 def history_of_pydantic_ai() -> list[dict]:
     """Runs an agent with a scripted model, and returns what its messages are dumped as."""
     answers = iter([
@@ -256,7 +310,9 @@ def contains(held: object, given: object, place: str = "") -> None:
 
 
 if __name__ == "__main__":
-    written("openai-responses", [asyncio.run(session_of_agents_sdk())])
+    items = items_of_openai()
+    contains(held_by(RESPONSES, items), items)
+    written("openai-responses", [asyncio.run(session_of_agents_sdk()), items])
     written("pydantic-ai", [history_of_pydantic_ai()])
     written("ag-ui", [messages_of_ag_ui()])
     if sys.argv[1] == "--write":
