@@ -10,8 +10,6 @@ mod content;
 mod own;
 mod parse;
 mod reasoning;
-#[cfg(test)]
-mod tests;
 mod validate;
 mod write;
 

@@ -76,6 +76,3 @@ impl ToolDialect for OpenAiResponses {
         parse::parse(system, messages)
     }
 }
-
-#[cfg(test)]
-mod tests;

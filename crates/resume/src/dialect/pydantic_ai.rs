@@ -12,8 +12,6 @@ mod own;
 mod parse;
 mod request;
 mod response;
-#[cfg(test)]
-mod tests;
 mod validate;
 mod write;
 

@@ -8,7 +8,7 @@ use resume::ingest::{self, Check};
 use serde_json::{Value, json};
 
 use crate::strategies::{content, conversation};
-use crate::transcript::{log, stored_all, violations};
+use crate::transcript::{log, rendered_in, stored_all, violations};
 
 const GEMINI: Gemini = Gemini { api: GeminiApi::Developer };
 
@@ -37,7 +37,7 @@ proptest! {
             let parsed = from.parse(system.clone(), messages.clone());
             prop_assert!(parsed.dropped.iter().all(|drop| drop.index < messages.len()));
             for to in dialect::ALL {
-                let rendered = to.render(stored_all(parsed.messages.clone()), &Options::default());
+                let rendered = rendered_in(to, parsed.messages.clone());
                 prop_assert_eq!(violations(to, &rendered.messages), [], "{:?} to {:?}", from, to);
             }
         }
@@ -106,7 +106,7 @@ fn parse(dialect: &str, messages: &Value) -> Parsed {
 
 /// Renders a parsed transcript in the dialect `openai`.
 fn in_openai(parsed: Parsed) -> Vec<Value> {
-    OpenAi.render(stored_all(parsed.messages), &Options::default()).messages
+    rendered_in(&OpenAi, parsed.messages).messages
 }
 
 /// One exchange, in the dialect `openai`.
@@ -144,7 +144,7 @@ fn what_the_openai_library_dumps_is_read() {
     ]);
     let (noted, parsed) = lenient(&OpenAi, &dumped);
     assert_eq!(noted, ["unknown_field", "unknown_field"]);
-    let rendered = OpenAi.render(stored_all(parsed.messages.clone()), &Options::default());
+    let rendered = rendered_in(&OpenAi, parsed.messages.clone());
     assert_eq!(
         rendered.messages,
         [
@@ -280,7 +280,7 @@ fn each_kind_of_gemini_part_is_parsed() {
     ]);
     assert_eq!(parsed.messages[1].body.content, stored);
     assert_eq!(parsed.messages[1].body.extra["reasoning_content"], "hm");
-    let rendered = GEMINI.render(stored_all(parsed.messages), &Options::default());
+    let rendered = rendered_in(&GEMINI, parsed.messages);
     let parts = &rendered.messages[1]["parts"];
     assert_eq!(parts[0], json!({"text": "Hello"}));
     assert_eq!(parts[1], json!({"text": stored[1].to_string()}));
@@ -348,7 +348,7 @@ fn the_signature_of_a_call_in_a_ui_message_is_kept() {
     let hi = json!({"id": "m1", "role": "user", "parts": [{"type": "text", "text": "hi"}]});
     let parsed =
         parse("ui-message", &json!([hi, {"id": "m2", "role": "assistant", "parts": [call]}]));
-    let rendered = GEMINI.render(stored_all(parsed.messages), &Options::default());
+    let rendered = rendered_in(&GEMINI, parsed.messages);
     assert_eq!(rendered.messages[1]["parts"][0]["thoughtSignature"], "abc");
 }
 

@@ -9,7 +9,7 @@ use resume::{Options, Repair, UnsettledPolicy, ingest, normalize, window};
 use serde_json::{Value, json};
 
 use crate::strategies::{content, conversation};
-use crate::transcript::{all_profiles, log, stored_all, violations};
+use crate::transcript::{all_profiles, log, rendered_in, stored_all, violations};
 
 proptest! {
     #[test]
@@ -28,7 +28,7 @@ proptest! {
             prop_assert_eq!(&dialect.render(log(&chat), &Options::default()), &first);
             let parsed = dialect.parse(first.system.clone(), first.messages.clone());
             prop_assert_eq!(parsed.dropped, []);
-            let second = dialect.render(stored_all(parsed.messages), &Options::default());
+            let second = rendered_in(dialect, parsed.messages);
             let (messages, system) = (first.messages, first.system);
             prop_assert_eq!(second, Rendered { messages, system, ..Rendered::default() });
         }

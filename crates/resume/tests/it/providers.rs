@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::fixtures::fixture;
 use crate::openai::{call, caller, dropped, repaired, result, said};
-use crate::transcript::{all_profiles, log, stored_all, violations};
+use crate::transcript::{all_profiles, log, rendered_in, stored_all, violations};
 
 const GEMINI: Gemini = Gemini { api: GeminiApi::Developer };
 const VERTEX: Gemini = Gemini { api: GeminiApi::Vertex };
@@ -20,7 +20,7 @@ fn render(dialect: &dyn Dialect, messages: &[Value]) -> Rendered {
     let rendered = dialect.render(log(messages), &Options::default());
     assert_eq!(violations(dialect, &rendered.messages), []);
     let parsed = dialect.parse(rendered.system.clone(), rendered.messages.clone());
-    let again = dialect.render(stored_all(parsed.messages), &Options::default());
+    let again = rendered_in(dialect, parsed.messages);
     assert_eq!((&again.messages, &again.repaired[..]), (&rendered.messages, &[][..]));
     rendered
 }

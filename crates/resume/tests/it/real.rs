@@ -7,7 +7,7 @@ use resume::ingest::{self, Check};
 use resume::{Options, normalize};
 use serde_json::Value;
 
-use crate::transcript::{below_workspace, json_lines, log, stored_all};
+use crate::transcript::{below_workspace, json_lines, log, rendered_in};
 
 #[expect(clippy::print_stderr, reason = "a test that was skipped says so")]
 fn conversations(file: &str, field: &str) -> Vec<Vec<Value>> {
@@ -101,7 +101,7 @@ fn airline_conversations_come_back_as_they_were() {
         });
         let each: Vec<_> = each.collect();
         assert_eq!((&whole.messages, whole.dropped), (&each, vec![]));
-        let rendered = OpenAi.render(stored_all(whole.messages), &Options::default());
+        let rendered = rendered_in(&OpenAi, whole.messages);
         let mut text = Value::from(rendered.messages).to_string();
         // The ids that occur again were renamed.
         for (renamed, original) in rendered.ids {

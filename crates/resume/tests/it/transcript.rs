@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use records::{EventId, Message, MessageBody, NewMessage};
-use resume::dialect::{self, Dialect, Gemini, GeminiApi, Violation};
+use resume::Options;
+use resume::dialect::{self, Dialect, Gemini, GeminiApi, Rendered, Violation};
 use serde_json::Value;
 
 /// Creates a stored message; a value that is not an object becomes an empty message.
@@ -49,6 +50,11 @@ pub(crate) fn stored_all(messages: Vec<NewMessage>) -> Vec<Message> {
         Message { event_id, body: message.body, ..minted }
     };
     numbered.map(stored).collect()
+}
+
+/// Stores parsed messages, and renders them in a dialect.
+pub(crate) fn rendered_in(to: &dyn Dialect, messages: Vec<NewMessage>) -> Rendered {
+    to.render(stored_all(messages), &Options::default())
 }
 
 /// Returns the rules of the format and of the provider that a rendering breaks, except the rule that there must be messages: a renderer

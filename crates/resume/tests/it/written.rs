@@ -1,10 +1,9 @@
 //! Transcripts that the target libraries wrote themselves, by `tests/replay/typed.py`.
 
-use resume::Options;
 use resume::dialect;
 use serde_json::Value;
 
-use crate::transcript::{below_workspace, json_lines, stored_all};
+use crate::transcript::{below_workspace, json_lines, rendered_in};
 
 #[test]
 fn what_a_library_wrote_comes_back() {
@@ -16,7 +15,7 @@ fn what_a_library_wrote_comes_back() {
             assert_eq!(dialect::validate(dialect, &written), Ok(()));
             let parsed = dialect.parse(Vec::new(), written.clone());
             assert_eq!(parsed.dropped, []);
-            let rendered = dialect.render(stored_all(parsed.messages), &Options::default());
+            let rendered = rendered_in(dialect, parsed.messages);
             assert_eq!(rendered.dropped, []);
             assert_eq!(rendered.repaired, []);
             assert_eq!(without_empty(rendered.messages.into()), without_empty(written.into()));

@@ -1,33 +1,10 @@
-use chrono::DateTime;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
-use records::{EventId, Message};
+use resume::dialect::{AgUi, Dialect, OpenAiResponses};
 use serde_json::{Value, json};
 
-use super::AgUi;
-use crate::Options;
-use crate::dialect::{self, Dialect, Rendered};
-
-/// Stores messages, and renders them in a dialect.
-fn stored_in(to: &dyn Dialect, messages: &[Value]) -> Rendered {
-    let parsed = Dialect::parse(&AgUi, Vec::new(), messages.to_vec());
-    let numbered = parsed.messages.into_iter().enumerate();
-    let log = numbered.map(|(sequence, message)| Message {
-        sequence: sequence as u64,
-        event_id: message
-            .event_id
-            .unwrap_or_else(|| EventId::parse(format!("evt_{sequence}")).unwrap()),
-        body: message.body,
-        created_at: DateTime::UNIX_EPOCH,
-        author: None,
-        edited_at: None,
-        edited_by: None,
-        deleted_at: None,
-        deleted_by: None,
-    });
-    to.render(log.collect(), &Options::default())
-}
+use crate::round_trip::{assert_kept, check_faulty, stored_in};
 
 fn caller(id: &str) -> Value {
     let target = json!({"name": "f", "arguments": "{}"});
@@ -72,10 +49,8 @@ fn messages_are_kept() {
         failed,
         json!({"id": "e", "role": "assistant", "content": "Done.", "subagentRunId": "r"}),
     ];
-    assert_eq!(dialect::validate(&AgUi, &messages), Ok(()));
-    let rendered = stored_in(&AgUi, &messages);
-    assert_eq!(rendered, Rendered { messages: messages.to_vec(), ..Rendered::default() });
-    let items = stored_in(&dialect::OpenAiResponses, &messages).messages;
+    assert_kept(&AgUi, &messages);
+    let items = stored_in(&OpenAiResponses, &AgUi, &messages).messages;
     let reasoning = items.iter().find(|item| item["type"] == "reasoning").unwrap();
     assert_eq!(
         (&reasoning["id"], &reasoning["encrypted_content"]),
@@ -87,7 +62,7 @@ fn messages_are_kept() {
 fn media_of_older_versions_are_those_of_1_0() {
     let part = json!({"type": "binary", "mimeType": "image/png", "data": "iVBO"});
     let message = json!({"id": "u", "role": "user", "content": [part]});
-    let rendered = stored_in(&AgUi, &[message]);
+    let rendered = stored_in(&AgUi, &AgUi, &[message]);
     let source = json!({"type": "data", "value": "iVBO", "mimeType": "image/png"});
     let image = json!([{"type": "image", "source": source}]);
     assert_eq!(rendered.messages[0]["content"], image);
@@ -96,7 +71,7 @@ fn media_of_older_versions_are_those_of_1_0() {
 #[test]
 fn activities_are_reported() {
     let activity = json!({"id": "a", "role": "activity", "activityType": "x", "content": {}});
-    let parsed = Dialect::parse(&AgUi, Vec::new(), vec![activity]);
+    let parsed = AgUi.parse(Vec::new(), vec![activity]);
     assert_eq!(parsed.dropped[0].reason.slug(), "unsupported_role");
 }
 
@@ -123,13 +98,6 @@ fn message() -> impl Strategy<Value = Value> {
 proptest! {
     #[test]
     fn any_messages_can_be_stored_and_rendered(messages in vec(message(), 0..12)) {
-        for to in dialect::ALL {
-            let mut found = to.validate(&stored_in(to, &messages).messages);
-            found.retain(|violation| violation.rule != "no_messages");
-            prop_assert_eq!(found, [], "{:?}", to);
-        }
-        let first = stored_in(&AgUi, &messages).messages;
-        let second = stored_in(&AgUi, &first);
-        prop_assert_eq!(second, Rendered { messages: first, ..Rendered::default() });
+        check_faulty(&AgUi, &AgUi.parse(Vec::new(), messages).messages)?;
     }
 }

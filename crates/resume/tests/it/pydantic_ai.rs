@@ -1,43 +1,12 @@
-use chrono::DateTime;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
-use records::{EventId, Message, NewMessage};
+use resume::Repair;
+use resume::dialect::{Anthropic, Dialect, OpenAi, OpenAiResponses, PydanticAi};
 use serde_json::{Value, json};
 
-use super::PydanticAi;
-use crate::dialect::{self, Dialect, Rendered};
-use crate::{Options, Repair};
-
-/// Stores messages, and renders them in a dialect.
-fn stored_in(to: &dyn Dialect, messages: &[Value]) -> Rendered {
-    rendered_in(to, Dialect::parse(&PydanticAi, Vec::new(), messages.to_vec()).messages)
-}
-
-fn rendered_in(to: &dyn Dialect, messages: Vec<NewMessage>) -> Rendered {
-    let numbered = messages.into_iter().enumerate();
-    let log = numbered.map(|(sequence, message)| Message {
-        sequence: sequence as u64,
-        event_id: EventId::parse(format!("evt_{sequence}")).unwrap(),
-        body: message.body,
-        created_at: DateTime::UNIX_EPOCH,
-        author: None,
-        edited_at: None,
-        edited_by: None,
-        deleted_at: None,
-        deleted_by: None,
-    });
-    to.render(log.collect(), &Options::default())
-}
-
-fn assert_kept(messages: &Value) {
-    let messages = messages.as_array().unwrap();
-    let parsed = Dialect::parse(&PydanticAi, Vec::new(), messages.clone());
-    assert_eq!(parsed.dropped, []);
-    let rendered = rendered_in(&PydanticAi, parsed.messages);
-    assert_eq!(rendered, Rendered { messages: messages.clone(), ..Rendered::default() });
-    assert_eq!(dialect::validate(&PydanticAi, messages), Ok(()));
-}
+use crate::round_trip::{assert_kept, check_faulty, stored_in};
+use crate::transcript::rendered_in;
 
 fn request(parts: &[Value]) -> Value {
     json!({"kind": "request", "parts": parts, "run_id": "r", "instructions": "Plan."})
@@ -98,13 +67,16 @@ fn requests_and_responses_are_kept() {
     failed["outcome"] = json!("retried");
     failed["retry"] = json!({"cause": "model_retry"});
     let results = [result("a", &json!({"sky": "clear"})), failed, result("c", &json!([1]))];
-    assert_kept(&json!([
-        request(&[instruction, prompt(&json!("hi"))]),
-        request(&[prompt(&json!("again"))]),
-        response(&caller),
-        request(&results),
-        response(&[text.clone(), text]),
-    ]));
+    assert_kept(
+        &PydanticAi,
+        &[
+            request(&[instruction, prompt(&json!("hi"))]),
+            request(&[prompt(&json!("again"))]),
+            response(&caller),
+            request(&results),
+            response(&[text.clone(), text]),
+        ],
+    );
 }
 
 #[test]
@@ -141,12 +113,15 @@ fn every_content_is_kept() {
     for call in calls["parts"].as_array_mut().unwrap() {
         call["args"] = Value::Null;
     }
-    assert_kept(&json!([
-        request(&[prompt(&items), feedback, legacy, speech, prompt(&json!(["one"]))]),
-        response(&native),
-        calls,
-        request(&results),
-    ]));
+    assert_kept(
+        &PydanticAi,
+        &[
+            request(&[prompt(&items), feedback, legacy, speech, prompt(&json!(["one"]))]),
+            response(&native),
+            calls,
+            request(&results),
+        ],
+    );
 }
 
 #[test]
@@ -156,13 +131,13 @@ fn reasoning_of_openai_is_that_of_its_own_items() {
         "provider_name": "openai",
     });
     let text = json!({"part_kind": "text", "content": "hi"});
-    let items = stored_in(&dialect::OpenAiResponses, &[response(&[thinking.clone(), text])]);
+    let items = stored_in(&OpenAiResponses, &PydanticAi, &[response(&[thinking.clone(), text])]);
     let summary = json!([{"type": "summary_text", "text": "hm"}]);
     let reasoning = json!({
         "type": "reasoning", "id": "rs_1", "encrypted_content": "gAAA", "summary": summary,
     });
     assert_eq!(items.messages[0], reasoning);
-    let parsed = dialect::OpenAiResponses.parse(Vec::new(), items.messages);
+    let parsed = OpenAiResponses.parse(Vec::new(), items.messages);
     let back = rendered_in(&PydanticAi, parsed.messages);
     assert_eq!(back.messages[0]["parts"][0], thinking);
 }
@@ -174,7 +149,7 @@ fn other_formats_get_the_texts_of_results() {
     denied["outcome"] = json!("denied");
     let messages =
         [request(&[prompt(&json!("hi"))]), caller, request(&[result("a", &json!("x")), denied])];
-    let rendered = stored_in(&dialect::Anthropic, &messages);
+    let rendered = stored_in(&Anthropic, &PydanticAi, &messages);
     let blocks = json!([
         {"type": "tool_result", "tool_use_id": "a", "content": "x"},
         {"type": "tool_result", "tool_use_id": "b", "content": "no", "is_error": true},
@@ -191,14 +166,14 @@ fn what_cannot_be_kept_is_reported() {
         json!({"kind": "note", "parts": [1]}),
         json!({"parts": []}),
     ];
-    let parsed = Dialect::parse(&PydanticAi, Vec::new(), messages);
+    let parsed = PydanticAi.parse(Vec::new(), messages);
     let dropped: Vec<_> = parsed.dropped.iter().map(|it| (it.index, it.reason.slug())).collect();
     let reasons = ["unsupported_role", "null_content", "unsupported_role", "missing_role"];
     assert_eq!(dropped, (0..4).zip(reasons).collect::<Vec<_>>());
     assert_eq!(parsed.messages.len(), 1);
     let broken = json!([{"type": "image_url", "image_url": {"url": "data:image/png;base64,i"}}]);
     let chat = vec![json!({"role": "user", "content": broken})];
-    let rendered = rendered_in(&PydanticAi, dialect::OpenAi.parse(Vec::new(), chat).messages);
+    let rendered = rendered_in(&PydanticAi, OpenAi.parse(Vec::new(), chat).messages);
     assert_eq!(rendered.repaired[0].repair, Repair::PartSerialised);
 }
 
@@ -245,13 +220,6 @@ fn message() -> impl Strategy<Value = Value> {
 proptest! {
     #[test]
     fn any_messages_can_be_stored_and_rendered(messages in vec(message(), 0..8)) {
-        for to in dialect::ALL {
-            let mut found = to.validate(&stored_in(to, &messages).messages);
-            found.retain(|violation| violation.rule != "no_messages");
-            prop_assert_eq!(found, [], "{:?}", to);
-        }
-        let first = stored_in(&PydanticAi, &messages).messages;
-        let second = stored_in(&PydanticAi, &first);
-        prop_assert_eq!(second, Rendered { messages: first, ..Rendered::default() });
+        check_faulty(&PydanticAi, &PydanticAi.parse(Vec::new(), messages).messages)?;
     }
 }
