@@ -1,4 +1,22 @@
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+
+use super::violation::{Problem, Violation};
+
+/// The ids of all calls so far, each of which may be used once.
+#[derive(Debug, Default)]
+pub(super) struct CallIds<'a>(HashSet<&'a str>);
+
+impl<'a> CallIds<'a> {
+    /// Adds the id of a call, and returns the problem if it was used before.
+    pub(super) fn add(&mut self, id: &'a str) -> Option<Problem> {
+        let detail = || format!("the call id {id:?} was used before");
+        (!self.0.insert(id)).then(|| ("duplicate_call_id", detail()))
+    }
+
+    pub(super) fn contains(&self, id: &str) -> bool {
+        self.0.contains(id)
+    }
+}
 
 /// The calls without results so far, while a validator goes through the messages.
 ///
@@ -22,6 +40,21 @@ impl<'a> OpenCalls<'a> {
     pub(super) fn close(&mut self, id: &str) -> bool {
         let count = self.counts.get_mut(id).filter(|count| **count > 0);
         count.map(|count| *count -= 1).is_some()
+    }
+
+    /// Closes the call of a result, and returns the problem if none is open.
+    pub(super) fn close_with_result(&mut self, id: &str) -> Option<Problem> {
+        let detail = || format!("there is no open call {id:?} here");
+        (!self.close(id)).then(|| ("orphan_result", detail()))
+    }
+
+    /// Takes the calls that are still open, in order, each with what it lacks.
+    pub(super) fn take_unanswered(
+        &mut self,
+        lack: &'static str,
+    ) -> impl Iterator<Item = Violation> + use<'a> {
+        let detail = move |id: &str| format!("the call {id:?} {lack}");
+        self.take().map(move |(index, id)| Violation::new(index, "unanswered_call", detail(id)))
     }
 
     /// Takes the calls that are still open, in order.

@@ -1,4 +1,4 @@
-use super::violation::Violation;
+use super::violation::{Problem, Violation};
 
 /// The first violations that a validator finds.
 ///
@@ -13,6 +13,11 @@ impl ViolationList {
     /// Adds a violation if there is room.
     pub(super) fn push(&mut self, violation: Violation) {
         self.extend([violation]);
+    }
+
+    /// Adds the problems of the message at a position while there is room.
+    pub(super) fn report(&mut self, index: usize, problems: impl IntoIterator<Item = Problem>) {
+        self.extend(Violation::from_problems(index, problems));
     }
 
     /// Returns the violations of both lists, ordered by position.

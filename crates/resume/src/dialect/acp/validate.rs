@@ -2,7 +2,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use crate::dialect::open_calls::OpenCalls;
+use crate::dialect::open_calls::{CallIds, OpenCalls};
 use crate::dialect::violation::{Problem, Violation};
 use crate::dialect::violation_list::ViolationList;
 
@@ -25,10 +25,7 @@ pub(super) fn violations(updates: &[Value]) -> Vec<Violation> {
     for (index, update) in updates.iter().enumerate() {
         validator.check(index, update);
     }
-    for (index, id) in validator.open.take() {
-        let detail = format!("the call {id:?} never ends");
-        validator.violations.push(Violation::new(index, "unanswered_call", detail));
-    }
+    validator.violations.extend(validator.open.take_unanswered("never ends"));
     validator.violations.into_sorted()
 }
 
@@ -40,7 +37,7 @@ struct Validator<'a> {
     /// The ids of all messages so far.
     messages: HashSet<&'a str>,
     /// The ids of all calls so far.
-    calls: HashSet<&'a str>,
+    calls: CallIds<'a>,
     open: OpenCalls<'a>,
 }
 
@@ -56,7 +53,7 @@ impl<'a> Validator<'a> {
             _ if NON_MESSAGE_UPDATES.contains(&kind) => None,
             _ => Some(("unknown_update", format!("the protocol has no update {kind:?}"))),
         };
-        self.violations.extend(Violation::from_problems(index, problem));
+        self.violations.report(index, problem);
     }
 
     fn check_chunk(&mut self, update: &'a Value) -> Option<Problem> {
@@ -79,13 +76,11 @@ impl<'a> Validator<'a> {
         let Some(id) = id.filter(|_| update["title"].is_string()) else {
             return Some(("invalid_call", "the call has no id or no title".to_owned()));
         };
-        if !self.calls.insert(id) {
-            return Some(("duplicate_call_id", format!("the call id {id:?} was used before")));
-        }
-        if !is_ended(update) {
+        let problem = self.calls.add(id);
+        if problem.is_none() && !is_ended(update) {
             self.open.open(index, id);
         }
-        None
+        problem
     }
 
     fn check_call_update(&mut self, update: &Value) -> Option<Problem> {

@@ -18,7 +18,7 @@ pub(super) fn violations(profile: Profile, messages: &[Value]) -> Vec<Violation>
     for (index, message) in messages.iter().enumerate() {
         let is_last = index + 1 == messages.len();
         let check = MessageCheck { profile, is_first: index == 0, is_last };
-        violations.extend(Violation::from_problems(index, check.problems(message)));
+        violations.report(index, check.problems(message));
     }
     violations.merged_with(pairs::violations(messages))
 }

@@ -1,8 +1,6 @@
-use std::collections::HashSet;
-
 use serde_json::Value;
 
-use crate::dialect::open_calls::OpenCalls;
+use crate::dialect::open_calls::{CallIds, OpenCalls};
 use crate::dialect::violation::Violation;
 use crate::dialect::violation_list::ViolationList;
 
@@ -23,7 +21,7 @@ pub(super) fn violations(events: &[Value]) -> Vec<Violation> {
 struct Validator<'a> {
     violations: ViolationList,
     /// The ids of all calls that responses announced.
-    announced: HashSet<&'a str>,
+    announced: CallIds<'a>,
     /// The announced calls without a result in a `ToolResultsEvent`.
     open: OpenCalls<'a>,
 }
@@ -59,12 +57,11 @@ impl<'a> Validator<'a> {
             let Some(id) = call["id"].as_str() else {
                 return false;
             };
-            if self.announced.insert(id) {
+            let problem = self.announced.add(id);
+            if problem.is_none() {
                 self.open.open(index, id);
-            } else {
-                let detail = format!("the call id {id:?} was used before");
-                self.violations.push(Violation::new(index, "duplicate_call_id", detail));
             }
+            self.violations.report(index, problem);
         }
         valid
     }

@@ -1,8 +1,6 @@
-use std::collections::HashSet;
-
 use serde_json::Value;
 
-use crate::dialect::open_calls::OpenCalls;
+use crate::dialect::open_calls::{CallIds, OpenCalls};
 use crate::dialect::violation::{Problem, Violation};
 use crate::dialect::violation_list::ViolationList;
 
@@ -13,13 +11,10 @@ pub(super) fn violations(messages: &[Value]) -> Vec<Violation> {
     let mut validator = Validator::default();
     for (index, message) in messages.iter().enumerate() {
         let problems = [problem(message), id_problem(message)].into_iter().flatten();
-        validator.violations.extend(Violation::from_problems(index, problems));
+        validator.violations.report(index, problems);
         validator.check_pairs(index, message);
     }
-    for (index, id) in validator.open.take() {
-        let detail = format!("the call {id:?} has no result");
-        validator.violations.push(Violation::new(index, "unanswered_call", detail));
-    }
+    validator.violations.extend(validator.open.take_unanswered("has no result"));
     validator.violations.into_sorted()
 }
 
@@ -27,7 +22,7 @@ pub(super) fn violations(messages: &[Value]) -> Vec<Violation> {
 struct Validator<'a> {
     violations: ViolationList,
     /// The ids of all calls so far.
-    calls: HashSet<&'a str>,
+    calls: CallIds<'a>,
     open: OpenCalls<'a>,
 }
 
@@ -35,17 +30,11 @@ impl<'a> Validator<'a> {
     fn check_pairs(&mut self, index: usize, message: &'a Value) {
         if message["role"] == "tool" {
             let id = message["toolCallId"].as_str().unwrap_or_default();
-            if !self.open.close(id) {
-                let detail = format!("there is no open call {id:?} here");
-                self.violations.push(Violation::new(index, "orphan_result", detail));
-            }
+            self.violations.report(index, self.open.close_with_result(id));
         }
         for call in message["toolCalls"].as_array().into_iter().flatten() {
             let Some(id) = call["id"].as_str() else { continue };
-            if !self.calls.insert(id) {
-                let detail = format!("the call id {id:?} was used before");
-                self.violations.push(Violation::new(index, "duplicate_call_id", detail));
-            }
+            self.violations.report(index, self.calls.add(id));
             self.open.open(index, id);
         }
     }

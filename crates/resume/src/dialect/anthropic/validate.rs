@@ -13,7 +13,7 @@ mod shape;
 pub(super) fn violations(messages: &[Value]) -> Vec<Violation> {
     let mut violations = ViolationList::default();
     for (index, message) in messages.iter().enumerate() {
-        violations.extend(Violation::from_problems(index, shape::problems(message)));
+        violations.report(index, shape::problems(message));
     }
     let mut across_messages = pairs::violations(messages);
     across_messages.extend(end_violations(messages));

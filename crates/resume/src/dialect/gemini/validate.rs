@@ -12,7 +12,7 @@ mod turns;
 pub(super) fn violations(contents: &[Value]) -> Vec<Violation> {
     let mut violations = ViolationList::default();
     for (index, content) in contents.iter().enumerate() {
-        violations.extend(Violation::from_problems(index, problems(content)));
+        violations.report(index, problems(content));
     }
     violations.merged_with(turns::violations(contents))
 }

@@ -17,7 +17,7 @@ pub(super) fn violations(messages: &[Value]) -> Vec<Violation> {
     let mut violations = ViolationList::default();
     let answered: HashSet<_> = messages.iter().filter_map(answered_id).collect();
     for (index, message) in messages.iter().enumerate() {
-        violations.extend(Violation::from_problems(index, problems(message)));
+        violations.report(index, problems(message));
         let calls = fields(message)["tool_calls"].as_array().into_iter().flatten();
         let open = calls.filter_map(|call| call["id"].as_str()).filter(|id| !answered.contains(id));
         violations.extend(open.map(|id| {

@@ -1,8 +1,6 @@
-use std::collections::HashSet;
-
 use serde_json::Value;
 
-use crate::dialect::open_calls::OpenCalls;
+use crate::dialect::open_calls::{CallIds, OpenCalls};
 use crate::dialect::violation::{Problem, Violation};
 use crate::dialect::violation_list::ViolationList;
 
@@ -17,12 +15,9 @@ pub(super) fn violations(items: &[Value]) -> Vec<Violation> {
         let problems = shape::problems(item).into_iter().chain(validator.pair_problem(index, item));
         let problems: Vec<_> =
             problems.chain(reasoning_problem(item, items.get(index + 1))).collect();
-        validator.violations.extend(Violation::from_problems(index, problems));
+        validator.violations.report(index, problems);
     }
-    for (index, id) in validator.open.take() {
-        let detail = format!("the call {id:?} has no output");
-        validator.violations.push(Violation::new(index, "unanswered_call", detail));
-    }
+    validator.violations.extend(validator.open.take_unanswered("has no output"));
     validator.violations.into_sorted()
 }
 
@@ -30,7 +25,7 @@ pub(super) fn violations(items: &[Value]) -> Vec<Violation> {
 struct Validator<'a> {
     violations: ViolationList,
     /// The ids of all calls so far.
-    calls: HashSet<&'a str>,
+    calls: CallIds<'a>,
     /// The open calls: each is the type of the call and its id, in one text.
     open: OpenCalls<'a>,
 }
@@ -41,14 +36,11 @@ impl<'a> Validator<'a> {
         if shape::CALLS.contains(&kind) {
             let id = item["call_id"].as_str()?;
             self.open.open(index, id);
-            let detail = || format!("the call id {id:?} was used before");
-            return (!self.calls.insert(id)).then(|| ("duplicate_call_id", detail()));
+            return self.calls.add(id);
         }
         let call_kind = kind.strip_suffix("_output").filter(|kind| shape::CALLS.contains(kind))?;
         let field = if call_kind == "local_shell_call" { "id" } else { "call_id" };
-        let id = item[field].as_str()?;
-        let detail = || format!("there is no open call {id:?} here");
-        (!self.open.close(id)).then(|| ("orphan_result", detail()))
+        self.open.close_with_result(item[field].as_str()?)
     }
 }
 

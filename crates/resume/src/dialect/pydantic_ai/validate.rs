@@ -1,8 +1,6 @@
-use std::collections::HashSet;
-
 use serde_json::Value;
 
-use crate::dialect::open_calls::OpenCalls;
+use crate::dialect::open_calls::{CallIds, OpenCalls};
 use crate::dialect::violation::Violation;
 use crate::dialect::violation_list::ViolationList;
 
@@ -24,7 +22,7 @@ pub(super) fn violations(messages: &[Value]) -> Vec<Violation> {
 struct Validator<'a> {
     violations: ViolationList,
     /// The ids of all calls so far.
-    calls: HashSet<&'a str>,
+    calls: CallIds<'a>,
     /// The calls of the last response that have no result so far.
     open: OpenCalls<'a>,
 }
@@ -33,20 +31,18 @@ impl<'a> Validator<'a> {
     fn check(&mut self, index: usize, message: &'a Value) {
         let kind = message["kind"].as_str().unwrap_or_default();
         if kind != "request" && kind != "response" {
-            self.report(index, "unknown_kind", format!("there is no kind {}", message["kind"]));
-            return;
+            let detail = format!("there is no kind {}", message["kind"]);
+            return self.violations.push(Violation::new(index, "unknown_kind", detail));
         }
         let Some(parts) = message["parts"].as_array() else {
-            self.report(index, "missing_parts", "the parts are not a list".to_owned());
-            return;
+            let detail = "the parts are not a list";
+            return self.violations.push(Violation::new(index, "missing_parts", detail));
         };
         if kind == "response" {
             self.end_exchange();
         }
         for part in parts {
-            if let Some((rule, detail)) = part::problem(kind, part) {
-                self.report(index, rule, detail);
-            }
+            self.violations.report(index, part::problem(kind, part));
             self.check_pair(index, part);
         }
     }
@@ -55,10 +51,7 @@ impl<'a> Validator<'a> {
         let Some(id) = part["tool_call_id"].as_str() else { return };
         match part["part_kind"].as_str() {
             Some("tool-call") => {
-                if !self.calls.insert(id) {
-                    let detail = format!("the call id {id:?} was used before");
-                    self.report(index, "duplicate_call_id", detail);
-                }
+                self.violations.report(index, self.calls.add(id));
                 self.open.open(index, id);
             }
             Some("tool-return") => self.check_result(index, id),
@@ -69,20 +62,12 @@ impl<'a> Validator<'a> {
     }
 
     fn check_result(&mut self, index: usize, id: &str) {
-        if !self.open.close(id) {
-            self.report(index, "orphan_result", format!("there is no open call {id:?} here"));
-        }
+        self.violations.report(index, self.open.close_with_result(id));
     }
 
     fn end_exchange(&mut self) {
-        for (caller, id) in self.open.take() {
-            let detail = format!("the call {id:?} has no result before the next response");
-            self.report(caller, "unanswered_call", detail);
-        }
-    }
-
-    fn report(&mut self, index: usize, rule: &'static str, detail: String) {
-        self.violations.push(Violation::new(index, rule, detail));
+        let unanswered = self.open.take_unanswered("has no result before the next response");
+        self.violations.extend(unanswered);
     }
 }
 

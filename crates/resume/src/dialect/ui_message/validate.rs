@@ -18,7 +18,7 @@ pub(super) fn violations(messages: &[Value]) -> Vec<Violation> {
     }
     let mut ids = HashSet::new();
     for (index, message) in messages.iter().enumerate() {
-        violations.extend(Violation::from_problems(index, problems(message)));
+        violations.report(index, problems(message));
         if message["id"].as_str().is_some_and(|id| !ids.insert(id)) {
             violations.push(Violation::new(
                 index,

@@ -8,7 +8,7 @@ use crate::dialect::violation_list::ViolationList;
 pub(in crate::dialect::ag2_classic) fn violations(messages: &[Value]) -> Vec<Violation> {
     let mut violations = ViolationList::default();
     for (index, message) in messages.iter().enumerate() {
-        violations.extend(Violation::from_problems(index, problems(message)));
+        violations.report(index, problems(message));
     }
     violations.into_sorted()
 }

@@ -4,6 +4,8 @@ use crate::dialect::open_calls::OpenCalls;
 use crate::dialect::violation::Violation;
 use crate::dialect::violation_list::ViolationList;
 
+const UNANSWERED: &str = "has no result directly after it";
+
 /// Returns the calls without results directly after them, and the results without calls.
 ///
 /// A message that is not a result ends the exchange before it, so that only the calls of the last such
@@ -21,13 +23,13 @@ pub(super) fn violations(messages: &[Value]) -> ViolationList {
             }
             continue;
         }
-        violations.extend(unanswered(&mut open));
+        violations.extend(open.take_unanswered(UNANSWERED));
         let calls = message["tool_calls"].as_array().into_iter().flatten();
         for id in calls.filter_map(|call| call["id"].as_str()) {
             open.open(index, id);
         }
     }
-    violations.extend(unanswered(&mut open));
+    violations.extend(open.take_unanswered(UNANSWERED));
     violations
 }
 
@@ -37,9 +39,4 @@ fn answered_ids(message: &Value) -> Vec<Option<&str>> {
         Some(responses) => responses.iter().map(|it| it["tool_call_id"].as_str()).collect(),
         None => vec![message["tool_call_id"].as_str()],
     }
-}
-
-fn unanswered(open: &mut OpenCalls<'_>) -> impl Iterator<Item = Violation> {
-    let detail = |id: &str| format!("the call {id:?} has no result directly after it");
-    open.take().map(move |(caller, id)| Violation::new(caller, "unanswered_call", detail(id)))
 }

@@ -14,7 +14,7 @@ pub(in crate::dialect::anthropic) fn violations(messages: &[Value]) -> Vec<Viola
     for (index, message) in messages.iter().enumerate() {
         let blocks = message["content"].as_array().map(Vec::as_slice).unwrap_or_default();
         let problems = blocks.iter().filter_map(block_problem).take(ViolationList::MAX);
-        violations.extend(Violation::from_problems(index, problems));
+        violations.report(index, problems);
         // The API joins the messages, and knows the signed blocks of one response only.
         if message["role"] == "assistant" && *role == "assistant" && blocks.iter().any(is_thinking)
         {

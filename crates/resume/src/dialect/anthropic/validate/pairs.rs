@@ -1,8 +1,6 @@
-use std::collections::HashSet;
-
 use serde_json::Value;
 
-use crate::dialect::open_calls::OpenCalls;
+use crate::dialect::open_calls::{CallIds, OpenCalls};
 use crate::dialect::violation::Violation;
 use crate::dialect::violation_list::ViolationList;
 
@@ -32,7 +30,7 @@ pub(super) fn violations(messages: &[Value]) -> ViolationList {
 struct PairChecker<'a> {
     violations: ViolationList,
     /// The ids of all calls so far.
-    seen: HashSet<&'a str>,
+    seen: CallIds<'a>,
     /// The calls of this turn.
     current: OpenCalls<'a>,
     /// The calls of the previous turn without results so far.
@@ -43,10 +41,7 @@ struct PairChecker<'a> {
 
 impl<'a> PairChecker<'a> {
     fn begin_turn(&mut self) {
-        for (caller, id) in self.open.take() {
-            let detail = format!("the call {id:?} has no result in the next turn");
-            self.violations.push(Violation::new(caller, "unanswered_call", detail));
-        }
+        self.violations.extend(self.open.take_unanswered("has no result in the next turn"));
         self.open = std::mem::take(&mut self.current);
         self.has_other_block = false;
     }
@@ -60,10 +55,7 @@ impl<'a> PairChecker<'a> {
     }
 
     fn check_call(&mut self, index: usize, id: &'a str) {
-        if !self.seen.insert(id) {
-            let detail = format!("the call id {id:?} was used before");
-            self.violations.push(Violation::new(index, "duplicate_call_id", detail));
-        }
+        self.violations.report(index, self.seen.add(id));
         self.current.open(index, id);
     }
 

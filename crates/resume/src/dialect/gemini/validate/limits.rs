@@ -17,7 +17,7 @@ pub(in crate::dialect::gemini) fn violations(api: GeminiApi, contents: &[Value])
             .clone()
             .flat_map(|part| part["functionResponse"]["parts"].as_array().into_iter().flatten());
         let problems = parts.chain(in_responses).filter_map(|part| part_problem(api, part));
-        violations.extend(Violation::from_problems(index, problems.take(ViolationList::MAX)));
+        violations.report(index, problems.take(ViolationList::MAX));
     }
     violations.into_sorted()
 }

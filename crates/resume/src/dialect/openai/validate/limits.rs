@@ -10,8 +10,8 @@ pub(in crate::dialect::openai) fn violations(messages: &[Value]) -> Vec<Violatio
     for (index, message) in messages.iter().enumerate() {
         let parts = message["content"].as_array().into_iter().flatten();
         let problems = parts.filter_map(part_problem).take(ViolationList::MAX);
-        violations.extend(Violation::from_problems(index, problems));
-        violations.extend(Violation::from_problems(index, call_problems(message)));
+        violations.report(index, problems);
+        violations.report(index, call_problems(message));
     }
     violations.into_sorted()
 }

@@ -1,9 +1,6 @@
-use std::collections::HashSet;
-
 use serde_json::Value;
 
-use crate::dialect::open_calls::OpenCalls;
-use crate::dialect::violation::Violation;
+use crate::dialect::open_calls::{CallIds, OpenCalls};
 use crate::dialect::violation_list::ViolationList;
 
 /// Returns the calls without results directly after them, and the results without calls.
@@ -28,7 +25,7 @@ pub(super) fn violations(messages: &[Value]) -> ViolationList {
 struct PairChecker<'a> {
     violations: ViolationList,
     /// The ids of all calls so far.
-    seen: HashSet<&'a str>,
+    seen: CallIds<'a>,
     /// The calls without results so far, of the last message that is not a result.
     unanswered: OpenCalls<'a>,
 }
@@ -36,26 +33,18 @@ struct PairChecker<'a> {
 impl<'a> PairChecker<'a> {
     fn begin_exchange(&mut self, index: usize, calls: &'a Value) {
         for id in calls.as_array().into_iter().flatten().filter_map(|call| call["id"].as_str()) {
-            if !self.seen.insert(id) {
-                let detail = format!("the call id {id:?} was used before");
-                self.violations.push(Violation::new(index, "duplicate_call_id", detail));
-            }
+            self.violations.report(index, self.seen.add(id));
             self.unanswered.open(index, id);
         }
     }
 
     fn check_result(&mut self, index: usize, call_id: Option<&str>) {
-        let Some(id) = call_id else { return };
-        if !self.unanswered.close(id) {
-            let detail = format!("there is no open call {id:?} here");
-            self.violations.push(Violation::new(index, "orphan_result", detail));
-        }
+        let problem = call_id.and_then(|id| self.unanswered.close_with_result(id));
+        self.violations.report(index, problem);
     }
 
     fn end_exchange(&mut self) {
-        for (caller, id) in self.unanswered.take() {
-            let detail = format!("the call {id:?} has no result directly after it");
-            self.violations.push(Violation::new(caller, "unanswered_call", detail));
-        }
+        let unanswered = self.unanswered.take_unanswered("has no result directly after it");
+        self.violations.extend(unanswered);
     }
 }
