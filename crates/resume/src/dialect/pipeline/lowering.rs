@@ -100,7 +100,7 @@ fn lower_calls(rules: &DialectRules, message: &mut CanonicalMessage) {
         message.repairs.extend(target.require_object());
     }
     // No provider accepts any of the fields of a result again.
-    if rules.call_fields != CallFields::Any && message.has_result_fields {
+    if message.has_result_fields {
         message.repairs.push(Repair::CallFieldsRemoved);
     }
 }
@@ -111,9 +111,6 @@ const ANTHROPIC_FIELDS: [&str; 1] = ["caller"];
 
 /// Removes the fields of providers for which the dialect has no place; returns whether there are any.
 fn lower_call_fields(rule: CallFields, call: &mut Call) -> bool {
-    if rule == CallFields::Any {
-        return false;
-    }
     let count = call.anthropic_fields.len();
     let is_kept = |field: &str| {
         rule == CallFields::Of(Provider::Anthropic) && ANTHROPIC_FIELDS.contains(&field)

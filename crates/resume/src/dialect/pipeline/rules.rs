@@ -82,8 +82,6 @@ pub(in crate::dialect) enum Arguments {
 /// The fields of a provider, such as its signature, that a call or its result may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::dialect) enum CallFields {
-    /// Any fields; what is lost is not reported.
-    Any,
     /// The fields of this provider.
     Of(Provider),
     /// None.
@@ -135,7 +133,7 @@ impl DialectRules {
         max_calls: usize::MAX,
         custom_calls: CustomCalls::Kept,
         arguments: Arguments::Any,
-        call_fields: CallFields::Any,
+        call_fields: CallFields::Removed,
         reasoning: ReasoningRule::Kept,
         media: MediaRules::ANY,
         turns: TurnRules::ANY,

@@ -164,7 +164,6 @@ pub(in crate::dialect) const LANGCHAIN: DialectRules = DialectRules {
     custom_calls: CustomCalls::Converted,
     // Reference "ToolCall": `args` is a dictionary.
     arguments: Arguments::Object,
-    call_fields: CallFields::Removed,
     ..DialectRules::ANY
 };
 
@@ -191,7 +190,6 @@ const ANY_ABSOLUTE: MediaRule = MediaRule { urls: Urls::Absolute, ..MediaRule::A
 /// The Agent Client Protocol.
 pub(in crate::dialect) const ACP: DialectRules = DialectRules {
     custom_calls: CustomCalls::Converted,
-    call_fields: CallFields::Removed,
     // Page "Content": blocks have data or a URI.
     media: MediaRules { ids: FileIds::Refused, ..MediaRules::ANY },
     ..DialectRules::ANY
@@ -204,7 +202,6 @@ pub(in crate::dialect) const AG2_CLASSIC: DialectRules = DialectRules {
     max_calls: 128,
     custom_calls: CustomCalls::Converted,
     arguments: Arguments::Object,
-    call_fields: CallFields::Removed,
     media: MediaRules {
         // `code_utils.content_str` knows text and images only.
         images: OPENAI_IMAGES,
@@ -223,7 +220,6 @@ pub(in crate::dialect) const AG2_V1: DialectRules = DialectRules {
     custom_calls: CustomCalls::Converted,
     // `ToolCallEvent.arguments` is parsed as an object before a call is run.
     arguments: Arguments::Object,
-    call_fields: CallFields::Removed,
     // `ModelResponse` has no reasoning.
     reasoning: ReasoningRule::Removed,
     // `ModelMessage.content` is one text.
@@ -241,8 +237,7 @@ pub(in crate::dialect) const OPENAI_RESPONSES: DialectRules = DialectRules {
 };
 
 /// The messages of pydantic-ai, whose models convert for their providers.
-pub(in crate::dialect) const PYDANTIC_AI: DialectRules =
-    DialectRules { call_fields: CallFields::Removed, ..DialectRules::ANY };
+pub(in crate::dialect) const PYDANTIC_AI: DialectRules = DialectRules::ANY;
 
 /// AG-UI, a protocol between agents and user interfaces.
 pub(in crate::dialect) const AG_UI: DialectRules =

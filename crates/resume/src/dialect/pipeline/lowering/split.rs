@@ -9,10 +9,9 @@ use crate::canonical::{Call, CanonicalMessage, Role};
 /// of all earlier messages are there, which is when another message follows.
 #[derive(Debug)]
 pub(super) struct SplitExchange {
-    messages: Vec<CanonicalMessage>,
-    /// The results for each of these messages.
-    results: Vec<Vec<CanonicalMessage>>,
-    /// The message that makes each call, by the id of the call.
+    /// Each message, followed by its results.
+    exchanges: Vec<Vec<CanonicalMessage>>,
+    /// The exchange of each call, by the id of the call.
     callers: HashMap<String, usize>,
 }
 
@@ -23,15 +22,14 @@ impl SplitExchange {
             return None;
         }
         let mut rest = message.calls.split_off(max_calls).into_iter().peekable();
-        let (mut messages, mut callers) = (Vec::new(), HashMap::new());
+        let (mut exchanges, mut callers) = (Vec::new(), HashMap::new());
         while rest.peek().is_some() {
             let calls: Vec<Call> = rest.by_ref().take(max_calls).collect();
-            callers.extend(calls.iter().map(|call| (call.id.clone(), messages.len())));
-            messages.push(continuation(message, calls));
+            callers.extend(calls.iter().map(|call| (call.id.clone(), exchanges.len())));
+            exchanges.push(vec![continuation(message, calls)]);
         }
-        message.repairs.push(Repair::CallsSplit { count: messages.len() + 1 });
-        let results = messages.iter().map(|_| Vec::new()).collect();
-        Some(Self { messages, results, callers })
+        message.repairs.push(Repair::CallsSplit { count: exchanges.len() + 1 });
+        Some(Self { exchanges, callers })
     }
 
     /// Keeps back the result of a later message; returns any other one.
@@ -39,14 +37,13 @@ impl SplitExchange {
         let Some(&caller) = self.callers.get(&result.call_id) else {
             return Some(result);
         };
-        self.results[caller].push(result);
+        self.exchanges[caller].push(result);
         None
     }
 
     /// Returns each message, followed by its results.
     pub(super) fn into_messages(self) -> impl Iterator<Item = CanonicalMessage> {
-        let pairs = self.messages.into_iter().zip(self.results);
-        pairs.flat_map(|(message, results)| [message].into_iter().chain(results))
+        self.exchanges.into_iter().flatten()
     }
 }
 
