@@ -20,7 +20,7 @@ mod provider;
 pub(crate) use provider::Provider;
 
 mod read;
-pub(crate) use read::{read_message, take_field};
+pub(crate) use read::{read_message, take_field, take_object};
 
 mod reasoning;
 pub(crate) use reasoning::{PlacedReasoning, Reasoning, interleave};

@@ -59,7 +59,7 @@ pub use ui_message::UiMessage;
 
 mod violation_list;
 
-mod addresses;
+mod checks;
 
 mod instructions;
 

@@ -40,13 +40,14 @@ pub(crate) fn find_pending(messages: &[Message]) -> Vec<PendingCall> {
         // The same call twice is one call.
         let mut seen = HashSet::new();
         for call in calls_of(message) {
-            let same_id = positions.entry(call.key()).or_default();
+            let key = call.key();
+            let same_id = positions.entry(key).or_default();
             while same_id.front().is_some_and(|position| *position < first)
                 && let Some(hidden) = same_id.pop_front()
             {
                 pending[hidden] = None;
             }
-            if seen.insert((call.key(), call.name.clone(), call.arguments.to_string())) {
+            if seen.insert((key, call.name.clone(), call.arguments.to_string())) {
                 same_id.push_back(pending.len());
                 pending.push(Some(call));
             }

@@ -127,10 +127,8 @@ impl Call {
         };
         let target = CallTarget::read(call.remove(kind.as_str())?, kind, &mut repairs)?;
         let extra_content = call.remove("extra_content").unwrap_or_default();
-        let mut extra = extra_content.as_object().cloned().unwrap_or_default();
-        let google = extra.remove("google").unwrap_or_default();
-        let signature = google["thought_signature"].as_str().map(str::to_owned);
-        let anthropic_fields = take_object(&mut extra, "anthropic");
+        let signature = extra_content["google"]["thought_signature"].as_str().map(str::to_owned);
+        let anthropic_fields = extra_content["anthropic"].as_object().cloned().unwrap_or_default();
         let stored_id = id.clone();
         Some(Self {
             id,
@@ -293,14 +291,6 @@ impl CallKind {
 /// Returns the id given to a legacy call of this function, and to its result.
 pub(super) fn function_call_id(name: &str) -> String {
     format!("function_{name}")
-}
-
-/// Removes a field and returns its object; an empty one for any other value.
-fn take_object(object: &mut JsonObject, field: &str) -> JsonObject {
-    match object.remove(field) {
-        Some(Value::Object(fields)) => fields,
-        _ => JsonObject::new(),
-    }
 }
 
 /// Removes a field and returns its text, unless it is empty or not a text.

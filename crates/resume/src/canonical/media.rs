@@ -63,7 +63,7 @@ impl Media {
         let source = match (data, url, id) {
             (Some(data), None, None) => MediaSource::from_data_url(data)?,
             (None, Some(url), None) => MediaSource::Url(url.to_owned()),
-            (None, None, Some(id)) => MediaSource::from_id(id, part.get("provider")),
+            (None, None, Some(id)) => MediaSource::from_id(id.to_owned(), part.get("provider")),
             _ => return None,
         };
         let kind = match part.get("kind").and_then(Value::as_str) {
@@ -108,9 +108,9 @@ impl MediaSource {
     }
 
     /// Creates the source of an uploaded file, whose stored part may name the provider.
-    fn from_id(id: &str, provider: Option<&Value>) -> Self {
+    pub(crate) fn from_id(id: String, provider: Option<&Value>) -> Self {
         let named = provider.and_then(Value::as_str).and_then(Provider::from_name);
-        Self::Id { id: id.to_owned(), owner: named.unwrap_or_else(|| Provider::of_id(id)) }
+        Self::Id { owner: named.unwrap_or_else(|| Provider::of_id(&id)), id }
     }
 
     /// Returns inline data as text, if that is what it holds.

@@ -79,7 +79,29 @@ impl CanonicalMessage {
         }
     }
 
-    fn read_part(&mut self, mut part: Value) -> ContentPart {
+    /// Takes the content as one text in which the parts follow each other; `None` if there is none.
+    pub(crate) fn take_joined_text(&mut self) -> Option<String> {
+        let parts = self.take_parts();
+        let texts: Vec<_> = parts.into_iter().map(|part| self.part_text(part)).collect();
+        if texts.len() > 1 {
+            self.repairs.push(Repair::PartsJoined);
+        }
+        (!texts.is_empty()).then(|| texts.join("\n"))
+    }
+
+    /// Returns a part as text, for places where media cannot be.
+    pub(crate) fn part_text(&mut self, part: ContentPart) -> String {
+        match part {
+            ContentPart::Text(text) => text,
+            ContentPart::Media(media) => {
+                self.repairs.push(Repair::PartSerialised);
+                Value::from(media).to_string()
+            }
+        }
+    }
+
+    /// Reads a part of a content; an unknown one becomes its JSON text.
+    pub(crate) fn read_part(&mut self, mut part: Value) -> ContentPart {
         let kind = part["type"].as_str().unwrap_or_default();
         let read = match kind {
             "text" | "refusal" => {

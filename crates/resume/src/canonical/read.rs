@@ -53,7 +53,7 @@ fn read_results(
         Some(Value::Array(responses)) if !responses.is_empty() => mem::take(responses),
         _ => vec![Value::from_iter([("tool_call_id", own_id), ("content", body.content)])],
     };
-    let provider = take_provider(&mut body.extra);
+    let provider = take_object(&mut body.extra, MessageBody::PROVIDER);
     let unused = unused_fields(&body.extra);
     // Metadata is about the whole message, so only its first result gets it.
     let mut metadata = body.metadata.take().unwrap_or_default();
@@ -79,6 +79,14 @@ pub(crate) fn take_field(object: &mut Value, field: &str) -> Value {
     object.get_mut(field).map(Value::take).unwrap_or_default()
 }
 
+/// Removes a field and returns its object; an empty one for any other value.
+pub(crate) fn take_object(object: &mut JsonObject, field: &str) -> JsonObject {
+    match object.remove(field) {
+        Some(Value::Object(fields)) => fields,
+        _ => JsonObject::new(),
+    }
+}
+
 /// Reads a message of any role but `tool`.
 fn read_other(
     origin: Origin,
@@ -93,7 +101,7 @@ fn read_other(
         read_refusal(&mut message, &mut body.extra);
         message.reasoning = body.extra.remove("reasoning_content").unwrap_or_default();
     }
-    message.provider = take_provider(&mut body.extra);
+    message.provider = take_object(&mut body.extra, MessageBody::PROVIDER);
     message.repairs.extend(unused_fields(&body.extra));
     let lacks_function_name = role == Role::Function && message.name.is_none();
     let has_no_content = message.content.is_null() && message.refusal.is_none();
@@ -131,13 +139,6 @@ fn read_refusal(message: &mut CanonicalMessage, extra: &mut JsonObject) {
             message.repairs.push(Repair::FieldRemoved { field: "refusal" });
         }
         _ => {}
-    }
-}
-
-fn take_provider(extra: &mut JsonObject) -> JsonObject {
-    match extra.remove(MessageBody::PROVIDER) {
-        Some(Value::Object(provider)) => provider,
-        _ => JsonObject::new(),
     }
 }
 

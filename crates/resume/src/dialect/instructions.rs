@@ -1,8 +1,6 @@
-use serde_json::Value;
-
 use super::speaker;
 use crate::Repair;
-use crate::canonical::{CanonicalMessage, ContentPart};
+use crate::canonical::CanonicalMessage;
 use crate::rendered::Rendered;
 
 /// Adds the texts of a system instruction to [`Rendered::system`], apart from the messages.
@@ -20,14 +18,7 @@ pub(super) fn write_apart(
         message.repairs.push(Repair::InstructionHoisted);
     }
     for part in parts {
-        let text = match part {
-            ContentPart::Text(text) => text,
-            ContentPart::Media(media) => {
-                message.repairs.push(Repair::PartSerialised);
-                Value::from(media).to_string()
-            }
-        };
-        rendered.system.push(text.into());
+        rendered.system.push(message.part_text(part).into());
     }
     message.report_repairs(rendered);
 }

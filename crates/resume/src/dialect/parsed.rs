@@ -27,21 +27,14 @@ pub enum TranscriptPosition {
 impl Parsed {
     /// Parses the system instructions, then the messages one by one.
     ///
-    /// An instruction is a text, or a block with a text. `read` converts one message of the dialect
+    /// `read` converts one message of the dialect
     /// into any number of stored messages.
     pub(super) fn from_transcript<M: IntoIterator<Item = NewMessage>>(
         system: Vec<Value>,
         messages: Vec<Value>,
         mut read: impl FnMut(Value) -> Result<M, DropReason>,
     ) -> Self {
-        let mut parsed = Self::default();
-        for (index, block) in system.into_iter().enumerate() {
-            let text = block.get("text").cloned().unwrap_or(block);
-            parsed.add(
-                TranscriptPosition::System(index),
-                MessageBody::new("system", None, text).into(),
-            );
-        }
+        let mut parsed = Self::from_system(system);
         for (index, message) in messages.into_iter().enumerate() {
             match read(message) {
                 Ok(read) => {
@@ -50,6 +43,17 @@ impl Parsed {
                 }
                 Err(reason) => parsed.drop(index, reason),
             }
+        }
+        parsed
+    }
+
+    /// Parses the system instructions: each is a text, or a block with a text.
+    pub(super) fn from_system(system: Vec<Value>) -> Self {
+        let mut parsed = Self::default();
+        for (index, block) in system.into_iter().enumerate() {
+            let text = block.get("text").cloned().unwrap_or(block);
+            let body = MessageBody::new("system", None, text);
+            parsed.add(TranscriptPosition::System(index), body.into());
         }
         parsed
     }

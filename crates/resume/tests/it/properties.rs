@@ -178,7 +178,7 @@ proptest! {
     }
 }
 
-/// Returns every name of a speaker or a function in a message.
+/// Damages a transcript: drops, doubles or swaps a message, or cuts off those after it.
 fn damaged(messages: &mut Vec<Value>, kind: usize, from: Index, to: Index) {
     if messages.is_empty() {
         return;
@@ -197,6 +197,7 @@ fn reads_ahead(dialect: &dyn Dialect) -> bool {
     dialect.splits_messages() || dialect.name() == "gemini"
 }
 
+/// Returns every name of a speaker or a function in a message.
 fn names(message: &Value) -> impl Iterator<Item = &str> {
     let calls = message["tool_calls"].as_array().into_iter().flatten();
     let targets = calls.flat_map(|call| [&call["function"], &call["custom"]]);

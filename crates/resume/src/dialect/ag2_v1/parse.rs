@@ -4,7 +4,7 @@ use records::{MessageBody, NewMessage};
 use serde_json::Value;
 
 use crate::DropReason;
-use crate::canonical::{Media, MediaKind, MediaSource, Provider, take_field};
+use crate::canonical::{Media, MediaKind, MediaSource, take_field};
 use crate::dialect::parsed::{self, Parsed, content_from_parts, set_extra, text_part};
 
 /// Parses events; events that only repeat calls or results are skipped.
@@ -129,10 +129,7 @@ fn read_media(part: &Value) -> Option<Media> {
             (MediaSource::Data { media_type, data }, text("/vendor_metadata/filename"))
         }
         "UrlInput" => (MediaSource::Url(text("/url")?), None),
-        "FileIdInput" => {
-            let id = text("/file_id")?;
-            (MediaSource::Id { owner: Provider::of_id(&id), id }, text("/filename"))
-        }
+        "FileIdInput" => (MediaSource::from_id(text("/file_id")?, None), text("/filename")),
         _ => return None,
     };
     Some(Media { kind, source, name })

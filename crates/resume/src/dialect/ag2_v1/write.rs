@@ -61,7 +61,7 @@ impl EventsWriter {
     fn write_response(&mut self, message: &mut CanonicalMessage, rendered: &mut Rendered) {
         self.has_begun = true;
         let name = message.name.take();
-        let content = joined_text(message);
+        let content = message.take_joined_text();
         if content.is_none() && name.is_some() {
             message.repairs.push(Repair::FieldRemoved { field: "name" });
         }
@@ -104,23 +104,4 @@ fn write_input(part: ContentPart, name: Option<&str>) -> Value {
         ContentPart::Text(text) => events::text(&text, name),
         ContentPart::Media(media) => events::media(media),
     }
-}
-
-/// Returns the content of an agent's message as one text.
-fn joined_text(message: &mut CanonicalMessage) -> Option<String> {
-    let parts = message.take_parts();
-    if parts.len() > 1 {
-        message.repairs.push(Repair::PartsJoined);
-    }
-    let mut texts = Vec::with_capacity(parts.len());
-    for part in parts {
-        texts.push(match part {
-            ContentPart::Text(text) => text,
-            ContentPart::Media(media) => {
-                message.repairs.push(Repair::PartSerialised);
-                Value::from(media).to_string()
-            }
-        });
-    }
-    (!texts.is_empty()).then(|| texts.join("\n"))
 }

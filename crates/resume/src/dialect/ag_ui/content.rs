@@ -1,32 +1,10 @@
 use serde_json::{Map, Value, json};
 
 use crate::Repair;
-use crate::canonical::{
-    CanonicalMessage, ContentPart, Media, MediaKind, MediaSource, Provider, are_parts,
-};
+use crate::canonical::{CanonicalMessage, ContentPart, Media, MediaKind, MediaSource, are_parts};
 use crate::dialect::parsed::{keep_other_fields, text_part};
 
 const MEDIA: [&str; 4] = ["image", "audio", "video", "document"];
-
-/// Takes the content as one text; `None` if there is none.
-pub(super) fn take_text(message: &mut CanonicalMessage) -> Option<String> {
-    let parts = message.take_parts();
-    let texts: Vec<_> = parts.into_iter().map(|part| write_text(message, part)).collect();
-    if texts.len() > 1 {
-        message.repairs.push(Repair::PartsJoined);
-    }
-    (!texts.is_empty()).then(|| texts.join("\n"))
-}
-
-fn write_text(message: &mut CanonicalMessage, part: ContentPart) -> String {
-    match part {
-        ContentPart::Text(text) => text,
-        ContentPart::Media(media) => {
-            message.repairs.push(Repair::PartSerialised);
-            Value::from(media).to_string()
-        }
-    }
-}
 
 /// Takes the content as a text, or as a list of parts with their stored fields.
 pub(super) fn take_content(message: &mut CanonicalMessage, own: &[Value]) -> Value {
@@ -36,7 +14,7 @@ pub(super) fn take_content(message: &mut CanonicalMessage, own: &[Value]) -> Val
             message.repairs.push(Repair::ContentSerialised);
             return "null".into();
         }
-        return take_text(message).into();
+        return message.take_joined_text().into();
     }
     let parts = message.take_parts();
     let fits = own.len() == parts.len();
@@ -152,15 +130,11 @@ fn read_media(kind: &str, fields: &Map<String, Value>) -> Option<Media> {
             (Media::kind_of(&media_type), MediaSource::Data { media_type, data: value })
         }
         "url" => (kind, MediaSource::from_url(&value)),
-        "file" => (kind, uploaded(value)),
+        "file" => (kind, MediaSource::from_id(value, None)),
         _ => return None,
     };
     let name = fields.get("metadata").and_then(|metadata| metadata["filename"].as_str());
     Some(Media { kind, source, name: name.map(str::to_owned) })
-}
-
-fn uploaded(id: String) -> MediaSource {
-    MediaSource::Id { owner: Provider::of_id(&id), id }
 }
 
 /// Reads a part of versions before 1.0; it is written as a part of 1.0.
@@ -171,7 +145,7 @@ fn read_binary(fields: &Map<String, Value>) -> Option<Media> {
     let source = match (text("data"), text("url"), text("id")) {
         (Some(data), _, _) => MediaSource::Data { media_type, data },
         (_, Some(url), _) => MediaSource::from_url(&url),
-        (_, _, id) => uploaded(id?),
+        (_, _, id) => MediaSource::from_id(id?, None),
     };
     Some(Media { kind, source, name: text("filename") })
 }

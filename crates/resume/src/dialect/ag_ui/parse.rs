@@ -14,7 +14,7 @@ use crate::dialect::parsed::{
 
 /// Parses messages; reasoning becomes part of the next answer.
 pub(super) fn parse(system: Vec<Value>, messages: Vec<Value>) -> Parsed {
-    let parsed = Parsed::from_transcript(system, Vec::new(), |_| Ok(None));
+    let parsed = Parsed::from_system(system);
     let mut reader = Reader { parsed, ..Reader::default() };
     let count = messages.len();
     for (index, message) in messages.into_iter().enumerate() {

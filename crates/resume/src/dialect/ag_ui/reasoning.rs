@@ -56,9 +56,10 @@ fn stored_block(mut own: Map<String, Value>, number: usize, id: Option<&str>) ->
 
 /// Returns what a provider needs to accept a thinking part again.
 fn encrypted_value(part: &Value) -> Option<String> {
-    let mut fields = part.as_object()?.clone();
-    fields.retain(|field, _| field != "part_kind" && field != "content");
-    (!fields.is_empty()).then(|| Value::from(fields).to_string())
+    let needed = part.as_object()?.iter();
+    let needed = needed.filter(|(field, _)| !["part_kind", "content"].contains(&field.as_str()));
+    let needed: Map<_, _> = needed.map(|(field, value)| (field.clone(), value.clone())).collect();
+    (!needed.is_empty()).then(|| Value::from(needed).to_string())
 }
 
 fn new_id(event_id: &str, number: usize) -> String {

@@ -2,7 +2,7 @@ use std::mem;
 
 use serde_json::{Value, json};
 
-use super::content::{add_fields, take_content, take_text};
+use super::content::{add_fields, take_content};
 use super::own::OwnFields;
 use super::reasoning;
 use crate::canonical::{Call, CanonicalMessage, Role, take_field};
@@ -23,7 +23,7 @@ impl MessageWriter for MessagesWriter {
                 write_answer(&mut message)
             }
             Role::System | Role::Developer => {
-                let content = take_text(&mut message).unwrap_or_default();
+                let content = message.take_joined_text().unwrap_or_default();
                 json!({"role": message.role.as_str(), "content": content})
             }
             _ => json!({"role": "user", "content": take_content(&mut message, &own.parts)}),
@@ -42,7 +42,7 @@ impl MessageWriter for MessagesWriter {
 
 fn write_answer(message: &mut CanonicalMessage) -> Value {
     let mut written = json!({"role": "assistant"});
-    if let Some(content) = take_text(message) {
+    if let Some(content) = message.take_joined_text() {
         written["content"] = content.into();
     }
     if !message.calls.is_empty() {

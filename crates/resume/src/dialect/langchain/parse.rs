@@ -3,7 +3,7 @@ use serde_json::{Map, Value};
 
 use super::write::ROLE_MARK;
 use crate::DropReason;
-use crate::canonical::is_empty_value;
+use crate::canonical::{is_empty_value, take_object};
 use crate::dialect::parsed::{self, Parsed, as_object, read_stored_fields, set_extra, take_text};
 
 pub(super) fn parse(messages: Vec<Value>) -> Parsed {
@@ -34,10 +34,7 @@ fn read(message: Value) -> Result<NewMessage, DropReason> {
 
 /// Reads a message with `type` and `data`.
 fn read_typed(kind: &str, mut data: Map<String, Value>) -> Result<NewMessage, DropReason> {
-    let mut kwargs = match data.remove("additional_kwargs") {
-        Some(Value::Object(kwargs)) => kwargs,
-        _ => Map::new(),
-    };
+    let mut kwargs = take_object(&mut data, "additional_kwargs");
     let role = match kind {
         "human" => "user".to_owned(),
         "ai" => "assistant".to_owned(),

@@ -56,8 +56,8 @@ fn write_part(message: &mut CanonicalMessage, part: Value) -> Value {
     let may_have_media = matches!(message.role, Role::User | Role::Tool);
     // An image that is stored as a file becomes an image, unless it has fields that would be lost.
     let is_bare = part.as_object().is_some_and(|part| part.len() == 2);
-    let image = Media::as_typed_part(&part).filter(|image| is_bare && image["type"] == "image_url");
-    let part = image.filter(|_| may_have_media).unwrap_or(part);
+    let image = (may_have_media && is_bare).then(|| Media::as_typed_part(&part)).flatten();
+    let part = image.filter(|image| image["type"] == "image_url").unwrap_or(part);
     let is_answer = message.role == Role::Assistant;
     let text_type = if is_answer { "output_text" } else { "input_text" };
     let written = match part["type"].as_str() {

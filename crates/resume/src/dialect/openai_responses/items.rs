@@ -12,7 +12,7 @@ pub(super) struct ClientTool {
     /// The type of its outputs.
     pub(super) output: &'static str,
     /// The field of an output that names the call.
-    output_id: &'static str,
+    pub(super) output_id: &'static str,
     /// Returns whether a content may be the output.
     pub(super) takes_output: fn(&Value) -> bool,
     /// The name of the function as whose call it is stored.

@@ -16,7 +16,7 @@ use crate::dialect::parsed::{Parsed, TranscriptPosition, as_object, event_id, ta
 /// A stored message has its content before its calls. So a message between a call and its output
 /// joins the message of the call, as long as a later item is the output.
 pub(super) fn parse(system: Vec<Value>, items: Vec<Value>) -> Parsed {
-    let parsed = Parsed::from_transcript(system, Vec::new(), |_| Ok(None));
+    let parsed = Parsed::from_system(system);
     let answered = items.iter().filter_map(answered_id).map(str::to_owned).collect();
     let mut reader = Reader { parsed, answered, ..Reader::default() };
     for (index, item) in items.into_iter().enumerate() {
@@ -30,8 +30,8 @@ pub(super) fn parse(system: Vec<Value>, items: Vec<Value>) -> Parsed {
 
 /// Returns the id of the call that an item answers.
 fn answered_id(item: &Value) -> Option<&str> {
-    let kind = item["type"].as_str().filter(|kind| kind.ends_with("_output"))?;
-    let own = if kind == "local_shell_call_output" { item["id"].as_str() } else { None };
+    item["type"].as_str().filter(|kind| kind.ends_with("_output"))?;
+    let own = ClientTool::of_output(&item["type"]).and_then(|tool| item[tool.output_id].as_str());
     own.or_else(|| item["call_id"].as_str())
 }
 

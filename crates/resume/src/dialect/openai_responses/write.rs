@@ -1,7 +1,6 @@
 use std::collections::HashMap;
 use std::mem;
 
-use records::JsonObject;
 use records::json::{Hasher, hex};
 use serde_json::{Value, json};
 
@@ -10,7 +9,7 @@ use super::content::{Piece, take_pieces};
 use super::items::add_stored_fields;
 use super::open_call::OpenCall;
 use super::reasoning;
-use crate::canonical::{Call, CanonicalMessage, Role, are_parts, is_empty_value};
+use crate::canonical::{Call, CanonicalMessage, Role, are_parts, is_empty_value, take_object};
 use crate::dialect::pipeline::{MessageWriter, is_word};
 use crate::dialect::speaker;
 use crate::rendered::Rendered;
@@ -39,7 +38,7 @@ impl ItemsWriter {
     fn write_result(&mut self, message: &mut CanonicalMessage) {
         let position = self.positions.get(&message.call_id);
         if let Some(call) = position.and_then(|at| self.calls.get_mut(*at)) {
-            let stored = stored_fields(&mut message.metadata);
+            let stored = take_object(&mut message.metadata, NAME);
             self.outputs.push(call.write_output(message, stored));
         }
     }
@@ -153,7 +152,7 @@ fn message_item(
     is_text: bool,
     number: usize,
 ) -> Value {
-    let stored = stored_fields(&mut message.metadata);
+    let stored = take_object(&mut message.metadata, NAME);
     let is_answer = message.role == Role::Assistant;
     let own_id = stored.get("id").filter(|id| is_answer && id.is_string());
     let own_id = own_id.cloned().or_else(|| own_event_id(message).filter(|_| number == 0));
@@ -208,12 +207,4 @@ fn new_id(message: &CanonicalMessage, number: usize) -> String {
     hasher.field("id", &id.into());
     hasher.field("number", &number.into());
     format!("msg_{}", hex(&hasher.finish()))
-}
-
-/// Takes the fields of a message that only this format has.
-fn stored_fields(metadata: &mut JsonObject) -> JsonObject {
-    match metadata.remove(NAME) {
-        Some(Value::Object(fields)) => fields,
-        _ => JsonObject::new(),
-    }
 }

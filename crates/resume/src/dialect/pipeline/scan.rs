@@ -227,7 +227,6 @@ impl Caller {
     }
 
     fn new(rules: &'static DialectRules, message: &CanonicalMessage) -> Self {
-        let ids: Vec<_> = message.calls.iter().map(|call| CallKey::from_id(&call.id)).collect();
         let sequence = message.origin.sequence;
         let listed = message.calls.iter().map(|call| UnsettledCall {
             sequence,
@@ -236,6 +235,10 @@ impl Caller {
         });
         let named = message.calls.iter().map(|call| CallKey::from_id(&call.stored_id));
         let named: Vec<_> = named.collect();
+        let ids = message.calls.iter().zip(&named).map(|(call, named)| {
+            if call.id == call.stored_id { *named } else { CallKey::from_id(&call.id) }
+        });
+        let ids: Vec<_> = ids.collect();
         let mut open = HashMap::with_capacity(named.len());
         for name in &named {
             *open.entry(*name).or_default() += 1;

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::media::{is_media, kept_part, read_media, write_media};
-use super::own::{ContentForm, OwnFields, add_fields, remove_empty};
+use super::own::{ContentForm, OwnFields, add_fields, move_fields, remove_empty};
 use crate::Repair;
 use crate::canonical::{CanonicalMessage, ContentPart, are_parts};
 use crate::dialect::parsed::text_part;
@@ -25,16 +25,13 @@ pub(super) fn take_pieces(
     let mut pieces = Vec::new();
     match message.content.take() {
         Value::Array(list) if !list.is_empty() && are_parts(&list) => {
-            let refusal = message.refusal.take();
             for part in list {
-                if is_kept(&part) {
-                    pieces.push(Piece::Kept(part));
+                pieces.push(if is_kept(&part) {
+                    Piece::Kept(part)
                 } else {
-                    message.content = vec![part].into();
-                    pieces.extend(message.take_parts().into_iter().map(Piece::Content));
-                }
+                    Piece::Content(message.read_part(part))
+                });
             }
-            message.refusal = refusal;
         }
         other => message.content = other,
     }
@@ -58,13 +55,13 @@ pub(super) fn take_joined_text(message: &mut CanonicalMessage, default_user_name
 }
 
 fn write_text(message: &mut CanonicalMessage, piece: Piece) -> String {
-    let part = match piece {
-        Piece::Content(ContentPart::Text(text)) => return text,
-        Piece::Content(ContentPart::Media(media)) => media.into(),
-        Piece::Kept(part) => part,
-    };
-    message.repairs.push(Repair::PartSerialised);
-    part.to_string()
+    match piece {
+        Piece::Content(part) => message.part_text(part),
+        Piece::Kept(part) => {
+            message.repairs.push(Repair::PartSerialised);
+            part.to_string()
+        }
+    }
 }
 
 /// Takes a content as a list of texts and media.
@@ -100,10 +97,10 @@ fn write_item(message: &mut CanonicalMessage, piece: Piece, own: &Value) -> Valu
         }
         Piece::Content(ContentPart::Media(media)) => match write_media(&media, own) {
             Some(item) => item,
-            None => write_text(message, Piece::Content(ContentPart::Media(media))).into(),
+            None => message.part_text(ContentPart::Media(media)).into(),
         },
         Piece::Kept(part) => write_kept(part, "kind"),
-        other @ Piece::Content(_) => write_text(message, other).into(),
+        Piece::Content(part) => message.part_text(part).into(),
     }
 }
 
@@ -112,7 +109,7 @@ pub(super) fn write_kept(part: Value, tag: &str) -> Value {
     let mut written = json!({tag: part["type"]});
     if let Value::Object(mut fields) = part {
         fields.remove("type");
-        add_fields(&mut written, &fields.into());
+        move_fields(&mut written, fields);
     }
     written
 }

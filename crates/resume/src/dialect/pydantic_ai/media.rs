@@ -2,8 +2,8 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Map, Value, json};
 
-use super::own::{add_fields, remove_empty};
-use crate::canonical::{Media, MediaKind, MediaSource, Provider};
+use super::own::{add_fields, move_fields, remove_empty};
+use crate::canonical::{Media, MediaKind, MediaSource};
 
 const URLS: [&str; 4] = ["image-url", "audio-url", "video-url", "document-url"];
 
@@ -35,10 +35,7 @@ pub(super) fn read_media(item: Value) -> (Value, Value) {
             fields.insert("media_type".to_owned(), media_type.as_str().into());
             MediaSource::Data { media_type, data }
         }
-        "uploaded-file" => {
-            let id = take("file_id");
-            MediaSource::Id { owner: Provider::of_id(&id), id }
-        }
+        "uploaded-file" => MediaSource::from_id(take("file_id"), None),
         _ => MediaSource::Url(take("url")),
     };
     fields.insert("kind".to_owned(), kind.into());
@@ -88,6 +85,6 @@ pub(super) fn write_media(media: &Media, own: &Value) -> Option<Value> {
 /// Returns the content part to store for an item that no other format has; its type is its kind.
 pub(super) fn kept_part(kind: &str, fields: Map<String, Value>) -> Value {
     let mut part = json!({"type": kind});
-    add_fields(&mut part, &remove_empty(fields).into());
+    move_fields(&mut part, remove_empty(fields));
     part
 }

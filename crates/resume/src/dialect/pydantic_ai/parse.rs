@@ -8,7 +8,7 @@ use crate::dialect::parsed::{Parsed, TranscriptPosition, as_object, take_text};
 
 /// Parses messages; each part of a request becomes a message, and a response becomes one.
 pub(super) fn parse(system: Vec<Value>, messages: Vec<Value>) -> Parsed {
-    let mut parsed = Parsed::from_transcript(system, Vec::new(), |_| Ok(None));
+    let mut parsed = Parsed::from_system(system);
     for (index, message) in messages.into_iter().enumerate() {
         if let Err(reason) = read(&mut parsed, index, message) {
             parsed.drop(index, reason);

@@ -5,8 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::content::{Piece, take_pieces, write_kept};
 use super::media::{is_media, kept_part, read_media, write_media};
-use super::own::{OwnFields, add_fields, remove_empty};
-use crate::Repair;
+use super::own::{OwnFields, remove_empty};
 use crate::canonical::{Call, CanonicalMessage, ContentPart, MediaSource};
 use crate::dialect::parsed::{content_from_parts, set_extra, stored_call, text_part};
 use crate::dialect::thinking::{self, read_thinking, write_thinking};
@@ -141,8 +140,7 @@ fn write_piece(message: &mut CanonicalMessage, piece: Piece, own: &Value) -> Val
             if let Some(item) = write_media(&media, &own["item"]).filter(|_| is_data) {
                 return json!({"part_kind": "file", "content": item});
             }
-            message.repairs.push(Repair::PartSerialised);
-            Value::from(media).to_string()
+            message.part_text(ContentPart::Media(media))
         }
     };
     json!({"part_kind": "text", "content": text})
@@ -165,7 +163,9 @@ fn add_own_fields(part: &mut Value, own: &Value) {
         }
         _ => {}
     }
-    let Value::Object(mut fields) = own.clone() else { return };
-    fields.retain(|field, _| field != "args_form" && field != "item");
-    add_fields(part, &fields.into());
+    for (field, value) in own.as_object().into_iter().flatten() {
+        if field != "args_form" && field != "item" && part.get(field).is_none() {
+            part[field] = value.clone();
+        }
+    }
 }

@@ -2,7 +2,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
-use super::own::{OwnFields, add_fields};
+use super::own::{OwnFields, move_fields};
 use super::{request, response};
 use crate::Options;
 use crate::canonical::{CanonicalMessage, Role};
@@ -81,6 +81,6 @@ impl MessageWriter for MessagesWriter {
 fn write_message(kind: &str, parts: Vec<Value>, fields: Map<String, Value>) -> Value {
     let mut message = json!({"kind": kind});
     message["parts"] = parts.into();
-    add_fields(&mut message, &fields.into());
+    move_fields(&mut message, fields);
     message
 }

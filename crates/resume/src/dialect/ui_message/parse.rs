@@ -1,10 +1,10 @@
 use std::collections::HashSet;
 
 use records::{EventId, JsonObject, NewMessage};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::DropReason;
-use crate::canonical::{Media, MediaSource, Reasoning, take_field};
+use crate::canonical::{Media, MediaSource, Reasoning, take_field, take_object};
 use crate::dialect::parsed::{
     self, MessageBuilder, Parsed, as_object, event_id, take_text, text_part,
 };
@@ -30,10 +30,7 @@ fn read(message: Value) -> Result<Vec<NewMessage>, DropReason> {
     let Some(Value::Array(parts)) = object.remove("parts") else {
         return Err(DropReason::NullContent);
     };
-    let mut metadata = match object.remove("metadata") {
-        Some(Value::Object(metadata)) => metadata,
-        _ => Map::new(),
-    };
+    let mut metadata = take_object(&mut object, "metadata");
     let mut reader = Reader {
         role,
         event_id: event_id(take_text(&mut object, "id")),

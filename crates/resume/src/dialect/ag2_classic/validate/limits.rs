@@ -1,6 +1,6 @@
 use serde_json::Value;
 
-use crate::dialect::addresses::is_fetched;
+use crate::dialect::checks::{holds_object, is_fetched};
 use crate::dialect::violation::{Problem, Violation};
 use crate::dialect::violation_list::ViolationList;
 
@@ -19,9 +19,7 @@ fn problems(message: &Value) -> Vec<Problem> {
     if calls.len() > 128 {
         problems.push(("too_many_calls", "there are more than 128 calls".to_owned()));
     }
-    let arguments = |call: &Value| call["function"]["arguments"].as_str().map(str::to_owned);
-    let is_object = |text: String| matches!(serde_json::from_str(&text), Ok(Value::Object(_)));
-    if !calls.iter().all(|call| arguments(call).is_some_and(is_object)) {
+    if !calls.iter().all(|call| holds_object(&call["function"]["arguments"])) {
         let detail = "the arguments of a call are not the text of a JSON object";
         problems.push(("invalid_arguments", detail.to_owned()));
     }

@@ -1,6 +1,6 @@
 use serde_json::Value;
 
-use crate::dialect::addresses::is_fetched;
+use crate::dialect::checks::is_fetched;
 use crate::dialect::violation::{Problem, Violation};
 use crate::dialect::violation_list::ViolationList;
 
@@ -13,7 +13,7 @@ pub(in crate::dialect::anthropic) fn violations(messages: &[Value]) -> Vec<Viola
     let mut role = &Value::Null;
     for (index, message) in messages.iter().enumerate() {
         let blocks = message["content"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let problems = blocks.iter().filter_map(block_problem).take(ViolationList::MAX);
+        let problems = blocks.iter().filter_map(block_problem);
         violations.report(index, problems);
         // The API joins the messages, and knows the signed blocks of one response only.
         if message["role"] == "assistant" && *role == "assistant" && blocks.iter().any(is_thinking)

@@ -1,6 +1,6 @@
 use serde_json::Value;
 
-use crate::dialect::addresses::is_fetched;
+use crate::dialect::checks::is_fetched;
 use crate::dialect::gemini::GeminiApi;
 use crate::dialect::violation::{Problem, Violation};
 use crate::dialect::violation_list::ViolationList;
@@ -17,7 +17,7 @@ pub(in crate::dialect::gemini) fn violations(api: GeminiApi, contents: &[Value])
             .clone()
             .flat_map(|part| part["functionResponse"]["parts"].as_array().into_iter().flatten());
         let problems = parts.chain(in_responses).filter_map(|part| part_problem(api, part));
-        violations.report(index, problems.take(ViolationList::MAX));
+        violations.report(index, problems);
     }
     violations.into_sorted()
 }

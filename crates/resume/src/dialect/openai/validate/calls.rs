@@ -1,5 +1,6 @@
 use serde_json::{Map, Value};
 
+use crate::dialect::checks::is_name;
 use crate::dialect::violation::Problem;
 
 /// Returns the problems of the calls that a message makes.
@@ -55,13 +56,4 @@ fn is_call(call: &Value) -> bool {
 
 fn is_target(target: &Value, input: &str) -> bool {
     is_name(&target["name"]) && target[input].is_string()
-}
-
-/// Returns whether the name of a speaker or a function matches `^[a-zA-Z0-9_-]{1,64}$`.
-pub(super) fn is_name(value: &Value) -> bool {
-    let Some(name) = value.as_str() else {
-        return false;
-    };
-    let outside = |byte: u8| !(byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-');
-    !name.is_empty() && name.len() <= 64 && !name.bytes().any(outside)
 }

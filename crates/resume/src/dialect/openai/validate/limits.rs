@@ -1,6 +1,6 @@
 use serde_json::Value;
 
-use crate::dialect::addresses::is_fetched;
+use crate::dialect::checks::{holds_object, is_fetched};
 use crate::dialect::violation::{Problem, Violation};
 use crate::dialect::violation_list::ViolationList;
 
@@ -9,7 +9,7 @@ pub(in crate::dialect::openai) fn violations(messages: &[Value]) -> Vec<Violatio
     let mut violations = ViolationList::default();
     for (index, message) in messages.iter().enumerate() {
         let parts = message["content"].as_array().into_iter().flatten();
-        let problems = parts.filter_map(part_problem).take(ViolationList::MAX);
+        let problems = parts.filter_map(part_problem);
         violations.report(index, problems);
         violations.report(index, call_problems(message));
     }
@@ -32,11 +32,6 @@ fn call_problems(message: &Value) -> Vec<Problem> {
         problems.push(("invalid_arguments", detail.to_owned()));
     }
     problems
-}
-
-fn holds_object(arguments: &Value) -> bool {
-    let read = arguments.as_str().map(serde_json::from_str::<Value>);
-    read.is_some_and(|read| read.is_ok_and(|value| value.is_object()))
 }
 
 fn part_problem(part: &Value) -> Option<Problem> {

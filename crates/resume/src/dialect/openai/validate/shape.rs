@@ -1,6 +1,7 @@
 use serde_json::{Map, Value};
 
-use super::calls::{self, is_name};
+use super::calls;
+use crate::dialect::checks::is_name;
 use crate::dialect::violation::Problem;
 use crate::dialect::violation_list::ViolationList;
 

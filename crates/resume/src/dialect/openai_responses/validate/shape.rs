@@ -1,5 +1,6 @@
 use serde_json::{Value, json};
 
+use crate::dialect::checks::is_name;
 use crate::dialect::violation::Problem;
 
 /// The types of the calls that the client answers.
@@ -140,12 +141,4 @@ fn field_problem(item: &Value) -> Option<Problem> {
     }
     let is_id = item["id"].is_string() || item["id"].is_null();
     (!is_id).then(|| ("invalid_field", "the id is not text".to_owned()))
-}
-
-/// Returns whether the name of a function matches `^[a-zA-Z0-9_-]{1,64}$`.
-fn is_name(value: &Value) -> bool {
-    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
-    value
-        .as_str()
-        .is_some_and(|name| (1..=64).contains(&name.len()) && name.bytes().all(is_allowed))
 }

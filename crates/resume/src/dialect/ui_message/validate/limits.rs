@@ -11,7 +11,7 @@ pub(in crate::dialect::ui_message) fn violations(messages: &[Value]) -> Vec<Viol
         let parts = message["parts"].as_array().into_iter().flatten();
         let files = parts.filter(|part| part["type"] == "file");
         let relative = files.filter(|part| !has_scheme(part["url"].as_str().unwrap_or_default()));
-        violations.extend(relative.take(ViolationList::MAX).map(|_| {
+        violations.extend(relative.map(|_| {
             Violation::new(
                 index,
                 "relative_url",
