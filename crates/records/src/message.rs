@@ -228,11 +228,12 @@ impl MessageEdit {
             extra.shift_remove(MessageBody::PROVIDER);
         }
         MessageBody {
-            content: self.content.clone().unwrap_or_else(|| body.content.clone()),
+            role: body.role.clone(),
             name: self.name.clone().or_else(|| body.name.clone()),
+            content: self.content.as_ref().unwrap_or(&body.content).clone(),
+            timestamp: body.timestamp.clone(),
             metadata: self.metadata.clone().or_else(|| body.metadata.clone()),
             extra,
-            ..body.clone()
         }
     }
 }

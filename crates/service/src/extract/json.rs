@@ -1,3 +1,6 @@
+use std::convert::Infallible;
+use std::marker::PhantomData;
+
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
 use axum::http::StatusCode;
@@ -41,6 +44,10 @@ pub(crate) trait LimitedLists {
 /// An optional JSON body: if the body is empty, with or without a `Content-Type`, it is the default.
 #[derive(Debug)]
 pub(crate) struct OptionalJson<T>(pub(crate) T);
+
+/// A JSON body of the shape `T` that the handler reads, because only the query says how.
+#[derive(Debug)]
+pub(crate) struct UnreadJson<T>(pub(crate) Request, pub(crate) PhantomData<fn() -> T>);
 
 /// A JSON merge patch (RFC 7386), as its own media type or as plain JSON.
 #[derive(Debug)]
@@ -88,6 +95,14 @@ where
     }
 }
 
+impl<T> FromRequest<AppState> for UnreadJson<T> {
+    type Rejection = Infallible;
+
+    async fn from_request(request: Request, _state: &AppState) -> Result<Self, Infallible> {
+        Ok(Self(request, PhantomData))
+    }
+}
+
 impl<T: ToSchema> Input for Json<T> {
     fn describe(description: &mut Description) {
         description.json_body::<T>();
@@ -95,6 +110,12 @@ impl<T: ToSchema> Input for Json<T> {
 }
 
 impl<T: ToSchema> Input for ListJson<T> {
+    fn describe(description: &mut Description) {
+        description.json_body::<T>();
+    }
+}
+
+impl<T: ToSchema> Input for UnreadJson<T> {
     fn describe(description: &mut Description) {
         description.json_body::<T>();
     }

@@ -29,7 +29,9 @@ pub(crate) use chat_stream::{Bearer, ChatDownload, ChatStream, LastEventId};
 pub(crate) use idempotency_key::{IdempotencyKey, Keyed, required_id};
 pub(crate) use identity::{RequestOrigin, Verified};
 pub(crate) use if_match::{Tagged, answer_if_none_match, refuse_if_match, tag_after_write};
-pub(crate) use json::{Json, LimitedLists, ListJson, MergePatch, OptionalJson, parse, typed};
+pub(crate) use json::{
+    Json, LimitedLists, ListJson, MergePatch, OptionalJson, UnreadJson, parse, typed,
+};
 pub(crate) use metrics_reader::MetricsReader;
 pub(crate) use operator::{OperatedApp, Operator};
 pub(crate) use params::Params;

@@ -197,9 +197,6 @@ impl Description {
 
     /// Adds a schema with all that it refers to, and returns a reference to it.
     pub(crate) fn reference<T: ToSchema>(&mut self) -> RefOr<Schema> {
-        if T::name() == "String" {
-            return T::schema();
-        }
         self.schemas.push((T::name().into(), T::schema()));
         T::schemas(&mut self.schemas);
         Ref::from_schema_name(T::name()).into()

@@ -2,7 +2,6 @@ use std::marker::PhantomData;
 
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use utoipa::ToSchema;
 
 use super::{Description, Output};
 
@@ -22,16 +21,16 @@ impl Output for NoContent {
     }
 }
 
-/// A response that is written already, whose body is the JSON of a `T`.
+/// A response that is written already, as the output `T` describes it.
 #[derive(Debug)]
 pub(crate) struct Prepared<T> {
     response: Response,
-    body: PhantomData<fn() -> T>,
+    described: PhantomData<fn() -> T>,
 }
 
 impl<T> Prepared<T> {
     pub(crate) fn new(response: impl IntoResponse) -> Self {
-        Self { response: response.into_response(), body: PhantomData }
+        Self { response: response.into_response(), described: PhantomData }
     }
 }
 
@@ -41,8 +40,8 @@ impl<T> IntoResponse for Prepared<T> {
     }
 }
 
-impl<T: ToSchema> Output for Prepared<T> {
+impl<T: Output> Output for Prepared<T> {
     fn describe(description: &mut Description) {
-        description.answers_json::<T>(StatusCode::OK);
+        T::describe(description);
     }
 }

@@ -47,12 +47,15 @@ impl NotedResponse {
     pub(crate) fn unknown_fields(index: usize, stated: &Stated) -> Option<Self> {
         const LISTED: usize = 10;
         let fields = &stated.unknown_fields;
+        if fields.is_empty() {
+            return None;
+        }
         let short = |field: &String| field.chars().take(64).collect::<String>();
         let listed: Vec<_> =
             fields.iter().take(LISTED).map(|field| format!("{:?}", short(field))).collect();
         let more = if fields.len() > LISTED { ", …" } else { "" };
         let detail = format!("unknown fields are kept in provider: {}{more}", listed.join(", "));
-        (!fields.is_empty()).then_some(Self { index, rule: "unknown_field", detail })
+        Some(Self { index, rule: "unknown_field", detail })
     }
 }
 

@@ -15,7 +15,7 @@ use super::version::retained_version;
 use crate::admission::Reserve;
 use crate::config::LimitsConfig;
 use crate::extract::needs::Read;
-use crate::extract::{ChatScope, FromParams, Params, Query, declared};
+use crate::extract::{ChatScope, FromParams, Json, Params, Query, declared};
 use crate::offload::offload;
 use crate::operation::Prepared;
 use crate::problem::{Problem, ProblemKind};
@@ -70,7 +70,7 @@ pub(crate) async fn diff_context(
     ChatScope { scope, chat_id, .. }: ChatScope<Read>,
     Query(ContextDiffQuery { from, to }): Query<ContextDiffQuery>,
     _: Reserve<64>,
-) -> Result<Prepared<ContextDiffResponse>, Problem> {
+) -> Result<Prepared<Json<ContextDiffResponse>>, Problem> {
     let before = retained_version(&*store, &scope, &chat_id, from);
     let after = retained_version(&*store, &scope, &chat_id, to);
     let (before, after) = try_join!(before, after)?;
@@ -92,7 +92,7 @@ fn respond(
     from: u64,
     to: u64,
     mut patch: Vec<u8>,
-) -> Prepared<ContextDiffResponse> {
+) -> Prepared<Json<ContextDiffResponse>> {
     let chat_id = Value::from(chat_id.as_str());
     let head = format!(r#"{{"chat_id":{chat_id},"from":{from},"to":{to},"patch":"#);
     patch.splice(..0, head.into_bytes());

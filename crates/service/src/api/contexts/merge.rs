@@ -8,7 +8,7 @@ use super::preference::Preference;
 use crate::admission::Reserve;
 use crate::extract::conditions::Conditional;
 use crate::extract::needs::Run;
-use crate::extract::{ChatScope, MergePatch, Query, Tagged};
+use crate::extract::{ChatScope, Json, MergePatch, Query, Tagged};
 use crate::operation::Prepared;
 use crate::problem::Problem;
 use crate::wire::ContextResponse;
@@ -25,7 +25,7 @@ pub(crate) async fn merge_context(
     preference: Preference,
     _: Reserve<12>,
     MergePatch(patch): MergePatch,
-) -> Result<Tagged<Prepared<ContextResponse>>, Problem> {
+) -> Result<Tagged<Prepared<Json<ContextResponse>>>, Problem> {
     let snapshot = store.merge_context_snapshot(&scope, &chat_id, patch).await?;
     Ok(preference.respond(&scope, chat_id, snapshot))
 }

@@ -47,7 +47,7 @@ impl Preference {
         scope: &Scope,
         chat_id: ChatId,
         snapshot: ContextSnapshot,
-    ) -> Tagged<Prepared<ContextResponse>> {
+    ) -> Tagged<Prepared<Json<ContextResponse>>> {
         let response = ContextResponse::new(chat_id, snapshot);
         let response = match self {
             Self::Representation => Prepared::new(Json(response)),

@@ -21,7 +21,7 @@ pub(crate) async fn replace_context(
     Query(()): Query<()>,
     preference: Preference,
     Json(Variables(data)): Json<Variables>,
-) -> Result<Tagged<Prepared<ContextResponse>>, Problem> {
+) -> Result<Tagged<Prepared<Json<ContextResponse>>>, Problem> {
     let snapshot = store.update_context_snapshot(&scope, &chat_id, data).await?;
     Ok(preference.respond(&scope, chat_id, snapshot))
 }

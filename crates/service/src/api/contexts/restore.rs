@@ -37,7 +37,7 @@ pub(crate) async fn restore_context(
     preference: Preference,
     _: Reserve<12>,
     Json(request): Json<RestoreContextRequest>,
-) -> Result<Tagged<Prepared<ContextResponse>>, Problem> {
+) -> Result<Tagged<Prepared<Json<ContextResponse>>>, Problem> {
     let kept = retained_version(&*store, &scope, &chat_id, request.version).await?;
     let snapshot = store.update_context_snapshot(&scope, &chat_id, kept.data).await?;
     Ok(preference.respond(&scope, chat_id, snapshot))

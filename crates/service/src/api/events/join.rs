@@ -1,6 +1,5 @@
 use axum::extract::State;
 use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
 use operation::operation;
 use utoipa::IntoParams;
 use utoipa::openapi::path::Parameter;
@@ -8,7 +7,7 @@ use utoipa::openapi::path::Parameter;
 use crate::config::LimitsConfig;
 use crate::extract::{FromParams, Params, Query, SocketRequest, TICKET_PARAM, declared};
 use crate::live::{Position, Shutdown};
-use crate::operation::{Description, Output};
+use crate::operation::{Description, Output, Prepared};
 use crate::problem::{Problem, ProblemKind};
 use crate::state::AppState;
 use crate::websocket;
@@ -51,7 +50,7 @@ pub(crate) async fn join(
     shutdown: Shutdown,
     // Last, because it may redeem a ticket.
     SocketRequest { target, identity, upgrade, address }: SocketRequest,
-) -> Result<Upgrade, Problem> {
+) -> Result<Prepared<Upgrade>, Problem> {
     let handshake = websocket::Handshake { target, after, shutdown, address, state };
     let admission = match identity {
         Some(identity) => Some(handshake.admit(&identity).await?),
@@ -59,18 +58,11 @@ pub(crate) async fn join(
     };
     let detail = "the request must be an upgrade to WebSocket version 13";
     let upgrade = upgrade.ok_or_else(|| Problem::new(ProblemKind::UPGRADE_REQUIRED, detail))?;
-    Ok(Upgrade(handshake.upgrade(upgrade, admission)))
+    Ok(Prepared::new(handshake.upgrade(upgrade, admission)))
 }
 
 /// The connection becomes a WebSocket.
-#[derive(Debug)]
-pub(crate) struct Upgrade(Response);
-
-impl IntoResponse for Upgrade {
-    fn into_response(self) -> Response {
-        self.0
-    }
-}
+pub(crate) enum Upgrade {}
 
 impl Output for Upgrade {
     fn describe(description: &mut Description) {

@@ -2,7 +2,6 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
 use operation::operation;
 use utoipa::IntoParams;
 use utoipa::openapi::path::Parameter;
@@ -12,7 +11,7 @@ use crate::extract::{ChatStream, FromParams, LastEventId, Params, Query, TICKET_
 use crate::live::{Hub, Position, event_stream};
 use crate::metrics::{Metrics, Transport};
 use crate::openapi::any_of;
-use crate::operation::{Description, Output};
+use crate::operation::{Description, Output, Prepared};
 use crate::problem::Problem;
 use crate::wire::{
     CaughtUpResponse, InputRequestResponse, MessageResponse, PresenceResponse, StatusResponse,
@@ -67,24 +66,17 @@ pub(crate) async fn listen(
     LastEventId(last_event_id): LastEventId,
     // Last, because it may redeem a ticket.
     ChatStream { scope, chat_id, limits: stream_limits }: ChatStream,
-) -> Result<EventStream, Problem> {
+) -> Result<Prepared<EventStream>, Problem> {
     let position = last_event_id.or(query.after).unwrap_or(Position::BEGINNING);
     let subscription = hub.subscribe(&scope, &chat_id, position).await?;
     let presence = hub.announce(&scope, &chat_id);
     let metrics = metrics.live.subscriber(Transport::Sse);
     let keep_alive = limits.keep_alive();
-    Ok(EventStream(event_stream(subscription, presence, stream_limits, keep_alive, metrics)))
+    Ok(Prepared::new(event_stream(subscription, presence, stream_limits, keep_alive, metrics)))
 }
 
 /// Server-sent events.
-#[derive(Debug)]
-pub(crate) struct EventStream(Response);
-
-impl IntoResponse for EventStream {
-    fn into_response(self) -> Response {
-        self.0
-    }
-}
+pub(crate) enum EventStream {}
 
 impl Output for EventStream {
     fn describe(description: &mut Description) {

@@ -12,7 +12,7 @@ pub(crate) struct LiveResponse {
 }
 
 /// Returns 200 while the process runs, even if the store is unreachable.
-#[operation(answers = "The process runs", problems = [INTERNAL])]
+#[operation(answers = "The process runs")]
 pub(crate) async fn live() -> Json<LiveResponse> {
     Json(LiveResponse { status: "ok" })
 }

@@ -41,7 +41,7 @@ pub(crate) struct Checks {
 }
 
 /// Returns whether the service can handle requests: whether its store answers, and has run a transaction once.
-#[operation(answers = "The service is ready", problems = [INTERNAL])]
+#[operation(answers = "The service is ready")]
 pub(crate) async fn ready(State(store): State<Arc<dyn Store>>, shutdown: Shutdown) -> Readiness {
     let reached = timeout(PING_TIMEOUT, store.ping()).await;
     let live = if store.delivers_changes() { "change_stream" } else { "polling" };

@@ -8,13 +8,13 @@ use resume::ingest::{Check, speaker_from_role};
 use utoipa::openapi::path::Parameter;
 use utoipa::{IntoParams, ToSchema};
 
-use super::request::AppendBody;
+use super::request::AppendRequest;
 use super::transcript::{self, CheckWord, Ids, ReadTranscript, location_of};
 use super::{AppendResponse, MessagesBody};
 use crate::config::LimitsConfig;
 use crate::extract::conditions::Fenced;
 use crate::extract::needs::Say;
-use crate::extract::{ChatScope, FromParams, Json, Params, Query, declared};
+use crate::extract::{ChatScope, FromParams, Json, Params, Query, UnreadJson, declared};
 use crate::joining;
 use crate::openapi::values;
 use crate::problem::Problem;
@@ -94,7 +94,7 @@ pub(crate) async fn append_messages(
     State(state): State<AppState>,
     ChatScope { scope, chat_id, .. }: ChatScope<Say, Fenced>,
     Query(query): Query<AppendQuery>,
-    AppendBody(request): AppendBody,
+    UnreadJson(request, _): UnreadJson<AppendRequest>,
 ) -> Result<(StatusCode, Json<AppendResponse>), Problem> {
     let mut scope = Scope { expected_last_sequence: query.expected_last_sequence, ..scope };
     if let Some(dialect) = query.dialect {

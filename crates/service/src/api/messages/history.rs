@@ -6,7 +6,6 @@ use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::http::header::{CONTENT_TYPE, VARY};
-use axum::response::{IntoResponse, Response};
 use futures::stream::{self, Stream, StreamExt as _, TryStreamExt as _};
 use operation::operation;
 use persistence::Store;
@@ -16,6 +15,7 @@ use resume::{Options, UnsettledPolicy};
 use utoipa::IntoParams;
 use utoipa::openapi::path::Parameter;
 
+use super::transcript;
 use crate::admission::Reserve;
 use crate::config::LimitsConfig;
 use crate::extract::{AcceptedFormat, ChatDownload, FromParams, Params, Query, declared};
@@ -24,7 +24,7 @@ use crate::history::{
 };
 use crate::live::{DownloadLimits, StreamEnd};
 use crate::openapi::values;
-use crate::operation::{Description, Output};
+use crate::operation::{Description, Output, Prepared};
 use crate::problem::{Problem, log_aborted_response};
 use crate::request_id::RequestId;
 
@@ -50,10 +50,7 @@ pub(crate) struct HistoryQuery {
 
 impl FromParams for HistoryQuery {
     fn from_params(params: &mut Params, _limits: &LimitsConfig) -> Result<Self, Problem> {
-        let dialect = params.take_with("dialect", |name| {
-            let names = || dialect::names().collect::<Vec<_>>().join(", ");
-            dialect::named(name).ok_or_else(|| format!("must be one of {}", names()))
-        })?;
+        let dialect = params.take_with("dialect", transcript::read_dialect)?;
         let user = params.take_with("default_user_name", |name| {
             UserId::parse(name).map_err(|error| error.rule)
         })?;
@@ -88,7 +85,7 @@ impl From<HistoryQuery> for HistoryForm {
 /// streamed while the chat is read, so it may have any length. If reading fails half-way, the connection is
 /// closed; as NDJSON, the last line says that the history is complete. The connection is also closed within
 /// `limits.recheck_ms` after the token was revoked, or after the caller has lost the right to read the chat.
-#[operation(answers = "The conversation", problems = [NOT_ACCEPTABLE, UNSETTLED_TOOL_CALLS])]
+#[operation(answers = "The conversation", problems = [UNSETTLED_TOOL_CALLS])]
 pub(crate) async fn get_history(
     State(store): State<Arc<dyn Store>>,
     State(limits): State<Arc<LimitsConfig>>,
@@ -98,7 +95,7 @@ pub(crate) async fn get_history(
     // Of these, 3 MiB are for messages that wait for the late result of a call.
     _: Reserve<9>,
     request_id: RequestId,
-) -> Result<Download, Problem> {
+) -> Result<Prepared<Download>, Problem> {
     let read_timeout = limits.request_timeout();
     let source = Source { store, scope, chat_id: chat_id.clone(), read_timeout };
     let dialect = query.dialect.name();
@@ -111,18 +108,11 @@ pub(crate) async fn get_history(
     let rest = rest.inspect_err(move |error| error.log(&request_id));
     let body = Body::from_stream(stream::iter(first.map(Ok)).chain(rest));
     let headers = [(CONTENT_TYPE, format.media_type()), (VARY, "accept")];
-    Ok(Download((headers, body).into_response()))
+    Ok(Prepared::new((headers, body)))
 }
 
 /// A conversation, in the media type that the caller prefers.
-#[derive(Debug)]
-pub(crate) struct Download(Response);
-
-impl IntoResponse for Download {
-    fn into_response(self) -> Response {
-        self.0
-    }
-}
+pub(crate) enum Download {}
 
 impl Output for Download {
     fn describe(description: &mut Description) {

@@ -1,5 +1,3 @@
-use std::convert::Infallible;
-
 use axum::extract::{FromRequest, Request};
 use records::json::ListLimit;
 use records::{Item, Limits, NewMessage};
@@ -58,24 +56,6 @@ pub(crate) enum AppendRequest {}
 
 // The query selects one.
 any_of!(AppendRequest, "Append", [MessageRequest, BatchRequest, TranscriptRequest]);
-
-/// A request whose query says what its body is, so that the handler reads it.
-#[derive(Debug)]
-pub(crate) struct AppendBody(pub(super) Request);
-
-impl FromRequest<AppState> for AppendBody {
-    type Rejection = Infallible;
-
-    async fn from_request(request: Request, _state: &AppState) -> Result<Self, Infallible> {
-        Ok(Self(request))
-    }
-}
-
-impl Input for AppendBody {
-    fn describe(description: &mut Description) {
-        description.json_body::<AppendRequest>();
-    }
-}
 
 /// The messages of a body.
 #[derive(Debug)]

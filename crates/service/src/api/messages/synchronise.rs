@@ -1,6 +1,4 @@
-use std::convert::Infallible;
-
-use axum::extract::{FromRequest, Request, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use operation::operation;
 use records::Scope;
@@ -15,9 +13,8 @@ use super::transcript::{self, CheckWord, Ids, TranscriptRequest};
 use crate::config::LimitsConfig;
 use crate::extract::conditions::Fenced;
 use crate::extract::needs::Say;
-use crate::extract::{ChatScope, FromParams, Json, Params, Query, declared};
+use crate::extract::{ChatScope, FromParams, Json, Params, Query, UnreadJson, declared};
 use crate::openapi::values;
-use crate::operation::{Description, Input};
 use crate::problem::Problem;
 use crate::state::AppState;
 
@@ -51,24 +48,6 @@ impl FromParams for TranscriptQuery {
     }
 }
 
-/// A request whose dialect says how large its body may be, so that the handler reads it.
-#[derive(Debug)]
-pub(crate) struct TranscriptBody(Request);
-
-impl FromRequest<AppState> for TranscriptBody {
-    type Rejection = Infallible;
-
-    async fn from_request(request: Request, _state: &AppState) -> Result<Self, Infallible> {
-        Ok(Self(request))
-    }
-}
-
-impl Input for TranscriptBody {
-    fn describe(description: &mut Description) {
-        description.json_body::<TranscriptRequest>();
-    }
-}
-
 /// Synchronises a chat with a whole transcript of another system: appends what the chat does not have yet.
 ///
 /// A message keeps the id that it has in the dialect, or gets one that is derived from it and from all messages before it.
@@ -83,7 +62,7 @@ pub(crate) async fn put_transcript(
     State(state): State<AppState>,
     ChatScope { scope, chat_id, .. }: ChatScope<Say, Fenced>,
     Query(query): Query<TranscriptQuery>,
-    TranscriptBody(request): TranscriptBody,
+    UnreadJson(request, _): UnreadJson<TranscriptRequest>,
 ) -> Result<(StatusCode, Json<AppendResponse>), Problem> {
     let scope = Scope { expected_last_sequence: query.expected_last_sequence, ..scope };
     let read = transcript::read(query.dialect, query.check, Ids::Derived, request, &state).await?;

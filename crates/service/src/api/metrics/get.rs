@@ -5,6 +5,8 @@ use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use operation::operation;
+use utoipa::PartialSchema as _;
+use utoipa::openapi::Content;
 
 use crate::extract::MetricsReader;
 use crate::metrics::Metrics;
@@ -40,6 +42,8 @@ impl IntoResponse for OpenMetrics {
 
 impl Output for OpenMetrics {
     fn describe(description: &mut Description) {
-        description.answers_content::<String>(StatusCode::OK, "application/openmetrics-text");
+        let text = Content::new(Some(String::schema()));
+        let response = description.answers(StatusCode::OK);
+        response.content.insert("application/openmetrics-text".to_owned(), text.into());
     }
 }

@@ -29,19 +29,13 @@ const SMALL_BYTES: usize = 4 << 20;
 /// The memory for a resume, as a multiple of the size of its messages.
 const TIMES_MESSAGES: usize = 4;
 
-/// The text that ends a conversation.
+/// How to render the chat.
 #[derive(Debug, IntoParams)]
-#[expect(dead_code, reason = "describes what `ResumeQuery` reads besides `HistoryQuery`")]
-pub(crate) struct TerminationQuery {
+pub(crate) struct ResumeQuery {
+    #[param(ignore)]
+    history: HistoryQuery,
     /// A message that ends with this text ends the conversation; `TERMINATE` by default.
     #[param(example = "TERMINATE")]
-    termination: Option<String>,
-}
-
-/// How to render the chat.
-#[derive(Debug)]
-pub(crate) struct ResumeQuery {
-    history: HistoryQuery,
     termination: Option<String>,
 }
 
@@ -55,7 +49,7 @@ impl FromParams for ResumeQuery {
     }
 
     fn described() -> Vec<Parameter> {
-        [HistoryQuery::described(), declared::<TerminationQuery>()].concat()
+        [HistoryQuery::described(), declared::<Self>()].concat()
     }
 }
 
@@ -72,7 +66,7 @@ pub(crate) async fn get_resume(
     ChatScope { scope, chat_id, .. }: ChatScope<Read>,
     Query(query): Query<ResumeQuery>,
     memory: RequestMemory,
-) -> Result<Prepared<ResumeResponse>, Problem> {
+) -> Result<Prepared<Json<ResumeResponse>>, Problem> {
     let (mut bytes, max) = (SMALL_BYTES, ResumeState::MAX_MESSAGE_BYTES);
     memory.reserve(TIMES_MESSAGES * bytes).await?;
     let mut state = store.resume_state(&scope, &chat_id, bytes).await;
@@ -92,7 +86,7 @@ pub(crate) async fn get_resume(
 fn respond(
     mut state: ResumeState,
     query: ResumeQuery,
-) -> Result<Prepared<ResumeResponse>, Problem> {
+) -> Result<Prepared<Json<ResumeResponse>>, Problem> {
     let form = HistoryForm::from(query.history);
     let plan = plan::plan(&state, &form.options.default_user_name);
     let text = query.termination.as_deref().unwrap_or(DEFAULT_TERMINATION);
