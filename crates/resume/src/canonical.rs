@@ -20,7 +20,7 @@ mod provider;
 pub(crate) use provider::Provider;
 
 mod read;
-pub(crate) use read::{read_message, take_field, take_object};
+pub(crate) use read::{read_message, take_field, take_list, take_object};
 
 mod reasoning;
 pub(crate) use reasoning::{PlacedReasoning, Reasoning, interleave};

@@ -71,6 +71,7 @@ impl CanonicalMessage {
             + texts
             + value_bytes(&self.content)
             + value_bytes(&self.reasoning)
+            + object_bytes(&self.provider)
     }
 
     /// Returns whether the message makes well-formed calls.
@@ -161,9 +162,11 @@ fn value_bytes(value: &Value) -> usize {
         + match value {
             Value::String(text) => text.len(),
             Value::Array(items) => items.iter().map(value_bytes).sum(),
-            Value::Object(fields) => {
-                fields.iter().map(|(key, field)| key.len() + value_bytes(field)).sum()
-            }
+            Value::Object(fields) => object_bytes(fields),
             _ => 0,
         }
+}
+
+fn object_bytes(fields: &JsonObject) -> usize {
+    fields.iter().map(|(key, field)| key.len() + value_bytes(field)).sum()
 }

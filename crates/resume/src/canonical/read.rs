@@ -19,13 +19,13 @@ pub(crate) fn read_message(
     mut handle: impl FnMut(CanonicalMessage, &mut Rendered),
 ) {
     let origin = Origin { index, sequence: message.sequence };
-    let (event_id, body) = (message.event_id.into(), message.body);
+    let (event_id, body) = (String::from(message.event_id), message.body);
     let read = match Role::parse(&body.role) {
         _ if message.deleted_at.is_some() => Err(DropReason::Deleted),
         None => Err(DropReason::unsupported_role(&body.role)),
         Some(Role::Tool) => {
             let mut drop = |reason| rendered.drop(origin, reason);
-            let kept: Vec<_> = read_results(origin, body)
+            let kept: Vec<_> = read_results(origin, event_id, body)
                 .filter_map(|result| result.map_err(&mut drop).ok())
                 .collect();
             for result in kept {
@@ -46,6 +46,7 @@ pub(crate) fn read_message(
 /// Reads the results that a `tool` message holds.
 fn read_results(
     origin: Origin,
+    event_id: String,
     mut body: MessageBody,
 ) -> impl Iterator<Item = Result<CanonicalMessage, DropReason>> {
     let own_id = body.extra.remove("tool_call_id").unwrap_or_default();
@@ -53,9 +54,10 @@ fn read_results(
         Some(Value::Array(responses)) if !responses.is_empty() => mem::take(responses),
         _ => vec![Value::from_iter([("tool_call_id", own_id), ("content", body.content)])],
     };
-    let provider = take_object(&mut body.extra, MessageBody::PROVIDER);
+    let mut provider = take_object(&mut body.extra, MessageBody::PROVIDER);
     let unused = unused_fields(&body.extra);
-    // Metadata is about the whole message, so only its first result gets it.
+    // These are about the whole message, so only its first result gets them.
+    let mut event_id = event_id;
     let mut metadata = body.metadata.take().unwrap_or_default();
     let read = move |mut response: Value| match take_field(&mut response, "tool_call_id") {
         Value::String(call_id) if !call_id.is_empty() => {
@@ -65,7 +67,8 @@ fn read_results(
             result.has_result_fields = !take_field(&mut response, "extra_content").is_null();
             result.is_error = take_field(&mut response, "is_error") == Value::Bool(true);
             result.repairs.clone_from(&unused);
-            result.provider.clone_from(&provider);
+            result.provider = mem::take(&mut provider);
+            result.event_id = mem::take(&mut event_id);
             result.metadata = mem::take(&mut metadata);
             Ok(result)
         }
@@ -84,6 +87,14 @@ pub(crate) fn take_object(object: &mut JsonObject, field: &str) -> JsonObject {
     match object.remove(field) {
         Some(Value::Object(fields)) => fields,
         _ => JsonObject::new(),
+    }
+}
+
+/// Removes a field and returns its list; an empty one for any other value.
+pub(crate) fn take_list(object: &mut JsonObject, field: &str) -> Vec<Value> {
+    match object.remove(field) {
+        Some(Value::Array(items)) => items,
+        _ => Vec::new(),
     }
 }
 

@@ -24,12 +24,12 @@ mod write;
 ///   `OpenAI`, as pydantic-ai writes it.
 /// - A failed result has its text as `error`, too.
 ///
-/// The parser stores all fields. Those that no other format has are in the field `ag-ui` of the
-/// metadata. Activities are no part of the conversation, and are dropped.
+/// The parser stores all fields. Those that no other format has are kept beside
+/// the message. Activities are no part of the conversation, and are dropped.
 #[derive(Debug, Clone, Copy)]
 pub struct AgUi;
 
-/// The name of the dialect, and of the field of the metadata that holds what only this format has.
+/// The name of the dialect, and of the field of `provider` that holds what only this format has.
 const NAME: &str = "ag-ui";
 
 impl ToolDialect for AgUi {

@@ -36,11 +36,11 @@ mod write;
 ///
 /// What only this format has is stored with what it belongs to: in `extra_content.openai` of a call
 /// and of reasoning, in the fields of a content part, and otherwise in the field `openai-responses` of
-/// the metadata. Fields that are null or an empty list are not stored.
+/// `provider`. Fields that are null or an empty list are not stored.
 #[derive(Debug, Clone, Copy)]
 pub struct OpenAiResponses;
 
-/// The name of the dialect, and of the field of the metadata that holds what only this format has.
+/// The name of the dialect, and of the field of `provider` that holds what only this format has.
 const NAME: &str = "openai-responses";
 
 impl ToolDialect for OpenAiResponses {

@@ -88,9 +88,14 @@ pub(super) fn read_stored_fields(dialect: &str, message: Value) -> Result<NewMes
     Ok(body.into())
 }
 
-/// Keeps fields of a message that only its dialect has.
+/// Keeps fields of a message that only its dialect has, but for those that are null.
 pub(super) fn keep_unread(body: &mut MessageBody, dialect: &str, mut fields: JsonObject) {
     fields.retain(|_, value| !value.is_null());
+    keep_own(body, dialect, fields);
+}
+
+/// Keeps what only the dialect of a message has; an edit of what it says removes that.
+pub(super) fn keep_own(body: &mut MessageBody, dialect: &str, fields: JsonObject) {
     if !fields.is_empty() {
         let kept = JsonObject::from_iter([(dialect.to_owned(), fields.into())]);
         body.extra.insert(MessageBody::PROVIDER.to_owned(), kept.into());

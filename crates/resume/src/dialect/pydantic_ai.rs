@@ -28,13 +28,13 @@ mod write;
 /// - Reasoning is a thinking part with the signature of Anthropic or the encrypted content of `OpenAI`.
 ///
 /// The parser stores all fields that are not null or an empty list. Those that no other format has,
-/// such as usage and timestamps, are in the field `pydantic-ai` of the metadata, and so are the
+/// such as usage and timestamps, are kept beside the message, and so are the
 /// `instructions` of a request, which an agent sets anew in each run. Parts that change settings of the
 /// run, such as `instruction-delta`, are dropped.
 #[derive(Debug, Clone, Copy)]
 pub struct PydanticAi;
 
-/// The name of the dialect, and of the field of the metadata that holds what only this format has.
+/// The name of the dialect, and of the field of `provider` that holds what only this format has.
 const NAME: &str = "pydantic-ai";
 
 impl ToolDialect for PydanticAi {

@@ -1,7 +1,9 @@
-use records::JsonObject;
+use records::MessageBody;
 use serde_json::{Map, Value};
 
 use super::NAME;
+use crate::canonical::{CanonicalMessage, take_list, take_object};
+use crate::dialect::parsed::keep_own;
 
 /// What only this format has, of one stored message.
 #[derive(Debug, Default)]
@@ -13,23 +15,14 @@ pub(super) struct OwnFields {
 }
 
 impl OwnFields {
-    /// Takes the fields from the metadata of a message; values of a wrong type are ignored.
-    pub(super) fn take(metadata: &mut JsonObject) -> Self {
-        let mut stored = metadata.remove(NAME).unwrap_or_default();
-        let mut take = |field: &str| stored.get_mut(field).map(Value::take).unwrap_or_default();
-        let fields = match take("fields") {
-            Value::Object(fields) => fields,
-            _ => Map::new(),
-        };
-        let parts = match take("parts") {
-            Value::Array(parts) => parts,
-            _ => Vec::new(),
-        };
-        Self { fields, parts }
+    /// Takes the fields that a message came with; values of a wrong type are ignored.
+    pub(super) fn take(message: &mut CanonicalMessage) -> Self {
+        let stored = &mut message.provider;
+        Self { fields: take_object(stored, "fields"), parts: take_list(stored, "parts") }
     }
 
-    /// Returns the metadata to store.
-    pub(super) fn into_metadata(self) -> Option<JsonObject> {
+    /// Stores the fields with their message.
+    pub(super) fn keep(self, body: &mut MessageBody) {
         let mut stored = Map::new();
         if !self.fields.is_empty() {
             stored.insert("fields".to_owned(), self.fields.into());
@@ -37,6 +30,6 @@ impl OwnFields {
         if self.parts.iter().any(|part| !part.is_null()) {
             stored.insert("parts".to_owned(), self.parts.into());
         }
-        (!stored.is_empty()).then(|| JsonObject::from_iter([(NAME.to_owned(), stored.into())]))
+        keep_own(body, NAME, stored);
     }
 }

@@ -111,7 +111,7 @@ impl Reader {
 
     fn add(&mut self, index: usize, id: Option<String>, message: NewMessage, own: OwnFields) {
         let mut message = NewMessage { event_id: event_id(id), ..message };
-        message.body.metadata = own.into_metadata();
+        own.keep(&mut message.body);
         self.parsed.add(TranscriptPosition::Message(index), message);
     }
 }

@@ -15,7 +15,7 @@ pub(super) struct MessagesWriter;
 
 impl MessageWriter for MessagesWriter {
     fn write(&mut self, mut message: CanonicalMessage, rendered: &mut Rendered) {
-        let own = OwnFields::take(&mut message.metadata);
+        let own = OwnFields::take(&mut message);
         let mut written = match message.role {
             Role::Tool => write_result(&mut message, &own),
             Role::Assistant => {

@@ -7,9 +7,12 @@ use serde_json::{Map, Value, json};
 use super::NAME;
 use super::items::{ClientTool, kept_item_role};
 use super::part::read_parts;
-use super::turn::{Turn, own_fields, own_metadata};
+use super::turn::{Turn, keep_filled, own_fields};
 use crate::DropReason;
-use crate::dialect::parsed::{Parsed, TranscriptPosition, as_object, event_id, take_text};
+use crate::canonical::take_object;
+use crate::dialect::parsed::{
+    Parsed, TranscriptPosition, as_object, event_id, keep_own, take_text,
+};
 
 /// Parses items; those that a model said in one turn become one message.
 ///
@@ -105,7 +108,7 @@ impl Reader {
         }
         self.end_turn();
         let mut body = MessageBody::new(&role, None, content);
-        body.metadata = own_metadata(object);
+        keep_filled(&mut body, object);
         self.add(index, id, body);
         Ok(())
     }
@@ -206,7 +209,7 @@ impl Reader {
         self.end_turn();
         let mut body = MessageBody::new("tool", None, content);
         body.extra.insert("tool_call_id".to_owned(), id.into());
-        body.metadata = own_metadata(own);
+        keep_filled(&mut body, own);
         self.add(index, None, body);
     }
 
@@ -233,9 +236,10 @@ impl Reader {
         let is_new = |id: &String| id.starts_with("msg_") && self.ids.insert(id.clone());
         let event_id = event_id(id.filter(is_new));
         if event_id.is_some() && body.role == "assistant" {
-            let own = body.metadata.as_mut().and_then(|it| it.get_mut(NAME)?.as_object_mut());
-            own.map(|own| own.remove("id"));
-            body.metadata = body.metadata.filter(|it| it[NAME] != json!({}));
+            let mut own = take_object(&mut body.extra, MessageBody::PROVIDER);
+            let mut own = take_object(&mut own, NAME);
+            own.shift_remove("id");
+            keep_own(&mut body, NAME, own);
         }
         let message = NewMessage { event_id, ..body.into() };
         self.parsed.add(TranscriptPosition::Message(index), message);

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 use super::NAME;
 use super::reasoning::{AFTER_CALLS, stored_block};
 use crate::canonical::is_empty_value;
-use crate::dialect::parsed::{content_from_parts, set_extra};
+use crate::dialect::parsed::{content_from_parts, keep_own, set_extra};
 
 /// What a model says before anything else happens: it becomes one message.
 #[derive(Default)]
@@ -70,7 +70,7 @@ impl Turn {
         set_extra(&mut body, "refusal", refusal.map(|part| part["refusal"].clone()));
         set_extra(&mut body, "tool_calls", self.calls);
         set_extra(&mut body, "reasoning_content", self.reasoning);
-        body.metadata = own_metadata(self.own);
+        keep_filled(&mut body, self.own);
         body
     }
 }
@@ -88,7 +88,7 @@ pub(super) fn own_fields(object: Map<String, Value>) -> Option<Map<String, Value
     Some(own.collect::<Map<_, _>>()).filter(|own| !own.is_empty())
 }
 
-/// Returns the metadata that holds the fields that have a value.
-pub(super) fn own_metadata(object: Map<String, Value>) -> Option<JsonObject> {
-    own_fields(object).map(|own| JsonObject::from_iter([(NAME.to_owned(), own.into())]))
+/// Keeps the fields that have a value with their message.
+pub(super) fn keep_filled(body: &mut MessageBody, object: Map<String, Value>) {
+    keep_own(body, NAME, own_fields(object).unwrap_or_default());
 }

@@ -4,12 +4,11 @@ use std::mem;
 use records::json::{Hasher, hex};
 use serde_json::{Value, json};
 
-use super::NAME;
 use super::content::{Piece, take_pieces};
 use super::items::add_stored_fields;
 use super::open_call::OpenCall;
 use super::reasoning;
-use crate::canonical::{Call, CanonicalMessage, Role, are_parts, is_empty_value, take_object};
+use crate::canonical::{Call, CanonicalMessage, Role, are_parts, is_empty_value};
 use crate::dialect::pipeline::{MessageWriter, is_word};
 use crate::dialect::speaker;
 use crate::rendered::Rendered;
@@ -38,7 +37,7 @@ impl ItemsWriter {
     fn write_result(&mut self, message: &mut CanonicalMessage) {
         let position = self.positions.get(&message.call_id);
         if let Some(call) = position.and_then(|at| self.calls.get_mut(*at)) {
-            let stored = take_object(&mut message.metadata, NAME);
+            let stored = mem::take(&mut message.provider);
             self.outputs.push(call.write_output(message, stored));
         }
     }
@@ -152,7 +151,7 @@ fn message_item(
     is_text: bool,
     number: usize,
 ) -> Value {
-    let stored = take_object(&mut message.metadata, NAME);
+    let stored = mem::take(&mut message.provider);
     let is_answer = message.role == Role::Assistant;
     let own_id = stored.get("id").filter(|id| is_answer && id.is_string());
     let own_id = own_id.cloned().or_else(|| own_event_id(message).filter(|_| number == 0));

@@ -44,12 +44,23 @@ pub(in crate::dialect) struct DialectRules {
 }
 
 /// Fields that a message of a dialect may have besides those of a stored message.
+///
+/// They are stored in `provider`, under the name of the dialect, and go with an edit of what the message says.
 #[derive(Debug)]
 pub(in crate::dialect) struct OwnFields {
     /// The name under which they are stored.
     pub(in crate::dialect) dialect: &'static str,
+    /// Those that are rendered again.
+    pub(in crate::dialect) accepted: AcceptedFields,
+}
+
+/// Which of its own fields a dialect renders again.
+#[derive(Debug)]
+pub(in crate::dialect) enum AcceptedFields {
+    /// All: its writer puts them where they belong.
+    All,
     /// The fields that the provider accepts, with the role that has them.
-    pub(in crate::dialect) accepted: &'static [(Role, &'static str)],
+    Of(&'static [(Role, &'static str)]),
 }
 
 /// What happens to legacy function calls, which have no ids.
@@ -129,7 +140,7 @@ impl DialectRules {
         functions: NameRule::ANY,
         call_ids: CallIdRule::ANY,
         legacy_calls: LegacyCalls::Converted,
-        own_fields: OwnFields { dialect: "", accepted: &[] },
+        own_fields: OwnFields::NONE,
         max_calls: usize::MAX,
         custom_calls: CustomCalls::Kept,
         arguments: Arguments::Any,
@@ -158,6 +169,14 @@ impl DialectRules {
 }
 
 impl OwnFields {
+    /// No fields.
+    const NONE: Self = Self { dialect: "", accepted: AcceptedFields::Of(&[]) };
+
+    /// All fields that are stored under the name of the dialect.
+    pub(in crate::dialect) const fn all_of(dialect: &'static str) -> Self {
+        Self { dialect, accepted: AcceptedFields::All }
+    }
+
     /// Keeps the fields that are rendered, and reports that others are not.
     fn choose(&self, message: &mut CanonicalMessage) {
         let mut removes_any = false;
@@ -165,8 +184,11 @@ impl OwnFields {
             let fields =
                 if let Value::Object(fields) = fields { fields } else { JsonObject::new() };
             for (field, value) in fields {
-                let is_own = dialect == self.dialect;
-                if is_own && self.accepted.iter().any(|it| *it == (message.role, &field)) {
+                let is_accepted = match self.accepted {
+                    AcceptedFields::All => true,
+                    AcceptedFields::Of(fields) => fields.contains(&(message.role, &field)),
+                };
+                if dialect == self.dialect && is_accepted {
                     message.provider.insert(field, value);
                 } else {
                     removes_any = true;

@@ -3,9 +3,9 @@
 //! The pages of providers are named by their titles, threads of trackers by repository and number.
 
 use super::rules::{
-    Arguments, CallFields, CallIdRule, CustomCalls, DialectRules, FileIds, LegacyCalls, MediaNames,
-    MediaRule, MediaRules, NameRule, OwnFields, ReasoningRule, ResultMedia, TextFiles, TurnRules,
-    Urls, is_word,
+    AcceptedFields, Arguments, CallFields, CallIdRule, CustomCalls, DialectRules, FileIds,
+    LegacyCalls, MediaNames, MediaRule, MediaRules, NameRule, OwnFields, ReasoningRule,
+    ResultMedia, TextFiles, TurnRules, Urls, is_word,
 };
 use crate::canonical::{Provider, Role};
 
@@ -20,7 +20,7 @@ pub(in crate::dialect) const OPENAI: DialectRules = DialectRules {
     // The name of a tool is in none of the types, and accepted: the logs of agents that ran have it.
     own_fields: OwnFields {
         dialect: "openai",
-        accepted: &[(Role::Tool, "name"), (Role::Assistant, "audio")],
+        accepted: AcceptedFields::Of(&[(Role::Tool, "name"), (Role::Assistant, "audio")]),
     },
     // 400 "array too long", expected at most 128 `tool_calls`: openai/openai-dotnet#317.
     max_calls: 128,
@@ -233,12 +233,17 @@ pub(in crate::dialect) const OPENAI_RESPONSES: DialectRules = DialectRules {
     functions: NameRule::WORD,
     call_ids: CallIdRule { max_chars: 64, ..CallIdRule::ANY },
     call_fields: CallFields::Under("openai"),
+    own_fields: OwnFields::all_of("openai-responses"),
     ..DialectRules::ANY
 };
 
 /// The messages of pydantic-ai, whose models convert for their providers.
-pub(in crate::dialect) const PYDANTIC_AI: DialectRules = DialectRules::ANY;
+pub(in crate::dialect) const PYDANTIC_AI: DialectRules =
+    DialectRules { own_fields: OwnFields::all_of("pydantic-ai"), ..DialectRules::ANY };
 
 /// AG-UI, a protocol between agents and user interfaces.
-pub(in crate::dialect) const AG_UI: DialectRules =
-    DialectRules { call_fields: CallFields::Under("ag_ui"), ..DialectRules::ANY };
+pub(in crate::dialect) const AG_UI: DialectRules = DialectRules {
+    call_fields: CallFields::Under("ag_ui"),
+    own_fields: OwnFields::all_of("ag-ui"),
+    ..DialectRules::ANY
+};

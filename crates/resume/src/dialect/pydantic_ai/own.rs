@@ -1,8 +1,9 @@
-use records::JsonObject;
+use records::MessageBody;
 use serde_json::{Map, Value};
 
 use super::NAME;
-use crate::canonical::is_empty_value;
+use crate::canonical::{CanonicalMessage, is_empty_value, take_list};
+use crate::dialect::parsed::keep_own;
 
 /// What only this format has, of one stored message.
 #[derive(Debug, Default)]
@@ -27,16 +28,10 @@ pub(super) enum ContentForm {
 }
 
 impl OwnFields {
-    /// Takes the fields from the metadata of a message; values of a wrong type are ignored.
-    pub(super) fn take(metadata: &mut JsonObject) -> Self {
-        let Some(Value::Object(mut stored)) = metadata.remove(NAME) else {
-            return Self::default();
-        };
-        let mut list = |field: &str| match stored.remove(field) {
-            Some(Value::Array(list)) => list,
-            _ => Vec::new(),
-        };
-        let (parts, items) = (list("parts"), list("items"));
+    /// Takes the fields that a message came with; values of a wrong type are ignored.
+    pub(super) fn take(message: &mut CanonicalMessage) -> Self {
+        let stored = &mut message.provider;
+        let (parts, items) = (take_list(stored, "parts"), take_list(stored, "items"));
         let content = match stored.get("content").and_then(Value::as_str) {
             Some("json") => Some(ContentForm::Json),
             Some("single") => Some(ContentForm::Single),
@@ -49,8 +44,8 @@ impl OwnFields {
         Self { message, parts, items, content }
     }
 
-    /// Returns the metadata to store.
-    pub(super) fn into_metadata(self) -> Option<JsonObject> {
+    /// Stores the fields with their message.
+    pub(super) fn keep(self, body: &mut MessageBody) {
         let mut stored = Map::new();
         let mut put = |field: &str, value: Value| stored.insert(field.to_owned(), value);
         if let Some(message) = self.message {
@@ -65,7 +60,7 @@ impl OwnFields {
         if let Some(content) = self.content {
             put("content", if content == ContentForm::Json { "json" } else { "single" }.into());
         }
-        (!stored.is_empty()).then(|| JsonObject::from_iter([(NAME.to_owned(), stored.into())]))
+        keep_own(body, NAME, stored);
     }
 }
 

@@ -51,6 +51,6 @@ fn read_request(parsed: &mut Parsed, index: usize, parts: Vec<Value>, fields: Ma
 }
 
 fn add(parsed: &mut Parsed, index: usize, mut message: NewMessage, own: OwnFields) {
-    message.body.metadata = own.into_metadata();
+    own.keep(&mut message.body);
     parsed.add(TranscriptPosition::Message(index), message);
 }

@@ -51,7 +51,7 @@ impl MessagesWriter {
 
 impl MessageWriter for MessagesWriter {
     fn write(&mut self, mut message: CanonicalMessage, rendered: &mut Rendered) {
-        let mut own = OwnFields::take(&mut message.metadata);
+        let mut own = OwnFields::take(&mut message);
         if message.role == Role::Assistant {
             self.end_request(rendered);
             let called = message.calls.iter();
