@@ -224,8 +224,9 @@ impl MessageEdit {
     pub fn apply(&self, body: &MessageBody) -> MessageBody {
         let mut extra = body.extra.clone();
         if self.content.is_some() || self.name.is_some() {
-            // What the message came with belongs to what it said.
-            extra.shift_remove(MessageBody::PROVIDER);
+            // What the message came with belongs to what it said; the names say that there was something.
+            let kept = extra.get_mut(MessageBody::PROVIDER).and_then(Value::as_object_mut);
+            kept.into_iter().flat_map(JsonObject::values_mut).for_each(|it| *it = Value::Null);
         }
         MessageBody {
             role: body.role.clone(),

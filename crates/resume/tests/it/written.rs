@@ -1,5 +1,6 @@
 //! Transcripts that the target libraries wrote themselves, by `tests/replay/typed.py`.
 
+use records::{MessageBody, MessageEdit};
 use resume::dialect;
 use serde_json::Value;
 
@@ -19,6 +20,29 @@ fn what_a_library_wrote_comes_back() {
             assert_eq!(rendered.dropped, []);
             assert_eq!(rendered.repaired, []);
             assert_eq!(without_empty(rendered.messages.into()), without_empty(written.into()));
+            found += 1;
+        }
+    }
+    assert!(found > 0);
+}
+
+/// What a message came with describes what it said before the edit, such as the parts that its texts were.
+#[test]
+fn an_edit_is_applied_to_what_a_library_wrote() {
+    let mut found = 0;
+    for dialect in dialect::ALL {
+        let path = below_workspace("fixtures/written").join(dialect.name()).with_extension("jsonl");
+        for transcript in json_lines(&path).into_iter().flatten() {
+            let written = transcript["messages"].as_array().cloned().unwrap_or_default();
+            let mut parsed = dialect.parse(Vec::new(), written).messages;
+            let is_own = |body: &MessageBody| body.extra.contains_key(MessageBody::PROVIDER);
+            let edited = parsed.iter_mut().find(|it| it.body.role == "user" && is_own(&it.body));
+            let Some(edited) = edited else { continue };
+            let edit = MessageEdit { content: Some("edited".into()), ..MessageEdit::default() };
+            edited.body = edit.apply(&edited.body);
+            let rendered = rendered_in(dialect, parsed);
+            assert_eq!(rendered.repaired[0].repair.slug(), "provider_fields_removed");
+            assert!(Value::from(rendered.messages).to_string().contains(r#""edited""#));
             found += 1;
         }
     }

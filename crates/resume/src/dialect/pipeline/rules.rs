@@ -181,8 +181,14 @@ impl OwnFields {
     fn choose(&self, message: &mut CanonicalMessage) {
         let mut removes_any = false;
         for (dialect, fields) in mem::take(&mut message.provider) {
-            let fields =
-                if let Value::Object(fields) = fields { fields } else { JsonObject::new() };
+            let fields = match fields {
+                Value::Object(fields) => fields,
+                // An edit removed them.
+                _ => {
+                    removes_any |= dialect == self.dialect;
+                    JsonObject::new()
+                }
+            };
             for (field, value) in fields {
                 let is_accepted = match self.accepted {
                     AcceptedFields::All => true,
