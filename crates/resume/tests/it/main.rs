@@ -6,6 +6,7 @@ mod anthropic;
 mod assembly;
 mod call_stack;
 mod fixtures;
+mod langchain;
 mod large;
 mod losses;
 mod media;
