@@ -79,6 +79,15 @@ impl CanonicalMessage {
         !self.calls.is_empty() || self.function_call.is_some()
     }
 
+    /// Returns whether the message has neither content nor calls nor a result.
+    pub(crate) fn says_nothing(&self) -> bool {
+        !matches!(self.role, Role::Function | Role::Tool)
+            && self.content.is_null()
+            && self.refusal.is_none()
+            && !self.makes_calls()
+            && self.malformed_calls.is_none()
+    }
+
     /// Returns the id of every call that the message makes, malformed ones included.
     pub(crate) fn called_ids(&self) -> impl Iterator<Item = &str> {
         let malformed = self.malformed_calls.iter().flat_map(|malformed| &malformed.ids);

@@ -30,7 +30,7 @@ pub(super) struct ToolCallRenderer {
 /// The calls whose results do not directly follow them.
 #[derive(Debug)]
 pub(super) struct UnansweredCalls {
-    pub(super) policy: UnsettledPolicy,
+    pub(super) policy: Option<UnsettledPolicy>,
     /// The sequences of the messages that make calls without any result.
     ///
     /// They are sequences, not positions: positions change if a window begins later.
@@ -117,11 +117,13 @@ impl ToolCallRenderer {
             let until = self.unanswered.late.movable.get(&sequence).copied();
             self.held = until.map(|until| HeldMessages { until, messages: Vec::new() });
             self.matcher.results_come_later(self.unanswered.late.unmovable.contains(&sequence));
+            let may_wait = self.unanswered.policy.is_none() && (self.rules.waits)(&message);
+            self.matcher.results_may_lack(may_wait);
         }
         let kept = match decision {
             CallDecision::Keep => Ok(message),
             CallDecision::Remove
-                if is_unanswered && self.unanswered.policy == UnsettledPolicy::Trim =>
+                if is_unanswered && self.unanswered.policy == Some(UnsettledPolicy::Trim) =>
             {
                 Err((message.origin, DropReason::Trimmed))
             }

@@ -1,12 +1,12 @@
 use std::mem;
 
+use records::Message;
 use records::json::{Hasher, hex};
-use records::{JsonObject, Message};
 use serde_json::Value;
 
-use crate::Repair;
 use crate::canonical::{self, CanonicalMessage, Provider, Role};
 use crate::rendered::Rendered;
+use crate::{DropReason, Repair};
 
 mod media;
 pub(super) use media::Verdict;
@@ -41,6 +41,8 @@ pub(in crate::dialect) struct DialectRules {
     pub(in crate::dialect) media: MediaRules,
     /// Who speaks when.
     pub(in crate::dialect) turns: TurnRules,
+    /// Returns whether the calls of a message without results are shown as waiting, unless a policy is chosen.
+    pub(in crate::dialect) waits: fn(&CanonicalMessage) -> bool,
 }
 
 /// Fields that a message of a dialect may have besides those of a stored message.
@@ -52,6 +54,8 @@ pub(in crate::dialect) struct OwnFields {
     pub(in crate::dialect) dialect: &'static str,
     /// Those that are rendered again.
     pub(in crate::dialect) accepted: AcceptedFields,
+    /// Whether a message is rendered that has only such fields, and says nothing.
+    pub(in crate::dialect) may_be_all: bool,
 }
 
 /// Which of its own fields a dialect renders again.
@@ -148,6 +152,7 @@ impl DialectRules {
         reasoning: ReasoningRule::Kept,
         media: MediaRules::ANY,
         turns: TurnRules::ANY,
+        waits: |_| false,
     };
 
     /// Reads a stored message, and passes each canonical message in it to `handle`.
@@ -160,6 +165,11 @@ impl DialectRules {
     ) {
         canonical::read_message(index, message, rendered, |mut message, rendered| {
             self.own_fields.choose(&mut message);
+            let has_own = self.own_fields.may_be_all && !message.provider.is_empty();
+            if message.says_nothing() && !has_own {
+                rendered.drop(message.origin, DropReason::NullContent);
+                return;
+            }
             match self.legacy_calls {
                 LegacyCalls::Kept => handle(message, rendered),
                 LegacyCalls::Converted => handle(message.with_call_ids(), rendered),
@@ -170,11 +180,11 @@ impl DialectRules {
 
 impl OwnFields {
     /// No fields.
-    const NONE: Self = Self { dialect: "", accepted: AcceptedFields::Of(&[]) };
+    const NONE: Self = Self { dialect: "", accepted: AcceptedFields::Of(&[]), may_be_all: false };
 
     /// All fields that are stored under the name of the dialect.
     pub(in crate::dialect) const fn all_of(dialect: &'static str) -> Self {
-        Self { dialect, accepted: AcceptedFields::All }
+        Self { dialect, accepted: AcceptedFields::All, may_be_all: false }
     }
 
     /// Keeps the fields that are rendered, and reports that others are not.

@@ -8,6 +8,7 @@ use super::rules::{
     ResultMedia, TextFiles, TurnRules, Urls, is_word,
 };
 use crate::canonical::{Provider, Role};
+use crate::dialect::ui_message;
 
 /// `OpenAI` Chat Completions.
 pub(in crate::dialect) const OPENAI: DialectRules = DialectRules {
@@ -21,6 +22,7 @@ pub(in crate::dialect) const OPENAI: DialectRules = DialectRules {
     own_fields: OwnFields {
         dialect: "openai",
         accepted: AcceptedFields::Of(&[(Role::Tool, "name"), (Role::Assistant, "audio")]),
+        may_be_all: false,
     },
     // 400 "array too long", expected at most 128 `tool_calls`: openai/openai-dotnet#317.
     max_calls: 128,
@@ -50,7 +52,7 @@ pub(in crate::dialect) const OPENAI: DialectRules = DialectRules {
         results: ResultMedia::Refused,
         error_results: ResultMedia::Refused,
     },
-    turns: TurnRules::ANY,
+    ..DialectRules::ANY
 };
 
 /// Guide "Images and vision": types of images, as data or at a URL.
@@ -170,6 +172,10 @@ pub(in crate::dialect) const LANGCHAIN: DialectRules = DialectRules {
 
 /// `UIMessage` of the AI SDK: a browser may know URLs that no provider knows.
 pub(in crate::dialect) const UI_MESSAGE: DialectRules = DialectRules {
+    // A message may have only data for the user interface.
+    own_fields: OwnFields { may_be_all: true, ..OwnFields::all_of("ui-message") },
+    // Reference "UIMessage": a call waits for its input, for an approval or for its output.
+    waits: ui_message::waits,
     custom_calls: CustomCalls::Converted,
     // `callProviderMetadata` of a tool part; the provider of the AI SDK for Gemini reads it.
     call_fields: CallFields::Of(Provider::Gemini),
