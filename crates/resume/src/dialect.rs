@@ -10,7 +10,7 @@ use serde_json::Value;
 pub use crate::rendered::Rendered;
 
 mod contract;
-pub use contract::{Dialect, Renderer, Scan};
+pub use contract::{Dialect, Renderer, Resent, Scan};
 
 mod violation;
 pub use violation::Violation;

@@ -1,5 +1,7 @@
+use records::{EventId, MessageBody};
 use serde_json::Value;
 
+use super::contract::Resent;
 use super::loss::Loss;
 use super::parsed::Parsed;
 use super::pipeline::{DialectRules, MessageWriter, ToolDialect, targets};
@@ -10,6 +12,7 @@ mod call;
 pub(crate) use call::CallState;
 
 mod content;
+mod own;
 pub(crate) use content::read_media;
 
 mod parse;
@@ -27,8 +30,15 @@ mod write;
 /// - The `name` in `_meta` is the speaker; the `_meta` of a call also holds the id of its message.
 /// - The protocol has no system instructions: they are dropped. Reasoning is an
 ///   `agent_thought_chunk` before the content, without the signature of the provider.
+///
+/// What came in this format comes back with its kinds, locations, diffs, shown texts, annotations and `_meta`. The updates of a
+/// call become two: the one that begins it, and one that ends it with the latest value of each field. A `plan` is kept as a message
+/// that says nothing, and comes back in this format alone. Updates of the session, such as `usage_update`, are dropped.
 #[derive(Debug, Clone, Copy)]
 pub struct Acp;
+
+/// The name of the dialect, and of the field of `provider` that holds what only this format has.
+const NAME: &str = "acp";
 
 impl ToolDialect for Acp {
     const RULES: &'static DialectRules = &targets::ACP;
@@ -45,16 +55,22 @@ impl ToolDialect for Acp {
 
     const SPLITS_MESSAGES: bool = true;
 
+    const RESENT: Resent = Resent::Continues;
+
     fn name(&self) -> &'static str {
-        "acp"
+        NAME
     }
 
     fn writer(&self, _options: &Options) -> Box<dyn MessageWriter> {
-        Box::new(write::UpdatesWriter)
+        Box::new(write::UpdatesWriter::default())
     }
 
     fn violations(&self, messages: &[Value]) -> Vec<Violation> {
         validate::violations(messages)
+    }
+
+    fn mark_continued(&self, body: &mut MessageBody, id: &EventId) {
+        own::mark_continued(body, id);
     }
 
     fn parse(&self, _system: Vec<Value>, messages: Vec<Value>) -> Parsed {

@@ -1,6 +1,6 @@
 use std::fmt;
 
-use records::Message;
+use records::{EventId, Message, MessageBody};
 use serde_json::Value;
 
 use super::loss::Loss;
@@ -62,13 +62,28 @@ pub trait Dialect: fmt::Debug + Send + Sync {
         false
     }
 
-    /// Returns whether a message with an id may be sent again with more in it: it is then replaced.
-    fn grows(&self) -> bool {
-        false
+    /// Marks a message as one that continues the message with an id, for dialects in which messages
+    /// [continue](Resent::Continues).
+    fn mark_continued(&self, _body: &mut MessageBody, _id: &EventId) {}
+
+    /// Returns what happens to a message whose id is stored with another body.
+    fn resent(&self) -> Resent {
+        Resent::Refused
     }
 
     /// Returns what the dialect cannot represent.
     fn losses(&self) -> &'static [Loss];
+}
+
+/// What happens to a message whose id is stored with another body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Resent {
+    /// It is refused.
+    Refused,
+    /// It replaces what is stored: a message is sent again with more in it.
+    Replaces,
+    /// In a piece of a transcript, it continues what is stored: a message is sent in chunks.
+    Continues,
 }
 
 /// The first pass over a conversation: collects what must be known before the first message is rendered.

@@ -6,10 +6,10 @@
 
 use std::fmt;
 
-use records::Message;
+use records::{EventId, Message, MessageBody};
 use serde_json::Value;
 
-use super::contract::{Dialect, Renderer, Scan};
+use super::contract::{Dialect, Renderer, Resent, Scan};
 use super::loss::Loss;
 use super::parsed::Parsed;
 use super::violation::Violation;
@@ -60,8 +60,8 @@ pub(super) trait ToolDialect: fmt::Debug + Send + Sync {
     /// See [`Dialect::splits_messages`].
     const SPLITS_MESSAGES: bool = false;
 
-    /// See [`Dialect::grows`].
-    const GROWS: bool = false;
+    /// See [`Dialect::resent`].
+    const RESENT: Resent = Resent::Refused;
 
     /// See [`Dialect::name`].
     fn name(&self) -> &'static str;
@@ -84,6 +84,9 @@ pub(super) trait ToolDialect: fmt::Debug + Send + Sync {
     fn provider_violations(&self, _messages: &[Value]) -> Vec<Violation> {
         Vec::new()
     }
+
+    /// See [`Dialect::mark_continued`].
+    fn mark_continued(&self, _body: &mut MessageBody, _id: &EventId) {}
 
     /// See [`Dialect::parse`].
     fn parse(&self, system: Vec<Value>, messages: Vec<Value>) -> Parsed;
@@ -130,8 +133,12 @@ impl<D: ToolDialect> Dialect for D {
         D::SPLITS_MESSAGES
     }
 
-    fn grows(&self) -> bool {
-        D::GROWS
+    fn resent(&self) -> Resent {
+        D::RESENT
+    }
+
+    fn mark_continued(&self, body: &mut MessageBody, id: &EventId) {
+        ToolDialect::mark_continued(self, body, id);
     }
 
     fn losses(&self) -> &'static [Loss] {

@@ -1,5 +1,6 @@
 use serde_json::Value;
 
+use super::contract::Resent;
 use super::loss::Loss;
 use super::parsed::Parsed;
 use super::pipeline::{DialectRules, MessageWriter, ToolDialect, targets};
@@ -52,7 +53,7 @@ impl ToolDialect for UiMessage {
     const LOSSES: &'static [Loss] =
         &[Loss::InstructionPlaces, Loss::Developer, Loss::RefusalMarks, Loss::CustomCalls];
 
-    const GROWS: bool = true;
+    const RESENT: Resent = Resent::Replaces;
 
     fn name(&self) -> &'static str {
         NAME

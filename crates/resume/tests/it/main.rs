@@ -1,5 +1,6 @@
 //! Everything the crate promises, from outside.
 
+mod acp;
 mod ag2;
 mod ag_ui;
 mod anthropic;

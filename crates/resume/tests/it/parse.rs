@@ -403,7 +403,7 @@ fn acp_chunks_without_ids_are_parsed() {
             {"sessionUpdate": "tool_call_update", "toolCallId": "a", "status": "completed",
              "content": [{"type": "content", "content": {"type": "text", "text": "done"}}]},
             chunk("agent_message_chunk", "done"),
-            {"sessionUpdate": "plan", "entries": []},
+            {"sessionUpdate": "usage_update", "used": 1, "size": 2},
         ]),
     );
     let dropped: Vec<_> =

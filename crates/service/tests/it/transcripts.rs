@@ -208,7 +208,7 @@ async fn dropped_parts_of_a_transcript_are_reported() {
     let path = client.create_chat("c1").await;
     let chunk = json!({"type": "text", "text": "hi"});
     let body = json!({"messages": [
-        {"sessionUpdate": "plan", "entries": []},
+        {"sessionUpdate": "usage_update", "used": 1, "size": 2},
         {"sessionUpdate": "user_message_chunk", "messageId": "m1", "content": chunk},
     ]});
     let answer = client.post(&format!("{path}/messages?dialect=acp"), body).await;
@@ -315,4 +315,27 @@ async fn a_deleted_ui_message_does_not_come_back() {
     let (status, problem) =
         synchronise(&client, &path, "ui-message", json!({"messages": grown})).await;
     assert_eq!((status, &problem["code"]), (409, &json!("event-conflict")));
+}
+
+#[tokio::test]
+async fn chunks_of_one_acp_message_may_come_in_several_requests() {
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    let chunk = |text: &str| {
+        json!({"sessionUpdate": "agent_message_chunk", "messageId": "m1",
+            "content": {"type": "text", "text": text}})
+    };
+    let plan = json!({"sessionUpdate": "plan", "entries": []});
+    let usage = json!({"sessionUpdate": "usage_update", "used": 1, "size": 2});
+    let sent = [json!([chunk("Let ")]), json!([chunk("me see.")]), json!([plan]), json!([usage])];
+    for messages in &sent {
+        let id = format!("req_{}", messages[0]["content"]["text"].as_str().unwrap_or("x").len());
+        let body = json!({"messages": messages, "request_id": id});
+        for _ in 0..2 {
+            let (status, answer) = append(&client, &path, "acp", body.clone()).await;
+            assert!(status == 201 || status == 200, "{answer}");
+        }
+    }
+    let history = client.get(&format!("{path}/history?dialect=acp")).await.body();
+    assert_eq!(history["messages"], json!([chunk("Let "), chunk("me see."), plan]));
 }

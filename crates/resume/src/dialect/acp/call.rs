@@ -15,7 +15,18 @@ pub(crate) struct CallState {
 impl CallState {
     /// Applies the next update of the call.
     pub(crate) fn apply(&mut self, update: &Value) {
-        for field in ["name", "title", "rawInput", "status", "content", "rawOutput"] {
+        const FIELDS: [&str; 9] = [
+            "name",
+            "title",
+            "kind",
+            "rawInput",
+            "status",
+            "content",
+            "locations",
+            "rawOutput",
+            "_meta",
+        ];
+        for field in FIELDS {
             if let Some(value) = update.get(field).filter(|value| !value.is_null()) {
                 self.fields.insert(field.to_owned(), value.clone());
             }
@@ -26,6 +37,11 @@ impl CallState {
     pub(crate) fn name(&self) -> Option<&str> {
         let text = |field: &str| self.fields.get(field).and_then(Value::as_str);
         text("name").or_else(|| text("title"))
+    }
+
+    /// Returns the latest value of each field.
+    pub(super) fn fields(&self) -> &Map<String, Value> {
+        &self.fields
     }
 
     /// Returns the input of the tool.

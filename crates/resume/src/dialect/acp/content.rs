@@ -7,6 +7,9 @@ use crate::dialect::parsed::text_part;
 pub(super) fn read_part(content: Value) -> Value {
     match content["type"].as_str() {
         Some("text") => text_part(content["text"].clone()),
+        Some("resource") if content["resource"]["text"].is_string() => {
+            text_part(content["resource"]["text"].clone())
+        }
         _ => read_media(&content).map_or(content, Value::from),
     }
 }

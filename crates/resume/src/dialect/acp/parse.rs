@@ -1,22 +1,29 @@
 use std::collections::{HashMap, HashSet};
 use std::mem;
 
-use records::NewMessage;
-use serde_json::Value;
+use records::{MessageBody, NewMessage};
+use serde_json::{Value, json};
 
 use super::call::CallState;
 use super::content::read_part;
+use super::own::{self, OwnFields, is_plan};
+use super::write;
 use crate::DropReason;
-use crate::canonical::{Reasoning, take_field};
+use crate::canonical::{CanonicalMessage, Reasoning, Role, take_field};
 use crate::dialect::parsed::{self, MessageBuilder, Parsed, TranscriptPosition, event_id};
 use crate::dropped::shorten;
+use crate::rendered::Origin;
 
 /// Parses updates; the updates of one message are neighbours.
 ///
 /// A call becomes part of the message at its `tool_call`, with its state after all updates. Its result
 /// becomes a message at the first update that ends the call.
 pub(super) fn parse(updates: Vec<Value>) -> Parsed {
-    let calls = final_states(&updates);
+    let calls = final_states(&updates, |_| true);
+    // What the updates after the first one say; of a call that begins and ends in one, what that says.
+    let changes = final_states(&updates, |update| {
+        update["sessionUpdate"] == "tool_call_update" || has_ended(update)
+    });
     let mut reader = Reader::default();
     let (mut begun, mut ended) = (HashSet::new(), HashSet::new());
     for (index, mut update) in updates.into_iter().enumerate() {
@@ -33,8 +40,11 @@ pub(super) fn parse(updates: Vec<Value>) -> Parsed {
                 begun.insert(id.to_owned());
                 let call = &calls[id];
                 let (name, input) = (call.name().unwrap_or_default(), call.input());
+                let own = own_of_call(&update, name, input.unwrap_or(&Value::Null));
                 let call = parsed::stored_call(id, name, input.unwrap_or(&Value::Null));
-                reader.message_for(index, "assistant", &update).builder.calls.push(call);
+                let message = reader.message_for(index, "assistant", &update);
+                message.builder.calls.push(call);
+                message.own.calls.push(own);
             }
             // The call was begun in an earlier piece: its result is read below, and what it has shown so far is not kept.
             "tool_call_update" if !begun.contains(call_id(&update)) && !has_ended(&update) => {
@@ -42,6 +52,7 @@ pub(super) fn parse(updates: Vec<Value>) -> Parsed {
                 reader.parsed.drop(index, DropReason::OrphanResult { call_id });
             }
             "tool_call_update" => {}
+            _ if is_plan(&update) => reader.add_plan(index, mem::take(&mut update)),
             _ if update.is_object() => {
                 reader.parsed.drop(index, DropReason::unsupported_role(&kind));
             }
@@ -52,7 +63,10 @@ pub(super) fn parse(updates: Vec<Value>) -> Parsed {
             && let Some((id, call)) = calls.get_key_value(call_id(&update))
             && ended.insert(id)
         {
-            let result = parsed::stored_result(id, call.output(), call.has_failed() == Some(true));
+            let has_failed = call.has_failed() == Some(true);
+            let own = own_of_end(&changes[id], call.output(), has_failed);
+            let mut result = parsed::stored_result(id, call.output(), has_failed);
+            OwnFields { calls: vec![own], ..OwnFields::default() }.keep(&mut result.body);
             reader.end_message();
             reader.parsed.add(TranscriptPosition::Message(index), result);
         }
@@ -62,12 +76,30 @@ pub(super) fn parse(updates: Vec<Value>) -> Parsed {
 }
 
 /// Returns the state of each call after all updates, by the id of the call.
-fn final_states(updates: &[Value]) -> HashMap<String, CallState> {
+fn final_states(updates: &[Value], counts: impl Fn(&Value) -> bool) -> HashMap<String, CallState> {
     let mut calls: HashMap<String, CallState> = HashMap::new();
-    for update in updates.iter().filter(|update| is_of_call(update)) {
+    for update in updates.iter().filter(|update| is_of_call(update) && counts(update)) {
         calls.entry(call_id(update).to_owned()).or_default().apply(update);
     }
     calls
+}
+
+/// Returns the fields of the update that begins a call, but for what is written without them.
+fn own_of_call(update: &Value, name: &str, input: &Value) -> Value {
+    let mut given = update.as_object().cloned().unwrap_or_default();
+    if has_ended(update) {
+        given.retain(|field, _| !["status", "content", "rawOutput"].contains(&field.as_str()));
+    }
+    let written = write::write_call(call_id(update), name, input.clone());
+    own::of_call(&given, &written)
+}
+
+/// Returns the fields of the updates that end a call, but for what is written without them.
+fn own_of_end(changes: &CallState, output: Value, has_failed: bool) -> Value {
+    let origin = Origin { index: 0, sequence: 0 };
+    let mut result = CanonicalMessage::new(origin, Role::Tool, output);
+    result.is_error = has_failed;
+    own::of_call(changes.fields(), &write::write_end(&mut result))
 }
 
 fn is_of_call(update: &Value) -> bool {
@@ -82,13 +114,20 @@ fn call_id(update: &Value) -> &str {
     update["toolCallId"].as_str().unwrap_or_default()
 }
 
+/// Returns the content that a stored part is written as.
+fn written(part: &Value) -> Value {
+    let mut message =
+        CanonicalMessage::new(Origin { index: 0, sequence: 0 }, Role::User, Value::Null);
+    let part = message.read_part(part.clone());
+    write::write_content(&mut message, part)
+}
+
 /// Combines updates into messages.
 #[derive(Default)]
 struct Reader {
     parsed: Parsed,
     open: OpenMessage,
-    /// The ids of all messages so far. A message that continues after a result becomes a second
-    /// message, which cannot have the same id.
+    /// The ids of all messages so far.
     ids: HashSet<String>,
 }
 
@@ -101,6 +140,7 @@ struct OpenMessage {
     id: Option<String>,
     name: Option<String>,
     builder: MessageBuilder,
+    own: OwnFields,
 }
 
 impl Reader {
@@ -118,20 +158,39 @@ impl Reader {
             let id = id.map(str::to_owned);
             let name = update["_meta"]["name"].as_str().map(str::to_owned);
             let builder = MessageBuilder::default();
-            self.open = OpenMessage { index, role, id, name, builder };
+            let own = OwnFields::default();
+            self.open = OpenMessage { index, role, id, name, builder, own };
         }
         &mut self.open
     }
 
     fn end_message(&mut self) {
-        let OpenMessage { index, role, id, name, builder } = mem::take(&mut self.open);
+        let OpenMessage { index, role, id, name, builder, mut own } = mem::take(&mut self.open);
         if role.is_empty() {
             return;
         }
-        let id = id.filter(|id| self.ids.insert(id.clone()));
-        let body = builder.into_body(role, name.as_deref());
+        // A message that continues after a result is a second one, which cannot have the same id.
+        let (id, continued) = match id {
+            Some(id) if !self.ids.insert(id.clone()) => (None, Some(id)),
+            id => (id, None),
+        };
+        own.message_id = continued;
+        let mut body = builder.into_body(role, name.as_deref());
+        own.keep(&mut body);
         let message = NewMessage { event_id: event_id(id), ..body.into() };
         self.parsed.add(TranscriptPosition::Message(index), message);
+    }
+}
+
+impl Reader {
+    /// Adds a plan as a message that says nothing.
+    fn add_plan(&mut self, index: usize, plan: Value) {
+        self.end_message();
+        let mut body = MessageBody::new("assistant", None, Value::Null);
+        if let Value::Object(plan) = plan {
+            OwnFields { plan, ..OwnFields::default() }.keep(&mut body);
+        }
+        self.parsed.add(TranscriptPosition::Message(index), body.into());
     }
 }
 
@@ -140,9 +199,16 @@ impl OpenMessage {
         let content = take_field(update, "content");
         if kind == "agent_thought_chunk" {
             let text = content["text"].as_str().unwrap_or_default().to_owned();
+            self.own.thoughts.push(own::of_chunk(
+                update,
+                &content,
+                &json!({"type": "text", "text": text}),
+            ));
             self.builder.push_reasoning(Reasoning::Text { text, signature: None });
         } else {
-            self.builder.parts.push(read_part(content));
+            let part = read_part(content.clone());
+            self.own.chunks.push(own::of_chunk(update, &content, &written(&part)));
+            self.builder.parts.push(part);
         }
     }
 }

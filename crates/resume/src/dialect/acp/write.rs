@@ -1,5 +1,8 @@
+use std::mem;
+
 use serde_json::{Map, Value, json};
 
+use super::own::{OwnFields, add_to_call, add_to_chunk, is_plan};
 use crate::canonical::{
     CanonicalMessage, ContentPart, Media, MediaKind, MediaSource, Reasoning, Role,
 };
@@ -8,52 +11,92 @@ use crate::rendered::Rendered;
 use crate::{DropReason, Repair};
 
 /// Writes the updates of each message separately.
-#[derive(Debug)]
-pub(super) struct UpdatesWriter;
+#[derive(Debug, Default)]
+pub(super) struct UpdatesWriter {
+    /// The id of the message that the last chunk belongs to.
+    last_id: String,
+}
 
 impl MessageWriter for UpdatesWriter {
     fn write(&mut self, mut message: CanonicalMessage, rendered: &mut Rendered) {
+        let mut own = OwnFields::take(&mut message);
+        let plan = Value::Object(mem::take(&mut own.plan));
+        if is_plan(&plan) && message.says_nothing() {
+            rendered.messages.push(plan);
+            return;
+        }
+        if message.says_nothing() {
+            rendered.drop(message.origin, DropReason::NullContent);
+            return;
+        }
         let updates = match message.role {
             Role::System | Role::Developer => {
                 let reason = DropReason::unsupported_role(message.role.as_str());
                 rendered.drop(message.origin, reason);
                 return;
             }
-            Role::Tool => vec![write_result(&mut message)],
-            _ => write_speech(&mut message),
+            Role::Tool => vec![write_result(&mut message, &own)],
+            _ => {
+                // The chunks of one message are neighbours: only the last one can continue.
+                let id = own.message_id.take().filter(|id| *id == self.last_id);
+                let id = id.unwrap_or_else(|| mem::take(&mut message.event_id));
+                let updates = write_speech(&mut message, &id, own);
+                if updates.iter().any(|update| update.get("messageId").is_some()) {
+                    self.last_id = id;
+                }
+                updates
+            }
         };
         message.report_repairs(rendered);
         rendered.messages.extend(updates);
     }
 }
 
-fn write_speech(message: &mut CanonicalMessage) -> Vec<Value> {
+fn write_speech(message: &mut CanonicalMessage, id: &str, own: OwnFields) -> Vec<Value> {
     let name = message.name.take();
     let chunk =
         if message.role == Role::Assistant { "agent_message_chunk" } else { "user_message_chunk" };
     let mut updates = Vec::new();
-    for content in write_reasoning(message) {
-        updates.push(self::chunk("agent_thought_chunk", &content, message, name.as_deref()));
+    let thoughts = write_reasoning(message);
+    let of_thoughts = if thoughts.len() == own.thoughts.len() { own.thoughts } else { Vec::new() };
+    let mut of_thoughts = of_thoughts.into_iter();
+    for content in thoughts {
+        let mut update = self::chunk("agent_thought_chunk", content, id, name.as_deref());
+        add_to_chunk(&mut update, &of_thoughts.next().unwrap_or_default());
+        updates.push(update);
     }
-    for part in message.take_parts() {
+    let parts = message.take_parts();
+    let of_chunks = if parts.len() == own.chunks.len() { own.chunks } else { Vec::new() };
+    let mut of_chunks = of_chunks.into_iter();
+    for part in parts {
         let content = write_content(message, part);
-        updates.push(self::chunk(chunk, &content, message, name.as_deref()));
+        let mut update = self::chunk(chunk, content, id, name.as_deref());
+        add_to_chunk(&mut update, &of_chunks.next().unwrap_or_default());
+        updates.push(update);
     }
     let mut meta = meta(name.as_deref());
-    meta.insert("messageId".to_owned(), message.event_id.as_str().into());
+    meta.insert("messageId".to_owned(), id.into());
+    let of_calls = if message.calls.len() == own.calls.len() { own.calls } else { Vec::new() };
+    let mut of_calls = of_calls.into_iter();
     for call in &mut message.calls {
-        let input = call.take_input();
-        updates.push(json!({
-            "sessionUpdate": "tool_call", "toolCallId": call.id, "title": call.target.name,
-            "kind": "other", "status": "pending", "rawInput": input, "_meta": meta,
-        }));
+        let mut update = write_call(&call.id.clone(), &call.target.name.clone(), call.take_input());
+        update["_meta"] = meta.clone().into();
+        add_to_call(&mut update, &of_calls.next().unwrap_or_default());
+        updates.push(update);
     }
     updates
 }
 
-fn chunk(kind: &str, content: &Value, message: &CanonicalMessage, name: Option<&str>) -> Value {
-    let mut update =
-        json!({"sessionUpdate": kind, "messageId": message.event_id, "content": content});
+/// Writes the beginning of a call.
+pub(super) fn write_call(id: &str, name: &str, input: Value) -> Value {
+    json!({
+        "sessionUpdate": "tool_call", "toolCallId": id, "title": name, "kind": "other",
+        "status": "pending", "rawInput": input,
+    })
+}
+
+fn chunk(kind: &str, content: Value, id: &str, name: Option<&str>) -> Value {
+    let mut update = json!({"sessionUpdate": kind, "messageId": id, "content": content});
     let meta = meta(name);
     if !meta.is_empty() {
         update["_meta"] = meta.into();
@@ -88,7 +131,14 @@ fn write_reasoning(message: &mut CanonicalMessage) -> Vec<Value> {
     thoughts
 }
 
-fn write_result(message: &mut CanonicalMessage) -> Value {
+fn write_result(message: &mut CanonicalMessage, own: &OwnFields) -> Value {
+    let mut update = write_end(message);
+    add_to_call(&mut update, own.calls.first().unwrap_or(&Value::Null));
+    update
+}
+
+/// Writes the end of a call.
+pub(super) fn write_end(message: &mut CanonicalMessage) -> Value {
     let status = if message.is_error { "failed" } else { "completed" };
     let output = message.content.clone();
     let parts = message.take_parts();
@@ -113,7 +163,8 @@ fn write_result(message: &mut CanonicalMessage) -> Value {
     })
 }
 
-fn write_content(message: &mut CanonicalMessage, part: ContentPart) -> Value {
+/// Writes a part of a content.
+pub(super) fn write_content(message: &mut CanonicalMessage, part: ContentPart) -> Value {
     let Media { kind, source, name } = match part {
         ContentPart::Text(text) => return json!({"type": "text", "text": text}),
         ContentPart::Media(media) => media,

@@ -196,6 +196,8 @@ const ANY_ABSOLUTE: MediaRule = MediaRule { urls: Urls::Absolute, ..MediaRule::A
 
 /// The Agent Client Protocol.
 pub(in crate::dialect) const ACP: DialectRules = DialectRules {
+    // A plan is no part of a message.
+    own_fields: OwnFields { may_be_all: true, ..OwnFields::all_of("acp") },
     custom_calls: CustomCalls::Converted,
     // Page "Content": blocks have data or a URI.
     media: MediaRules { ids: FileIds::Refused, ..MediaRules::ANY },

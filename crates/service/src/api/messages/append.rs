@@ -3,13 +3,13 @@ use axum::http::StatusCode;
 use operation::operation;
 use persistence::{Append, StoreError};
 use records::{ChatId, Item, Location, NewMessage, Permission, Scope};
-use resume::dialect::{Dialect, Parsed, TranscriptPosition, Violation};
+use resume::dialect::{Dialect, Parsed, Resent, TranscriptPosition, Violation};
 use resume::ingest::{Check, speaker_from_role};
 use utoipa::openapi::path::Parameter;
 use utoipa::{IntoParams, ToSchema};
 
-use super::grown::{Grown, append_grown};
 use super::request::AppendRequest;
+use super::resent::{Resend, Sent, append_resent};
 use super::transcript::{self, CheckWord, Ids, ReadTranscript, location_of};
 use super::{AppendResponse, MessagesBody};
 use crate::config::LimitsConfig;
@@ -122,18 +122,21 @@ pub(super) async fn append_transcript(
     state: &AppState,
     scope: &Scope,
     chat_id: ChatId,
-    ReadTranscript { parsed, mut noted, grows }: ReadTranscript,
+    read: ReadTranscript,
 ) -> Result<(StatusCode, Json<AppendResponse>), Problem> {
+    let ReadTranscript { parsed, mut noted, dialect, ids, request_id } = read;
     let Parsed { messages, positions, dropped } = parsed;
-    let append = if grows {
-        let append = append_grown(state, scope, &chat_id, messages).await;
-        append.map(|Grown { append, replaced }| {
-            noted.extend(replaced.into_iter().filter_map(|at| replaced_note(positions[at])));
-            append
-        })
-    } else {
-        append_within(state, scope, &chat_id, messages).await
+    let resent = match (dialect.resent(), ids) {
+        // A whole transcript holds each message whole.
+        (Resent::Continues, Ids::Derived) => Resent::Replaces,
+        (resent, _) => resent,
     };
+    let resend = Resend { resent, dialect, request_id };
+    let append = append_resent(state, scope, &chat_id, messages, &resend).await;
+    let append = append.map(|Sent { append, replaced }| {
+        noted.extend(replaced.into_iter().filter_map(|at| replaced_note(positions[at])));
+        append
+    });
     let place = |at: Location| match at.item {
         Some(Item::Message(index)) => location_of(positions[index]),
         _ => at,

@@ -1,8 +1,8 @@
 //! The messages of a chat: append, read, edit, delete, and render as a history.
 
 mod body;
-mod grown;
 mod request;
+mod resent;
 mod response;
 mod transcript;
 

@@ -2,7 +2,7 @@ use axum::extract::{FromRequest as _, Request};
 use records::json::ListLimit;
 use records::{EventId, Item, Location, Segment};
 use resume::Dropped;
-use resume::dialect::{self, Dialect, Parsed, TranscriptPosition, Violation};
+use resume::dialect::{self, Dialect, Parsed, Resent, TranscriptPosition, Violation};
 use resume::ingest::{self, Check, Checked};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -106,8 +106,11 @@ pub(super) fn read_dialect(name: &str) -> Result<&'static dyn Dialect, String> {
 pub(super) struct ReadTranscript {
     pub(super) parsed: Parsed,
     pub(super) noted: Vec<Violation>,
-    /// Whether a message that is stored with another body is replaced: see [`Dialect::grows`].
-    pub(super) grows: bool,
+    /// The dialect, and how its ids are given: what happens to a message that is stored with another body.
+    pub(super) dialect: &'static dyn Dialect,
+    pub(super) ids: Ids,
+    /// The id of the request.
+    pub(super) request_id: Option<EventId>,
 }
 
 /// How messages of a transcript without an id get one.
@@ -121,7 +124,7 @@ pub(super) enum Ids {
 
 /// Reads a transcript.
 pub(super) async fn read(
-    dialect: &dyn Dialect,
+    dialect: &'static dyn Dialect,
     check: Check,
     ids: Ids,
     request: Request,
@@ -149,14 +152,14 @@ pub(super) async fn read(
             "must be omitted: this dialect has its instructions in the messages",
         ));
     }
-    if dialect.grows() {
+    if dialect.resent() == Resent::Replaces {
         ingest::assign_step_ids(&mut parsed);
     }
     if ids == Ids::Derived || request_id.is_some() {
         let seed = request_id.as_ref().map_or("", EventId::as_str);
         ingest::assign_event_ids(seed, &mut parsed.messages);
     }
-    Ok(ReadTranscript { parsed, noted, grows: dialect.grows() })
+    Ok(ReadTranscript { parsed, noted, dialect, ids, request_id })
 }
 
 /// Returns the location of a message in the body.

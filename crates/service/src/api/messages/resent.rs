@@ -1,36 +1,50 @@
-//! Messages that are sent again with more in them.
+//! Messages whose ids are stored with another body, because they are sent again with more in them.
 
 use persistence::{Append, Appended, Outcome, StoreError};
-use records::{ChatId, MessageEdit, NewMessage, Scope};
+use records::json::{Hasher, hex};
+use records::{ChatId, EventId, MessageEdit, NewMessage, Scope};
+use resume::dialect::{Dialect, Resent};
 
 use super::append::append_within;
 use super::own_or_any;
 use crate::state::AppState;
 
+/// What happens to a message whose id is stored with another body.
+pub(super) struct Resend {
+    pub(super) resent: Resent,
+    pub(super) dialect: &'static dyn Dialect,
+    pub(super) request_id: Option<EventId>,
+}
+
 /// What was appended, and what was replaced.
-pub(super) struct Grown {
+pub(super) struct Sent {
     /// One result for each message, in order; one that was replaced is a duplicate.
     pub(super) append: Append,
     /// The positions of the messages that replaced stored ones.
     pub(super) replaced: Vec<usize>,
 }
 
-/// Appends messages; one whose id is stored with another body replaces that body, as an edit does.
+/// Appends messages; what happens to one whose id is stored with another body depends on the dialect.
 ///
-/// Each replacement is a write of its own, so that a request that is cut off may have replaced some messages and appended
-/// none. The same request again does the rest.
-pub(super) async fn append_grown(
+/// Each replacement is a write of its own, as an edit is, so that a request that is cut off may have replaced some messages
+/// and appended none. The same request again does the rest.
+pub(super) async fn append_resent(
     state: &AppState,
     scope: &Scope,
     chat_id: &ChatId,
     messages: Vec<NewMessage>,
-) -> Result<Grown, StoreError> {
+    resend: &Resend,
+) -> Result<Sent, StoreError> {
+    if resend.resent == Resent::Refused && !messages.is_empty() {
+        let append = append_within(state, scope, chat_id, messages).await?;
+        return Ok(Sent { append, replaced: Vec::new() });
+    }
     let mut found: Vec<Option<Appended>> = vec![None; messages.len()];
     let mut replaced = Vec::new();
     let mut rest: Vec<(usize, NewMessage)> = messages.into_iter().enumerate().collect();
     let last_sequence = loop {
         let batch: Vec<_> = rest.iter().map(|(_, message)| message.clone()).collect();
-        if batch.is_empty() && !replaced.is_empty() {
+        if batch.is_empty() {
             let chat = state.store.get_chat(scope, chat_id).await?;
             break chat.map_or(0, |chat| chat.last_sequence);
         }
@@ -46,6 +60,16 @@ pub(super) async fn append_grown(
         let StoreError::EventConflict { event_id, sequence, index, .. } = &conflict else {
             return Err(conflict);
         };
+        if resend.resent == Resent::Continues {
+            let message = &mut rest[*index].1;
+            let id = resend.request_id.as_ref().map(|request| continued_id(event_id, request));
+            if message.event_id == id {
+                return Err(conflict);
+            }
+            resend.dialect.mark_continued(&mut message.body, event_id);
+            message.event_id = id;
+            continue;
+        }
         let (event_id, sequence) = (event_id.clone(), *sequence);
         let (at, message) = rest.remove(*index);
         if replace(state, scope, chat_id, sequence, message, conflict).await? {
@@ -54,7 +78,16 @@ pub(super) async fn append_grown(
         found[at] = Some(Appended { event_id, sequence, outcome: Outcome::Duplicate });
     };
     let messages = found.into_iter().flatten().collect();
-    Ok(Grown { append: Append { last_sequence, messages }, replaced })
+    Ok(Sent { append: Append { last_sequence, messages }, replaced })
+}
+
+/// Returns the id of what a request adds to a message: the same request again has the same one.
+fn continued_id(message: &EventId, request: &EventId) -> EventId {
+    let mut hasher = Hasher::default();
+    hasher.field("message", &message.as_str().into());
+    hasher.field("request", &request.as_str().into());
+    let id = format!("evt_{}", hex(&hasher.finish()));
+    EventId::parse(id).unwrap_or_else(|_| message.clone())
 }
 
 /// Replaces the body of a stored message, unless it is the same already; returns whether it did.
