@@ -28,7 +28,7 @@ mod ag2;
 pub use ag2::Ag2;
 
 mod openai;
-pub use openai::OpenAi;
+pub use openai::{OpenAi, OpenAiCompatible};
 
 mod openai_responses;
 pub use openai_responses::OpenAiResponses;
@@ -76,15 +76,17 @@ mod thinking;
 mod turns;
 
 /// Every dialect, in the order in which the documentation lists them.
-pub const ALL: [&dyn Dialect; 13] = [
+pub const ALL: [&dyn Dialect; 15] = [
     &Ag2,
     &Ag2Classic { profile: Profile::Pattern },
     &Ag2Classic { profile: Profile::Manager },
     &Ag2V1,
     &OpenAi,
+    &OpenAiCompatible,
     &OpenAiResponses,
     &Anthropic,
     &Gemini { api: GeminiApi::Developer },
+    &Gemini { api: GeminiApi::Vertex },
     &LangChain,
     &PydanticAi,
     &UiMessage,
@@ -115,15 +117,17 @@ pub fn validate(dialect: &dyn Dialect, messages: &[Value]) -> Result<(), Vec<Vio
 mod tests {
     use super::*;
 
-    const NAMES: [&str; 13] = [
+    const NAMES: [&str; 15] = [
         "ag2",
         "ag2-classic",
         "ag2-classic-manager",
         "ag2-v1",
         "openai",
+        "openai-compatible",
         "openai-responses",
         "anthropic",
         "gemini",
+        "gemini-vertex",
         "langchain",
         "pydantic-ai",
         "ui-message",

@@ -212,11 +212,15 @@ impl Call {
 
 impl From<Call> for Value {
     fn from(call: Call) -> Self {
-        Value::from_iter([
+        let mut written = Value::from_iter([
             ("id", Value::from(call.id)),
             ("type", call.kind.as_str().into()),
             (call.kind.as_str(), call.target.write(call.kind)),
-        ])
+        ]);
+        if call.extra_content.is_object() {
+            written["extra_content"] = call.extra_content;
+        }
+        written
     }
 }
 

@@ -99,6 +99,49 @@ impl ToolDialect for OpenAi {
     }
 }
 
+/// The messages of providers with the API of `OpenAI` that added fields to it.
+///
+/// It is [`OpenAi`], except that reasoning stays as the text `reasoning_content`, without signatures, and calls keep their
+/// `extra_content`. `DeepSeek` and Gemini refuse a conversation that has lost them.
+#[derive(Debug, Clone, Copy)]
+pub struct OpenAiCompatible;
+
+impl ToolDialect for OpenAiCompatible {
+    const RULES: &'static DialectRules = &targets::OPENAI_COMPATIBLE;
+
+    const LOSSES: &'static [Loss] = &[
+        Loss::BlankText,
+        Loss::ReasoningSignatures,
+        Loss::Errors,
+        Loss::MediaTypes,
+        Loss::MediaNames,
+    ];
+
+    fn name(&self) -> &'static str {
+        "openai-compatible"
+    }
+
+    fn writer(&self, options: &Options) -> Box<dyn MessageWriter> {
+        ToolDialect::writer(&OpenAi, options)
+    }
+
+    fn violations(&self, messages: &[Value]) -> Vec<Violation> {
+        validate::violations(&validate::without_added_fields(messages))
+    }
+
+    fn provider_violations(&self, messages: &[Value]) -> Vec<Violation> {
+        validate::provider_violations(messages)
+    }
+
+    fn parse(&self, system: Vec<Value>, messages: Vec<Value>) -> Parsed {
+        ToolDialect::parse(&OpenAi, system, messages)
+    }
+
+    fn prepare(&self, messages: &mut [Value]) {
+        parse::prepare(messages);
+    }
+}
+
 /// Writes each message separately.
 #[derive(Debug)]
 struct MessagesWriter;

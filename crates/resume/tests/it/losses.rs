@@ -9,12 +9,12 @@ use resume::Options;
 use resume::dialect::{self, Loss};
 use serde_json::{Value, json};
 
-use crate::transcript::{all_profiles, log, stored_all};
+use crate::transcript::{log, stored_all};
 
 proptest! {
     #[test]
     fn only_the_declared_losses_are_lost(chat in transcript()) {
-        for dialect in all_profiles() {
+        for dialect in dialect::ALL {
             let rendered = dialect.render(log(&chat), &Options::default());
             let kept = rendered.messages.clone();
             let parsed = dialect.parse(rendered.system, kept);

@@ -9,13 +9,13 @@ use resume::{Options, Repair, UnsettledPolicy, ingest, normalize, window};
 use serde_json::{Value, json};
 
 use crate::strategies::{content, conversation};
-use crate::transcript::{all_profiles, log, rendered_in, stored_all, violations};
+use crate::transcript::{log, rendered_in, stored_all, violations};
 
 proptest! {
     #[test]
     fn renderings_break_no_rule(chat in conversation(), unsettled in prop::option::of(select(&UnsettledPolicy::ALL))) {
         let options = Options { unsettled, ..Options::default() };
-        for dialect in all_profiles() {
+        for dialect in dialect::ALL {
             let rendered = dialect.render(log(&chat), &options);
             prop_assert_eq!(violations(dialect, &rendered.messages), []);
         }
@@ -23,7 +23,7 @@ proptest! {
 
     #[test]
     fn a_parsed_rendering_renders_the_same_again(chat in conversation()) {
-        for dialect in all_profiles() {
+        for dialect in dialect::ALL {
             let first = dialect.render(log(&chat), &Options::default());
             prop_assert_eq!(&dialect.render(log(&chat), &Options::default()), &first);
             let parsed = dialect.parse(first.system.clone(), first.messages.clone());
@@ -194,7 +194,7 @@ fn damaged(messages: &mut Vec<Value>, kind: usize, from: Index, to: Index) {
 
 /// Returns whether several items of the dialect make one message, or its calls have no ids.
 fn reads_ahead(dialect: &dyn Dialect) -> bool {
-    dialect.splits_messages() || dialect.name() == "gemini"
+    dialect.splits_messages() || dialect.name().starts_with("gemini")
 }
 
 /// Returns every name of a speaker or a function in a message.

@@ -6,7 +6,7 @@ use records::NewMessage;
 use resume::dialect::{self, Dialect, Rendered};
 use serde_json::Value;
 
-use crate::transcript::{all_profiles, rendered_in, violations};
+use crate::transcript::{rendered_in, violations};
 
 /// Stores messages of one dialect, all of them, and renders them in another.
 pub(crate) fn stored_in(to: &dyn Dialect, from: &dyn Dialect, messages: &[Value]) -> Rendered {
@@ -27,7 +27,7 @@ pub(crate) fn check_faulty(
     dialect: &dyn Dialect,
     parsed: &[NewMessage],
 ) -> Result<(), TestCaseError> {
-    for to in all_profiles() {
+    for to in dialect::ALL {
         let rendered = rendered_in(to, parsed.to_vec());
         prop_assert_eq!(violations(to, &rendered.messages), [], "{:?}", to);
     }

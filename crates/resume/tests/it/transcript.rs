@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use records::{EventId, Message, MessageBody, NewMessage};
 use resume::Options;
-use resume::dialect::{self, Dialect, Gemini, GeminiApi, Rendered, Violation};
+use resume::dialect::{self, Dialect, Rendered, Violation};
 use serde_json::Value;
 
 /// Creates a stored message; a value that is not an object becomes an empty message.
@@ -63,12 +63,6 @@ pub(crate) fn violations(dialect: &dyn Dialect, messages: &[Value]) -> Vec<Viola
     let mut found = dialect::validate(dialect, messages).err().unwrap_or_default();
     found.retain(|violation| violation.rule != "no_messages");
     found
-}
-
-/// Returns every dialect, and the profiles that have no name in requests.
-pub(crate) fn all_profiles() -> impl Iterator<Item = &'static dyn Dialect> {
-    const VERTEX: &dyn Dialect = &Gemini { api: GeminiApi::Vertex };
-    dialect::ALL.into_iter().chain([VERTEX])
 }
 
 /// Returns a path below the workspace root.

@@ -7,7 +7,7 @@ use resume::dialect::{self, Dialect};
 use resume::ingest::{self, Check};
 use serde_json::{Value, json};
 
-use crate::transcript::{all_profiles, below_workspace, json_lines, rendered_in, violations};
+use crate::transcript::{below_workspace, json_lines, rendered_in, violations};
 
 #[test]
 fn what_a_library_wrote_comes_back() {
@@ -69,7 +69,7 @@ proptest! {
         dialect.prepare(&mut messages);
         if ingest::check(dialect, &messages, Check::Lenient).refused.is_empty() {
             let parsed = dialect.parse(Vec::new(), messages.clone());
-            for to in all_profiles() {
+            for to in dialect::ALL {
                 let rendered = rendered_in(to, parsed.messages.clone());
                 prop_assert_eq!(violations(to, &rendered.messages), [], "{:?}\n{}", to, Value::from(messages));
             }

@@ -19,6 +19,23 @@ pub(super) fn violations(messages: &[Value]) -> Vec<Violation> {
     violations.merged_with(pairs::violations(messages))
 }
 
+/// Returns the messages without the fields that other providers added to the format.
+pub(super) fn without_added_fields(messages: &[Value]) -> Vec<Value> {
+    let mut messages = messages.to_vec();
+    for message in messages.iter_mut().filter_map(Value::as_object_mut) {
+        if message.get("reasoning_content").is_some_and(Value::is_string) {
+            message.shift_remove("reasoning_content");
+        }
+        let calls = message.get_mut("tool_calls").and_then(Value::as_array_mut);
+        for call in calls.into_iter().flatten().filter_map(Value::as_object_mut) {
+            if call.get("extra_content").is_some_and(Value::is_object) {
+                call.shift_remove("extra_content");
+            }
+        }
+    }
+    messages
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

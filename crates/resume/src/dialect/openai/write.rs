@@ -2,14 +2,15 @@ use serde_json::{Map, Value, json};
 
 use super::content;
 use crate::Repair;
-use crate::canonical::{CanonicalMessage, Role, is_empty_value};
+use crate::canonical::{CanonicalMessage, Reasoning, Role, is_empty_value};
 use crate::rendered::Rendered;
 
 /// Adds a message and its repairs to the rendering.
 pub(super) fn write(mut message: CanonicalMessage, rendered: &mut Rendered) {
     convert_content(&mut message);
+    let reasoning = reasoning_text(&mut message);
     message.report_repairs(rendered);
-    rendered.messages.push(message_object(message));
+    rendered.messages.push(message_object(message, reasoning));
 }
 
 fn convert_content(message: &mut CanonicalMessage) {
@@ -28,7 +29,21 @@ fn convert_content(message: &mut CanonicalMessage) {
     content::convert(message);
 }
 
-fn message_object(message: CanonicalMessage) -> Value {
+/// Takes the reasoning as one text; encrypted reasoning has none.
+fn reasoning_text(message: &mut CanonicalMessage) -> Option<String> {
+    let blocks = message.take_reasoning().unwrap_or_else(|| {
+        message.repairs.push(Repair::ReasoningRemoved);
+        Vec::new()
+    });
+    let texts = blocks.into_iter().filter_map(|block| match block {
+        Reasoning::Text { text, .. } => Some(text).filter(|text| !text.is_empty()),
+        Reasoning::Redacted(_) => None,
+    });
+    let texts: Vec<_> = texts.collect();
+    (!texts.is_empty()).then(|| texts.join("\n"))
+}
+
+fn message_object(message: CanonicalMessage, reasoning: Option<String>) -> Value {
     let mut object = Map::with_capacity(4);
     let mut put = |field: &str, value| object.insert(field.to_owned(), value);
     put("role", message.role.as_str().into());
@@ -41,6 +56,9 @@ fn message_object(message: CanonicalMessage) -> Value {
     put("content", message.content);
     if let Some(refusal) = message.refusal {
         put("refusal", refusal.into());
+    }
+    if let Some(reasoning) = reasoning {
+        put("reasoning_content", reasoning.into());
     }
     if !message.calls.is_empty() {
         put("tool_calls", message.calls.into_iter().map(Value::from).collect());

@@ -4,6 +4,7 @@
 //! and reasoning. Each change is reported as a repair of the message.
 
 use records::JsonObject;
+use serde_json::Value;
 
 use crate::Repair;
 use crate::canonical::{Call, CanonicalMessage, Provider, Role};
@@ -111,6 +112,9 @@ const ANTHROPIC_FIELDS: [&str; 1] = ["caller"];
 
 /// Removes the fields of providers for which the dialect has no place; returns whether there are any.
 fn lower_call_fields(rule: CallFields, call: &mut Call) -> bool {
+    if rule == CallFields::Kept {
+        return false;
+    }
     let count = call.anthropic_fields.len();
     let is_kept = |field: &str| {
         rule == CallFields::Of(Provider::Anthropic) && ANTHROPIC_FIELDS.contains(&field)
@@ -127,5 +131,9 @@ fn lower_call_fields(rule: CallFields, call: &mut Call) -> bool {
             && !matches!(rule, CallFields::Under(own) if own == name)
     };
     let mut names = call.extra_content.as_object().into_iter().flat_map(JsonObject::keys);
-    loses_signature || loses_anthropic_fields || names.any(is_lost)
+    let loses_any = loses_signature || loses_anthropic_fields || names.any(is_lost);
+    if rule == CallFields::Removed {
+        call.extra_content = Value::Null;
+    }
+    loses_any
 }

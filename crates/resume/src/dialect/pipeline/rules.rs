@@ -101,6 +101,8 @@ pub(in crate::dialect) enum CallFields {
     Of(Provider),
     /// None.
     Removed,
+    /// All.
+    Kept,
     /// Those under this name in `extra_content` are kept.
     Under(&'static str),
 }

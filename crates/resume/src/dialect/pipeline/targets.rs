@@ -55,6 +55,15 @@ pub(in crate::dialect) const OPENAI: DialectRules = DialectRules {
     ..DialectRules::ANY
 };
 
+/// Providers with the same API that read what they added to it.
+pub(in crate::dialect) const OPENAI_COMPATIBLE: DialectRules = DialectRules {
+    // Gemini's endpoint needs the signatures of its calls again.
+    call_fields: CallFields::Kept,
+    // 400 without `reasoning_content` from DeepSeek: openai/openai-agents-python#2155, badlogic/pi-mono#3636.
+    reasoning: ReasoningRule::Kept,
+    ..OPENAI
+};
+
 /// Guide "Images and vision": types of images, as data or at a URL.
 const OPENAI_IMAGES: MediaRule = MediaRule {
     types: &["image/jpeg", "image/png", "image/gif", "image/webp"],
