@@ -65,6 +65,8 @@ mod instructions;
 
 mod open_calls;
 
+mod pieces;
+
 mod pipeline;
 
 mod prepare;
