@@ -115,11 +115,9 @@ fn read_other(
     message.provider = take_object(&mut body.extra, MessageBody::PROVIDER);
     message.repairs.extend(unused_fields(&body.extra));
     let lacks_function_name = role == Role::Function && message.name.is_none();
-    let has_no_content = message.content.is_null() && message.refusal.is_none();
-    let has_no_calls = !message.makes_calls() && message.malformed_calls.is_none();
     if lacks_function_name {
         Err(DropReason::MissingName)
-    } else if role != Role::Function && has_no_content && has_no_calls {
+    } else if message.is_note() && message.provider.is_empty() {
         Err(DropReason::NullContent)
     } else {
         Ok(message)

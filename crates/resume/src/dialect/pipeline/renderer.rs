@@ -64,6 +64,11 @@ impl ToolCallRenderer {
         while self.held.as_ref().is_some_and(|held| message.origin.sequence > held.until) {
             self.release(rendered);
         }
+        // Whatever it is, it does not come between a call and its result.
+        if message.is_note() {
+            self.writer.write(message, rendered);
+            return;
+        }
         let Some(held) = &mut self.held else {
             self.add_next(message, rendered);
             return;

@@ -4,9 +4,9 @@ use records::json::{Hasher, hex};
 use records::{JsonObject, Message};
 use serde_json::Value;
 
-use crate::Repair;
 use crate::canonical::{self, CanonicalMessage, Provider, Role};
 use crate::rendered::Rendered;
+use crate::{DropReason, Repair};
 
 mod media;
 pub(super) use media::Verdict;
@@ -52,6 +52,8 @@ pub(in crate::dialect) struct OwnFields {
     pub(in crate::dialect) dialect: &'static str,
     /// Those that are rendered again.
     pub(in crate::dialect) accepted: AcceptedFields,
+    /// Whether a message may consist of them alone; other dialects drop it.
+    pub(in crate::dialect) stand_alone: bool,
 }
 
 /// Which of its own fields a dialect renders again.
@@ -160,6 +162,11 @@ impl DialectRules {
     ) {
         canonical::read_message(index, message, rendered, |mut message, rendered| {
             self.own_fields.choose(&mut message);
+            let is_own = self.own_fields.stand_alone && !message.provider.is_empty();
+            if message.is_note() && !is_own {
+                rendered.drop(message.origin, DropReason::NullContent);
+                return;
+            }
             match self.legacy_calls {
                 LegacyCalls::Kept => handle(message, rendered),
                 LegacyCalls::Converted => handle(message.with_call_ids(), rendered),
@@ -170,11 +177,11 @@ impl DialectRules {
 
 impl OwnFields {
     /// No fields.
-    const NONE: Self = Self { dialect: "", accepted: AcceptedFields::Of(&[]) };
+    const NONE: Self = Self { dialect: "", accepted: AcceptedFields::Of(&[]), stand_alone: false };
 
     /// All fields that are stored under the name of the dialect.
     pub(in crate::dialect) const fn all_of(dialect: &'static str) -> Self {
-        Self { dialect, accepted: AcceptedFields::All }
+        Self { dialect, accepted: AcceptedFields::All, stand_alone: false }
     }
 
     /// Keeps the fields that are rendered, and reports that others are not.

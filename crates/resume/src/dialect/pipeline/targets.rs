@@ -21,6 +21,7 @@ pub(in crate::dialect) const OPENAI: DialectRules = DialectRules {
     own_fields: OwnFields {
         dialect: "openai",
         accepted: AcceptedFields::Of(&[(Role::Tool, "name"), (Role::Assistant, "audio")]),
+        stand_alone: false,
     },
     // 400 "array too long", expected at most 128 `tool_calls`: openai/openai-dotnet#317.
     max_calls: 128,
