@@ -21,6 +21,9 @@ pub use loss::Loss;
 mod parsed;
 pub use parsed::{Parsed, TranscriptPosition};
 
+mod claude_agent_sdk;
+pub use claude_agent_sdk::ClaudeAgentSdk;
+
 pub(crate) mod acp;
 pub use acp::Acp;
 
@@ -78,7 +81,7 @@ mod thinking;
 mod turns;
 
 /// Every dialect, in the order in which the documentation lists them.
-pub const ALL: [&dyn Dialect; 13] = [
+pub const ALL: [&dyn Dialect; 14] = [
     &Ag2,
     &Ag2Classic { profile: Profile::Pattern },
     &Ag2Classic { profile: Profile::Manager },
@@ -86,6 +89,7 @@ pub const ALL: [&dyn Dialect; 13] = [
     &OpenAi,
     &OpenAiResponses,
     &Anthropic,
+    &ClaudeAgentSdk,
     &Gemini { api: GeminiApi::Developer },
     &LangChain,
     &PydanticAi,
@@ -117,7 +121,7 @@ pub fn validate(dialect: &dyn Dialect, messages: &[Value]) -> Result<(), Vec<Vio
 mod tests {
     use super::*;
 
-    const NAMES: [&str; 13] = [
+    const NAMES: [&str; 14] = [
         "ag2",
         "ag2-classic",
         "ag2-classic-manager",
@@ -125,6 +129,7 @@ mod tests {
         "openai",
         "openai-responses",
         "anthropic",
+        "claude-agent-sdk",
         "gemini",
         "langchain",
         "pydantic-ai",

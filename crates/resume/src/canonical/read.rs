@@ -19,6 +19,10 @@ pub(crate) fn read_message(
     mut handle: impl FnMut(CanonicalMessage, &mut Rendered),
 ) {
     let origin = Origin { index, sequence: message.sequence };
+    let created_at = Some(message.created_at);
+    let mut handle = |read: CanonicalMessage, rendered: &mut Rendered| {
+        handle(CanonicalMessage { created_at, ..read }, rendered);
+    };
     let (event_id, body) = (String::from(message.event_id), message.body);
     let read = match Role::parse(&body.role) {
         _ if message.deleted_at.is_some() => Err(DropReason::Deleted),
@@ -58,6 +62,7 @@ fn read_results(
     let unused = unused_fields(&body.extra);
     // These are about the whole message, so only its first result gets them.
     let mut event_id = event_id;
+    let mut timestamp = body.timestamp.take();
     let mut metadata = body.metadata.take().unwrap_or_default();
     let read = move |mut response: Value| match take_field(&mut response, "tool_call_id") {
         Value::String(call_id) if !call_id.is_empty() => {
@@ -69,6 +74,7 @@ fn read_results(
             result.repairs.clone_from(&unused);
             result.provider = mem::take(&mut provider);
             result.event_id = mem::take(&mut event_id);
+            result.timestamp = timestamp.take();
             result.metadata = mem::take(&mut metadata);
             Ok(result)
         }
@@ -106,6 +112,7 @@ fn read_other(
 ) -> Result<CanonicalMessage, DropReason> {
     let mut message = CanonicalMessage::new(origin, role, body.content);
     message.name = body.name.filter(|name| !name.is_empty());
+    message.timestamp = body.timestamp.take();
     message.metadata = body.metadata.take().unwrap_or_default();
     if role == Role::Assistant {
         read_calls(&mut message, &mut body.extra);

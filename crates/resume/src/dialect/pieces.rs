@@ -10,6 +10,13 @@ pub(super) enum Piece {
     Kept(Value),
 }
 
+impl Piece {
+    /// Returns whether the piece is a text that is empty or only white space.
+    pub(super) fn is_blank(&self) -> bool {
+        matches!(self, Self::Content(part) if part.is_blank())
+    }
+}
+
 /// Takes the content of a message, and puts the name of the speaker in front of it.
 ///
 /// Content parts for which `is_kept` is true stay as they are.

@@ -96,6 +96,19 @@ pub(in crate::dialect) const ANTHROPIC: DialectRules = DialectRules {
     ..DialectRules::ANY
 };
 
+/// The Claude Agent SDK, which sends the messages of a session to Anthropic's Messages API.
+pub(in crate::dialect) const CLAUDE_AGENT_SDK: DialectRules = DialectRules {
+    // API reference, "Messages": names of tools have up to 128 characters; those of MCP are long.
+    functions: NameRule { max_chars: 128, ..NameRule::WORD },
+    // The entries of a session are those that it wrote, of which many are no messages.
+    own_fields: OwnFields { stand_alone: true, ..OwnFields::all_of("claude-agent-sdk") },
+    // The SDK sends only what its model accepts; other providers behind it sign with an empty text.
+    reasoning: ReasoningRule::Kept,
+    // A session may begin and end with any entry.
+    turns: TurnRules::ANY,
+    ..ANTHROPIC
+};
+
 /// Gemini's developer API.
 pub(in crate::dialect) const GEMINI: DialectRules = DialectRules {
     media: MediaRules {
