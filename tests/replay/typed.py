@@ -31,7 +31,10 @@ from agents.models.chatcmpl_converter import Converter
 from agents.testing import ScriptedModel
 from google.genai import models
 from langchain_core.load import dumpd, load
-from langchain_core.messages import convert_to_messages, messages_from_dict, messages_to_dict
+from langchain_core.messages import (
+    AIMessage, ChatMessage, HumanMessage, SystemMessage, ToolMessage, convert_to_messages, messages_from_dict,
+    messages_to_dict,
+)
 from pydantic import TypeAdapter
 from pydantic_ai import BinaryContent, CachePoint, DocumentUrl, ImageUrl, ModelRetry, ToolReturn
 from pydantic_ai import Agent as PydanticAgent
@@ -274,6 +277,37 @@ def messages_of_ag_ui() -> list[dict]:
     return [message | {"id": f"message_{number}"} for number, message in enumerate(written)]
 
 
+def messages_of_langchain() -> list[dict]:
+    """Returns messages as the adapters for Anthropic and OpenAI leave them, with every field that the library has."""
+    usage = {"input_tokens": 11, "output_tokens": 7, "total_tokens": 18, "input_token_details": {"cache_read": 3}}
+    weather = {"name": "weather", "args": {"city": "Oslo"}, "id": "toolu_1", "type": "tool_call"}
+    hotels = {"name": "hotels", "args": {"city": "Oslo", "stars": 4}, "id": "call_1", "type": "tool_call"}
+    raw = {"id": "call_1", "type": "function", "function": {"name": "hotels", "arguments": json.dumps(hotels["args"])}}
+    picture = {"type": "image_url", "image_url": {"url": "https://example.org/oslo.png", "detail": "low"}}
+    blocks = [
+        {"type": "thinking", "thinking": "Which one?", "signature": "c2ln", "index": 0},
+        {"type": "text", "text": "Let me see.", "index": 1},
+        {"type": "tool_use", "id": "toolu_1", "name": "weather", "input": {"city": "Oslo"}, "index": 2},
+    ]
+    return messages_to_dict([
+        SystemMessage("Plan trips.", id="system"),
+        HumanMessage(["Here?", picture], id="human-1", name="zoe", additional_kwargs={"source": "app"}),
+        AIMessage(
+            blocks, id="run--1", name="planner", tool_calls=[weather], usage_metadata=usage,
+            response_metadata={"model_name": "claude", "stop_reason": "tool_use"},
+        ),
+        ToolMessage("sunny", id="tool-1", name="weather", tool_call_id="toolu_1", artifact={"rows": [[1, None]]}),
+        AIMessage(
+            "", id="chatcmpl-1", tool_calls=[hotels], additional_kwargs={"tool_calls": [raw], "refusal": None},
+            invalid_tool_calls=[{"name": "book", "args": "{", "id": "call_2", "error": "cut off", "type": "invalid_tool_call"}],
+            response_metadata={"finish_reason": "tool_calls", "logprobs": None},
+        ),
+        ToolMessage("none left", id="tool-2", tool_call_id="call_1", status="error"),
+        ChatMessage("I would wait.", role="critic", id="chat-1"),
+        AIMessage("Nothing is free.", id="run--2", additional_kwargs={"reasoning_content": "Hm."}, usage_metadata=usage),
+    ])
+
+
 def fixed(value: object) -> object:
     """Replaces what differs in each run: times, and ids of runs."""
     constants = {"timestamp": "2026-01-01T00:00:00Z", "run_id": "run", "conversation_id": "conversation"}
@@ -315,6 +349,7 @@ if __name__ == "__main__":
     written("openai-responses", [asyncio.run(session_of_agents_sdk()), items])
     written("pydantic-ai", [history_of_pydantic_ai()])
     written("ag-ui", [messages_of_ag_ui()])
+    written("langchain", [messages_of_langchain()])
     if sys.argv[1] == "--write":
         sys.exit()
     directory = Path(sys.argv[1])

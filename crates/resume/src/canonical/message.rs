@@ -13,7 +13,7 @@ use crate::{DropReason, Repair};
 #[derive(Debug)]
 pub(crate) struct CanonicalMessage {
     pub(crate) origin: Origin,
-    /// The id of the message; empty for one that is not stored.
+    /// The id of the message, with a suffix for a later one of its results; empty for one that is not stored.
     pub(crate) event_id: String,
     pub(crate) role: Role,
     /// The time that the caller gave, as stored.

@@ -61,10 +61,12 @@ fn read_results(
     let mut provider = take_object(&mut body.extra, MessageBody::PROVIDER);
     let unused = unused_fields(&body.extra);
     // These are about the whole message, so only its first result gets them.
-    let mut event_id = event_id;
     let mut timestamp = body.timestamp.take();
     let mut metadata = body.metadata.take().unwrap_or_default();
-    let read = move |mut response: Value| match take_field(&mut response, "tool_call_id") {
+    let read = move |(index, mut response): (usize, Value)| match take_field(
+        &mut response,
+        "tool_call_id",
+    ) {
         Value::String(call_id) if !call_id.is_empty() => {
             let mut result =
                 CanonicalMessage::new(origin, Role::Tool, take_field(&mut response, "content"));
@@ -73,14 +75,15 @@ fn read_results(
             result.is_error = take_field(&mut response, "is_error") == Value::Bool(true);
             result.repairs.clone_from(&unused);
             result.provider = mem::take(&mut provider);
-            result.event_id = mem::take(&mut event_id);
             result.timestamp = timestamp.take();
+            result.event_id =
+                if index == 0 { event_id.clone() } else { format!("{event_id}_{index}") };
             result.metadata = mem::take(&mut metadata);
             Ok(result)
         }
         _ => Err(DropReason::MissingCallId),
     };
-    responses.into_iter().map(read)
+    responses.into_iter().enumerate().map(read)
 }
 
 /// Takes the value of a field; null if the value has no such field.

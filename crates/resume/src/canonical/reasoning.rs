@@ -123,7 +123,7 @@ pub(crate) fn interleave<T>(
 
 impl Reasoning {
     /// Returns whether the block has neither text nor anything that its provider needs again.
-    fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         match self {
             Self::Text { text, signature } => text.is_empty() && signature.is_none(),
             Self::Redacted(data) => data.is_empty(),

@@ -3,11 +3,12 @@ use serde_json::Value;
 use super::loss::Loss;
 use super::parsed::Parsed;
 use super::pipeline::{DialectRules, MessageWriter, ToolDialect, targets};
-use super::prepare::without_null_fields;
 use super::violation::Violation;
 use crate::Options;
 
+mod blocks;
 mod parse;
+mod prepare;
 mod validate;
 mod write;
 
@@ -19,10 +20,18 @@ mod write;
 /// - `additional_kwargs` holds refusals, reasoning and the mark of developer instructions. The result of
 ///   a failed call has the `status` `error`.
 ///
-/// The parser also accepts messages with `role` (or `type`) and `content`, as `LangChain` does. Their
-/// calls may have the format of `OpenAI`.
+/// - The id is the event id, so that a state that loads a history twice has each message once.
+///
+/// The parser also accepts messages with `role` (or `type`) and `content`, as `LangChain` does, and the constructors that
+/// `dumpd` writes; their calls may have the format of `OpenAI`. All other fields, such as `usage_metadata`,
+/// `response_metadata` and `artifact`, are kept beside the message and come back. Blocks of the content that repeat a call,
+/// and reasoning in the content, are stored where other formats have them, and come back where they were. The calls that
+/// `additional_kwargs` repeats come back if the message still makes them. A chunk is stored as a message.
 #[derive(Debug, Clone, Copy)]
 pub struct LangChain;
+
+/// The name of the dialect, and of the field of `provider` that holds what only this format has.
+const NAME: &str = "langchain";
 
 impl ToolDialect for LangChain {
     const RULES: &'static DialectRules = &targets::LANGCHAIN;
@@ -30,7 +39,7 @@ impl ToolDialect for LangChain {
     const LOSSES: &'static [Loss] = &[Loss::BlankText, Loss::CustomCalls, Loss::CallSignatures];
 
     fn name(&self) -> &'static str {
-        "langchain"
+        NAME
     }
 
     fn writer(&self, _options: &Options) -> Box<dyn MessageWriter> {
@@ -42,7 +51,7 @@ impl ToolDialect for LangChain {
     }
 
     fn prepare(&self, messages: &mut [Value]) {
-        without_null_fields(messages);
+        prepare::prepare(messages);
     }
 
     fn parse(&self, _system: Vec<Value>, messages: Vec<Value>) -> Parsed {

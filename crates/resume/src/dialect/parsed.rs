@@ -1,3 +1,5 @@
+use std::collections::HashSet;
+
 use records::{EventId, JsonObject, MessageBody, NewMessage};
 use serde_json::{Map, Value};
 
@@ -216,6 +218,21 @@ pub(super) fn set_extra(body: &mut MessageBody, field: &str, value: impl Into<Va
     let value = value.into();
     if !value.is_null() && value.as_array().is_none_or(|list| !list.is_empty()) {
         body.extra.insert(field.to_owned(), value);
+    }
+}
+
+/// The ids of the messages of a transcript; of several messages with one id, the first one has it.
+#[derive(Debug, Default)]
+pub(super) struct EventIds(HashSet<EventId>);
+
+impl EventIds {
+    /// Takes the id of a message from a field. An id that cannot be its event id stays there.
+    pub(super) fn take(&mut self, object: &mut JsonObject, field: &str) -> Option<EventId> {
+        let id = EventId::parse(object.get(field)?.as_str()?).ok()?;
+        self.0.insert(id.clone()).then(|| {
+            object.shift_remove(field);
+            id
+        })
     }
 }
 

@@ -7,6 +7,7 @@ mod assembly;
 mod call_stack;
 mod claude_agent_sdk;
 mod fixtures;
+mod langchain;
 mod large;
 mod losses;
 mod media;

@@ -1,92 +1,124 @@
-use records::{JsonObject, MessageBody, NewMessage};
+use records::{MessageBody, NewMessage};
 use serde_json::{Map, Value};
 
 use super::write::ROLE_MARK;
+use super::{NAME, blocks};
 use crate::DropReason;
-use crate::canonical::{is_empty_value, take_object};
-use crate::dialect::parsed::{self, Parsed, as_object, read_stored_fields, set_extra, take_text};
+use crate::canonical::{PlacedReasoning, is_empty_value, take_list, take_object};
+use crate::dialect::parsed::{self, EventIds, Parsed, as_object, keep_own, set_extra, take_text};
 
 pub(super) fn parse(messages: Vec<Value>) -> Parsed {
-    Parsed::from_transcript(Vec::new(), messages, |message| read(message).map(Some))
+    let mut ids = EventIds::default();
+    Parsed::from_transcript(Vec::new(), messages, |message| read(message, &mut ids).map(Some))
 }
 
-fn read(message: Value) -> Result<NewMessage, DropReason> {
+/// Reads a message: its fields are in `data`, or beside the role.
+fn read(message: Value, ids: &mut EventIds) -> Result<NewMessage, DropReason> {
     let mut object = as_object(message)?;
-    if let Some(Value::Object(data)) = object.remove("data") {
-        let kind = take_text(&mut object, "type").ok_or(DropReason::MissingRole)?;
-        return read_typed(&kind, data);
-    }
-    let given_role = object.remove("role").or_else(|| object.remove("type"));
-    let role = match given_role.as_ref().and_then(Value::as_str) {
-        Some("human") => "user",
-        Some("ai") => "assistant",
-        Some(role @ "remove") => return Err(DropReason::unsupported_role(role)),
-        Some(role) => role,
-        None => return Err(DropReason::MissingRole),
+    let mut kind = take_text(&mut object, "type");
+    let mut data = if let Some(Value::Object(data)) = object.remove("data") {
+        data
+    } else {
+        if kind.as_deref() != Some("chat") {
+            kind = take_text(&mut object, "role").or(kind);
+        }
+        object
     };
-    object.insert("role".to_owned(), role.into());
-    let calls = object.get_mut("tool_calls").and_then(Value::as_array_mut);
-    for call in calls.into_iter().flatten().filter(|call| call.get("args").is_some()) {
-        *call = read_call(call);
-    }
-    read_stored_fields("langchain", object.into())
+    let kind = kind.ok_or(DropReason::MissingRole)?;
+    let event_id = ids.take(&mut data, "id");
+    let mut message = match kind.as_str() {
+        "tool" => read_result(&mut data),
+        _ => read_other(&kind, &mut data)?.into(),
+    };
+    message.event_id = event_id;
+    data.retain(|field, value| field != "type" && !is_default(value));
+    keep_own(&mut message.body, NAME, data);
+    Ok(message)
 }
 
-/// Reads a message with `type` and `data`.
-fn read_typed(kind: &str, mut data: Map<String, Value>) -> Result<NewMessage, DropReason> {
-    let mut kwargs = take_object(&mut data, "additional_kwargs");
-    let role = match kind {
-        "human" => "user".to_owned(),
-        "ai" => "assistant".to_owned(),
-        "tool" => return Ok(read_result(data)),
-        "function" => "function".to_owned(),
+fn read_other(kind: &str, data: &mut Map<String, Value>) -> Result<MessageBody, DropReason> {
+    let mut kwargs = take_object(data, "additional_kwargs");
+    let name = take_text(data, "name");
+    let mut body =
+        MessageBody::new("", name.as_deref(), data.remove("content").unwrap_or_default());
+    body.role = match kind {
+        "human" | "user" => "user".to_owned(),
+        "ai" | "assistant" => "assistant".to_owned(),
         "system" => take_text(&mut kwargs, ROLE_MARK).unwrap_or_else(|| kind.to_owned()),
-        "chat" => take_text(&mut data, "role").ok_or(DropReason::MissingRole)?,
+        "chat" => read_chat_role(&mut body.name, data)?,
+        "developer" | "function" => kind.to_owned(),
         other => return Err(DropReason::unsupported_role(other)),
     };
-    let name = take_text(&mut data, "name");
-    let content = data.remove("content").unwrap_or_default();
-    let mut body = MessageBody { role, name, content, ..MessageBody::default() };
-    let calls = data.remove("tool_calls").unwrap_or_default();
-    set_extra(
-        &mut body,
-        "tool_calls",
-        calls.as_array().map(|calls| calls.iter().map(read_call).collect::<Vec<_>>()),
-    );
-    set_extra(&mut body, "refusal", kwargs.remove("refusal"));
-    set_extra(&mut body, "reasoning_content", kwargs.remove("reasoning_content"));
-    if calls.as_array().is_none_or(Vec::is_empty) {
-        set_extra(&mut body, "function_call", kwargs.remove("function_call"));
+    if body.role == "assistant" {
+        read_answer(&mut body, data, &mut kwargs);
     }
-    // The same calls in the provider's own format: they were read from `tool_calls`.
-    kwargs.remove("tool_calls");
-    data.extend(kwargs);
-    body.metadata = other_fields(data);
-    Ok(body.into())
+    if !kwargs.is_empty() {
+        data.insert("additional_kwargs".to_owned(), kwargs.into());
+    }
+    Ok(body)
 }
 
-fn read_result(mut data: Map<String, Value>) -> NewMessage {
-    let call_id = take_text(&mut data, "tool_call_id").unwrap_or_default();
+/// Returns the role of a message with any role. One that no other format has names the speaker; it stays in the data.
+fn read_chat_role(
+    name: &mut Option<String>,
+    data: &mut Map<String, Value>,
+) -> Result<String, DropReason> {
+    let given = data.get("role").and_then(Value::as_str).filter(|role| !role.is_empty());
+    let given = given.ok_or(DropReason::MissingRole)?;
+    let role = match given {
+        "human" | "user" => "user",
+        "system" => "system",
+        "ai" | "assistant" => "assistant",
+        other => {
+            name.get_or_insert_with(|| other.to_owned());
+            "assistant"
+        }
+    };
+    Ok(role.to_owned())
+}
+
+fn read_answer(
+    body: &mut MessageBody,
+    data: &mut Map<String, Value>,
+    kwargs: &mut Map<String, Value>,
+) {
+    let calls: Vec<_> = take_list(data, "tool_calls").into_iter().map(read_call).collect();
+    set_extra(body, "refusal", take_text(kwargs, "refusal"));
+    let reasoning = kwargs.shift_remove("reasoning_content");
+    let taken = blocks::take(&mut body.content, &calls, reasoning.is_none());
+    let reasoning = reasoning.unwrap_or_else(|| PlacedReasoning::into_stored(taken.reasoning));
+    set_extra(body, "reasoning_content", reasoning);
+    if !taken.blocks.is_empty() {
+        data.insert("blocks".to_owned(), taken.blocks.into());
+    }
+    if calls.is_empty() {
+        set_extra(body, "function_call", kwargs.shift_remove("function_call"));
+    }
+    set_extra(body, "tool_calls", calls);
+}
+
+fn read_result(data: &mut Map<String, Value>) -> NewMessage {
+    let call_id = take_text(data, "tool_call_id").unwrap_or_default();
     let failed = data.remove("status").is_some_and(|status| status == "error");
     let content = data.remove("content").unwrap_or_default();
     let mut message = parsed::stored_result(&call_id, content, failed);
-    message.body.name = take_text(&mut data, "name");
-    message.body.metadata = other_fields(data);
+    // It stays in the data as well: it is that of the tool, which other sources of results do not mean by their names.
+    message.body.name = data.get("name").and_then(Value::as_str).map(str::to_owned);
     message
 }
 
-fn read_call(call: &Value) -> Value {
+/// Reads a call; one in the format of `OpenAI` stays as it is.
+fn read_call(call: Value) -> Value {
+    if call.get("args").is_none() {
+        return call;
+    }
     let text = |field: &str| call[field].as_str().unwrap_or_default();
     parsed::stored_call(text("id"), text("name"), &call["args"])
 }
 
-/// Returns the fields to store as metadata: all that have a value and were not read.
-fn other_fields(data: Map<String, Value>) -> Option<JsonObject> {
-    let has_value = |value: &Value| {
-        !is_empty_value(value)
-            && *value != Value::Bool(false)
-            && value.as_object().is_none_or(|it| !it.is_empty())
-    };
-    let rest = data.into_iter().filter(|(key, value)| key != "type" && has_value(value));
-    Some(rest.collect::<JsonObject>()).filter(|rest| !rest.is_empty())
+/// Returns whether a value is what the library writes for a field that is not set.
+fn is_default(value: &Value) -> bool {
+    is_empty_value(value)
+        || *value == Value::Bool(false)
+        || value.as_object().is_some_and(Map::is_empty)
 }

@@ -1,52 +1,96 @@
-use serde_json::{Map, Value, json};
+use std::mem;
 
+use records::{EventId, JsonObject};
+use serde_json::{Value, json};
+
+use super::blocks;
 use crate::Repair;
-use crate::canonical::{CanonicalMessage, Role, is_empty_value};
+use crate::canonical::{CanonicalMessage, Role, is_empty_value, take_list, take_object};
 use crate::dialect::pipeline::MessageWriter;
 use crate::rendered::Rendered;
 
 /// The field with which `LangChain` marks developer instructions.
 pub(super) const ROLE_MARK: &str = "__openai_role__";
 
-/// Writes each message separately.
+/// Writes each message separately, with every field that `messages_to_dict` writes.
 #[derive(Debug)]
 pub(super) struct MessagesWriter;
 
 impl MessageWriter for MessagesWriter {
     fn write(&mut self, mut message: CanonicalMessage, rendered: &mut Rendered) {
-        let mut data = Map::new();
+        let mut own = mem::take(&mut message.provider);
+        let kind = kind_of(&message, &own);
+        let blocks = take_list(&mut own, "blocks");
+        let calls = write_calls(&mut message);
+        let mut content = write_content(&mut message, !blocks.is_empty());
+        if !blocks.is_empty() {
+            blocks::put_back(&mut content, blocks, &calls, &mut message);
+        }
+        let kwargs = write_kwargs(&mut message, &mut own);
+        let mut data = JsonObject::new();
         let mut put = |field: &str, value: Value| data.insert(field.to_owned(), value);
-        put("content", write_content(&mut message));
-        if let Some(name) = message.name.take() {
-            put("name", name.into());
+        put("content", content);
+        put("additional_kwargs", kwargs.into());
+        put("response_metadata", json!({}));
+        put("type", kind.into());
+        // The role of a message with any role is stored as its speaker, too.
+        let name = message.name.take().filter(|name| kind != "chat" || own["role"] != **name);
+        put("name", name.into());
+        put("id", Some(mem::take(&mut message.event_id)).filter(|id| !id.is_empty()).into());
+        match message.role {
+            Role::Assistant if kind == "ai" => {
+                put("tool_calls", calls.into());
+                put("invalid_tool_calls", json!([]));
+                put("usage_metadata", Value::Null);
+            }
+            Role::Tool => {
+                put("tool_call_id", mem::take(&mut message.call_id).into());
+                put("artifact", Value::Null);
+                put("status", if message.is_error { "error" } else { "success" }.into());
+            }
+            _ => {}
         }
-        let kind = match message.role {
-            Role::System | Role::Developer => "system",
-            Role::Assistant => "ai",
-            Role::Tool => "tool",
-            Role::User | Role::Function => "human",
-        };
-        if message.role == Role::Tool {
-            put("tool_call_id", std::mem::take(&mut message.call_id).into());
-            put("status", if message.is_error { "error" } else { "success" }.into());
-        }
-        let kwargs = write_kwargs(&mut message);
-        if !kwargs.is_empty() {
-            put("additional_kwargs", kwargs.into());
-        }
-        if !message.calls.is_empty() {
-            put("tool_calls", write_calls(&mut message));
-        }
+        add_own_fields(&mut data, own);
         message.report_repairs(rendered);
         rendered.messages.push(json!({"type": kind, "data": data}));
     }
 }
 
-fn write_content(message: &mut CanonicalMessage) -> Value {
-    let is_part = |part: &Value| part["type"].is_string();
+/// Returns the type of a message; what came with a role of its own is written with it.
+fn kind_of(message: &CanonicalMessage, own: &JsonObject) -> &'static str {
+    match message.role {
+        Role::Tool => "tool",
+        _ if own.get("role").is_some_and(Value::is_string) && message.calls.is_empty() => "chat",
+        Role::System | Role::Developer => "system",
+        Role::Assistant => "ai",
+        Role::User | Role::Function => "human",
+    }
+}
+
+/// Adds what the message came with. It never replaces what the log says.
+fn add_own_fields(data: &mut JsonObject, own: JsonObject) {
+    for (field, value) in own {
+        let fits = match field.as_str() {
+            "artifact" => true,
+            "response_metadata" | "usage_metadata" => value.is_object(),
+            "invalid_tool_calls" => value.is_array(),
+            "name" => value.is_string() && data["name"].is_null(),
+            "id" => value.as_str().is_some_and(|id| EventId::parse(id).is_err()),
+            "tool_calls" | "tool_call_id" => false,
+            other => !data.contains_key(other),
+        };
+        if fits {
+            data.insert(field, value);
+        }
+    }
+}
+
+fn write_content(message: &mut CanonicalMessage, has_blocks: bool) -> Value {
     match message.content.take() {
         Value::Null => {
-            message.repairs.push(Repair::NullContentFilled);
+            if !has_blocks {
+                message.repairs.push(Repair::NullContentFilled);
+            }
             "".into()
         }
         Value::Array(parts) if parts.iter().all(is_part) => parts.into(),
@@ -58,8 +102,18 @@ fn write_content(message: &mut CanonicalMessage) -> Value {
     }
 }
 
-fn write_kwargs(message: &mut CanonicalMessage) -> Map<String, Value> {
-    let mut kwargs = Map::new();
+/// A part is a text, or an object with its type.
+fn is_part(part: &Value) -> bool {
+    part.is_string() || part["type"].is_string()
+}
+
+fn write_kwargs(message: &mut CanonicalMessage, own: &mut JsonObject) -> JsonObject {
+    let mut kwargs = take_object(own, "additional_kwargs");
+    // The same calls in the format of a provider.
+    if kwargs.get("tool_calls").is_some_and(|raw| !blocks::repeat_calls(raw, &message.calls)) {
+        kwargs.shift_remove("tool_calls");
+        message.repairs.push(Repair::ProviderFieldsRemoved);
+    }
     if message.role == Role::Developer {
         kwargs.insert(ROLE_MARK.to_owned(), "developer".into());
     }
@@ -73,7 +127,7 @@ fn write_kwargs(message: &mut CanonicalMessage) -> Map<String, Value> {
     kwargs
 }
 
-fn write_calls(message: &mut CanonicalMessage) -> Value {
+fn write_calls(message: &mut CanonicalMessage) -> Vec<Value> {
     let calls = message.calls.iter_mut().map(|call| {
         let arguments = call.take_arguments();
         let (id, name) = (&call.id, &call.target.name);

@@ -1,7 +1,7 @@
 use std::mem;
 
 use records::json::{Hasher, hex};
-use records::{JsonObject, Message};
+use records::Message;
 use serde_json::Value;
 
 use crate::canonical::{self, CanonicalMessage, Provider, Role};
@@ -188,13 +188,10 @@ impl OwnFields {
     fn choose(&self, message: &mut CanonicalMessage) {
         let mut removes_any = false;
         for (dialect, fields) in mem::take(&mut message.provider) {
-            let fields = match fields {
-                Value::Object(fields) => fields,
+            let Value::Object(fields) = fields else {
                 // An edit removed them.
-                _ => {
-                    removes_any |= dialect == self.dialect;
-                    JsonObject::new()
-                }
+                removes_any |= dialect == self.dialect;
+                continue;
             };
             for (field, value) in fields {
                 let is_accepted = match self.accepted {

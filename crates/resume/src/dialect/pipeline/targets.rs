@@ -175,6 +175,7 @@ const fn gemini_media(schemes: &'static [&'static str]) -> MediaRules {
 
 /// `LangChain`: its adapters convert for the provider, so that content stays as it is.
 pub(in crate::dialect) const LANGCHAIN: DialectRules = DialectRules {
+    own_fields: OwnFields::all_of("langchain"),
     custom_calls: CustomCalls::Converted,
     // Reference "ToolCall": `args` is a dictionary.
     arguments: Arguments::Object,

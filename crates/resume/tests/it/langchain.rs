@@ -1,0 +1,76 @@
+use resume::dialect::{Anthropic, Dialect, LangChain, OpenAi};
+use serde_json::{Value, json};
+
+use crate::round_trip::stored_in;
+use crate::transcript::{rendered_in, violations};
+
+fn prepared(messages: Value) -> Vec<Value> {
+    let Value::Array(mut messages) = messages else { panic!("messages are a list") };
+    LangChain.prepare(&mut messages);
+    messages
+}
+
+fn with_calls() -> Vec<Value> {
+    let call = json!({"name": "f", "args": {"a": 1}, "id": "c", "type": "tool_call"});
+    let blocks = json!([
+        {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"},
+        {"type": "text", "text": "Let me see."},
+        {"type": "tool_use", "id": "c", "name": "f", "input": {"a": 1}},
+    ]);
+    let data = json!({"content": blocks, "tool_calls": [call], "id": "m1"});
+    let result = json!({"content": "done", "tool_call_id": "c", "id": "m2", "artifact": [1]});
+    vec![json!({"type": "ai", "data": data}), json!({"type": "tool", "data": result})]
+}
+
+#[test]
+fn blocks_that_repeat_a_call_are_no_text_in_other_formats() {
+    let rendered = stored_in(&OpenAi, &LangChain, &with_calls()).messages;
+    assert_eq!(rendered[0]["content"], json!([{"type": "text", "text": "Let me see."}]));
+    assert_eq!(rendered[0]["tool_calls"][0]["function"]["name"], "f");
+    let rendered = stored_in(&Anthropic, &LangChain, &with_calls()).messages;
+    let kinds = rendered[1]["content"].as_array().into_iter().flatten().map(|it| &it["type"]);
+    assert_eq!(kinds.collect::<Vec<_>>(), ["thinking", "text", "tool_use"]);
+}
+
+#[test]
+fn the_blocks_of_a_call_without_a_result_go_with_it() {
+    let rendered = stored_in(&LangChain, &LangChain, &with_calls()[..1]).messages;
+    let kinds = rendered[0]["data"]["content"].as_array().into_iter().flatten();
+    assert_eq!(kinds.map(|it| &it["type"]).collect::<Vec<_>>(), ["thinking", "text"]);
+    assert_eq!(violations(&LangChain, &rendered), []);
+}
+
+#[test]
+fn constructors_chunks_and_plain_messages_are_the_same_messages() {
+    let data = json!({"content": "hi", "id": "m1", "usage_metadata": {"input_tokens": 1}});
+    let constructor = json!({"lc": 1, "type": "constructor",
+        "id": ["langchain", "schema", "messages", "AIMessage"],
+        "kwargs": {"content": "hi", "id": "m1", "type": "ai", "usage_metadata": {"input_tokens": 1}}});
+    let mut chunk = json!({"type": "AIMessageChunk", "data": data});
+    chunk["data"]["tool_call_chunks"] = json!([]);
+    chunk["data"]["chunk_position"] = "last".into();
+    let mut plain = data.clone();
+    plain["role"] = "ai".into();
+    let typed = stored_in(&LangChain, &LangChain, &prepared(json!([{"type": "ai", "data": data}])));
+    assert_eq!(typed.messages[0]["data"]["usage_metadata"], json!({"input_tokens": 1}));
+    for other in [constructor, chunk, plain] {
+        let messages = prepared(json!([other]));
+        assert_eq!(violations(&LangChain, &messages), []);
+        assert_eq!(stored_in(&LangChain, &LangChain, &messages), typed);
+    }
+}
+
+/// What comes with a message is the caller's: it never replaces what the log says.
+#[test]
+fn own_fields_change_nothing_that_is_stored() {
+    let mut parsed = LangChain.parse(Vec::new(), with_calls()).messages;
+    for message in &mut parsed {
+        let own = json!({"content": 5, "type": "remove", "tool_calls": 1, "tool_call_id": "x",
+            "id": "m9", "name": {}, "role": "critic", "additional_kwargs": {"tool_calls": [{"id": "z"}]}});
+        message.body.extra.insert("provider".to_owned(), json!({"langchain": own}));
+    }
+    let rendered = rendered_in(&LangChain, parsed);
+    assert_eq!(violations(&LangChain, &rendered.messages), []);
+    assert_eq!(rendered.messages[0]["data"]["additional_kwargs"].get("tool_calls"), None);
+    assert_eq!(rendered.messages[1]["data"]["tool_call_id"], "c");
+}
