@@ -27,6 +27,8 @@ pub(super) struct EntriesWriter {
     /// The time of the last entry that has one.
     timestamp: Option<String>,
     open: Option<Draft>,
+    /// Results that come before the messages that were between them and their calls.
+    moved: VecDeque<(CanonicalMessage, OwnFields)>,
     /// The entries of the last answer that come after entries of other messages.
     delayed: VecDeque<Draft>,
 }
@@ -55,6 +57,7 @@ impl EntriesWriter {
             session_id: None,
             timestamp: None,
             open: None,
+            moved: VecDeque::new(),
             delayed: VecDeque::new(),
         }
     }
@@ -255,7 +258,40 @@ impl EntriesWriter {
 
 impl MessageWriter for EntriesWriter {
     fn write(&mut self, mut message: CanonicalMessage, rendered: &mut Rendered) {
-        let mut own = OwnFields::take(&mut message);
+        self.write_moved(message.origin.sequence, rendered);
+        let own = OwnFields::take(&mut message);
+        let is_moved = |repair: &Repair| matches!(repair, Repair::ResultMoved { .. });
+        if !own.entries.is_empty() && message.repairs.iter().any(is_moved) {
+            message.repairs.retain(|repair| !is_moved(repair));
+            self.moved.push_back((message, own));
+            return;
+        }
+        self.write_next(message, own, rendered);
+    }
+
+    fn finish(&mut self, rendered: &mut Rendered) {
+        self.write_moved(u64::MAX, rendered);
+        self.close(rendered);
+        self.emit_due(true, rendered);
+    }
+}
+
+impl EntriesWriter {
+    /// Writes the results that were moved from where the SDK wrote them: a session may have them there.
+    fn write_moved(&mut self, before: u64, rendered: &mut Rendered) {
+        while let Some((message, own)) =
+            self.moved.pop_front_if(|(message, _)| message.origin.sequence < before)
+        {
+            self.write_next(message, own, rendered);
+        }
+    }
+
+    fn write_next(
+        &mut self,
+        mut message: CanonicalMessage,
+        mut own: OwnFields,
+        rendered: &mut Rendered,
+    ) {
         if !own.note.is_empty() && message.is_note() {
             self.write_note(&message, mem::take(&mut own.note), rendered);
             self.count_passed(rendered);
@@ -277,11 +313,6 @@ impl MessageWriter for EntriesWriter {
             }
             _ => self.write_user(message, own, rendered),
         }
-    }
-
-    fn finish(&mut self, rendered: &mut Rendered) {
-        self.close(rendered);
-        self.emit_due(true, rendered);
     }
 }
 

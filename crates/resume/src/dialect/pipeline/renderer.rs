@@ -65,7 +65,8 @@ impl ToolCallRenderer {
             self.release(rendered);
         }
         // Whatever it is, it does not come between a call and its result.
-        if message.is_note() {
+        let holds_any = self.held.as_ref().is_some_and(|held| !held.messages.is_empty());
+        if message.is_note() && !holds_any {
             self.writer.write(message, rendered);
             return;
         }

@@ -1,7 +1,7 @@
 use std::mem;
 
-use records::json::{Hasher, hex};
 use records::Message;
+use records::json::{Hasher, hex};
 use serde_json::Value;
 
 use crate::canonical::{self, CanonicalMessage, Provider, Role};
