@@ -9,6 +9,7 @@ use crate::Options;
 mod answer;
 mod block;
 mod chain;
+mod draft;
 mod own;
 mod parse;
 mod user;

@@ -79,7 +79,7 @@ impl ReadAnswer {
     }
 }
 
-fn is_reasoning(block: &Value) -> bool {
+pub(super) fn is_reasoning(block: &Value) -> bool {
     block["type"] == "thinking" || block["type"] == "redacted_thinking"
 }
 
