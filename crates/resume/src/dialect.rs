@@ -21,7 +21,7 @@ pub use loss::Loss;
 mod parsed;
 pub use parsed::{Parsed, TranscriptPosition};
 
-mod claude_agent_sdk;
+pub(crate) mod claude_agent_sdk;
 pub use claude_agent_sdk::ClaudeAgentSdk;
 
 pub(crate) mod acp;

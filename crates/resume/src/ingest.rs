@@ -58,7 +58,7 @@ const CONTINUATION_RULES: [&str; 4] =
 
 /// The rules about pairs, order, names, blank texts and unknown fields. The renderings mend what breaks them, so a log may
 /// break them: a call is stored before its result exists, and a person may speak in between.
-const RENDERED_RULES: [&str; 21] = [
+const RENDERED_RULES: [&str; 22] = [
     "blank_text",
     "both_kinds_of_calls",
     "call_out_of_turn",
@@ -78,6 +78,7 @@ const RENDERED_RULES: [&str; 21] = [
     "unknown_field",
     "unknown_parent",
     "unmatched_responses",
+    "system_message",
     "unsettled_call",
     "unsigned_thinking",
 ];
@@ -89,6 +90,8 @@ const RENDERED_RULES: [&str; 21] = [
 /// of call ids.
 pub fn check(dialect: &dyn Dialect, messages: &[Value], check: Check) -> Checked {
     let mut violations = dialect.validate(messages);
+    violations.extend(dialect.waiting(messages));
+    violations.sort_by_key(|violation| violation.index);
     violations.retain(|violation| !CONTINUATION_RULES.contains(&violation.rule));
     let is_noted =
         |violation: &Violation| check == Check::Lenient && RENDERED_RULES.contains(&violation.rule);

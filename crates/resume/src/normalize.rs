@@ -11,13 +11,14 @@ pub use candidate::Candidate;
 pub struct Options {
     /// The name of the user for messages of the role `user` without a name.
     pub default_user_name: String,
-    /// What happens to calls without results.
-    pub unsettled: UnsettledPolicy,
+    /// What happens to calls without results; they are removed if nothing is chosen, unless they came in the dialect as
+    /// waiting.
+    pub unsettled: Option<UnsettledPolicy>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { default_user_name: "user".to_owned(), unsettled: UnsettledPolicy::default() }
+        Self { default_user_name: "user".to_owned(), unsettled: None }
     }
 }
 

@@ -3,10 +3,9 @@ use std::fmt;
 use serde::Serialize;
 
 /// What a rendering does with a message if not all of its calls have results.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnsettledPolicy {
     /// Removes the calls and keeps the content; drops the results of the removed calls.
-    #[default]
     Remove,
     /// Adds a result for each call without one: an error which says that the call was interrupted.
     Settle,

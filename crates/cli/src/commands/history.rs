@@ -29,9 +29,9 @@ pub(crate) struct Arguments {
     /// Print only the newest COUNT messages; system messages are kept and counted.
     #[arg(long, value_name = "COUNT")]
     newest: Option<usize>,
-    /// How to treat tool calls without results: remove, settle, trim or reject.
-    #[arg(long, default_value = "remove")]
-    unsettled: String,
+    /// How to treat tool calls without results: remove (default), settle, trim or reject.
+    #[arg(long, value_name = "POLICY", value_parser = read_policy)]
+    unsettled: Option<UnsettledPolicy>,
     /// What to print: only the messages, or the whole API response, as json or ndjson.
     #[arg(long, value_enum, default_value_t = Output::Messages, hide_possible_values = true)]
     format: Output,
@@ -41,6 +41,11 @@ pub(crate) struct Arguments {
 fn dialect_help() -> String {
     let names: Vec<_> = dialect::names().collect();
     format!("The format of the messages: {}", names.join(", "))
+}
+
+fn read_policy(name: &str) -> Result<UnsettledPolicy, String> {
+    let names = || UnsettledPolicy::ALL.map(UnsettledPolicy::as_str).join(", ");
+    UnsettledPolicy::from_name(name).ok_or_else(|| format!("supported: {}", names()))
 }
 
 /// What to print.
@@ -62,11 +67,7 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
         let names: Vec<_> = dialect::names().collect();
         bail!("unknown dialect {:?}; supported: {}", arguments.dialect, names.join(", "));
     };
-    let Some(unsettled) = UnsettledPolicy::from_name(&arguments.unsettled) else {
-        let names = UnsettledPolicy::ALL.map(UnsettledPolicy::as_str).join(", ");
-        bail!("unknown value {:?} of --unsettled; supported: {names}", arguments.unsettled);
-    };
-    let options = Options { unsettled, ..Options::default() };
+    let options = Options { unsettled: arguments.unsettled, ..Options::default() };
     let form = HistoryForm { dialect, newest: arguments.newest, options };
     Backend::with_store(settings, async |store| {
         let (actor, read) = (Actor::command_line(), AuditAction::ReadChat);

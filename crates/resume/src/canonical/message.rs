@@ -86,11 +86,13 @@ impl CanonicalMessage {
         !self.calls.is_empty() || self.function_call.is_some()
     }
 
-    /// Returns whether the message neither says nor calls anything: only its own dialect knows what it is.
-    pub(crate) fn is_note(&self) -> bool {
-        let may_say_nothing = !matches!(self.role, Role::Tool | Role::Function);
-        let has_calls = self.makes_calls() || self.malformed_calls.is_some();
-        may_say_nothing && self.content.is_null() && self.refusal.is_none() && !has_calls
+    /// Returns whether the message has neither content nor calls nor a result.
+    pub(crate) fn says_nothing(&self) -> bool {
+        !matches!(self.role, Role::Function | Role::Tool)
+            && self.content.is_null()
+            && self.refusal.is_none()
+            && !self.makes_calls()
+            && self.malformed_calls.is_none()
     }
 
     /// Returns the id of every call that the message makes, malformed ones included.

@@ -124,14 +124,10 @@ fn read_other(
     }
     message.provider = take_object(&mut body.extra, MessageBody::PROVIDER);
     message.repairs.extend(unused_fields(&body.extra));
-    let lacks_function_name = role == Role::Function && message.name.is_none();
-    if lacks_function_name {
-        Err(DropReason::MissingName)
-    } else if message.is_note() && message.provider.is_empty() {
-        Err(DropReason::NullContent)
-    } else {
-        Ok(message)
+    if role == Role::Function && message.name.is_none() {
+        return Err(DropReason::MissingName);
     }
+    Ok(message)
 }
 
 fn read_calls(message: &mut CanonicalMessage, extra: &mut JsonObject) {

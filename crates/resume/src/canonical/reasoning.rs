@@ -75,7 +75,7 @@ impl PlacedReasoning {
     }
 
     /// Reads a stored block, which has a position if it is not before the content.
-    fn read(block: &Value) -> Option<Self> {
+    pub(crate) fn read(block: &Value) -> Option<Self> {
         let position = block.get("position").and_then(Value::as_u64).unwrap_or_default();
         let position = usize::try_from(position).unwrap_or(usize::MAX);
         Some(Self::after(position, Reasoning::read(block)?))

@@ -5,6 +5,7 @@ use super::parsed::Parsed;
 use super::pipeline::{DialectRules, MessageWriter, ToolDialect, targets};
 use super::violation::Violation;
 use crate::Options;
+use crate::canonical::CanonicalMessage;
 
 mod answer;
 mod block;
@@ -26,6 +27,7 @@ mod write;
 ///   sub-agents among those of the main conversation.
 /// - The `uuid` of an entry is its event id. Any other event id becomes a UUID that is made from its digest. An entry
 ///   follows the entry before it, unless it was stored with another parent.
+/// - A call of the SDK that has no result yet is rendered as it is, unless a policy for such calls is chosen.
 /// - The system instructions are kept apart: the options of the SDK have them, not the session.
 /// - There are no names: the text of a speaker begins with their name and a colon, unless the name repeats the role.
 /// - Content and calls follow the rules of [`Anthropic`](super::Anthropic), to which the SDK sends them. Blank texts and
@@ -38,6 +40,11 @@ pub struct ClaudeAgentSdk;
 
 /// The name of the dialect, and of the object in `provider` that holds what only this format has.
 const NAME: &str = "claude-agent-sdk";
+
+/// Returns whether the SDK wrote a message: its calls may have no results.
+pub(super) fn is_own(message: &CanonicalMessage) -> bool {
+    message.provider.contains_key("entries")
+}
 
 impl ToolDialect for ClaudeAgentSdk {
     const RULES: &'static DialectRules = &targets::CLAUDE_AGENT_SDK;

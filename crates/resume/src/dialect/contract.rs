@@ -34,6 +34,11 @@ pub trait Dialect: fmt::Debug + Send + Sync {
     /// Only the first violations are returned if there are very many.
     fn validate(&self, messages: &[Value]) -> Vec<Violation>;
 
+    /// Returns the calls that wait for something: valid in a format that shows chats while they run, and ordered by position.
+    fn waiting(&self, _messages: &[Value]) -> Vec<Violation> {
+        Vec::new()
+    }
+
     /// Brings what libraries write into the form that the dialect describes: leaves out fields that are null, and gives
     /// fields with other names the names that they have.
     fn prepare(&self, _messages: &mut [Value]) {}

@@ -69,6 +69,11 @@ pub(super) trait ToolDialect: fmt::Debug + Send + Sync {
     /// See [`Dialect::validate`].
     fn violations(&self, messages: &[Value]) -> Vec<Violation>;
 
+    /// See [`Dialect::waiting`].
+    fn waiting(&self, _messages: &[Value]) -> Vec<Violation> {
+        Vec::new()
+    }
+
     /// See [`Dialect::prepare`].
     fn prepare(&self, _messages: &mut [Value]) {}
 
@@ -100,6 +105,10 @@ impl<D: ToolDialect> Dialect for D {
 
     fn validate(&self, messages: &[Value]) -> Vec<Violation> {
         self.violations(messages)
+    }
+
+    fn waiting(&self, messages: &[Value]) -> Vec<Violation> {
+        ToolDialect::waiting(self, messages)
     }
 
     fn prepare(&self, messages: &mut [Value]) {

@@ -5,8 +5,13 @@ use super::parsed::Parsed;
 use super::pipeline::{DialectRules, MessageWriter, ToolDialect, targets};
 use super::violation::Violation;
 use crate::Options;
+use crate::canonical::CanonicalMessage;
 
+mod call;
+mod fields;
+mod own;
 mod parse;
+mod reasoning;
 mod validate;
 mod write;
 pub(crate) use write::write_file;
@@ -19,16 +24,27 @@ pub(crate) use write::write_file;
 /// - The id of a message is its event id, and the `name` in its `metadata` is the speaker.
 /// - A call and its result are one part of the type `dynamic-tool`, in the message that makes the call.
 ///   Its state is `output-available`, or `output-error` if the call failed.
-/// - Reasoning is a part before the text, with the signature in its `providerMetadata`. Signed reasoning
-///   keeps its position between texts.
+/// - Reasoning is a part before the text, with the signature of Anthropic or the id and the encrypted content of `OpenAI` in
+///   its `providerMetadata`. Signed reasoning keeps its position between texts.
 /// - The signature that Gemini gives a call is in the `callProviderMetadata` of its part.
 /// - Images, sounds and files are `file` parts; media that only a provider has, or that
 ///   have a relative URL, become their JSON text.
 ///
-/// The parser turns the parts after a call into a separate message. It reads the provider metadata of
-/// reasoning only from Anthropic; the provider metadata of other parts is stored unchanged.
+/// A message that came in this format comes back as it was, with the order of its parts, its steps and data, the states of its
+/// texts and calls, approvals and metadata. The parser turns the content after a call into a separate message, which is
+/// rendered as part of the message that it continues. A call that came without a result is shown in the state in which it
+/// waited, unless a policy for such calls is chosen. Fields that the SDK does not have are stored and not rendered.
 #[derive(Debug, Clone, Copy)]
 pub struct UiMessage;
+
+/// The name of the dialect, and of the field of `provider` that holds what only this format has.
+const NAME: &str = "ui-message";
+
+/// Returns whether a call of a message waited for its input, an approval or its output when it was stored.
+pub(super) fn waits(message: &CanonicalMessage) -> bool {
+    let entries = message.provider.get("parts").and_then(Value::as_array);
+    entries.into_iter().flatten().any(call::is_waiting)
+}
 
 impl ToolDialect for UiMessage {
     const RULES: &'static DialectRules = &targets::UI_MESSAGE;
@@ -37,7 +53,7 @@ impl ToolDialect for UiMessage {
         &[Loss::InstructionPlaces, Loss::Developer, Loss::RefusalMarks, Loss::CustomCalls];
 
     fn name(&self) -> &'static str {
-        "ui-message"
+        NAME
     }
 
     fn writer(&self, _options: &Options) -> Box<dyn MessageWriter> {
@@ -46,6 +62,10 @@ impl ToolDialect for UiMessage {
 
     fn violations(&self, messages: &[Value]) -> Vec<Violation> {
         validate::violations(messages)
+    }
+
+    fn waiting(&self, messages: &[Value]) -> Vec<Violation> {
+        validate::waiting(messages)
     }
 
     fn provider_violations(&self, messages: &[Value]) -> Vec<Violation> {

@@ -109,7 +109,7 @@ proptest! {
 
     #[test]
     fn a_replayed_session_is_assembled_as_it_is_parsed(chat in transcript()) {
-        let options = Options { unsettled: UnsettledPolicy::Settle, ..Options::default() };
+        let options = Options { unsettled: Some(UnsettledPolicy::Settle), ..Options::default() };
         let updates = Acp.render(log(&chat), &options).messages;
         let messages = assembled(Stream::Acp, &updates, &[]);
         prop_assert_eq!(violations(&UiMessage, &messages), []);

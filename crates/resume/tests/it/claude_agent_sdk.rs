@@ -4,10 +4,11 @@ use proptest::sample::select;
 use records::MessageEdit;
 use resume::dialect::{self, Anthropic, ClaudeAgentSdk, Dialect, OpenAi};
 use resume::ingest::{self, Check};
+use resume::{Options, UnsettledPolicy};
 use serde_json::{Value, json};
 
 use crate::round_trip::{assert_kept, check_faulty, stored_in};
-use crate::transcript::rendered_in;
+use crate::transcript::{rendered_in, stored_all};
 
 /// Returns the UUID of the entry with a number.
 fn uuid(number: usize) -> Value {
@@ -236,6 +237,17 @@ fn a_chat_of_other_agents_is_a_session() {
     }
     assert_eq!(entries[0]["message"], json!({"role": "user", "content": "Where is it sunny?"}));
     assert_eq!(entries[3]["message"]["content"], json!([text("guide: In Oslo.")]));
+}
+
+#[test]
+fn a_call_without_a_result_comes_back() {
+    let entries = &parallel_calls()[..6];
+    assert_kept(&ClaudeAgentSdk, entries);
+    let parsed = ClaudeAgentSdk.parse(Vec::new(), entries.to_vec()).messages;
+    let options = Options { unsettled: Some(UnsettledPolicy::Settle), ..Options::default() };
+    let rendered = ClaudeAgentSdk.render(stored_all(parsed), &options);
+    assert_eq!(rendered.repaired[0].repair.slug(), "result_added");
+    assert_eq!(stored_in(&OpenAi, &ClaudeAgentSdk, entries).messages.len(), 2);
 }
 
 #[test]

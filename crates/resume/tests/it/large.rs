@@ -25,7 +25,7 @@ fn exchange() -> Vec<Value> {
 
 #[test]
 fn many_calls_in_one_message_take_no_longer_than_in_several() {
-    let options = Options { unsettled: UnsettledPolicy::Settle, ..Options::default() };
+    let options = Options { unsettled: Some(UnsettledPolicy::Settle), ..Options::default() };
     let messages = log(&exchange());
     for dialect in dialect::ALL {
         let rendered = dialect.render(messages.clone(), &options);

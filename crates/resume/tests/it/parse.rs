@@ -304,19 +304,6 @@ fn other_fields_of_a_part_are_stored_and_reported_when_removed() {
     ]);
     other_fields_are_stored("anthropic", &anthropic, &stored);
 
-    let provided = json!({"google": {"thoughtSignature": "abc"}});
-    let ui_message = json!([{"id": "m1", "role": "user", "parts": [
-        {"type": "text", "text": "hi", "state": "done", "providerMetadata": provided},
-        {"type": "file", "mediaType": "image/png", "url": "data:image/png;base64,iVBO",
-         "providerMetadata": provided},
-    ]}]);
-    let stored = json!([
-        {"type": "text", "text": "hi", "providerMetadata": provided},
-        {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBO"},
-         "providerMetadata": provided},
-    ]);
-    other_fields_are_stored("ui-message", &ui_message, &stored);
-
     let plain = json!([{"role": "user", "content": [
         {"type": "text", "text": "hi", "citations": null},
     ]}]);

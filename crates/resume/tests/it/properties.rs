@@ -13,7 +13,7 @@ use crate::transcript::{all_profiles, log, rendered_in, stored_all, violations};
 
 proptest! {
     #[test]
-    fn renderings_break_no_rule(chat in conversation(), unsettled in select(&UnsettledPolicy::ALL)) {
+    fn renderings_break_no_rule(chat in conversation(), unsettled in prop::option::of(select(&UnsettledPolicy::ALL))) {
         let options = Options { unsettled, ..Options::default() };
         for dialect in all_profiles() {
             let rendered = dialect.render(log(&chat), &options);
@@ -39,7 +39,7 @@ proptest! {
     fn a_damaged_transcript_is_stored_and_renders_validly(
         chat in conversation(),
         damage in prop::collection::vec((0..4_usize, any::<Index>(), any::<Index>()), 1..6),
-        unsettled in select(&UnsettledPolicy::ALL),
+        unsettled in prop::option::of(select(&UnsettledPolicy::ALL)),
     ) {
         let options = Options { unsettled, ..Options::default() };
         for dialect in dialect::ALL {

@@ -70,7 +70,7 @@ proptest! {
     fn a_replay_is_the_rendering_of_the_window(
         chat in conversation(),
         newest in prop::option::of(0_usize..12),
-        unsettled in prop::sample::select(&UnsettledPolicy::ALL),
+        unsettled in prop::option::of(prop::sample::select(&UnsettledPolicy::ALL)),
     ) {
         let options = Options { unsettled, ..Options::default() };
         let messages = log(&chat);

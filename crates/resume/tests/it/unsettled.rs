@@ -7,7 +7,8 @@ use crate::transcript::log;
 
 fn render(unsettled: UnsettledPolicy) -> Rendered {
     let chat = [said(), caller("let me see", &["a", "b"]), result("b"), said()];
-    let rendered = OpenAi.render(log(&chat), &Options { unsettled, ..Options::default() });
+    let rendered =
+        OpenAi.render(log(&chat), &Options { unsettled: Some(unsettled), ..Options::default() });
     assert_eq!(OpenAi.validate(&rendered.messages), []);
     rendered
 }

@@ -1,10 +1,13 @@
 //! Transcripts that the target libraries wrote themselves, by `tests/replay/typed.py`.
 
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
 use records::{MessageBody, MessageEdit};
-use resume::dialect;
-use serde_json::Value;
+use resume::dialect::{self, Dialect};
+use resume::ingest::{self, Check};
+use serde_json::{Value, json};
 
-use crate::transcript::{below_workspace, json_lines, rendered_in};
+use crate::transcript::{all_profiles, below_workspace, json_lines, rendered_in, violations};
 
 #[test]
 fn what_a_library_wrote_comes_back() {
@@ -50,6 +53,74 @@ fn an_edit_is_applied_to_what_a_library_wrote() {
         }
     }
     assert!(found > 0);
+}
+
+proptest! {
+    /// Own fields come from callers, who may send anything in them.
+    #[test]
+    fn what_a_library_wrote_renders_validly_with_any_value_replaced(
+        (dialect, mut messages) in select(written()),
+        places in prop::collection::vec((any::<[Index; 8]>(), select(wrong_values())), 1..3),
+    ) {
+        for (place, value) in places {
+            replace(&mut messages, &place, value);
+        }
+        let Value::Array(mut messages) = messages else { return Ok(()) };
+        dialect.prepare(&mut messages);
+        if ingest::check(dialect, &messages, Check::Lenient).refused.is_empty() {
+            let parsed = dialect.parse(Vec::new(), messages.clone());
+            for to in all_profiles() {
+                let rendered = rendered_in(to, parsed.messages.clone());
+                prop_assert_eq!(violations(to, &rendered.messages), [], "{:?}\n{}", to, Value::from(messages));
+            }
+        }
+    }
+}
+
+/// Returns what libraries wrote, by dialect.
+fn written() -> Vec<(&'static dyn Dialect, Value)> {
+    let mut written = Vec::new();
+    for dialect in dialect::ALL {
+        let path = below_workspace("fixtures/written").join(dialect.name()).with_extension("jsonl");
+        let transcripts = json_lines(&path).into_iter().flatten();
+        written.extend(transcripts.map(|mut transcript| (dialect, transcript["messages"].take())));
+    }
+    written
+}
+
+/// Returns a value of each kind; `None` removes the old one.
+fn wrong_values() -> Vec<Option<Value>> {
+    let values = [json!(null), json!(""), json!("x"), json!(0), json!(true), json!([]), json!({})];
+    let nested = [json!([{}]), json!({"a": {"a": 1}}), json!([{"type": "text", "text": "x"}])];
+    values.into_iter().chain(nested).map(Some).chain([None]).collect()
+}
+
+/// Replaces a value at a random place, at most as deep as there are indices.
+fn replace(value: &mut Value, place: &[Index], new: Option<Value>) {
+    let [first, rest @ ..] = place else {
+        *value = new.unwrap_or_default();
+        return;
+    };
+    match value {
+        Value::Array(items) if !items.is_empty() => {
+            let at = first.index(items.len());
+            if items[at].is_array() || items[at].is_object() {
+                replace(&mut items[at], rest, new);
+            } else {
+                items[at] = new.unwrap_or_default();
+            }
+        }
+        Value::Object(fields) if !fields.is_empty() => {
+            let Some(field) = fields.keys().nth(first.index(fields.len())).cloned() else { return };
+            let is_inner = fields[&field].is_array() || fields[&field].is_object();
+            match new {
+                new if is_inner && !rest.is_empty() => replace(&mut fields[&field], rest, new),
+                Some(new) => fields[&field] = new,
+                None => _ = fields.remove(&field),
+            }
+        }
+        other => *other = new.unwrap_or_default(),
+    }
 }
 
 /// Removes fields that are null or an empty list: they say the same as missing ones.

@@ -150,9 +150,14 @@ fn read_binary(fields: &Map<String, Value>) -> Option<Media> {
     Some(Media { kind, source, name: text("filename") })
 }
 
+/// Returns whether a value may be that of a stored field.
+pub(super) fn fits(field: &str, value: &Value) -> bool {
+    value.is_string() || !["id", "encryptedValue"].contains(&field)
+}
+
 /// Adds stored fields to a message that does not have them, but for those that every format has.
 pub(super) fn add_fields(message: &mut Value, mut fields: Map<String, Value>) {
     const COMMON: [&str; 5] = ["content", "error", "name", "toolCallId", "toolCalls"];
-    fields.retain(|field, _| !COMMON.contains(&field.as_str()));
+    fields.retain(|field, value| !COMMON.contains(&field.as_str()) && fits(field, value));
     keep_other_fields(message, fields);
 }

@@ -1,5 +1,6 @@
 use serde_json::{Map, Value, json};
 
+use super::content::fits;
 use crate::canonical::CanonicalMessage;
 use crate::dialect::thinking;
 
@@ -16,7 +17,7 @@ pub(super) fn take_messages(message: &mut CanonicalMessage) -> Vec<Value> {
             written["encryptedValue"] = value.into();
         }
         for (field, value) in own.as_object().into_iter().flatten() {
-            if field != "role" && field != "content" {
+            if field != "role" && field != "content" && fits(field, value) {
                 written[field] = value.clone();
             }
         }

@@ -94,7 +94,11 @@ impl EntryLog {
         add_fields(&mut message, own.message);
         let mut fields = own.fields;
         fields.insert("type".to_owned(), kind.into());
-        fields.entry("uuid").or_insert_with(|| uuid_from(&id).into());
+        if !fields.get("uuid").is_some_and(Value::is_string)
+            && fields.insert("uuid".to_owned(), uuid_from(&id).into()).is_some()
+        {
+            rendered.repair(origin, Repair::FieldRemoved { field: "uuid" });
+        }
         if !own.is_unlinked && !fields.contains_key("parentUuid") {
             let last = self.chain.last(is_sidechain(&fields));
             fields.insert("parentUuid".to_owned(), last);

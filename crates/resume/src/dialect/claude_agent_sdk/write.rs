@@ -24,7 +24,7 @@ pub(super) struct EntriesWriter {
     open: Option<Draft>,
     /// The entries of the last answer that come after entries of other messages.
     delayed: VecDeque<Draft>,
-    /// Results that come before the messages that were between them and their calls.
+    /// Results that come before the messages that were between them and their calls, by sequence.
     moved: VecDeque<(CanonicalMessage, OwnFields)>,
 }
 
@@ -35,7 +35,9 @@ impl MessageWriter for EntriesWriter {
         let is_moved = |repair: &Repair| matches!(repair, Repair::ResultMoved { .. });
         if !own.entries.is_empty() && message.repairs.iter().any(is_moved) {
             message.repairs.retain(|repair| !is_moved(repair));
-            self.moved.push_back((message, own));
+            let sequence = message.origin.sequence;
+            let at = self.moved.partition_point(|(it, _)| it.origin.sequence <= sequence);
+            self.moved.insert(at, (message, own));
             return;
         }
         self.write_next(message, own, rendered);
@@ -74,7 +76,7 @@ impl EntriesWriter {
         own: OwnFields,
         rendered: &mut Rendered,
     ) {
-        if message.is_note() && own.entries.is_empty() {
+        if message.says_nothing() && own.entries.is_empty() {
             self.write_note(&message, own.note, rendered);
             return;
         }
@@ -215,6 +217,7 @@ impl EntriesWriter {
         while self.delayed.iter().any(|draft| draft.makes_call(call_id)) {
             self.close(rendered);
             self.write_first_delayed(rendered);
+            self.write_next_delayed(rendered);
         }
     }
 }

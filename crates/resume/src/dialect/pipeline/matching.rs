@@ -16,7 +16,7 @@ use crate::{DropReason, Repair, UnsettledPolicy};
 /// that come later.
 #[derive(Debug)]
 pub(super) struct ResultMatcher {
-    policy: UnsettledPolicy,
+    policy: Option<UnsettledPolicy>,
     exchange: Exchange,
     /// Every call before this exchange, rendered or not; only needed to report why a result is dropped.
     earlier_calls: HashSet<CallKey>,
@@ -38,6 +38,8 @@ struct Exchange {
     decision: CallDecision,
     /// Whether the results that are missing at the end come too late to be moved.
     comes_later: bool,
+    /// Whether calls without results are shown as waiting.
+    waits: bool,
 }
 
 /// A call that has no result so far.
@@ -66,7 +68,7 @@ const INTERRUPTED_RESULT: &str = "The call was interrupted: there is no result."
 const LATER_RESULT: &str = "The call was answered later in the conversation.";
 
 impl ResultMatcher {
-    pub(super) fn new(policy: UnsettledPolicy) -> Self {
+    pub(super) fn new(policy: Option<UnsettledPolicy>) -> Self {
         Self {
             policy,
             exchange: Exchange::default(),
@@ -87,12 +89,17 @@ impl ResultMatcher {
         }
         let caller = Some(caller.origin);
         let renamed = HashMap::new();
-        self.exchange = Exchange { caller, ids, open, renamed, decision, comes_later: false };
+        self.exchange = Exchange { caller, ids, open, renamed, decision, ..Exchange::default() };
     }
 
     /// Records whether the results that are missing at the end come too late to be moved.
     pub(super) fn results_come_later(&mut self, comes_later: bool) {
         self.exchange.comes_later = comes_later;
+    }
+
+    /// Records whether calls without results are shown as waiting.
+    pub(super) fn results_may_lack(&mut self, waits: bool) {
+        self.exchange.waits = waits;
     }
 
     /// Returns whether a result for this call is accepted.
@@ -154,7 +161,7 @@ impl ResultMatcher {
     /// for every kept call: a result that is missing now was deleted between the passes. The call is
     /// rendered already, so that only a substitute keeps the rendering valid.
     pub(super) fn end(&mut self) -> Vec<CanonicalMessage> {
-        let Exchange { caller, ids, open, renamed, decision, comes_later } =
+        let Exchange { caller, ids, open, renamed, decision, comes_later, waits } =
             mem::take(&mut self.exchange);
         for key in ids.iter().map(|id| CallKey::from_id(id)) {
             self.earlier_calls.insert(key);
@@ -163,7 +170,7 @@ impl ResultMatcher {
                 CallDecision::Remove => _ = self.removed_calls.insert(key),
             }
         }
-        let Some(caller) = caller else {
+        let Some(caller) = caller.filter(|_| !waits || comes_later) else {
             return Vec::new();
         };
         // A hash set has no order, and renderings must be the same each time.
@@ -173,11 +180,13 @@ impl ResultMatcher {
             let call_id = shorten(&id);
             let (content, repair) = match self.policy {
                 _ if comes_later => (LATER_RESULT, Repair::ResultNotMoved { call_id }),
-                UnsettledPolicy::Settle => (INTERRUPTED_RESULT, Repair::ResultAdded { call_id }),
+                Some(UnsettledPolicy::Settle) => {
+                    (INTERRUPTED_RESULT, Repair::ResultAdded { call_id })
+                }
                 _ => ("null", Repair::DeletedResultReplaced { call_id }),
             };
             let mut message = CanonicalMessage::new(caller, Role::Tool, Value::from(content));
-            message.is_error = !comes_later && self.policy == UnsettledPolicy::Settle;
+            message.is_error = !comes_later && self.policy == Some(UnsettledPolicy::Settle);
             message.repairs.push(repair);
             message.call_id = renamed.get(&id).map_or(id, |(new_id, _)| new_id.clone());
             message

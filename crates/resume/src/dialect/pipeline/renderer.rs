@@ -30,7 +30,7 @@ pub(super) struct ToolCallRenderer {
 /// The calls whose results do not directly follow them.
 #[derive(Debug)]
 pub(super) struct UnansweredCalls {
-    pub(super) policy: UnsettledPolicy,
+    pub(super) policy: Option<UnsettledPolicy>,
     /// The sequences of the messages that make calls without any result.
     ///
     /// They are sequences, not positions: positions change if a window begins later.
@@ -64,9 +64,9 @@ impl ToolCallRenderer {
         while self.held.as_ref().is_some_and(|held| message.origin.sequence > held.until) {
             self.release(rendered);
         }
-        // Whatever it is, it does not come between a call and its result.
         let holds_any = self.held.as_ref().is_some_and(|held| !held.messages.is_empty());
-        if message.is_note() && !holds_any {
+        let may_interrupt = self.rules.own_fields.may_interrupt && message.says_nothing();
+        if may_interrupt && !holds_any {
             self.writer.write(message, rendered);
             return;
         }
@@ -123,11 +123,13 @@ impl ToolCallRenderer {
             let until = self.unanswered.late.movable.get(&sequence).copied();
             self.held = until.map(|until| HeldMessages { until, messages: Vec::new() });
             self.matcher.results_come_later(self.unanswered.late.unmovable.contains(&sequence));
+            let may_wait = self.unanswered.policy.is_none() && (self.rules.waits)(&message);
+            self.matcher.results_may_lack(may_wait);
         }
         let kept = match decision {
             CallDecision::Keep => Ok(message),
             CallDecision::Remove
-                if is_unanswered && self.unanswered.policy == UnsettledPolicy::Trim =>
+                if is_unanswered && self.unanswered.policy == Some(UnsettledPolicy::Trim) =>
             {
                 Err((message.origin, DropReason::Trimmed))
             }

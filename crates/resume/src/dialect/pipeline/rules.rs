@@ -41,6 +41,8 @@ pub(in crate::dialect) struct DialectRules {
     pub(in crate::dialect) media: MediaRules,
     /// Who speaks when.
     pub(in crate::dialect) turns: TurnRules,
+    /// Returns whether the calls of a message without results are shown as waiting, unless a policy is chosen.
+    pub(in crate::dialect) waits: fn(&CanonicalMessage) -> bool,
 }
 
 /// Fields that a message of a dialect may have besides those of a stored message.
@@ -52,8 +54,10 @@ pub(in crate::dialect) struct OwnFields {
     pub(in crate::dialect) dialect: &'static str,
     /// Those that are rendered again.
     pub(in crate::dialect) accepted: AcceptedFields,
-    /// Whether a message may consist of them alone; other dialects drop it.
-    pub(in crate::dialect) stand_alone: bool,
+    /// Whether a message is rendered that has only such fields, and says nothing.
+    pub(in crate::dialect) may_be_all: bool,
+    /// Whether such a message may come between a call and its result.
+    pub(in crate::dialect) may_interrupt: bool,
 }
 
 /// Which of its own fields a dialect renders again.
@@ -150,6 +154,7 @@ impl DialectRules {
         reasoning: ReasoningRule::Kept,
         media: MediaRules::ANY,
         turns: TurnRules::ANY,
+        waits: |_| false,
     };
 
     /// Reads a stored message, and passes each canonical message in it to `handle`.
@@ -162,8 +167,8 @@ impl DialectRules {
     ) {
         canonical::read_message(index, message, rendered, |mut message, rendered| {
             self.own_fields.choose(&mut message);
-            let is_own = self.own_fields.stand_alone && !message.provider.is_empty();
-            if message.is_note() && !is_own {
+            let has_own = self.own_fields.may_be_all && !message.provider.is_empty();
+            if message.says_nothing() && !has_own {
                 rendered.drop(message.origin, DropReason::NullContent);
                 return;
             }
@@ -177,11 +182,16 @@ impl DialectRules {
 
 impl OwnFields {
     /// No fields.
-    const NONE: Self = Self { dialect: "", accepted: AcceptedFields::Of(&[]), stand_alone: false };
+    const NONE: Self = Self {
+        dialect: "",
+        accepted: AcceptedFields::Of(&[]),
+        may_be_all: false,
+        may_interrupt: false,
+    };
 
     /// All fields that are stored under the name of the dialect.
     pub(in crate::dialect) const fn all_of(dialect: &'static str) -> Self {
-        Self { dialect, accepted: AcceptedFields::All, stand_alone: false }
+        Self { dialect, accepted: AcceptedFields::All, may_be_all: false, may_interrupt: false }
     }
 
     /// Keeps the fields that are rendered, and reports that others are not.

@@ -24,7 +24,8 @@ use crate::{UnsettledCall, UnsettledPolicy};
 #[derive(Debug)]
 pub(super) struct ToolCallScan {
     pub(super) rules: &'static DialectRules,
-    policy: UnsettledPolicy,
+    /// `None` if none was chosen: calls without results are removed, unless they wait.
+    policy: Option<UnsettledPolicy>,
     writer: Box<dyn MessageWriter>,
     /// The message whose results are being scanned.
     caller: Option<Caller>,
@@ -65,6 +66,8 @@ struct Caller {
     open: HashMap<CallKey, usize>,
     /// The same of each call, in order.
     named: Vec<CallKey>,
+    /// Whether the calls without results are shown as waiting.
+    waits: bool,
     /// The names in the message if its calls are rendered.
     names: Vec<String>,
     /// The names in the message if its calls are removed.
@@ -76,7 +79,7 @@ impl ToolCallScan {
     pub(super) fn new(
         rules: &'static DialectRules,
         writer: Box<dyn MessageWriter>,
-        policy: UnsettledPolicy,
+        policy: Option<UnsettledPolicy>,
     ) -> Self {
         Self {
             rules,
@@ -97,7 +100,7 @@ impl ToolCallScan {
 
     /// Records the next message; its origin holds its position in the conversation.
     pub(super) fn observe_message(&mut self, message: &CanonicalMessage) {
-        if message.is_note() {
+        if self.rules.own_fields.may_interrupt && message.says_nothing() {
             return;
         }
         let position = message.origin.index;
@@ -166,7 +169,9 @@ impl ToolCallScan {
 
     /// Decides about the calls of a message, once all of their results are known.
     fn decide(&mut self, caller: Caller) {
-        let is_kept = caller.open.is_empty() || self.policy == UnsettledPolicy::Settle;
+        let is_kept = caller.open.is_empty()
+            || self.policy == Some(UnsettledPolicy::Settle)
+            || (self.policy.is_none() && caller.waits);
         let names = if is_kept {
             match caller.last_late {
                 Some((last, bytes)) if bytes <= MAX_HELD_BYTES => {
@@ -183,7 +188,7 @@ impl ToolCallScan {
         } else {
             // The ids of removed calls are not reserved: later calls may use them unchanged.
             self.unanswered.insert(caller.sequence);
-            if self.policy == UnsettledPolicy::Reject {
+            if self.policy == Some(UnsettledPolicy::Reject) {
                 let listed = caller.named.iter().zip(caller.listed);
                 let open = listed.filter(|(name, _)| caller.open.contains_key(name));
                 self.rejected.extend(open.map(|(_, call)| (caller.position, call)));
@@ -257,6 +262,7 @@ impl Caller {
             named,
             listed: listed.collect(),
             ids,
+            waits: (rules.waits)(message),
             names: speaker.iter().cloned().chain(functions).collect(),
             names_without_calls: speaker
                 .filter(|_| message.has_content_without_calls())

@@ -8,6 +8,7 @@ use super::rules::{
     ResultMedia, TextFiles, TurnRules, Urls, is_word,
 };
 use crate::canonical::{Provider, Role};
+use crate::dialect::{claude_agent_sdk, ui_message};
 
 /// `OpenAI` Chat Completions.
 pub(in crate::dialect) const OPENAI: DialectRules = DialectRules {
@@ -21,7 +22,8 @@ pub(in crate::dialect) const OPENAI: DialectRules = DialectRules {
     own_fields: OwnFields {
         dialect: "openai",
         accepted: AcceptedFields::Of(&[(Role::Tool, "name"), (Role::Assistant, "audio")]),
-        stand_alone: false,
+        may_be_all: false,
+        may_interrupt: false,
     },
     // 400 "array too long", expected at most 128 `tool_calls`: openai/openai-dotnet#317.
     max_calls: 128,
@@ -51,7 +53,7 @@ pub(in crate::dialect) const OPENAI: DialectRules = DialectRules {
         results: ResultMedia::Refused,
         error_results: ResultMedia::Refused,
     },
-    turns: TurnRules::ANY,
+    ..DialectRules::ANY
 };
 
 /// Guide "Images and vision": types of images, as data or at a URL.
@@ -101,7 +103,13 @@ pub(in crate::dialect) const CLAUDE_AGENT_SDK: DialectRules = DialectRules {
     // API reference, "Messages": names of tools have up to 128 characters; those of MCP are long.
     functions: NameRule { max_chars: 128, ..NameRule::WORD },
     // The entries of a session are those that it wrote, of which many are no messages.
-    own_fields: OwnFields { stand_alone: true, ..OwnFields::all_of("claude-agent-sdk") },
+    own_fields: OwnFields {
+        may_be_all: true,
+        may_interrupt: true,
+        ..OwnFields::all_of("claude-agent-sdk")
+    },
+    // `getSessionMessages` and a resumed session take a call without a result as one that was interrupted.
+    waits: claude_agent_sdk::is_own,
     // The SDK sends only what its model accepts; other providers behind it sign with an empty text.
     reasoning: ReasoningRule::Kept,
     // A session may begin and end with any entry.
@@ -184,6 +192,10 @@ pub(in crate::dialect) const LANGCHAIN: DialectRules = DialectRules {
 
 /// `UIMessage` of the AI SDK: a browser may know URLs that no provider knows.
 pub(in crate::dialect) const UI_MESSAGE: DialectRules = DialectRules {
+    // A message may have only data for the user interface.
+    own_fields: OwnFields { may_be_all: true, ..OwnFields::all_of("ui-message") },
+    // Reference "UIMessage": a call waits for its input, for an approval or for its output.
+    waits: ui_message::waits,
     custom_calls: CustomCalls::Converted,
     // `callProviderMetadata` of a tool part; the provider of the AI SDK for Gemini reads it.
     call_fields: CallFields::Of(Provider::Gemini),

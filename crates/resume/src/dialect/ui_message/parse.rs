@@ -1,27 +1,23 @@
-use std::collections::HashSet;
+use std::mem;
 
 use records::{EventId, JsonObject, NewMessage};
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use super::own::{OwnFields, PartKind};
+use super::{call, fields, reasoning, write};
 use crate::DropReason;
-use crate::canonical::{Media, MediaSource, Reasoning, take_field, take_object};
+use crate::canonical::{Media, MediaSource, Reasoning, take_object};
 use crate::dialect::parsed::{
-    self, MessageBuilder, Parsed, as_object, event_id, take_text, text_part,
+    EventIds, Parsed, as_object, content_from_parts, set_extra, take_text, text_part,
 };
+use crate::dialect::thinking;
 
 pub(super) fn parse(system: Vec<Value>, messages: Vec<Value>) -> Parsed {
-    // Of several messages with one id, the first one has it.
-    let mut ids = HashSet::new();
-    Parsed::from_transcript(system, messages, |message| {
-        let mut read = read(message)?;
-        for message in &mut read {
-            message.event_id.take_if(|id| !ids.insert(id.clone()));
-        }
-        Ok(read)
-    })
+    let mut ids = EventIds::default();
+    Parsed::from_transcript(system, messages, |message| read(message, &mut ids))
 }
 
-fn read(message: Value) -> Result<Vec<NewMessage>, DropReason> {
+fn read(message: Value, ids: &mut EventIds) -> Result<Vec<NewMessage>, DropReason> {
     let mut object = as_object(message)?;
     let role = take_text(&mut object, "role").ok_or(DropReason::MissingRole)?;
     if !["system", "user", "assistant"].contains(&role.as_str()) {
@@ -31,17 +27,20 @@ fn read(message: Value) -> Result<Vec<NewMessage>, DropReason> {
         return Err(DropReason::NullContent);
     };
     let mut metadata = take_object(&mut object, "metadata");
+    let event_id = ids.take(&mut object, "id");
+    object.retain(|field, value| field != "id" && !value.is_null());
     let mut reader = Reader {
         role,
-        event_id: event_id(take_text(&mut object, "id")),
+        event_id,
         name: take_text(&mut metadata, "name"),
         metadata: Some(metadata).filter(|metadata| !metadata.is_empty()),
+        fields: object,
         ..Reader::default()
     };
     for part in parts {
         reader.read_part(part);
     }
-    if reader.messages.is_empty() || !reader.builder.is_empty() {
+    if reader.messages.is_empty() || !reader.step.is_empty() {
         reader.end_step();
     }
     Ok(reader.messages)
@@ -50,7 +49,7 @@ fn read(message: Value) -> Result<Vec<NewMessage>, DropReason> {
 /// Reads the parts of one message.
 ///
 /// A stored message holds its content before its calls. So each content part after a call begins a new
-/// step, which becomes a separate message.
+/// step, which becomes a separate message that continues the one before it.
 #[derive(Default)]
 struct Reader {
     messages: Vec<NewMessage>,
@@ -60,110 +59,135 @@ struct Reader {
     event_id: Option<EventId>,
     /// The metadata for the message of the first step.
     metadata: Option<JsonObject>,
-    builder: MessageBuilder,
-    /// The results of the calls in the current step.
+    /// Other fields of the message, for the first step.
+    fields: JsonObject,
+    step: Step,
+}
+
+/// The parts of one stored message.
+#[derive(Default)]
+struct Step {
+    content: Vec<Value>,
+    reasoning: Vec<Value>,
+    calls: Vec<Value>,
+    own: Vec<Value>,
+    /// The results of the calls.
     results: Vec<NewMessage>,
 }
 
 impl Reader {
     fn read_part(&mut self, part: Value) {
         let kind = part["type"].as_str().unwrap_or_default();
-        let function = kind.strip_prefix("tool-").map(str::to_owned);
-        let function = function.or_else(|| {
-            part["toolName"].as_str().filter(|_| kind == "dynamic-tool").map(str::to_owned)
-        });
-        if let Some(function) = function {
-            self.read_call(&function, part);
+        let function = match kind {
+            "dynamic-tool" => part["toolName"].as_str(),
+            _ => kind.strip_prefix("tool-"),
+        };
+        if let Some(function) = function.map(str::to_owned)
+            && let Value::Object(part) = part
+        {
+            self.step.add_call(call::read(&function, part));
             return;
         }
-        if !self.builder.calls.is_empty() {
+        if kind != "reasoning" && fields::is_kept(&part) {
+            self.step.own.push(part);
+            return;
+        }
+        if !self.step.calls.is_empty() {
             self.end_step();
         }
-        match kind {
-            "step-start" => {}
-            "text" => self.builder.parts.push(read_text(part)),
-            "reasoning" => self.builder.push_reasoning(read_reasoning(&part)),
-            _ => self.builder.parts.push(read_other(part)),
-        }
-    }
-
-    fn read_call(&mut self, function: &str, mut part: Value) {
-        let id = part["toolCallId"].as_str().unwrap_or_default().to_owned();
-        let mut call = parsed::stored_call(&id, function, &part["input"]);
-        let provider_metadata = take_field(&mut part, "callProviderMetadata");
-        if provider_metadata.is_object() {
-            call["extra_content"] = extra_content(provider_metadata);
-        }
-        self.builder.calls.push(call);
-        let result = match part["state"].as_str() {
-            Some("output-available") => {
-                parsed::stored_result(&id, take_field(&mut part, "output"), false)
-            }
-            Some("output-error") => {
-                parsed::stored_result(&id, take_field(&mut part, "errorText"), true)
-            }
-            Some("output-denied") => {
-                parsed::stored_result(&id, "The call was denied.".into(), true)
-            }
-            _ => return,
-        };
-        self.results.push(result);
+        self.step.add_content(part);
     }
 
     fn end_step(&mut self) {
-        let builder = std::mem::take(&mut self.builder);
-        let mut body = builder.into_body(&self.role, self.name.as_deref());
-        body.metadata = self.metadata.take();
-        self.messages.push(NewMessage { event_id: self.event_id.take(), ..body.into() });
-        self.messages.append(&mut self.results);
+        let step = mem::take(&mut self.step);
+        let mut message = NewMessage::from(records::MessageBody::new(
+            &self.role,
+            self.name.as_deref(),
+            content_from_parts(step.content),
+        ));
+        set_extra(&mut message.body, "tool_calls", step.calls);
+        let reasoning = thinking::into_stored(step.reasoning);
+        set_extra(&mut message.body, "reasoning_content", reasoning);
+        message.body.metadata = self.metadata.take();
+        message.event_id = self.event_id.take();
+        let continues = !self.messages.is_empty();
+        let own = OwnFields { parts: step.own, continues, has_others: false };
+        own.keep(&mut message.body, mem::take(&mut self.fields));
+        self.messages.push(message);
+        self.messages.extend(step.results);
     }
 }
 
-fn read_reasoning(part: &Value) -> Reasoning {
-    let metadata = &part["providerMetadata"]["anthropic"];
-    if let Some(data) = metadata["redactedData"].as_str() {
-        return Reasoning::Redacted(data.to_owned());
+impl Step {
+    fn is_empty(&self) -> bool {
+        self.content.is_empty()
+            && self.reasoning.is_empty()
+            && self.calls.is_empty()
+            && self.own.is_empty()
     }
-    let text = part["text"].as_str().unwrap_or_default().to_owned();
-    Reasoning::Text { text, signature: metadata["signature"].as_str().map(str::to_owned) }
+
+    fn add_call(&mut self, read: call::ReadCall) {
+        self.calls.push(read.call);
+        self.results.extend(read.result);
+        self.own.push(PartKind::Call.entry(read.own));
+    }
+
+    fn add_content(&mut self, part: Value) {
+        let mut fields = match part {
+            Value::Object(fields) => fields,
+            other => {
+                self.content.push(other);
+                self.own.push(PartKind::Content.entry(JsonObject::new()));
+                return;
+            }
+        };
+        let kind = fields.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
+        if kind == "reasoning" {
+            self.add_reasoning(fields);
+            return;
+        }
+        let content = match kind.as_str() {
+            "text" if fields.get("text").is_some_and(Value::is_string) => {
+                text_part(fields.remove("text").unwrap_or_default())
+            }
+            "file" => match read_file(&mut fields) {
+                Some(media) => media.into(),
+                None => mem::take(&mut fields).into(),
+            },
+            _ => mem::take(&mut fields).into(),
+        };
+        fields.remove("type");
+        self.content.push(content);
+        self.own.push(PartKind::Content.entry(fields));
+    }
+
+    /// Adds reasoning; one that is empty is no reasoning, but a part.
+    fn add_reasoning(&mut self, mut fields: JsonObject) {
+        let Some(mut block) = reasoning::read(&mut fields) else {
+            self.own.push(fields.into());
+            return;
+        };
+        let is_signed = Reasoning::read(&block).is_some_and(|block| block.is_signed());
+        if is_signed && !self.content.is_empty() {
+            block["position"] = self.content.len().into();
+        }
+        self.reasoning.push(block);
+        fields.remove("type");
+        self.own.push(PartKind::Reasoning.entry(fields));
+    }
 }
 
-/// Converts the provider metadata of a call into `extra_content`, with the signature in its stored field.
-fn extra_content(mut provider_metadata: Value) -> Value {
-    if let Some(signature) =
-        provider_metadata.pointer_mut("/google/thoughtSignature").map(Value::take)
-    {
-        provider_metadata["google"] = json!({"thought_signature": signature});
-    }
-    provider_metadata
-}
-
-/// Returns the content part to store for a text, with its provider metadata.
-fn read_text(part: Value) -> Value {
-    let mut stored = text_part(part["text"].clone());
-    if let Value::Object(mut fields) = part {
-        fields.remove("state");
-        parsed::keep_other_fields(&mut stored, fields);
-    }
-    stored
-}
-
-/// Returns the content part to store for a file; any other part stays unchanged.
-fn read_other(part: Value) -> Value {
-    let Some(media) = read_file(&part) else {
-        return part;
-    };
-    let mut stored = Value::from(media);
-    if let Value::Object(mut fields) = part {
-        fields.retain(|field, _| !["mediaType", "url", "filename"].contains(&field.as_str()));
-        parsed::keep_other_fields(&mut stored, fields);
-    }
-    stored
-}
-
-fn read_file(part: &Value) -> Option<Media> {
-    let text = |field: &str| part[field].as_str().filter(|_| part["type"] == "file");
-    let (media_type, url) = (text("mediaType")?, text("url")?);
+/// Reads a file, and leaves the fields that are not stored with it.
+fn read_file(fields: &mut JsonObject) -> Option<Media> {
+    let text = |field: &str| fields.get(field).and_then(Value::as_str);
+    let (media_type, url) = (text("mediaType")?.to_owned(), text("url")?);
     let name = text("filename").map(str::to_owned);
-    Some(Media { kind: Media::kind_of(media_type), source: MediaSource::from_url(url), name })
+    let media =
+        Media { kind: Media::kind_of(&media_type), source: MediaSource::from_url(url), name };
+    fields.retain(|field, _| !["mediaType", "url", "filename"].contains(&field.as_str()));
+    // A stored URL has no media type.
+    if write::write_file(&media).is_some_and(|file| file["mediaType"] != *media_type) {
+        fields.insert("mediaType".to_owned(), media_type.into());
+    }
+    Some(media)
 }

@@ -30,6 +30,16 @@ pub(super) fn violations(messages: &[Value]) -> Vec<Violation> {
     violations.into_sorted()
 }
 
+/// Returns the calls that have no result yet, ordered by position.
+pub(super) fn waiting(messages: &[Value]) -> Vec<Violation> {
+    let mut violations = ViolationList::default();
+    for (index, message) in messages.iter().enumerate() {
+        let parts = message["parts"].as_array().into_iter().flatten();
+        violations.report(index, parts.filter_map(part::waiting_problem));
+    }
+    violations.into_sorted()
+}
+
 fn problems(message: &Value) -> Vec<Problem> {
     if !message.is_object() {
         return vec![("not_an_object", "the message is not a JSON object".to_owned())];
@@ -39,7 +49,10 @@ fn problems(message: &Value) -> Vec<Problem> {
         problems.push(("missing_id", "the id is not text".to_owned()));
     }
     let role = message["role"].as_str().unwrap_or_default();
-    if role != "user" && role != "assistant" {
+    if role == "system" {
+        let detail = "the SDK takes instructions apart from the messages";
+        problems.push(("system_message", detail.to_owned()));
+    } else if role != "user" && role != "assistant" {
         problems.push(("unknown_role", format!("the dialect has no role {}", message["role"])));
     }
     match message["parts"].as_array() {
@@ -78,7 +91,7 @@ mod tests {
             (json!({"id": "a", "role": "user", "content": "x"}), "no_parts"),
             (
                 json!({"id": "a", "role": "system", "parts": [{"type": "text", "text": ""}]}),
-                "unknown_role",
+                "system_message",
             ),
             (json!({"role": "assistant", "parts": []}), "missing_id"),
         ];
@@ -105,8 +118,13 @@ mod tests {
                 "invalid_tool",
             ),
             (
-                json!({"type": "tool-f", "toolCallId": "c", "state": "input-available", "input": {}}),
-                "missing_result",
+                json!({"type": "tool-f", "toolCallId": "c", "state": "input-available"}),
+                "invalid_tool",
+            ),
+            (
+                json!({"type": "tool-f", "toolCallId": "c", "state": "approval-requested", "input": {},
+                    "approval": {"id": "a", "approved": true}}),
+                "invalid_tool",
             ),
             (
                 json!({"type": "tool-f", "toolCallId": "c", "state": "done", "input": {}}),

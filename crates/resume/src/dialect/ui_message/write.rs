@@ -1,29 +1,38 @@
-use std::collections::HashMap;
+use std::collections::VecDeque;
 use std::mem;
 
-use serde_json::{Map, Value, json};
+use records::JsonObject;
+use serde_json::{Value, json};
 
+use super::call::OpenCall;
+use super::own::{OwnFields, PartKind};
+use super::{fields, reasoning};
 use crate::Repair;
-use crate::canonical::{
-    CanonicalMessage, ContentPart, Media, MediaKind, MediaSource, Reasoning, Role, interleave,
-};
+use crate::canonical::{CanonicalMessage, ContentPart, Media, MediaKind, MediaSource, Role};
 use crate::dialect::instructions;
 use crate::dialect::pipeline::MessageWriter;
 use crate::rendered::Rendered;
 
-/// Writes messages; delays the last one, because the results of its calls become part of it.
+/// Writes messages; delays the last one, because the results of its calls and further steps become part of it.
 #[derive(Debug, Default)]
 pub(super) struct MessagesWriter {
     has_begun: bool,
     open: Option<OpenMessage>,
 }
 
-/// A message that still gets the results of its calls.
+/// A message that still grows.
 #[derive(Debug)]
 struct OpenMessage {
-    message: Value,
-    /// The position of the part of each call.
-    call_parts: HashMap<String, usize>,
+    role: Role,
+    fields: JsonObject,
+    parts: Vec<OpenPart>,
+}
+
+/// A part, before the results of the calls are known.
+#[derive(Debug)]
+enum OpenPart {
+    Written(Value),
+    Call(Box<OpenCall>),
 }
 
 impl MessageWriter for MessagesWriter {
@@ -35,81 +44,156 @@ impl MessageWriter for MessagesWriter {
             message.report_repairs(rendered);
             return;
         }
+        let own = OwnFields::take(&mut message);
+        let continued =
+            self.open.as_mut().filter(|open| own.continues && open.role == message.role);
+        if let Some(open) = continued {
+            open.parts.extend(write_parts(&mut message, own));
+            message.report_repairs(rendered);
+            return;
+        }
         self.finish(rendered);
         if matches!(message.role, Role::System | Role::Developer) {
             instructions::write_apart(&mut message, self.has_begun, rendered);
             return;
         }
         self.has_begun = true;
-        let written = write_speech(&mut message);
+        if own.has_others {
+            message.repairs.push(Repair::ProviderFieldsRemoved);
+        }
+        let parts = write_parts(&mut message, own);
+        self.open = Some(OpenMessage::begin(&mut message, parts));
         message.report_repairs(rendered);
-        self.open = Some(written);
     }
 
     fn finish(&mut self, rendered: &mut Rendered) {
-        rendered.messages.extend(self.open.take().map(|open| open.message));
+        rendered.messages.extend(self.open.take().map(OpenMessage::into_message));
     }
-}
-
-fn write_speech(message: &mut CanonicalMessage) -> OpenMessage {
-    let reasoning = message.take_placed_reasoning().unwrap_or_else(|| {
-        message.repairs.push(Repair::ReasoningRemoved);
-        Vec::new()
-    });
-    let content = message.take_parts();
-    let content = content.into_iter().map(|part| write_part(message, part)).collect();
-    let mut parts = interleave(reasoning, content, write_reasoning);
-    let mut call_parts = HashMap::with_capacity(message.calls.len());
-    for call in &mut message.calls {
-        call_parts.insert(call.id.clone(), parts.len());
-        let (input, id) = (call.take_input(), mem::take(&mut call.id));
-        let mut part = json!({
-            "type": "dynamic-tool", "toolName": call.target.name, "toolCallId": id,
-            "state": "input-available", "input": input,
-        });
-        if let Some(signature) = call.signature.take() {
-            part["callProviderMetadata"] = json!({"google": {"thoughtSignature": signature}});
-        }
-        parts.push(part);
-    }
-    let role = if message.role == Role::Assistant { "assistant" } else { "user" };
-    let mut object = Map::new();
-    object.insert("id".to_owned(), mem::take(&mut message.event_id).into());
-    object.insert("role".to_owned(), role.into());
-    if let Some(name) = message.name.take() {
-        object.insert("metadata".to_owned(), json!({"name": name}));
-    }
-    object.insert("parts".to_owned(), parts.into());
-    OpenMessage { message: object.into(), call_parts }
 }
 
 impl OpenMessage {
-    fn add_result(&mut self, result: &mut CanonicalMessage) {
-        let position = self.call_parts.get(&result.call_id);
-        let part = position.and_then(|position| self.message["parts"].get_mut(*position));
-        let Some(part) = part else { return };
-        if result.is_error {
-            part["state"] = "output-error".into();
-            part["errorText"] = result.take_text().into();
-        } else {
-            part["state"] = "output-available".into();
-            part["output"] = result.content.take();
+    fn begin(message: &mut CanonicalMessage, parts: Vec<OpenPart>) -> Self {
+        let role = if message.role == Role::Assistant { "assistant" } else { "user" };
+        let mut fields = JsonObject::new();
+        fields.insert("id".to_owned(), mem::take(&mut message.event_id).into());
+        fields.insert("role".to_owned(), role.into());
+        let mut metadata = mem::take(&mut message.metadata);
+        if let Some(name) = message.name.take() {
+            metadata.insert("name".to_owned(), name.into());
         }
+        if !metadata.is_empty() {
+            fields.insert("metadata".to_owned(), metadata.into());
+        }
+        Self { role: message.role, fields, parts }
+    }
+
+    fn add_result(&mut self, result: &mut CanonicalMessage) {
+        let calls = self.parts.iter_mut().rev().filter_map(|part| match part {
+            OpenPart::Call(call) => Some(&mut **call),
+            OpenPart::Written(_) => None,
+        });
+        if let Some(call) = calls.into_iter().find(|call| call.id() == result.call_id) {
+            call.add_result(result);
+        }
+    }
+
+    fn into_message(mut self) -> Value {
+        let parts = self.parts.into_iter().map(|part| match part {
+            OpenPart::Written(part) => part,
+            OpenPart::Call(call) => call.into_part(),
+        });
+        self.fields.insert("parts".to_owned(), parts.collect());
+        self.fields.into()
     }
 }
 
-fn write_reasoning(block: Reasoning) -> Value {
-    match block {
-        Reasoning::Text { text, signature: None } => json!({"type": "reasoning", "text": text}),
-        Reasoning::Text { text, signature } => json!({
-            "type": "reasoning", "text": text,
-            "providerMetadata": {"anthropic": {"signature": signature}},
-        }),
-        Reasoning::Redacted(data) => json!({
-            "type": "reasoning", "text": "",
-            "providerMetadata": {"anthropic": {"redactedData": data}},
-        }),
+/// Writes the parts of a message in the order in which they came: reasoning, then content, then calls if they came from
+/// elsewhere.
+fn write_parts(message: &mut CanonicalMessage, own: OwnFields) -> Vec<OpenPart> {
+    let reasoning = reasoning::take_parts(message);
+    let content = message.take_parts();
+    let content: Vec<_> = content.into_iter().map(|part| write_part(message, part)).collect();
+    let mut calls = mem::take(&mut message.calls);
+    let open = calls.iter_mut().map(OpenCall::new).collect();
+    let mut written = if own.parts.is_empty() {
+        in_usual_order(reasoning, content, open)
+    } else {
+        let reasoning = reasoning.into_iter().map(|(_, part)| part).collect();
+        in_own_order(message, own.parts, reasoning, content.into(), open)
+    };
+    // What reading the calls repaired is reported with their message.
+    message.calls = calls;
+    written.shrink_to_fit();
+    written
+}
+
+fn in_usual_order(
+    reasoning: Vec<(usize, Value)>,
+    content: Vec<Value>,
+    calls: VecDeque<OpenCall>,
+) -> Vec<OpenPart> {
+    let mut reasoning = reasoning.into_iter().peekable();
+    let mut parts = Vec::new();
+    for (position, part) in content.into_iter().enumerate() {
+        while let Some((_, block)) = reasoning.next_if(|(after, _)| *after <= position) {
+            parts.push(OpenPart::Written(block));
+        }
+        parts.push(OpenPart::Written(part));
     }
+    parts.extend(reasoning.map(|(_, block)| OpenPart::Written(block)));
+    parts.extend(calls.into_iter().map(Box::new).map(OpenPart::Call));
+    parts
+}
+
+/// Writes the parts in the order of the entries. A kind of which there are not as many parts as entries, because some
+/// are not rendered, gets no fields from the entries.
+fn in_own_order(
+    message: &mut CanonicalMessage,
+    entries: Vec<Value>,
+    mut reasoning: VecDeque<Value>,
+    mut content: VecDeque<Value>,
+    mut calls: VecDeque<OpenCall>,
+) -> Vec<OpenPart> {
+    let count = |kind| entries.iter().filter(|entry| PartKind::of(entry) == Some(kind)).count();
+    let fits_reasoning = count(PartKind::Reasoning) == reasoning.len();
+    let fits_content = count(PartKind::Content) == content.len();
+    let fits_calls = count(PartKind::Call) == calls.len();
+    let mut parts = Vec::with_capacity(entries.len());
+    for entry in entries {
+        let kind = PartKind::of(&entry);
+        let Value::Object(own) = entry else { continue };
+        let (queue, fits) = match kind {
+            Some(PartKind::Reasoning) => (&mut reasoning, fits_reasoning),
+            Some(PartKind::Content) => (&mut content, fits_content),
+            Some(PartKind::Call) => {
+                if let Some(mut call) = calls.pop_front() {
+                    if fits_calls {
+                        call.add_own(own, message);
+                    }
+                    parts.push(OpenPart::Call(Box::new(call)));
+                }
+                continue;
+            }
+            None => {
+                let part = Value::Object(own);
+                if fields::is_kept(&part) {
+                    parts.push(OpenPart::Written(part));
+                } else {
+                    message.repairs.push(Repair::ProviderFieldsRemoved);
+                }
+                continue;
+            }
+        };
+        if let Some(mut part) = queue.pop_front() {
+            if fits && !reasoning::add_own(&mut part, &own) {
+                message.repairs.push(Repair::ProviderFieldsRemoved);
+            }
+            parts.push(OpenPart::Written(part));
+        }
+    }
+    parts.extend(reasoning.into_iter().chain(content).map(OpenPart::Written));
+    parts.extend(calls.into_iter().map(Box::new).map(OpenPart::Call));
+    parts
 }
 
 fn write_part(message: &mut CanonicalMessage, part: ContentPart) -> Value {

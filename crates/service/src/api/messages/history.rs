@@ -43,9 +43,10 @@ pub(crate) struct HistoryQuery {
     default_user_name: String,
     /// What to do with a message whose tool calls do not all have results directly after it: `remove`
     /// (default) removes its calls, `settle` adds the missing results as errors, `trim` drops the message,
-    /// `reject` refuses the request with `unsettled-tool-calls`. `ag2` has no tool calls.
+    /// `reject` refuses the request with `unsettled-tool-calls`. `ag2` has no tool calls. Without this parameter, a call that
+    /// came in a `ui-message` as waiting is shown there as waiting.
     #[param(value_type = Option<values::Unsettled>)]
-    unsettled: UnsettledPolicy,
+    unsettled: Option<UnsettledPolicy>,
 }
 
 impl FromParams for HistoryQuery {
@@ -62,7 +63,7 @@ impl FromParams for HistoryQuery {
             dialect: dialect.unwrap_or(&dialect::Ag2),
             newest: params.take_in("newest", 1..=usize::MAX)?,
             default_user_name: user.map_or_else(|| "user".to_owned(), Into::into),
-            unsettled: unsettled.unwrap_or_default(),
+            unsettled,
         })
     }
 

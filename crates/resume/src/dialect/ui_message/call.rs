@@ -1,0 +1,215 @@
+//! The part of a call, whose result comes later.
+
+use records::JsonObject;
+use serde_json::{Value, json};
+
+use super::fields::{fits, is_approval};
+use crate::Repair;
+use crate::canonical::{Call, CanonicalMessage};
+use crate::dialect::parsed;
+
+/// The states of calls without results.
+const WAITING: [&str; 4] =
+    ["input-streaming", "input-available", "approval-requested", "approval-responded"];
+
+/// The result that is stored for a call that a person denied.
+const DENIED_RESULT: &str = "The call was denied.";
+
+/// Returns whether an entry is that of a call that waited when it was stored.
+pub(super) fn is_waiting(entry: &Value) -> bool {
+    entry["state"].as_str().is_some_and(|state| WAITING.contains(&state))
+}
+
+/// A call as it is stored.
+pub(super) struct ReadCall {
+    pub(super) call: Value,
+    /// Its fields that no other format has.
+    pub(super) own: JsonObject,
+    pub(super) result: Option<records::NewMessage>,
+}
+
+/// Reads the part of a call of a function.
+pub(super) fn read(function: &str, mut part: JsonObject) -> ReadCall {
+    let id = parsed::take_text(&mut part, "toolCallId").unwrap_or_default();
+    let is_static = part.remove("type").is_some_and(|kind| kind != "dynamic-tool");
+    part.remove("toolName");
+    let mut own = JsonObject::new();
+    if is_static {
+        own.insert("static".to_owned(), true.into());
+    }
+    let input = part.remove("input").unwrap_or_else(|| {
+        own.insert("lacks_input".to_owned(), true.into());
+        json!({})
+    });
+    let mut call = parsed::stored_call(&id, function, &input);
+    if let Some(signature) = take_signature(&mut part) {
+        call["extra_content"] = json!({"google": {"thought_signature": signature}});
+    }
+    let state = part.remove("state").unwrap_or_default();
+    let result = match state.as_str() {
+        Some("output-available") => part.remove("output").map(|output| (output, false)),
+        Some("output-error") => part.remove("errorText").map(|text| (text, true)),
+        Some("output-denied") => {
+            own.insert("state".to_owned(), state);
+            Some((DENIED_RESULT.into(), true))
+        }
+        _ => {
+            own.insert("state".to_owned(), state);
+            None
+        }
+    };
+    let result = result.map(|(content, failed)| parsed::stored_result(&id, content, failed));
+    own.extend(part);
+    ReadCall { call, own, result }
+}
+
+/// Takes Gemini's signature of a call out of its part.
+fn take_signature(part: &mut JsonObject) -> Option<Value> {
+    let metadata = part.get_mut("callProviderMetadata")?;
+    let google = metadata.get_mut("google")?.as_object_mut()?;
+    let signature = google.shift_remove("thoughtSignature").filter(Value::is_string)?;
+    if google.is_empty() {
+        metadata.as_object_mut()?.shift_remove("google");
+        if *metadata == json!({}) {
+            part.shift_remove("callProviderMetadata");
+        }
+    }
+    Some(signature)
+}
+
+/// The part of a call, before its result is known.
+#[derive(Debug)]
+pub(super) struct OpenCall {
+    id: String,
+    name: String,
+    input: Value,
+    signature: Option<String>,
+    own: JsonObject,
+    result: Option<CallResult>,
+}
+
+/// How a call ended.
+#[derive(Debug)]
+enum CallResult {
+    Output(Value),
+    Failed(String),
+}
+
+impl OpenCall {
+    pub(super) fn new(call: &mut Call) -> Self {
+        Self {
+            input: call.take_input(),
+            id: std::mem::take(&mut call.id),
+            name: std::mem::take(&mut call.target.name),
+            signature: call.signature.take(),
+            own: JsonObject::new(),
+            result: None,
+        }
+    }
+
+    pub(super) fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Adds the fields that the part came with; reports those that the SDK does not have.
+    pub(super) fn add_own(&mut self, own: JsonObject, message: &mut CanonicalMessage) {
+        const READ: [&str; 5] = ["of", "static", "lacks_input", "state", "approval"];
+        let is_known = |(field, value): (&String, &Value)| {
+            READ.contains(&field.as_str()) || fits(field, value)
+        };
+        if !own.iter().all(is_known) {
+            message.repairs.push(Repair::ProviderFieldsRemoved);
+        }
+        self.own = own;
+    }
+
+    pub(super) fn add_result(&mut self, result: &mut CanonicalMessage) {
+        self.result = Some(if result.is_error {
+            CallResult::Failed(result.take_text())
+        } else {
+            CallResult::Output(result.content.take())
+        });
+    }
+
+    /// Returns the part.
+    pub(super) fn into_part(mut self) -> Value {
+        let mut part = self.begin_part();
+        let stored_state = self.own.remove("state").unwrap_or_default();
+        let approval = self.own.remove("approval").unwrap_or_default();
+        let is_answered = |answer| is_approval(&approval, answer);
+        let (state, has_approval) = match self.result.take() {
+            Some(CallResult::Output(output)) => {
+                part["output"] = output;
+                ("output-available", is_answered(Some(true)))
+            }
+            Some(CallResult::Failed(text)) => {
+                let is_denied = stored_state == "output-denied" && text == DENIED_RESULT;
+                if is_denied && is_answered(Some(false)) {
+                    ("output-denied", true)
+                } else {
+                    part["errorText"] = text.into();
+                    ("output-error", is_answered(Some(true)))
+                }
+            }
+            None => match stored_state.as_str() {
+                Some("input-streaming") => ("input-streaming", false),
+                Some("approval-requested") if is_answered(None) => ("approval-requested", true),
+                Some("approval-responded")
+                    if is_answered(Some(true)) || is_answered(Some(false)) =>
+                {
+                    ("approval-responded", true)
+                }
+                _ => ("input-available", false),
+            },
+        };
+        part["state"] = state.into();
+        if has_approval {
+            part["approval"] = approval;
+        }
+        let of_state: &[&str] = match state {
+            "input-streaming" => &["rawInput", "inputEncoding"],
+            "output-available" => &["resultProviderMetadata", "preliminary"],
+            "output-error" => &["resultProviderMetadata", "rawInput"],
+            _ => &[],
+        };
+        let common =
+            ["title", "dynamic", "toolMetadata", "providerExecuted", "callProviderMetadata"];
+        for (field, value) in self.own {
+            let is_raw_text = field != "rawInput" || state == "output-error" || value.is_string();
+            let is_of_state = of_state.contains(&field.as_str()) && is_raw_text;
+            if (common.contains(&field.as_str()) || is_of_state) && fits(&field, &value) {
+                part[field] = value;
+            }
+        }
+        if let Some(signature) = self.signature {
+            part["callProviderMetadata"]["google"]["thoughtSignature"] = signature.into();
+        }
+        part
+    }
+
+    /// Returns the part with what does not depend on the state.
+    fn begin_part(&mut self) -> Value {
+        let mut part = if self.own.get("static") == Some(&Value::Bool(true)) {
+            json!({"type": format!("tool-{}", self.name), "toolCallId": self.id})
+        } else {
+            json!({"type": "dynamic-tool", "toolName": self.name, "toolCallId": self.id})
+        };
+        part["state"] = Value::Null;
+        let lacked_input = self.own.get("lacks_input") == Some(&Value::Bool(true));
+        if !(lacked_input && self.input == json!({}) && self.may_lack_input()) {
+            part["input"] = self.input.take();
+        }
+        part
+    }
+
+    /// Returns whether a part in its state may lack the input: while it streams, or after an error.
+    fn may_lack_input(&self) -> bool {
+        match self.result {
+            Some(CallResult::Output(_)) => false,
+            Some(CallResult::Failed(_)) => {
+                self.own.get("state").is_none_or(|state| state != "output-denied")
+            }
+            None => self.own.get("state").is_some_and(|state| state == "input-streaming"),
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! What only a UI message has: how its parts are ordered, and their fields that no other format has.
+
+use records::{JsonObject, MessageBody};
+use serde_json::Value;
+
+use super::NAME;
+use crate::canonical::{CanonicalMessage, take_list};
+use crate::dialect::parsed::keep_own;
+
+/// The field of an entry that says which part it describes: see [`PartKind`].
+pub(super) const OF: &str = "of";
+
+/// The fields of one stored message: a step of a UI message.
+#[derive(Debug, Default)]
+pub(super) struct OwnFields {
+    /// An entry for each part, in order: the fields of a part of the log, or a whole part that the log does not have.
+    pub(super) parts: Vec<Value>,
+    /// Whether the step continues the message before it.
+    pub(super) continues: bool,
+    /// Whether the message had other fields, which the SDK does not have.
+    pub(super) has_others: bool,
+}
+
+/// What a part is in the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
+pub(super) enum PartKind {
+    Reasoning,
+    Content,
+    Call,
+}
+
+impl PartKind {
+    pub(super) const ALL: [Self; 3] = [Self::Reasoning, Self::Content, Self::Call];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Reasoning => "reasoning",
+            Self::Content => "content",
+            Self::Call => "call",
+        }
+    }
+
+    /// Returns the entry for a part with these fields.
+    pub(super) fn entry(self, mut fields: JsonObject) -> Value {
+        fields.retain(|_, value| !value.is_null());
+        fields.insert(OF.to_owned(), self.name().into());
+        fields.into()
+    }
+
+    /// Returns what the part of an entry is in the log; `None` if the log does not have it.
+    pub(super) fn of(entry: &Value) -> Option<Self> {
+        let name = entry[OF].as_str()?;
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+/// Returns whether the entries say only what is written without them: reasoning, then content, then calls.
+fn is_default(parts: &[Value]) -> bool {
+    let is_plain = |entry: &Value| entry.as_object().is_some_and(|entry| entry.len() == 1);
+    let kinds = parts.iter().map(|entry| PartKind::of(entry).filter(|_| is_plain(entry)));
+    kinds.collect::<Option<Vec<_>>>().is_some_and(|kinds| kinds.is_sorted())
+}
+
+impl OwnFields {
+    /// Takes the fields that a message came with; values of a wrong type are ignored.
+    pub(super) fn take(message: &mut CanonicalMessage) -> Self {
+        let stored = &mut message.provider;
+        Self {
+            parts: take_list(stored, "parts"),
+            continues: stored.get("continues") == Some(&Value::Bool(true)),
+            has_others: stored.contains_key("fields"),
+        }
+    }
+
+    /// Stores the fields with their message.
+    pub(super) fn keep(self, body: &mut MessageBody, fields: JsonObject) {
+        let mut stored = JsonObject::new();
+        if !is_default(&self.parts) {
+            stored.insert("parts".to_owned(), self.parts.into());
+        }
+        if self.continues {
+            stored.insert("continues".to_owned(), true.into());
+        }
+        if !fields.is_empty() {
+            stored.insert("fields".to_owned(), fields.into());
+        }
+        keep_own(body, NAME, stored);
+    }
+}
