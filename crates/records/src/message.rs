@@ -208,6 +208,16 @@ pub struct MessageEdit {
     pub name: Option<String>,
     /// The new metadata, which replaces all of the old.
     pub metadata: Option<JsonObject>,
+    /// The new further fields, which replace all of the old, also what the message came with.
+    pub extra: Option<JsonObject>,
+}
+
+impl From<MessageBody> for MessageEdit {
+    /// Replaces what a message says by what another body says; its role stays.
+    fn from(body: MessageBody) -> Self {
+        let MessageBody { name, content, metadata, extra, .. } = body;
+        Self { content: Some(content), name, metadata, extra: Some(extra) }
+    }
 }
 
 impl MessageEdit {
@@ -222,8 +232,8 @@ impl MessageEdit {
     /// Returns the edited body.
     #[must_use]
     pub fn apply(&self, body: &MessageBody) -> MessageBody {
-        let mut extra = body.extra.clone();
-        if self.content.is_some() || self.name.is_some() {
+        let mut extra = self.extra.as_ref().unwrap_or(&body.extra).clone();
+        if self.extra.is_none() && (self.content.is_some() || self.name.is_some()) {
             // What the message came with belongs to what it said; the names say that there was something.
             let kept = extra.get_mut(MessageBody::PROVIDER).and_then(Value::as_object_mut);
             kept.into_iter().flat_map(JsonObject::values_mut).for_each(|it| *it = Value::Null);

@@ -4,7 +4,7 @@ use records::json::{Hasher, hex};
 use records::{EventId, MessageBody, NewMessage};
 use serde_json::Value;
 
-use crate::dialect::{Dialect, Violation};
+use crate::dialect::{Dialect, Parsed, TranscriptPosition, Violation};
 
 /// The known roles; any other text in the role is the name of a speaker.
 const ROLES: [&str; 6] = ["user", "assistant", "system", "developer", "tool", "function"];
@@ -116,6 +116,39 @@ pub fn assign_event_ids(seed: &str, messages: &mut [NewMessage]) {
         }
         previous = digest.into();
     }
+}
+
+/// Gives an event id to each message that one with an id has become: to its results, and to its further steps.
+///
+/// The id is derived from that of the first one and from the call that is answered, or the number of the step. So a message
+/// that is sent again with more in it stores only what is new.
+pub fn assign_step_ids(parsed: &mut Parsed) {
+    let mut first: Option<(TranscriptPosition, EventId)> = None;
+    let mut steps = 0;
+    for (message, position) in parsed.messages.iter_mut().zip(&parsed.positions) {
+        let own = first.as_ref().filter(|(at, _)| at == position && message.event_id.is_none());
+        let Some((_, id)) = own else {
+            first = message.event_id.clone().map(|id| (*position, id));
+            steps = 0;
+            continue;
+        };
+        let mut hasher = Hasher::default();
+        hasher.field("message", &id.as_str().into());
+        match answered_call(&message.body) {
+            Some(call_id) => hasher.field("result", call_id),
+            None => {
+                steps += 1;
+                hasher.field("step", &steps.into());
+            }
+        }
+        message.event_id = EventId::parse(format!("evt_{}", hex(&hasher.finish()))).ok();
+    }
+}
+
+/// Returns the id of the call that a message answers.
+fn answered_call(body: &MessageBody) -> Option<&Value> {
+    let of_first = || body.extra.get("tool_responses")?.get(0)?.get("tool_call_id");
+    body.extra.get("tool_call_id").or_else(of_first)
 }
 
 #[cfg(test)]

@@ -146,7 +146,11 @@ fn with_body(id: &str, body: MessageBody) -> NewMessage {
 }
 
 fn edit_to(value: &Value) -> MessageEdit {
-    MessageEdit { content: Some(value.clone()), name: None, metadata: Some(as_object(value)) }
+    MessageEdit {
+        content: Some(value.clone()),
+        metadata: Some(as_object(value)),
+        ..MessageEdit::default()
+    }
 }
 
 /// Returns the value itself if it is an object, or else an object that holds it.

@@ -62,6 +62,11 @@ pub trait Dialect: fmt::Debug + Send + Sync {
         false
     }
 
+    /// Returns whether a message with an id may be sent again with more in it: it is then replaced.
+    fn grows(&self) -> bool {
+        false
+    }
+
     /// Returns what the dialect cannot represent.
     fn losses(&self) -> &'static [Loss];
 }

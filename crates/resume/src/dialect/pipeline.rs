@@ -60,6 +60,9 @@ pub(super) trait ToolDialect: fmt::Debug + Send + Sync {
     /// See [`Dialect::splits_messages`].
     const SPLITS_MESSAGES: bool = false;
 
+    /// See [`Dialect::grows`].
+    const GROWS: bool = false;
+
     /// See [`Dialect::name`].
     fn name(&self) -> &'static str;
 
@@ -125,6 +128,10 @@ impl<D: ToolDialect> Dialect for D {
 
     fn splits_messages(&self) -> bool {
         D::SPLITS_MESSAGES
+    }
+
+    fn grows(&self) -> bool {
+        D::GROWS
     }
 
     fn losses(&self) -> &'static [Loss] {

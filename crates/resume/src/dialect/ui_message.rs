@@ -52,6 +52,8 @@ impl ToolDialect for UiMessage {
     const LOSSES: &'static [Loss] =
         &[Loss::InstructionPlaces, Loss::Developer, Loss::RefusalMarks, Loss::CustomCalls];
 
+    const GROWS: bool = true;
+
     fn name(&self) -> &'static str {
         NAME
     }

@@ -219,13 +219,12 @@ async fn dropped_parts_of_a_transcript_are_reported() {
 async fn errors_of_the_store_point_into_the_transcript() {
     let client = Client::open();
     let path = client.create_chat("c1").await;
-    let said = |id: &str, text: &str| json!({"id": id, "role": "user", "parts": [{"type": "text", "text": text}]});
+    let said = |id: &str, text: &str| json!({"id": id, "role": "human", "content": text});
     let transcript = |second: Value| json!({"messages": [said("m1", "hi"), second]});
-    let (status, _) = append(&client, &path, "ui-message", transcript(said("m2", "ho"))).await;
+    let (status, _) = append(&client, &path, "langchain", transcript(said("m2", "ho"))).await;
     assert_eq!(status, 201);
-    let mut changed = transcript(said("m2", "hey"));
-    changed["system"] = json!(["Be brief."]);
-    let (status, problem) = append(&client, &path, "ui-message", changed).await;
+    let changed = transcript(said("m2", "hey"));
+    let (status, problem) = append(&client, &path, "langchain", changed).await;
     assert_eq!((status, &problem["errors"][0]["pointer"]), (409, &json!("/messages/1")));
     let name = "x".repeat(200);
     let human = |name: &str| json!({"type": "human", "data": {"content": "hi", "name": name}});
@@ -249,4 +248,71 @@ async fn an_unknown_dialect_is_refused() {
         let (status, problem) = append(&client, &path, "openai", body).await;
         assert_eq!(status, 422, "{problem}");
     }
+}
+
+/// A chat with a person who must approve a call, as a user interface holds it.
+fn asking() -> Value {
+    json!([
+        {"id": "m1", "role": "user", "parts": [{"type": "text", "text": "Book it."}]},
+        {"id": "m2", "role": "assistant", "metadata": {"model": "large"}, "parts": [
+            {"type": "step-start"},
+            {"type": "text", "text": "May I?", "state": "done"},
+            {"type": "tool-book", "toolCallId": "c1", "state": "approval-requested", "input": {"seat": 1},
+             "approval": {"id": "a1"}},
+        ]},
+    ])
+}
+
+#[tokio::test]
+async fn a_ui_message_that_has_grown_replaces_what_was_stored() {
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    let shown = async || client.get(&format!("{path}/history?dialect=ui-message")).await.body();
+    let (status, stored) =
+        synchronise(&client, &path, "ui-message", json!({"messages": asking()})).await;
+    assert_eq!((status, &stored["noted"][0]["rule"]), (201, &json!("missing_result")));
+    assert_eq!(shown().await["messages"], asking());
+
+    let mut grown = asking();
+    let parts = grown[1]["parts"].as_array_mut().unwrap();
+    parts[2]["state"] = "output-available".into();
+    parts[2]["approval"] = json!({"id": "a1", "approved": true});
+    parts[2]["output"] = json!({"booked": true});
+    parts.extend([
+        json!({"type": "step-start"}),
+        json!({"type": "text", "text": "Booked.", "state": "done"}),
+    ]);
+    let (status, stored) =
+        synchronise(&client, &path, "ui-message", json!({"messages": grown})).await;
+    assert_eq!((status, &stored["last_sequence"]), (201, &json!(4)), "{stored}");
+    assert_eq!(stored["noted"][0]["rule"], "replaced");
+    let history = shown().await;
+    assert_eq!(history["messages"], grown);
+    assert_eq!(history.get("repaired"), None, "{history}");
+
+    // The same again changes nothing, by either verb.
+    for answer in [
+        synchronise(&client, &path, "ui-message", json!({"messages": grown})).await,
+        append(&client, &path, "ui-message", json!({"messages": grown})).await,
+    ] {
+        assert_eq!((answer.0, &answer.1["last_sequence"]), (200, &json!(4)), "{}", answer.1);
+        assert_eq!(answer.1.get("noted"), None);
+    }
+    // What was sent first is what an older tab has: it does not undo what came later.
+    let (_, old) = synchronise(&client, &path, "ui-message", json!({"messages": asking()})).await;
+    assert_eq!(old["last_sequence"], 4);
+    assert_eq!(shown().await["messages"], grown);
+}
+
+#[tokio::test]
+async fn a_deleted_ui_message_does_not_come_back() {
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    synchronise(&client, &path, "ui-message", json!({"messages": asking()})).await;
+    client.delete(&format!("{path}/messages/1")).await;
+    let mut grown = asking();
+    grown[1]["parts"][1]["text"] = "May I book it?".into();
+    let (status, problem) =
+        synchronise(&client, &path, "ui-message", json!({"messages": grown})).await;
+    assert_eq!((status, &problem["code"]), (409, &json!("event-conflict")));
 }

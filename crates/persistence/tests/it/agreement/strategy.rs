@@ -206,7 +206,7 @@ fn edit() -> impl Strategy<Value = MessageEdit> {
     let name = option::of(Just("Bob".to_owned()));
     let content = prop_oneof![9 => content(), 1 => Just(json!({"a\0": 1}))];
     (option::of(content), name, option::of(json_object()))
-        .prop_map(|(content, name, metadata)| MessageEdit { content, name, metadata })
+        .prop_map(|(content, name, metadata)| MessageEdit { content, name, metadata, extra: None })
 }
 
 fn artifact() -> impl Strategy<Value = NewArtifact> {

@@ -3,11 +3,12 @@ use axum::http::StatusCode;
 use operation::operation;
 use persistence::{Append, StoreError};
 use records::{ChatId, Item, Location, NewMessage, Permission, Scope};
-use resume::dialect::{Dialect, Parsed};
+use resume::dialect::{Dialect, Parsed, TranscriptPosition, Violation};
 use resume::ingest::{Check, speaker_from_role};
 use utoipa::openapi::path::Parameter;
 use utoipa::{IntoParams, ToSchema};
 
+use super::grown::{Grown, append_grown};
 use super::request::AppendRequest;
 use super::transcript::{self, CheckWord, Ids, ReadTranscript, location_of};
 use super::{AppendResponse, MessagesBody};
@@ -121,10 +122,18 @@ pub(super) async fn append_transcript(
     state: &AppState,
     scope: &Scope,
     chat_id: ChatId,
-    ReadTranscript { parsed, noted }: ReadTranscript,
+    ReadTranscript { parsed, mut noted, grows }: ReadTranscript,
 ) -> Result<(StatusCode, Json<AppendResponse>), Problem> {
     let Parsed { messages, positions, dropped } = parsed;
-    let append = append_within(state, scope, &chat_id, messages).await;
+    let append = if grows {
+        let append = append_grown(state, scope, &chat_id, messages).await;
+        append.map(|Grown { append, replaced }| {
+            noted.extend(replaced.into_iter().filter_map(|at| replaced_note(positions[at])));
+            append
+        })
+    } else {
+        append_within(state, scope, &chat_id, messages).await
+    };
     let place = |at: Location| match at.item {
         Some(Item::Message(index)) => location_of(positions[index]),
         _ => at,
@@ -133,8 +142,15 @@ pub(super) async fn append_transcript(
     Ok(AppendResponse::from_transcript(chat_id, append, dropped, noted))
 }
 
+/// Notes that a message was stored before with another body.
+fn replaced_note(position: TranscriptPosition) -> Option<Violation> {
+    let TranscriptPosition::Message(index) = position else { return None };
+    let detail = "the message was stored with another body, which this one has replaced".to_owned();
+    Some(Violation { index, rule: "replaced", detail })
+}
+
 /// Appends messages with the permission that they need: users say something, workflows write the rest.
-async fn append_within(
+pub(super) async fn append_within(
     state: &AppState,
     scope: &Scope,
     chat_id: &ChatId,

@@ -106,6 +106,8 @@ pub(super) fn read_dialect(name: &str) -> Result<&'static dyn Dialect, String> {
 pub(super) struct ReadTranscript {
     pub(super) parsed: Parsed,
     pub(super) noted: Vec<Violation>,
+    /// Whether a message that is stored with another body is replaced: see [`Dialect::grows`].
+    pub(super) grows: bool,
 }
 
 /// How messages of a transcript without an id get one.
@@ -147,11 +149,14 @@ pub(super) async fn read(
             "must be omitted: this dialect has its instructions in the messages",
         ));
     }
+    if dialect.grows() {
+        ingest::assign_step_ids(&mut parsed);
+    }
     if ids == Ids::Derived || request_id.is_some() {
         let seed = request_id.as_ref().map_or("", EventId::as_str);
         ingest::assign_event_ids(seed, &mut parsed.messages);
     }
-    Ok(ReadTranscript { parsed, noted })
+    Ok(ReadTranscript { parsed, noted, grows: dialect.grows() })
 }
 
 /// Returns the location of a message in the body.

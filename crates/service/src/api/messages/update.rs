@@ -37,8 +37,8 @@ impl TryFrom<UpdateMessageRequest> for MessageEdit {
     type Error = Problem;
 
     fn try_from(request: UpdateMessageRequest) -> Result<Self, Problem> {
-        let edit =
-            Self { content: request.content, name: request.name, metadata: request.metadata };
+        let UpdateMessageRequest { content, name, metadata } = request;
+        let edit = Self { content, name, metadata, extra: None };
         if edit == Self::default() {
             let detail = "must have at least one of content, name, metadata";
             return Err(Problem::invalid_body("", detail));
