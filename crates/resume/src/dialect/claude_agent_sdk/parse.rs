@@ -130,7 +130,7 @@ impl Reader {
     }
 
     fn read_user(&mut self, index: usize, content: Value, mut own: OwnEntry) {
-        let mut id = self.take_id(&mut own.fields);
+        let id = self.take_id(&mut own.fields);
         let mut timestamp = take_time(&mut own.fields);
         let messages = read_user(content, own);
         let answers = messages.iter().all(|(message, _)| message.body.role == "tool");
@@ -140,9 +140,11 @@ impl Reader {
         } else {
             self.end_answer();
         }
-        for (message, own) in messages {
+        for (number, (message, own)) in messages.into_iter().enumerate() {
             let body = MessageBody { timestamp: timestamp.take(), ..message.body };
-            self.add(index, id.take(), body, own);
+            let further = id.as_ref().filter(|_| number > 0).map(|id| format!("{id}_{number}"));
+            let id = if number == 0 { id.clone() } else { self.new_id(further) };
+            self.add(index, id, body, own);
         }
     }
 
