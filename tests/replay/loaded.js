@@ -1,4 +1,4 @@
-// Loads every rendering for the AI SDK and the Agent Client Protocol with their packages.
+// Loads every rendering for the AI SDK, the Agent Client Protocol and the Claude Agent SDK with their packages.
 //
 //     node loaded.js DIRECTORY
 //     node loaded.js --write
@@ -9,6 +9,7 @@ import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PROTOCOL_VERSION, agent, client, methods } from '@agentclientprotocol/sdk'
+import { InMemorySessionStore, forkSession, getSessionInfo, getSessionMessages } from '@anthropic-ai/claude-agent-sdk'
 import { convertToModelMessages, readUIMessageStream, validateUIMessages } from 'ai'
 
 const [directory] = process.argv.slice(2)
@@ -62,6 +63,25 @@ async function loadUpdates (updates) {
     await agent.request(methods.agent.session.load, { sessionId: 's', cwd: '/', mcpServers: [] })
   })
   assert.deepEqual(heard, updates)
+}
+
+/** Loads a session from a store, and again after it was forked there. */
+async function loadSession (entries) {
+  const sessionId = entries[0].sessionId
+  const memory = new InMemorySessionStore()
+  const load = key => memory.load({ ...key, projectKey: '' })
+  const sessionStore = { load, append: (key, added) => memory.append({ ...key, projectKey: '' }, added) }
+  await sessionStore.append({ sessionId }, entries)
+  assert.deepEqual(await sessionStore.load({ sessionId }), entries)
+  const loaded = await getSessionMessages(sessionId, { sessionStore })
+  const read = entry => ({ type: entry.type, message: entry.message })
+  assert.deepEqual(loaded.map(({ uuid }) => uuid), entries.map(({ uuid }) => uuid))
+  assert.deepEqual(loaded.map(read), entries.map(read))
+  const info = await getSessionInfo(sessionId, { sessionStore })
+  assert.equal(info?.sessionId ?? sessionId, sessionId)
+  const forked = await forkSession(sessionId, { sessionStore })
+  const again = await getSessionMessages(forked.sessionId, { sessionStore })
+  assert.deepEqual(again.map(read), entries.map(read))
 }
 
 /** Puts the streams together that were put together before, and compares the messages. */
@@ -172,4 +192,5 @@ if (directory === '--write') {
 assert.equal(readFileSync(path, 'utf8'), written, 'the fixture is not what the AI SDK holds')
 await each('ui-message', 'validateUIMessages, convertToModelMessages', loadUIMessages)
 await each('acp', 'session/load of the ACP SDK', loadUpdates)
+await each('claude-agent-sdk', 'getSessionMessages, forkSession of its npm package', loadSession)
 await assemble()

@@ -15,7 +15,7 @@ wanted=$node/package-lock.json
 if [[ -n ${NEWEST:-} ]]; then
   node=${CARGO_TARGET_DIR:-target}/replay-newest
   mkdir -p "$node"
-  cp tests/replay/{package.json,loaded.js} "$node"
+  cp tests/replay/{package.json,loaded.js,.npmrc} "$node"
   names=$(node --print 'Object.keys(require("./tests/replay/package.json").dependencies).join("@latest ")')
   # shellcheck disable=SC2086
   npm --prefix "$node" install --silent --no-audit --no-fund $names@latest
@@ -29,11 +29,11 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # As `cargo test --workspace` builds it, or dependencies would be built again: of the whole workspace, and with the
 # features of the tests, which `--examples` selects although there are no examples.
-cargo build --quiet --locked --workspace --bin renderings --examples
+cargo build --quiet --locked --workspace --bin renderings --bin sessions --examples
 "${CARGO_TARGET_DIR:-target}/debug/renderings" --out "$work"
 
 printf '\n| dialect | loaded by | transcripts | messages |\n|---|---|---|---|\n'
 export PYTHONDONTWRITEBYTECODE=1
 "$classic/bin/python" tests/replay/classic.py "$work"
-"$typed/bin/python" tests/replay/typed.py "$work"
+"$typed/bin/python" tests/replay/typed.py "$work" "${CARGO_TARGET_DIR:-target}/debug/sessions"
 node "$node/loaded.js" "$work"

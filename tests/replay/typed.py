@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Loads every rendering with the types of its target library.
 
-    python typed.py DIRECTORY
+    python typed.py DIRECTORY SESSIONS
     python typed.py --write
 
 Nothing is sent anywhere: the libraries say whether they take what they are given, and what they
@@ -42,6 +42,7 @@ from pydantic_ai.messages import ModelMessagesTypeAdapter, ModelResponse, TextPa
 from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.ui.ag_ui import AGUIAdapter
 
+import claude_sessions
 from renderings import each
 
 OPENAI = TypeAdapter(list[openai.types.chat.ChatCompletionMessageParam])
@@ -80,6 +81,12 @@ async def through_session(items: list[dict]) -> list:
 def load_anthropic(messages: list[dict], system: list) -> None:
     contains(held_by(ANTHROPIC, messages), messages)
     contains(held_by(ANTHROPIC_SYSTEM, system), system)
+
+
+def load_claude_agent_sdk(entries: list[dict]) -> None:
+    claude_sessions.load_session(entries)
+    given = [{field: entry["message"][field] for field in ("role", "content")} for entry in entries]
+    contains(held_by(ANTHROPIC, given), given)
 
 
 def load_gemini(messages: list[dict], system: list) -> None:
@@ -350,6 +357,8 @@ if __name__ == "__main__":
     written("pydantic-ai", [history_of_pydantic_ai()])
     written("ag-ui", [messages_of_ag_ui()])
     written("langchain", [messages_of_langchain()])
+    sessions = claude_sessions.written_sessions()
+    written("claude-agent-sdk", sessions)
     if sys.argv[1] == "--write":
         sys.exit()
     directory = Path(sys.argv[1])
@@ -361,3 +370,6 @@ if __name__ == "__main__":
     each(directory, "langchain", "langchain-core messages", load_langchain)
     each(directory, "pydantic-ai", "ModelMessagesTypeAdapter, a run that continues", load_pydantic_ai)
     each(directory, "ag-ui", "ag-ui-protocol types, adapter of pydantic-ai", load_ag_ui)
+    each(directory, "claude-agent-sdk", "claude-agent-sdk, anthropic types", load_claude_agent_sdk)
+    loads = claude_sessions.conformance(sys.argv[2], sessions)
+    print(f"\nThe conformance suite of claude-agent-sdk passes, and {loads} loads of its sessions are equal")

@@ -21,6 +21,9 @@ pub use loss::Loss;
 mod parsed;
 pub use parsed::{Parsed, TranscriptPosition};
 
+pub(crate) mod claude_agent_sdk;
+pub use claude_agent_sdk::ClaudeAgentSdk;
+
 pub(crate) mod acp;
 pub use acp::Acp;
 
@@ -65,6 +68,8 @@ mod instructions;
 
 mod open_calls;
 
+mod pieces;
+
 mod pipeline;
 
 mod prepare;
@@ -76,7 +81,7 @@ mod thinking;
 mod turns;
 
 /// Every dialect, in the order in which the documentation lists them.
-pub const ALL: [&dyn Dialect; 15] = [
+pub const ALL: [&dyn Dialect; 16] = [
     &Ag2,
     &Ag2Classic { profile: Profile::Pattern },
     &Ag2Classic { profile: Profile::Manager },
@@ -85,6 +90,7 @@ pub const ALL: [&dyn Dialect; 15] = [
     &OpenAiCompatible,
     &OpenAiResponses,
     &Anthropic,
+    &ClaudeAgentSdk,
     &Gemini { api: GeminiApi::Developer },
     &Gemini { api: GeminiApi::Vertex },
     &LangChain,
@@ -117,7 +123,7 @@ pub fn validate(dialect: &dyn Dialect, messages: &[Value]) -> Result<(), Vec<Vio
 mod tests {
     use super::*;
 
-    const NAMES: [&str; 15] = [
+    const NAMES: [&str; 16] = [
         "ag2",
         "ag2-classic",
         "ag2-classic-manager",
@@ -126,6 +132,7 @@ mod tests {
         "openai-compatible",
         "openai-responses",
         "anthropic",
+        "claude-agent-sdk",
         "gemini",
         "gemini-vertex",
         "langchain",

@@ -58,7 +58,7 @@ const CONTINUATION_RULES: [&str; 4] =
 
 /// The rules about pairs, order, names, blank texts and unknown fields. The renderings mend what breaks them, so a log may
 /// break them: a call is stored before its result exists, and a person may speak in between.
-const RENDERED_RULES: [&str; 21] = [
+const RENDERED_RULES: [&str; 22] = [
     "blank_text",
     "both_kinds_of_calls",
     "call_out_of_turn",
@@ -76,6 +76,7 @@ const RENDERED_RULES: [&str; 21] = [
     "unanswered_call",
     "unknown_call",
     "unknown_field",
+    "unknown_parent",
     "unmatched_responses",
     "system_message",
     "unsettled_call",

@@ -1,5 +1,6 @@
 use std::mem;
 
+use chrono::{DateTime, Utc};
 use records::JsonObject;
 use serde_json::Value;
 
@@ -15,6 +16,10 @@ pub(crate) struct CanonicalMessage {
     /// The id of the message, with a suffix for a later one of its results; empty for one that is not stored.
     pub(crate) event_id: String,
     pub(crate) role: Role,
+    /// The time that the caller gave, as stored.
+    pub(crate) timestamp: Option<String>,
+    /// When the message was stored; `None` for one that is not.
+    pub(crate) created_at: Option<DateTime<Utc>>,
     /// The id of the call that a tool result answers; empty for any other message.
     pub(crate) call_id: String,
     pub(crate) name: Option<String>,
@@ -46,6 +51,8 @@ impl CanonicalMessage {
             origin,
             event_id: String::new(),
             role,
+            timestamp: None,
+            created_at: None,
             call_id: String::new(),
             name: None,
             content,

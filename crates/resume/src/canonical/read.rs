@@ -19,6 +19,10 @@ pub(crate) fn read_message(
     mut handle: impl FnMut(CanonicalMessage, &mut Rendered),
 ) {
     let origin = Origin { index, sequence: message.sequence };
+    let created_at = Some(message.created_at);
+    let mut handle = |read: CanonicalMessage, rendered: &mut Rendered| {
+        handle(CanonicalMessage { created_at, ..read }, rendered);
+    };
     let (event_id, body) = (String::from(message.event_id), message.body);
     let read = match Role::parse(&body.role) {
         _ if message.deleted_at.is_some() => Err(DropReason::Deleted),
@@ -57,6 +61,7 @@ fn read_results(
     let mut provider = take_object(&mut body.extra, MessageBody::PROVIDER);
     let unused = unused_fields(&body.extra);
     // These are about the whole message, so only its first result gets them.
+    let mut timestamp = body.timestamp.take();
     let mut metadata = body.metadata.take().unwrap_or_default();
     let read = move |(index, mut response): (usize, Value)| match take_field(
         &mut response,
@@ -70,6 +75,7 @@ fn read_results(
             result.is_error = take_field(&mut response, "is_error") == Value::Bool(true);
             result.repairs.clone_from(&unused);
             result.provider = mem::take(&mut provider);
+            result.timestamp = timestamp.take();
             result.event_id =
                 if index == 0 { event_id.clone() } else { format!("{event_id}_{index}") };
             result.metadata = mem::take(&mut metadata);
@@ -109,6 +115,7 @@ fn read_other(
 ) -> Result<CanonicalMessage, DropReason> {
     let mut message = CanonicalMessage::new(origin, role, body.content);
     message.name = body.name.filter(|name| !name.is_empty());
+    message.timestamp = body.timestamp.take();
     message.metadata = body.metadata.take().unwrap_or_default();
     if role == Role::Assistant {
         read_calls(&mut message, &mut body.extra);

@@ -8,7 +8,7 @@ use super::violation::Violation;
 use crate::Options;
 
 mod parse;
-mod source;
+pub(super) mod source;
 mod validate;
 mod write;
 

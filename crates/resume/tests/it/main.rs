@@ -6,6 +6,7 @@ mod ag_ui;
 mod anthropic;
 mod assembly;
 mod call_stack;
+mod claude_agent_sdk;
 mod fixtures;
 mod langchain;
 mod large;

@@ -3,7 +3,7 @@ use serde_json::{Map, Value, json};
 
 use super::source;
 use crate::DropReason;
-use crate::canonical::{Media, MediaKind, Reasoning, take_field};
+use crate::canonical::{Reasoning, take_field};
 use crate::dialect::parsed::{
     self, MessageBuilder, Parsed, as_object, keep_unread, take_text, text_part,
 };
@@ -80,7 +80,7 @@ fn read_block(block: Value) -> Value {
     let Value::Object(mut fields) = block else {
         return block;
     };
-    let mut stored = match read_media(&fields) {
+    let mut stored = match source::read_media(&fields) {
         Some(media) => {
             fields.retain(|field, _| field != "source" && field != "title");
             media.into()
@@ -90,15 +90,4 @@ fn read_block(block: Value) -> Value {
     };
     parsed::keep_other_fields(&mut stored, fields);
     stored
-}
-
-fn read_media(block: &Map<String, Value>) -> Option<Media> {
-    let kind = match block.get("type")?.as_str()? {
-        "image" => MediaKind::Image,
-        "document" => MediaKind::File,
-        _ => return None,
-    };
-    let source = source::read(block.get("source")?)?;
-    let name = block.get("title").and_then(Value::as_str).map(str::to_owned);
-    Some(Media { kind, source, name })
 }

@@ -1,11 +1,11 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::canonical::{Media, MediaKind, MediaSource, Provider, is_text_type};
 
 /// Creates the block of an image or a file; `None` if there is no such block.
-pub(super) fn write_block(media: &Media) -> Option<Value> {
+pub(in crate::dialect) fn write_block(media: &Media) -> Option<Value> {
     let kind = match media.kind {
         MediaKind::Image => "image",
         MediaKind::File => "document",
@@ -30,8 +30,20 @@ fn inline_source(source: &MediaSource, media_type: &str, data: &str) -> Option<V
     Some(json!({"type": "base64", "media_type": media_type, "data": data}))
 }
 
+/// Reads the block of an image or a file; `None` if it is none, or has a source that only Anthropic reads.
+pub(in crate::dialect) fn read_media(block: &Map<String, Value>) -> Option<Media> {
+    let kind = match block.get("type")?.as_str()? {
+        "image" => MediaKind::Image,
+        "document" => MediaKind::File,
+        _ => return None,
+    };
+    let source = read(block.get("source")?)?;
+    let name = block.get("title").and_then(Value::as_str).map(str::to_owned);
+    Some(Media { kind, source, name })
+}
+
 /// Reads the source of a block.
-pub(super) fn read(source: &Value) -> Option<MediaSource> {
+fn read(source: &Value) -> Option<MediaSource> {
     let text = |field: &str| source.get(field)?.as_str().map(str::to_owned);
     match source.get("type")?.as_str()? {
         "base64" => {

@@ -64,6 +64,12 @@ impl ToolCallRenderer {
         while self.held.as_ref().is_some_and(|held| message.origin.sequence > held.until) {
             self.release(rendered);
         }
+        let holds_any = self.held.as_ref().is_some_and(|held| !held.messages.is_empty());
+        let may_interrupt = self.rules.own_fields.may_interrupt && message.says_nothing();
+        if may_interrupt && !holds_any {
+            self.writer.write(message, rendered);
+            return;
+        }
         let Some(held) = &mut self.held else {
             self.add_next(message, rendered);
             return;

@@ -56,6 +56,8 @@ pub(in crate::dialect) struct OwnFields {
     pub(in crate::dialect) accepted: AcceptedFields,
     /// Whether a message is rendered that has only such fields, and says nothing.
     pub(in crate::dialect) may_be_all: bool,
+    /// Whether such a message may come between a call and its result.
+    pub(in crate::dialect) may_interrupt: bool,
 }
 
 /// Which of its own fields a dialect renders again.
@@ -182,11 +184,16 @@ impl DialectRules {
 
 impl OwnFields {
     /// No fields.
-    const NONE: Self = Self { dialect: "", accepted: AcceptedFields::Of(&[]), may_be_all: false };
+    const NONE: Self = Self {
+        dialect: "",
+        accepted: AcceptedFields::Of(&[]),
+        may_be_all: false,
+        may_interrupt: false,
+    };
 
     /// All fields that are stored under the name of the dialect.
     pub(in crate::dialect) const fn all_of(dialect: &'static str) -> Self {
-        Self { dialect, accepted: AcceptedFields::All, may_be_all: false }
+        Self { dialect, accepted: AcceptedFields::All, may_be_all: false, may_interrupt: false }
     }
 
     /// Keeps the fields that are rendered, and reports that others are not.

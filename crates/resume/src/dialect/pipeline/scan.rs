@@ -100,6 +100,9 @@ impl ToolCallScan {
 
     /// Records the next message; its origin holds its position in the conversation.
     pub(super) fn observe_message(&mut self, message: &CanonicalMessage) {
+        if self.rules.own_fields.may_interrupt && message.says_nothing() {
+            return;
+        }
         let position = message.origin.index;
         if message.role == Role::Tool {
             let key = CallKey::from_id(&message.call_id);

@@ -8,7 +8,7 @@ use super::rules::{
     ResultMedia, TextFiles, TurnRules, Urls, is_word,
 };
 use crate::canonical::{Provider, Role};
-use crate::dialect::ui_message;
+use crate::dialect::{claude_agent_sdk, ui_message};
 
 /// `OpenAI` Chat Completions.
 pub(in crate::dialect) const OPENAI: DialectRules = DialectRules {
@@ -23,6 +23,7 @@ pub(in crate::dialect) const OPENAI: DialectRules = DialectRules {
         dialect: "openai",
         accepted: AcceptedFields::Of(&[(Role::Tool, "name"), (Role::Assistant, "audio")]),
         may_be_all: false,
+        may_interrupt: false,
     },
     // 400 "array too long", expected at most 128 `tool_calls`: openai/openai-dotnet#317.
     max_calls: 128,
@@ -104,6 +105,25 @@ pub(in crate::dialect) const ANTHROPIC: DialectRules = DialectRules {
     // The first message is the user's; Claude 4.6 and later refuse an answer that was begun.
     turns: TurnRules::AROUND,
     ..DialectRules::ANY
+};
+
+/// The Claude Agent SDK, which sends the messages of a session to Anthropic's Messages API.
+pub(in crate::dialect) const CLAUDE_AGENT_SDK: DialectRules = DialectRules {
+    // API reference, "Messages": names of tools have up to 128 characters; those of MCP are long.
+    functions: NameRule { max_chars: 128, ..NameRule::WORD },
+    // The entries of a session are those that it wrote, of which many are no messages.
+    own_fields: OwnFields {
+        may_be_all: true,
+        may_interrupt: true,
+        ..OwnFields::all_of("claude-agent-sdk")
+    },
+    // `getSessionMessages` and a resumed session take a call without a result as one that was interrupted.
+    waits: claude_agent_sdk::is_own,
+    // The SDK sends only what its model accepts; other providers behind it sign with an empty text.
+    reasoning: ReasoningRule::Kept,
+    // A session may begin and end with any entry.
+    turns: TurnRules::ANY,
+    ..ANTHROPIC
 };
 
 /// Gemini's developer API.

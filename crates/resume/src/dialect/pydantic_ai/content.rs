@@ -5,44 +5,7 @@ use super::own::{ContentForm, OwnFields, add_fields, move_fields, remove_empty};
 use crate::Repair;
 use crate::canonical::{CanonicalMessage, ContentPart, are_parts};
 use crate::dialect::parsed::text_part;
-use crate::dialect::speaker;
-
-/// A piece of the content of a message.
-pub(super) enum Piece {
-    Content(ContentPart),
-    /// A part that stays as it is; its type is its kind.
-    Kept(Value),
-}
-
-/// Takes the content of a message, and puts the name of the speaker in front of it.
-///
-/// Content parts for which `is_kept` is true stay as they are.
-pub(super) fn take_pieces(
-    message: &mut CanonicalMessage,
-    is_kept: fn(&Value) -> bool,
-    default_user_name: &str,
-) -> Vec<Piece> {
-    let mut pieces = Vec::new();
-    match message.content.take() {
-        Value::Array(list) if !list.is_empty() && are_parts(&list) => {
-            for part in list {
-                pieces.push(if is_kept(&part) {
-                    Piece::Kept(part)
-                } else {
-                    Piece::Content(message.read_part(part))
-                });
-            }
-        }
-        other => message.content = other,
-    }
-    pieces.extend(message.take_parts().into_iter().map(Piece::Content));
-    let first_text = pieces.iter_mut().find_map(|piece| match piece {
-        Piece::Content(ContentPart::Text(text)) => Some(text),
-        _ => None,
-    });
-    speaker::prefix_text_with_name(message, first_text, default_user_name);
-    pieces
-}
+pub(super) use crate::dialect::pieces::{Piece, take_pieces};
 
 /// Takes the content as one text.
 pub(super) fn take_joined_text(message: &mut CanonicalMessage, default_user_name: &str) -> String {
