@@ -45,6 +45,9 @@ pub use anthropic::Anthropic;
 mod gemini;
 pub use gemini::{Gemini, GeminiApi};
 
+mod google_adk;
+pub use google_adk::GoogleAdk;
+
 mod langchain;
 pub use langchain::LangChain;
 
@@ -76,7 +79,7 @@ mod thinking;
 mod turns;
 
 /// Every dialect, in the order in which the documentation lists them.
-pub const ALL: [&dyn Dialect; 13] = [
+pub const ALL: [&dyn Dialect; 14] = [
     &Ag2,
     &Ag2Classic { profile: Profile::Pattern },
     &Ag2Classic { profile: Profile::Manager },
@@ -87,6 +90,7 @@ pub const ALL: [&dyn Dialect; 13] = [
     &Gemini { api: GeminiApi::Developer },
     &LangChain,
     &PydanticAi,
+    &GoogleAdk,
     &UiMessage,
     &AgUi,
     &Acp,
@@ -115,7 +119,7 @@ pub fn validate(dialect: &dyn Dialect, messages: &[Value]) -> Result<(), Vec<Vio
 mod tests {
     use super::*;
 
-    const NAMES: [&str; 13] = [
+    const NAMES: [&str; 14] = [
         "ag2",
         "ag2-classic",
         "ag2-classic-manager",
@@ -126,6 +130,7 @@ mod tests {
         "gemini",
         "langchain",
         "pydantic-ai",
+        "google-adk",
         "ui-message",
         "ag-ui",
         "acp",

@@ -7,6 +7,7 @@ mod anthropic;
 mod assembly;
 mod call_stack;
 mod fixtures;
+mod google_adk;
 mod langchain;
 mod large;
 mod losses;
