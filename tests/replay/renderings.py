@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -34,3 +35,27 @@ def each(directory: Path, dialect: str, library: str, load: Callable[..., None])
 
 def takes_system(load: Callable[..., None]) -> bool:
     return "system" in inspect.signature(load).parameters
+
+
+def written(dialect: str, transcripts: list[list[dict]]) -> None:
+    """Compares what a library writes with the fixture, or writes the fixture."""
+    path = Path(__file__).parents[2] / "fixtures" / "written" / f"{dialect}.jsonl"
+    lines = "".join(json.dumps({"messages": messages}) + "\n" for messages in transcripts)
+    if sys.argv[1] == "--write":
+        path.write_text(lines)
+    else:
+        assert path.read_text() == lines, f"{path} is not what the library writes"
+
+
+def contains(held: object, given: object, place: str = "") -> None:
+    """Checks that the parsed values contain the whole input."""
+    if isinstance(given, dict) and isinstance(held, dict):
+        for field, value in given.items():
+            assert field in held, f"{place}/{field} is lost"
+            contains(held[field], value, f"{place}/{field}")
+    elif isinstance(given, list) and isinstance(held, list):
+        assert len(held) == len(given), f"{place} has {len(held)} of {len(given)} items"
+        for index, (one, other) in enumerate(zip(held, given)):
+            contains(one, other, f"{place}/{index}")
+    else:
+        assert held == given, f"{place} is held as {held!r}"

@@ -43,7 +43,7 @@ from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.ui.ag_ui import AGUIAdapter
 
 import claude_sessions
-from renderings import each
+from renderings import contains, each, written
 
 OPENAI = TypeAdapter(list[openai.types.chat.ChatCompletionMessageParam])
 RESPONSES = TypeAdapter(list[responses.ResponseInputItemParam])
@@ -166,16 +166,6 @@ async def session_of_agents_sdk() -> list[dict]:
     await Runner.run(agent, "Where is it sunny?", session=session, run_config=config)
     await Runner.run(agent, [look], session=session, run_config=config)
     return await session.get_items()
-
-
-def written(dialect: str, transcripts: list[list[dict]]) -> None:
-    """Compares what a library writes with the fixture, or writes the fixture."""
-    path = Path(__file__).parents[2] / "fixtures" / "written" / f"{dialect}.jsonl"
-    lines = "".join(json.dumps({"messages": messages}) + "\n" for messages in transcripts)
-    if sys.argv[1] == "--write":
-        path.write_text(lines)
-    else:
-        assert path.read_text() == lines, f"{path} is not what the library writes"
 
 
 def items_of_openai() -> list[dict]:
@@ -334,20 +324,6 @@ def held_by(types: TypeAdapter, given: list) -> list:
         return held
 
     return read(types.validate_python(given))
-
-
-def contains(held: object, given: object, place: str = "") -> None:
-    """Checks that the parsed values contain the whole input."""
-    if isinstance(given, dict) and isinstance(held, dict):
-        for field, value in given.items():
-            assert field in held, f"{place}/{field} is lost"
-            contains(held[field], value, f"{place}/{field}")
-    elif isinstance(given, list) and isinstance(held, list):
-        assert len(held) == len(given), f"{place} has {len(held)} of {len(given)} items"
-        for index, (one, other) in enumerate(zip(held, given)):
-            contains(one, other, f"{place}/{index}")
-    else:
-        assert held == given, f"{place} is held as {held!r}"
 
 
 if __name__ == "__main__":

@@ -48,6 +48,9 @@ pub use anthropic::Anthropic;
 mod gemini;
 pub use gemini::{Gemini, GeminiApi};
 
+mod google_adk;
+pub use google_adk::GoogleAdk;
+
 mod langchain;
 pub use langchain::LangChain;
 
@@ -81,7 +84,7 @@ mod thinking;
 mod turns;
 
 /// Every dialect, in the order in which the documentation lists them.
-pub const ALL: [&dyn Dialect; 16] = [
+pub const ALL: [&dyn Dialect; 17] = [
     &Ag2,
     &Ag2Classic { profile: Profile::Pattern },
     &Ag2Classic { profile: Profile::Manager },
@@ -95,6 +98,7 @@ pub const ALL: [&dyn Dialect; 16] = [
     &Gemini { api: GeminiApi::Vertex },
     &LangChain,
     &PydanticAi,
+    &GoogleAdk,
     &UiMessage,
     &AgUi,
     &Acp,
@@ -123,7 +127,7 @@ pub fn validate(dialect: &dyn Dialect, messages: &[Value]) -> Result<(), Vec<Vio
 mod tests {
     use super::*;
 
-    const NAMES: [&str; 16] = [
+    const NAMES: [&str; 17] = [
         "ag2",
         "ag2-classic",
         "ag2-classic-manager",
@@ -137,6 +141,7 @@ mod tests {
         "gemini-vertex",
         "langchain",
         "pydantic-ai",
+        "google-adk",
         "ui-message",
         "ag-ui",
         "acp",

@@ -134,12 +134,11 @@ pub fn assign_step_ids(parsed: &mut Parsed) {
         };
         let mut hasher = Hasher::default();
         hasher.field("message", &id.as_str().into());
-        match answered_call(&message.body) {
-            Some(call_id) => hasher.field("result", call_id),
-            None => {
-                steps += 1;
-                hasher.field("step", &steps.into());
-            }
+        if let Some(call_id) = answered_call(&message.body) {
+            hasher.field("result", call_id);
+        } else {
+            steps += 1;
+            hasher.field("step", &steps.into());
         }
         message.event_id = EventId::parse(format!("evt_{}", hex(&hasher.finish()))).ok();
     }

@@ -6,7 +6,7 @@ use super::pipeline::{DialectRules, MessageWriter, ToolDialect, targets};
 use super::violation::Violation;
 use crate::Options;
 
-mod call_ids;
+pub(super) mod call_ids;
 mod parse;
 mod validate;
 mod write;

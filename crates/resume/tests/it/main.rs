@@ -8,6 +8,7 @@ mod assembly;
 mod call_stack;
 mod claude_agent_sdk;
 mod fixtures;
+mod google_adk;
 mod langchain;
 mod large;
 mod losses;

@@ -90,7 +90,7 @@ fn own_of_call(update: &Value, name: &str, input: &Value) -> Value {
     if has_ended(update) {
         given.retain(|field, _| !["status", "content", "rawOutput"].contains(&field.as_str()));
     }
-    let written = write::write_call(call_id(update), name, input.clone());
+    let written = write::write_call(call_id(update), name, input);
     own::of_call(&given, &written)
 }
 

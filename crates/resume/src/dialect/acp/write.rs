@@ -61,7 +61,7 @@ fn write_speech(message: &mut CanonicalMessage, id: &str, own: OwnFields) -> Vec
     let of_thoughts = if thoughts.len() == own.thoughts.len() { own.thoughts } else { Vec::new() };
     let mut of_thoughts = of_thoughts.into_iter();
     for content in thoughts {
-        let mut update = self::chunk("agent_thought_chunk", content, id, name.as_deref());
+        let mut update = self::chunk("agent_thought_chunk", &content, id, name.as_deref());
         add_to_chunk(&mut update, &of_thoughts.next().unwrap_or_default());
         updates.push(update);
     }
@@ -70,7 +70,7 @@ fn write_speech(message: &mut CanonicalMessage, id: &str, own: OwnFields) -> Vec
     let mut of_chunks = of_chunks.into_iter();
     for part in parts {
         let content = write_content(message, part);
-        let mut update = self::chunk(chunk, content, id, name.as_deref());
+        let mut update = self::chunk(chunk, &content, id, name.as_deref());
         add_to_chunk(&mut update, &of_chunks.next().unwrap_or_default());
         updates.push(update);
     }
@@ -79,7 +79,8 @@ fn write_speech(message: &mut CanonicalMessage, id: &str, own: OwnFields) -> Vec
     let of_calls = if message.calls.len() == own.calls.len() { own.calls } else { Vec::new() };
     let mut of_calls = of_calls.into_iter();
     for call in &mut message.calls {
-        let mut update = write_call(&call.id.clone(), &call.target.name.clone(), call.take_input());
+        let input = call.take_input();
+        let mut update = write_call(&call.id, &call.target.name, &input);
         update["_meta"] = meta.clone().into();
         add_to_call(&mut update, &of_calls.next().unwrap_or_default());
         updates.push(update);
@@ -88,14 +89,14 @@ fn write_speech(message: &mut CanonicalMessage, id: &str, own: OwnFields) -> Vec
 }
 
 /// Writes the beginning of a call.
-pub(super) fn write_call(id: &str, name: &str, input: Value) -> Value {
+pub(super) fn write_call(id: &str, name: &str, input: &Value) -> Value {
     json!({
         "sessionUpdate": "tool_call", "toolCallId": id, "title": name, "kind": "other",
         "status": "pending", "rawInput": input,
     })
 }
 
-fn chunk(kind: &str, content: Value, id: &str, name: Option<&str>) -> Value {
+fn chunk(kind: &str, content: &Value, id: &str, name: Option<&str>) -> Value {
     let mut update = json!({"sessionUpdate": kind, "messageId": id, "content": content});
     let meta = meta(name);
     if !meta.is_empty() {

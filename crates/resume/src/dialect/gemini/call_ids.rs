@@ -11,7 +11,7 @@ use serde_json::Value;
 ///
 /// Each call is in the queue of every key by which a response may look for it. So a response takes the
 /// first call of a queue, and the time is linear in the number of calls.
-pub(super) struct CallIdResolver {
+pub(in crate::dialect) struct CallIdResolver {
     /// All ids in the transcript, which no other call may get.
     existing_ids: HashSet<String>,
     /// How many new ids were tried.
@@ -47,8 +47,9 @@ enum CallKey {
 }
 
 impl CallIdResolver {
-    pub(super) fn new(contents: &[Value]) -> Self {
-        let parts = contents.iter().filter_map(|content| content["parts"].as_array()).flatten();
+    pub(in crate::dialect) fn new<'a>(contents: impl IntoIterator<Item = &'a Value>) -> Self {
+        let contents = contents.into_iter();
+        let parts = contents.filter_map(|content| content["parts"].as_array()).flatten();
         let ids = parts.flat_map(|part| [id(&part["functionCall"]), id(&part["functionResponse"])]);
         Self {
             existing_ids: ids.flatten().map(str::to_owned).collect(),
@@ -61,7 +62,7 @@ impl CallIdResolver {
     }
 
     /// Begins to read a content; neighbouring contents of the model are one turn.
-    pub(super) fn begin_content(&mut self, role: &str, parts: &[Value]) {
+    pub(in crate::dialect) fn begin_content(&mut self, role: &str, parts: &[Value]) {
         let was_model_turn = mem::replace(&mut self.is_model_turn, role == "assistant");
         let ids = parts.iter().filter_map(|part| id(&part["functionResponse"]));
         self.response_ids = ids.map(str::to_owned).collect();
@@ -75,7 +76,7 @@ impl CallIdResolver {
     }
 
     /// Returns the id of a call, which may be new.
-    pub(super) fn id_of_call(&mut self, call: &Value) -> String {
+    pub(in crate::dialect) fn id_of_call(&mut self, call: &Value) -> String {
         let own_id = id(call).map(str::to_owned);
         let has_own_id = own_id.is_some();
         let id = own_id.unwrap_or_else(|| self.new_id());
@@ -85,7 +86,7 @@ impl CallIdResolver {
     }
 
     /// Returns the id of the call that a response answers; without such a call, its own id or a new one.
-    pub(super) fn id_of_answered_call(&mut self, response: &Value) -> String {
+    pub(in crate::dialect) fn id_of_answered_call(&mut self, response: &Value) -> String {
         let function = function(response).to_owned();
         let Some(own_id) = id(response) else {
             return self

@@ -8,7 +8,7 @@ use super::rules::{
     ResultMedia, TextFiles, TurnRules, Urls, is_word,
 };
 use crate::canonical::{Provider, Role};
-use crate::dialect::{claude_agent_sdk, ui_message};
+use crate::dialect::{claude_agent_sdk, google_adk, ui_message};
 
 /// `OpenAI` Chat Completions.
 pub(in crate::dialect) const OPENAI: DialectRules = DialectRules {
@@ -283,5 +283,29 @@ pub(in crate::dialect) const PYDANTIC_AI: DialectRules =
 pub(in crate::dialect) const AG_UI: DialectRules = DialectRules {
     call_fields: CallFields::Under("ag_ui"),
     own_fields: OwnFields::all_of("ag-ui"),
+    ..DialectRules::ANY
+};
+
+/// Google's Agent Development Kit, whose models convert for their providers.
+pub(in crate::dialect) const GOOGLE_ADK: DialectRules = DialectRules {
+    custom_calls: CustomCalls::Converted,
+    // `google.genai.types.FunctionCall.args` is a dictionary.
+    arguments: Arguments::Object,
+    // `google.genai.types.Part.thought_signature`.
+    call_fields: CallFields::Of(Provider::Gemini),
+    // An event may have only actions.
+    own_fields: OwnFields { may_be_all: true, ..OwnFields::all_of("google-adk") },
+    media: MediaRules {
+        // `LlmAgent.instruction` is a text.
+        roles: &[Role::User, Role::Assistant],
+        // `google.genai.types.FileData` has a URI, also one of the Files API of Gemini.
+        ids: FileIds::Of(Provider::Gemini),
+        // `google.genai.types.FunctionResponsePart` has the same media.
+        results: ResultMedia::Accepted,
+        error_results: ResultMedia::Accepted,
+        ..MediaRules::ANY
+    },
+    // `Event.long_running_tool_ids`: such a call stays in the contents before it has a result.
+    waits: google_adk::waits,
     ..DialectRules::ANY
 };
