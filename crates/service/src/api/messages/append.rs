@@ -131,6 +131,13 @@ pub(super) async fn append_transcript(
         (Resent::Continues, Ids::Derived) => Resent::Replaces,
         (resent, _) => resent,
     };
+    if messages.is_empty() && !dropped.is_empty() {
+        // What was dropped is told, and is no fault of the request.
+        let chat = state.store.get_chat(scope, &chat_id).await?;
+        let last_sequence = chat.map_or(0, |chat| chat.last_sequence);
+        let append = Append { last_sequence, messages: Vec::new() };
+        return Ok(AppendResponse::from_transcript(chat_id, append, dropped, noted));
+    }
     let resend = Resend { resent, dialect, request_id };
     let append = append_resent(state, scope, &chat_id, messages, &resend).await;
     let append = append.map(|Sent { append, replaced }| {
