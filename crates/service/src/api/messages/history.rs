@@ -75,7 +75,7 @@ impl FromParams for HistoryQuery {
 impl From<HistoryQuery> for HistoryForm {
     fn from(query: HistoryQuery) -> Self {
         let HistoryQuery { default_user_name, unsettled, .. } = query;
-        let options = Options { default_user_name, unsettled };
+        let options = Options { default_user_name, unsettled, viewpoint: None };
         Self { dialect: query.dialect, newest: query.newest, options }
     }
 }
