@@ -88,6 +88,16 @@ pub(super) trait ToolDialect: fmt::Debug + Send + Sync {
         Vec::new()
     }
 
+    /// See [`Dialect::needs_context`].
+    fn needs_context(&self, _messages: &[Value]) -> bool {
+        false
+    }
+
+    /// See [`Dialect::context_of`].
+    fn context_of(&self, _log: &[Message]) -> Vec<Value> {
+        Vec::new()
+    }
+
     /// See [`Dialect::mark_continued`].
     fn mark_continued(&self, _body: &mut MessageBody, _id: &EventId) {}
 
@@ -138,6 +148,14 @@ impl<D: ToolDialect> Dialect for D {
 
     fn resent(&self) -> Resent {
         D::RESENT
+    }
+
+    fn needs_context(&self, messages: &[Value]) -> bool {
+        ToolDialect::needs_context(self, messages)
+    }
+
+    fn context_of(&self, log: &[Message]) -> Vec<Value> {
+        ToolDialect::context_of(self, log)
     }
 
     fn mark_continued(&self, body: &mut MessageBody, id: &EventId) {
