@@ -1,4 +1,6 @@
+use axum::body::HttpBody as _;
 use axum::extract::{FromRequest as _, Request};
+use persistence::offload;
 use records::json::ListLimit;
 use records::{EventId, Item, Location, Segment};
 use resume::Dropped;
@@ -117,21 +119,32 @@ pub(super) enum Ids {
     OfRequest,
 }
 
-/// Reads a transcript.
+/// Reads a transcript. A large one is checked and parsed away from the threads that serve requests.
 pub(super) async fn read(
-    dialect: &dyn Dialect,
+    dialect: &'static dyn Dialect,
     check: Check,
     ids: Ids,
     request: Request,
     state: &AppState,
 ) -> Result<ReadTranscript, Problem> {
-    let TranscriptRequest { mut messages, system, request_id } = if dialect.splits_messages() {
+    let bytes = request.body().size_hint().exact().and_then(|bytes| usize::try_from(bytes).ok());
+    let body = if dialect.splits_messages() {
         let ListJson(SplitTranscript(body)) = ListJson::from_request(request, state).await?;
         body
     } else {
         let ListJson(body) = ListJson::from_request(request, state).await?;
         body
     };
+    offload(bytes.unwrap_or(usize::MAX), move || parse(dialect, check, ids, body)).await
+}
+
+fn parse(
+    dialect: &dyn Dialect,
+    check: Check,
+    ids: Ids,
+    body: TranscriptRequest,
+) -> Result<ReadTranscript, Problem> {
+    let TranscriptRequest { mut messages, system, request_id } = body;
     dialect.prepare(&mut messages);
     let Checked { refused: found, noted } = ingest::check(dialect, &messages, check);
     if !found.is_empty() {
