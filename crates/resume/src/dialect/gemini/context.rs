@@ -11,7 +11,8 @@ use crate::calls::{CallKey, calls_answered};
 /// those in the log.
 pub(super) fn is_needed(contents: &[Value]) -> bool {
     let parts = contents.iter().filter_map(|content| content["parts"].as_array()).flatten();
-    let mut named = parts.flat_map(|part| [&part["functionCall"], &part["functionResponse"]]);
+    let fields = ["functionCall", "functionResponse", "function_call", "function_response"];
+    let mut named = parts.flat_map(|part| fields.map(|field| &part[field]));
     named.any(|named| named.is_object() && !named["id"].is_string())
 }
 
