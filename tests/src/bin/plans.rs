@@ -21,9 +21,9 @@ struct Arguments {
     /// Plans at once.
     #[arg(long, default_value_t = 20, value_name = "COUNT")]
     plans: u8,
-    /// Callers that read them; each has its own share of the memory.
+    /// Apps whose services read them; each has its own share of the memory.
     #[arg(long, default_value_t = 5, value_name = "COUNT")]
-    callers: u8,
+    apps: u8,
     /// Report as JSON.
     #[arg(long)]
     json: bool,
@@ -34,12 +34,12 @@ const BOUND_MB: f64 = 537.0 + 64.0;
 
 #[tokio::main]
 async fn main() -> Result<ExitCode> {
-    let Arguments { megabytes, plans, callers, json } = Arguments::parse();
+    let Arguments { megabytes, plans, apps, json } = Arguments::parse();
     let mongod = LocalMongod::start(Options::from_env()).await?;
     let style = ProgressStyle::with_template("{elapsed} {bytes:>10} {msg}")?;
     let progress = ProgressBar::no_length().with_style(style);
     let report =
-        plans_at_once(mongod.uri(), PlansAtOnce { megabytes, plans, callers }, &progress).await;
+        plans_at_once(mongod.uri(), PlansAtOnce { megabytes, plans, apps }, &progress).await;
     progress.finish_and_clear();
     mongod.stop().await;
     let report = report?;

@@ -1,4 +1,3 @@
-use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -7,15 +6,12 @@ use indicatif::ProgressBar;
 use reqwest::header::RETRY_AFTER;
 use reqwest::{RequestBuilder, StatusCode};
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use super::conversation::Conversation;
 use super::resident::{Memory, Resident};
-use super::{append, create_chat};
-use crate::client::APP;
 use crate::database::Database;
-use crate::memory::reading::Chat;
 use crate::percentile::of_sorted;
 use crate::service::Service;
 use crate::settings::Settings;
@@ -27,8 +23,8 @@ pub struct PlansAtOnce {
     pub megabytes: usize,
     /// How many plans are read at once.
     pub plans: u8,
-    /// By how many callers, each of which has its own share of the memory.
-    pub callers: u8,
+    /// By the services of how many apps, each of which has its own share of the memory and its own large chat.
+    pub apps: u8,
 }
 
 /// What the plans needed, and what they did to other requests.
@@ -78,19 +74,31 @@ pub async fn plans_at_once(
     let database = Database::on(uri).await?;
     let settings = Settings::of(&database);
     let conversation = Conversation::of_megabytes(load.megabytes);
-    let large = create_chat(&settings).await?;
     let service = Service::start(&settings).await?;
-    append(&Chat::of(&service, &large)?, &conversation, progress).await?;
+    let mut callers = Vec::new();
+    for app in 0..load.apps {
+        let caller = Caller::create(&service, &format!("app_{app}")).await?;
+        for batch in conversation.batches() {
+            let response = caller.append(&batch.messages).send().await?;
+            response.error_for_status().context("the large chat was not stored")?;
+            progress.inc(batch.bytes as u64);
+        }
+        callers.push(caller);
+    }
+    let small = Caller::create(&service, "another_app").await?;
+    let small_path = small.url.replace(service.url(), "");
+    let paths: Vec<_> = callers.iter().map(|it| it.url.replace(service.url(), "")).collect();
     service.stop().await?;
-    let other = create_chat(&settings).await?;
 
     let service = Service::start(&settings).await?;
-    let small = Small::new(&service, &other)?;
+    let callers: Vec<_> =
+        paths.iter().map(|path| Caller::new(&service, path)).collect::<Result<_>>()?;
+    let small = Caller::new(&service, &small_path)?;
     let alone = small.during(async { Ok(sleep(ALONE).await) }).await?.1;
-    let reading = try_join_all((0..load.plans).map(async |plan| {
-        let caller = Caller::new(&service, 2 + plan % load.callers)?;
-        caller.plan(&large, progress).await
-    }));
+    let reading = try_join_all(
+        (0..load.plans)
+            .map(async |plan| callers[usize::from(plan % load.apps)].plan(progress).await),
+    );
     let resident = Resident::of(service.pid()?);
     let ((read, beside), memory) = resident.during(small.during(reading)).await?;
     service.stop().await?;
@@ -108,7 +116,7 @@ pub async fn plans_at_once(
     })
 }
 
-/// A caller with an address of its own: without authentication, that is who it is.
+/// The services of an app, and the chat that they read and write.
 #[derive(Debug)]
 struct Caller {
     http: reqwest::Client,
@@ -124,16 +132,25 @@ struct Plan {
 }
 
 impl Caller {
-    fn new(service: &Service, number: u8) -> Result<Self> {
-        let address = IpAddr::V4(Ipv4Addr::new(127, 0, 0, number));
-        let http = reqwest::Client::builder().local_address(address).no_proxy().build()?;
-        Ok(Self { http, url: format!("{}/api/chats/{APP}", service.url()) })
+    fn new(service: &Service, path: &str) -> Result<Self> {
+        let http = reqwest::Client::builder().no_proxy().build()?;
+        Ok(Self { http, url: format!("{}{path}", service.url()) })
+    }
+
+    /// Creates a chat in an app.
+    async fn create(service: &Service, app: &str) -> Result<Self> {
+        let path = format!("/api/chats/{app}");
+        let Self { http, url } = Self::new(service, &path)?;
+        let created = http.post(url).json(&json!({ "workflow_name": "Plans" })).send().await?;
+        let created: Value = created.error_for_status()?.json().await?;
+        let chat_id = created["chat_id"].as_str().context("a chat without an id")?;
+        Self::new(service, &format!("{path}/{chat_id}"))
     }
 
     /// Reads a plan; if it is refused because there is no memory, asks again as late as the answer says.
-    async fn plan(&self, chat_id: &str, progress: &ProgressBar) -> Result<Plan> {
+    async fn plan(&self, progress: &ProgressBar) -> Result<Plan> {
         let started = Instant::now();
-        let url = format!("{}/{chat_id}/resume?dialect=openai", self.url);
+        let url = format!("{}/resume?dialect=openai", self.url);
         let mut refused = 0;
         loop {
             let mut response = self.http.get(&url).send().await?;
@@ -155,19 +172,6 @@ impl Caller {
             return Ok(Plan { bytes, refused, seconds: started.elapsed().as_secs_f64() });
         }
     }
-}
-
-/// The caller of small requests.
-#[derive(Debug)]
-struct Small {
-    caller: Caller,
-    chat_id: String,
-}
-
-impl Small {
-    fn new(service: &Service, chat_id: &str) -> Result<Self> {
-        Ok(Self { caller: Caller::new(service, 1)?, chat_id: chat_id.to_owned() })
-    }
 
     /// Repeats small requests during an operation.
     async fn during<T>(
@@ -177,7 +181,9 @@ impl Small {
         let (mut appends, mut pages, mut refused) = (Vec::new(), Vec::new(), 0);
         let repeating = async {
             loop {
-                for (times, request) in [(&mut appends, self.append()), (&mut pages, self.page())] {
+                for (times, request) in
+                    [(&mut appends, self.append(&[message()])), (&mut pages, self.page())]
+                {
                     let (milliseconds, is_refused) = timed(request).await?;
                     times.push(milliseconds);
                     refused += usize::from(is_refused);
@@ -200,16 +206,18 @@ impl Small {
         Ok((result, SmallRequests { append_ms, page_ms, pairs, refused }))
     }
 
-    fn append(&self) -> RequestBuilder {
-        let message = json!({"role": "user", "content": "x".repeat(1_000)});
-        let url = format!("{}/{}/messages", self.caller.url, self.chat_id);
-        self.caller.http.post(url).json(&json!({ "messages": [message] }))
+    fn append(&self, messages: &[Value]) -> RequestBuilder {
+        let url = format!("{}/messages", self.url);
+        self.http.post(url).json(&json!({ "messages": messages }))
     }
 
     fn page(&self) -> RequestBuilder {
-        let url = format!("{}/{}/messages?limit=50", self.caller.url, self.chat_id);
-        self.caller.http.get(url)
+        self.http.get(format!("{}/messages?limit=50", self.url))
     }
+}
+
+fn message() -> Value {
+    json!({"role": "user", "content": "x".repeat(1_000)})
 }
 
 /// Sends a request; returns the milliseconds until its answer has arrived, and whether there was no memory for it.

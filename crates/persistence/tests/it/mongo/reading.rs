@@ -303,7 +303,7 @@ async fn a_resume_outlives_the_snapshot_of_the_server_until_a_message_is_edited(
         let too_old = doc! { "failCommands": ["find"], "appName": "under-test", "errorCode": 239 };
         let point = FailPoint::set(&client, "failCommand", doc! { "times": 1 }, too_old).await;
         let read = one_by_one(resumed.messages.pages()).try_collect::<Vec<_>>().await;
-        assert_eq!(point.off().await, 1);
+        assert!(point.off().await >= 1);
         match read {
             Ok(read) => assert!(!is_edited && read[..300] == before),
             Err(error) => {
