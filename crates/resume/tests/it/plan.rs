@@ -279,7 +279,7 @@ fn a_terminating_message_is_found() {
         let dropped = Dropped { index: 2, sequence: Some(2), reason: DropReason::MissingCallId };
         let mut check = TerminationCheck::new(text);
         for message in messages {
-            check.observe(message);
+            check.observe(&message);
         }
         check.last_rendered(&[dropped])
     };

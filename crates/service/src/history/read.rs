@@ -68,7 +68,9 @@ impl<O: Observer> Reading<O> {
     pub(crate) async fn observe(mut self, page: HistoryPage) -> Self {
         let HistoryPage { messages, bytes } = page;
         let observing = offload(bytes, move || {
-            messages.iter().for_each(|message| self.observer.observe(message));
+            for message in &messages {
+                self.observer.observe(message);
+            }
             self.pass.observe(messages, bytes);
             self
         });
