@@ -80,6 +80,9 @@ pub enum DropReason {
     /// Its calls are malformed, and it has no other content.
     #[error("the calls are malformed, and the message has no other content")]
     MalformedCalls,
+    /// Its dialect is rendered, and not parsed.
+    #[error("the dialect is for export only")]
+    ExportOnly,
 }
 
 impl DropReason {
@@ -101,6 +104,7 @@ impl DropReason {
             Self::Trimmed => "trimmed",
             Self::BlankContent => "blank_content",
             Self::MalformedCalls => "malformed_calls",
+            Self::ExportOnly => "export_only",
         }
     }
 
