@@ -1,11 +1,13 @@
 //! The memory that a service needs to store and read a chat that is larger than its memory should be.
 
 mod conversation;
+mod plans;
 mod reading;
 mod report;
 mod resident;
 mod watch;
 
+pub use plans::{PlansAtOnce, PlansReport, SmallRequests, plans_at_once};
 pub use report::{Phase, Report};
 pub use resident::Memory;
 pub use watch::{Watched, watch};

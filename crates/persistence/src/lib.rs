@@ -11,6 +11,9 @@ pub use creation::{Creation, create_chat_once, ensure_chat, fork_chat_once};
 
 pub mod metrics;
 
+mod offload;
+pub use offload::offload;
+
 pub mod turn;
 
 mod rules;

@@ -1,12 +1,10 @@
-use crate::{Artifact, ChatSession, ContextSnapshot, InputRequest, Message, ResumePoint};
+use crate::{Artifact, ChatSession, ContextSnapshot, InputRequest, ResumePoint};
 
-/// Everything from which a chat is resumed, read in one snapshot of the store.
+/// Everything from which a chat is resumed, except its messages, read in one snapshot of the store.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResumeState {
     /// The chat session.
     pub chat: ChatSession,
-    /// Every message, oldest first.
-    pub messages: Vec<Message>,
     /// The context snapshot.
     pub context: ContextSnapshot,
     /// The artifact, if there is one.
@@ -15,9 +13,4 @@ pub struct ResumeState {
     pub pending_inputs: Vec<InputRequest>,
     /// The resume points of the last turn, ordered by sequence.
     pub resume_points: Vec<ResumePoint>,
-}
-
-impl ResumeState {
-    /// The largest size of all messages together, in bytes.
-    pub const MAX_MESSAGE_BYTES: usize = 64 << 20;
 }

@@ -77,6 +77,9 @@ pub enum DropReason {
     /// Its content is empty or only white space, which the dialect does not allow.
     #[error("the content is empty or only white space")]
     BlankContent,
+    /// It is a call or a result of another agent than the one as which the conversation is rendered.
+    #[error("the calls and results of other agents are not shown to this agent")]
+    OtherAgent,
     /// Its calls are malformed, and it has no other content.
     #[error("the calls are malformed, and the message has no other content")]
     MalformedCalls,
@@ -103,6 +106,7 @@ impl DropReason {
             Self::UnansweredCalls => "unanswered_calls",
             Self::Trimmed => "trimmed",
             Self::BlankContent => "blank_content",
+            Self::OtherAgent => "other_agent",
             Self::MalformedCalls => "malformed_calls",
             Self::ExportOnly => "export_only",
         }

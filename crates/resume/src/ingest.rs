@@ -1,7 +1,7 @@
 //! Prepares messages before they are stored.
 
 use records::json::{Hasher, hex};
-use records::{EventId, MessageBody, NewMessage};
+use records::{EventId, Message, MessageBody, NewMessage};
 use serde_json::Value;
 
 use crate::dialect::{Dialect, Parsed, TranscriptPosition, Violation};
@@ -116,6 +116,33 @@ pub fn assign_event_ids(seed: &str, messages: &mut [NewMessage]) {
         }
         previous = digest.into();
     }
+}
+
+/// Parses a piece of a transcript whose beginning is in a log; `newest` are the newest messages of it.
+pub fn parse_piece(
+    dialect: &dyn Dialect,
+    system: Vec<Value>,
+    messages: Vec<Value>,
+    newest: &[Message],
+) -> Parsed {
+    let context = dialect.context_of(newest);
+    let skipped = context.len();
+    let mut parsed = dialect.parse(system, [context, messages].concat());
+    let shifted = |position: &TranscriptPosition| match position {
+        TranscriptPosition::Message(index) => {
+            index.checked_sub(skipped).map(TranscriptPosition::Message)
+        }
+        TranscriptPosition::System(_) => Some(*position),
+    };
+    let kept = parsed.messages.into_iter().zip(&parsed.positions);
+    let kept = kept.filter_map(|(message, position)| Some((message, shifted(position)?)));
+    (parsed.messages, parsed.positions) = kept.collect();
+    parsed.dropped.retain_mut(|dropped| {
+        let index = dropped.index.checked_sub(skipped);
+        dropped.index = index.unwrap_or_default();
+        index.is_some()
+    });
+    parsed
 }
 
 /// Gives an event id to each message that one with an id has become: to its results, and to its further steps.

@@ -14,11 +14,13 @@ pub struct Options {
     /// What happens to calls without results; they are removed if nothing is chosen, unless they came in the dialect as
     /// waiting.
     pub unsettled: Option<UnsettledPolicy>,
+    /// The agent as which a dialect for models renders: its own turns are the assistant's, those of all others the user's.
+    pub viewpoint: Option<String>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { default_user_name: "user".to_owned(), unsettled: None }
+        Self { default_user_name: "user".to_owned(), unsettled: None, viewpoint: None }
     }
 }
 

@@ -1,4 +1,5 @@
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use records::{Message, MessageBody};
 use serde_json::Value;
@@ -20,40 +21,65 @@ pub struct PendingCall {
     pub arguments: Value,
 }
 
-/// Finds the calls without results, in order.
+/// Finds the calls without results, while it sees each message of a conversation once, in order.
 ///
 /// A result may come anywhere after its call: a dialect may require that it follows directly, but an
 /// orchestrator that continues the chat only needs to know whether the tool has run. If two calls
 /// of different messages have the same id, the later one hides the earlier one, because a result can name only one of
 /// them; results answer those of one message in order.
-pub(crate) fn find_pending(messages: &[Message]) -> Vec<PendingCall> {
-    let mut pending: Vec<Option<PendingCall>> = Vec::new();
-    let mut positions: HashMap<CallKey, VecDeque<usize>> = HashMap::new();
-    for message in messages {
+#[derive(Debug, Default)]
+pub(crate) struct PendingScan {
+    /// The calls without results so far, by their number.
+    pending: BTreeMap<usize, (PendingCall, usize)>,
+    /// The numbers of the pending calls with a key.
+    numbers: HashMap<CallKey, VecDeque<usize>>,
+    /// How many calls there were.
+    count: usize,
+    /// The size of the pending calls, in bytes.
+    pub(crate) bytes: usize,
+}
+
+impl PendingScan {
+    pub(crate) fn observe(&mut self, message: &Message) {
         // Results come first: a message can answer only calls of earlier messages.
         for key in calls::calls_answered(&message.body) {
-            if let Some(position) = positions.get_mut(&key).and_then(VecDeque::pop_front) {
-                pending[position] = None;
-            }
+            self.remove_first(key);
         }
-        let first = pending.len();
+        let first = self.count;
         // The same call twice is one call.
         let mut seen = HashSet::new();
         for call in calls_of(message) {
             let key = call.key();
-            let same_id = positions.entry(key).or_default();
-            while same_id.front().is_some_and(|position| *position < first)
-                && let Some(hidden) = same_id.pop_front()
-            {
-                pending[hidden] = None;
+            while self.numbers.get(&key).is_some_and(|same_id| same_id[0] < first) {
+                self.remove_first(key);
             }
-            if seen.insert((key, call.name.clone(), call.arguments.to_string())) {
-                same_id.push_back(pending.len());
-                pending.push(Some(call));
+            let arguments = call.arguments.to_string();
+            let bytes = call.name.len() + arguments.len();
+            if seen.insert((key, call.name.clone(), arguments)) {
+                self.numbers.entry(key).or_default().push_back(self.count);
+                self.pending.insert(self.count, (call, bytes));
+                self.bytes += bytes;
+                self.count += 1;
             }
         }
     }
-    pending.into_iter().flatten().collect()
+
+    /// Removes the first pending call with a key.
+    fn remove_first(&mut self, key: CallKey) {
+        let Entry::Occupied(mut same_id) = self.numbers.entry(key) else { return };
+        let number = same_id.get_mut().pop_front();
+        if same_id.get().is_empty() {
+            same_id.remove();
+        }
+        if let Some((_, bytes)) = number.and_then(|number| self.pending.remove(&number)) {
+            self.bytes -= bytes;
+        }
+    }
+
+    /// Returns the calls without results, in order.
+    pub(crate) fn into_pending(self) -> Vec<PendingCall> {
+        self.pending.into_values().map(|(call, _)| call).collect()
+    }
 }
 
 fn calls_of(message: &Message) -> impl Iterator<Item = PendingCall> {

@@ -1,16 +1,19 @@
 //! The plan to continue a chat.
 
 use std::collections::HashSet;
+use std::mem;
+use std::ops::RangeInclusive;
 
+use chrono::{DateTime, Utc};
 use records::{
-    ChatStatus, JsonObject, LastTurn, Message, MessageBody, ResumePoint, ResumeState, StackId,
-    StepStatus, TurnOutcome,
+    ChatSession, ChatStatus, JsonObject, LastTurn, Message, MessageBody, ResumePoint, ResumeState,
+    StackId, StepStatus, TurnId, TurnOutcome,
 };
 use serde_json::Value;
 
 use crate::Dropped;
 use crate::call_stack::{self, CallStackError};
-use crate::pending_calls::{self, PendingCall};
+use crate::pending_calls::{PendingCall, PendingScan};
 
 /// What an orchestrator must do to continue a chat.
 #[derive(Debug, Clone, PartialEq)]
@@ -79,17 +82,106 @@ impl Action {
     }
 }
 
-/// Returns the plan to continue a chat.
+/// What a plan needs to know about the messages of a chat: sees each of them once, in order.
+///
+/// A scan keeps the calls that have no result so far, and a few bytes, however many messages there are.
+#[derive(Debug)]
+pub struct PlanScan {
+    /// The request of the last turn.
+    request_id: Option<TurnId>,
+    /// Whether a message belongs to the last turn.
+    has_message_of_turn: bool,
+    /// The last message that was not deleted.
+    last: Option<LastMessage>,
+    /// The sequence of the last message of the user.
+    last_of_user: u64,
+    /// The names in the last message of the user, and of an assistant.
+    user: Option<String>,
+    assistant: Option<String>,
+    pending: PendingScan,
+}
+
+/// What a plan needs to know about the last message.
+#[derive(Debug, Clone, Copy)]
+struct LastMessage {
+    author: Author,
+    created_at: DateTime<Utc>,
+    is_of_turn: bool,
+}
+
+/// The author of a message, by its role.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Author {
+    User,
+    Assistant,
+    Tool,
+    Other,
+}
+
+impl PlanScan {
+    /// Begins the scan of the messages of a chat.
+    pub fn new(chat: &ChatSession) -> Self {
+        Self {
+            request_id: chat.last_turn.as_ref().map(|turn| turn.request_id.clone()),
+            has_message_of_turn: false,
+            last: None,
+            last_of_user: 0,
+            user: None,
+            assistant: None,
+            pending: PendingScan::default(),
+        }
+    }
+
+    /// Records the next message.
+    pub fn observe(&mut self, message: &Message) {
+        self.pending.observe(message);
+        let of_turn = self.request_id.as_ref().map(TurnId::as_str);
+        let is_of_turn = of_turn.is_some() && of_turn == request_of(message);
+        self.has_message_of_turn |= is_of_turn;
+        if message.deleted_at.is_some() {
+            return;
+        }
+        let name = message.body.name.as_deref().filter(|name| !name.is_empty());
+        let author = match &*message.body.role {
+            "user" => {
+                self.last_of_user = message.sequence;
+                rename(&mut self.user, name);
+                Author::User
+            }
+            "assistant" => {
+                rename(&mut self.assistant, name);
+                Author::Assistant
+            }
+            "tool" | "function" => Author::Tool,
+            _ => Author::Other,
+        };
+        self.last = Some(LastMessage { author, created_at: message.created_at, is_of_turn });
+    }
+
+    /// Returns the size of the calls that are kept, in bytes.
+    pub fn kept_bytes(&self) -> usize {
+        self.pending.bytes
+    }
+}
+
+/// Replaces a name, without a new copy if it is the same.
+fn rename(name: &mut Option<String>, new: Option<&str>) {
+    if name.as_deref() != new {
+        *name = new.map(ToOwned::to_owned);
+    }
+}
+
+/// Returns the plan to continue a chat whose messages were scanned.
 ///
 /// 1. A completed chat needs nothing.
 /// 2. While an input request is pending, the orchestrator must wait for its answer.
 /// 3. Otherwise the last turn decides, if no message follows it: the step to run again is its last step
 ///    that was not completed. Steps of earlier turns are obsolete once a newer turn is written.
 /// 4. A chat without turns continues after its last message.
-pub fn plan(state: &ResumeState, default_user_name: &str) -> Plan {
-    let last = state.messages.iter().rfind(|message| message.deleted_at.is_none());
-    let pending_calls = pending_calls::find_pending(&state.messages);
-    let input = PlanInput { state, last_message: last, turn: last_turn(state, last) };
+pub fn plan(state: &ResumeState, mut messages: PlanScan, default_user_name: &str) -> Plan {
+    let pending_calls = mem::take(&mut messages.pending).into_pending();
+    let turn = last_turn(state, &messages);
+    let input = PlanInput { state, messages, turn };
     let step = input.step_to_run();
     let open_call = input.open_call(&pending_calls);
     let action = input.action(step.as_ref(), open_call.is_some());
@@ -105,13 +197,12 @@ pub fn plan(state: &ResumeState, default_user_name: &str) -> Plan {
 }
 
 /// Returns the last turn of the chat, unless a message follows it.
-fn last_turn<'a>(state: &'a ResumeState, last: Option<&Message>) -> Option<&'a LastTurn> {
+fn last_turn<'a>(state: &'a ResumeState, messages: &PlanScan) -> Option<&'a LastTurn> {
     let turn = state.chat.last_turn.as_ref()?;
-    let Some(last) = last else { return Some(turn) };
-    let is_of_turn = |message: &Message| request_of(message) == Some(turn.request_id.as_str());
-    let is_last = is_of_turn(last)
+    let Some(last) = &messages.last else { return Some(turn) };
+    let is_last = last.is_of_turn
         // A turn without messages: only the time of its steps shows whether a message follows it.
-        || !state.messages.iter().any(is_of_turn)
+        || !messages.has_message_of_turn
             && state.resume_points.first().is_some_and(|point| last.created_at <= point.created_at);
     is_last.then_some(turn)
 }
@@ -123,8 +214,7 @@ fn request_of(message: &Message) -> Option<&str> {
 /// What a plan is derived from.
 struct PlanInput<'a> {
     state: &'a ResumeState,
-    /// The last message that was not deleted.
-    last_message: Option<&'a Message>,
+    messages: PlanScan,
     /// The last turn, unless a message follows it.
     turn: Option<&'a LastTurn>,
 }
@@ -141,11 +231,11 @@ impl PlanInput<'_> {
             let has_failed = step.point.step.status == StepStatus::Failed;
             return if has_failed { Action::Retry } else { Action::Continue };
         }
-        match (self.turn.map(|turn| turn.outcome), self.last_message) {
+        match (self.turn.map(|turn| turn.outcome), &self.messages.last) {
             (Some(TurnOutcome::Completed), _) => Action::NothingToDo,
             (Some(TurnOutcome::Failed), _) => Action::Retry,
             (None, None) => Action::Start,
-            (None, Some(last)) if last.body.role == "user" && !has_open_call => Action::Start,
+            (None, Some(last)) if last.author == Author::User && !has_open_call => Action::Start,
             (Some(TurnOutcome::Interrupted), _) | (None, Some(_)) => Action::Continue,
         }
     }
@@ -165,8 +255,7 @@ impl PlanInput<'_> {
     /// A call does not wait any more if the user spoke after it, or if its turn was completed without
     /// its result: the conversation continued without it.
     fn open_call<'c>(&self, pending: &'c [PendingCall]) -> Option<&'c PendingCall> {
-        let user_message = self.last_message_of("user");
-        let since = user_message.map_or(0, |message| message.sequence);
+        let since = self.messages.last_of_user;
         let is_completed = self.turn.is_some_and(|turn| turn.outcome == TurnOutcome::Completed);
         pending.last().filter(|call| call.sequence >= since && !is_completed)
     }
@@ -181,8 +270,8 @@ impl PlanInput<'_> {
         match action {
             Action::NothingToDo => return None,
             Action::AwaitInput => {
-                let user = self.last_name("user");
-                return Some(user.unwrap_or_else(|| default_user_name.to_owned()));
+                let user = self.messages.user.as_deref();
+                return Some(user.unwrap_or(default_user_name).to_owned());
             }
             Action::Retry | Action::Continue | Action::Start => {}
         }
@@ -192,23 +281,11 @@ impl PlanInput<'_> {
         if let Some(call) = open_call {
             return call.speaker.clone();
         }
-        match &*self.last_message?.body.role {
+        match self.messages.last?.author {
             // The agent that made the call uses its result; the agent that spoke last answers the user.
-            "tool" | "function" | "user" => self.last_name("assistant"),
-            _ => None,
+            Author::Tool | Author::User => self.messages.assistant.clone(),
+            Author::Assistant | Author::Other => None,
         }
-    }
-
-    /// Returns the name of the last speaker with a role.
-    fn last_name(&self, role: &str) -> Option<String> {
-        let message = self.last_message_of(role)?;
-        message.body.name.clone().filter(|name| !name.is_empty())
-    }
-
-    /// Returns the last message of a role that was not deleted.
-    fn last_message_of(&self, role: &str) -> Option<&Message> {
-        let mut messages = self.state.messages.iter().rev();
-        messages.find(|message| message.body.role == role && message.deleted_at.is_none())
     }
 }
 
@@ -219,22 +296,34 @@ impl PlanInput<'_> {
 #[derive(Debug, Clone)]
 pub struct TerminationCheck {
     text: String,
-    /// The sequence of every message, and whether the message ends with the text.
-    messages: Vec<(u64, bool)>,
+    /// Runs of consecutive messages that all end with the text, or all do not.
+    runs: Vec<(RangeInclusive<u64>, bool)>,
 }
 
 impl TerminationCheck {
-    /// Records which messages end with a text; no message ends with the empty text.
-    pub fn new(messages: &[Message], text: &str) -> Self {
-        let messages = messages.iter().map(|it| (it.sequence, ends_with(it, text))).collect();
-        Self { text: text.to_owned(), messages }
+    /// Begins to find out which messages end with a text; no message ends with the empty text.
+    pub fn new(text: &str) -> Self {
+        Self { text: text.to_owned(), runs: Vec::new() }
+    }
+
+    /// Records the next message.
+    pub fn observe(&mut self, message: &Message) {
+        let (sequence, ends) = (message.sequence, ends_with(message, &self.text));
+        match self.runs.last_mut() {
+            Some((run, run_ends)) if *run_ends == ends && run.end() + 1 == sequence => {
+                *run = *run.start()..=sequence;
+            }
+            _ => self.runs.push((sequence..=sequence, ends)),
+        }
     }
 
     /// Returns the last rendered message, if it ends with the text; `dropped` are the messages not rendered.
     pub fn last_rendered(&self, dropped: &[Dropped]) -> Option<Termination> {
         let dropped: HashSet<_> = dropped.iter().filter_map(|dropped| dropped.sequence).collect();
-        let mut messages = self.messages.iter().rev();
-        let (sequence, ends) = *messages.find(|(sequence, _)| !dropped.contains(sequence))?;
+        let messages = self.runs.iter().rev();
+        let mut messages = messages
+            .flat_map(|(run, ends)| run.clone().rev().map(move |sequence| (sequence, *ends)));
+        let (sequence, ends) = messages.find(|(sequence, _)| !dropped.contains(sequence))?;
         ends.then(|| Termination { sequence, text: self.text.clone() })
     }
 }

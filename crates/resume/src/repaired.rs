@@ -120,6 +120,8 @@ pub enum Repair {
         /// The id of the call; shortened if it is long.
         call_id: String,
     },
+    /// Calls of another agent than the one as which the conversation is rendered were removed.
+    OtherCallsRemoved,
     /// Fields that only another dialect has, or that the provider does not accept, were removed.
     ProviderFieldsRemoved,
     /// A message with more calls than the provider accepts became several messages.
@@ -181,6 +183,7 @@ impl Repair {
             Self::ResultMoved { .. } => "result_moved",
             Self::ResultNotMoved { .. } => "result_not_moved",
             Self::DeletedResultReplaced { .. } => "deleted_result_replaced",
+            Self::OtherCallsRemoved => "other_calls_removed",
             Self::ProviderFieldsRemoved => "provider_fields_removed",
             Self::CallsSplit { .. } => "calls_split",
             Self::CallFieldsRemoved => "call_fields_removed",
@@ -288,6 +291,9 @@ impl fmt::Display for Repair {
             Self::PartsJoined => f.write_str("the parts became one text"),
             Self::ArgumentsWrapped { name } => {
                 write!(f, "the arguments for {name:?} became an object")
+            }
+            Self::OtherCallsRemoved => {
+                f.write_str("the calls of another agent were removed")
             }
             Self::ProviderFieldsRemoved => f.write_str(
                 "fields were removed that only another dialect has, or that the provider does not accept",

@@ -11,7 +11,11 @@
 //! - Edited or deleted messages are rendered as the second pass finds them. The rendering is valid in
 //!   its dialect all the same: a call whose result was deleted gets the result null, and a result
 //!   whose call was deleted is dropped.
+//!
+//! A [`FirstPass`] keeps the messages of a conversation that fits into memory: these are rendered
+//! without a second pass.
 
+use std::mem;
 use std::vec::Drain;
 
 use records::Message;
@@ -19,9 +23,110 @@ use serde_json::Value;
 
 use crate::dialect::{Dialect, Renderer, Scan};
 use crate::rendered::Rendered;
-
-use crate::window::{Window, WindowScan};
+use crate::window::{self, Window, WindowScan};
 use crate::{Options, UnsettledCall};
+
+/// The dialect and the extent of a rendering.
+#[derive(Debug, Clone)]
+pub struct Form {
+    /// The dialect of the messages.
+    pub dialect: &'static dyn Dialect,
+    /// Only this many of the newest messages.
+    pub newest: Option<usize>,
+    /// The options of the dialect.
+    pub options: Options,
+}
+
+/// The first pass over a conversation of unknown length, of which the first messages are held in memory.
+#[derive(Debug)]
+pub struct FirstPass {
+    form: Form,
+    scan: ReplayScan,
+    held: Vec<Message>,
+    held_bytes: usize,
+    /// How many bytes may be held; `None` if the conversation is longer.
+    room: Option<usize>,
+}
+
+/// What the first pass results in.
+#[derive(Debug)]
+pub enum Rendering {
+    /// The whole conversation was held, and is rendered.
+    Whole {
+        /// The rendering.
+        rendered: Rendered,
+        /// The size of the messages that it was made of, in bytes.
+        bytes: usize,
+        /// The sequence after the last message.
+        last_sequence: u64,
+    },
+    /// The conversation is read again, and is rendered meanwhile.
+    Replayed(Box<Replay>),
+}
+
+impl FirstPass {
+    /// Begins the pass; `room` is the size of the messages that may be held, in bytes.
+    pub fn new(form: Form, room: usize) -> Self {
+        let scan = ReplayScan::new(form.dialect, form.newest, &form.options);
+        Self { form, scan, held: Vec::new(), held_bytes: 0, room: Some(room) }
+    }
+
+    /// Returns whether the pass can be left out, because the first message depends on no later one.
+    pub fn is_needed(&self) -> bool {
+        self.scan.is_needed()
+    }
+
+    /// Returns whether all messages so far are held.
+    pub fn is_held(&self) -> bool {
+        self.room.is_some()
+    }
+
+    /// Returns the size of the messages that are held, in bytes.
+    pub fn held_bytes(&self) -> usize {
+        if self.is_held() { self.held_bytes } else { 0 }
+    }
+
+    /// Records the next messages, which have this size together.
+    pub fn observe(&mut self, messages: Vec<Message>, bytes: usize) {
+        self.held_bytes = self.held_bytes.saturating_add(bytes);
+        self.held.extend(messages);
+        self.room = self.room.filter(|room| self.held_bytes <= *room);
+        if self.room.is_none() {
+            for message in mem::take(&mut self.held) {
+                self.scan.observe(message);
+            }
+        }
+    }
+
+    /// Ends the pass without having seen a message.
+    pub fn skip(self) -> Rendering {
+        Rendering::Replayed(Box::new(self.scan.into_replay()))
+    }
+
+    /// Ends the pass.
+    pub fn finish(self) -> Rendering {
+        if !self.is_held() {
+            return self.skip();
+        }
+        let Self { form: Form { dialect, newest, options }, held, held_bytes: bytes, .. } = self;
+        let last_sequence = held.last().map_or(0, |last| last.sequence + 1);
+        let messages = match newest {
+            Some(size) => window::newest(held, size),
+            None => held,
+        };
+        Rendering::Whole { rendered: dialect.render(messages, &options), bytes, last_sequence }
+    }
+}
+
+impl Rendering {
+    /// Returns the rejected calls; if there are any, nothing is rendered: see [`Rendered::rejected`].
+    pub fn rejected(&self) -> &[UnsettledCall] {
+        match self {
+            Self::Whole { rendered, .. } => &rendered.rejected,
+            Self::Replayed(replay) => replay.rejected(),
+        }
+    }
+}
 
 /// The first pass.
 #[derive(Debug)]

@@ -36,7 +36,6 @@ mod auth;
 pub use auth::{MintError, NewToken};
 mod extract;
 mod metrics;
-mod offload;
 mod problem;
 mod registry;
 mod request_id;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use futures::TryStreamExt as _;
 use records::{
     CallId, ChatId, ChatStatus, ForkOrigin, InvalidKind, Message, MessageBody, NewArtifact,
     NewChatSession, NewFork, NewMessage, NewProviderCall, TeamId, UserId, Uuid7Ids, Visibility,
@@ -12,7 +13,7 @@ use super::fixture::{
     TestChat, assert_dense, assert_invalid, assert_refused, contents, event, event_id, message,
     new_chat, new_content, numbered, object, outcomes, race, sequences,
 };
-use persistence::{Creation, MessageRange, Outcome, Store, StoreError, fork_chat_once};
+use persistence::{Creation, MessageRange, Outcome, Store, StoreError, fork_chat_once, one_by_one};
 
 /// All positions of interest: the ends, the edges of segments, and positions in segments and in the tail.
 const SEQUENCES: [u64; 9] = [0, 1, 31, 32, 33, 200, 318, 319, 320];
@@ -513,13 +514,10 @@ async fn assert_same(chat: &TestChat, expected: &[Message]) {
 
 /// Asserts that resuming a chat returns its messages.
 async fn assert_resumes(chat: &TestChat) {
-    let state = chat
-        .store
-        .resume_state(&chat.scope, &chat.id, records::ResumeState::MAX_MESSAGE_BYTES)
-        .await
-        .unwrap();
+    let mut resumed = chat.store.resume_state(&chat.scope, &chat.id).await.unwrap();
+    let messages: Vec<_> = one_by_one(resumed.messages.pages()).try_collect().await.unwrap();
     assert!(
-        state.messages == chat.history().await.unwrap(),
+        messages == chat.history().await.unwrap(),
         "the resumed messages of {} differ",
         chat.id
     );

@@ -131,7 +131,7 @@ macro_rules! contract_tests {
                 resuming_reads_all_records_of_a_chat,
                 a_chat_outside_the_scope_is_not_resumed,
                 resuming_reads_one_consistent_state,
-                resuming_reads_no_more_than_is_asked_for,
+                a_resumed_transcript_is_that_of_one_moment,
             }
             leases {
                 a_lease_has_one_holder_until_it_is_released,

@@ -2,21 +2,22 @@
 
 use std::sync::Arc;
 
+use futures::TryStreamExt as _;
 use records::{
-    ChatStatus, InputRequestId, JsonObject, MessageBody, NewArtifact, NewInputAnswer,
-    NewInputRequest, NewTurn, Question, ResumeState, StackFrame, StackId, Step, StepKind, TurnId,
-    TurnMessage, TurnOutcome,
+    ChatStatus, InputRequestId, JsonObject, Message, MessageBody, MessageEdit, NewArtifact,
+    NewInputAnswer, NewInputRequest, NewTurn, Question, ResumeState, StackFrame, StackId, Step,
+    StepKind, TurnId, TurnMessage, TurnOutcome,
 };
 use serde_json::json;
 
 use super::fixture::{TestChat, assert_dense, assert_refused, message, numbered, object, race};
-use persistence::{ResumePointFilter, Store, StoreError};
+use persistence::{ResumePointFilter, Store, StoreError, one_by_one};
 
 pub async fn resuming_reads_all_records_of_a_chat(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let fresh = resume(&chat).await.unwrap();
-    assert_eq!(fresh.messages, []);
-    assert_eq!((fresh.chat, fresh.artifact), (chat.session().await, None));
+    assert_eq!(fresh.1, []);
+    assert_eq!((fresh.0.chat, fresh.0.artifact), (chat.session().await, None));
     chat.append(numbered(0..3)).await.unwrap();
     chat.append_filler().await;
     for n in [1_usize, 5_000] {
@@ -27,7 +28,7 @@ pub async fn resuming_reads_all_records_of_a_chat(store: Arc<dyn Store>) {
         store.append_turn(&chat.scope, &chat.id, turn(n)).await.unwrap();
         ask(&chat, &format!("q{n}")).await;
         chat.append([message(json!({ "n": n }))]).await.unwrap();
-        let state = resume(&chat).await.unwrap();
+        let (state, messages) = resume(&chat).await.unwrap();
         let request_id = chat.session().await.last_turn.map(|turn| turn.request_id);
         let of_turn = ResumePointFilter { request_id, stack_id: None };
         let points = store.list_resume_points(&chat.scope, &chat.id, &of_turn, 100, None);
@@ -40,13 +41,12 @@ pub async fn resuming_reads_all_records_of_a_chat(store: Arc<dyn Store>) {
         let whole = chat.whole().await;
         let expected = ResumeState {
             chat: whole.session,
-            messages: whole.messages,
             context: whole.context,
             artifact: whole.artifact,
             pending_inputs: pending,
             resume_points: points,
         };
-        assert_eq!(state, expected);
+        assert_eq!((state, messages), (expected, whole.messages));
     }
 }
 
@@ -83,8 +83,8 @@ pub async fn resuming_reads_one_consistent_state(store: Arc<dyn Store>) {
         let chat = chat.clone();
         async move {
             loop {
-                let state = resume(&chat).await.unwrap();
-                assert_consistent(&state);
+                let (state, messages) = resume(&chat).await.unwrap();
+                assert_consistent(&state, &messages);
                 if state.chat.last_sequence == 3 * ROUNDS as u64 {
                     break;
                 }
@@ -95,8 +95,8 @@ pub async fn resuming_reads_one_consistent_state(store: Arc<dyn Store>) {
     race([writing, Box::pin(reading)]).await;
 }
 
-fn assert_consistent(state: &ResumeState) {
-    let ResumeState { chat, messages, context, pending_inputs, resume_points, .. } = state;
+fn assert_consistent(state: &ResumeState, messages: &[Message]) {
+    let ResumeState { chat, context, pending_inputs, resume_points, .. } = state;
     assert_dense(messages);
     assert_eq!(messages.len() as u64, chat.last_sequence);
     assert_eq!(pending_inputs.len(), chat.pending_inputs.len());
@@ -108,15 +108,22 @@ fn assert_consistent(state: &ResumeState) {
     assert!(context.sequence <= chat.last_sequence);
 }
 
-pub async fn resuming_reads_no_more_than_is_asked_for(store: Arc<dyn Store>) {
+/// The messages are read later than the rest, and may be read again.
+pub async fn a_resumed_transcript_is_that_of_one_moment(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
-    chat.append([message("x".repeat(50_000)), message("y".repeat(50_000))]).await.unwrap();
-    let resume = |max_bytes| store.resume_state(&chat.scope, &chat.id, max_bytes);
-    assert_eq!(resume(150_000).await.unwrap().messages.len(), 2);
-    let StoreError::Invalid(refused) = resume(90_000).await.unwrap_err() else {
-        panic!("it is invalid")
-    };
-    assert_eq!((refused.location, refused.detail.contains("90000")), ("/messages".into(), true));
+    chat.append_filler().await;
+    chat.append(numbered(0..3)).await.unwrap();
+    let before = chat.history().await.unwrap();
+    let mut resumed = store.resume_state(&chat.scope, &chat.id).await.unwrap();
+    for sequence in [0, before.len() as u64 - 1] {
+        let edit = MessageEdit { content: Some("edited".into()), ..MessageEdit::default() };
+        store.update_message(&chat.scope, &chat.id, sequence, edit).await.unwrap();
+        store.delete_message(&chat.scope, &chat.id, 1).await.unwrap();
+        chat.append_filler().await;
+        let read: Vec<_> = one_by_one(resumed.messages.pages()).try_collect().await.unwrap();
+        assert!(read == before, "the messages have changed");
+    }
+    assert!(resume(&chat).await.unwrap().1 == chat.history().await.unwrap());
 }
 
 fn turn(n: usize) -> NewTurn {
@@ -141,6 +148,7 @@ async fn ask(chat: &TestChat, id: &str) {
     chat.store.request_input(&chat.scope, &chat.id, new).await.unwrap();
 }
 
-async fn resume(chat: &TestChat) -> Result<ResumeState, StoreError> {
-    chat.store.resume_state(&chat.scope, &chat.id, ResumeState::MAX_MESSAGE_BYTES).await
+async fn resume(chat: &TestChat) -> Result<(ResumeState, Vec<Message>), StoreError> {
+    let mut resumed = chat.store.resume_state(&chat.scope, &chat.id).await?;
+    Ok((resumed.state, one_by_one(resumed.messages.pages()).try_collect().await?))
 }

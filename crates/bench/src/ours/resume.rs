@@ -1,5 +1,3 @@
-use std::mem::take;
-
 use anyhow::{Context as _, Result, ensure};
 use async_trait::async_trait;
 use futures::future::try_join_all;
@@ -9,7 +7,8 @@ use persistence::{
 };
 use resume::Options;
 use resume::dialect::{Ag2, Dialect as _};
-use resume::plan;
+use resume::plan::{self, PlanScan};
+use resume::replay::{FirstPass, Form, Rendering};
 
 use super::Chat;
 use crate::measure::Read;
@@ -86,11 +85,22 @@ impl Chat {
                 ensure!(!context.data.is_empty(), "the context snapshot is missing");
             }
             Part::Plan => {
-                let mut state =
-                    store.resume_state(scope, id, records::ResumeState::MAX_MESSAGE_BYTES).await?;
-                let plan = plan::plan(&state, "user");
-                let rendered = Ag2.render(take(&mut state.messages), &Options::default());
-                let count = rendered.messages.len();
+                let mut resumed = store.resume_state(scope, id).await?;
+                let mut plan = PlanScan::new(&resumed.state.chat);
+                let form = Form { dialect: &Ag2, newest: None, options: Options::default() };
+                let mut pass = FirstPass::new(form, usize::MAX);
+                let mut pages = resumed.messages.pages();
+                while let Some(page) = pages.try_next().await? {
+                    page.messages.iter().for_each(|message| plan.observe(message));
+                    pass.observe(page.messages, page.bytes);
+                }
+                drop(pages);
+                let state = resumed.state;
+                let plan = plan::plan(&state, plan, "user");
+                let count = match pass.finish() {
+                    Rendering::Whole { rendered, .. } => rendered.messages.len(),
+                    Rendering::Replayed(_) => 0,
+                };
                 ensure!(count == messages, "{count} messages were rendered");
                 ensure!(plan.action != plan::Action::NothingToDo, "there is nothing to do");
                 ensure!(state.artifact.is_some(), "the artifact is missing");

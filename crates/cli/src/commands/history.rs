@@ -8,8 +8,11 @@ use clap::ValueEnum;
 use futures::TryStreamExt;
 use persistence::AuditLog as _;
 use records::{Actor, AppId, AuditAction, ChatId, Scope};
+use resume::replay::Form;
 use resume::{Options, UnsettledPolicy, dialect};
-use service::history::{self, Format, HistoryForm, HistoryItem, HistoryItems, Source};
+use serde::Deserialize;
+use serde_json::Value;
+use service::history::{self, Format, Source};
 
 use crate::backend::Backend;
 use crate::settings::Settings;
@@ -32,6 +35,9 @@ pub(crate) struct Arguments {
     /// How to treat tool calls without results: remove (default), settle, trim or reject.
     #[arg(long, value_name = "POLICY", value_parser = read_policy)]
     unsettled: Option<UnsettledPolicy>,
+    /// Render as this agent sees it: its own turns are the assistant's, those of all others the user's.
+    #[arg(long = "as", value_name = "AGENT")]
+    viewpoint: Option<String>,
     /// What to print: only the messages, or the whole API response, as json or ndjson.
     #[arg(long, value_enum, default_value_t = Output::Messages, hide_possible_values = true)]
     format: Output,
@@ -67,66 +73,88 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
         let names: Vec<_> = dialect::names().collect();
         bail!("unknown dialect {:?}; supported: {}", arguments.dialect, names.join(", "));
     };
-    let options = Options { unsettled: arguments.unsettled, ..Options::default() };
-    let form = HistoryForm { dialect, newest: arguments.newest, options };
+    let options = Options {
+        unsettled: arguments.unsettled,
+        viewpoint: arguments.viewpoint.clone(),
+        ..Options::default()
+    };
+    let form = Form { dialect, newest: arguments.newest, options };
     Backend::with_store(settings, async |store| {
         let (actor, read) = (Actor::command_line(), AuditAction::ReadChat);
         let recorded = store.record_action(&actor, Some(&app_id), Some(&chat_id), read).await;
         recorded.context("cannot record the read in the audit log")?;
-        let source = Source {
-            store: Arc::new(store.clone()),
-            scope: Scope::service(app_id),
-            chat_id,
-            read_timeout: Duration::from_millis(settings.limits.request_timeout_ms),
-        };
-        print(source, form, arguments.format).await
+        let source =
+            Source { store: Arc::new(store.clone()), scope: Scope::service(app_id), chat_id };
+        let read_timeout = Duration::from_millis(settings.limits.request_timeout_ms);
+        print(source, form, read_timeout, arguments.format).await
     })
     .await
 }
 
-async fn print(source: Source, form: HistoryForm, output: Output) -> anyhow::Result<()> {
-    let (chat_id, dialect) = (source.chat_id.clone(), form.dialect.name());
-    let items = history::read(source, form).await.context("cannot read the chat")?;
-    let format = match output {
-        Output::Messages => return print_messages(items).await,
-        Output::Json => Format::Json,
-        Output::Ndjson => Format::Ndjson,
-    };
-    let mut chunks = pin!(history::write(format, chat_id, dialect, items));
-    let mut out = io::stdout();
+async fn print(
+    source: Source,
+    form: Form,
+    read_timeout: Duration,
+    output: Output,
+) -> anyhow::Result<()> {
+    let format = if output == Output::Json { Format::Json } else { Format::Ndjson };
+    let chunks = history::read(source, form, format, read_timeout).await;
+    let mut chunks = pin!(chunks.context("cannot read the chat")?);
+    let mut out = BufWriter::new(io::stdout());
     while let Some(chunk) = chunks.try_next().await.context("cannot read the chat")? {
-        // A chunk consists of whole texts.
-        out.write_all(safe_json(&String::from_utf8_lossy(&chunk)).as_bytes())?;
+        // A chunk consists of whole texts, and of whole lines.
+        let text = String::from_utf8_lossy(&chunk);
+        match output {
+            Output::Json | Output::Ndjson => out.write_all(safe_json(&text).as_bytes())?,
+            Output::Messages => {
+                for line in text.lines() {
+                    if line.starts_with(END) {
+                        report(line)?;
+                    } else {
+                        writeln!(out, "{}", safe_json(line))?;
+                    }
+                }
+            }
+        }
     }
-    if format == Format::Json {
+    if output == Output::Json {
         writeln!(out)?;
     }
     Ok(out.flush()?)
 }
 
-async fn print_messages(mut items: HistoryItems) -> anyhow::Result<()> {
-    let mut out = BufWriter::new(io::stdout());
+/// How the last line begins; no message has this field.
+const END: &str = r#"{"complete":true,"#;
+
+/// The last line of a history.
+#[derive(Debug, Deserialize)]
+struct End {
+    dropped: Vec<Change>,
+    #[serde(default)]
+    repaired: Vec<Change>,
+    #[serde(default)]
+    system: Vec<Value>,
+}
+
+/// A message that is left out or changed.
+#[derive(Debug, Deserialize)]
+struct Change {
+    sequence: Option<u64>,
+    detail: String,
+}
+
+/// Reports on standard error what the last line of a history says.
+fn report(line: &str) -> anyhow::Result<()> {
     let mut notes = io::stderr();
-    while let Some(item) = items.try_next().await.context("cannot read the chat")? {
-        match item {
-            HistoryItem::Message(message) => {
-                writeln!(out, "{}", safe_json(&message.to_string()))?;
-            }
-            HistoryItem::Dropped(dropped) => {
-                let sequence = dropped.sequence.unwrap_or_default();
-                let reason = dropped.reason.to_string();
-                writeln!(notes, "left out message {sequence}: {}", safe_line(&reason))?;
-            }
-            HistoryItem::Repaired(repaired) => {
-                let repair = repaired.repair.to_string();
-                writeln!(notes, "changed message {}: {}", repaired.sequence, safe_line(&repair))?;
-            }
-            HistoryItem::Extras(extras) => {
-                for instruction in extras.system {
-                    writeln!(notes, "instruction: {}", safe_json(&instruction.to_string()))?;
-                }
-            }
+    let End { dropped, repaired, system } = serde_json::from_str(line)?;
+    for (what, changes) in [("left out", dropped), ("changed", repaired)] {
+        for Change { sequence, detail } in changes {
+            let sequence = sequence.unwrap_or_default();
+            writeln!(notes, "{what} message {sequence}: {}", safe_line(&detail))?;
         }
     }
-    Ok(out.flush()?)
+    for instruction in system {
+        writeln!(notes, "instruction: {}", safe_json(&instruction.to_string()))?;
+    }
+    Ok(())
 }

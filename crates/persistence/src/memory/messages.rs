@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use futures::StreamExt;
-use futures::stream::{self, BoxStream};
+use futures::stream;
+use futures::{StreamExt, TryStreamExt};
 use records::{ChatId, EventId, Message, MessageEdit, NewMessage, Scope};
 
 use super::{Chat, Kept, MemoryStore};
@@ -10,7 +10,7 @@ use crate::metrics::Call;
 use crate::rules::batch::{Batch, Known, Plan};
 use crate::rules::if_match::{check_expected, check_seen};
 use crate::rules::rights::{check_edit, check_roles};
-use crate::store::{Append, MessageRange, Messages, Transcript};
+use crate::store::{Append, HistoryPage, HistoryPages, MessageRange, Messages, Transcript};
 
 #[async_trait]
 impl Messages for MemoryStore {
@@ -86,11 +86,7 @@ impl Messages for MemoryStore {
         .await
     }
 
-    fn history<'a>(
-        &'a self,
-        scope: &'a Scope,
-        chat_id: &'a ChatId,
-    ) -> BoxStream<'a, Result<Message, StoreError>> {
+    fn history_pages<'a>(&'a self, scope: &'a Scope, chat_id: &'a ChatId) -> HistoryPages<'a> {
         let messages = stream::try_unfold((0, None), async move |(position, end)| {
             self.with_chat(scope, chat_id, |chat| {
                 let end = end.unwrap_or(chat.messages.len());
@@ -98,10 +94,11 @@ impl Messages for MemoryStore {
                 Ok(kept.map(|kept| (kept.message.clone(), (position + 1, Some(end)))))
             })
         });
-        match &self.faults {
+        let messages = match &self.faults {
             Some(faults) => faults.history(messages.boxed()),
             None => messages.boxed(),
-        }
+        };
+        messages.map_ok(page_of).boxed()
     }
 
     async fn get_message(
@@ -274,4 +271,10 @@ impl Chat {
             .and_then(|index| self.messages.get_mut(index))
             .ok_or_else(|| StoreError::MessageNotFound { chat_id: chat_id.clone(), sequence })
     }
+}
+
+/// Returns a page with one message.
+pub(super) fn page_of(message: Message) -> HistoryPage {
+    let bytes = message.body.check_stored().unwrap_or(usize::MAX);
+    HistoryPage { messages: vec![message], bytes }
 }

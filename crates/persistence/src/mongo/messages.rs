@@ -1,5 +1,4 @@
 use async_trait::async_trait;
-use futures::stream::BoxStream;
 use records::{ChatId, EventId, Message, MessageEdit, NewMessage, Scope};
 
 use crate::StoreError;
@@ -7,7 +6,7 @@ use crate::metrics::Call;
 use crate::mongo::MongoStore;
 use crate::rules::batch::Batch;
 use crate::rules::rights::check_roles;
-use crate::store::{Append, MessageRange, Messages, Transcript};
+use crate::store::{Append, HistoryPages, MessageRange, Messages, Transcript};
 
 #[async_trait]
 impl Messages for MongoStore {
@@ -53,11 +52,7 @@ impl Messages for MongoStore {
         self.observe(Call::Messages, Some(chat_id), self.read_range(scope, chat_id, range)).await
     }
 
-    fn history<'a>(
-        &'a self,
-        scope: &'a Scope,
-        chat_id: &'a ChatId,
-    ) -> BoxStream<'a, Result<Message, StoreError>> {
+    fn history_pages<'a>(&'a self, scope: &'a Scope, chat_id: &'a ChatId) -> HistoryPages<'a> {
         self.stream_history(scope, chat_id)
     }
 

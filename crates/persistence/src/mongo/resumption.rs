@@ -1,9 +1,11 @@
+use std::sync::Arc;
+
 use async_trait::async_trait;
-use bson::{Document, RawDocument, doc};
+use bson::{Document, RawDocumentBuf, doc};
 use futures::try_join;
 use mongodb::ClientSession;
 use mongodb::options::{ReadConcern, SessionOptions};
-use records::{ChatId, ChatSession, InputRequest, Message, ResumePoint, ResumeState, Scope};
+use records::{ChatId, ChatSession, InputRequest, ResumePoint, ResumeState, Scope};
 
 use crate::StoreError;
 use crate::metrics::Call;
@@ -17,8 +19,10 @@ use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::paging::below;
 use crate::mongo::engine::read_at::ReadAt;
 use crate::mongo::engine::scope::permitted_chat;
-use crate::mongo::transcript::reader::{Direction, SessionView};
-use crate::store::{Resumption, resume_points_too_large, too_large};
+use crate::mongo::transcript::reader::{HistoryReader, Moment};
+use crate::store::{
+    HistoryPages, MessageSource, ResumeSnapshot, Resumption, resume_points_too_large,
+};
 
 /// The largest total size, in bytes, of the resume points that a resume reads with their paths, and separately of
 /// those that it reads without.
@@ -32,14 +36,12 @@ impl Resumption for MongoStore {
         &self,
         scope: &Scope,
         chat_id: &ChatId,
-        max_message_bytes: usize,
-    ) -> Result<ResumeState, StoreError> {
+    ) -> Result<ResumeSnapshot, StoreError> {
         self.observe(Call::ResumeState, Some(chat_id), async {
-            let limit = max_message_bytes.min(ResumeState::MAX_MESSAGE_BYTES);
             let attempt = || async {
                 for _ in 0..MAX_BLOB_READ_ATTEMPTS {
-                    if let Some(state) = self.read_state_snapshot(scope, chat_id, limit).await? {
-                        return Ok(state);
+                    if let Some(snapshot) = self.read_state_snapshot(scope, chat_id).await? {
+                        return Ok(snapshot);
                     }
                 }
                 Err(Self::missing_blob_error(chat_id, BlobKind::Context))
@@ -47,6 +49,19 @@ impl Resumption for MongoStore {
             self.read(attempt).await
         })
         .await
+    }
+}
+
+/// The messages of a chat at the moment at which its session was read.
+#[derive(Debug)]
+struct SessionSnapshot {
+    reader: HistoryReader,
+    raw: RawDocumentBuf,
+}
+
+impl MessageSource for SessionSnapshot {
+    fn pages(&mut self) -> HistoryPages<'_> {
+        self.reader.clone().into_pages(&self.raw)
     }
 }
 
@@ -58,8 +73,7 @@ impl MongoStore {
         &self,
         scope: &Scope,
         chat_id: &ChatId,
-        max_message_bytes: usize,
-    ) -> Result<Option<ResumeState>, Failure> {
+    ) -> Result<Option<ResumeSnapshot>, Failure> {
         let moment = SessionOptions::builder().snapshot(true).build();
         let mut session = self.inner.database.client().start_session().with_options(moment).await?;
         let find = self.inner.chat_sessions.find_one(permitted_chat(scope, chat_id));
@@ -70,35 +84,22 @@ impl MongoStore {
         let chat = chat_session_record(&raw)?;
         let fields = open_chat_session(&raw)?;
         let at_that_moment = async {
-            let messages =
-                self.messages_at(scope, chat_id, &raw, &mut session, max_message_bytes).await?;
             let pending = self.pending_at(scope, &chat, &mut session).await?;
             let points = self.points_at(scope, &chat, &mut session).await?;
-            Ok((messages, pending, points))
+            Ok((pending, points))
         };
-        let (context, artifact, (messages, pending_inputs, resume_points)) = try_join!(
+        let (context, artifact, (pending_inputs, resume_points)) = try_join!(
             self.context_in(scope, chat_id, &fields),
             self.artifact_in(scope, chat_id, &fields),
             at_that_moment,
         )?;
         let (Some(context), Some(artifact)) = (context, artifact) else { return Ok(None) };
-        Ok(Some(ResumeState { chat, messages, context, artifact, pending_inputs, resume_points }))
-    }
-
-    /// Reads all messages of the chat. Fails if they exceed a number of bytes.
-    async fn messages_at(
-        &self,
-        scope: &Scope,
-        chat_id: &ChatId,
-        raw: &RawDocument,
-        session: &mut ClientSession,
-        max_bytes: usize,
-    ) -> Result<Vec<Message>, Failure> {
-        let view = SessionView::read(chat_id, raw)?;
-        let (span, direction) = (0..view.tail.last_sequence, Direction::OldestFirst);
-        let (mut at, bytes) = (ReadAt::Snapshot(session), max_bytes as u64);
-        let page = self.read_span(&mut at, scope, &view, span, direction, bytes).await?;
-        if page.is_full { Err(too_large(max_bytes).into()) } else { Ok(page.into_messages()) }
+        let moment = Arc::new(Moment::new(session, &raw)?);
+        let reader = HistoryReader::new(self, scope, chat_id, Some(moment));
+        Ok(Some(ResumeSnapshot {
+            state: ResumeState { chat, context, artifact, pending_inputs, resume_points },
+            messages: Box::new(SessionSnapshot { reader, raw }),
+        }))
     }
 
     /// Reads the resume points of the last turn, from the last one to the first.

@@ -1,5 +1,6 @@
 use async_trait::async_trait;
-use futures::stream::BoxStream;
+use futures::TryStreamExt as _;
+use futures::stream::{self, BoxStream, StreamExt as _};
 use records::{ChatId, EventId, Message, MessageEdit, NewMessage, Scope};
 
 use crate::StoreError;
@@ -65,11 +66,16 @@ pub trait Messages: Send + Sync {
     /// affects at most the messages that are not read yet. The stream buffers a bounded number of
     /// bytes, however long the chat is. Dropping the stream stops the reading. The stream ends
     /// after an error.
+    fn history_pages<'a>(&'a self, scope: &'a Scope, chat_id: &'a ChatId) -> HistoryPages<'a>;
+
+    /// Streams the messages of [`history_pages`](Messages::history_pages) one by one.
     fn history<'a>(
         &'a self,
         scope: &'a Scope,
         chat_id: &'a ChatId,
-    ) -> BoxStream<'a, Result<Message, StoreError>>;
+    ) -> BoxStream<'a, Result<Message, StoreError>> {
+        one_by_one(self.history_pages(scope, chat_id))
+    }
 
     /// Returns one message.
     async fn get_message(
@@ -209,4 +215,22 @@ impl MessageRange {
             }
         }
     }
+}
+
+/// Consecutive messages of a chat, oldest first.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct HistoryPage {
+    /// The messages, at least one.
+    pub messages: Vec<Message>,
+    /// Their size, in bytes, approximately. A page has about 1 MiB, or more if a single message is larger.
+    pub bytes: usize,
+}
+
+/// All messages of a chat, oldest first, page by page.
+pub type HistoryPages<'a> = BoxStream<'a, Result<HistoryPage, StoreError>>;
+
+/// Streams the messages of pages one by one.
+pub fn one_by_one(pages: HistoryPages<'_>) -> BoxStream<'_, Result<Message, StoreError>> {
+    let messages = |page: HistoryPage| stream::iter(page.messages).map(Ok);
+    pages.map_ok(messages).try_flatten().boxed()
 }

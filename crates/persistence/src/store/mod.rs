@@ -54,11 +54,14 @@ pub use forks::Forks;
 pub use input_requests::{AnsweredInput, InputCursor, InputPage, InputRequests, RequestedInput};
 pub use leases::{Interrupted, Leases};
 pub use members::Members;
-pub use messages::{Append, Appended, MessageRange, Messages, Outcome, Transcript};
+pub use messages::{
+    Append, Appended, HistoryPage, HistoryPages, MessageRange, Messages, Outcome, Transcript,
+    one_by_one,
+};
 pub use participants::{Joined, ParticipantCursor, ParticipantPage, Participants};
 pub use presence::{ChatPresence, Presence};
-pub use resumption::Resumption;
-pub(crate) use resumption::{resume_points_too_large, too_large};
+pub(crate) use resumption::resume_points_too_large;
+pub use resumption::{MessageSource, ResumeSnapshot, Resumption};
 pub use revocations::{RevocationCursor, RevocationEntry, RevocationPage, Revocations};
 pub(crate) use stats::most_expensive_first;
 pub use stats::{

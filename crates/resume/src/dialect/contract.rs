@@ -76,6 +76,17 @@ pub trait Dialect: fmt::Debug + Send + Sync {
         Resent::Refused
     }
 
+    /// Returns whether a piece of a transcript names calls that the log may hold, without their ids.
+    fn needs_context(&self, _messages: &[Value]) -> bool {
+        false
+    }
+
+    /// Returns messages that make the calls of the newest messages of a log, to be parsed before a piece that
+    /// [needs](Dialect::needs_context) them.
+    fn context_of(&self, _log: &[Message]) -> Vec<Value> {
+        Vec::new()
+    }
+
     /// Returns what the dialect cannot represent.
     fn losses(&self) -> &'static [Loss];
 }

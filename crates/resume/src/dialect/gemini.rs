@@ -1,3 +1,4 @@
+use records::Message;
 use serde_json::Value;
 
 use super::loss::Loss;
@@ -7,6 +8,7 @@ use super::violation::Violation;
 use crate::Options;
 
 pub(super) mod call_ids;
+mod context;
 mod parse;
 mod validate;
 mod write;
@@ -95,6 +97,14 @@ impl ToolDialect for Gemini {
 
     fn provider_violations(&self, messages: &[Value]) -> Vec<Violation> {
         validate::provider_violations(self.api, messages)
+    }
+
+    fn needs_context(&self, messages: &[Value]) -> bool {
+        context::is_needed(messages)
+    }
+
+    fn context_of(&self, log: &[Message]) -> Vec<Value> {
+        context::of_log(log)
     }
 
     fn parse(&self, system: Vec<Value>, messages: Vec<Value>) -> Parsed {

@@ -25,6 +25,9 @@ pub(super) mod targets;
 mod lowering;
 use lowering::LoweringWriter;
 
+mod viewpoint;
+use viewpoint::Viewpoint;
+
 mod writer;
 pub(super) use writer::MessageWriter;
 
@@ -88,6 +91,16 @@ pub(super) trait ToolDialect: fmt::Debug + Send + Sync {
         Vec::new()
     }
 
+    /// See [`Dialect::needs_context`].
+    fn needs_context(&self, _messages: &[Value]) -> bool {
+        false
+    }
+
+    /// See [`Dialect::context_of`].
+    fn context_of(&self, _log: &[Message]) -> Vec<Value> {
+        Vec::new()
+    }
+
     /// See [`Dialect::mark_continued`].
     fn mark_continued(&self, _body: &mut MessageBody, _id: &EventId) {}
 
@@ -144,6 +157,14 @@ impl<D: ToolDialect> Dialect for D {
         D::RESENT
     }
 
+    fn needs_context(&self, messages: &[Value]) -> bool {
+        ToolDialect::needs_context(self, messages)
+    }
+
+    fn context_of(&self, log: &[Message]) -> Vec<Value> {
+        ToolDialect::context_of(self, log)
+    }
+
     fn mark_continued(&self, body: &mut MessageBody, id: &EventId) {
         ToolDialect::mark_continued(self, body, id);
     }
@@ -156,15 +177,19 @@ impl<D: ToolDialect> Dialect for D {
 fn new_scan<D: ToolDialect>(dialect: &D, options: &Options) -> ToolCallScan {
     let rules = dialect.rules();
     let writer = LoweringWriter::new(rules, dialect.writer(options));
-    ToolCallScan::new(rules, Box::new(writer), options.unsettled)
+    let viewpoint = Viewpoint::new(options.viewpoint.clone());
+    ToolCallScan::new(rules, Box::new(writer), options.unsettled, viewpoint)
 }
 
 /// Renders messages that are all in memory: each is read once, and serves both passes.
 fn render(mut scan: ToolCallScan, messages: Vec<Message>) -> Rendered {
     let mut rendered = Rendered::default();
     let mut read = Vec::with_capacity(messages.len());
+    let mut viewpoint = scan.viewpoint.clone();
     for (index, message) in messages.into_iter().enumerate() {
-        scan.rules.read(index, message, &mut rendered, |message, _| read.push(message));
+        scan.rules.read(index, message, &mut rendered, |message, rendered| {
+            read.extend(viewpoint.see(message, rendered));
+        });
     }
     for message in &read {
         scan.observe_message(message);
@@ -188,7 +213,11 @@ impl Scan for ToolCallScan {
         // The second pass reads the message again and reports what is dropped.
         let ignored = &mut Rendered::default();
         let rules = self.rules;
-        rules.read(position, message, ignored, |message, _| self.observe_message(&message));
+        rules.read(position, message, ignored, |message, ignored| {
+            if let Some(message) = self.viewpoint.see(message, ignored) {
+                self.observe_message(&message);
+            }
+        });
     }
 
     fn into_renderer(self: Box<Self>, window: &Window) -> Box<dyn Renderer> {
@@ -200,7 +229,11 @@ impl Renderer for ToolCallRenderer {
     fn push(&mut self, index: usize, message: Message, rendered: &mut Rendered) {
         if self.rejected().is_empty() {
             let rules = self.rules;
-            rules.read(index, message, rendered, |message, rendered| self.add(message, rendered));
+            rules.read(index, message, rendered, |message, rendered| {
+                if let Some(message) = self.viewpoint.see(message, rendered) {
+                    self.add(message, rendered);
+                }
+            });
         }
     }
 

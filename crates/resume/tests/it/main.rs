@@ -29,5 +29,6 @@ mod snapshots;
 mod strategies;
 mod transcript;
 mod unsettled;
+mod viewpoint;
 mod window;
 mod written;

@@ -1,9 +1,11 @@
 //! Transcripts of other systems.
 
 use proptest::prelude::*;
-use records::{EventId, MessageEdit};
+use records::{EventId, MessageEdit, NewMessage};
 use resume::Options;
-use resume::dialect::{self, Anthropic, Dialect, Gemini, GeminiApi, OpenAi, Parsed, UiMessage};
+use resume::dialect::{
+    self, Anthropic, Dialect, Gemini, GeminiApi, OpenAi, Parsed, TranscriptPosition, UiMessage,
+};
 use resume::ingest::{self, Check};
 use serde_json::{Value, json};
 
@@ -453,4 +455,35 @@ fn unreadable_messages_are_reported() {
         let indices: Vec<_> = parsed.dropped.iter().map(|drop| drop.index).collect();
         assert_eq!((parsed.messages.len(), indices), (0, vec![0, 1]), "{dialect:?}");
     }
+}
+
+/// Calls and responses of Gemini have no ids on the developer API: those of a piece are told apart from those of the log.
+#[test]
+fn gemini_pieces_answer_the_calls_of_the_log() {
+    let call = |names: &[&str]| {
+        let parts: Vec<_> =
+            names.iter().map(|name| json!({"functionCall": {"name": name, "args": {}}})).collect();
+        json!({"role": "model", "parts": parts})
+    };
+    let answer = |name: &str| {
+        json!({"role": "user", "parts": [
+            {"functionResponse": {"name": name, "response": {"output": name}}},
+        ]})
+    };
+    let mut log = Vec::new();
+    let pieces = [call(&["f", "g"]), answer("g"), answer("f"), call(&["g"]), answer("g")];
+    for piece in pieces {
+        assert!(GEMINI.needs_context(std::slice::from_ref(&piece)));
+        let parsed =
+            ingest::parse_piece(&GEMINI, Vec::new(), vec![piece], &stored_all(log.clone()));
+        assert_eq!((parsed.messages.len(), parsed.dropped.len()), (1, 0));
+        assert_eq!(parsed.positions, [TranscriptPosition::Message(0)]);
+        log.extend(parsed.messages);
+    }
+    let ids = |it: &NewMessage| it.body.extra.get("tool_call_id").cloned();
+    let ids: Vec<_> = log.iter().filter_map(ids).collect();
+    assert_eq!(ids, ["call_2", "call_1", "call_3"]);
+    let rendered = rendered_in(&OpenAi, log);
+    assert_eq!(rendered.repaired, []);
+    assert_eq!(rendered.messages.len(), 5);
 }

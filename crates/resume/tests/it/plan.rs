@@ -1,5 +1,6 @@
 //! The plan to continue a chat.
 
+use std::ops::{Deref, DerefMut};
 use std::str::FromStr;
 
 use chrono::{DateTime, Utc};
@@ -10,7 +11,7 @@ use records::{
     LastTurn, Message, NewChatSession, Question, ResumePoint, ResumeState, StackFrame, StackId,
     Step, StepKind, StepStatus, TurnId, TurnOutcome,
 };
-use resume::plan::{Action, Plan, TerminationCheck, plan};
+use resume::plan::{Action, Plan, PlanScan, TerminationCheck, plan};
 use resume::{DropReason, Dropped};
 use serde_json::{Value, json};
 
@@ -21,7 +22,28 @@ fn id<T: FromStr>(text: &str) -> T {
     id
 }
 
-fn state(messages: &[Value]) -> ResumeState {
+/// What is read of a chat to resume it.
+#[derive(Clone)]
+struct Chat {
+    state: ResumeState,
+    messages: Vec<Message>,
+}
+
+impl Deref for Chat {
+    type Target = ResumeState;
+
+    fn deref(&self) -> &ResumeState {
+        &self.state
+    }
+}
+
+impl DerefMut for Chat {
+    fn deref_mut(&mut self) -> &mut ResumeState {
+        &mut self.state
+    }
+}
+
+fn state(messages: &[Value]) -> Chat {
     let messages: Vec<Message> = log(messages);
     let new = NewChatSession::of(id("Generator"));
     let created_at = DateTime::<Utc>::UNIX_EPOCH;
@@ -29,27 +51,22 @@ fn state(messages: &[Value]) -> ResumeState {
         last_sequence: messages.len() as u64,
         ..ChatSession::start(id("acme"), id("c1"), new, created_at)
     };
-    ResumeState {
+    let state = ResumeState {
         chat,
-        messages,
         context: ContextSnapshot::default(),
         artifact: None,
         pending_inputs: Vec::new(),
         resume_points: Vec::new(),
-    }
+    };
+    Chat { state, messages }
 }
 
-fn ended(mut state: ResumeState, request_id: &str, outcome: TurnOutcome) -> ResumeState {
+fn ended(mut state: Chat, request_id: &str, outcome: TurnOutcome) -> Chat {
     state.chat.last_turn = Some(LastTurn { request_id: id(request_id), outcome, turn: 1 });
     state
 }
 
-fn with_point(
-    mut state: ResumeState,
-    request_id: &str,
-    sequence: u32,
-    status: StepStatus,
-) -> ResumeState {
+fn with_point(mut state: Chat, request_id: &str, sequence: u32, status: StepStatus) -> Chat {
     let frame = StackFrame::root(id("stk_001"));
     let frame = if sequence > 2 { frame.call(id("stk_002")) } else { frame };
     let stack_path =
@@ -75,8 +92,12 @@ fn with_point(
     state
 }
 
-fn planned(state: &ResumeState) -> Plan {
-    plan(state, "user")
+fn planned(Chat { state, messages }: &Chat) -> Plan {
+    let mut scan = PlanScan::new(&state.chat);
+    for message in messages {
+        scan.observe(message);
+    }
+    plan(state, scan, "user")
 }
 
 fn says(role: &str, name: &str, content: &str) -> Value {
@@ -233,11 +254,11 @@ fn an_input_request_precedes_steps_but_not_completion() {
     let mut state = ended(state(&[says("user", "ada", "hello")]), "r1", TurnOutcome::Failed);
     state = with_point(state, "r1", 1, StepStatus::Failed);
     let question = Question { kind: InputKind::Text, ..Question::of("Why?") };
-    state.pending_inputs.push(InputRequest {
-        chat_id: state.chat.chat_id.clone(),
+    state.state.pending_inputs.push(InputRequest {
+        chat_id: state.state.chat.chat_id.clone(),
         request_id: id::<InputRequestId>("q1"),
         question,
-        created_at: state.chat.created_at,
+        created_at: state.state.chat.created_at,
         expires_at: None,
         closing: None,
     });
@@ -256,7 +277,11 @@ fn a_terminating_message_is_found() {
         let tool = json!({"role": "tool", "tool_call_id": "x", "content": "TERMINATE"});
         let messages: Vec<Message> = log(&[says("user", "ada", "TERMINATE"), message, tool]);
         let dropped = Dropped { index: 2, sequence: Some(2), reason: DropReason::MissingCallId };
-        TerminationCheck::new(&messages, text).last_rendered(&[dropped])
+        let mut check = TerminationCheck::new(text);
+        for message in messages {
+            check.observe(&message);
+        }
+        check.last_rendered(&[dropped])
     };
     for content in [json!("TERMINATE"), json!("Done. TERMINATE\n"), json!([{"text": "TERMINATE"}])]
     {

@@ -13,8 +13,12 @@ use crate::transcript::{log, rendered_in, stored_all, violations};
 
 proptest! {
     #[test]
-    fn renderings_break_no_rule(chat in conversation(), unsettled in prop::option::of(select(&UnsettledPolicy::ALL))) {
-        let options = Options { unsettled, ..Options::default() };
+    fn renderings_break_no_rule(
+        chat in conversation(),
+        unsettled in prop::option::of(select(&UnsettledPolicy::ALL)),
+        viewpoint in prop::option::of(Just("planner".to_owned())),
+    ) {
+        let options = Options { unsettled, viewpoint, ..Options::default() };
         for dialect in dialect::ALL {
             let rendered = dialect.render(log(&chat), &options);
             prop_assert_eq!(violations(dialect, &rendered.messages), []);

@@ -71,8 +71,9 @@ proptest! {
         chat in conversation(),
         newest in prop::option::of(0_usize..12),
         unsettled in prop::option::of(prop::sample::select(&UnsettledPolicy::ALL)),
+        viewpoint in prop::option::of(Just("planner".to_owned())),
     ) {
-        let options = Options { unsettled, ..Options::default() };
+        let options = Options { unsettled, viewpoint, ..Options::default() };
         let messages = log(&chat);
         let in_window = match newest {
             Some(size) => window::newest(messages.clone(), size),

@@ -42,6 +42,13 @@ impl Failure {
         }
     }
 
+    /// Returns whether the server no longer keeps the snapshot that was to be read.
+    pub(crate) fn is_lost_snapshot(&self) -> bool {
+        let Self::Driver(error) = self else { return false };
+        let ErrorKind::Command(command) = &*error.kind else { return false };
+        SNAPSHOT_LOST.contains(&command.code)
+    }
+
     /// Returns whether a write of the attempt may have been applied.
     pub(crate) fn may_have_applied(&self) -> bool {
         match self {
@@ -124,6 +131,9 @@ const TRANSIENT: [i32; 24] = [
     6, 7, 43, 50, 64, 79, 89, 91, 100, 112, 134, 189, 237, 239, 246, 262, 388, 462, 9_001, 10_107,
     11_600, 11_602, 13_435, 13_436,
 ];
+
+/// The codes for a snapshot that is too old, or not available.
+const SNAPSHOT_LOST: [i32; 2] = [239, 246];
 
 /// The server's code for a duplicate key.
 pub(crate) const DUPLICATE_KEY: i32 = 11_000;

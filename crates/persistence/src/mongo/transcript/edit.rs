@@ -58,7 +58,7 @@ struct Change {
 
 /// The kind of an edit.
 enum Edit {
-    Replace(MessageEdit),
+    Replace(Box<MessageEdit>),
     Delete,
 }
 
@@ -110,7 +110,7 @@ impl MongoStore {
         sequence: u64,
         edit: MessageEdit,
     ) -> Result<Message, StoreError> {
-        self.change_message(scope, chat_id, sequence, Edit::Replace(edit)).await
+        self.change_message(scope, chat_id, sequence, Edit::Replace(Box::new(edit))).await
     }
 
     pub(crate) async fn tombstone_message(

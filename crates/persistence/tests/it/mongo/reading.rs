@@ -3,12 +3,15 @@
 use bson::{RawDocumentBuf, doc};
 use futures::TryStreamExt;
 use persistence::mongo::Interruption;
-use persistence::{ChatSessions, Forks, MessageRange, Messages, Resumption, StoreError};
+use persistence::{
+    ChatSessions, Forks, MessageRange, Messages, Resumption, StoreError, one_by_one,
+};
 use records::{
-    AppId, ChatId, MessageBody, MessageEdit, NewChatSession, NewFork, Scope, WorkflowName,
+    AppId, ChatId, Message, MessageBody, MessageEdit, NewChatSession, NewFork, Scope, WorkflowName,
 };
 
 use super::database::Database;
+use super::faults::{self, FailPoint};
 
 fn scope() -> Scope {
     Scope::service(AppId::parse("acme_corp").unwrap())
@@ -262,10 +265,7 @@ async fn a_chat_that_lacks_a_segment_is_corrupt_for_every_reader() {
             database.messages(&scope, chat_id, MessageRange::all()).await.err(),
             database.messages(&scope, chat_id, newest).await.err(),
             database.history(&scope, chat_id).try_collect::<Vec<_>>().await.err(),
-            database
-                .resume_state(&scope, chat_id, records::ResumeState::MAX_MESSAGE_BYTES)
-                .await
-                .err(),
+            resumed(&database, chat_id).await.err(),
             database.get_message(&scope, chat_id, 60).await.err(),
             database.update_message(&scope, chat_id, 60, edit).await.err(),
         ];
@@ -277,5 +277,38 @@ async fn a_chat_that_lacks_a_segment_is_corrupt_for_every_reader() {
         let before = MessageRange::Oldest { after: None, before: Some(56), limit: 100 };
         assert_eq!(database.messages(&scope, chat_id, before).await.unwrap().messages.len(), 56);
         assert_eq!(database.get_message(&scope, chat_id, 86).await.unwrap().sequence, 86);
+    }
+}
+
+/// Reads the messages of a resume.
+async fn resumed(database: &Database, chat_id: &ChatId) -> Result<Vec<Message>, StoreError> {
+    let mut resumed = database.resume_state(&scope(), chat_id).await?;
+    one_by_one(resumed.messages.pages()).try_collect().await
+}
+
+/// A server keeps old moments for a limited time only.
+#[tokio::test]
+async fn a_resume_outlives_the_snapshot_of_the_server_until_a_message_is_edited() {
+    let (server, database) = faults::database().await;
+    let chat_id = chat_of(&database, &[30; 10], 8 << 10).await;
+    let before: Vec<_> = database.history(&scope(), &chat_id).try_collect().await.unwrap();
+    let client = mongodb::Client::with_uri_str(server.uri()).await.unwrap();
+    for is_edited in [false, true] {
+        let mut resumed = database.resume_state(&scope(), &chat_id).await.unwrap();
+        append(&database, &chat_id, 40, 8).await;
+        database.seal(&scope().app_id, &chat_id, Interruption::Never).await.unwrap();
+        if is_edited {
+            edit(&database, &chat_id, 250, "edited".to_owned()).await;
+        }
+        let too_old = doc! { "failCommands": ["find"], "appName": "under-test", "errorCode": 239 };
+        let point = FailPoint::set(&client, "failCommand", doc! { "times": 1 }, too_old).await;
+        let read = one_by_one(resumed.messages.pages()).try_collect::<Vec<_>>().await;
+        assert!(point.off().await >= 1);
+        match read {
+            Ok(read) => assert!(!is_edited && read[..300] == before),
+            Err(error) => {
+                assert!(is_edited && matches!(error, StoreError::Unavailable { .. }), "{error:?}");
+            }
+        }
     }
 }

@@ -72,10 +72,7 @@ async fn the_stored_size_of_a_turn_is_linear_in_its_input() {
     let stored = stored_bytes(&database).await;
     assert!(stored < 4 * given, "{stored} bytes are stored of {given} bytes given");
     // The size in memory is linear as well.
-    let state = database
-        .resume_state(&scope(), &chat_id, records::ResumeState::MAX_MESSAGE_BYTES)
-        .await
-        .unwrap();
+    let state = database.resume_state(&scope(), &chat_id).await.unwrap().state;
     let named: usize = state.resume_points.iter().map(|point| point.stack_path.len()).sum();
     assert!(named <= 2 * NewTurn::MAX_STEPS, "{named} calls are in the paths");
     let last: &ResumePoint = state.resume_points.last().unwrap();
@@ -102,18 +99,10 @@ async fn a_resume_reads_resume_points_with_whole_paths_within_its_bound() {
     let database = Database::create().await;
     let chat_id = chat(&database).await;
     database.append_turn(&scope(), &chat_id, nested("deep")).await.unwrap();
-    let written = database
-        .resume_state(&scope(), &chat_id, records::ResumeState::MAX_MESSAGE_BYTES)
-        .await
-        .unwrap()
-        .resume_points;
+    let written = database.resume_state(&scope(), &chat_id).await.unwrap().state.resume_points;
     store_whole_paths(&database).await;
     assert!(stored_bytes(&database).await > 64 << 20);
-    let read = database
-        .resume_state(&scope(), &chat_id, records::ResumeState::MAX_MESSAGE_BYTES)
-        .await
-        .unwrap()
-        .resume_points;
+    let read = database.resume_state(&scope(), &chat_id).await.unwrap().state.resume_points;
     let steps = |points: &[ResumePoint]| {
         points.iter().map(|point| (point.sequence, point.step.clone())).collect::<Vec<_>>()
     };
@@ -134,8 +123,7 @@ async fn resume_points_too_large_for_a_resume_are_refused() {
     let points = database.raw.collection::<RawDocumentBuf>("resume_points");
     let some = doc! { "_id.sequence": { "$lte": 6 } };
     assert_eq!(points.update_many(some, large).await.unwrap().modified_count, 6);
-    let refused =
-        database.resume_state(&scope(), &chat_id, records::ResumeState::MAX_MESSAGE_BYTES).await;
+    let refused = database.resume_state(&scope(), &chat_id).await;
     let Err(StoreError::Invalid(invalid)) = refused else { panic!("{refused:?}") };
     assert_eq!(invalid.location, "/resume_points".into());
 }

@@ -193,10 +193,7 @@ async fn turns_of_version_1_load() {
         database.insert(collection, golden(record, 1)).await;
     }
     let chat_id = ChatId::parse("chat_golden").unwrap();
-    let state = database
-        .resume_state(&scope(), &chat_id, records::ResumeState::MAX_MESSAGE_BYTES)
-        .await
-        .unwrap();
+    let state = database.resume_state(&scope(), &chat_id).await.unwrap().state;
     insta::assert_debug_snapshot!("resume_points_v1", state.resume_points);
     let request_id = TurnId::parse("turn_golden_silent").unwrap();
     let turn = NewTurn { request_id, ..interrupted_turn() };

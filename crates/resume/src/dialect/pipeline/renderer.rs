@@ -6,6 +6,7 @@ use super::late_results::{HeldMessages, LateResults};
 use super::matching::{CallDecision, ResultMatcher};
 use super::names::NameSanitiser;
 use super::rules::DialectRules;
+use super::viewpoint::Viewpoint;
 use super::writer::MessageWriter;
 use crate::canonical::{CanonicalMessage, Role};
 use crate::dropped::shorten;
@@ -17,6 +18,7 @@ use crate::{DropReason, Repair, UnsettledCall, UnsettledPolicy};
 pub(super) struct ToolCallRenderer {
     pub(super) rules: &'static DialectRules,
     writer: Box<dyn MessageWriter>,
+    pub(super) viewpoint: Viewpoint,
     unanswered: UnansweredCalls,
     matcher: ResultMatcher,
     call_ids: CallIdAllocator,
@@ -44,13 +46,24 @@ impl ToolCallRenderer {
     pub(super) fn new(
         rules: &'static DialectRules,
         writer: Box<dyn MessageWriter>,
+        viewpoint: Viewpoint,
         unanswered: UnansweredCalls,
         call_ids: CallIdAllocator,
         names: NameSanitiser,
     ) -> Self {
         let matcher = ResultMatcher::new(unanswered.policy);
         let original_ids = BTreeMap::new();
-        Self { rules, writer, unanswered, matcher, call_ids, original_ids, names, held: None }
+        Self {
+            rules,
+            writer,
+            viewpoint,
+            unanswered,
+            matcher,
+            call_ids,
+            original_ids,
+            names,
+            held: None,
+        }
     }
 
     /// Returns the rejected calls; if there are any, nothing is rendered.

@@ -6,6 +6,7 @@ use super::late_results::{LateResults, MAX_HELD_BYTES};
 use super::names::{NameSanitiser, accepted_functions, accepted_speaker};
 use super::renderer::{ToolCallRenderer, UnansweredCalls};
 use super::rules::DialectRules;
+use super::viewpoint::Viewpoint;
 use super::writer::MessageWriter;
 use crate::calls::CallKey;
 use crate::canonical::{CanonicalMessage, Role};
@@ -27,6 +28,7 @@ pub(super) struct ToolCallScan {
     /// `None` if none was chosen: calls without results are removed, unless they wait.
     policy: Option<UnsettledPolicy>,
     writer: Box<dyn MessageWriter>,
+    pub(super) viewpoint: Viewpoint,
     /// The message whose results are being scanned.
     caller: Option<Caller>,
     /// The messages before it that still have open calls, by position.
@@ -80,11 +82,13 @@ impl ToolCallScan {
         rules: &'static DialectRules,
         writer: Box<dyn MessageWriter>,
         policy: Option<UnsettledPolicy>,
+        viewpoint: Viewpoint,
     ) -> Self {
         Self {
             rules,
             policy,
             writer,
+            viewpoint,
             caller: None,
             waiting: BTreeMap::new(),
             open_calls: HashMap::new(),
@@ -219,7 +223,14 @@ impl ToolCallScan {
             late: self.late,
             rejected: rejected.map(|(_, call)| call).collect(),
         };
-        ToolCallRenderer::new(self.rules, self.writer, unanswered, call_ids, names)
+        ToolCallRenderer::new(
+            self.rules,
+            self.writer,
+            self.viewpoint.restarted(),
+            unanswered,
+            call_ids,
+            names,
+        )
     }
 }
 

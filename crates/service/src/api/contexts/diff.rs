@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use futures::try_join;
 use operation::operation;
-use persistence::Store;
+use persistence::{Store, offload};
 use records::{ChatId, Limits};
 use serde_json::Value;
 use utoipa::openapi::path::Parameter;
@@ -16,7 +16,6 @@ use crate::admission::Reserve;
 use crate::config::LimitsConfig;
 use crate::extract::needs::Read;
 use crate::extract::{ChatScope, FromParams, Json, Params, Query, declared};
-use crate::offload::offload;
 use crate::operation::Prepared;
 use crate::problem::{Problem, ProblemKind};
 

@@ -99,7 +99,15 @@ pub(crate) async fn append_messages(
 ) -> Result<(StatusCode, Json<AppendResponse>), Problem> {
     let mut scope = Scope { expected_last_sequence: query.expected_last_sequence, ..scope };
     if let Some(dialect) = query.dialect {
-        let read = transcript::read(dialect, query.check, Ids::OfRequest, request, &state).await?;
+        let read = transcript::read(
+            dialect,
+            query.check,
+            Ids::OfRequest,
+            request,
+            &state,
+            (&scope, &chat_id),
+        )
+        .await?;
         return append_transcript(&state, &scope, chat_id, read).await;
     }
     let mut body = MessagesBody::from_request(request, &state).await?;
@@ -131,8 +139,15 @@ pub(super) async fn append_transcript(
         (Resent::Continues, Ids::Derived) => Resent::Replaces,
         (resent, _) => resent,
     };
-    let resend = Resend { resent, dialect, request_id };
-    let append = append_resent(state, scope, &chat_id, messages, &resend).await;
+    if messages.is_empty() && !dropped.is_empty() {
+        // What was dropped is told, and is no fault of the request.
+        let chat = state.store.get_chat(scope, &chat_id).await?;
+        let last_sequence = chat.map_or(0, |chat| chat.last_sequence);
+        let append = Append { last_sequence, messages: Vec::new() };
+        return Ok(AppendResponse::from_transcript(chat_id, append, dropped, noted));
+    }
+    let how = Resend { resent, dialect, request_id };
+    let append = append_resent(state, scope, &chat_id, messages, &how).await;
     let append = append.map(|Sent { append, replaced }| {
         noted.extend(replaced.into_iter().filter_map(|at| replaced_note(positions[at])));
         append

@@ -1,16 +1,13 @@
-use std::pin::pin;
 use std::sync::Arc;
 
-use async_stream::try_stream;
-use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::http::header::{CONTENT_TYPE, VARY};
-use futures::stream::{self, Stream, StreamExt as _, TryStreamExt as _};
 use operation::operation;
 use persistence::Store;
 use records::UserId;
 use resume::dialect::{self, Dialect};
+use resume::replay::Form;
 use resume::{Options, UnsettledPolicy};
 use utoipa::IntoParams;
 use utoipa::openapi::path::Parameter;
@@ -19,13 +16,10 @@ use super::transcript;
 use crate::admission::Reserve;
 use crate::config::LimitsConfig;
 use crate::extract::{AcceptedFormat, ChatDownload, FromParams, Params, Query, declared};
-use crate::history::{
-    self, Format, HistoryError, HistoryForm, HistoryLine, HistoryResponse, Source,
-};
-use crate::live::{DownloadLimits, StreamEnd};
+use crate::history::{self, Format, HistoryLine, HistoryResponse, Source};
 use crate::openapi::values;
 use crate::operation::{Description, Output, Prepared};
-use crate::problem::{Problem, log_aborted_response};
+use crate::problem::Problem;
 use crate::request_id::RequestId;
 
 /// The dialect and the extent of the history.
@@ -47,6 +41,10 @@ pub(crate) struct HistoryQuery {
     /// came in a `ui-message` as waiting is shown there as waiting.
     #[param(value_type = Option<values::Unsettled>)]
     unsettled: Option<UnsettledPolicy>,
+    /// Render as this agent sees the chat: its own turns are the assistant's, those of all others the user's, and only its own
+    /// calls and thinking are kept. Not for `ag2`.
+    #[param(rename = "as", value_type = Option<values::Name>)]
+    viewpoint: Option<String>,
 }
 
 impl FromParams for HistoryQuery {
@@ -59,11 +57,21 @@ impl FromParams for HistoryQuery {
             let names = || UnsettledPolicy::ALL.map(UnsettledPolicy::as_str).join(", ");
             UnsettledPolicy::from_name(name).ok_or_else(|| format!("must be one of {}", names()))
         })?;
+        let viewpoint = params.take_with("as", |name| {
+            UserId::parse(name).map(String::from).map_err(|error| error.rule)
+        })?;
+        let dialect = dialect.unwrap_or(&dialect::Ag2);
+        if viewpoint.is_some() && dialect.name() == dialect::Ag2.name() {
+            let detail =
+                "must be combined with a dialect other than ag2, which names every speaker";
+            return Err(Problem::invalid_parameter("as", detail));
+        }
         Ok(Self {
-            dialect: dialect.unwrap_or(&dialect::Ag2),
+            dialect,
             newest: params.take_in("newest", 1..=usize::MAX)?,
             default_user_name: user.map_or_else(|| "user".to_owned(), Into::into),
             unsettled,
+            viewpoint,
         })
     }
 
@@ -72,10 +80,10 @@ impl FromParams for HistoryQuery {
     }
 }
 
-impl From<HistoryQuery> for HistoryForm {
+impl From<HistoryQuery> for Form {
     fn from(query: HistoryQuery) -> Self {
-        let HistoryQuery { default_user_name, unsettled, .. } = query;
-        let options = Options { default_user_name, unsettled };
+        let HistoryQuery { default_user_name, unsettled, viewpoint, .. } = query;
+        let options = Options { default_user_name, unsettled, viewpoint };
         Self { dialect: query.dialect, newest: query.newest, options }
     }
 }
@@ -97,17 +105,9 @@ pub(crate) async fn get_history(
     _: Reserve<9>,
     request_id: RequestId,
 ) -> Result<Prepared<Download>, Problem> {
-    let read_timeout = limits.request_timeout();
-    let source = Source { store, scope, chat_id: chat_id.clone(), read_timeout };
-    let dialect = query.dialect.name();
-    let parts = history::read(source, query.into()).await?;
-    let mut chunks = Box::pin(history::write(format, chat_id, dialect, parts));
-    // The first chunk is read before the response starts: until then a failure can still be a problem
-    // document with its own status.
-    let first = chunks.try_next().await?;
-    let rest = limited(chunks, download_limits);
-    let rest = rest.inspect_err(move |error| error.log(&request_id));
-    let body = Body::from_stream(stream::iter(first.map(Ok)).chain(rest));
+    let source = Source { store, scope, chat_id };
+    let chunks = history::read(source, query.into(), format, limits.request_timeout()).await?;
+    let body = history::download(chunks, download_limits, request_id).await?;
     let headers = [(CONTENT_TYPE, format.media_type()), (VARY, "accept")];
     Ok(Prepared::new((headers, body)))
 }
@@ -120,47 +120,5 @@ impl Output for Download {
         let [json, ndjson] = [Format::Json, Format::Ndjson].map(Format::media_type);
         description.answers_content::<HistoryResponse>(StatusCode::OK, json);
         description.answers_content::<HistoryLine>(StatusCode::OK, ndjson);
-    }
-}
-
-/// Why a history ends before it is complete.
-#[derive(Debug, thiserror::Error)]
-enum Aborted {
-    #[error(transparent)]
-    Failed(#[from] HistoryError),
-    #[error("the client may no longer read the chat: {0:?}")]
-    Withdrawn(StreamEnd),
-}
-
-impl Aborted {
-    fn log(&self, request_id: &RequestId) {
-        match self {
-            Self::Failed(error) => log_aborted_response(error, request_id),
-            // This is no failure of the service.
-            Self::Withdrawn(_) => {
-                let http_request_id = request_id.as_str();
-                tracing::info!(http_request_id, reason = %self, "response aborted");
-            }
-        }
-    }
-}
-
-/// Passes chunks on until a limit is reached, which is checked before each of them. The response is then aborted, so
-/// that the client does not take it for complete.
-fn limited(
-    mut chunks: impl Stream<Item = Result<Bytes, HistoryError>> + Send + Unpin,
-    limits: DownloadLimits,
-) -> impl Stream<Item = Result<Bytes, Aborted>> + Send {
-    try_stream! {
-        let mut limit_reached = pin!(limits.reached());
-        loop {
-            let next = tokio::select! {
-                biased;
-                end = &mut limit_reached => Err(Aborted::Withdrawn(end)),
-                next = chunks.try_next() => next.map_err(Aborted::Failed),
-            };
-            let Some(chunk) = next? else { break };
-            yield chunk;
-        }
     }
 }

@@ -35,7 +35,7 @@ pub(super) async fn append_resent(
     messages: Vec<NewMessage>,
     resend: &Resend,
 ) -> Result<Sent, StoreError> {
-    if resend.resent == Resent::Refused && !messages.is_empty() {
+    if resend.resent == Resent::Refused || messages.is_empty() {
         let append = append_within(state, scope, chat_id, messages).await?;
         return Ok(Sent { append, replaced: Vec::new() });
     }

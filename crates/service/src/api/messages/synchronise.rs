@@ -65,6 +65,14 @@ pub(crate) async fn put_transcript(
     UnreadJson(request, _): UnreadJson<TranscriptRequest>,
 ) -> Result<(StatusCode, Json<AppendResponse>), Problem> {
     let scope = Scope { expected_last_sequence: query.expected_last_sequence, ..scope };
-    let read = transcript::read(query.dialect, query.check, Ids::Derived, request, &state).await?;
+    let read = transcript::read(
+        query.dialect,
+        query.check,
+        Ids::Derived,
+        request,
+        &state,
+        (&scope, &chat_id),
+    )
+    .await?;
     append_transcript(&state, &scope, chat_id, read).await
 }

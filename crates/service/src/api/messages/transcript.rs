@@ -1,6 +1,9 @@
+use axum::body::HttpBody as _;
 use axum::extract::{FromRequest as _, Request};
+use persistence::MessageRange;
+use persistence::offload;
 use records::json::ListLimit;
-use records::{EventId, Item, Location, Segment};
+use records::{ChatId, EventId, Item, Location, Message, Scope, Segment};
 use resume::Dropped;
 use resume::dialect::{self, Dialect, Parsed, Resent, TranscriptPosition, Violation};
 use resume::ingest::{self, Check, Checked};
@@ -9,6 +12,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::MESSAGES;
+use crate::admission::RequestMemory;
 use crate::extract::{IdempotencyKey, Keyed, LimitedLists, ListJson};
 use crate::openapi::values;
 use crate::problem::{Problem, ProblemKind};
@@ -134,28 +138,56 @@ pub(super) enum Ids {
     OfRequest,
 }
 
-/// Reads a transcript.
+/// The newest messages of a chat among which calls without ids are looked for, and the memory to read them.
+const CONTEXT: MessageRange = MessageRange::Newest { before: None, limit: 100 };
+const CONTEXT_BYTES: usize = 12 << 20;
+
+/// Reads a transcript. A large one is checked and parsed away from the threads that serve requests.
 pub(super) async fn read(
     dialect: &'static dyn Dialect,
     check: Check,
     ids: Ids,
     request: Request,
     state: &AppState,
+    (scope, chat_id): (&Scope, &ChatId),
 ) -> Result<ReadTranscript, Problem> {
-    let TranscriptRequest { mut messages, system, request_id } = if dialect.splits_messages() {
+    let memory = RequestMemory::of(request.extensions())?;
+    let bytes = request.body().size_hint().exact().and_then(|bytes| usize::try_from(bytes).ok());
+    let body = if dialect.splits_messages() {
         let ListJson(SplitTranscript(body)) = ListJson::from_request(request, state).await?;
         body
     } else {
         let ListJson(body) = ListJson::from_request(request, state).await?;
         body
     };
+    let needs_context = ids == Ids::OfRequest && dialect.needs_context(&body.messages);
+    if needs_context || dialect.resent() != Resent::Refused {
+        // For the context, or for the message that another body replaces.
+        memory.reserve(CONTEXT_BYTES).await?;
+    }
+    let newest = if needs_context {
+        state.store.messages(scope, chat_id, CONTEXT).await?.messages
+    } else {
+        Vec::new()
+    };
+    offload(bytes.unwrap_or(usize::MAX), move || parse(dialect, check, ids, body, &newest)).await
+}
+
+fn parse(
+    dialect: &'static dyn Dialect,
+    check: Check,
+    ids: Ids,
+    body: TranscriptRequest,
+    newest: &[Message],
+) -> Result<ReadTranscript, Problem> {
+    let TranscriptRequest { mut messages, system, request_id } = body;
     dialect.prepare(&mut messages);
     let Checked { refused: found, noted } = ingest::check(dialect, &messages, check);
     if !found.is_empty() {
         return Err(refused(dialect.name(), &found));
     }
     let is_instructed = !system.is_empty();
-    let mut parsed = dialect.parse(system, messages);
+    let mut parsed = ingest::parse_piece(dialect, system, messages, newest);
     if is_instructed
         && !parsed.positions.iter().any(|it| matches!(it, TranscriptPosition::System(_)))
     {

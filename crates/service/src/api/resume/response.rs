@@ -2,7 +2,6 @@ use std::collections::BTreeMap;
 
 use records::{JsonObject, ResumeState};
 use resume::PendingCall;
-use resume::dialect::Rendered;
 use resume::plan::{Plan, StepToRun, Termination};
 use serde::Serialize;
 use serde_json::Value;
@@ -14,8 +13,9 @@ use crate::wire::{ArtifactFields, InputRequestResponse};
 use crate::wire::{ChatSessionResponse, ResumePointResponse};
 
 /// Everything that is needed to resume a chat, from one consistent snapshot.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, ToSchema)]
 #[schema(as = Resume)]
+#[expect(dead_code, reason = "describes what the writer writes around a transcript")]
 pub(crate) struct ResumeResponse {
     chat: ChatSessionResponse,
     /// The next action: `retry` the failed step, `continue` the interrupted step, `await_input`, `start` if no
@@ -36,9 +36,9 @@ pub(crate) struct ResumeResponse {
     next_speaker: Option<String>,
     /// The tool calls without results, in order.
     pending_calls: Vec<PendingCallResponse>,
+    transcript: TranscriptResponse,
     /// The last message of the transcript, if it ends the conversation.
     termination: Option<TerminationResponse>,
-    transcript: TranscriptResponse,
     /// The chat's counter when the context snapshot was written.
     #[schema(example = 15)]
     context_sequence: u64,
@@ -49,9 +49,32 @@ pub(crate) struct ResumeResponse {
     pending_inputs: Vec<InputRequestResponse>,
 }
 
+/// The fields of a plan before the transcript.
+#[derive(Debug, Serialize)]
+pub(super) struct BeforeTranscript {
+    chat: ChatSessionResponse,
+    action: &'static str,
+    step: Option<StepResponse>,
+    open_steps: Vec<ResumePointResponse>,
+    must_reopen: bool,
+    space: JsonObject,
+    next_speaker: Option<String>,
+    pending_calls: Vec<PendingCallResponse>,
+}
+
+/// The fields of a plan after the transcript that do not depend on it.
+#[derive(Debug, Serialize)]
+pub(super) struct AfterTranscript {
+    context_sequence: u64,
+    context_snapshot: JsonObject,
+    last_artifact: Option<ArtifactFields>,
+    pending_inputs: Vec<InputRequestResponse>,
+}
+
 /// The messages in a dialect, with what was dropped or repaired.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, ToSchema)]
 #[schema(as = Transcript)]
+#[expect(dead_code, reason = "describes what the writer writes")]
 pub(crate) struct TranscriptResponse {
     #[schema(value_type = values::Dialect)]
     dialect: &'static str,
@@ -109,42 +132,25 @@ pub(crate) struct TerminationResponse {
     text: String,
 }
 
-impl ResumeResponse {
-    /// Builds the response; `rendered` holds the messages of the state.
-    pub(super) fn new(
-        state: ResumeState,
-        plan: Plan,
-        termination: Option<Termination>,
-        dialect: &'static str,
-        rendered: Rendered,
-    ) -> Self {
-        let Rendered { messages, dropped, repaired, names, ids, system, .. } = rendered;
-        let transcript = TranscriptResponse {
-            dialect,
-            messages,
-            dropped: dropped.into_iter().map(Into::into).collect(),
-            repaired: repaired.into_iter().map(Into::into).collect(),
-            names,
-            ids,
-            system,
-        };
-        Self {
-            chat: state.chat.into(),
-            action: plan.action.as_str(),
-            step: plan.step.map(Into::into),
-            space: plan.space,
-            next_speaker: plan.next_speaker,
-            pending_calls: plan.pending_calls.into_iter().map(Into::into).collect(),
-            termination: termination.map(Into::into),
-            must_reopen: plan.must_reopen,
-            open_steps: state.resume_points.into_iter().map(Into::into).collect(),
-            transcript,
-            context_sequence: state.context.sequence,
-            context_snapshot: state.context.data,
-            last_artifact: state.artifact.map(Into::into),
-            pending_inputs: state.pending_inputs.into_iter().map(Into::into).collect(),
-        }
-    }
+/// Returns the fields of a plan, except the transcript and what depends on it.
+pub(super) fn fields(state: ResumeState, plan: Plan) -> (BeforeTranscript, AfterTranscript) {
+    let before = BeforeTranscript {
+        chat: state.chat.into(),
+        action: plan.action.as_str(),
+        step: plan.step.map(Into::into),
+        open_steps: state.resume_points.into_iter().map(Into::into).collect(),
+        must_reopen: plan.must_reopen,
+        space: plan.space,
+        next_speaker: plan.next_speaker,
+        pending_calls: plan.pending_calls.into_iter().map(Into::into).collect(),
+    };
+    let after = AfterTranscript {
+        context_sequence: state.context.sequence,
+        context_snapshot: state.context.data,
+        last_artifact: state.artifact.map(Into::into),
+        pending_inputs: state.pending_inputs.into_iter().map(Into::into).collect(),
+    };
+    (before, after)
 }
 
 impl From<StepToRun> for StepResponse {

@@ -21,5 +21,6 @@ mod segments;
 mod session;
 
 pub(crate) use cursor::{MAX_READ_ATTEMPTS, SealedCursor, gap_error};
+pub(crate) use history::{HistoryReader, Moment};
 pub(crate) use message::Direction;
 pub(crate) use session::SessionView;

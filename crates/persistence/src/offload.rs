@@ -1,4 +1,6 @@
 //! Work on large data, away from the threads that serve requests.
+//!
+//! It is here because the store decodes what it reads with the same permits as the service renders and writes it.
 
 use std::panic::resume_unwind;
 use std::sync::{Arc, LazyLock};
@@ -16,7 +18,7 @@ static PERMITS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| {
 });
 
 /// Does work on `bytes` bytes: at once if they are few, otherwise on a thread for such work.
-pub(crate) async fn offload<T, F>(bytes: usize, work: F) -> T
+pub async fn offload<T, F>(bytes: usize, work: F) -> T
 where
     T: Send + 'static,
     F: FnOnce() -> T + Send + 'static,
