@@ -1,7 +1,7 @@
 //! The dialects: message formats of other systems, one file for each.
 //!
-//! A dialect renders stored messages in its format, validates messages in that format, and parses
-//! them into stored messages. The validator shares no rule with the renderer, so that each checks the
+//! A dialect renders stored messages in its format, validates messages in that format, and, unless it is
+//! for export only, parses them into stored messages. The validator shares no rule with the renderer, so that each checks the
 //! other: every rendering passes the validation of its dialect. Rendering is deterministic, and
 //! rendering what was parsed from a rendering changes nothing.
 
@@ -63,6 +63,9 @@ pub use pydantic_ai::PydanticAi;
 pub(crate) mod ui_message;
 pub use ui_message::UiMessage;
 
+mod otel_genai;
+pub use otel_genai::OtelGenAi;
+
 mod violation_list;
 
 mod checks;
@@ -84,7 +87,7 @@ mod thinking;
 mod turns;
 
 /// Every dialect, in the order in which the documentation lists them.
-pub const ALL: [&dyn Dialect; 17] = [
+pub const ALL: [&dyn Dialect; 18] = [
     &Ag2,
     &Ag2Classic { profile: Profile::Pattern },
     &Ag2Classic { profile: Profile::Manager },
@@ -102,11 +105,17 @@ pub const ALL: [&dyn Dialect; 17] = [
     &UiMessage,
     &AgUi,
     &Acp,
+    &OtelGenAi,
 ];
 
 /// Returns the dialect with this name.
 pub fn named(name: &str) -> Option<&'static dyn Dialect> {
     ALL.into_iter().find(|dialect| dialect.name() == name)
+}
+
+/// Returns the dialects that are parsed, too; the others are for export only.
+pub fn parsed() -> impl Iterator<Item = &'static dyn Dialect> {
+    ALL.into_iter().filter(|dialect| !dialect.is_export_only())
 }
 
 /// Returns the names of all dialects.
@@ -127,7 +136,7 @@ pub fn validate(dialect: &dyn Dialect, messages: &[Value]) -> Result<(), Vec<Vio
 mod tests {
     use super::*;
 
-    const NAMES: [&str; 17] = [
+    const NAMES: [&str; 18] = [
         "ag2",
         "ag2-classic",
         "ag2-classic-manager",
@@ -145,6 +154,7 @@ mod tests {
         "ui-message",
         "ag-ui",
         "acp",
+        "otel-genai",
     ];
 
     #[test]

@@ -83,6 +83,9 @@ pub enum DropReason {
     /// Its calls are malformed, and it has no other content.
     #[error("the calls are malformed, and the message has no other content")]
     MalformedCalls,
+    /// Its dialect is rendered, and not parsed.
+    #[error("the dialect is for export only")]
+    ExportOnly,
 }
 
 impl DropReason {
@@ -105,6 +108,7 @@ impl DropReason {
             Self::BlankContent => "blank_content",
             Self::OtherAgent => "other_agent",
             Self::MalformedCalls => "malformed_calls",
+            Self::ExportOnly => "export_only",
         }
     }
 

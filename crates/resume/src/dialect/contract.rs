@@ -51,10 +51,15 @@ pub trait Dialect: fmt::Debug + Send + Sync {
         Vec::new()
     }
 
+    /// Returns whether the dialect is rendered only: its parser drops every message.
+    fn is_export_only(&self) -> bool {
+        false
+    }
+
     /// Parses a transcript in the dialect, and its system instructions, if they are kept apart.
     ///
     /// Rendering what was parsed from a rendering gives the same rendering again, with nothing
-    /// dropped or changed.
+    /// dropped or changed, unless the dialect is [for export only](Dialect::is_export_only).
     fn parse(&self, system: Vec<Value>, messages: Vec<Value>) -> Parsed;
 
     /// Returns whether several entries of a transcript may form one message.

@@ -60,6 +60,9 @@ pub(super) trait ToolDialect: fmt::Debug + Send + Sync {
         Self::RULES
     }
 
+    /// See [`Dialect::is_export_only`].
+    const IS_EXPORT_ONLY: bool = false;
+
     /// See [`Dialect::splits_messages`].
     const SPLITS_MESSAGES: bool = false;
 
@@ -136,6 +139,10 @@ impl<D: ToolDialect> Dialect for D {
 
     fn provider_violations(&self, messages: &[Value]) -> Vec<Violation> {
         ToolDialect::provider_violations(self, messages)
+    }
+
+    fn is_export_only(&self) -> bool {
+        D::IS_EXPORT_ONLY
     }
 
     fn parse(&self, system: Vec<Value>, messages: Vec<Value>) -> Parsed {

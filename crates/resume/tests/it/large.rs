@@ -30,8 +30,10 @@ fn many_calls_in_one_message_take_no_longer_than_in_several() {
     for dialect in dialect::ALL {
         let rendered = dialect.render(messages.clone(), &options);
         assert_eq!(violations(dialect, &rendered.messages), []);
-        let parsed = dialect.parse(rendered.system, rendered.messages);
-        assert_eq!(parsed.dropped, [], "{dialect:?}");
+        if !dialect.is_export_only() {
+            let parsed = dialect.parse(rendered.system, rendered.messages);
+            assert_eq!(parsed.dropped, [], "{dialect:?}");
+        }
     }
 }
 

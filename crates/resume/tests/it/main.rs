@@ -16,6 +16,7 @@ mod media;
 mod normalize;
 mod openai;
 mod openai_responses;
+mod otel_genai;
 mod parse;
 mod plan;
 mod properties;

@@ -19,6 +19,9 @@ const VERTEX: Gemini = Gemini { api: GeminiApi::Vertex };
 fn render(dialect: &dyn Dialect, messages: &[Value]) -> Rendered {
     let rendered = dialect.render(log(messages), &Options::default());
     assert_eq!(violations(dialect, &rendered.messages), []);
+    if dialect.is_export_only() {
+        return rendered;
+    }
     let parsed = dialect.parse(rendered.system.clone(), rendered.messages.clone());
     let again = rendered_in(dialect, parsed.messages);
     assert_eq!((&again.messages, &again.repaired[..]), (&rendered.messages, &[][..]));

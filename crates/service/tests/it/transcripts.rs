@@ -1,7 +1,7 @@
 //! Transcripts in dialects, appended over HTTP.
 
 use insta::assert_json_snapshot;
-use resume::dialect;
+use resume::dialect::{self, Dialect};
 use serde_json::{Value, json};
 
 use crate::harness::Client;
@@ -47,7 +47,7 @@ async fn a_history_that_is_appended_to_another_chat_has_the_same_history() {
     let client = Client::open();
     let path = client.create_chat("c1").await;
     client.post(&format!("{path}/messages"), rich()).await;
-    for name in dialect::names() {
+    for name in dialect::parsed().map(Dialect::name) {
         let history = client.get(&format!("{path}/history?dialect={name}")).await.body();
         let system = history.get("system").cloned().unwrap_or_else(|| json!([]));
         let body = json!({"messages": history["messages"], "system": system});
@@ -195,7 +195,7 @@ async fn a_transcript_above_the_limit_is_refused_unparsed() {
     let client = Client::open();
     let path = client.create_chat("c1").await;
     let many = json!({"messages": vec![json!(0); 1_001]});
-    for dialect in dialect::ALL {
+    for dialect in dialect::parsed() {
         let (status, problem) = append(&client, &path, dialect.name(), many.clone()).await;
         let refused = if dialect.splits_messages() { 422 } else { 413 };
         assert_eq!(status, refused, "{dialect:?}: {problem}");
@@ -248,6 +248,21 @@ async fn an_unknown_dialect_is_refused() {
         let (status, problem) = append(&client, &path, "openai", body).await;
         assert_eq!(status, 422, "{problem}");
     }
+}
+
+#[tokio::test]
+async fn a_dialect_for_export_only_is_refused() {
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    client.post(&format!("{path}/messages"), rich()).await;
+    let exported = client.get(&format!("{path}/history?dialect=otel-genai")).await;
+    assert_eq!(exported.status, 200);
+    let messages = json!({"messages": exported.body()["messages"]});
+    let answer =
+        client.post(&format!("{path}/messages?dialect=otel-genai"), messages.clone()).await;
+    assert_json_snapshot!("export_only", answer.snapshot());
+    let (status, problem) = synchronise(&client, &path, "otel-genai", messages).await;
+    assert_eq!((status, &problem["errors"]), (422, &answer.body()["errors"]));
 }
 
 /// A chat with a person who must approve a call, as a user interface holds it.

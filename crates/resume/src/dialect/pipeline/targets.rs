@@ -309,3 +309,17 @@ pub(in crate::dialect) const GOOGLE_ADK: DialectRules = DialectRules {
     waits: google_adk::waits,
     ..DialectRules::ANY
 };
+
+/// OpenTelemetry's semantic conventions for generative AI, schema of `gen_ai.input.messages`.
+pub(in crate::dialect) const OTEL_GENAI: DialectRules = DialectRules {
+    custom_calls: CustomCalls::Converted,
+    media: MediaRules {
+        // Schema of `gen_ai.system_instructions`: a text part, or one of an unknown type.
+        roles: &[Role::User, Role::Assistant],
+        // Schema, "BlobPart": it has no name.
+        names: MediaNames::Refused,
+        // Schema, "ToolCallResponsePart": the response is any value.
+        ..MediaRules::ANY
+    },
+    ..DialectRules::ANY
+};

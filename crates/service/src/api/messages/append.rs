@@ -29,7 +29,7 @@ pub(crate) struct AppendQuery {
     #[param(inline, value_type = Option<Speaker>)]
     speaker: Speaker,
     /// The dialect of the messages, if they are a transcript of another system.
-    #[param(value_type = Option<values::Dialect>)]
+    #[param(value_type = Option<values::StoredDialect>)]
     dialect: Option<&'static dyn Dialect>,
     /// How a transcript is checked: `lenient` (default) stores what can be read, and notes the rules of the dialect that it
     /// breaks; `strict` refuses it.
@@ -55,7 +55,7 @@ impl FromParams for AppendQuery {
             "role" => Ok(Speaker::Role),
             _ => Err("must be name or role"),
         })?;
-        let dialect = params.take_with("dialect", transcript::read_dialect)?;
+        let dialect = params.take_with("dialect", transcript::read_stored_dialect)?;
         if dialect.is_some() && speaker.is_some() {
             return Err(Problem::invalid_parameter("speaker", "must not be combined with dialect"));
         }

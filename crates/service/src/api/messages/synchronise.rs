@@ -22,7 +22,7 @@ use crate::state::AppState;
 #[derive(Debug, IntoParams)]
 pub(crate) struct TranscriptQuery {
     /// The dialect of the transcript.
-    #[param(value_type = values::Dialect)]
+    #[param(value_type = values::StoredDialect)]
     dialect: &'static dyn Dialect,
     /// How it is checked: `lenient` (default) stores what can be read, and notes the rules of the dialect that it breaks;
     /// `strict` refuses it.
@@ -35,7 +35,7 @@ pub(crate) struct TranscriptQuery {
 
 impl FromParams for TranscriptQuery {
     fn from_params(params: &mut Params, _limits: &LimitsConfig) -> Result<Self, Problem> {
-        let dialect = params.take_with("dialect", transcript::read_dialect)?;
+        let dialect = params.take_with("dialect", transcript::read_stored_dialect)?;
         Ok(Self {
             dialect: dialect.ok_or_else(|| Problem::invalid_parameter("dialect", "is missing"))?,
             check: params.take_with("check", transcript::read_check)?.unwrap_or_default(),

@@ -105,6 +105,18 @@ pub(super) fn read_dialect(name: &str) -> Result<&'static dyn Dialect, String> {
     dialect::named(name).ok_or_else(|| format!("must be one of {}", names()))
 }
 
+/// Reads the dialect of messages to store.
+pub(super) fn read_stored_dialect(name: &str) -> Result<&'static dyn Dialect, String> {
+    let names = || dialect::parsed().map(Dialect::name).collect::<Vec<_>>().join(", ");
+    match dialect::named(name) {
+        Some(dialect) if dialect.is_export_only() => {
+            Err(format!("{name} is for export only; must be one of {}", names()))
+        }
+        Some(dialect) => Ok(dialect),
+        None => Err(format!("must be one of {}", names())),
+    }
+}
+
 /// A transcript that was read, and the rules that it breaks.
 #[derive(Debug)]
 pub(super) struct ReadTranscript {
