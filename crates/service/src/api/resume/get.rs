@@ -98,7 +98,11 @@ pub(crate) async fn get_resume(
         layout(state, plan, termination, dialect)
     });
     let layout = layout.await.map_err(HistoryError::from)?;
-    memory.settle(&rendering, layout.bytes()).await?;
+    let held_bytes = match rendering {
+        Rendering::Whole { bytes, .. } => Some(bytes),
+        Rendering::Replayed(_) => None,
+    };
+    memory.settle(held_bytes, layout.bytes()).await?;
     let chunks = history::write(messages, rendering, Writer::new(layout), read_timeout);
     let body = history::download(chunks, download_limits, request_id).await?;
     Ok(Prepared::new(([(CONTENT_TYPE, "application/json")], body)))
@@ -161,17 +165,18 @@ impl PlanMemory {
         Ok(())
     }
 
-    /// Keeps what the rest of the response needs, with this many bytes around the transcript.
-    async fn settle(&mut self, rendering: &Rendering, bytes_around: usize) -> Result<(), Problem> {
-        let (held, transcript) = match rendering {
-            Rendering::Whole { bytes, .. } => (TIMES_HELD * MAX_HELD_BYTES, TIMES_HELD * bytes),
-            Rendering::Replayed(_) => (STREAM_BYTES + self.call_bytes, STREAM_BYTES),
+    /// Keeps what the rest of the response needs: for the messages that are held, if they are, and for the text around
+    /// the transcript.
+    async fn settle(&self, held_bytes: Option<usize>, bytes_around: usize) -> Result<(), Problem> {
+        let (reserved, transcript) = match held_bytes {
+            Some(bytes) => (TIMES_HELD * MAX_HELD_BYTES, TIMES_HELD * bytes),
+            None => (STREAM_BYTES + self.call_bytes, STREAM_BYTES),
         };
         let needed = transcript.saturating_add(bytes_around);
-        if needed <= held {
+        if needed <= reserved {
             self.memory.shrink_to(needed);
             return Ok(());
         }
-        self.memory.reserve(needed - held).await
+        self.memory.reserve(needed - reserved).await
     }
 }
