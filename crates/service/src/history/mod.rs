@@ -17,5 +17,5 @@ pub use read::read;
 pub(crate) use read::{Observer, Reading, write};
 pub(crate) use response::{DroppedResponse, HistoryLine, HistoryResponse, RepairedResponse};
 pub use source::Source;
-pub(crate) use source::next_page;
+pub(crate) use source::{in_time, next_page};
 pub(crate) use writer::{Layout, Writer};

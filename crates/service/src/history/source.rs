@@ -28,7 +28,15 @@ pub(crate) async fn next_page(
     pages: &mut HistoryPages<'_>,
     read_timeout: Duration,
 ) -> Result<Option<HistoryPage>, StoreError> {
-    timeout(read_timeout, pages.try_next()).await.unwrap_or_else(|elapsed| {
+    in_time(pages.try_next(), read_timeout).await
+}
+
+/// Waits for a read of the store; fails if it takes longer than this.
+pub(crate) async fn in_time<T>(
+    read: impl Future<Output = Result<T, StoreError>>,
+    read_timeout: Duration,
+) -> Result<T, StoreError> {
+    timeout(read_timeout, read).await.unwrap_or_else(|elapsed| {
         let retry_after = Duration::from_secs(1);
         Err(StoreError::Unavailable { retry_after, source: elapsed.into() })
     })

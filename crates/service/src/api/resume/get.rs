@@ -15,7 +15,7 @@ use crate::admission::RequestMemory;
 use crate::api::messages::history::HistoryQuery;
 use crate::config::LimitsConfig;
 use crate::extract::{ChatDownload, FromParams, Json, Params, Query, declared};
-use crate::history::{self, HistoryError, Layout, Observer, Reading, Writer, next_page};
+use crate::history::{self, HistoryError, Layout, Observer, Reading, Writer, in_time, next_page};
 use crate::operation::Prepared;
 use crate::problem::Problem;
 use crate::request_id::RequestId;
@@ -76,7 +76,8 @@ pub(crate) async fn get_resume(
 ) -> Result<Prepared<Json<ResumeResponse>>, Problem> {
     let read_timeout = limits.request_timeout();
     let mut memory = PlanMemory::reserve(memory).await?;
-    let ResumeSnapshot { state, mut messages } = store.resume_state(&scope, &chat_id).await?;
+    let ResumeSnapshot { state, mut messages } =
+        in_time(store.resume_state(&scope, &chat_id), read_timeout).await?;
 
     let form = Form::from(query.history);
     let (dialect, user) = (form.dialect.name(), form.options.default_user_name.clone());
