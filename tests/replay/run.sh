@@ -7,10 +7,12 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-# AG2 up to 0.14 and AG2 1.x cannot be installed together, and google-adk needs an older google-genai.
+# AG2 up to 0.14 and AG2 1.x cannot be installed together, google-adk needs an older google-genai, and litellm an older
+# openai.
 classic=$(tests/venv.sh clients tests/clients/requirements.txt)
 typed=$(tests/venv.sh replay tests/replay/requirements.txt)
 adk=$(tests/venv.sh adk tests/replay/adk-requirements.txt)
+litellm=$(tests/venv.sh litellm tests/replay/litellm-requirements.txt)
 node=tests/replay
 wanted=$node/package-lock.json
 if [[ -n ${NEWEST:-} ]]; then
@@ -38,4 +40,5 @@ export PYTHONDONTWRITEBYTECODE=1
 "$classic/bin/python" tests/replay/classic.py "$work"
 "$typed/bin/python" tests/replay/typed.py "$work" "${CARGO_TARGET_DIR:-target}/debug/sessions"
 "$adk/bin/python" tests/replay/adk.py "$work"
+"$litellm/bin/python" tests/replay/wire.py "$work"
 node "$node/loaded.js" "$work"

@@ -15,7 +15,7 @@ import asyncio
 import json
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import ag2._replay
@@ -43,6 +43,7 @@ from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.ui.ag_ui import AGUIAdapter
 
 import claude_sessions
+import spans
 from renderings import contains, each, written
 
 OPENAI = TypeAdapter(list[openai.types.chat.ChatCompletionMessageParam])
@@ -63,6 +64,19 @@ def load_ag2(messages: list[dict]) -> None:
 
 def load_openai(messages: list[dict]) -> None:
     contains(held_by(OPENAI, messages), messages)
+
+
+def load_openai_compatible(messages: list[dict]) -> None:
+    """Loads messages with the fields that other providers added to the types of OpenAI."""
+    plain = [without(message, "reasoning_content") for message in messages]
+    for message in plain:
+        if "tool_calls" in message:
+            message["tool_calls"] = [without(call, "extra_content") for call in message["tool_calls"]]
+    load_openai(plain)
+
+
+def without(given: dict, field: str) -> dict:
+    return {name: value for name, value in given.items() if name != field}
 
 
 def load_responses(items: list[dict]) -> None:
@@ -90,13 +104,20 @@ def load_claude_agent_sdk(entries: list[dict]) -> None:
 
 
 def load_gemini(messages: list[dict], system: list) -> None:
+    load_contents(messages, system, models._Content_to_mldev)
+
+
+def load_gemini_vertex(messages: list[dict], system: list) -> None:
+    load_contents(messages, system, models._Content_to_vertex)
+
+
+def load_contents(messages: list[dict], system: list, convert: Callable) -> None:
+    """Converts contents with the converter of a service, which refuses what only the other one accepts."""
     for message in messages:
         content = google.genai.types.Content.model_validate(message)
         contains(content.model_dump(mode="json", by_alias=True, exclude_none=True), message)
-        # Each service has a converter for what is sent, which refuses what only the other one accepts.
-        for convert in (models._Content_to_mldev, models._Content_to_vertex):
-            sent = google.genai._common.convert_to_dict(convert(content))
-            assert google.genai.types.Content.model_validate(sent) == content
+        sent = google.genai._common.convert_to_dict(convert(content))
+        assert google.genai.types.Content.model_validate(sent) == content
     for part in system:
         google.genai.types.Part.model_validate(part)
 
@@ -122,6 +143,12 @@ def load_ag_ui(messages: list[dict]) -> None:
     held = AG_UI.validate_python(messages)
     contains(AG_UI.dump_python(held, mode="json", by_alias=True), messages)
     assert AGUIAdapter.load_messages(held)
+
+
+def load_otel_genai(messages: list[dict], system: list) -> None:
+    in_span, instructions = spans.recorded(messages, system)
+    contains(in_span, messages)
+    contains(instructions, system)
 
 
 async def session_of_agents_sdk() -> list[dict]:
@@ -340,12 +367,15 @@ if __name__ == "__main__":
     directory = Path(sys.argv[1])
     each(directory, "ag2-v1", "ag2 events", load_ag2)
     each(directory, "openai", "openai types", load_openai)
+    each(directory, "openai-compatible", "openai types", load_openai_compatible)
     each(directory, "openai-responses", "openai types, session of openai-agents", load_responses)
     each(directory, "anthropic", "anthropic types", load_anthropic)
-    each(directory, "gemini", "google-genai types", load_gemini)
+    each(directory, "gemini", "google-genai types and converter for the developer API", load_gemini)
+    each(directory, "gemini-vertex", "google-genai types and converter for Vertex AI", load_gemini_vertex)
     each(directory, "langchain", "langchain-core messages", load_langchain)
     each(directory, "pydantic-ai", "ModelMessagesTypeAdapter, a run that continues", load_pydantic_ai)
     each(directory, "ag-ui", "ag-ui-protocol types, adapter of pydantic-ai", load_ag_ui)
+    each(directory, "otel-genai", "a span of opentelemetry-util-genai", load_otel_genai)
     each(directory, "claude-agent-sdk", "claude-agent-sdk, anthropic types", load_claude_agent_sdk)
     loads = claude_sessions.conformance(sys.argv[2], sessions)
     print(f"\nThe conformance suite of claude-agent-sdk passes, and {loads} loads of its sessions are equal")

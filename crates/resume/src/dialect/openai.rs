@@ -101,8 +101,12 @@ impl ToolDialect for OpenAi {
 
 /// The messages of providers with the API of `OpenAI` that added fields to it.
 ///
-/// It is [`OpenAi`], except that reasoning stays as the text `reasoning_content`, without signatures, and calls keep their
-/// `extra_content`. `DeepSeek` and Gemini refuse a conversation that has lost them.
+/// It is [`OpenAi`], with these exceptions:
+///
+/// - Reasoning stays as the text `reasoning_content`, without signatures, and calls keep their `extra_content`. `DeepSeek`
+///   and Gemini refuse a conversation that has lost them.
+/// - Calls of custom tools become function calls, and legacy function calls get ids, which only `OpenAI` reads otherwise.
+/// - The id of a file of `OpenAI` becomes its JSON text: no other provider knows it.
 #[derive(Debug, Clone, Copy)]
 pub struct OpenAiCompatible;
 
@@ -113,6 +117,7 @@ impl ToolDialect for OpenAiCompatible {
         Loss::BlankText,
         Loss::ReasoningSignatures,
         Loss::Errors,
+        Loss::CustomCalls,
         Loss::MediaTypes,
         Loss::MediaNames,
     ];
@@ -130,7 +135,7 @@ impl ToolDialect for OpenAiCompatible {
     }
 
     fn provider_violations(&self, messages: &[Value]) -> Vec<Violation> {
-        validate::provider_violations(messages)
+        validate::of_other_providers(messages)
     }
 
     fn parse(&self, system: Vec<Value>, messages: Vec<Value>) -> Parsed {

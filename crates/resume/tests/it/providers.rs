@@ -4,7 +4,7 @@
 use resume::Options;
 use resume::dialect::{
     self, Acp, Ag2Classic, Ag2V1, Anthropic, Dialect, Gemini, GeminiApi, LangChain, OpenAi,
-    Profile, Rendered, UiMessage,
+    OpenAiCompatible, Profile, Rendered, UiMessage,
 };
 use serde_json::{Value, json};
 
@@ -137,7 +137,7 @@ fn more_calls_than_openai_accepts_become_several_messages() {
 fn the_id_of_a_file_is_given_to_its_provider_alone() {
     let of_openai = json!({"type": "file", "file": {"file_id": "file-abc"}});
     assert_eq!(part(&OpenAi, &of_openai), (of_openai.clone(), vec![]));
-    for other in [&Anthropic as &dyn Dialect, &GEMINI, &VERTEX] {
+    for other in [&OpenAiCompatible as &dyn Dialect, &Anthropic, &GEMINI, &VERTEX] {
         let (written, slugs) = part(other, &of_openai);
         assert_eq!((text_of(&written), slugs), (&*of_openai.to_string(), vec!["part_serialised"]));
     }
@@ -156,6 +156,33 @@ fn the_id_of_a_file_is_given_to_its_provider_alone() {
     for other in [&OpenAi as &dyn Dialect, &Anthropic, &VERTEX] {
         assert_eq!(part(other, &of_gemini).1, ["part_serialised"], "{other:?}");
     }
+}
+
+#[test]
+fn other_providers_are_given_functions_with_ids_alone() {
+    let custom =
+        json!({"id": "a", "type": "custom", "custom": {"name": "sql", "input": "select 1"}});
+    let legacy = json!({"name": "f", "arguments": "{}"});
+    let chat = [
+        json!({"role": "assistant", "content": "x", "tool_calls": [custom]}),
+        result("a"),
+        json!({"role": "assistant", "content": "x", "function_call": legacy}),
+        json!({"role": "function", "name": "f", "content": "done"}),
+    ];
+    let rules = dialect::validate(&OpenAiCompatible, &chat).unwrap_err();
+    let rules: Vec<_> = rules.iter().map(|it| (it.index, it.rule)).collect();
+    assert_eq!(rules, [0, 2, 3].map(|index| (index, "call_of_openai")));
+    let rendered = render(&OpenAiCompatible, &chat);
+    let repairs = ["arguments_wrapped", "function_call_converted", "function_call_converted"];
+    assert_eq!(repaired(&rendered), [(0, repairs[0]), (2, repairs[1]), (3, repairs[2])]);
+    let called = |at: usize| &rendered.messages[at]["tool_calls"][0];
+    let function = json!({"name": "sql", "arguments": r#"{"input":"select 1"}"#});
+    assert_eq!(*called(0), json!({"id": "a", "type": "function", "function": function}));
+    assert_eq!(
+        (&called(2)["function"], &rendered.messages[3]["tool_call_id"]),
+        (&legacy, &called(2)["id"])
+    );
+    assert_eq!(render(&OpenAi, &chat).messages, chat);
 }
 
 #[test]

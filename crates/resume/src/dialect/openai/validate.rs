@@ -5,7 +5,7 @@ use crate::dialect::violation_list::ViolationList;
 
 mod calls;
 mod limits;
-pub(super) use limits::violations as provider_violations;
+pub(super) use limits::{of_other_providers, violations as provider_violations};
 
 mod pairs;
 mod shape;

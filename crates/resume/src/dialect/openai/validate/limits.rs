@@ -16,6 +16,27 @@ pub(in crate::dialect::openai) fn violations(messages: &[Value]) -> Vec<Violatio
     violations.into_sorted()
 }
 
+/// Returns what other providers with this API refuse, besides what this one does.
+pub(in crate::dialect::openai) fn of_other_providers(messages: &[Value]) -> Vec<Violation> {
+    let mut violations = ViolationList::default();
+    for (index, message) in messages.iter().enumerate() {
+        let parts = message["content"].as_array().into_iter().flatten();
+        let files = parts.filter(|part| part["file"].get("file_id").is_some());
+        violations.report(
+            index,
+            files.map(|_| ("foreign_file", "the id of a file is known to OpenAI alone".to_owned())),
+        );
+        let calls = message["tool_calls"].as_array().into_iter().flatten();
+        let is_custom = calls.into_iter().any(|call| call["type"] == "custom");
+        let is_legacy = message.get("function_call").is_some() || message["role"] == "function";
+        let detail = "only OpenAI has calls of custom tools, and calls without ids";
+        violations
+            .report(index, (is_custom || is_legacy).then(|| ("call_of_openai", detail.to_owned())));
+    }
+    violations.extend(self::violations(messages));
+    violations.into_sorted()
+}
+
 /// "Array too long" in `tool_calls`: openai/openai-dotnet#317.
 const MAX_CALLS: usize = 128;
 
