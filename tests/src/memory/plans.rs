@@ -94,7 +94,11 @@ pub async fn plans_at_once(
     let callers: Vec<_> =
         paths.iter().map(|path| Caller::new(&service, path)).collect::<Result<_>>()?;
     let small = Caller::new(&service, &small_path)?;
-    let alone = small.during(async { Ok(sleep(ALONE).await) }).await?.1;
+    let waiting = async {
+        sleep(ALONE).await;
+        Ok(())
+    };
+    let alone = small.during(waiting).await?.1;
     let reading = try_join_all(
         (0..load.plans)
             .map(async |plan| callers[usize::from(plan % load.apps)].plan(progress).await),

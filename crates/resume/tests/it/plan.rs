@@ -94,7 +94,9 @@ fn with_point(mut state: Chat, request_id: &str, sequence: u32, status: StepStat
 
 fn planned(Chat { state, messages }: &Chat) -> Plan {
     let mut scan = PlanScan::new(&state.chat);
-    messages.iter().for_each(|message| scan.observe(message));
+    for message in messages {
+        scan.observe(message);
+    }
     plan(state, scan, "user")
 }
 
@@ -276,7 +278,9 @@ fn a_terminating_message_is_found() {
         let messages: Vec<Message> = log(&[says("user", "ada", "TERMINATE"), message, tool]);
         let dropped = Dropped { index: 2, sequence: Some(2), reason: DropReason::MissingCallId };
         let mut check = TerminationCheck::new(text);
-        messages.iter().for_each(|message| check.observe(message));
+        for message in &messages {
+            check.observe(message);
+        }
         check.last_rendered(&[dropped])
     };
     for content in [json!("TERMINATE"), json!("Done. TERMINATE\n"), json!([{"text": "TERMINATE"}])]

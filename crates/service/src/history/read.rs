@@ -14,7 +14,7 @@ use super::{Format, HistoryError, Layout, Source, Writer};
 /// memory does not grow with the chat.
 const MAX_HELD_BYTES: usize = 1 << 20;
 
-/// A list of this many items is written on another thread.
+/// The approximate size of an item of the report, in bytes.
 const ITEM_BYTES: usize = 256;
 
 /// Returns a chat in a dialect, as text.
@@ -68,7 +68,9 @@ impl<O: Observer> Reading<O> {
     pub(crate) async fn observe(mut self, page: HistoryPage) -> Self {
         let HistoryPage { messages, bytes } = page;
         let observing = offload(bytes, move || {
-            messages.iter().for_each(|message| self.observer.observe(message));
+            for message in &messages {
+                self.observer.observe(message);
+            }
             self.pass.observe(messages, bytes);
             self
         });
