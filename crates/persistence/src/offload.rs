@@ -1,6 +1,6 @@
 //! Work on large data, away from the threads that serve requests.
 //!
-//! It is here because the store decodes what it reads with the same permits as the service renders and writes it.
+//! The store decodes what it reads with the same permits with which the service renders and writes it.
 
 use std::panic::resume_unwind;
 use std::sync::{Arc, LazyLock};

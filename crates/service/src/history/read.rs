@@ -14,7 +14,7 @@ use super::{Format, HistoryError, Layout, Source, Writer};
 /// memory does not grow with the chat.
 const MAX_HELD_BYTES: usize = 1 << 20;
 
-/// A list of this many items is written on another thread.
+/// The approximate size of an item of the report, in bytes.
 const ITEM_BYTES: usize = 256;
 
 /// Returns a chat in a dialect, as text.
