@@ -1,7 +1,7 @@
 //! Renders a conversation that is too long for memory while it is read.
 //!
 //! A [`Replay`] takes stored messages one by one and returns rendered messages. The result is that of
-//! [`Dialect::render`] on the [window](crate::window) of the same messages.
+//! [`Dialect::render`] on the [window] of the same messages.
 //!
 //! Most dialects require two passes over the conversation. In the first pass, a [`ReplayScan`] sees
 //! every message; it keeps a few bytes for each call, result and instruction, and each name once. The
