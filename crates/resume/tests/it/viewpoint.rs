@@ -1,5 +1,6 @@
 use resume::Options;
 use resume::dialect::{Anthropic, Dialect, OpenAi, Rendered};
+use resume::replay::ReplayScan;
 use serde_json::{Value, json};
 
 use crate::transcript::{log, violations};
@@ -54,4 +55,26 @@ fn only_the_thinking_of_the_agent_itself_is_kept() {
             .iter()
             .any(|it| (it.index, it.repair.slug()) == (1, "other_calls_removed"))
     );
+}
+
+/// One of the results is dropped when it is read, and the other one when it is matched.
+#[test]
+fn a_replay_reports_results_of_one_message_in_the_same_order() {
+    let call = |id: &str| json!({"id": id, "type": "function", "function": {"name": "f", "arguments": "{}"}});
+    let response = |id: &str| json!({"tool_call_id": id, "role": "tool", "content": "x"});
+    let messages = log(&[
+        json!({"role": "assistant", "content": "I call.", "tool_calls": [call("b")]}),
+        json!({"role": "tool", "tool_responses": [response("a"), response("b")]}),
+    ]);
+    let options = Options { viewpoint: Some("planner".to_owned()), ..Options::default() };
+    let mut scan = ReplayScan::new(&OpenAi, None, &options);
+    messages.iter().cloned().for_each(|message| scan.observe(message));
+    let mut replay = scan.into_replay();
+    let mut replayed = Vec::new();
+    for message in messages.clone() {
+        replayed.extend(replay.push(message));
+    }
+    let mut ended = replay.finish();
+    replayed.append(&mut ended.messages);
+    assert_eq!(Rendered { messages: replayed, ..ended }, OpenAi.render(messages, &options));
 }

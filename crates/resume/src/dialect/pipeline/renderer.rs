@@ -192,8 +192,9 @@ impl ToolCallRenderer {
         }
         self.end_exchange(rendered);
         self.writer.finish(rendered);
-        // Messages that were held back are reported after the results that were moved.
-        rendered.dropped.sort_by_key(|dropped| dropped.index);
+        // Messages that were held back are reported after the results that were moved, and the results of one message may
+        // be dropped in either pass.
+        rendered.dropped.sort_by_key(|dropped| (dropped.index, dropped.reason.slug()));
         rendered.repaired.sort_by_key(|repaired| repaired.index);
         rendered.ids = self.original_ids;
         rendered.names = self.names.into_originals();
