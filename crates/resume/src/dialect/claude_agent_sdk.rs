@@ -42,12 +42,14 @@ pub struct ClaudeAgentSdk;
 const NAME: &str = "claude-agent-sdk";
 
 /// Returns whether the SDK wrote a message: its calls may have no results.
-pub(super) fn is_own(message: &CanonicalMessage) -> bool {
+fn is_own(message: &CanonicalMessage) -> bool {
     message.provider.contains_key("entries")
 }
 
 impl ToolDialect for ClaudeAgentSdk {
-    const RULES: &'static DialectRules = &targets::CLAUDE_AGENT_SDK;
+    // `getSessionMessages` and a resumed session take a call without a result as one that was interrupted.
+    const RULES: &'static DialectRules =
+        &DialectRules { waits: is_own, ..targets::CLAUDE_AGENT_SDK };
 
     const LOSSES: &'static [Loss] = &[
         Loss::Names,

@@ -50,7 +50,7 @@ const NAME: &str = "google-adk";
 const LONG_RUNNING: &str = "longRunningToolIds";
 
 /// Returns whether all calls of a message are of long-running tools, so that they may wait for their results.
-pub(super) fn waits(message: &CanonicalMessage) -> bool {
+fn waits(message: &CanonicalMessage) -> bool {
     let ids = message.provider.get("event").and_then(|event| event.get(LONG_RUNNING));
     let is_waiting = |id: &String| {
         ids.and_then(Value::as_array).is_some_and(|ids| ids.contains(&id.as_str().into()))
@@ -60,7 +60,8 @@ pub(super) fn waits(message: &CanonicalMessage) -> bool {
 }
 
 impl ToolDialect for GoogleAdk {
-    const RULES: &'static DialectRules = &targets::GOOGLE_ADK;
+    // `Event.long_running_tool_ids`: such a call stays in the contents before it has a result.
+    const RULES: &'static DialectRules = &DialectRules { waits, ..targets::GOOGLE_ADK };
 
     const LOSSES: &'static [Loss] = &[
         Loss::InstructionPlaces,

@@ -42,13 +42,14 @@ pub struct UiMessage;
 const NAME: &str = "ui-message";
 
 /// Returns whether a call of a message waited for its input, an approval or its output when it was stored.
-pub(super) fn waits(message: &CanonicalMessage) -> bool {
+fn waits(message: &CanonicalMessage) -> bool {
     let entries = message.provider.get("parts").and_then(Value::as_array);
     entries.into_iter().flatten().any(call::is_waiting)
 }
 
 impl ToolDialect for UiMessage {
-    const RULES: &'static DialectRules = &targets::UI_MESSAGE;
+    // Reference "UIMessage": a call waits for its input, for an approval or for its output.
+    const RULES: &'static DialectRules = &DialectRules { waits, ..targets::UI_MESSAGE };
 
     const LOSSES: &'static [Loss] =
         &[Loss::InstructionPlaces, Loss::Developer, Loss::RefusalMarks, Loss::CustomCalls];

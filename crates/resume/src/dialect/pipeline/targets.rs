@@ -8,7 +8,6 @@ use super::rules::{
     ResultMedia, TextFiles, TurnRules, Urls, is_word,
 };
 use crate::canonical::{Provider, Role};
-use crate::dialect::{claude_agent_sdk, google_adk, ui_message};
 
 /// `OpenAI` Chat Completions.
 pub(in crate::dialect) const OPENAI: DialectRules = DialectRules {
@@ -122,8 +121,6 @@ pub(in crate::dialect) const CLAUDE_AGENT_SDK: DialectRules = DialectRules {
         may_interrupt: true,
         ..OwnFields::all_of("claude-agent-sdk")
     },
-    // `getSessionMessages` and a resumed session take a call without a result as one that was interrupted.
-    waits: claude_agent_sdk::is_own,
     // The SDK sends only what its model accepts; other providers behind it sign with an empty text.
     reasoning: ReasoningRule::Kept,
     // A session may begin and end with any entry.
@@ -208,8 +205,6 @@ pub(in crate::dialect) const LANGCHAIN: DialectRules = DialectRules {
 pub(in crate::dialect) const UI_MESSAGE: DialectRules = DialectRules {
     // A message may have only data for the user interface.
     own_fields: OwnFields { may_be_all: true, ..OwnFields::all_of("ui-message") },
-    // Reference "UIMessage": a call waits for its input, for an approval or for its output.
-    waits: ui_message::waits,
     custom_calls: CustomCalls::Converted,
     // `callProviderMetadata` of a tool part; the provider of the AI SDK for Gemini reads it.
     call_fields: CallFields::Of(Provider::Gemini),
@@ -310,8 +305,6 @@ pub(in crate::dialect) const GOOGLE_ADK: DialectRules = DialectRules {
         error_results: ResultMedia::Accepted,
         ..MediaRules::ANY
     },
-    // `Event.long_running_tool_ids`: such a call stays in the contents before it has a result.
-    waits: google_adk::waits,
     ..DialectRules::ANY
 };
 

@@ -1,22 +1,21 @@
 use axum::extract::{FromRequest as _, State};
 use axum::http::StatusCode;
 use operation::operation;
-use persistence::{Append, StoreError};
-use records::{ChatId, Item, Location, NewMessage, Permission, Scope};
+use persistence::Append;
+use records::{ChatId, Item, Location, Scope};
 use resume::dialect::{Dialect, Parsed, Resent, TranscriptPosition, Violation};
 use resume::ingest::{Check, speaker_from_role};
 use utoipa::openapi::path::Parameter;
 use utoipa::{IntoParams, ToSchema};
 
 use super::request::AppendRequest;
-use super::resent::{Resend, Sent, append_resent};
+use super::resent::{Resend, Sent, append_resent, append_within};
 use super::transcript::{self, CheckWord, Ids, ReadTranscript, location_of};
 use super::{AppendResponse, MessagesBody};
 use crate::config::LimitsConfig;
 use crate::extract::conditions::Fenced;
 use crate::extract::needs::Say;
 use crate::extract::{ChatScope, FromParams, Json, Params, Query, UnreadJson, declared};
-use crate::joining;
 use crate::openapi::values;
 use crate::problem::Problem;
 use crate::state::AppState;
@@ -165,15 +164,4 @@ fn replaced_note(position: TranscriptPosition) -> Option<Violation> {
     let TranscriptPosition::Message(index) = position else { return None };
     let detail = "the message was stored with another body, which this one has replaced".to_owned();
     Some(Violation { index, rule: "replaced", detail })
-}
-
-/// Appends messages with the permission that they need: users say something, workflows write the rest.
-pub(super) async fn append_within(
-    state: &AppState,
-    scope: &Scope,
-    chat_id: &ChatId,
-    messages: Vec<NewMessage>,
-) -> Result<Append, StoreError> {
-    let needed = Permission::to_append(messages.iter().map(|message| &message.body));
-    joining::append(&*state.store, &scope.needing(needed), chat_id, messages).await
 }

@@ -2,11 +2,11 @@
 
 use persistence::{Append, Appended, Outcome, StoreError};
 use records::json::{Hasher, hex};
-use records::{ChatId, EventId, MessageEdit, NewMessage, Scope};
+use records::{ChatId, EventId, MessageEdit, NewMessage, Permission, Scope};
 use resume::dialect::{Dialect, Resent};
 
-use super::append::append_within;
 use super::own_or_any;
+use crate::joining;
 use crate::state::AppState;
 
 /// What happens to a message whose id is stored with another body.
@@ -113,4 +113,15 @@ async fn replace(
     };
     own_or_any(scope, update).await?;
     Ok(true)
+}
+
+/// Appends messages with the permission that they need: users say something, workflows write the rest.
+pub(super) async fn append_within(
+    state: &AppState,
+    scope: &Scope,
+    chat_id: &ChatId,
+    messages: Vec<NewMessage>,
+) -> Result<Append, StoreError> {
+    let needed = Permission::to_append(messages.iter().map(|message| &message.body));
+    joining::append(&*state.store, &scope.needing(needed), chat_id, messages).await
 }
