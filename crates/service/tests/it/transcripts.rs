@@ -354,3 +354,11 @@ async fn chunks_of_one_acp_message_may_come_in_several_requests() {
     let history = client.get(&format!("{path}/history?dialect=acp")).await.body();
     assert_eq!(history["messages"], json!([chunk("Let "), chunk("me see."), plan]));
 }
+
+#[tokio::test]
+async fn a_piece_of_which_everything_is_dropped_needs_a_chat() {
+    let client = Client::open();
+    let usage = json!({"messages": [{"sessionUpdate": "usage_update", "used": 1, "size": 2}]});
+    let (status, problem) = append(&client, "/api/chats/acme_corp/none", "acp", usage).await;
+    assert_eq!((status, &problem["code"]), (404, &json!("chat-not-found")));
+}

@@ -1,7 +1,6 @@
 use axum::extract::{FromRequest as _, State};
 use axum::http::StatusCode;
 use operation::operation;
-use persistence::Append;
 use records::{ChatId, Item, Location, Scope};
 use resume::dialect::{Dialect, Parsed, Resent, TranscriptPosition, Violation};
 use resume::ingest::{Check, speaker_from_role};
@@ -9,7 +8,7 @@ use utoipa::openapi::path::Parameter;
 use utoipa::{IntoParams, ToSchema};
 
 use super::request::AppendRequest;
-use super::resent::{Resend, Sent, append_resent, append_within};
+use super::resent::{Resend, Sent, append_nothing, append_resent, append_within};
 use super::transcript::{self, CheckWord, Ids, ReadTranscript, location_of};
 use super::{AppendResponse, MessagesBody};
 use crate::config::LimitsConfig;
@@ -140,9 +139,7 @@ pub(super) async fn append_transcript(
     };
     if messages.is_empty() && !dropped.is_empty() {
         // What was dropped is told, and is no fault of the request.
-        let chat = state.store.get_chat(scope, &chat_id).await?;
-        let last_sequence = chat.map_or(0, |chat| chat.last_sequence);
-        let append = Append { last_sequence, messages: Vec::new() };
+        let append = append_nothing(state, scope, &chat_id).await?;
         return Ok(AppendResponse::from_transcript(chat_id, append, dropped, noted));
     }
     let how = Resend { resent, dialect, request_id };

@@ -45,8 +45,7 @@ pub(super) async fn append_resent(
     let last_sequence = loop {
         let batch: Vec<_> = rest.iter().map(|(_, message)| message.clone()).collect();
         if batch.is_empty() {
-            let chat = state.store.get_chat(scope, chat_id).await?;
-            break chat.map_or(0, |chat| chat.last_sequence);
+            break append_nothing(state, scope, chat_id).await?.last_sequence;
         }
         let conflict = match append_within(state, scope, chat_id, batch).await {
             Ok(append) => {
@@ -113,6 +112,17 @@ async fn replace(
     };
     own_or_any(scope, update).await?;
     Ok(true)
+}
+
+/// Returns the append of no messages to a chat, which the store refuses.
+pub(super) async fn append_nothing(
+    state: &AppState,
+    scope: &Scope,
+    chat_id: &ChatId,
+) -> Result<Append, StoreError> {
+    let chat = state.store.get_chat(scope, chat_id).await?;
+    let chat = chat.ok_or_else(|| StoreError::ChatNotFound(chat_id.clone()))?;
+    Ok(Append { last_sequence: chat.last_sequence, messages: Vec::new() })
 }
 
 /// Appends messages with the permission that they need: users say something, workflows write the rest.
