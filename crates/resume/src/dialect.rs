@@ -19,6 +19,7 @@ mod loss;
 pub use loss::Loss;
 
 mod parsed;
+pub(crate) use parsed::mark_continued;
 pub use parsed::{Parsed, TranscriptPosition};
 
 pub(crate) mod claude_agent_sdk;

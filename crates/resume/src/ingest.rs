@@ -4,7 +4,7 @@ use records::json::{Hasher, hex};
 use records::{EventId, Message, MessageBody, NewMessage};
 use serde_json::Value;
 
-use crate::dialect::{Dialect, Parsed, TranscriptPosition, Violation};
+use crate::dialect::{Dialect, Parsed, TranscriptPosition, Violation, mark_continued};
 
 /// The known roles; any other text in the role is the name of a speaker.
 const ROLES: [&str; 6] = ["user", "assistant", "system", "developer", "tool", "function"];
@@ -112,7 +112,7 @@ pub fn assign_event_ids(seed: &str, messages: &mut [NewMessage]) {
         hasher.field("message", &hex(&message.body.digest()).into());
         let digest = hex(&hasher.finish());
         if message.event_id.is_none() {
-            message.event_id = EventId::parse(format!("evt_{digest}")).ok();
+            message.event_id = derived_id(&digest);
         }
         previous = digest.into();
     }
@@ -125,9 +125,10 @@ pub fn parse_piece(
     messages: Vec<Value>,
     newest: &[Message],
 ) -> Parsed {
-    let context = dialect.context_of(newest);
-    let skipped = context.len();
-    let mut parsed = dialect.parse(system, [context, messages].concat());
+    let mut whole = dialect.context_of(newest);
+    let skipped = whole.len();
+    whole.extend(messages);
+    let mut parsed = dialect.parse(system, whole);
     let shifted = |position: &TranscriptPosition| match position {
         TranscriptPosition::Message(index) => {
             index.checked_sub(skipped).map(TranscriptPosition::Message)
@@ -167,8 +168,32 @@ pub fn assign_step_ids(parsed: &mut Parsed) {
             steps += 1;
             hasher.field("step", &steps.into());
         }
-        message.event_id = EventId::parse(format!("evt_{}", hex(&hasher.finish()))).ok();
+        message.event_id = derived_id(&hex(&hasher.finish()));
     }
+}
+
+/// Makes a message one that continues the stored message with its id, for dialects in which messages
+/// [continue](crate::dialect::Resent::Continues). Returns whether it was not one already.
+///
+/// A request with an id always gives it the same new id; otherwise it has none.
+pub fn continue_message(
+    dialect: &dyn Dialect,
+    message: &mut NewMessage,
+    request_id: Option<&EventId>,
+) -> bool {
+    let Some(id) = message.event_id.take() else { return false };
+    message.event_id = request_id.and_then(|request_id| {
+        let mut hasher = Hasher::default();
+        hasher.field("message", &id.as_str().into());
+        hasher.field("request", &request_id.as_str().into());
+        derived_id(&hex(&hasher.finish()))
+    });
+    mark_continued(&mut message.body, dialect.name(), &id)
+}
+
+/// Returns the event id that a digest makes.
+fn derived_id(digest: &str) -> Option<EventId> {
+    EventId::parse(format!("evt_{digest}")).ok()
 }
 
 /// Returns the id of the call that a message answers.

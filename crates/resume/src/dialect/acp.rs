@@ -1,4 +1,3 @@
-use records::{EventId, MessageBody};
 use serde_json::Value;
 
 use super::contract::Resent;
@@ -67,10 +66,6 @@ impl ToolDialect for Acp {
 
     fn violations(&self, messages: &[Value]) -> Vec<Violation> {
         validate::violations(messages)
-    }
-
-    fn mark_continued(&self, body: &mut MessageBody, id: &EventId) {
-        own::mark_continued(body, id);
     }
 
     fn parse(&self, _system: Vec<Value>, messages: Vec<Value>) -> Parsed {

@@ -1,6 +1,6 @@
 use std::fmt;
 
-use records::{EventId, Message, MessageBody};
+use records::Message;
 use serde_json::Value;
 
 use super::loss::Loss;
@@ -66,10 +66,6 @@ pub trait Dialect: fmt::Debug + Send + Sync {
     fn splits_messages(&self) -> bool {
         false
     }
-
-    /// Marks a message as one that continues the message with an id, for dialects in which messages
-    /// [continue](Resent::Continues).
-    fn mark_continued(&self, _body: &mut MessageBody, _id: &EventId) {}
 
     /// Returns what happens to a message whose id is stored with another body.
     fn resent(&self) -> Resent {

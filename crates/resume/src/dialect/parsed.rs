@@ -3,7 +3,7 @@ use std::collections::HashSet;
 use records::{EventId, JsonObject, MessageBody, NewMessage};
 use serde_json::{Map, Value};
 
-use crate::canonical::{PlacedReasoning, Reasoning};
+use crate::canonical::{PlacedReasoning, Reasoning, take_object};
 use crate::{DropReason, Dropped};
 
 /// A transcript, parsed from a dialect and ready to be stored.
@@ -94,6 +94,21 @@ pub(super) fn read_stored_fields(dialect: &str, message: Value) -> Result<NewMes
 pub(super) fn keep_unread(body: &mut MessageBody, dialect: &str, mut fields: JsonObject) {
     fields.retain(|_, value| !value.is_null());
     keep_own(body, dialect, fields);
+}
+
+/// The own field with the id of the message that a message continues.
+pub(super) const CONTINUED: &str = "messageId";
+
+/// Marks a message as one that continues the message with an id; returns whether it was not marked already.
+pub(crate) fn mark_continued(body: &mut MessageBody, dialect: &str, id: &EventId) -> bool {
+    let mut provider = take_object(&mut body.extra, MessageBody::PROVIDER);
+    let mut own = take_object(&mut provider, dialect);
+    let is_new = !own.contains_key(CONTINUED);
+    if is_new {
+        own.insert(CONTINUED.to_owned(), id.as_str().into());
+    }
+    keep_own(body, dialect, own);
+    is_new
 }
 
 /// Keeps what only the dialect of a message has; an edit of what it says removes that.

@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use records::{EventId, Message, MessageBody};
+use records::Message;
 use serde_json::Value;
 
 use super::contract::{Dialect, Renderer, Resent, Scan};
@@ -101,9 +101,6 @@ pub(super) trait ToolDialect: fmt::Debug + Send + Sync {
         Vec::new()
     }
 
-    /// See [`Dialect::mark_continued`].
-    fn mark_continued(&self, _body: &mut MessageBody, _id: &EventId) {}
-
     /// See [`Dialect::parse`].
     fn parse(&self, system: Vec<Value>, messages: Vec<Value>) -> Parsed;
 }
@@ -163,10 +160,6 @@ impl<D: ToolDialect> Dialect for D {
 
     fn context_of(&self, log: &[Message]) -> Vec<Value> {
         ToolDialect::context_of(self, log)
-    }
-
-    fn mark_continued(&self, body: &mut MessageBody, id: &EventId) {
-        ToolDialect::mark_continued(self, body, id);
     }
 
     fn losses(&self) -> &'static [Loss] {

@@ -1,4 +1,5 @@
 use resume::dialect::{Acp, Dialect, OpenAi, UiMessage};
+use resume::ingest;
 use serde_json::{Value, json};
 
 use crate::round_trip::{assert_kept, stored_in};
@@ -55,9 +56,8 @@ fn chunks_that_come_later_continue_their_message() {
     };
     let first = Acp.parse(Vec::new(), vec![chunk("Let ")]).messages.remove(0);
     let mut second = Acp.parse(Vec::new(), vec![chunk("me see.")]).messages.remove(0);
-    if let Some(id) = second.event_id.take() {
-        Acp.mark_continued(&mut second.body, &id);
-    }
+    assert!(ingest::continue_message(&Acp, &mut second, None));
+    assert!(!ingest::continue_message(&Acp, &mut second, None));
     let rendered = crate::transcript::rendered_in(&Acp, vec![first, second]);
     assert_eq!(rendered.messages, [chunk("Let "), chunk("me see.")]);
     assert_eq!(rendered.repaired, []);

@@ -1,11 +1,11 @@
 //! What only updates of the protocol have.
 
-use records::{EventId, JsonObject, MessageBody};
+use records::{JsonObject, MessageBody};
 use serde_json::{Value, json};
 
 use super::NAME;
 use crate::canonical::{CanonicalMessage, take_list, take_object};
-use crate::dialect::parsed::keep_own;
+use crate::dialect::parsed::{CONTINUED, keep_own};
 
 /// The fields of one stored message.
 #[derive(Debug, Default)]
@@ -31,7 +31,7 @@ impl OwnFields {
             chunks: take_list(stored, "chunks"),
             calls: take_list(stored, "calls"),
             plan: take_object(stored, "plan"),
-            message_id: stored.get("messageId").and_then(Value::as_str).map(str::to_owned),
+            message_id: stored.get(CONTINUED).and_then(Value::as_str).map(str::to_owned),
         }
     }
 
@@ -47,17 +47,9 @@ impl OwnFields {
         if !plan.is_empty() {
             stored.insert("plan".to_owned(), plan.into());
         }
-        stored.extend(message_id.map(|id| ("messageId".to_owned(), id.into())));
+        stored.extend(message_id.map(|id| (CONTINUED.to_owned(), id.into())));
         keep_own(body, NAME, stored);
     }
-}
-
-/// Marks a message as one whose chunks continue the message with an id.
-pub(super) fn mark_continued(body: &mut MessageBody, id: &EventId) {
-    let mut stored = take_object(&mut body.extra, MessageBody::PROVIDER);
-    let mut own = take_object(&mut stored, NAME);
-    own.insert("messageId".to_owned(), id.as_str().into());
-    keep_own(body, NAME, own);
 }
 
 /// Returns the fields of a chunk that are not stored otherwise, and those of its content.

@@ -1,9 +1,9 @@
 //! Messages whose ids are stored with another body, because they are sent again with more in them.
 
 use persistence::{Append, Appended, Outcome, StoreError};
-use records::json::{Hasher, hex};
 use records::{ChatId, EventId, MessageEdit, NewMessage, Permission, Scope};
 use resume::dialect::{Dialect, Resent};
+use resume::ingest;
 
 use super::own_or_any;
 use crate::joining;
@@ -60,13 +60,10 @@ pub(super) async fn append_resent(
             return Err(conflict);
         };
         if resend.resent == Resent::Continues {
-            let message = &mut rest[*index].1;
-            let id = resend.request_id.as_ref().map(|request| continued_id(event_id, request));
-            if message.event_id == id {
+            let (message, request_id) = (&mut rest[*index].1, resend.request_id.as_ref());
+            if !ingest::continue_message(resend.dialect, message, request_id) {
                 return Err(conflict);
             }
-            resend.dialect.mark_continued(&mut message.body, event_id);
-            message.event_id = id;
             continue;
         }
         let (event_id, sequence) = (event_id.clone(), *sequence);
@@ -78,15 +75,6 @@ pub(super) async fn append_resent(
     };
     let messages = found.into_iter().flatten().collect();
     Ok(Sent { append: Append { last_sequence, messages }, replaced })
-}
-
-/// Returns the id of what a request adds to a message: the same request again has the same one.
-fn continued_id(message: &EventId, request: &EventId) -> EventId {
-    let mut hasher = Hasher::default();
-    hasher.field("message", &message.as_str().into());
-    hasher.field("request", &request.as_str().into());
-    let id = format!("evt_{}", hex(&hasher.finish()));
-    EventId::parse(id).unwrap_or_else(|_| message.clone())
 }
 
 /// Replaces the body of a stored message, unless it is the same already; returns whether it did.
