@@ -180,11 +180,23 @@ pub(super) fn text_part(text: impl Into<Value>) -> Value {
     Value::from_iter([("type", Value::from("text")), ("text", text.into())])
 }
 
-/// Adds fields that only the original dialect understands to the stored content part.
-pub(super) fn keep_other_fields(stored: &mut Value, fields: Map<String, Value>) {
+/// Adds fields that only the original dialect understands to the stored content part, but for those that are null.
+pub(super) fn keep_other_fields(stored: &mut Value, mut fields: Map<String, Value>) {
+    fields.retain(|_, value| !value.is_null());
+    add_missing(stored, fields);
+}
+
+/// Returns what is stored for each of `count` items, in order; null for each of them if as many are not stored.
+pub(super) fn aligned(stored: Vec<Value>, count: usize) -> impl Iterator<Item = Value> {
+    let stored = if stored.len() == count { stored } else { Vec::new() };
+    stored.into_iter().chain(std::iter::repeat(Value::Null))
+}
+
+/// Adds fields that the object does not have.
+pub(super) fn add_missing(object: &mut Value, fields: Map<String, Value>) {
     for (field, value) in fields {
-        if !value.is_null() && stored.get(&field).is_none() {
-            stored[field] = value;
+        if object.get(&field).is_none() {
+            object[field] = value;
         }
     }
 }

@@ -25,6 +25,20 @@ pub(super) fn take_pieces(
     is_kept: fn(&Value) -> bool,
     default_user_name: &str,
 ) -> Vec<Piece> {
+    let mut pieces = take_unnamed_pieces(message, is_kept);
+    let first_text = pieces.iter_mut().find_map(|piece| match piece {
+        Piece::Content(ContentPart::Text(text)) => Some(text),
+        _ => None,
+    });
+    speaker::prefix_text_with_name(message, first_text, default_user_name);
+    pieces
+}
+
+/// Takes the content of a message, for dialects that have a field for the name of the speaker.
+pub(super) fn take_unnamed_pieces(
+    message: &mut CanonicalMessage,
+    is_kept: fn(&Value) -> bool,
+) -> Vec<Piece> {
     let mut pieces = Vec::new();
     match message.content.take() {
         Value::Array(list) if !list.is_empty() && are_parts(&list) => {
@@ -39,10 +53,5 @@ pub(super) fn take_pieces(
         other => message.content = other,
     }
     pieces.extend(message.take_parts().into_iter().map(Piece::Content));
-    let first_text = pieces.iter_mut().find_map(|piece| match piece {
-        Piece::Content(ContentPart::Text(text)) => Some(text),
-        _ => None,
-    });
-    speaker::prefix_text_with_name(message, first_text, default_user_name);
     pieces
 }

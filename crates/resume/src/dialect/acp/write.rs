@@ -6,6 +6,7 @@ use super::own::{OwnFields, add_to_call, add_to_chunk, is_plan};
 use crate::canonical::{
     CanonicalMessage, ContentPart, Media, MediaKind, MediaSource, Reasoning, Role,
 };
+use crate::dialect::parsed::aligned;
 use crate::dialect::pipeline::MessageWriter;
 use crate::rendered::Rendered;
 use crate::{DropReason, Repair};
@@ -20,13 +21,13 @@ pub(super) struct UpdatesWriter {
 impl MessageWriter for UpdatesWriter {
     fn write(&mut self, mut message: CanonicalMessage, rendered: &mut Rendered) {
         let mut own = OwnFields::take(&mut message);
-        let plan = Value::Object(mem::take(&mut own.plan));
-        if is_plan(&plan) && message.says_nothing() {
-            rendered.messages.push(plan);
-            return;
-        }
         if message.says_nothing() {
-            rendered.drop(message.origin, DropReason::NullContent);
+            let plan = Value::Object(own.plan);
+            if is_plan(&plan) {
+                rendered.messages.push(plan);
+            } else {
+                rendered.drop(message.origin, DropReason::NullContent);
+            }
             return;
         }
         let updates = match message.role {
@@ -58,31 +59,28 @@ fn write_speech(message: &mut CanonicalMessage, id: &str, own: OwnFields) -> Vec
         if message.role == Role::Assistant { "agent_message_chunk" } else { "user_message_chunk" };
     let mut updates = Vec::new();
     let thoughts = write_reasoning(message);
-    let of_thoughts = if thoughts.len() == own.thoughts.len() { own.thoughts } else { Vec::new() };
-    let mut of_thoughts = of_thoughts.into_iter();
-    for content in thoughts {
+    let of_thoughts = aligned(own.thoughts, thoughts.len());
+    for (content, own) in thoughts.into_iter().zip(of_thoughts) {
         let mut update = self::chunk("agent_thought_chunk", &content, id, name.as_deref());
-        add_to_chunk(&mut update, &of_thoughts.next().unwrap_or_default());
+        add_to_chunk(&mut update, &own);
         updates.push(update);
     }
     let parts = message.take_parts();
-    let of_chunks = if parts.len() == own.chunks.len() { own.chunks } else { Vec::new() };
-    let mut of_chunks = of_chunks.into_iter();
-    for part in parts {
+    let of_chunks = aligned(own.chunks, parts.len());
+    for (part, own) in parts.into_iter().zip(of_chunks) {
         let content = write_content(message, part);
         let mut update = self::chunk(chunk, &content, id, name.as_deref());
-        add_to_chunk(&mut update, &of_chunks.next().unwrap_or_default());
+        add_to_chunk(&mut update, &own);
         updates.push(update);
     }
     let mut meta = meta(name.as_deref());
     meta.insert("messageId".to_owned(), id.into());
-    let of_calls = if message.calls.len() == own.calls.len() { own.calls } else { Vec::new() };
-    let mut of_calls = of_calls.into_iter();
-    for call in &mut message.calls {
+    let of_calls = aligned(own.calls, message.calls.len());
+    for (call, own) in message.calls.iter_mut().zip(of_calls) {
         let input = call.take_input();
         let mut update = write_call(&call.id, &call.target.name, &input);
         update["_meta"] = meta.clone().into();
-        add_to_call(&mut update, &of_calls.next().unwrap_or_default());
+        add_to_call(&mut update, &own);
         updates.push(update);
     }
     updates

@@ -2,12 +2,12 @@ use serde_json::{Map, Value, json};
 
 use crate::Repair;
 use crate::canonical::{CanonicalMessage, ContentPart, Media, MediaKind, MediaSource, are_parts};
-use crate::dialect::parsed::{keep_other_fields, text_part};
+use crate::dialect::parsed::{aligned, keep_other_fields, text_part};
 
 const MEDIA: [&str; 4] = ["image", "audio", "video", "document"];
 
 /// Takes the content as a text, or as a list of parts with their stored fields.
-pub(super) fn take_content(message: &mut CanonicalMessage, own: &[Value]) -> Value {
+pub(super) fn take_content(message: &mut CanonicalMessage, own: Vec<Value>) -> Value {
     let list = message.content.as_array();
     if !list.is_some_and(|list| !list.is_empty() && are_parts(list)) {
         if message.content.is_null() {
@@ -17,9 +17,8 @@ pub(super) fn take_content(message: &mut CanonicalMessage, own: &[Value]) -> Val
         return message.take_joined_text().into();
     }
     let parts = message.take_parts();
-    let fits = own.len() == parts.len();
-    let own = own.iter().filter(|_| fits).chain(std::iter::repeat(&Value::Null));
-    parts.into_iter().zip(own).map(|(part, own)| write_part(part, own)).collect()
+    let own = aligned(own, parts.len());
+    parts.into_iter().zip(own).map(|(part, own)| write_part(part, &own)).collect()
 }
 
 fn write_part(part: ContentPart, own: &Value) -> Value {

@@ -1,7 +1,6 @@
-use std::collections::HashSet;
 use std::mem;
 
-use records::{MessageBody, NewMessage};
+use records::{EventId, MessageBody, NewMessage};
 use serde_json::{Map, Value};
 
 use super::content::read_content;
@@ -9,7 +8,7 @@ use super::own::OwnFields;
 use super::reasoning::stored_blocks;
 use crate::DropReason;
 use crate::dialect::parsed::{
-    self, Parsed, TranscriptPosition, as_object, event_id, set_extra, take_text,
+    self, EventIds, Parsed, TranscriptPosition, as_object, set_extra, take_text,
 };
 
 /// Parses messages; reasoning becomes part of the next answer.
@@ -31,8 +30,8 @@ struct Reader {
     parsed: Parsed,
     /// The reasoning messages before the next answer.
     reasoning: Vec<Map<String, Value>>,
-    /// The ids of all messages so far: two stored messages cannot have the same one.
-    ids: HashSet<String>,
+    /// The ids of all messages so far.
+    ids: EventIds,
 }
 
 impl Reader {
@@ -63,7 +62,8 @@ impl Reader {
         let mut body = MessageBody::new("assistant", name.as_deref(), content);
         set_extra(&mut body, "tool_calls", calls);
         let id = self.take_id(&mut fields);
-        let reasoning = stored_blocks(mem::take(&mut self.reasoning), id.as_deref());
+        let reasoning =
+            stored_blocks(mem::take(&mut self.reasoning), id.as_ref().map(EventId::as_str));
         set_extra(&mut body, "reasoning_content", reasoning);
         self.add(index, id, body.into(), OwnFields { fields, parts: Vec::new() });
     }
@@ -78,7 +78,7 @@ impl Reader {
         }
         let id = self.take_id(&mut fields);
         // A result is rendered without its event id, so that its own id is stored beside it.
-        fields.extend(id.as_deref().map(|id| ("id".to_owned(), id.into())));
+        fields.extend(id.as_ref().map(|id| ("id".to_owned(), id.as_str().into())));
         let message = parsed::stored_result(&call_id, content, failed);
         self.add(index, id, message, OwnFields { fields, parts });
     }
@@ -102,15 +102,15 @@ impl Reader {
         }
     }
 
-    /// Takes the id of a message, if it may be an event id that no earlier message has.
-    fn take_id(&mut self, fields: &mut Map<String, Value>) -> Option<String> {
-        let id = take_text(fields, "id")?;
-        let is_valid = event_id(Some(id.clone())).is_some();
-        (is_valid && self.ids.insert(id.clone())).then_some(id)
+    /// Takes the id of a message; one that cannot be its event id is left out.
+    fn take_id(&mut self, fields: &mut Map<String, Value>) -> Option<EventId> {
+        let id = self.ids.take(fields, "id");
+        fields.shift_remove("id");
+        id
     }
 
-    fn add(&mut self, index: usize, id: Option<String>, message: NewMessage, own: OwnFields) {
-        let mut message = NewMessage { event_id: event_id(id), ..message };
+    fn add(&mut self, index: usize, id: Option<EventId>, message: NewMessage, own: OwnFields) {
+        let mut message = NewMessage { event_id: id, ..message };
         own.keep(&mut message.body);
         self.parsed.add(TranscriptPosition::Message(index), message);
     }

@@ -15,9 +15,10 @@ pub(super) struct MessagesWriter;
 
 impl MessageWriter for MessagesWriter {
     fn write(&mut self, mut message: CanonicalMessage, rendered: &mut Rendered) {
-        let own = OwnFields::take(&mut message);
+        let mut own = OwnFields::take(&mut message);
+        let of_parts = mem::take(&mut own.parts);
         let mut written = match message.role {
-            Role::Tool => write_result(&mut message, &own),
+            Role::Tool => write_result(&mut message, &own, of_parts),
             Role::Assistant => {
                 rendered.messages.extend(reasoning::take_messages(&mut message));
                 write_answer(&mut message)
@@ -26,7 +27,7 @@ impl MessageWriter for MessagesWriter {
                 let content = message.take_joined_text().unwrap_or_default();
                 json!({"role": message.role.as_str(), "content": content})
             }
-            _ => json!({"role": "user", "content": take_content(&mut message, &own.parts)}),
+            _ => json!({"role": "user", "content": take_content(&mut message, of_parts)}),
         };
         if message.role != Role::Tool {
             written["id"] = mem::take(&mut message.event_id).into();
@@ -63,8 +64,8 @@ fn write_call(call: &mut Call) -> Value {
     written
 }
 
-fn write_result(message: &mut CanonicalMessage, own: &OwnFields) -> Value {
-    let content = take_content(message, &own.parts);
+fn write_result(message: &mut CanonicalMessage, own: &OwnFields, of_parts: Vec<Value>) -> Value {
+    let content = take_content(message, of_parts);
     let mut written = json!({"role": "tool", "toolCallId": message.call_id});
     let own_id = own.fields.get("id").filter(|id| id.is_string());
     written["id"] = own_id.cloned().unwrap_or_else(|| format!("result_{}", message.call_id).into());

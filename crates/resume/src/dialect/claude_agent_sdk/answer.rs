@@ -7,7 +7,7 @@ use super::block::{is_kept, read_call, read_part, write_call, write_piece};
 use super::own::OwnEntry;
 use crate::Repair;
 use crate::canonical::{CanonicalMessage, PlacedReasoning, Reasoning, interleave};
-use crate::dialect::parsed::{MessageBuilder, set_extra, text_part};
+use crate::dialect::parsed::{MessageBuilder, add_missing, set_extra, text_part};
 use crate::dialect::pieces::take_pieces;
 
 /// The field of a block of reasoning that holds the whole block, because it says nothing to any other format.
@@ -52,12 +52,7 @@ impl ReadAnswer {
     }
 
     fn read_reasoning(&mut self, mut block: Value) -> Value {
-        let reasoning = Reasoning::read(&block);
-        let says_nothing = |read: &Reasoning| {
-            matches!(read, Reasoning::Text { text, signature: None } if text.is_empty())
-                || matches!(read, Reasoning::Redacted(data) if data.is_empty())
-        };
-        let Some(reasoning) = reasoning.filter(|read| !says_nothing(read)) else {
+        let Some(reasoning) = Reasoning::read(&block).filter(|read| !read.is_empty()) else {
             return json!({"type": block["type"], WHOLE: block});
         };
         let written = Value::from(reasoning.clone());
@@ -162,7 +157,7 @@ fn write_reasoning(reasoning: Reasoning, own: Value) -> Value {
     if let Value::Object(own) = own
         && own.get("type") == block.get("type")
     {
-        super::own::add_fields(&mut block, own);
+        add_missing(&mut block, own);
     }
     block
 }

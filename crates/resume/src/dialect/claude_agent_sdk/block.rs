@@ -1,11 +1,10 @@
 use records::JsonObject;
 use serde_json::{Value, json};
 
-use super::own::add_fields;
 use crate::Repair;
 use crate::canonical::{Call, CanonicalMessage, ContentPart, are_parts, take_field, take_list};
 use crate::dialect::anthropic::source;
-use crate::dialect::parsed::{self, text_part};
+use crate::dialect::parsed::{self, add_missing, aligned, text_part};
 use crate::dialect::pieces::Piece;
 
 /// The types of parts that every format has, and of blocks that are not parts of a content.
@@ -65,7 +64,7 @@ fn add_own(block: &mut Value, own: Value) {
     if let Value::Object(own) = own
         && own.get("type") == block.get("type")
     {
-        add_fields(block, own);
+        add_missing(block, own);
     }
 }
 
@@ -89,7 +88,7 @@ pub(super) fn write_call(call: &mut Call, own: Value) -> Value {
     let input = call.take_arguments();
     let (id, name) = (&call.id, &call.target.name);
     let mut block = json!({"type": "tool_use", "id": id, "name": name, "input": input});
-    add_fields(&mut block, std::mem::take(&mut call.anthropic_fields));
+    add_missing(&mut block, std::mem::take(&mut call.anthropic_fields));
     add_own(&mut block, own);
     block
 }
@@ -151,12 +150,9 @@ pub(super) fn write_result(message: &mut CanonicalMessage, own: Value) -> Value 
 fn take_list_content(message: &mut CanonicalMessage, own: Vec<Value>) -> Vec<Value> {
     let mut content = message.content.take();
     let parts = content.as_array_mut().map(std::mem::take).unwrap_or_default();
-    let fits = own.len() == parts.len();
+    let own = aligned(own, parts.len());
     let mut written = Vec::with_capacity(parts.len());
-    for (part, own) in
-        parts.into_iter().zip(own.into_iter().map(Some).chain(std::iter::repeat(None)))
-    {
-        let own = own.filter(|_| fits).unwrap_or_default();
+    for (part, own) in parts.into_iter().zip(own) {
         let piece = if is_kept(&part) && own["type"] == part["type"] {
             Piece::Kept(part)
         } else {

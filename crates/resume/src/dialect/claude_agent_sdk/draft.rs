@@ -3,9 +3,10 @@ use records::JsonObject;
 use serde_json::{Value, json};
 
 use super::chain::{Chain, digest, is_sidechain, is_time, uuid_from};
-use super::own::{OwnEntry, add_fields};
+use super::own::OwnEntry;
 use crate::Repair;
 use crate::canonical::CanonicalMessage;
+use crate::dialect::parsed::add_missing;
 use crate::rendered::{Origin, Rendered};
 
 /// An entry before it is written.
@@ -91,7 +92,7 @@ impl EntryLog {
             message["role"] = role.clone();
         }
         message["content"] = content;
-        add_fields(&mut message, own.message);
+        add_missing(&mut message, own.message);
         let mut fields = own.fields;
         fields.insert("type".to_owned(), kind.into());
         if !fields.get("uuid").is_some_and(Value::is_string)

@@ -116,12 +116,3 @@ fn stored_block(mut block: Value) -> Value {
     let is_plain = block.as_object().is_some_and(|fields| fields.len() == 1);
     if is_plain { block["type"].take() } else { block }
 }
-
-/// Adds fields that the object does not have.
-pub(super) fn add_fields(object: &mut Value, fields: JsonObject) {
-    for (field, value) in fields {
-        if object.get(&field).is_none() {
-            object[field] = value;
-        }
-    }
-}

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use super::own::{LeftPart, PartKind};
 use super::{fields, media};
 use crate::Repair;
-use crate::canonical::{Call, CanonicalMessage, ContentPart, Reasoning, are_parts};
+use crate::canonical::{Call, CanonicalMessage, ContentPart, Reasoning};
+use crate::dialect::pieces::{Piece, take_unnamed_pieces};
 
 /// Takes the reasoning, the content and the calls of a message as parts.
 ///
@@ -65,16 +66,9 @@ fn with_left(mut part: Value, left: &LeftPart) -> Value {
     part
 }
 
-/// A piece of the content of a message.
-enum Piece {
-    Content(ContentPart),
-    /// A part of this format.
-    Kept(Value),
-}
-
 /// Takes the content; blank texts are removed, unless they were stored as parts.
 fn write_content(message: &mut CanonicalMessage, left: &[LeftPart]) -> VecDeque<Value> {
-    let pieces = take_pieces(message);
+    let pieces = take_unnamed_pieces(message, is_kept);
     let fits = pieces.len() == count(left, 1);
     let mut left = left.iter().filter(|part| fits && part.kind == PartKind::Content);
     let mut parts = VecDeque::with_capacity(pieces.len());
@@ -90,26 +84,9 @@ fn write_content(message: &mut CanonicalMessage, left: &[LeftPart]) -> VecDeque<
     parts
 }
 
-fn take_pieces(message: &mut CanonicalMessage) -> Vec<Piece> {
-    let mut pieces = Vec::new();
-    match message.content.take() {
-        Value::Array(list) if !list.is_empty() && are_parts(&list) => {
-            for part in list {
-                pieces.push(match write_kept(&part) {
-                    Some(kept) => Piece::Kept(kept),
-                    None => Piece::Content(message.read_part(part)),
-                });
-            }
-        }
-        other => message.content = other,
-    }
-    pieces.extend(message.take_parts().into_iter().map(Piece::Content));
-    pieces
-}
-
 fn write_piece(message: &mut CanonicalMessage, piece: Piece, payload: &Value) -> Value {
     let part = match piece {
-        Piece::Kept(part) => return part,
+        Piece::Kept(part) => return write_kept(part),
         Piece::Content(part) => part,
     };
     if let ContentPart::Media(media) = &part
@@ -153,11 +130,19 @@ fn write_call(call: &mut Call) -> Value {
     part
 }
 
-/// Returns the part for a content part that stays as it is.
-fn write_kept(part: &Value) -> Option<Value> {
-    let kind = part["type"].as_str()?;
-    let (field, table) = fields::KEPT.into_iter().find(|(field, _)| *field == kind)?;
-    let payload = part[field].as_object().filter(|payload| fields::fits(payload, table))?;
-    let is_whole = part.as_object().is_some_and(|part| part.len() == 2);
-    is_whole.then(|| Value::from_iter([(field, payload.clone())]))
+/// Returns whether a content part is a part that no other format has.
+fn is_kept(part: &Value) -> bool {
+    let kept = fields::KEPT.into_iter().find(|(field, _)| part["type"] == *field);
+    let is_payload = |(field, table): (&str, fields::Table)| {
+        part[field].as_object().is_some_and(|payload| fields::fits(payload, table))
+    };
+    kept.is_some_and(is_payload) && part.as_object().is_some_and(|part| part.len() == 2)
+}
+
+/// Returns the part for a content part that stays as it is: its payload, without the type.
+fn write_kept(mut part: Value) -> Value {
+    if let Some(part) = part.as_object_mut() {
+        part.shift_remove("type");
+    }
+    part
 }

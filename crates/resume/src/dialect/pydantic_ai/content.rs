@@ -1,10 +1,10 @@
 use serde_json::{Value, json};
 
 use super::media::{is_media, kept_part, read_media, write_media};
-use super::own::{ContentForm, OwnFields, add_fields, move_fields, remove_empty};
+use super::own::{ContentForm, OwnFields, add_fields, remove_empty};
 use crate::Repair;
 use crate::canonical::{CanonicalMessage, ContentPart, are_parts};
-use crate::dialect::parsed::text_part;
+use crate::dialect::parsed::{add_missing, text_part};
 pub(super) use crate::dialect::pieces::{Piece, take_pieces};
 
 /// Takes the content as one text.
@@ -72,7 +72,7 @@ pub(super) fn write_kept(part: Value, tag: &str) -> Value {
     let mut written = json!({tag: part["type"]});
     if let Value::Object(mut fields) = part {
         fields.remove("type");
-        move_fields(&mut written, fields);
+        add_missing(&mut written, fields);
     }
     written
 }

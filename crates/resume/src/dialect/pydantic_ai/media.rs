@@ -2,8 +2,9 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Map, Value, json};
 
-use super::own::{add_fields, move_fields, remove_empty};
+use super::own::{add_fields, remove_empty};
 use crate::canonical::{Media, MediaKind, MediaSource};
+use crate::dialect::parsed::add_missing;
 
 const URLS: [&str; 4] = ["image-url", "audio-url", "video-url", "document-url"];
 
@@ -85,6 +86,6 @@ pub(super) fn write_media(media: &Media, own: &Value) -> Option<Value> {
 /// Returns the content part to store for an item that no other format has; its type is its kind.
 pub(super) fn kept_part(kind: &str, fields: Map<String, Value>) -> Value {
     let mut part = json!({"type": kind});
-    move_fields(&mut part, remove_empty(fields));
+    add_missing(&mut part, remove_empty(fields));
     part
 }

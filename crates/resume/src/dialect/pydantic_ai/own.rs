@@ -79,12 +79,3 @@ pub(super) fn add_fields(object: &mut Value, fields: &Value) {
         }
     }
 }
-
-/// Moves fields, also those that are null, into an object that does not have them.
-pub(super) fn move_fields(object: &mut Value, fields: Map<String, Value>) {
-    for (field, value) in fields {
-        if object.get(&field).is_none() {
-            object[field] = value;
-        }
-    }
-}

@@ -2,10 +2,11 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
-use super::own::{OwnFields, move_fields};
+use super::own::OwnFields;
 use super::{request, response};
 use crate::Options;
 use crate::canonical::{CanonicalMessage, Role};
+use crate::dialect::parsed::add_missing;
 use crate::dialect::pipeline::MessageWriter;
 use crate::rendered::Rendered;
 
@@ -81,6 +82,6 @@ impl MessageWriter for MessagesWriter {
 fn write_message(kind: &str, parts: Vec<Value>, fields: Map<String, Value>) -> Value {
     let mut message = json!({"kind": kind});
     message["parts"] = parts.into();
-    move_fields(&mut message, fields);
+    add_missing(&mut message, fields);
     message
 }
