@@ -54,9 +54,10 @@ impl OwnFields {
 
 /// Returns the fields of a chunk that are not stored otherwise, and those of its content.
 pub(super) fn of_chunk(update: &Value, content: &Value, written: &Value) -> Value {
-    let mut own = others(update, &["sessionUpdate", "messageId", "content", "_meta"]);
-    own.extend(own_meta(update, &["name", "messageId"]));
-    let content = differing(content, written);
+    const READ: [&str; 4] = ["sessionUpdate", "messageId", "content", "_meta"];
+    let mut own = copied_of(update, |field, _| !READ.contains(&field));
+    own.extend(own_meta(update.get("_meta")));
+    let content = copied_of(content, |field, value| written.get(field) != Some(value));
     if !content.is_empty() {
         let mut content = Value::Object(content);
         // The text of a resource is the text that is stored.
@@ -68,10 +69,10 @@ pub(super) fn of_chunk(update: &Value, content: &Value, written: &Value) -> Valu
 
 /// Returns the fields of an update of a call that are written otherwise without them.
 pub(super) fn of_call(given: &JsonObject, written: &Value) -> Value {
-    let given = Value::Object(given.clone());
-    let mut own = differing(&given, written);
-    own.shift_remove("_meta");
-    own.extend(own_meta(&given, &["name", "messageId"]));
+    let differs =
+        |field: &str, value: &Value| field != "_meta" && written.get(field) != Some(value);
+    let mut own = copied(given, differs);
+    own.extend(own_meta(given.get("_meta")));
     let is_absent = |field: &&str| given.get(*field).is_none() && written.get(*field).is_some();
     let absent: Vec<_> =
         ["rawOutput", "content", "rawInput"].into_iter().filter(is_absent).collect();
@@ -81,22 +82,19 @@ pub(super) fn of_call(given: &JsonObject, written: &Value) -> Value {
     if own.is_empty() { Value::Null } else { own.into() }
 }
 
-fn others(update: &Value, read: &[&str]) -> JsonObject {
-    let fields = update.as_object().into_iter().flatten();
-    let others =
-        fields.filter(|(field, value)| !read.contains(&field.as_str()) && !value.is_null());
-    others.map(|(field, value)| (field.clone(), value.clone())).collect()
+/// Copies fields that are not null, if they are chosen by name and value.
+fn copied(fields: &JsonObject, is_chosen: impl Fn(&str, &Value) -> bool) -> JsonObject {
+    let chosen = fields.iter().filter(|(field, value)| !value.is_null() && is_chosen(field, value));
+    chosen.map(|(field, value)| (field.clone(), value.clone())).collect()
 }
 
-/// Returns the fields of a value that another one does not have or has otherwise.
-fn differing(given: &Value, written: &Value) -> JsonObject {
-    let mut differing = others(given, &[]);
-    differing.retain(|field, value| written.get(field) != Some(value));
-    differing
+fn copied_of(object: &Value, is_chosen: impl Fn(&str, &Value) -> bool) -> JsonObject {
+    object.as_object().map(|fields| copied(fields, is_chosen)).unwrap_or_default()
 }
 
-fn own_meta(update: &Value, read: &[&str]) -> Option<(String, Value)> {
-    let meta = others(&update["_meta"], read);
+/// Returns the field `_meta` without what is written anyway.
+fn own_meta(meta: Option<&Value>) -> Option<(String, Value)> {
+    let meta = copied_of(meta?, |field, _| !["name", "messageId"].contains(&field));
     (!meta.is_empty()).then(|| ("_meta".to_owned(), meta.into()))
 }
 

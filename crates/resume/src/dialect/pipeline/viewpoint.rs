@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::calls::CallKey;
 use crate::canonical::{CanonicalMessage, Role, is_empty_value};
+use crate::dialect::parsed::{content_from_parts, text_part};
 use crate::rendered::Rendered;
 use crate::{DropReason, Repair};
 
@@ -87,17 +88,12 @@ fn become_user(message: &mut CanonicalMessage) {
     }
     if let Some(refusal) = message.refusal.take() {
         message.repairs.push(Repair::RefusalGivenAsText);
-        let part = serde_json::json!({"type": "text", "text": refusal});
+        let part = text_part(refusal);
         message.content = match message.content.take() {
-            Value::Array(mut parts) => {
-                parts.push(part);
-                parts.into()
-            }
-            Value::String(text) if !text.is_empty() => {
-                serde_json::json!([{"type": "text", "text": text}, part])
-            }
-            content if is_empty_value(&content) => part["text"].clone(),
-            content => serde_json::json!([{"type": "text", "text": content.to_string()}, part]),
+            Value::Array(parts) => parts.into_iter().chain([part]).collect(),
+            content if is_empty_value(&content) => content_from_parts(vec![part]),
+            Value::String(text) => vec![text_part(text), part].into(),
+            content => vec![text_part(content.to_string()), part].into(),
         };
     }
 }

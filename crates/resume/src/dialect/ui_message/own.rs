@@ -4,7 +4,7 @@ use records::{JsonObject, MessageBody};
 use serde_json::Value;
 
 use super::NAME;
-use crate::canonical::{CanonicalMessage, take_list};
+use crate::canonical::{CanonicalMessage, take_list, take_object};
 use crate::dialect::parsed::keep_own;
 
 /// The field of an entry that says which part it describes: see [`PartKind`].
@@ -17,8 +17,8 @@ pub(super) struct OwnFields {
     pub(super) parts: Vec<Value>,
     /// Whether the step continues the message before it.
     pub(super) continues: bool,
-    /// Whether the message had other fields, which the SDK does not have.
-    pub(super) has_others: bool,
+    /// Other fields of the message, which the SDK does not have: they are not written.
+    pub(super) fields: JsonObject,
 }
 
 /// What a part is in the log.
@@ -68,12 +68,12 @@ impl OwnFields {
         Self {
             parts: take_list(stored, "parts"),
             continues: stored.get("continues") == Some(&Value::Bool(true)),
-            has_others: stored.contains_key("fields"),
+            fields: take_object(stored, "fields"),
         }
     }
 
     /// Stores the fields with their message.
-    pub(super) fn keep(self, body: &mut MessageBody, fields: JsonObject) {
+    pub(super) fn keep(self, body: &mut MessageBody) {
         let mut stored = JsonObject::new();
         if !is_default(&self.parts) {
             stored.insert("parts".to_owned(), self.parts.into());
@@ -81,8 +81,8 @@ impl OwnFields {
         if self.continues {
             stored.insert("continues".to_owned(), true.into());
         }
-        if !fields.is_empty() {
-            stored.insert("fields".to_owned(), fields.into());
+        if !self.fields.is_empty() {
+            stored.insert("fields".to_owned(), self.fields.into());
         }
         keep_own(body, NAME, stored);
     }

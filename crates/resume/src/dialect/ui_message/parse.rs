@@ -1,6 +1,6 @@
 use std::mem;
 
-use records::{EventId, JsonObject, NewMessage};
+use records::{EventId, JsonObject, MessageBody, NewMessage};
 use serde_json::Value;
 
 use super::own::{OwnFields, PartKind};
@@ -100,20 +100,15 @@ impl Reader {
 
     fn end_step(&mut self) {
         let step = mem::take(&mut self.step);
-        let mut message = NewMessage::from(records::MessageBody::new(
-            &self.role,
-            self.name.as_deref(),
-            content_from_parts(step.content),
-        ));
-        set_extra(&mut message.body, "tool_calls", step.calls);
-        let reasoning = thinking::into_stored(step.reasoning);
-        set_extra(&mut message.body, "reasoning_content", reasoning);
-        message.body.metadata = self.metadata.take();
-        message.event_id = self.event_id.take();
+        let content = content_from_parts(step.content);
+        let mut body = MessageBody::new(&self.role, self.name.as_deref(), content);
+        set_extra(&mut body, "tool_calls", step.calls);
+        set_extra(&mut body, "reasoning_content", thinking::into_stored(step.reasoning));
+        body.metadata = self.metadata.take();
         let continues = !self.messages.is_empty();
-        let own = OwnFields { parts: step.own, continues, has_others: false };
-        own.keep(&mut message.body, mem::take(&mut self.fields));
-        self.messages.push(message);
+        let own = OwnFields { parts: step.own, continues, fields: mem::take(&mut self.fields) };
+        own.keep(&mut body);
+        self.messages.push(NewMessage { event_id: self.event_id.take(), ..body.into() });
         self.messages.extend(step.results);
     }
 }

@@ -58,7 +58,7 @@ impl MessageWriter for MessagesWriter {
             return;
         }
         self.has_begun = true;
-        if own.has_others {
+        if !own.fields.is_empty() {
             message.repairs.push(Repair::ProviderFieldsRemoved);
         }
         let parts = write_parts(&mut message, own);
