@@ -4,11 +4,13 @@ mod conversation;
 mod plans;
 mod reading;
 mod report;
+mod reported;
 mod resident;
 mod watch;
 
 pub use plans::{PlansAtOnce, PlansReport, SmallRequests, plans_at_once};
 pub use report::{Phase, Report};
+pub use reported::reported;
 pub use resident::Memory;
 pub use watch::{Watched, watch};
 

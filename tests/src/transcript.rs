@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use records::{EventId, Message, MessageBody};
 use serde_json::Value;
 
 /// The messages of one conversation, as they are in its file.
@@ -42,4 +43,20 @@ fn json_lines(path: &Path) -> Result<Vec<Value>> {
 
 fn below_workspace(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
+}
+
+/// Returns a stored message that was not changed.
+#[expect(clippy::default_trait_access, reason = "the type of a time is named by `records` alone")]
+pub fn stored_message(sequence: u64, event_id: EventId, body: MessageBody) -> Message {
+    Message {
+        sequence,
+        event_id,
+        body,
+        author: None,
+        created_at: Default::default(),
+        edited_at: None,
+        edited_by: None,
+        deleted_at: None,
+        deleted_by: None,
+    }
 }

@@ -1,13 +1,10 @@
 //! Measures the memory that a service needs to store and read a large chat, on a private mongod.
 
-use std::io::Write as _;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Parser;
-use indicatif::{ProgressBar, ProgressStyle};
-use local_mongod::{LocalMongod, Options};
-use tests::memory::{Plan, measure};
+use tests::memory::{Plan, measure, reported};
 
 /// Store one large chat, read it in every way, and report the resident set of the service.
 ///
@@ -28,19 +25,9 @@ const BOUND_MB: f64 = 64.0;
 #[tokio::main]
 async fn main() -> Result<ExitCode> {
     let Arguments { megabytes, json } = Arguments::parse();
-    let mongod = LocalMongod::start(Options::from_env()).await?;
-    let style = ProgressStyle::with_template("{elapsed} {bytes:>10} {msg}")?;
-    let progress = ProgressBar::no_length().with_style(style);
-    let report = measure(mongod.uri(), Plan { megabytes }, &progress).await;
-    progress.finish_and_clear();
-    mongod.stop().await;
-    let report = report?;
-    let mut out = std::io::stdout();
-    if json {
-        writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
-    } else {
-        write!(out, "{report}")?;
-    }
+    let report =
+        reported(json, async |uri, progress| measure(uri, Plan { megabytes }, progress).await)
+            .await?;
     let is_fine = report.growth_mb() <= BOUND_MB;
     Ok(if is_fine { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -1,13 +1,10 @@
 //! Measures what many large plans at once need, and what they do to other requests, on a private mongod.
 
-use std::io::Write as _;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Parser;
-use indicatif::{ProgressBar, ProgressStyle};
-use local_mongod::{LocalMongod, Options};
-use tests::memory::{PlansAtOnce, plans_at_once};
+use tests::memory::{PlansAtOnce, plans_at_once, reported};
 
 /// Store one large chat, read many plans of it at once beside small requests, and report the resident set of the
 /// service and the times of the small requests.
@@ -35,20 +32,10 @@ const BOUND_MB: f64 = 537.0 + 64.0;
 #[tokio::main]
 async fn main() -> Result<ExitCode> {
     let Arguments { megabytes, plans, apps, json } = Arguments::parse();
-    let mongod = LocalMongod::start(Options::from_env()).await?;
-    let style = ProgressStyle::with_template("{elapsed} {bytes:>10} {msg}")?;
-    let progress = ProgressBar::no_length().with_style(style);
-    let report =
-        plans_at_once(mongod.uri(), PlansAtOnce { megabytes, plans, apps }, &progress).await;
-    progress.finish_and_clear();
-    mongod.stop().await;
-    let report = report?;
-    let mut out = std::io::stdout();
-    if json {
-        writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
-    } else {
-        write!(out, "{report}")?;
-    }
+    let report = reported(json, async |uri, progress| {
+        plans_at_once(uri, PlansAtOnce { megabytes, plans, apps }, progress).await
+    })
+    .await?;
     let is_fine = report.memory.growth() <= BOUND_MB;
     Ok(if is_fine { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

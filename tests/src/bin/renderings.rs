@@ -17,7 +17,7 @@ use resume::assembly::{Assembly, Stream};
 use resume::dialect::{self, Dialect};
 use resume::ingest::speaker_from_role;
 use serde_json::{Value, json};
-use tests::transcript::{self, Conversation};
+use tests::transcript::{self, Conversation, stored_message};
 
 #[derive(Debug, Parser)]
 struct Arguments {
@@ -90,20 +90,10 @@ fn stored(conversation: Conversation) -> Result<Vec<Message>> {
     numbered.map(|(sequence, message)| at(sequence, message.body)).collect()
 }
 
-#[expect(clippy::default_trait_access, reason = "the type of a time is named by `records` alone")]
 fn at(sequence: usize, mut body: MessageBody) -> Result<Message> {
     speaker_from_role(&mut body);
-    Ok(Message {
-        sequence: sequence as u64,
-        event_id: EventId::parse(format!("evt_{sequence}"))?,
-        body,
-        author: None,
-        created_at: Default::default(),
-        edited_at: None,
-        edited_by: None,
-        deleted_at: None,
-        deleted_by: None,
-    })
+    let event_id = EventId::parse(format!("evt_{sequence}"))?;
+    Ok(stored_message(sequence as u64, event_id, body))
 }
 
 /// The results of all transcripts in one dialect.

@@ -7,10 +7,11 @@ use std::collections::HashSet;
 use std::io::{BufRead as _, Write as _, stdin, stdout};
 
 use anyhow::{Result, ensure};
-use records::{EventId, Message, NewMessage};
+use records::NewMessage;
 use resume::dialect::{ClaudeAgentSdk, Dialect as _};
 use resume::{Options, ingest};
 use serde_json::Value;
+use tests::transcript::stored_message;
 
 fn main() -> Result<()> {
     for line in stdin().lock().lines() {
@@ -32,25 +33,10 @@ fn loaded(batches: Vec<Vec<Value>>) -> Result<Vec<Value>> {
         for NewMessage { event_id, body, .. } in parsed.messages {
             // A message that was sent before is stored once.
             let Some(event_id) = event_id.filter(|id| ids.insert(id.clone())) else { continue };
-            stored.push(message(stored.len() as u64, event_id, body));
+            stored.push(stored_message(stored.len() as u64, event_id, body));
         }
     }
     let rendered = ClaudeAgentSdk.render(stored, &Options::default());
     ensure!(rendered.dropped.is_empty(), "an entry is lost: {:?}", rendered.dropped);
     Ok(rendered.messages)
-}
-
-#[expect(clippy::default_trait_access, reason = "the type of a time is named by `records` alone")]
-fn message(sequence: u64, event_id: EventId, body: records::MessageBody) -> Message {
-    Message {
-        sequence,
-        event_id,
-        body,
-        author: None,
-        created_at: Default::default(),
-        edited_at: None,
-        edited_by: None,
-        deleted_at: None,
-        deleted_by: None,
-    }
 }
