@@ -2,7 +2,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::violation::{Problem, Violation};
 
-/// The ids of all calls so far, each of which may be used once.
+/// The ids of all calls so far. Each may be used once.
 #[derive(Debug, Default)]
 pub(super) struct CallIds<'a>(HashSet<&'a str>);
 

@@ -111,7 +111,7 @@ pub(crate) fn mark_continued(body: &mut MessageBody, dialect: &str, id: &EventId
     is_new
 }
 
-/// Keeps what only the dialect of a message has; an edit of what it says removes that.
+/// Keeps the fields that only the dialect of a message has. An edit of its content or name removes them.
 pub(super) fn keep_own(body: &mut MessageBody, dialect: &str, fields: JsonObject) {
     if !fields.is_empty() {
         let kept = JsonObject::from_iter([(dialect.to_owned(), fields.into())]);

@@ -216,7 +216,7 @@ fn is_block(block: &Value) -> bool {
     }
 }
 
-/// Returns whether an update shows a plan, which is part of what a client sees of a chat, and of no message.
+/// Returns whether an update shows a plan. A client shows it in the chat, though no message has it.
 pub(super) fn is_plan(update: &Value) -> bool {
     update["sessionUpdate"] == "plan" && update["entries"].is_array()
 }

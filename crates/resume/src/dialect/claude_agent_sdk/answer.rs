@@ -162,7 +162,7 @@ fn write_reasoning(reasoning: Reasoning, own: Value) -> Value {
     block
 }
 
-/// Where the rest of a block is found, of which the own fields are known.
+/// Where the writer finds what the own fields of a block leave out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Queue {
     /// Nowhere: the own fields are the block.

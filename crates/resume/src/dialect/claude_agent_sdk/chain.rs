@@ -8,7 +8,7 @@ use serde_json::Value;
 /// The types of entries that follow one another; entries of other types have no parent.
 const CHAINED: [&str; 5] = ["user", "assistant", "system", "attachment", "progress"];
 
-/// The entries so far, each of which names the one that it follows.
+/// The entries so far. Each names the entry that it follows.
 #[derive(Debug, Default)]
 pub(super) struct Chain {
     uuids: HashSet<String>,

@@ -40,7 +40,7 @@ struct Reader {
     answer: Option<OpenAnswer>,
 }
 
-/// An answer of which further entries may follow.
+/// An answer that may get further entries.
 struct OpenAnswer {
     id: Option<String>,
     /// The position of its message among those that were parsed.

@@ -20,7 +20,7 @@ pub(super) struct EventsWriter {
     results: Option<OpenResults>,
     /// The author of the last calls.
     caller: String,
-    /// The name of the function of each of these calls.
+    /// The function that each of these calls names.
     functions: HashMap<String, String>,
     /// The invocation of the last event.
     invocation: Option<Value>,

@@ -47,7 +47,7 @@ pub(in crate::dialect) struct DialectRules {
 
 /// Fields that a message of a dialect may have besides those of a stored message.
 ///
-/// They are stored in `provider`, under the name of the dialect, and go with an edit of what the message says.
+/// They are stored in `provider`, under the name of the dialect. An edit of the content or the name removes them.
 #[derive(Debug)]
 pub(in crate::dialect) struct OwnFields {
     /// The name under which they are stored.

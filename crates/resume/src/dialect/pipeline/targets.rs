@@ -115,7 +115,7 @@ pub(in crate::dialect) const ANTHROPIC: DialectRules = DialectRules {
 pub(in crate::dialect) const CLAUDE_AGENT_SDK: DialectRules = DialectRules {
     // API reference, "Messages": names of tools have up to 128 characters; those of MCP are long.
     functions: NameRule { max_chars: 128, ..NameRule::WORD },
-    // The entries of a session are those that it wrote, of which many are no messages.
+    // The SDK wrote the entries of a session, and many of them are no messages.
     own_fields: OwnFields {
         may_be_all: true,
         may_interrupt: true,

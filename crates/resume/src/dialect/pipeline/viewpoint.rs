@@ -42,7 +42,7 @@ impl Viewpoint {
                 !self.others_calls.contains(&CallKey::from_function(name))
             }
             Role::User | Role::Assistant if message.name.as_ref() == Some(agent) => {
-                // The model is the agent: its own name would become part of what it says.
+                // To the model, its own name before its turns would be part of the text.
                 message.name = None;
                 message.role = Role::Assistant;
                 for key in calls_of(&message) {

@@ -145,8 +145,10 @@ fn in_usual_order(
     parts
 }
 
-/// Writes the parts in the order of the entries. A kind of which there are not as many parts as entries, because some
-/// are not rendered, gets no fields from the entries.
+/// Writes the parts in the order of the entries.
+///
+/// If a message has not as many parts of a kind as entries, because the rendering leaves some out, the parts of that
+/// kind get no fields from the entries.
 fn in_own_order(
     message: &mut CanonicalMessage,
     entries: Vec<Value>,

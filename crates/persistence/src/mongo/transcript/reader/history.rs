@@ -28,7 +28,7 @@ pub(crate) struct HistoryReader {
     store: MongoStore,
     scope: Scope,
     chat_id: ChatId,
-    /// The moment as of which edits are seen; `None` for the newest messages.
+    /// The moment at which the messages are read; `None` for the newest ones.
     moment: Option<Arc<Moment>>,
 }
 
