@@ -246,6 +246,7 @@ impl MemoryStore {
             chat.session.last_sequence += fresh.len() as u64;
             chat.session.last_updated_at = now;
             chat.session.last_message_at = Some(now);
+            chat.activate();
             chat.messages.extend(fresh);
             self.notify_append(chat);
         }
