@@ -126,6 +126,18 @@ impl ChatSession {
         u64::try_from(rounded.as_millis()).unwrap_or(u64::MAX)
     }
 
+    /// Returns when the chat was last active: when its last message was appended, or when it was created.
+    #[must_use]
+    pub fn last_active_at(&self) -> DateTime<Utc> {
+        self.last_message_at.map_or(self.created_at, |at| at.max(self.created_at))
+    }
+
+    /// Returns the minute in which the chat was last active.
+    #[must_use]
+    pub fn active_minute(&self) -> DateTime<Utc> {
+        minute_of(self.last_active_at())
+    }
+
     /// Returns when the run ended; when it began if it has not ended.
     #[must_use]
     pub fn ended_at(&self) -> DateTime<Utc> {
@@ -134,6 +146,13 @@ impl ChatSession {
             .checked_add_signed(TimeDelta::milliseconds(milliseconds))
             .unwrap_or(self.created_at)
     }
+}
+
+/// Returns the minute that contains a time.
+#[must_use]
+pub fn minute_of(at: DateTime<Utc>) -> DateTime<Utc> {
+    let begun = TimeDelta::milliseconds(at.timestamp_millis().rem_euclid(60_000));
+    at.checked_sub_signed(begun).unwrap_or(at)
 }
 
 /// A chat session to create.

@@ -38,7 +38,7 @@ mod field_change;
 pub use field_change::FieldChange;
 
 mod chat_session;
-pub use chat_session::{ChatSession, ChatStatus, NewChatSession, cache_seed};
+pub use chat_session::{ChatSession, ChatStatus, NewChatSession, cache_seed, minute_of};
 
 mod session_change;
 pub use session_change::SessionChange;

@@ -15,6 +15,6 @@ pub(super) use chat::TestChat;
 pub(super) use input::{
     event, event_id, message, nested, new_chat, new_content, numbered, object, some_scope, workflow,
 };
-pub(super) use paging::list_in_pages;
+pub(super) use paging::{list_all, list_in_pages};
 pub(super) use timing::{a_moment_passes, race};
 pub(super) use wallet::{TestWallet, new_entry};

@@ -122,6 +122,10 @@ macro_rules! contract_tests {
                 a_status_filter_follows_status_changes,
                 pages_are_complete_and_do_not_overlap,
                 a_page_that_holds_the_last_chat_has_no_next,
+                a_message_moves_its_chat_to_the_front_of_the_list_by_activity,
+                a_change_of_a_chat_is_no_activity,
+                pages_by_activity_are_complete_and_each_is_ordered,
+                lists_that_no_index_serves_are_refused,
                 chats_created_while_paging_cause_no_gap_and_no_repeat,
                 a_cursor_needs_no_chat_at_its_position,
             }

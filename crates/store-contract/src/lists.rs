@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use chrono::TimeDelta;
-use records::{ChatId, ChatSession, ChatStatus, NewChatSession, Scope, UserId};
+use records::{
+    Caller, ChatId, ChatSession, ChatStatus, MessageBody, NewChatSession, Permission, Scope, UserId,
+};
 
 use super::fixture::{
-    TestChat, a_moment_passes, list_in_pages, new_chat, race, some_scope, workflow,
+    TestChat, a_moment_passes, list_all, list_in_pages, new_chat, race, some_scope, workflow,
 };
-use persistence::{ChatFilter, Cursor, Store};
+use persistence::{ChatFilter, ChatOrder, ListCursor, Position, Store, StoreError};
 
 pub async fn chats_are_listed_newest_first(store: Arc<dyn Store>) {
     let scope = some_scope();
@@ -120,12 +122,109 @@ pub async fn chats_created_while_paging_cause_no_gap_and_no_repeat(store: Arc<dy
 pub async fn a_cursor_needs_no_chat_at_its_position(store: Arc<dyn Store>) {
     let scope = some_scope();
     let chats = create_over_time(3, &scope, &store).await;
-    let just_after_the_second = Cursor {
-        created_at: chats[1].created_at + TimeDelta::milliseconds(1),
+    let just_after_the_second = ListCursor {
+        position: Position::Created(chats[1].created_at + TimeDelta::milliseconds(1)),
         chat_id: ChatId::parse("0").unwrap(),
     };
     let listed = list_in_pages(&store, &scope, 10, Some(just_after_the_second)).await;
     assert_eq!(listed, [chats[1].clone(), chats[0].clone()]);
+}
+
+fn by_activity() -> ChatFilter {
+    ChatFilter { order: ChatOrder::Active, ..ChatFilter::default() }
+}
+
+pub async fn a_message_moves_its_chat_to_the_front_of_the_list_by_activity(store: Arc<dyn Store>) {
+    let scope = some_scope();
+    let chats = create_over_time(4, &scope, &store).await;
+    for index in [2, 0] {
+        a_moment_passes().await;
+        say(&store, &scope, &chats[index]).await;
+    }
+    let moved = list(&store, &scope, by_activity()).await;
+    let ids: Vec<_> = moved.iter().map(|chat| &chat.chat_id).collect();
+    assert_eq!(ids, [0, 2, 3, 1].map(|index| &chats[index].chat_id));
+    let created = list(&store, &scope, ChatFilter::default()).await;
+    let ids: Vec<_> = created.iter().map(|chat| &chat.chat_id).collect();
+    assert_eq!(ids, [3, 2, 1, 0].map(|index| &chats[index].chat_id));
+}
+
+pub async fn a_change_of_a_chat_is_no_activity(store: Arc<dyn Store>) {
+    let scope = some_scope();
+    let chats = create_over_time(2, &scope, &store).await;
+    a_moment_passes().await;
+    store.set_status(&scope, &chats[0].chat_id, ChatStatus::Paused, None).await.unwrap();
+    let listed = list(&store, &scope, by_activity()).await;
+    let ids: Vec<_> = listed.iter().map(|chat| &chat.chat_id).collect();
+    assert_eq!(ids, [&chats[1].chat_id, &chats[0].chat_id]);
+}
+
+pub async fn pages_by_activity_are_complete_and_each_is_ordered(store: Arc<dyn Store>) {
+    let scope = some_scope();
+    let chats = create_at_once(30, &scope, &store).await;
+    for chat in chats.iter().step_by(3) {
+        say(&store, &scope, chat).await;
+    }
+    let filter = by_activity();
+    let key = |chat: &ChatSession| (chat.last_active_at(), chat.chat_id.clone());
+    let mut whole = list(&store, &scope, filter.clone()).await;
+    assert!(whole.is_sorted_by(|one, next| key(one) > key(next)));
+    whole.sort_by_key(|chat| chat.chat_id.clone());
+    for limit in [1, 7, 20, 29] {
+        let mut paged = list_all(&store, &scope, &filter, limit, None).await;
+        paged.sort_by_key(|chat| chat.chat_id.clone());
+        assert_eq!(paged, whole, "{limit} at a time");
+    }
+}
+
+pub async fn lists_that_no_index_serves_are_refused(store: Arc<dyn Store>) {
+    let scope = some_scope();
+    let created_at =
+        TestChat::create_in(&scope, &store, new_chat()).await.session().await.created_at;
+    let user_id = Some(UserId::parse("ada").unwrap());
+    let ada =
+        Caller::User { user_id: UserId::parse("ada").unwrap(), team_id: None, may_run: false };
+    let ada = Scope::new(scope.app_id.clone(), ada, Permission::Read);
+    let bob = Some(UserId::parse("bob").unwrap());
+    for (caller, filter, refused) in [
+        (&scope, by_activity(), None),
+        (&scope, ChatFilter { user_id: user_id.clone(), ..by_activity() }, None),
+        (&ada, ChatFilter { user_id: user_id.clone(), ..by_activity() }, None),
+        (&ada, ChatFilter { user_id: bob, ..by_activity() }, Some("/user_id")),
+        (&ada, ChatFilter { of_app: true, user_id, ..by_activity() }, Some("/user_id")),
+        (&scope, ChatFilter { status: Some(ChatStatus::Failed), ..by_activity() }, Some("/status")),
+        (
+            &scope,
+            ChatFilter { workflow_name: Some(workflow("a")), ..by_activity() },
+            Some("/workflow_name"),
+        ),
+        (
+            &scope,
+            ChatFilter { created_from: Some(created_at), ..by_activity() },
+            Some("/created_from"),
+        ),
+        (
+            &scope,
+            ChatFilter { created_before: Some(created_at), ..by_activity() },
+            Some("/created_before"),
+        ),
+    ] {
+        let refusal = match store.list_chats(caller, &filter, 10, None).await {
+            Ok(_) => None,
+            Err(StoreError::Invalid(invalid)) => Some(invalid.location.to_string()),
+            Err(error) => panic!("{error:?}"),
+        };
+        assert_eq!(refusal.as_deref(), refused, "{filter:?}");
+    }
+    let chat_id = ChatId::parse("chat").unwrap();
+    let cursor = ListCursor { position: Position::Created(created_at), chat_id };
+    let refusal = store.list_chats(&scope, &by_activity(), 10, Some(&cursor)).await.unwrap_err();
+    assert!(matches!(refusal, StoreError::Invalid(_)), "{refusal:?}");
+}
+
+async fn say(store: &Arc<dyn Store>, scope: &Scope, chat: &ChatSession) {
+    let message = MessageBody::new("user", Some("user"), "hello").into();
+    store.append(scope, &chat.chat_id, vec![message]).await.unwrap();
 }
 
 /// Lists all chats that match the filter, in one page.

@@ -13,8 +13,9 @@ use crate::StoreError;
 use crate::metrics::Call;
 use crate::rules::audit::{Audited, change_action, status_action};
 use crate::rules::if_match::Versioned;
+use crate::rules::lists::check_list;
 use crate::rules::new_chat::{changes_pause_reason, moved, started};
-use crate::store::{ChatFilter, ChatSessions, Cursor, Page};
+use crate::store::{ChatFilter, ChatSessions, ListCursor, Page};
 
 #[async_trait]
 impl ChatSessions for MemoryStore {
@@ -49,23 +50,22 @@ impl ChatSessions for MemoryStore {
         scope: &Scope,
         filter: &ChatFilter,
         limit: usize,
-        after: Option<&Cursor>,
+        after: Option<&ListCursor>,
     ) -> Result<Page, StoreError> {
         self.observe(Call::ListChats, || {
-            let key = |chat: &ChatSession| (chat.created_at, chat.chat_id.clone());
-            let after = after.map(|cursor| (cursor.created_at, cursor.chat_id.clone()));
-            let mut chats: Vec<ChatSession> = self
+            check_list(scope, filter, after)?;
+            let order = filter.order;
+            let chats: Vec<ChatSession> = self
                 .chats()
                 .values()
                 .filter(|chat| chat.session.app_id == scope.app_id)
                 .filter(|chat| filter.of_app || scope.lists(&chat.session, &chat.members))
                 .map(|chat| &chat.session)
                 .filter(|chat| scope.finds(chat.lifecycle) && filter.admits(chat))
-                .filter(|chat| after.as_ref().is_none_or(|after| key(chat) < *after))
+                .filter(|chat| after.is_none_or(|after| ListCursor::at(chat, order) < *after))
                 .cloned()
                 .collect();
-            chats.sort_by_key(|chat| std::cmp::Reverse(key(chat)));
-            Ok(Page::cut(chats, limit))
+            Ok(Page::cut(chats, limit, order))
         })
         .await
     }

@@ -245,7 +245,7 @@ impl MemoryStore {
             check_expected(scope, &chat_id, first_sequence)?;
             chat.session.last_sequence += fresh.len() as u64;
             chat.session.last_updated_at = now;
-            chat.session.last_message_at = Some(now);
+            chat.session.last_message_at = chat.session.last_message_at.max(Some(now));
             chat.activate();
             chat.messages.extend(fresh);
             self.notify_append(chat);

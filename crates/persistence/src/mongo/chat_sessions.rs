@@ -1,10 +1,10 @@
-use std::cmp::Reverse;
+use std::collections::HashSet;
 
 use async_trait::async_trait;
 use bson::{Bson, DateTime, Document, RawDocumentBuf, doc};
 use futures::TryStreamExt;
 use futures::future::try_join_all;
-use mongodb::options::ReturnDocument;
+use mongodb::options::{Hint, ReturnDocument};
 use records::{
     ChatId, ChatSession, ChatStatus, Lifecycle, NewChatSession, Permission, Scope, SessionChange,
     StatusChange, Tally,
@@ -18,17 +18,19 @@ use crate::mongo::documents::{
     chat_session_record, encode, open_chat_session, status_change_id,
 };
 use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::format::Shape;
 use crate::mongo::engine::marks::with_mark;
-use crate::mongo::engine::paging::{limit_and_one, older_than};
+use crate::mongo::engine::paging::older_than;
 use crate::mongo::engine::scope::{
-    chats_of_app, depends_on_chat, listed_chats, permitted_chat, writable_chat,
+    chats_in_app, chats_of_app, depends_on_chat, listed_chats, permitted_chat, writable_chat,
 };
 use crate::mongo::engine::transaction::{Round, Transaction};
 use crate::mongo::stats::Counted;
 use crate::rules::audit::{Audited, status_action};
 use crate::rules::fence::check_fence;
+use crate::rules::lists::{check_list, is_of_owner};
 use crate::rules::new_chat::{changes_pause_reason, moved, started};
-use crate::store::{ChatFilter, ChatSessions, Cursor, Page};
+use crate::store::{ChatFilter, ChatOrder, ChatSessions, ListCursor, Page, Position};
 
 #[async_trait]
 impl ChatSessions for MongoStore {
@@ -71,21 +73,26 @@ impl ChatSessions for MongoStore {
         scope: &Scope,
         filter: &ChatFilter,
         limit: usize,
-        after: Option<&Cursor>,
+        after: Option<&ListCursor>,
     ) -> Result<Page, StoreError> {
         self.observe(Call::ListChats, None, async {
+            check_list(scope, filter, after)?;
             if filter.lifecycle.is_some_and(|lifecycle| !scope.finds(lifecycle)) {
-                return Ok(Page::cut(Vec::new(), limit));
+                return Ok(Page::cut(Vec::new(), limit, filter.order));
             }
-            let within =
-                if filter.of_app { vec![chats_of_app(scope)] } else { listed_chats(scope) };
-            let list =
-                || try_join_all(within.iter().map(|of| self.list_within(of, filter, limit, after)));
-            let mut chats: Vec<_> = self.read(list).await?.into_iter().flatten().collect();
-            chats.sort_by_key(|chat| Reverse((chat.created_at, chat.chat_id.clone())));
+            let ranges = ranges(scope, filter);
+            let list = || async {
+                if filter.order == ChatOrder::Active {
+                    self.require(Shape::ListsByActivity).await?;
+                }
+                try_join_all(ranges.iter().map(|of| self.list_within(of, filter, limit, after)))
+                    .await
+            };
+            let chats = self.read(list).await?.into_iter().flatten();
             // A chat may be a person's own and shared with them, too.
-            chats.dedup_by(|one, other| one.chat_id == other.chat_id);
-            Ok(Page::cut(chats, limit))
+            let mut seen = HashSet::new();
+            let chats = chats.filter(|chat| seen.insert(chat.chat_id.clone())).collect();
+            Ok(Page::cut(chats, limit, filter.order))
         })
         .await
     }
@@ -145,19 +152,34 @@ impl MongoStore {
         Ok(raw.map(|raw| chat_session_record(&raw)).transpose()?)
     }
 
-    /// Lists the first chats of a list, and one more.
+    /// Lists the first chats of a range, and one more.
     async fn list_within(
         &self,
-        of: &Document,
+        range: &Document,
         filter: &ChatFilter,
         limit: usize,
-        after: Option<&Cursor>,
+        after: Option<&ListCursor>,
     ) -> Result<Vec<ChatSession>, Failure> {
-        let find = self.inner.chat_sessions.find(list_query(of, filter, after));
-        let find = find.sort(doc! { "created_at": -1, "_id": -1 });
-        let found = find.limit(limit_and_one(limit)).projection(without_large_fields()).await?;
-        let found: Vec<RawDocumentBuf> = found.try_collect().await?;
-        Ok(found.iter().map(|raw| chat_session_record(raw)).collect::<Result<_, _>>()?)
+        let wanted = limit.saturating_add(1);
+        let mut chats = Vec::new();
+        for (query, index) in list_queries(range, filter, after) {
+            let missing = i64::try_from(wanted - chats.len()).unwrap_or(i64::MAX);
+            let find = self.inner.chat_sessions.find(query);
+            let find = match index {
+                // All of them have the same minute. Sorted by it as well, the server would sort in memory.
+                Some(index) => find.sort(doc! { "_id": -1 }).hint(index),
+                None => find.sort(doc! { ordered_by(filter.order): -1, "_id": -1 }),
+            };
+            let found = find.limit(missing).projection(without_large_fields()).await?;
+            let found: Vec<RawDocumentBuf> = found.try_collect().await?;
+            for raw in &found {
+                chats.push(chat_session_record(raw)?);
+            }
+            if chats.len() >= wanted {
+                break;
+            }
+        }
+        Ok(chats)
     }
 
     async fn insert_chat(
@@ -387,38 +409,113 @@ pub(crate) fn without_large_fields() -> Document {
     WITHOUT_LARGE_FIELDS.into_iter().map(|field| (field.to_owned(), Bson::Int32(0))).collect()
 }
 
-/// Returns the query for the chats of a list that a filter admits.
-fn list_query(of: &Document, filter: &ChatFilter, after: Option<&Cursor>) -> Document {
-    let mut query = of.clone();
+/// Returns the ranges of an index, each in the order of the list, that hold the chats of a list.
+fn ranges(scope: &Scope, filter: &ChatFilter) -> Vec<Document> {
+    let chats = if filter.of_app {
+        vec![chats_of_app(scope)]
+    } else if is_of_owner(scope, filter) {
+        // The list is one range of it: the filter names the owner.
+        vec![chats_in_app(scope)]
+    } else {
+        listed_chats(scope)
+    };
+    let lifecycles = Lifecycle::ALL.into_iter().filter(|lifecycle| {
+        scope.finds(*lifecycle)
+            && filter.lifecycle.map_or(lifecycle.exists(), |it| it == *lifecycle)
+    });
+    // An active chat has no lifecycle.
+    let stored = lifecycles.map(|lifecycle| match lifecycle {
+        Lifecycle::Active => Bson::Null,
+        other => other.number().into(),
+    });
+    let stored: Vec<Bson> = match filter.order {
+        // The indexes by creation do not have the lifecycle.
+        ChatOrder::Created => vec![doc! { "$in": stored.collect::<Vec<_>>() }.into()],
+        ChatOrder::Active => stored.collect(),
+    };
+    let within = |stored: Bson| {
+        chats.iter().cloned().map(move |mut range| {
+            range.insert(LIFECYCLE, stored.clone());
+            range
+        })
+    };
+    stored.into_iter().flat_map(within).collect()
+}
+
+/// Returns the field that lists in an order are sorted by, before the id.
+fn ordered_by(order: ChatOrder) -> &'static str {
+    match order {
+        ChatOrder::Created => "created_at",
+        ChatOrder::Active => "active_minute",
+    }
+}
+
+/// Returns the queries for the chats of a range that a filter admits, in the order of the list; with the index of those for
+/// which the server would choose another one.
+fn list_queries(
+    range: &Document,
+    filter: &ChatFilter,
+    after: Option<&ListCursor>,
+) -> Vec<(Document, Option<Hint>)> {
+    let mut query = range.clone();
     let mut conditions = Vec::new();
     if let Some(workflow_name) = &filter.workflow_name {
         query.insert("workflow_name", workflow_name.as_str());
     }
     if let Some(user_id) = &filter.user_id {
-        // The list of a person may be restricted to their own chats already.
+        // The range may be restricted to a user already.
         conditions.push(doc! { "user_id": user_id.as_str() });
     }
     if let Some(status) = filter.status {
         query.insert("status", status.number());
     }
-    let lifecycle = match filter.lifecycle {
-        // An active chat has no lifecycle.
-        None => doc! { "$in": [Bson::Null, Bson::from(Lifecycle::Archived.number())] }.into(),
-        Some(Lifecycle::Active) => Bson::Null,
-        Some(lifecycle) => lifecycle.number().into(),
-    };
-    query.insert(LIFECYCLE, lifecycle);
     if let Some(from) = filter.created_from {
         conditions.push(doc! { "created_at": { "$gte": DateTime::from_chrono(from) } });
     }
     if let Some(before) = filter.created_before {
         conditions.push(doc! { "created_at": { "$lt": DateTime::from_chrono(before) } });
     }
-    if let Some(Cursor { created_at, chat_id }) = after {
-        conditions.extend(older_than("created_at", *created_at, "_id", chat_id.as_str()));
-    }
-    if !conditions.is_empty() {
-        query.insert("$and", conditions);
-    }
-    query
+    let following = match after {
+        None => vec![(Vec::new(), None)],
+        Some(ListCursor { position: Position::Created(at), chat_id }) => {
+            vec![(older_than("created_at", *at, "_id", chat_id.as_str()).into(), None)]
+        }
+        // A minute may have any number of chats. One query for both ranges would skip those before the position.
+        Some(ListCursor { position: Position::Active(minute), chat_id }) => {
+            let minute = DateTime::from_chrono(*minute);
+            let within = doc! { "active_minute": minute, "_id": { "$lt": chat_id.as_str() } };
+            let earlier = doc! { "active_minute": { "$lt": minute } };
+            let index = index_by_activity(range, filter);
+            vec![(vec![within], Some(Hint::Keys(index))), (vec![earlier], None)]
+        }
+    };
+    let query_for = |(following, index): (Vec<Document>, Option<Hint>)| {
+        let (mut query, conditions) = (query.clone(), [conditions.clone(), following].concat());
+        if !conditions.is_empty() {
+            query.insert("$and", conditions);
+        }
+        (query, index)
+    };
+    following.into_iter().map(query_for).collect()
+}
+
+/// Returns the keys of the index that holds a range in the order of activity. Within a minute the chats are ordered by id, and
+/// the server would also consider to read all ids of the database from the position on.
+fn index_by_activity(range: &Document, filter: &ChatFilter) -> Document {
+    let mut keys = doc! { "app_id": 1 };
+    let is_of_user = filter.user_id.is_some() || range.contains_key("user_id");
+    let restricted: &[&str] = if range.contains_key("is_listed") {
+        &["is_listed"]
+    } else if range.contains_key("members.user_id") || range.contains_key("members") {
+        &["members.user_id"]
+    } else if range.contains_key("team_id") {
+        &["visibility", "team_id"]
+    } else if is_of_user {
+        &["user_id"]
+    } else {
+        &[]
+    };
+    keys.extend(restricted.iter().map(|field| ((*field).to_owned(), Bson::Int32(1))));
+    keys.extend(doc! { LIFECYCLE: 1, "active_minute": -1, "_id": -1 });
+    keys
 }

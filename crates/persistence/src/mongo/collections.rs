@@ -21,8 +21,8 @@ use crate::mongo::collection_names::{
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::stored::read_document;
 use crate::mongo::documents::{
-    BlobDocument, CallDocument, FormatDocument, InputRequestDocument, LineDocument, Lineage,
-    PRODUCED_BY_PATH, Segment, StatusChangeDocument, StoredContext, StoredMessage, Tail,
+    BlobDocument, CallDocument, FormatDocument, InputRequestDocument, LIFECYCLE, LineDocument,
+    Lineage, PRODUCED_BY_PATH, Segment, StatusChangeDocument, StoredContext, StoredMessage, Tail,
     TurnWithoutMessagesDocument, WalletDocument, announcement_record, blob_data, call_record,
     chat_session_record, encode, format_number, input_record, line_record, open_call,
     open_chat_session, participant_records, point_record, rollup_sums, status_change_record,
@@ -55,6 +55,8 @@ pub(crate) type Rewrite = fn(&RawDocumentBuf) -> Result<Option<RawDocumentBuf>, 
 const MEMBERS_PATH: &str = "members.user_id";
 /// The field of a session that every user of the app finds.
 const IS_LISTED: &str = "is_listed";
+/// The field of a session that lists by last activity are sorted by.
+const ACTIVE_MINUTE: &str = "active_minute";
 
 /// Every collection.
 pub static COLLECTIONS: &[StoredCollection] = &[
@@ -101,6 +103,42 @@ pub static COLLECTIONS: &[StoredCollection] = &[
             Index::of(
                 "cs_app_listed_created",
                 &[("app_id", 1), (IS_LISTED, 1), ("created_at", -1), ("_id", -1)],
+            )
+            .only_with(IS_LISTED),
+            // Lists by last activity: an append changes these entries when a minute has passed since the last.
+            Index::of(
+                "cs_app_active",
+                &[("app_id", 1), (LIFECYCLE, 1), (ACTIVE_MINUTE, -1), ("_id", -1)],
+            ),
+            Index::of(
+                "cs_app_user_active",
+                &[("app_id", 1), ("user_id", 1), (LIFECYCLE, 1), (ACTIVE_MINUTE, -1), ("_id", -1)],
+            ),
+            Index::of(
+                "cs_app_member_active",
+                &[
+                    ("app_id", 1),
+                    (MEMBERS_PATH, 1),
+                    (LIFECYCLE, 1),
+                    (ACTIVE_MINUTE, -1),
+                    ("_id", -1),
+                ],
+            )
+            .only_with(MEMBERS_PATH),
+            Index::of(
+                "cs_app_team_active",
+                &[
+                    ("app_id", 1),
+                    ("visibility", 1),
+                    ("team_id", 1),
+                    (LIFECYCLE, 1),
+                    (ACTIVE_MINUTE, -1),
+                    ("_id", -1),
+                ],
+            ),
+            Index::of(
+                "cs_app_listed_active",
+                &[("app_id", 1), (IS_LISTED, 1), (LIFECYCLE, 1), (ACTIVE_MINUTE, -1), ("_id", -1)],
             )
             .only_with(IS_LISTED),
         ],

@@ -1,7 +1,9 @@
 //! The end of a rolling upgrade: newer stored shapes are written from then on (decision 0026).
 
 use bson::{DateTime, RawDocumentBuf, doc};
-use futures::TryStreamExt;
+use futures::future::ready;
+use futures::{StreamExt, TryStreamExt, stream};
+use records::minute_of;
 
 use super::MongoStore;
 use super::collection_names::STORE_FORMAT;
@@ -13,6 +15,9 @@ use crate::StoreError;
 
 /// How many sessions are read at a time.
 const PAGE: i64 = 200;
+
+/// How many sessions are updated at the same time.
+const FILLED_AT_ONCE: usize = 16;
 
 /// The format of a database, and the newest format of this release.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,7 +99,7 @@ impl MongoStore {
                 supported: to,
             });
         }
-        let marked = self.mark_shared_chats().await?;
+        let marked = self.prepare_chats().await?;
         if from < to {
             let now = DateTime::from_chrono(self.inner.clock.now());
             self.write_until(self.deadline(), |_| async {
@@ -107,12 +112,12 @@ impl MongoStore {
         Ok(FinishedUpgrade { from, to, marked })
     }
 
-    /// Marks the chats with shared messages that were stored before such chats were marked.
-    ///
-    /// It reads all sessions page by page; each page has its own deadline.
-    async fn mark_shared_chats(&self) -> Result<u64, StoreError> {
-        let projection = Lineage::add_to_projection(doc! { "revision": 1, "schema_version": 1 });
-        let version = Shape::Forks.format();
+    /// Prepares the chats of earlier releases for the newest format, page by page; each page has its own deadlines. Returns
+    /// how many chats with shared messages were marked.
+    async fn prepare_chats(&self) -> Result<u64, StoreError> {
+        let mut projection =
+            Lineage::add_to_projection(doc! { "revision": 1, "schema_version": 1 });
+        projection.extend(doc! { "created_at": 1, "last_message_at": 1, "active_minute": 1 });
         let (mut after, mut seen, mut marked) = (String::new(), 0_u64, 0_u64);
         loop {
             let page: Vec<RawDocumentBuf> = self
@@ -124,22 +129,55 @@ impl MongoStore {
                 .await?;
             let Some(last) = page.last() else { return Ok(marked) };
             last.get_str("_id").unwrap_or_default().clone_into(&mut after);
-            let shared: Vec<&str> = page.iter().filter_map(|raw| shared_chat(raw)).collect();
-            if !shared.is_empty() {
-                let filter =
-                    doc! { "_id": { "$in": &shared }, "schema_version": { "$lt": version } };
-                let mark = || {
-                    let mark = doc! { "$set": { "schema_version": version } };
-                    self.inner.chat_sessions.update_many(filter.clone(), mark)
-                };
-                let deadline = self.deadline();
-                let marking = self.write_until(deadline, |_| async { Ok(mark().await?) });
-                marked += marking.await?.modified_count;
-            }
+            marked += self.mark_shared_chats(&page).await?;
+            let filled = self.fill_active_minutes(&page).await?;
             seen += page.len() as u64;
-            tracing::debug!(seen, marked, "looked for chats that share messages");
+            tracing::debug!(seen, marked, filled, "prepared chats for the newest format");
         }
     }
+
+    /// Marks the chats with shared messages that were stored before such chats were marked.
+    async fn mark_shared_chats(&self, page: &[RawDocumentBuf]) -> Result<u64, StoreError> {
+        let shared: Vec<&str> = page.iter().filter_map(shared_chat).collect();
+        if shared.is_empty() {
+            return Ok(0);
+        }
+        let version = Shape::Forks.format();
+        let filter = doc! { "_id": { "$in": &shared }, "schema_version": { "$lt": version } };
+        let mark = || {
+            let mark = doc! { "$set": { "schema_version": version } };
+            self.inner.chat_sessions.update_many(filter.clone(), mark)
+        };
+        let marking = self.write_until(self.deadline(), |_| async { Ok(mark().await?) });
+        Ok(marking.await?.modified_count)
+    }
+
+    /// Stores the minute of the last activity of chats in which an earlier release has left it out or behind.
+    ///
+    /// The minute only grows, so that an append meanwhile is not undone.
+    async fn fill_active_minutes(&self, page: &[RawDocumentBuf]) -> Result<usize, StoreError> {
+        let outdated: Vec<_> = page.iter().filter_map(outdated_minute).collect();
+        let fill = |(id, minute): (&str, DateTime)| {
+            let (filter, fill) = (doc! { "_id": id }, doc! { "$max": { "active_minute": minute } });
+            self.inner.chat_sessions.update_one(filter, fill).into_future()
+        };
+        self.write_until(self.deadline(), |_| async {
+            let filling = stream::iter(outdated.clone()).map(fill).buffer_unordered(FILLED_AT_ONCE);
+            Ok(filling.try_for_each(|_| ready(Ok(()))).await?)
+        })
+        .await?;
+        Ok(outdated.len())
+    }
+}
+
+/// Returns the id of a session and the minute of its last activity, if its document has not got it.
+fn outdated_minute(raw: &RawDocumentBuf) -> Option<(&str, DateTime)> {
+    let time = |field| raw.get_datetime(field).ok().map(DateTime::to_chrono);
+    let last_active_at = time("last_message_at").max(time("created_at"))?;
+    let minute = minute_of(last_active_at);
+    let is_outdated = time("active_minute").is_none_or(|stored| stored < minute);
+    let id = raw.get_str("_id").ok().filter(|_| is_outdated)?;
+    Some((id, DateTime::from_chrono(minute)))
 }
 
 /// Returns the id of a session with shared messages.

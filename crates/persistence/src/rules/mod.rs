@@ -13,6 +13,7 @@ pub(crate) mod fence;
 pub(crate) mod if_match;
 pub(crate) mod input;
 pub(crate) mod ledger;
+pub(crate) mod lists;
 pub(crate) mod new_chat;
 pub(crate) mod presence;
 pub(crate) mod rights;

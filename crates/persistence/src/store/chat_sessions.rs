@@ -1,3 +1,5 @@
+use std::cmp::Reverse;
+
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use records::{
@@ -29,19 +31,21 @@ pub trait ChatSessions: Send + Sync {
         chat_id: &ChatId,
     ) -> Result<Option<ChatSession>, StoreError>;
 
-    /// Lists chat sessions, newest first by creation, then by id.
+    /// Lists chat sessions in the order of the filter, then by id, both descending.
     ///
     /// A person lists the chats that are theirs, that they are a member of, and that their team shares; other callers
     /// list every chat of the app.
     ///
     /// `limit` must be at least 1. Pages do not overlap and skip no chat that existed when the
-    /// first page was read, because the cursor names a position and not an offset.
+    /// first page was read and has not moved since, because the cursor names a position and not an offset. A cursor
+    /// belongs to the filter of its page. A filter that no index serves in its order is refused as
+    /// [`Invalid`](StoreError::Invalid).
     async fn list_chats(
         &self,
         scope: &Scope,
         filter: &ChatFilter,
         limit: usize,
-        after: Option<&Cursor>,
+        after: Option<&ListCursor>,
     ) -> Result<Page, StoreError>;
 
     /// Changes the status of the chat to `next`, as [`ChatStatus::may_become`] allows.
@@ -80,7 +84,22 @@ pub trait ChatSessions: Send + Sync {
     ) -> Result<ChatSession, StoreError>;
 }
 
-/// Selects the chat sessions to list. A field that is `None` does not restrict the list.
+/// The order of a list of chat sessions.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ChatOrder {
+    /// By creation, newest first. No chat ever moves in it.
+    #[default]
+    Created,
+    /// By last activity ([`ChatSession::last_active_at`]), newest first.
+    ///
+    /// The list is ordered by the minute of the activity, and each page exactly. A page ends with a whole minute where that
+    /// leaves at least half of it, so it may hold fewer chats than its limit; a minute with more chats is continued by id.
+    /// A chat that becomes active while it is listed moves to the front: a page that was read before may have it, too, and
+    /// one that is read later does not.
+    Active,
+}
+
+/// Selects the chat sessions to list, and their order. A field that is `None` does not restrict the list.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ChatFilter {
     /// The chats of [`Visibility::App`], whichever user owns them, instead of the caller's own list.
@@ -98,6 +117,8 @@ pub struct ChatFilter {
     /// Only chats in this lifecycle; without it those that are active or archived. Deleted chats are listed only in a
     /// scope that [finds](Scope::finds_deleted) them.
     pub lifecycle: Option<Lifecycle>,
+    /// The order of the list.
+    pub order: ChatOrder,
 }
 
 impl ChatFilter {
@@ -113,7 +134,7 @@ impl ChatFilter {
     }
 }
 
-/// A position in a list of chat sessions: right after this chat.
+/// A position in a list by creation: right after this chat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cursor {
     /// When the chat was created.
@@ -122,21 +143,75 @@ pub struct Cursor {
     pub chat_id: ChatId,
 }
 
+/// A position in a list of chat sessions: right after this chat.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ListCursor {
+    /// What the list is ordered by.
+    pub position: Position,
+    /// The id of the chat.
+    pub chat_id: ChatId,
+}
+
+/// What a list of chat sessions is ordered by, of one chat.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Position {
+    /// When the chat was created.
+    Created(DateTime<Utc>),
+    /// The minute in which the chat was last active.
+    Active(DateTime<Utc>),
+}
+
+impl Position {
+    /// Returns the order of the lists in which this is a position.
+    #[must_use]
+    pub fn order(&self) -> ChatOrder {
+        match self {
+            Self::Created(_) => ChatOrder::Created,
+            Self::Active(_) => ChatOrder::Active,
+        }
+    }
+}
+
+impl ListCursor {
+    /// Returns the position of a chat in a list.
+    pub(crate) fn at(chat: &ChatSession, order: ChatOrder) -> Self {
+        let position = match order {
+            ChatOrder::Created => Position::Created(chat.created_at),
+            ChatOrder::Active => Position::Active(chat.active_minute()),
+        };
+        Self { position, chat_id: chat.chat_id.clone() }
+    }
+}
+
 /// A page of chat sessions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Page {
     /// The chat sessions.
     pub chats: Vec<ChatSession>,
     /// The position of the next page, if there is a next page.
-    pub next: Option<Cursor>,
+    pub next: Option<ListCursor>,
 }
 
 impl Page {
-    /// Makes a page of the first `limit` chat sessions.
-    pub(crate) fn cut(mut chats: Vec<ChatSession>, limit: usize) -> Self {
+    /// Makes a page of the first chat sessions after a position, at most `limit`. Their order does not matter.
+    pub(crate) fn cut(mut chats: Vec<ChatSession>, limit: usize, order: ChatOrder) -> Self {
+        chats.sort_by_cached_key(|chat| Reverse(ListCursor::at(chat, order)));
+        let limit = match order {
+            ChatOrder::Created => limit,
+            ChatOrder::Active => whole_minutes(&chats, limit),
+        };
         let last = super::cut(&mut chats, limit);
-        let next =
-            last.map(|chat| Cursor { created_at: chat.created_at, chat_id: chat.chat_id.clone() });
+        let next = last.map(|chat| ListCursor::at(chat, order));
+        if order == ChatOrder::Active {
+            chats.sort_by_cached_key(|chat| Reverse((chat.last_active_at(), chat.chat_id.clone())));
+        }
         Self { chats, next }
     }
+}
+
+/// Returns how many chats a page holds that ends with a whole minute, or `limit` if that were less than half of it.
+fn whole_minutes(chats: &[ChatSession], limit: usize) -> usize {
+    let Some(beyond) = chats.get(limit).map(ChatSession::active_minute) else { return limit };
+    let whole = chats.iter().take_while(|chat| chat.active_minute() > beyond).count();
+    if whole >= limit.div_ceil(2) { whole } else { limit }
 }

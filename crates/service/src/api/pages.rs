@@ -7,7 +7,9 @@ use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::{DateTime, Utc};
-use persistence::{CallCursor, InputCursor, ParticipantCursor, ResumePointCursor};
+use persistence::{
+    CallCursor, InputCursor, ListCursor, ParticipantCursor, Position, ResumePointCursor,
+};
 use records::AppId;
 use serde::Serialize;
 use utoipa::__dev::ComposeSchema;
@@ -197,6 +199,29 @@ macro_rules! by_time_and_id {
     )+};
 }
 
+impl Cursor for ListCursor {
+    fn encode(&self) -> String {
+        match &self.position {
+            Position::Created(at) => encode_pair(at.timestamp_millis(), &self.chat_id),
+            Position::Active(at) => {
+                encode_pair(format_args!("{BY_ACTIVITY}{}", at.timestamp_millis()), &self.chat_id)
+            }
+        }
+    }
+
+    fn decode(text: &str) -> Option<Self> {
+        let (position, chat_id) = decode_pair(text)?;
+        let position = match position.strip_prefix(BY_ACTIVITY) {
+            Some(at) => Position::Active(time(at)?),
+            None => Position::Created(time(&position)?),
+        };
+        Some(Self { position, chat_id: chat_id.try_into().ok()? })
+    }
+}
+
+/// Begins the position in a list by last activity.
+const BY_ACTIVITY: char = 'a';
+
 by_time_and_id! {
     persistence::Cursor { created_at, chat_id },
     CallCursor { called_at, call_id },
@@ -228,8 +253,10 @@ mod tests {
     fn a_cursor_comes_back_as_it_was() {
         let at = DateTime::from_timestamp_millis(1_759_399_200_123).unwrap();
         let chat_id = ChatId::parse("chat_abc123").unwrap();
-        let cursor = persistence::Cursor { created_at: at, chat_id };
-        assert_eq!(read(&cursor.encode()), Ok(cursor));
+        for position in [Position::Created(at), Position::Active(at)] {
+            let cursor = ListCursor { position, chat_id: chat_id.clone() };
+            assert_eq!(read(&cursor.encode()), Ok(cursor));
+        }
         let call_id = CallId::parse("a call with spaces").unwrap();
         let cursor = CallCursor { called_at: at, call_id };
         assert_eq!(read(&cursor.encode()), Ok(cursor));

@@ -122,6 +122,50 @@ async fn chats_are_listed_by_workflow_user_status_and_time() {
 }
 
 #[tokio::test]
+async fn chats_are_listed_by_last_activity_page_by_page() {
+    let client = Client::open();
+    for id in ["c1", "c2", "c3"] {
+        client.create_chat(id).await;
+    }
+    let message = json!({"role": "user", "name": "user", "content": "hello"});
+    client.post("/api/chats/acme_corp/c1/messages", json!({"messages": [message]})).await;
+    let page = client.get("/api/chats/acme_corp?order_by=active").await.body();
+    let ids: Vec<_> =
+        page["data"].as_array().unwrap().iter().map(|chat| chat["chat_id"].clone()).collect();
+    assert_eq!(ids, ["c1", "c3", "c2"]);
+    let mut path = "/api/chats/acme_corp?order_by=active&limit=1".to_owned();
+    let mut ids = Vec::new();
+    loop {
+        let page = client.get(&path).await.body();
+        let chats = page["data"].as_array().unwrap().clone();
+        ids.extend(chats.iter().map(|chat| chat["chat_id"].as_str().unwrap().to_owned()));
+        let Some(cursor) = page["next_cursor"].as_str() else { break };
+        let other_order = client.get(&format!("/api/chats/acme_corp?cursor={cursor}")).await;
+        assert_eq!((other_order.status, other_order.culprit().as_str()), (422, "cursor"));
+        path = format!("/api/chats/acme_corp?order_by=active&limit=1&cursor={cursor}");
+    }
+    ids.sort();
+    assert_eq!(ids, ["c1", "c2", "c3"]);
+}
+
+#[tokio::test]
+async fn a_list_that_no_index_serves_is_refused_with_those_that_are_served() {
+    let client = Client::open();
+    for name in ["workflow_name", "status", "created_from", "created_before"] {
+        let value = match name {
+            "status" => "paused",
+            "workflow_name" => "Generator",
+            _ => "2025-10-02T10:00:00Z",
+        };
+        let answer =
+            client.get(&format!("/api/chats/acme_corp?order_by=active&{name}={value}")).await;
+        assert_eq!((answer.status, answer.culprit().as_str()), (422, name));
+    }
+    let answer = client.get("/api/chats/acme_corp?order_by=active&status=paused").await;
+    assert_json_snapshot!("list_unserved", answer.snapshot());
+}
+
+#[tokio::test]
 async fn meta_shows_what_a_client_needs_to_join() {
     let client = Client::open();
     let path = client.create_chat("chat_abc123").await;

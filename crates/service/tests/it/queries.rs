@@ -51,7 +51,7 @@ async fn unknown_parameters_are_refused_by_name_on_every_route() {
     let path = client.create_chat("c1").await;
     for (route, parameter) in [
         ("/api/chats/acme_corp".to_owned(), "user_id[$gt]"),
-        ("/api/chats/acme_corp".to_owned(), "order_by"),
+        ("/api/chats/acme_corp".to_owned(), "sort_by"),
         (path.clone(), "app_id[$ne]"),
         (format!("{path}/messages"), "$where"),
         (format!("{path}/meta"), "x"),
@@ -62,7 +62,7 @@ async fn unknown_parameters_are_refused_by_name_on_every_route() {
         let answer = client.get(&format!("{route}?{parameter}=1")).await;
         assert_eq!((answer.status, answer.culprit().as_str()), (422, parameter), "{route}");
     }
-    let answer = client.get("/api/chats/acme_corp?order_by=$where").await;
+    let answer = client.get("/api/chats/acme_corp?sort_by=$where").await;
     assert_json_snapshot!("unknown_parameter", answer.snapshot());
 }
 
@@ -85,6 +85,8 @@ async fn invalid_values_are_refused() {
         ("created_from", "yesterday"),
         ("created_from", "2025-10-02T10:00:00+02:00"),
         ("created_before", "2025-13-02T10:00:00Z"),
+        ("order_by", "$where"),
+        ("order_by", "updated_at"),
         ("cursor", "x"),
         ("cursor", ""),
         ("cursor", "eyIkbmUiOm51bGx9"),

@@ -1,8 +1,7 @@
 use std::borrow::Cow;
 
 use bson::raw::{RawArrayBuf, RawBsonRef, cstr};
-use bson::{Bson, DateTime, Document, RawDocument, RawDocumentBuf, doc, rawdoc};
-use chrono::Utc;
+use bson::{Bson, Document, RawDocument, RawDocumentBuf, doc, rawdoc};
 use records::json::Digest;
 use records::{
     AppId, Artifact, AssistantId, ChatId, ChatSession, ChatStatus, ForkOrigin, InputRequestId,
@@ -78,10 +77,10 @@ pub(crate) struct ChatSessionDocument<'a> {
     #[serde(skip_deserializing)]
     fencing_token: u64,
     last_message_at: Option<Time>,
-    /// The minute in which the chat was last active. Lists are sorted by it: an append changes their indexes at most once a
-    /// minute. Absent in chats of earlier releases, until a message is appended or their upgrade is finished.
+    /// [`ChatSession::active_minute`], by which lists are sorted: an append changes their indexes at most once a minute.
+    /// Absent in chats of earlier releases until the upgrade is finished, and not current there.
     #[serde(skip_deserializing)]
-    active_minute: Option<DateTime>,
+    active_minute: Option<Time>,
     last_connector: Option<String>,
     last_mode: Option<String>,
     last_turn: Option<LastTurnDocument>,
@@ -133,12 +132,6 @@ pub(crate) struct ChatSessionDocument<'a> {
     /// Present in every fork, even if empty; absent in other sessions.
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
     pub(crate) bases: Option<Vec<Base>>,
-}
-
-/// Returns the minute that contains a time.
-pub(crate) fn minute_of(at: chrono::DateTime<Utc>) -> DateTime {
-    let millis = at.timestamp_millis();
-    DateTime::from_millis(millis - millis.rem_euclid(60_000))
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -222,7 +215,7 @@ impl<'a> ChatSessionDocument<'a> {
             lease: None,
             fencing_token: 0,
             last_message_at: None,
-            active_minute: Some(minute_of(chat.created_at)),
+            active_minute: Some(Time(chat.active_minute())),
             last_connector: None,
             last_mode: None,
             last_turn: None,

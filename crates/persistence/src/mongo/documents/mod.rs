@@ -48,7 +48,7 @@ pub(crate) use blob::{BlobDocument, BlobKind, blob_data, blob_filter, blob_id, b
 pub(crate) use chat_session::{
     ArtifactDocument, ChatSessionDocument, LIFECYCLE, LIFECYCLE_AT, LeaseDocument, Tail,
     WITHOUT_LARGE_FIELDS, append_last_turn, artifact_record, chat_head_record, chat_session_record,
-    head_projection, lease_record, minute_of, open_chat_session, read_status, recent_digest,
+    head_projection, lease_record, open_chat_session, read_status, recent_digest,
     recent_turns_push,
 };
 pub(crate) use context_version::{

@@ -19,7 +19,7 @@ use crate::mongo::documents::{
 };
 use crate::mongo::engine::failure::{Failure, is_duplicate_key};
 
-/// A stored shape that older releases cannot read.
+/// A stored shape that older releases cannot read, or do not keep current.
 ///
 /// A new shape needs a variant here and a line in [`ALL`](Self::ALL), [`format`](Self::format) and
 /// [`name`](Self::name). [`NEWEST_VERSION`] is the greatest format of all shapes.
@@ -29,18 +29,21 @@ pub(crate) enum Shape {
     Forks,
     /// Chats that are deleted or purged: `lifecycle`. An older release would still show them and append to them.
     DeletedChats,
+    /// The minute of the last activity in every chat: `active_minute`. An older release does not write it, so that lists in
+    /// its order would lack chats. No document is marked for it.
+    ListsByActivity,
 }
 
 impl Shape {
     /// Every shape, in the order of the formats.
-    pub(crate) const ALL: [Self; 2] = [Self::Forks, Self::DeletedChats];
+    pub(crate) const ALL: [Self; 3] = [Self::Forks, Self::DeletedChats, Self::ListsByActivity];
 
     /// Returns the first format in which the shape is written. It is also the `schema_version` of
     /// each document of that shape.
     pub(crate) const fn format(self) -> i64 {
         match self {
             Self::Forks => 2,
-            Self::DeletedChats => 3,
+            Self::DeletedChats | Self::ListsByActivity => 3,
         }
     }
 
@@ -49,6 +52,7 @@ impl Shape {
         match self {
             Self::Forks => "forks",
             Self::DeletedChats => "deleted chats",
+            Self::ListsByActivity => "lists by activity",
         }
     }
 }

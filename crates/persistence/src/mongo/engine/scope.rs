@@ -51,7 +51,7 @@ pub(crate) fn permitted_chats(scope: &Scope) -> Document {
 /// Each is one range of an index, in the order of the list. For one query with `$or` the server would not always choose
 /// these indexes.
 pub(crate) fn listed_chats(scope: &Scope) -> Vec<Document> {
-    let app = doc! { "app_id": scope.app_id.as_str() };
+    let app = chats_in_app(scope);
     let related = match scope.reach(scope.permission) {
         Reach::Every => return vec![app],
         Reach::None => return Vec::new(),
@@ -59,6 +59,11 @@ pub(crate) fn listed_chats(scope: &Scope) -> Vec<Document> {
     };
     let within_app = |filter| app.clone().into_iter().chain(filter).collect();
     related_chats(&related).into_iter().map(within_app).collect()
+}
+
+/// Returns the filter for all chats of the app, for a list that another condition restricts to those of the caller.
+pub(crate) fn chats_in_app(scope: &Scope) -> Document {
+    doc! { "app_id": scope.app_id.as_str() }
 }
 
 /// Returns the filter for the chats that every user of the app finds.

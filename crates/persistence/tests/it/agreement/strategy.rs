@@ -1,7 +1,7 @@
 //! Operations on few chats, users, ids and texts, so that repeats, conflicts and refusals are as
 //! likely as successes.
 
-use persistence::{ChatFilter, MessageRange};
+use persistence::{ChatFilter, ChatOrder, MessageRange};
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -250,8 +250,17 @@ fn filter() -> impl Strategy<Value = ChatFilter> {
     let of_app = prop_oneof![4 => Just(false), 1 => Just(true)];
     let lifecycle = option::of(select(Lifecycle::ALL.as_slice()));
     let times = (time(), time());
-    (of_app, option::of(workflow()), option::of(user()), status, times, lifecycle).prop_map(
-        |(of_app, workflow_name, user_id, status, times, lifecycle)| {
+    let order = prop_oneof![Just(ChatOrder::Created), Just(ChatOrder::Active)];
+    let created = (
+        of_app.clone(),
+        option::of(workflow()),
+        option::of(user()),
+        status,
+        times,
+        lifecycle.clone(),
+        order.clone(),
+    )
+        .prop_map(|(of_app, workflow_name, user_id, status, times, lifecycle, order)| {
             let (created_from, created_before) = times;
             ChatFilter {
                 of_app,
@@ -261,9 +270,16 @@ fn filter() -> impl Strategy<Value = ChatFilter> {
                 created_from,
                 created_before,
                 lifecycle,
+                order,
             }
-        },
-    )
+        });
+    // Most of the above are refused in the order of activity.
+    let active =
+        (of_app, option::of(user()), lifecycle).prop_map(|(of_app, user_id, lifecycle)| {
+            let order = ChatOrder::Active;
+            ChatFilter { of_app, user_id, lifecycle, order, ..ChatFilter::default() }
+        });
+    prop_oneof![created, active]
 }
 
 fn range() -> impl Strategy<Value = MessageRange> {

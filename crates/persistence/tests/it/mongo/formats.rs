@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use bson::{Document, RawDocumentBuf, doc};
 use persistence::mongo::{FinishedUpgrade, FormatStatus, Interruption, MongoStore};
-use persistence::{Apps, ChatSessions, Forks, MessageRange, Messages, StoreError};
+use persistence::{
+    Apps, ChatFilter, ChatOrder, ChatSessions, Forks, MessageRange, Messages, StoreError,
+};
 use records::{
     Actor, AppId, ChatId, Lifecycle, MessageBody, MessageEdit, NewChatSession, NewFork, Scope,
     SessionChange, WorkflowName,
@@ -164,13 +166,20 @@ async fn before_the_upgrade_is_finished_a_fork_is_refused_and_changes_nothing() 
         panic!("{refusal:?}");
     };
     assert_eq!((shape, needed, stored), ("deleted chats", 3, 1));
+    let by_activity = ChatFilter { order: ChatOrder::Active, ..ChatFilter::default() };
+    let refusal = database.list_chats(&scope(), &by_activity, 10, None).await.unwrap_err();
+    assert!(matches!(refusal, StoreError::UpgradePending { needed: 3, .. }), "{refusal:?}");
     assert_eq!(everything(&database).await, before);
     let archive = SessionChange::to_lifecycle(Lifecycle::Archived);
     database.change_chat(&scope(), &golden_chat(), archive).await.unwrap();
     let status = database.format_status().await.unwrap();
     assert_eq!(
         status,
-        FormatStatus { stored: 1, newest: NEWEST, pending: vec!["forks", "deleted chats"] }
+        FormatStatus {
+            stored: 1,
+            newest: NEWEST,
+            pending: vec!["forks", "deleted chats", "lists by activity"]
+        }
     );
 }
 
@@ -182,7 +191,11 @@ async fn a_finished_upgrade_takes_effect_in_every_process_at_once() {
 
     let finished = another_process(&database).await.finish_upgrade().await.unwrap();
     assert_eq!(finished, FinishedUpgrade { from: 1, to: NEWEST, marked: 0 });
-    assert_eq!(everything(&database).await["chat_sessions"][0], golden("chat_session", 1));
+    let mut expected = golden("chat_session", 1);
+    let prepared = everything(&database).await["chat_sessions"][0].clone();
+    let minute = prepared.get_datetime("active_minute").unwrap();
+    expected.insert("active_minute", minute);
+    assert_eq!(prepared, expected);
 
     let fork = fork().await.unwrap().chat_id;
     let page = database.messages(&scope(), &fork, MessageRange::all()).await.unwrap();
@@ -267,4 +280,28 @@ async fn an_append_does_not_read_the_format() {
     let namespaces: Vec<&str> = namespaces.iter().map(|raw| raw.get_str("ns").unwrap()).collect();
     assert!(namespaces.iter().any(|ns| ns.ends_with("chat_sessions")), "{namespaces:?}");
     assert!(!namespaces.iter().any(|ns| ns.ends_with("store_format")), "{namespaces:?}");
+}
+
+#[tokio::test]
+async fn the_end_of_an_upgrade_fills_in_and_corrects_the_minute_of_the_last_activity() {
+    let database = older_database().await;
+    let appended = sealed_chat(&database).await;
+    let sessions = database.raw.collection::<RawDocumentBuf>("chat_sessions");
+    // A process of this release created the chat, and one of an earlier release appended to it.
+    let behind = doc! { "$set": { "active_minute": bson::DateTime::from_millis(0) } };
+    sessions.update_one(doc! { "_id": appended.as_str() }, behind).await.unwrap();
+    database.finish_upgrade().await.unwrap();
+    let by_activity = ChatFilter { order: ChatOrder::Active, ..ChatFilter::default() };
+    let page = database.list_chats(&scope(), &by_activity, 1, None).await.unwrap();
+    let rest = database.list_chats(&scope(), &by_activity, 1, page.next.as_ref()).await.unwrap();
+    let listed = [page.chats, rest.chats].concat();
+    assert_eq!(
+        listed.iter().map(|chat| &chat.chat_id).collect::<Vec<_>>(),
+        [&appended, &golden_chat()]
+    );
+    for (chat, document) in listed.iter().zip([&appended, &golden_chat()]) {
+        let raw = sessions.find_one(doc! { "_id": document.as_str() }).await.unwrap().unwrap();
+        let minute = raw.get_datetime("active_minute").unwrap().to_chrono();
+        assert_eq!(minute, chat.active_minute());
+    }
 }

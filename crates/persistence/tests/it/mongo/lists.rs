@@ -4,11 +4,11 @@ use bson::{RawDocumentBuf, doc};
 use chrono::{DateTime, Utc};
 use futures::TryStreamExt;
 use persistence::{
-    Apps, Billing, Calls, ChatFilter, ChatSessions, ContextHistory, Contexts, InputRequests,
-    MessageRange, Messages, Participants, ResumePointFilter, Stats, Turns, Wallets,
+    Apps, Billing, Calls, ChatFilter, ChatOrder, ChatSessions, ContextHistory, Contexts,
+    InputRequests, MessageRange, Messages, Participants, ResumePointFilter, Stats, Turns, Wallets,
 };
 use records::{
-    Actor, Caller, ChatId, ChatStatus, EntryId, JsonObject, MessageBody, NewChatSession,
+    Actor, Caller, ChatId, ChatStatus, EntryId, JsonObject, Lifecycle, MessageBody, NewChatSession,
     NewInputRequest, NewProviderCall, NewTurn, NewWalletEntry, Permission, Question, Scope,
     StackFrame, StackId, Step, StepKind, TurnId, TurnOutcome, UserId, Visibility, WorkflowName,
 };
@@ -155,6 +155,10 @@ async fn chat_lists(database: &Database) -> Vec<Cost> {
     let by_time = ChatFilter { created_from: Some(DateTime::<Utc>::UNIX_EPOCH), ..none() };
     let by_all =
         ChatFilter { workflow_name, status: Some(ChatStatus::Completed), ..by_user.clone() };
+    let by_activity = ChatFilter { order: ChatOrder::Active, ..none() };
+    let of_user = ChatFilter { order: ChatOrder::Active, ..by_user.clone() };
+    let active = ChatFilter { lifecycle: Some(Lifecycle::Active), ..by_activity.clone() };
+    let open = ChatFilter { order: ChatOrder::Active, ..of_app.clone() };
     let list = async |scope: &Scope, filter: &ChatFilter, limit: usize| {
         database.list_chats(scope, filter, limit, None).await.unwrap().chats.len()
     };
@@ -170,8 +174,21 @@ async fn chat_lists(database: &Database) -> Vec<Cost> {
         ("first chats of a person", &person, &none(), 2),
         ("chats of a person by user", &person, &by_user, 4),
         ("chats of the app", &person, &of_app, 4),
+        ("chats by activity", &service, &by_activity, 3),
+        ("active chats by activity", &service, &active, 20),
+        ("chats of a user by activity", &service, &of_user, 3),
+        ("chats of a person by activity", &person, &by_activity, 20),
+        ("first chats of a person by activity", &person, &by_activity, 2),
+        ("own chats of a person by activity", &person, &of_user, 3),
+        ("chats of the app by activity", &person, &open, 3),
     ] {
         costs.push(cost(database, name, list(scope, filter, limit)).await);
+        if filter.order == ChatOrder::Active && limit < 4 {
+            // All chats were created in a minute or two: the next page continues one.
+            let next = database.list_chats(scope, filter, 1, None).await.unwrap().next;
+            let page = database.list_chats(scope, filter, limit, next.as_ref());
+            costs.push(cost(database, name, async { page.await.unwrap().chats.len() }).await);
+        }
     }
     costs
 }

@@ -8,10 +8,10 @@ use chrono::{DateTime, TimeDelta, Utc};
 use futures::TryStreamExt;
 use persistence::mongo::{COLLECTIONS, Interruption, StoredCollection};
 use persistence::{
-    Apps, Artifacts, AuditFilter, AuditLog, Billing, Calls, Changes, ChatFilter, ChatSessions,
-    ContextHistory, Contexts, Cursor, Exchanges, Forks, InputRequests, Leases, Members,
-    MessageRange, Messages, Participants, Presence, ResumePointCursor, ResumePointFilter,
-    RevocationCursor, Revocations, Stats, Tickets, Turns, Wallets,
+    Apps, Artifacts, AuditFilter, AuditLog, Billing, Calls, Changes, ChatFilter, ChatOrder,
+    ChatSessions, ContextHistory, Contexts, Exchanges, Forks, InputRequests, Leases, ListCursor,
+    Members, MessageRange, Messages, Participants, Position, Presence, ResumePointCursor,
+    ResumePointFilter, RevocationCursor, Revocations, Stats, Tickets, Turns, Wallets,
 };
 use records::{
     Actor, AppId, AppStatus, AssistantId, AuditAction, CallId, Caller, ChatId, ChatStatus,
@@ -500,6 +500,7 @@ async fn use_lists(database: &Database, scope: &Scope) {
         created_from: Some(DateTime::<Utc>::UNIX_EPOCH),
         created_before: Some(DateTime::<Utc>::MAX_UTC),
         lifecycle: Some(Lifecycle::Archived),
+        order: ChatOrder::Created,
     };
     let one = |change: fn(&mut ChatFilter, &ChatFilter)| {
         let mut filter = ChatFilter::default();
@@ -515,9 +516,40 @@ async fn use_lists(database: &Database, scope: &Scope) {
         everything.clone(),
     ];
     let created_at = DateTime::<Utc>::from_timestamp_millis(4_000_000_000_000).unwrap();
-    let cursor = Cursor { created_at, chat_id: ChatId::parse("chat_x").unwrap() };
+    let chat_id = ChatId::parse("chat_x").unwrap();
+    let cursor = ListCursor { position: Position::Created(created_at), chat_id: chat_id.clone() };
     for filter in filters {
         database.list_chats(scope, &filter, 20, None).await.unwrap();
         database.list_chats(scope, &filter, 20, Some(&cursor)).await.unwrap();
+    }
+    use_lists_by_activity(database, scope, created_at, chat_id).await;
+}
+
+async fn use_lists_by_activity(
+    database: &Database,
+    scope: &Scope,
+    minute: DateTime<Utc>,
+    chat_id: ChatId,
+) {
+    let cursor = ListCursor { position: Position::Active(minute), chat_id };
+    let user_id = UserId::parse("user").unwrap();
+    let team_id = TeamId::parse("team").ok();
+    let caller = Caller::User { user_id: user_id.clone(), team_id, may_run: true };
+    let person = Scope::new(scope.app_id.clone(), caller, Permission::Read);
+    let by_activity = ChatFilter { order: ChatOrder::Active, ..ChatFilter::default() };
+    let of_user = ChatFilter { user_id: Some(user_id), ..by_activity.clone() };
+    let of_app = ChatFilter { of_app: true, ..by_activity.clone() };
+    for lifecycle in [None, Some(Lifecycle::Active), Some(Lifecycle::Archived)] {
+        for (scope, filter) in [
+            (scope, &by_activity),
+            (scope, &of_user),
+            (&person, &by_activity),
+            (&person, &of_user),
+            (&person, &of_app),
+        ] {
+            let filter = ChatFilter { lifecycle, ..filter.clone() };
+            database.list_chats(scope, &filter, 20, None).await.unwrap();
+            database.list_chats(scope, &filter, 20, Some(&cursor)).await.unwrap();
+        }
     }
 }

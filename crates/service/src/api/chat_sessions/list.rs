@@ -2,8 +2,8 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use operation::operation;
-use persistence::{ChatFilter, Cursor, Store};
-use records::{ChatStatus, Lifecycle, Permission, UserId, WorkflowName};
+use persistence::{ChatFilter, ChatOrder, ListCursor, Store, StoreError};
+use records::{ChatStatus, Invalid, Lifecycle, Permission, UserId, WorkflowName};
 use utoipa::openapi::path::Parameter;
 use utoipa::{IntoParams, ToSchema};
 
@@ -42,8 +42,12 @@ pub(crate) struct ListChatsQuery {
     /// manages, or `all`, which are the active and the archived ones.
     #[param(inline, value_type = Option<ListLifecycle>)]
     lifecycle: ListLifecycle,
+    /// `created` (default): newest first by creation. `active`: newest first by last activity, which is the last message
+    /// or else the creation; alone or with `user_id`, which is one's own for a user. Its pages may hold fewer chats.
+    #[param(inline, value_type = Option<ListOrder>)]
+    order_by: ListOrder,
     #[param(ignore)]
-    page: PageQuery<Cursor>,
+    page: PageQuery<ListCursor>,
 }
 
 /// The lifecycles of the chats that are listed.
@@ -63,6 +67,23 @@ impl From<ListLifecycle> for Option<Lifecycle> {
             ListLifecycle::Archived => Some(Lifecycle::Archived),
             ListLifecycle::Deleted => Some(Lifecycle::Deleted),
             ListLifecycle::All => None,
+        }
+    }
+}
+
+/// What a list is ordered by.
+#[derive(Debug, Clone, Copy, PartialEq, ToSchema)]
+#[schema(rename_all = "snake_case")]
+enum ListOrder {
+    Created,
+    Active,
+}
+
+impl From<ListOrder> for ChatOrder {
+    fn from(order: ListOrder) -> Self {
+        match order {
+            ListOrder::Created => Self::Created,
+            ListOrder::Active => Self::Active,
         }
     }
 }
@@ -89,7 +110,13 @@ impl FromParams for ListChatsQuery {
             "all" => Ok(ListLifecycle::All),
             _ => Err("must be active, archived, deleted or all"),
         })?;
+        let order_by = params.take_with("order_by", |word| match word {
+            "created" => Ok(ListOrder::Created),
+            "active" => Ok(ListOrder::Active),
+            _ => Err("must be created or active"),
+        })?;
         Ok(Self {
+            order_by: order_by.unwrap_or(ListOrder::Created),
             lifecycle: lifecycle.unwrap_or(ListLifecycle::Active),
             scope: scope.unwrap_or(ListScope::Mine),
             workflow_name: params.take("workflow_name")?,
@@ -102,7 +129,7 @@ impl FromParams for ListChatsQuery {
     }
 
     fn described() -> Vec<Parameter> {
-        [declared::<Self>(), PageQuery::<Cursor>::described()].concat()
+        [declared::<Self>(), PageQuery::<ListCursor>::described()].concat()
     }
 }
 
@@ -111,7 +138,7 @@ fn parse_status(word: &str) -> Result<ChatStatus, &'static str> {
     named.ok_or("must be one of running, paused, completed, failed")
 }
 
-/// Lists the chat sessions of an app, newest first.
+/// Lists the chat sessions of an app, newest first by creation or by last activity.
 #[operation(answers = "A page of chat sessions")]
 pub(crate) async fn list_chats(
     State(store): State<Arc<dyn Store>>,
@@ -126,12 +153,23 @@ pub(crate) async fn list_chats(
         created_from: query.created_from.map(|time| time.0),
         created_before: query.created_before.map(|time| time.0),
         lifecycle: query.lifecycle.into(),
+        order: query.order_by.into(),
     };
     let scope = match query.lifecycle {
         ListLifecycle::Deleted => scope.needing(Permission::Manage).finding_deleted(),
         _ => scope,
     };
     let PageQuery { limit, cursor } = query.page;
-    let page = store.list_chats(&scope, &filter, limit, cursor.as_ref()).await?;
+    let page = store.list_chats(&scope, &filter, limit, cursor.as_ref()).await.map_err(refused)?;
     Ok(Page::new(page.chats, page.next.as_ref()))
+}
+
+/// A filter that is refused came in the query, not in a body.
+fn refused(error: StoreError) -> Problem {
+    match error {
+        StoreError::Invalid(Invalid { location, detail, .. }) => {
+            Problem::invalid_parameter(location.to_string().trim_start_matches('/'), detail)
+        }
+        error => error.into(),
+    }
 }

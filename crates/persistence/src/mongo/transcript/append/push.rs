@@ -3,13 +3,13 @@
 use bson::raw::{RawArrayBuf, cstr};
 use bson::{Bson, DateTime, Document, RawDocumentBuf, doc, rawdoc};
 use chrono::Utc;
-use records::{ChatId, ChatStatus, Scope};
+use records::{ChatId, ChatStatus, Scope, minute_of};
 
 use crate::mongo::MongoStore;
 use crate::mongo::collection_names::CHAT_SESSIONS;
 use crate::mongo::documents::{
-    MESSAGE_OVERHEAD, Tail, append_last_turn, counter, encode, message_document, minute_of,
-    open_chat_session, recent_turns_push,
+    MESSAGE_OVERHEAD, Tail, append_last_turn, counter, encode, message_document, open_chat_session,
+    recent_turns_push,
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::scope::writable_chat;
@@ -328,16 +328,16 @@ impl<'a> Push<'a> {
     pub(crate) fn update_setting(&self, mut set: RawDocumentBuf) -> RawDocumentBuf {
         let now = DateTime::from_chrono(self.now);
         set.append(cstr!("last_updated_at"), now);
-        if !self.documents.is_empty() {
-            set.append(cstr!("last_message_at"), now);
-        }
         if let Some(turn) = self.turn {
             append_last_turn(&mut set, turn);
         }
-        rawdoc! {
-            "$set": set,
-            "$max": { "active_minute": minute_of(self.now) },
-            "$unset": { "lifecycle": "", "lifecycle_at": "" },
+        let mut update = rawdoc! { "$set": set, "$unset": { "lifecycle": "", "lifecycle_at": "" } };
+        if !self.documents.is_empty() {
+            // Both only grow, so that one is always the minute of the other: clocks of processes may differ.
+            let minute = DateTime::from_chrono(minute_of(self.now));
+            update
+                .append(cstr!("$max"), rawdoc! { "last_message_at": now, "active_minute": minute });
         }
+        update
     }
 }
