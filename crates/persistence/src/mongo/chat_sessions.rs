@@ -162,13 +162,13 @@ impl MongoStore {
     ) -> Result<Vec<ChatSession>, Failure> {
         let wanted = limit.saturating_add(1);
         let mut chats = Vec::new();
-        for (query, index) in list_queries(range, filter, after) {
+        let index = index_by_activity(range, filter).map(Hint::Keys);
+        for (query, sort) in list_queries(range, filter, after) {
             let missing = i64::try_from(wanted - chats.len()).unwrap_or(i64::MAX);
             let find = self.inner.chat_sessions.find(query);
-            let find = match index {
-                // All of them have the same minute. Sorted by it as well, the server would sort in memory.
-                Some(index) => find.sort(doc! { "_id": -1 }).hint(index),
-                None => find.sort(doc! { ordered_by(filter.order): -1, "_id": -1 }),
+            let find = match index.clone() {
+                Some(index) => find.sort(sort).hint(index),
+                None => find.sort(sort),
             };
             let found = find.limit(missing).projection(without_large_fields()).await?;
             let found: Vec<RawDocumentBuf> = found.try_collect().await?;
@@ -450,13 +450,12 @@ fn ordered_by(order: ChatOrder) -> &'static str {
     }
 }
 
-/// Returns the queries for the chats of a range that a filter admits, in the order of the list; with the index of those for
-/// which the server would choose another one.
+/// Returns the queries for the chats of a range that a filter admits, in the order of the list, and how each is sorted.
 fn list_queries(
     range: &Document,
     filter: &ChatFilter,
     after: Option<&ListCursor>,
-) -> Vec<(Document, Option<Hint>)> {
+) -> Vec<(Document, Document)> {
     let mut query = range.clone();
     let mut conditions = Vec::new();
     if let Some(workflow_name) = &filter.workflow_name {
@@ -475,33 +474,37 @@ fn list_queries(
     if let Some(before) = filter.created_before {
         conditions.push(doc! { "created_at": { "$lt": DateTime::from_chrono(before) } });
     }
+    let sort = doc! { ordered_by(filter.order): -1, "_id": -1 };
     let following = match after {
-        None => vec![(Vec::new(), None)],
+        None => vec![(Vec::new(), sort)],
         Some(ListCursor { position: Position::Created(at), chat_id }) => {
-            vec![(older_than("created_at", *at, "_id", chat_id.as_str()).into(), None)]
+            vec![(older_than("created_at", *at, "_id", chat_id.as_str()).into(), sort)]
         }
-        // A minute may have any number of chats. One query for both ranges would skip those before the position.
+        // A minute may have any number of chats. One query for both ranges would skip those before the position. Sorted by
+        // the minute as well, the server would sort the rest of it in memory.
         Some(ListCursor { position: Position::Active(minute), chat_id }) => {
             let minute = DateTime::from_chrono(*minute);
             let within = doc! { "active_minute": minute, "_id": { "$lt": chat_id.as_str() } };
             let earlier = doc! { "active_minute": { "$lt": minute } };
-            let index = index_by_activity(range, filter);
-            vec![(vec![within], Some(Hint::Keys(index))), (vec![earlier], None)]
+            vec![(vec![within], doc! { "_id": -1 }), (vec![earlier], sort)]
         }
     };
-    let query_for = |(following, index): (Vec<Document>, Option<Hint>)| {
+    let query_for = |(following, sort): (Vec<Document>, Document)| {
         let (mut query, conditions) = (query.clone(), [conditions.clone(), following].concat());
         if !conditions.is_empty() {
             query.insert("$and", conditions);
         }
-        (query, index)
+        (query, sort)
     };
     following.into_iter().map(query_for).collect()
 }
 
-/// Returns the keys of the index that holds a range in the order of activity. Within a minute the chats are ordered by id, and
-/// the server would also consider to read all ids of the database from the position on.
-fn index_by_activity(range: &Document, filter: &ChatFilter) -> Document {
+/// Returns the keys of the index that holds a range, for lists by activity. Of the many indexes of sessions the server may
+/// choose one that has the chats of every lifecycle, or all ids of the database, and sort in memory.
+fn index_by_activity(range: &Document, filter: &ChatFilter) -> Option<Document> {
+    if filter.order != ChatOrder::Active {
+        return None;
+    }
     let mut keys = doc! { "app_id": 1 };
     let is_of_user = filter.user_id.is_some() || range.contains_key("user_id");
     let restricted: &[&str] = if range.contains_key("is_listed") {
@@ -517,5 +520,5 @@ fn index_by_activity(range: &Document, filter: &ChatFilter) -> Document {
     };
     keys.extend(restricted.iter().map(|field| ((*field).to_owned(), Bson::Int32(1))));
     keys.extend(doc! { LIFECYCLE: 1, "active_minute": -1, "_id": -1 });
-    keys
+    Some(keys)
 }

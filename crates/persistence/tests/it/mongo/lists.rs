@@ -10,7 +10,8 @@ use persistence::{
 use records::{
     Actor, Caller, ChatId, ChatStatus, EntryId, JsonObject, Lifecycle, MessageBody, NewChatSession,
     NewInputRequest, NewProviderCall, NewTurn, NewWalletEntry, Permission, Question, Scope,
-    StackFrame, StackId, Step, StepKind, TurnId, TurnOutcome, UserId, Visibility, WorkflowName,
+    SessionChange, StackFrame, StackId, Step, StepKind, TurnId, TurnOutcome, UserId, Visibility,
+    WorkflowName,
 };
 
 use super::database::Database;
@@ -138,6 +139,49 @@ async fn lists_read_at_most_twice_what_they_return() {
                 cost.is_too_much(),
                 "{name} reads {examined} and returns {returned}, so it is no exception: {why}"
             ),
+        }
+    }
+}
+
+/// Archives or deletes most chats.
+async fn put_most_aside(database: &Database) {
+    let page = database.list_chats(&scope(), &ChatFilter::default(), 100, None).await.unwrap();
+    for (index, chat) in page.chats.iter().enumerate() {
+        let lifecycle = match index % 7 {
+            0 => continue,
+            1..4 => Lifecycle::Deleted,
+            _ => Lifecycle::Archived,
+        };
+        let change = SessionChange::to_lifecycle(lifecycle);
+        database.change_chat(&scope(), &chat.chat_id, change).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn lists_by_activity_read_no_chats_of_another_lifecycle() {
+    let database = Database::create().await;
+    fill(&database).await;
+    put_most_aside(&database).await;
+    let caller = Caller::User { user_id: user("bob"), team_id: None, may_run: false };
+    let person = Scope::new(scope().app_id, caller, Permission::Read);
+    let (service, deleted) = (scope(), scope().finding_deleted());
+    let all = ChatFilter { order: ChatOrder::Active, ..ChatFilter::default() };
+    let of_bob = ChatFilter { user_id: Some(user("bob")), ..all.clone() };
+    for (name, scope, filter, lifecycle) in [
+        ("active", &service, &all, Some(Lifecycle::Active)),
+        ("archived", &service, &all, Some(Lifecycle::Archived)),
+        ("deleted", &deleted, &all, Some(Lifecycle::Deleted)),
+        ("active and archived", &service, &all, None),
+        ("active of a user", &service, &of_bob, Some(Lifecycle::Active)),
+        ("active of a person", &person, &all, Some(Lifecycle::Active)),
+        ("all of a person", &person, &all, None),
+    ] {
+        let filter = ChatFilter { lifecycle, ..filter.clone() };
+        for limit in [2, 50] {
+            let list = database.list_chats(scope, &filter, limit, None);
+            let cost = cost(&database, name, async { list.await.unwrap().chats.len() }).await;
+            let Cost { examined, returned, .. } = &cost;
+            assert!(!cost.is_too_much(), "{name}: {examined} read, {returned} returned");
         }
     }
 }
