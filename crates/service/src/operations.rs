@@ -138,6 +138,8 @@ pub(crate) static OPERATIONS: LazyLock<Vec<Section>> = LazyLock::new(|| {
             PATCH  "/api/apps/{app_id}" => apps::update::update_app;
             POST   "/api/apps/{app_id}/disable" => apps::disable::disable_app;
             POST   "/api/apps/{app_id}/enable" => apps::enable::enable_app;
+            PUT    "/api/apps/{app_id}/holds/{chat_id}" => apps::hold_chat::hold_chat;
+            DELETE "/api/apps/{app_id}/holds/{chat_id}" => apps::lift_hold::lift_hold;
             PUT    "/api/apps/{app_id}/revocations/{user_id}" => apps::revoke_tokens::revoke_tokens;
             DELETE "/api/apps/{app_id}/revocations/{user_id}" => apps::lift_revocation::lift_revocation;
         }

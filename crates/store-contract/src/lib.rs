@@ -5,6 +5,7 @@
 pub mod chat_sessions;
 pub mod lifecycle;
 pub mod lists;
+pub mod purges;
 pub mod stats;
 pub mod statuses;
 
@@ -102,6 +103,15 @@ macro_rules! contract_tests {
                 deleting_a_chat_ends_its_lease,
                 a_fork_outlives_the_deletion_of_its_source,
                 appends_that_race_with_a_deletion_are_stored_or_refused,
+            }
+            purges {
+                a_purged_chat_exists_for_no_call_and_keeps_its_id,
+                a_purge_changes_no_number_of_the_statistics,
+                forks_keep_what_they_share_with_a_purged_chat,
+                a_chat_under_hold_is_not_purged,
+                retention_purges_what_is_due_and_nothing_else,
+                a_purge_is_in_the_audit_log,
+                appends_that_race_with_a_purge_leave_nothing,
             }
             statuses {
                 only_allowed_status_changes_are_applied,

@@ -14,6 +14,12 @@ label! {
         CreateChat = "create_chat",
         GetChat = "get_chat",
         ListChats = "list_chats",
+        PurgeChat = "purge_chat",
+        ListDue = "list_due",
+        CountDue = "count_due",
+        FinishPurges = "finish_purges",
+        NextAppWithChats = "next_app_with_chats",
+        SetHold = "set_hold",
         SetStatus = "set_status",
         ChangeChat = "change_chat",
         ForkChat = "fork_chat",
@@ -215,6 +221,7 @@ impl CallOutcome {
             | StoreError::WalletNotFound(_) => Self::NotFound,
             StoreError::Forbidden { .. } => Self::Forbidden,
             StoreError::ChatExists(_)
+            | StoreError::ChatHeld(_)
             | StoreError::LeaseHeld { .. }
             | StoreError::TurnConflict { .. }
             | StoreError::Fenced { .. }

@@ -15,5 +15,6 @@ pub(crate) mod input;
 pub(crate) mod ledger;
 pub(crate) mod new_chat;
 pub(crate) mod presence;
+pub(crate) mod purge;
 pub(crate) mod rights;
 pub(crate) mod turn_batch;

@@ -5,9 +5,9 @@ use bson::{Bson, DateTime, Document, RawDocument, RawDocumentBuf, doc, rawdoc};
 use chrono::Utc;
 use records::json::Digest;
 use records::{
-    AppId, Artifact, AssistantId, ChatId, ChatSession, ChatStatus, ForkOrigin, InputRequestId,
-    JsonObject, LastTurn, Lease, LeaseId, Lifecycle, Owner, TeamId, TurnId, TurnOutcome, UserId,
-    Visibility, WorkflowName,
+    AppId, Artifact, AssistantId, ChatId, ChatSession, ChatStatus, ForkOrigin, Hold,
+    InputRequestId, JsonObject, LastTurn, Lease, LeaseId, Lifecycle, Owner, TeamId, TurnId,
+    TurnOutcome, UserId, Visibility, WorkflowName,
 };
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -130,6 +130,8 @@ pub(crate) struct ChatSessionDocument<'a> {
     updated_by: Option<UserId>,
     #[serde(default, with = "serde_bytes", skip_serializing_if = "Option::is_none")]
     creation_digest: Option<Digest>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    hold: Option<HoldDocument>,
     /// Present in every fork, even if empty; absent in other sessions.
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
     pub(crate) bases: Option<Vec<Base>>,
@@ -167,6 +169,12 @@ pub(crate) struct LeaseDocument {
 struct LastTurnDocument {
     request_id: TurnId,
     outcome: StoredName<TurnOutcome>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct HoldDocument {
+    reason: String,
+    since: Time,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -250,6 +258,7 @@ impl<'a> ChatSessionDocument<'a> {
             session_version: chat.session_version,
             updated_by: chat.updated_by.clone(),
             creation_digest: chat.creation_digest,
+            hold: None,
             bases: None,
         }
     }
@@ -302,6 +311,9 @@ impl TryFrom<ChatSessionDocument<'_>> for ChatSession {
             session_version: document.session_version,
             updated_by: document.updated_by,
             creation_digest: document.creation_digest,
+            hold: document
+                .hold
+                .map(|HoldDocument { reason, since }| Hold { reason, since: since.0 }),
         })
     }
 }

@@ -24,6 +24,7 @@ mod metrics;
 mod plans;
 mod presence;
 mod proofs;
+mod purges;
 mod reading;
 mod repeats;
 mod resume_points;
