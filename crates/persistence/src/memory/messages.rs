@@ -2,12 +2,12 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use futures::stream;
 use futures::{StreamExt, TryStreamExt};
-use records::{ChatId, EventId, Message, MessageEdit, NewMessage, Scope};
+use records::{ChatId, EventId, Message, MessageBody, MessageEdit, NewMessage, Scope};
 
 use super::{Chat, Kept, MemoryStore};
 use crate::StoreError;
 use crate::metrics::Call;
-use crate::rules::batch::{Batch, Known, Plan};
+use crate::rules::batch::{Batch, Known, Plan, last_text};
 use crate::rules::if_match::{check_expected, check_seen};
 use crate::rules::rights::{check_edit, check_roles};
 use crate::store::{Append, HistoryPage, HistoryPages, MessageRange, Messages, Transcript};
@@ -219,8 +219,11 @@ impl MemoryStore {
     ) -> Result<Append, StoreError> {
         let first_sequence = chat.session.last_sequence;
         let now = self.clock.now();
+        let entries: Vec<_> = plan.fresh().collect();
+        let last = |field: &str| last_text(entries.iter().copied(), field).map(str::to_owned);
+        let (connector, mode) = (last(MessageBody::CONNECTOR), last(MessageBody::MODE));
         let fresh: Vec<Kept> = (first_sequence..)
-            .zip(plan.fresh())
+            .zip(&entries)
             .map(|(sequence, entry)| Kept {
                 message: Message {
                     sequence,
@@ -246,6 +249,8 @@ impl MemoryStore {
             chat.session.last_sequence += fresh.len() as u64;
             chat.session.last_updated_at = now;
             chat.session.last_message_at = Some(now);
+            chat.session.last_connector = connector.or(chat.session.last_connector.take());
+            chat.session.last_mode = mode.or(chat.session.last_mode.take());
             chat.messages.extend(fresh);
             self.notify_append(chat);
         }

@@ -174,6 +174,14 @@ impl Entry {
     }
 }
 
+/// Returns the text of an extra field in the last message that has one.
+pub(crate) fn last_text<'a>(
+    entries: impl DoubleEndedIterator<Item = &'a Entry>,
+    field: &str,
+) -> Option<&'a str> {
+    entries.rev().find_map(|entry| entry.body.extra_text(field))
+}
+
 /// Returns the author of a message: the user who appends it, or the author that a service states.
 fn author(caller: &Caller, stated: Option<Author>) -> Result<Option<Author>, Invalid> {
     let Some(person) = caller.person() else { return Ok(stated) };
