@@ -6,6 +6,8 @@
 
 pub(crate) mod anthropic;
 
+mod blocks;
+
 mod call;
 pub(crate) use call::Call;
 
