@@ -8,6 +8,8 @@ pub(crate) mod audit;
 pub(crate) mod batch;
 pub(crate) mod billing;
 pub(crate) mod call_batch;
+pub(crate) mod deletion;
+pub(crate) mod examination;
 pub(crate) mod exchange_batch;
 pub(crate) mod fence;
 pub(crate) mod if_match;

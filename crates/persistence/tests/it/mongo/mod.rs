@@ -2,6 +2,7 @@
 
 mod acknowledgements;
 mod audit;
+mod by_id;
 mod calls;
 mod cancelled;
 mod changes;
