@@ -31,6 +31,7 @@ mod leases;
 mod logs;
 mod memberships;
 mod messages;
+mod messages_by_id;
 mod metrics;
 mod metrics_live;
 mod openapi;

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use operation::operation;
 use persistence::Store;
-use records::{JsonObject, MessageEdit, Scope};
+use records::{ChatId, JsonObject, MessageEdit, Scope};
 use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -70,11 +70,20 @@ pub(crate) async fn update_message(
     _: Reserve<12>,
     Json(request): Json<UpdateMessageRequest>,
 ) -> Result<Tagged<Json<MessageResponse>>, Problem> {
-    let scope = expectation.of(scope);
+    update(&*store, &expectation.of(scope), &chat_id, sequence, request).await
+}
+
+pub(super) async fn update(
+    store: &dyn Store,
+    scope: &Scope,
+    chat_id: &ChatId,
+    sequence: u64,
+    request: UpdateMessageRequest,
+) -> Result<Tagged<Json<MessageResponse>>, Problem> {
     let edit: MessageEdit = request.try_into()?;
     let update =
-        async |scope: Scope| store.update_message(&scope, &chat_id, sequence, edit.clone()).await;
-    let message = own_or_any(&scope, update).await?;
+        async |scope: Scope| store.update_message(&scope, chat_id, sequence, edit.clone()).await;
+    let message = own_or_any(scope, update).await?;
     let tag = Some(message.entity_tag());
     Ok(Tagged { tag, response: Json(message.into()) })
 }
