@@ -151,7 +151,7 @@ pub enum StoreError {
     Changed {
         /// The chat.
         chat_id: ChatId,
-        /// What was to be written: `the context snapshot`, `the artifact` or `the message`.
+        /// What was to be written: `the context snapshot`, `the artifact`, `the message` or `the chat`.
         record: &'static str,
     },
 

@@ -1,6 +1,6 @@
 use chrono::{DateTime, Utc};
 
-use crate::{AppId, Visibility};
+use crate::{AppId, FieldChange, Visibility};
 
 /// A registered application.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,23 +54,11 @@ pub struct OwnSettings {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SettingsChange {
     /// The change of [`OwnSettings::default_visibility`].
-    pub default_visibility: SettingChange<Visibility>,
+    pub default_visibility: FieldChange<Visibility>,
     /// The change of [`OwnSettings::support_access`].
-    pub support_access: SettingChange<bool>,
+    pub support_access: FieldChange<bool>,
     /// The change of [`OwnSettings::users_may_run`].
-    pub users_may_run: SettingChange<bool>,
-}
-
-/// What happens to one setting of an app.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum SettingChange<T> {
-    /// The setting stays as it is.
-    #[default]
-    Keep,
-    /// The setting is removed: that of the service applies.
-    Reset,
-    /// The setting gets a value.
-    Set(T),
+    pub users_may_run: FieldChange<bool>,
 }
 
 impl OwnSettings {
@@ -81,16 +69,6 @@ impl OwnSettings {
             default_visibility: change.default_visibility.applied_to(self.default_visibility),
             support_access: change.support_access.applied_to(self.support_access),
             users_may_run: change.users_may_run.applied_to(self.users_may_run),
-        }
-    }
-}
-
-impl<T> SettingChange<T> {
-    fn applied_to(self, current: Option<T>) -> Option<T> {
-        match self {
-            Self::Keep => current,
-            Self::Reset => None,
-            Self::Set(value) => Some(value),
         }
     }
 }

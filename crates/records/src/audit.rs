@@ -91,6 +91,16 @@ named! {
         FailChat = "fail_chat",
         /// A chat that had ended was reopened.
         ReopenChat = "reopen_chat",
+        /// The title, the metadata or the rights of a chat were changed.
+        ChangeChat = "change_chat",
+        /// A chat was archived.
+        ArchiveChat = "archive_chat",
+        /// A chat that was archived was made active again.
+        ActivateChat = "activate_chat",
+        /// A chat was deleted.
+        DeleteChat = "delete_chat",
+        /// A chat that was deleted was restored.
+        UndeleteChat = "undelete_chat",
         /// A user was made a member of a chat, or the role of a member was changed.
         PutMember = "put_member",
         /// A member was removed from a chat.

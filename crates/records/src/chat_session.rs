@@ -2,12 +2,13 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use crate::json::{self, JsonObject, Limits};
+use crate::json::{self, Digest, Hasher, JsonObject, Limits};
 use crate::{
-    AppId, ChatId, ForkOrigin, InputRequestId, Invalid, LastTurn, Lease, SizeLimit, TeamId, UserId,
-    Visibility, WorkflowName,
+    AppId, AssistantId, ChatId, ForkOrigin, InputRequestId, Invalid, LastTurn, Lease, Lifecycle,
+    SizeLimit, TeamId, UserId, Visibility, WorkflowName,
 };
 
 /// A chat session, which is one run of a workflow, without its messages, artifact and context snapshot.
@@ -59,6 +60,21 @@ pub struct ChatSession {
     pub last_turn: Option<LastTurn>,
     /// The source of the chat, if it is a fork.
     pub forked_from: Option<ForkOrigin>,
+    /// The assistant that the chat talks to.
+    pub assistant_id: Option<AssistantId>,
+    /// The place of the chat in lists that are sorted by it.
+    pub sort: i32,
+    /// Whether the chat is in use, put aside or removed.
+    pub lifecycle: Lifecycle,
+    /// When the lifecycle last changed, unless the chat is active.
+    pub lifecycle_at: Option<DateTime<Utc>>,
+    /// Grows with every [`SessionChange`](crate::SessionChange) of the chat.
+    pub session_version: u64,
+    /// The person who made the last such change; `None` if a service did.
+    pub updated_by: Option<UserId>,
+    /// The digest of the arguments of the creation, by which its repeat is recognised; `None` if an earlier release
+    /// created the chat.
+    pub creation_digest: Option<Digest>,
 }
 
 impl ChatSession {
@@ -66,6 +82,7 @@ impl ChatSession {
     /// `new`.
     #[must_use]
     pub fn start(app_id: AppId, chat_id: ChatId, new: NewChatSession, now: DateTime<Utc>) -> Self {
+        let creation_digest = Some(new.digest());
         Self {
             cache_seed: new.cache_seed.unwrap_or_else(|| cache_seed(&app_id, &chat_id)),
             chat_id,
@@ -90,6 +107,13 @@ impl ChatSession {
             last_mode: None,
             last_turn: None,
             forked_from: None,
+            assistant_id: new.assistant_id,
+            sort: new.sort,
+            lifecycle: Lifecycle::Active,
+            lifecycle_at: None,
+            session_version: 0,
+            updated_by: None,
+            creation_digest,
         }
     }
 
@@ -131,6 +155,10 @@ pub struct NewChatSession {
     pub title: Option<String>,
     /// Any data of the caller, at most [`Limits::METADATA_BYTES`].
     pub metadata: JsonObject,
+    /// The assistant that the chat talks to.
+    pub assistant_id: Option<AssistantId>,
+    /// The place of the chat in lists that are sorted by it.
+    pub sort: i32,
 }
 
 impl NewChatSession {
@@ -145,37 +173,65 @@ impl NewChatSession {
             cache_seed: None,
             title: None,
             metadata: JsonObject::new(),
+            assistant_id: None,
+            sort: 0,
         }
+    }
+
+    /// Returns the digest of the fields that may be changed later.
+    pub(crate) fn digest(&self) -> Digest {
+        let mut hasher = Hasher::default();
+        hasher.field("title", &Value::from(self.title.as_deref()));
+        hasher.object("metadata", &self.metadata);
+        hasher.field("visibility", &Value::from(self.visibility.as_str()));
+        hasher.field("team_id", &Value::from(self.team_id.as_ref().map(TeamId::as_str)));
+        let assistant_id = self.assistant_id.as_ref().map(AssistantId::as_str);
+        hasher.field("assistant_id", &Value::from(assistant_id));
+        hasher.field("sort", &Value::from(self.sort));
+        hasher.finish()
     }
 
     /// Returns whether a creation with these fields stores this chat session.
     #[must_use]
     pub fn has_created(&self, chat: &ChatSession) -> bool {
         let derived = || cache_seed(&chat.app_id, &chat.chat_id);
+        let is_unchanged = || {
+            self.team_id == chat.team_id
+                && self.visibility == chat.visibility
+                && self.title == chat.title
+                && self.metadata == chat.metadata
+        };
         chat.forked_from.is_none()
             && self.workflow_name == chat.workflow_name
             && self.user_id == chat.user_id
-            && self.team_id == chat.team_id
-            && self.visibility == chat.visibility
             && self.cache_seed.unwrap_or_else(derived) == chat.cache_seed
-            && self.title == chat.title
-            && self.metadata == chat.metadata
+            && chat.creation_digest.map_or_else(is_unchanged, |digest| digest == self.digest())
     }
 
     /// Checks the fields that have limits.
     pub fn check(&self) -> Result<(), Invalid> {
-        let title_chars = self.title.as_deref().map_or(0, |title| title.chars().count());
-        if title_chars > Limits::TITLE_CHARS {
-            let limit = format!("must be at most {} characters", Limits::TITLE_CHARS);
-            return Err(Invalid::value("/title", limit));
-        }
-        let bytes = json::measure_object(&self.metadata).map_err(|e| e.below("/metadata"))?;
-        if bytes > Limits::METADATA_BYTES {
-            let limit = format!("must be at most {} bytes", Limits::METADATA_BYTES);
-            return Err(Invalid::too_large(SizeLimit::Metadata, "/metadata", limit));
-        }
-        Ok(())
+        check_title(self.title.as_deref())?;
+        check_metadata(&self.metadata)
     }
+}
+
+/// Checks the title of a chat.
+pub(crate) fn check_title(title: Option<&str>) -> Result<(), Invalid> {
+    if title.map_or(0, |title| title.chars().count()) > Limits::TITLE_CHARS {
+        let limit = format!("must be at most {} characters", Limits::TITLE_CHARS);
+        return Err(Invalid::value("/title", limit));
+    }
+    Ok(())
+}
+
+/// Checks the metadata of a chat.
+pub(crate) fn check_metadata(metadata: &JsonObject) -> Result<(), Invalid> {
+    let bytes = json::measure_object(metadata).map_err(|e| e.below("/metadata"))?;
+    if bytes > Limits::METADATA_BYTES {
+        let limit = format!("must be at most {} bytes", Limits::METADATA_BYTES);
+        return Err(Invalid::too_large(SizeLimit::Metadata, "/metadata", limit));
+    }
+    Ok(())
 }
 
 /// Returns the cache seed of a chat: the first four bytes, big-endian, of the SHA-256 of

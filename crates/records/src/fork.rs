@@ -1,4 +1,6 @@
-use crate::json::JsonObject;
+use serde_json::Value;
+
+use crate::json::{Digest, Hasher, JsonObject};
 use crate::{ChatId, ChatSession, ForkOrigin, Invalid, NewChatSession, UserId, cache_seed};
 
 /// A request to fork a chat.
@@ -26,14 +28,22 @@ impl NewFork {
         let is_origin = |origin: &ForkOrigin| {
             origin.chat_id == *source && self.sequence.is_none_or(|it| it == origin.sequence)
         };
+        let is_unchanged = || self.title == chat.title && self.metadata == chat.metadata;
         chat.forked_from.as_ref().is_some_and(is_origin)
             && self.user_id == chat.user_id
             && self.cache_seed.unwrap_or_else(derived) == chat.cache_seed
-            && self.title == chat.title
-            && self.metadata == chat.metadata
+            && chat.creation_digest.map_or_else(is_unchanged, |digest| digest == self.digest())
     }
 
-    /// Returns the session to create, with the workflow, team and visibility of its source.
+    /// Returns the digest of the fields that may be changed later.
+    pub fn digest(&self) -> Digest {
+        let mut hasher = Hasher::default();
+        hasher.field("title", &Value::from(self.title.as_deref()));
+        hasher.object("metadata", &self.metadata);
+        hasher.finish()
+    }
+
+    /// Returns the session to create, with the workflow, assistant, team and visibility of its source.
     ///
     /// Refuses a sequence that is greater than the number of messages of the source.
     pub fn of(self, source: &ChatSession) -> Result<(NewChatSession, ForkOrigin), Invalid> {
@@ -48,6 +58,7 @@ impl NewFork {
             chat_id: self.chat_id,
             user_id: self.user_id,
             team_id: source.team_id.clone(),
+            assistant_id: source.assistant_id.clone(),
             visibility: source.visibility,
             cache_seed: self.cache_seed,
             title: self.title,

@@ -209,6 +209,10 @@ id! {
     TokenId, "token_id", is_name, is_stored_name, NAME_RULE
 }
 id! {
+    /// The id of an assistant: what a chat talks to.
+    AssistantId, "assistant_id", is_name, is_stored_name, NAME_RULE
+}
+id! {
     /// The name of a workflow; a chat is one run of it.
     WorkflowName, "workflow_name", is_name, is_stored_name, NAME_RULE
 }

@@ -5,9 +5,9 @@ pub use if_match::IfMatch;
 
 mod ids;
 pub use ids::{
-    AccessKeyLabel, AppId, AuditEntryId, CallId, ChatId, ConnectionId, DisplayName, EntryId,
-    EventId, IdError, Ids, InputRequestId, LeaseId, Owner, StackId, TeamId, TokenId, TurnId,
-    UserId, Uuid7Ids, WorkflowName,
+    AccessKeyLabel, AppId, AssistantId, AuditEntryId, CallId, ChatId, ConnectionId, DisplayName,
+    EntryId, EventId, IdError, Ids, InputRequestId, LeaseId, Owner, StackId, TeamId, TokenId,
+    TurnId, UserId, Uuid7Ids, WorkflowName,
 };
 
 mod clock;
@@ -31,8 +31,17 @@ pub use rights::{Grant, Member, MemberRole, Permission, Reach, Relations};
 mod fork_origin;
 pub use fork_origin::ForkOrigin;
 
+mod lifecycle;
+pub use lifecycle::Lifecycle;
+
+mod field_change;
+pub use field_change::FieldChange;
+
 mod chat_session;
 pub use chat_session::{ChatSession, ChatStatus, NewChatSession, cache_seed};
+
+mod session_change;
+pub use session_change::SessionChange;
 
 mod fork;
 pub use fork::NewFork;
@@ -78,7 +87,7 @@ mod provider_call;
 pub use provider_call::{Model, NewProviderCall, ProviderCall, Tokens, Usage};
 
 mod app;
-pub use app::{App, AppStatus, OwnSettings, SettingChange, SettingsChange};
+pub use app::{App, AppStatus, OwnSettings, SettingsChange};
 
 mod wallet;
 pub use wallet::{EntryKind, NewWalletEntry, Wallet, WalletEntry};

@@ -206,19 +206,19 @@ impl Caller {
             && members.len() < Member::MAX
             && members.iter().all(|member| member.user_id != *user_id)
     }
-
-    /// Returns whether a chat with these members is in the list of this caller: it is theirs, they are a member, or
-    /// their team shares it. Others than persons list every chat.
-    pub fn lists(&self, chat: &ChatSession, members: &[Member]) -> bool {
-        match self.reach(Permission::Read) {
-            Reach::Every => true,
-            Reach::None => false,
-            Reach::Related(related) => Relations { visitors: false, ..related }.hold(chat, members),
-        }
-    }
 }
 
 impl Reach<'_> {
+    /// Returns whether a chat with these members is in the list of the caller: it is theirs, they are a member, or their
+    /// team shares it. Others than persons list every chat.
+    pub fn lists(&self, chat: &ChatSession, members: &[Member]) -> bool {
+        match *self {
+            Self::Every => true,
+            Self::None => false,
+            Self::Related(related) => Relations { visitors: false, ..related }.hold(chat, members),
+        }
+    }
+
     /// Returns whether a chat with these members is one of the chats.
     pub fn includes(&self, chat: &ChatSession, members: &[Member]) -> bool {
         match self {

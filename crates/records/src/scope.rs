@@ -3,8 +3,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Actor, ActorRole, AppId, ChatSession, Grant, IfMatch, Member, Origin, Permission, Reach,
-    TeamId, UserId,
+    Actor, ActorRole, AppId, ChatSession, Grant, IfMatch, Lifecycle, Member, Origin, Permission,
+    Reach, TeamId, UserId,
 };
 
 /// The app to which a store call is restricted, and the caller on whose behalf it is made.
@@ -27,11 +27,13 @@ pub struct Scope {
     /// A write is refused if the chat has another lease by then, or none. Reads ignore the token.
     pub fencing_token: Option<u64>,
     /// What the caller has seen of the record that it writes, if the write depends on it. Only writes of context snapshots,
-    /// artifacts and messages look at it.
+    /// artifacts, messages and chat sessions look at it.
     pub if_match: Option<IfMatch>,
     /// The number of messages that the chat must have for the write, if it depends on that. Only appends, edits and
     /// deletions of messages look at it.
     pub expected_last_sequence: Option<u64>,
+    /// Whether the call finds deleted chats as well. Without it they do not exist. No call finds a purged chat.
+    pub finds_deleted: bool,
     /// Where the call comes from, for the audit log, if that is known.
     pub origin: Option<Arc<Origin>>,
 }
@@ -48,6 +50,7 @@ impl Scope {
             fencing_token: None,
             if_match: None,
             expected_last_sequence: None,
+            finds_deleted: false,
             origin: None,
         }
     }
@@ -71,6 +74,22 @@ impl Scope {
         Self { fencing_token: None, ..self.clone() }
     }
 
+    /// Returns the same scope for a call that finds deleted chats as well.
+    #[must_use]
+    pub fn finding_deleted(&self) -> Self {
+        Self { finds_deleted: true, ..self.clone() }
+    }
+
+    /// Returns whether a chat in a lifecycle exists for the call.
+    pub fn finds(&self, lifecycle: Lifecycle) -> bool {
+        lifecycle < self.first_hidden()
+    }
+
+    /// Returns the first lifecycle in which a chat does not exist for the call. Neither does it in those after it.
+    pub fn first_hidden(&self) -> Lifecycle {
+        if self.finds_deleted { Lifecycle::Purged } else { Lifecycle::Deleted }
+    }
+
     /// Returns the same scope without its origin, for a scope that is kept.
     #[must_use]
     pub fn without_origin(&self) -> Self {
@@ -81,16 +100,17 @@ impl Scope {
     /// the chat is like no other.
     pub fn has_same_rights(&self, other: &Self) -> bool {
         let depends = |it: &Self| it.if_match.is_some() || it.expected_last_sequence.is_some();
-        let Self { app_id, caller, permission, grant, fencing_token, .. } = self;
+        let Self { app_id, caller, permission, grant, fencing_token, finds_deleted, .. } = self;
         !depends(self)
             && !depends(other)
-            && (app_id, caller, permission, grant, fencing_token)
+            && (app_id, caller, permission, grant, fencing_token, finds_deleted)
                 == (
                     &other.app_id,
                     &other.caller,
                     &other.permission,
                     &other.grant,
                     &other.fencing_token,
+                    &other.finds_deleted,
                 )
     }
 
@@ -99,9 +119,16 @@ impl Scope {
         if self.grant.admits(permission) { self.caller.reach(permission) } else { Reach::None }
     }
 
-    /// Returns whether the caller has a permission in a chat with these members, and may use it.
+    /// Returns whether a chat with these members exists for the call, and the caller has a permission in it and may use
+    /// it.
     pub fn may(&self, permission: Permission, chat: &ChatSession, members: &[Member]) -> bool {
-        self.reach(permission).includes(chat, members)
+        self.finds(chat.lifecycle) && self.reach(permission).includes(chat, members)
+    }
+
+    /// Returns whether a chat with these members is in the list of the chats in which the caller has the permission of the
+    /// scope; see [`Reach::lists`].
+    pub fn lists(&self, chat: &ChatSession, members: &[Member]) -> bool {
+        self.reach(self.permission).lists(chat, members)
     }
 
     /// Returns whether a user becomes a member of a chat with these members when the caller makes them join; see

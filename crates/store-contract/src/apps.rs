@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use records::{Actor, AppId, AppStatus, OwnSettings, SettingChange, SettingsChange, Visibility};
+use records::{Actor, AppId, AppStatus, FieldChange, OwnSettings, SettingsChange, Visibility};
 
 use super::fixture::{a_moment_passes, assert_refused, race, some_scope};
 use persistence::{Store, StoreError};
@@ -54,7 +54,7 @@ pub async fn an_unregistered_app_cannot_be_disabled(store: Arc<dyn Store>) {
 }
 
 pub async fn settings_of_an_app_are_changed_one_by_one_and_reset(store: Arc<dyn Store>) {
-    use SettingChange::{Keep, Reset, Set};
+    use FieldChange::{Clear, Keep, Set};
     let (app_id, operator) = (some_scope().app_id, Actor::command_line());
     let registered = store.register_app(&operator, &app_id).await.unwrap();
     let unchanged = SettingsChange::default();
@@ -80,7 +80,7 @@ pub async fn settings_of_an_app_are_changed_one_by_one_and_reset(store: Arc<dyn 
     let disabled = store.set_app_status(&operator, &app_id, AppStatus::Disabled).await.unwrap();
     assert_eq!(disabled.settings, expected);
     let change = SettingsChange {
-        default_visibility: Reset,
+        default_visibility: Clear,
         support_access: Keep,
         users_may_run: Set(true),
     };
@@ -88,7 +88,7 @@ pub async fn settings_of_an_app_are_changed_one_by_one_and_reset(store: Arc<dyn 
     expected = OwnSettings { default_visibility: None, users_may_run: Some(true), ..expected };
     assert_eq!((app.settings, app.status), (expected, AppStatus::Disabled));
     let change =
-        SettingsChange { default_visibility: Keep, support_access: Reset, users_may_run: Reset };
+        SettingsChange { default_visibility: Keep, support_access: Clear, users_may_run: Clear };
     let app = store.update_app(&operator, &app_id, change).await.unwrap();
     assert_eq!(app.settings, OwnSettings::default());
     assert_eq!(store.list_apps(1, None).await.unwrap().apps, [app]);
@@ -98,9 +98,8 @@ pub async fn giving_an_app_the_settings_that_it_has_changes_nothing(store: Arc<d
     let (app_id, operator) = (some_scope().app_id, Actor::command_line());
     let registered = store.register_app(&operator, &app_id).await.unwrap();
     a_moment_passes().await;
-    let set =
-        SettingsChange { users_may_run: SettingChange::Set(true), ..SettingsChange::default() };
-    let reset = SettingsChange { users_may_run: SettingChange::Reset, ..SettingsChange::default() };
+    let set = SettingsChange { users_may_run: FieldChange::Set(true), ..SettingsChange::default() };
+    let reset = SettingsChange { users_may_run: FieldChange::Clear, ..SettingsChange::default() };
     for change in [SettingsChange::default(), reset] {
         assert_eq!(store.update_app(&operator, &app_id, change).await.unwrap(), registered);
     }
@@ -115,7 +114,7 @@ pub async fn giving_an_app_the_settings_that_it_has_changes_nothing(store: Arc<d
 pub async fn an_unregistered_app_has_no_settings(store: Arc<dyn Store>) {
     let app_id = some_scope().app_id;
     let change =
-        SettingsChange { users_may_run: SettingChange::Set(true), ..SettingsChange::default() };
+        SettingsChange { users_may_run: FieldChange::Set(true), ..SettingsChange::default() };
     let updating = store.update_app(&Actor::command_line(), &app_id, change).await;
     assert_refused(updating, &StoreError::AppNotFound(app_id.clone()));
     assert_eq!(store.get_app(&app_id).await.unwrap(), None);
@@ -126,9 +125,9 @@ pub async fn racing_changes_of_settings_lose_nothing(store: Arc<dyn Store>) {
     store.register_app(&Actor::command_line(), &app_id).await.unwrap();
     let unchanged = SettingsChange::default();
     let changes = [
-        SettingsChange { default_visibility: SettingChange::Set(Visibility::Link), ..unchanged },
-        SettingsChange { support_access: SettingChange::Set(true), ..unchanged },
-        SettingsChange { users_may_run: SettingChange::Set(false), ..unchanged },
+        SettingsChange { default_visibility: FieldChange::Set(Visibility::Link), ..unchanged },
+        SettingsChange { support_access: FieldChange::Set(true), ..unchanged },
+        SettingsChange { users_may_run: FieldChange::Set(false), ..unchanged },
     ];
     let rivals = (0..12).map(|number| {
         let (store, app_id) = (Arc::clone(&store), app_id.clone());

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use records::{
     Actor, ActorRole, AppId, AppStatus, AuditAction, AuditEntry, Bearer, CallId, Caller, ChatId,
-    ChatStatus, MemberRole, Network, NewAccessKey, NewChatSession, NewLease, NewProviderCall,
-    NewRevocation, Origin, Owner, Permission, RevocationKey, RevocationTarget, Scope,
-    SettingChange, SettingsChange, UserId, Visibility,
+    ChatStatus, FieldChange, MemberRole, Network, NewAccessKey, NewChatSession, NewLease,
+    NewProviderCall, NewRevocation, Origin, Owner, Permission, RevocationKey, RevocationTarget,
+    Scope, SettingsChange, UserId, Visibility,
 };
 
 use super::access_keys;
@@ -207,7 +207,7 @@ pub async fn a_refused_action_writes_no_entry(store: Arc<dyn Store>) {
 }
 
 fn users_may_run() -> SettingsChange {
-    SettingsChange { users_may_run: SettingChange::Set(true), ..SettingsChange::default() }
+    SettingsChange { users_may_run: FieldChange::Set(true), ..SettingsChange::default() }
 }
 
 pub async fn every_change_of_the_registry_writes_one_entry(store: Arc<dyn Store>) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures::StreamExt as _;
 use futures::stream::BoxStream;
-use records::{CallId, ChatId, ChatStatus, NewArtifact, NewProviderCall};
+use records::{CallId, ChatId, ChatStatus, NewArtifact, NewProviderCall, SessionChange};
 use serde_json::json;
 use tokio::time::timeout;
 
@@ -108,6 +108,7 @@ pub async fn every_change_moves_the_head(store: Arc<dyn Store>) {
         input_version: 0,
         recent_inputs: Vec::new(),
         pending_inputs: Vec::new(),
+        session_version: 0,
     };
     assert_eq!(head(&chat).await, expected);
 
@@ -135,6 +136,10 @@ pub async fn every_change_moves_the_head(store: Arc<dyn Store>) {
 
     chat.set_status(ChatStatus::Paused, Some("waits")).await.unwrap();
     (expected.status, expected.status_reason) = (ChatStatus::Paused, Some("waits".to_owned()));
+    assert_eq!(head(&chat).await, expected);
+
+    chat.change(SessionChange { sort: Some(1), ..SessionChange::default() }).await.unwrap();
+    expected.session_version = 1;
     assert_eq!(head(&chat).await, expected);
 }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use records::{
-    AppId, ChatId, ChatStatus, InvalidKind, Limits, NewChatSession, Scope, SizeLimit, TeamId,
-    UserId, Uuid7Ids, Visibility, cache_seed,
+    AppId, AssistantId, ChatId, ChatStatus, InvalidKind, Limits, NewChatSession, Scope, SizeLimit,
+    TeamId, UserId, Uuid7Ids, Visibility, cache_seed,
 };
 use serde_json::json;
 
@@ -39,6 +39,8 @@ pub async fn every_field_of_a_new_chat_is_returned(store: Arc<dyn Store>) {
         cache_seed: Some(u32::MAX),
         title: Some("Ångström, and why".to_owned()),
         metadata: object(json!({"b": 1, "a": [null, {"x": true}]})),
+        assistant_id: Some(AssistantId::parse("größe").unwrap()),
+        sort: i32::MIN,
     };
     let created = store.create_chat(&scope, new.clone()).await.unwrap();
     let got = store.get_chat(&scope, &created.chat_id).await.unwrap();
@@ -52,6 +54,8 @@ pub async fn every_field_of_a_new_chat_is_returned(store: Arc<dyn Store>) {
         cache_seed: Some(created.cache_seed),
         title: created.title,
         metadata: created.metadata,
+        assistant_id: created.assistant_id,
+        sort: created.sort,
     };
     assert_eq!(returned, new);
     assert_eq!(created.app_id, scope.app_id);

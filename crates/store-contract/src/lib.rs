@@ -3,6 +3,7 @@
 #![expect(clippy::missing_panics_doc, clippy::unwrap_used, reason = "a broken promise is a panic")]
 
 pub mod chat_sessions;
+pub mod lifecycle;
 pub mod lists;
 pub mod stats;
 pub mod statuses;
@@ -87,6 +88,22 @@ macro_rules! contract_tests {
                 exactly_one_of_sixteen_racing_creators_wins,
                 getting_an_unknown_chat_returns_none,
                 a_title_or_metadata_past_its_limit_is_refused,
+            }
+            lifecycle {
+                a_change_sets_what_it_names_and_keeps_the_rest,
+                the_editor_of_a_chat_is_recorded,
+                the_same_change_twice_is_one,
+                a_change_past_a_limit_is_refused_and_changes_nothing,
+                of_callers_who_have_seen_the_same_version_one_changes_the_chat,
+                racing_changes_of_different_fields_are_all_made,
+                a_repeated_creation_is_recognised_after_a_change,
+                a_new_message_makes_an_archived_chat_active,
+                a_deleted_chat_exists_for_no_call,
+                only_those_who_manage_a_deleted_chat_find_it,
+                lists_select_by_lifecycle,
+                deleting_a_chat_ends_its_lease,
+                a_fork_outlives_the_deletion_of_its_source,
+                appends_that_race_with_a_deletion_are_stored_or_refused,
             }
             statuses {
                 only_allowed_status_changes_are_applied,

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use records::{
-    Caller, ChatStatus, MemberRole, MessageBody, NewArtifact, NewChatSession, NewFork, Permission,
-    Scope, TeamId, UserId, Visibility,
+    Caller, ChatStatus, Lifecycle, MemberRole, MessageBody, NewArtifact, NewChatSession, NewFork,
+    Permission, Scope, SessionChange, TeamId, UserId, Visibility,
 };
 use serde_json::json;
 
@@ -214,7 +214,7 @@ pub async fn a_list_shows_what_is_a_persons_own_or_shared_with_them(store: Arc<d
 }
 
 /// Asserts that the chat does not exist in its scope.
-async fn assert_hidden(chat: &TestChat) {
+pub(super) async fn assert_hidden(chat: &TestChat) {
     assert_eq!(chat.get().await.unwrap(), None);
     assert_eq!(listed(chat).await, 0);
     let not_found = StoreError::ChatNotFound(chat.id.clone());
@@ -230,6 +230,10 @@ async fn listed(chat: &TestChat) -> usize {
     let filter = ChatFilter::default();
     let page = chat.store.list_chats(&chat.scope, &filter, 100, None).await;
     page.unwrap().chats.iter().filter(|listed| listed.chat_id == chat.id).count()
+}
+
+fn archived() -> SessionChange {
+    SessionChange::to_lifecycle(Lifecycle::Archived)
 }
 
 /// Makes every call on a chat, except getting and listing it. Calls that cannot be undone come last.
@@ -264,12 +268,13 @@ async fn every_call(chat: &TestChat) -> Vec<(&'static str, Result<(), StoreError
         ("join_chat", chat.join("user").await.map(drop)),
         ("leave_chat", chat.leave("user").await),
         ("fork_chat", chat.fork(NewFork::default()).await.map(drop)),
+        ("change_chat", chat.change(archived()).await.map(drop)),
         ("set_status", chat.set_status(ChatStatus::Completed, None).await.map(drop)),
     ]
 }
 
 /// Creates a chat with some of every record.
-async fn full_chat(
+pub(super) async fn full_chat(
     store: &Arc<dyn Store>,
     visibility: Visibility,
     owner: Option<&str>,

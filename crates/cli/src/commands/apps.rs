@@ -3,8 +3,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use persistence::mongo::MongoStore;
 use persistence::{Apps as _, AuditLog as _};
 use records::{
-    Actor, App, AppId, AppStatus, AuditAction, OwnSettings, SettingChange, SettingsChange,
-    Visibility,
+    Actor, App, AppId, AppStatus, AuditAction, FieldChange, OwnSettings, SettingsChange, Visibility,
 };
 
 use crate::backend::Backend;
@@ -46,29 +45,29 @@ enum Verb {
 struct Changes {
     /// The visibility of a new chat that states none.
     #[arg(long, value_name = "VISIBILITY", value_parser = visibility())]
-    default_visibility: Option<SettingChange<Visibility>>,
+    default_visibility: Option<FieldChange<Visibility>>,
     /// Whether users may run the workflows of their own chats.
     #[arg(long, value_name = "BOOL", value_parser = bool_or_default())]
-    users_may_run: Option<SettingChange<bool>>,
+    users_may_run: Option<FieldChange<bool>>,
     /// Whether tokens with the role `support` are admitted to chats.
     #[arg(long, value_name = "BOOL", value_parser = bool_or_default())]
-    support_access: Option<SettingChange<bool>>,
+    support_access: Option<FieldChange<bool>>,
 }
 
 /// The value that removes a setting.
 const DEFAULT: &str = "default";
 
-fn visibility() -> impl TypedValueParser<Value = SettingChange<Visibility>> {
+fn visibility() -> impl TypedValueParser<Value = FieldChange<Visibility>> {
     let names = Visibility::ALL.map(Visibility::as_str).into_iter().chain([DEFAULT]);
     PossibleValuesParser::new(names).map(|name| {
         let found = Visibility::ALL.into_iter().find(|it| it.as_str() == name);
-        found.map_or(SettingChange::Reset, SettingChange::Set)
+        found.map_or(FieldChange::Clear, FieldChange::Set)
     })
 }
 
-fn bool_or_default() -> impl TypedValueParser<Value = SettingChange<bool>> {
+fn bool_or_default() -> impl TypedValueParser<Value = FieldChange<bool>> {
     PossibleValuesParser::new(["true", "false", DEFAULT])
-        .map(|name| name.parse().map_or(SettingChange::Reset, SettingChange::Set))
+        .map(|name| name.parse().map_or(FieldChange::Clear, FieldChange::Set))
 }
 
 impl From<Changes> for SettingsChange {

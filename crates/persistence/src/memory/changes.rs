@@ -98,6 +98,7 @@ impl Chat {
             input_version: self.input_version,
             recent_inputs: self.recent_inputs.clone(),
             pending_inputs: self.session.pending_inputs.clone(),
+            session_version: self.session.session_version,
         }
     }
 }

@@ -4,13 +4,15 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use records::{
-    ChatId, ChatSession, ChatStatus, ContextSnapshot, NewChatSession, Scope, StatusChange,
+    ChatId, ChatSession, ChatStatus, ContextSnapshot, Lifecycle, NewChatSession, Scope,
+    SessionChange, StatusChange,
 };
 
 use super::{Chat, MemoryStore};
 use crate::StoreError;
 use crate::metrics::Call;
-use crate::rules::audit::{Audited, status_action};
+use crate::rules::audit::{Audited, change_action, status_action};
+use crate::rules::if_match::Versioned;
 use crate::rules::new_chat::{changes_pause_reason, moved, started};
 use crate::store::{ChatFilter, ChatSessions, Cursor, Page};
 
@@ -56,9 +58,9 @@ impl ChatSessions for MemoryStore {
                 .chats()
                 .values()
                 .filter(|chat| chat.session.app_id == scope.app_id)
-                .filter(|chat| filter.of_app || scope.caller.lists(&chat.session, &chat.members))
+                .filter(|chat| filter.of_app || scope.lists(&chat.session, &chat.members))
                 .map(|chat| &chat.session)
-                .filter(|chat| filter.admits(chat))
+                .filter(|chat| scope.finds(chat.lifecycle) && filter.admits(chat))
                 .filter(|chat| after.as_ref().is_none_or(|after| key(chat) < *after))
                 .cloned()
                 .collect();
@@ -111,6 +113,33 @@ impl ChatSessions for MemoryStore {
         })
         .await
     }
+
+    async fn change_chat(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        change: SessionChange,
+    ) -> Result<ChatSession, StoreError> {
+        self.observe(Call::ChangeChat, || {
+            change.check()?;
+            let now = self.clock.now();
+            self.with_chat(scope, chat_id, |chat| {
+                chat.check_fence(scope.fencing_token)?;
+                let session = &chat.session;
+                Versioned::Session.check(scope, chat_id, session.session_version, true)?;
+                let Some(changed) = change.apply(session, scope.caller.person(), now)? else {
+                    return Ok(session.clone());
+                };
+                let action = change_action(session, &changed);
+                let audited = Audited::in_scope(scope, Some(chat_id), action);
+                self.add_audit_entry(&audited, now)?;
+                chat.session = changed;
+                self.notify_change(chat);
+                Ok(chat.session.clone())
+            })
+        })
+        .await
+    }
 }
 
 impl MemoryStore {
@@ -154,6 +183,12 @@ impl Chat {
             participants: Vec::new(),
             announced: BTreeMap::new(),
         }
+    }
+
+    /// Makes an archived chat active.
+    pub(super) fn activate(&mut self) {
+        self.session.lifecycle = Lifecycle::Active;
+        self.session.lifecycle_at = None;
     }
 
     /// Changes the status.

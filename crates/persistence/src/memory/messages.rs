@@ -345,6 +345,7 @@ impl MemoryStore {
             chat.session.last_message_at = Some(now);
             chat.session.last_connector = connector.or(chat.session.last_connector.take());
             chat.session.last_mode = mode.or(chat.session.last_mode.take());
+            chat.activate();
             chat.messages.extend(fresh);
             self.notify_append(chat);
         }

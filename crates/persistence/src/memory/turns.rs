@@ -51,6 +51,7 @@ impl Turns for MemoryStore {
                 chat.session.last_updated_at = now;
                 chat.turns += 1;
                 let mark = &turn.mark;
+                chat.activate();
                 chat.session.last_turn = Some(mark.last_turn(chat.turns));
                 if let Some(connector) = &mark.connector {
                     chat.session.last_connector = Some(connector.clone());

@@ -15,6 +15,7 @@ label! {
         GetChat = "get_chat",
         ListChats = "list_chats",
         SetStatus = "set_status",
+        ChangeChat = "change_chat",
         ForkChat = "fork_chat",
         Append = "append",
         PersistInitialMessages = "persist_initial_messages",

@@ -3,8 +3,7 @@ use bson::{Bson, DateTime, Document, RawDocument, RawDocumentBuf, doc};
 use futures::TryStreamExt;
 use mongodb::options::ReturnDocument;
 use records::{
-    Actor, App, AppId, AppStatus, AuditAction, OwnSettings, SettingChange, SettingsChange,
-    Visibility,
+    Actor, App, AppId, AppStatus, AuditAction, FieldChange, OwnSettings, SettingsChange, Visibility,
 };
 use serde::{Deserialize, Serialize};
 
@@ -218,16 +217,16 @@ impl SettingsUpdate {
     fn add<T>(
         &mut self,
         path: &'static str,
-        change: SettingChange<T>,
+        change: FieldChange<T>,
         stored: impl FnOnce(T) -> Bson,
     ) {
         match change {
-            SettingChange::Keep => {}
-            SettingChange::Reset => {
+            FieldChange::Keep => {}
+            FieldChange::Clear => {
                 self.different.push(doc! { path: { "$ne": null } });
                 self.unset.insert(path, "");
             }
-            SettingChange::Set(value) => {
+            FieldChange::Set(value) => {
                 let value = stored(value);
                 self.different.push(doc! { path: { "$ne": value.clone() } });
                 self.set.insert(path, value);

@@ -6,15 +6,16 @@ use futures::TryStreamExt;
 use futures::future::try_join_all;
 use mongodb::options::ReturnDocument;
 use records::{
-    ChatId, ChatSession, ChatStatus, NewChatSession, Permission, Scope, StatusChange, Tally,
+    ChatId, ChatSession, ChatStatus, Lifecycle, NewChatSession, Permission, Scope, SessionChange,
+    StatusChange, Tally,
 };
 
 use crate::StoreError;
 use crate::metrics::Call;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{
-    ChatSessionDocument, StatusChangeDocument, Tail, WITHOUT_LARGE_FIELDS, chat_session_record,
-    encode, open_chat_session, status_change_id,
+    ChatSessionDocument, LIFECYCLE, StatusChangeDocument, Tail, WITHOUT_LARGE_FIELDS,
+    chat_session_record, encode, open_chat_session, status_change_id,
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::marks::with_mark;
@@ -73,6 +74,9 @@ impl ChatSessions for MongoStore {
         after: Option<&Cursor>,
     ) -> Result<Page, StoreError> {
         self.observe(Call::ListChats, None, async {
+            if filter.lifecycle.is_some_and(|lifecycle| !scope.finds(lifecycle)) {
+                return Ok(Page::cut(Vec::new(), limit));
+            }
             let within =
                 if filter.of_app { vec![chats_of_app(scope)] } else { listed_chats(scope) };
             let list =
@@ -109,6 +113,16 @@ impl ChatSessions for MongoStore {
             .await
         })
         .await
+    }
+
+    async fn change_chat(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        change: SessionChange,
+    ) -> Result<ChatSession, StoreError> {
+        let changing = self.change_session(scope, chat_id, change);
+        self.observe(Call::ChangeChat, Some(chat_id), changing).await
     }
 }
 
@@ -387,6 +401,13 @@ fn list_query(of: &Document, filter: &ChatFilter, after: Option<&Cursor>) -> Doc
     if let Some(status) = filter.status {
         query.insert("status", status.number());
     }
+    let lifecycle = match filter.lifecycle {
+        // An active chat has no lifecycle.
+        None => doc! { "$in": [Bson::Null, Bson::from(Lifecycle::Archived.number())] }.into(),
+        Some(Lifecycle::Active) => Bson::Null,
+        Some(lifecycle) => lifecycle.number().into(),
+    };
+    query.insert(LIFECYCLE, lifecycle);
     if let Some(from) = filter.created_from {
         conditions.push(doc! { "created_at": { "$gte": DateTime::from_chrono(from) } });
     }

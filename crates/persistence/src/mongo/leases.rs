@@ -276,7 +276,7 @@ impl MongoStore {
 }
 
 /// Returns the condition for a counter. A counter of 0 may be missing.
-fn same_number(number: u64) -> Bson {
+pub(crate) fn same_number(number: u64) -> Bson {
     match number {
         0 => doc! { "$in": [0_i64, Bson::Null] }.into(),
         number => counter(number).into(),

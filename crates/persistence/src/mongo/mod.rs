@@ -32,6 +32,7 @@ mod participants;
 mod presence;
 mod resumption;
 mod revocations;
+mod session_change;
 mod stats;
 mod tickets;
 mod turns;

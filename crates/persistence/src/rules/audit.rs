@@ -2,8 +2,9 @@
 
 use chrono::{DateTime, Utc};
 use records::{
-    AccessKey, Actor, AppId, AppStatus, AuditAction, AuditEntry, AuditEntryId, ChatId, ChatStatus,
-    IdError, Pseudonym, PseudonymKey, RevocationKey, RevocationTarget, Scope, UserId,
+    AccessKey, Actor, AppId, AppStatus, AuditAction, AuditEntry, AuditEntryId, ChatId, ChatSession,
+    ChatStatus, IdError, Lifecycle, Pseudonym, PseudonymKey, RevocationKey, RevocationTarget,
+    Scope, UserId,
 };
 use sha2::{Digest as _, Sha256};
 
@@ -140,6 +141,17 @@ pub(crate) fn status_action(from: ChatStatus, to: ChatStatus) -> Option<AuditAct
         ChatStatus::Failed => Some(AuditAction::FailChat),
         ChatStatus::Running if from.is_ended() => Some(AuditAction::ReopenChat),
         ChatStatus::Running | ChatStatus::Paused => None,
+    }
+}
+
+/// Returns the action of a change of a chat session.
+pub(crate) fn change_action(from: &ChatSession, to: &ChatSession) -> AuditAction {
+    match to.lifecycle {
+        same if same == from.lifecycle => AuditAction::ChangeChat,
+        Lifecycle::Active if from.lifecycle == Lifecycle::Archived => AuditAction::ActivateChat,
+        Lifecycle::Archived if from.lifecycle == Lifecycle::Active => AuditAction::ArchiveChat,
+        Lifecycle::Active | Lifecycle::Archived => AuditAction::UndeleteChat,
+        Lifecycle::Deleted | Lifecycle::Purged => AuditAction::DeleteChat,
     }
 }
 

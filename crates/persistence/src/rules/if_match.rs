@@ -10,6 +10,8 @@ pub(crate) enum Versioned {
     /// The context snapshot, which always exists.
     Context,
     Artifact,
+    /// The chat session, which always exists.
+    Session,
 }
 
 impl Versioned {
@@ -18,6 +20,7 @@ impl Versioned {
         let record = match self {
             Self::Context => "the context snapshot",
             Self::Artifact => "the artifact",
+            Self::Session => "the chat",
         };
         StoreError::Changed { chat_id: chat_id.clone(), record }
     }

@@ -26,10 +26,11 @@ pub(crate) fn forked(
     clock: &dyn Clock,
     ids: &dyn Ids,
 ) -> Result<ChatSession, Invalid> {
+    let creation_digest = Some(fork.digest());
     let (new, origin) = fork.of(source)?;
     let last_sequence = origin.sequence;
     let chat = started(scope, new, clock, ids);
-    Ok(ChatSession { last_sequence, forked_from: Some(origin), ..chat })
+    Ok(ChatSession { last_sequence, forked_from: Some(origin), creation_digest, ..chat })
 }
 
 /// Returns the chat session after a change of its status.

@@ -93,6 +93,8 @@ pub struct ChatHead {
     pub recent_inputs: Vec<InputRequestId>,
     /// The pending input requests, oldest first.
     pub pending_inputs: Vec<InputRequestId>,
+    /// The number of changes of the chat session itself, such as of its title.
+    pub session_version: u64,
 }
 
 impl ChatHead {
@@ -156,6 +158,7 @@ mod tests {
             input_version: 0,
             recent_inputs: Vec::new(),
             pending_inputs: Vec::new(),
+            session_version: 0,
         }
     }
 

@@ -1,7 +1,8 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use records::{
-    ChatId, ChatSession, ChatStatus, NewChatSession, Scope, UserId, Visibility, WorkflowName,
+    ChatId, ChatSession, ChatStatus, Lifecycle, NewChatSession, Scope, SessionChange, UserId,
+    Visibility, WorkflowName,
 };
 
 use crate::StoreError;
@@ -61,6 +62,22 @@ pub trait ChatSessions: Send + Sync {
         next: ChatStatus,
         reason: Option<&str>,
     ) -> Result<ChatSession, StoreError>;
+
+    /// Changes the chat session, also its lifecycle, in every status of its run.
+    ///
+    /// Safe to repeat: a change after which nothing differs changes nothing. Each other change increments
+    /// `session_version`. A scope with `if_match` gets [`Changed`](StoreError::Changed) unless the version is the one that
+    /// the caller has seen.
+    ///
+    /// Deleting ends the lease. From then on the chat is [`ChatNotFound`](StoreError::ChatNotFound) for every call whose
+    /// scope does not [find deleted chats](Scope::finds_deleted), appends that race with the deletion included: each is
+    /// stored before it, or not at all.
+    async fn change_chat(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        change: SessionChange,
+    ) -> Result<ChatSession, StoreError>;
 }
 
 /// Selects the chat sessions to list. A field that is `None` does not restrict the list.
@@ -78,6 +95,9 @@ pub struct ChatFilter {
     pub created_from: Option<DateTime<Utc>>,
     /// Only chats created before this time.
     pub created_before: Option<DateTime<Utc>>,
+    /// Only chats in this lifecycle; without it those that are active or archived. Deleted chats are listed only in a
+    /// scope that [finds](Scope::finds_deleted) them.
+    pub lifecycle: Option<Lifecycle>,
 }
 
 impl ChatFilter {
@@ -89,6 +109,7 @@ impl ChatFilter {
             && self.status.is_none_or(|status| status == chat.status)
             && self.created_from.is_none_or(|from| from <= chat.created_at)
             && self.created_before.is_none_or(|before| chat.created_at < before)
+            && self.lifecycle.map_or(chat.lifecycle.exists(), |wanted| wanted == chat.lifecycle)
     }
 }
 

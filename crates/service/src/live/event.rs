@@ -33,6 +33,8 @@ pub(crate) enum Event {
     Context(VersionResponse),
     /// There is a new artifact.
     Artifact(VersionResponse),
+    /// The chat session itself has changed, such as its title.
+    Chat(VersionResponse),
     /// Who is present.
     Presence(Encoded<PresenceResponse>),
     /// What the calls of the chat used.
@@ -91,7 +93,9 @@ impl Event {
             Self::Usage(usage) => usage.fields().into(),
             Self::CaughtUp(state) => fields_of(state).into(),
             Self::Status(status) => fields_of(status).into(),
-            Self::Context(version) | Self::Artifact(version) => fields_of(version).into(),
+            Self::Context(version) | Self::Artifact(version) | Self::Chat(version) => {
+                fields_of(version).into()
+            }
         }
     }
 
@@ -102,7 +106,11 @@ impl Event {
             Self::InputRequest(request) | Self::InputResponse(request) => request.bytes(),
             Self::Presence(presence) => presence.bytes(),
             Self::Usage(usage) => usage.bytes(),
-            Self::CaughtUp(_) | Self::Status(_) | Self::Context(_) | Self::Artifact(_) => 0,
+            Self::CaughtUp(_)
+            | Self::Status(_)
+            | Self::Context(_)
+            | Self::Artifact(_)
+            | Self::Chat(_) => 0,
         }
     }
 }

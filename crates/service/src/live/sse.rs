@@ -108,6 +108,7 @@ fn name(event: &Event) -> &'static str {
         Event::Status(_) => "status",
         Event::Context(_) => "context",
         Event::Artifact(_) => "artifact",
+        Event::Chat(_) => "chat",
         Event::Presence(_) => "presence",
         Event::Usage(_) => "usage",
     }

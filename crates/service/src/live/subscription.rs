@@ -215,10 +215,12 @@ fn head_changes(sent: &ChatHead, head: &ChatHead) -> impl Iterator<Item = Event>
     let status = |head: &ChatHead| (head.status, head.status_reason.clone());
     let context = VersionResponse { version: head.context_version };
     let artifact = VersionResponse { version: head.artifact_version };
+    let session = VersionResponse { version: head.session_version };
     let events = [
         (status(sent) != status(head)).then(|| Event::Status(head.into())),
         (sent.context_version != head.context_version).then_some(Event::Context(context)),
         (sent.artifact_version != head.artifact_version).then_some(Event::Artifact(artifact)),
+        (sent.session_version != head.session_version).then_some(Event::Chat(session)),
     ];
     events.into_iter().flatten()
 }

@@ -60,6 +60,7 @@ fn kind(event: &Event) -> &'static str {
         Event::Status(_) => "chat.status",
         Event::Context(_) => "chat.context",
         Event::Artifact(_) => "chat.artifact",
+        Event::Chat(_) => "chat.changed",
         Event::Presence(_) => "chat.presence",
         Event::Usage(_) => "chat.usage",
     }

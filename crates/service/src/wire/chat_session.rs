@@ -57,6 +57,21 @@ pub(crate) struct ChatSessionResponse {
     last_turn: Option<LastTurnFields>,
     /// The source of a fork; null for other chats.
     forked_from: Option<ForkOriginFields>,
+    /// The assistant that the chat talks to.
+    assistant_id: Option<String>,
+    /// The place of the chat in lists that are sorted by it.
+    #[schema(example = 0)]
+    sort: i32,
+    /// `active`, `archived` or `deleted`.
+    #[schema(value_type = values::Lifecycle)]
+    lifecycle: &'static str,
+    /// When the chat was archived or deleted; null if it is active.
+    lifecycle_at: Option<Time>,
+    /// Grows with every change of the chat session itself, such as of its title; the value for `If-Match`.
+    #[schema(example = 0)]
+    session_version: u64,
+    /// The user who made the last such change; null if a service did.
+    updated_by: Option<String>,
 }
 
 /// A stored turn.
@@ -123,6 +138,12 @@ impl From<ChatSession> for ChatSessionResponse {
             last_connector: chat.last_connector,
             last_mode: chat.last_mode,
             last_turn: chat.last_turn.map(Into::into),
+            assistant_id: chat.assistant_id.map(Into::into),
+            sort: chat.sort,
+            lifecycle: chat.lifecycle.as_str(),
+            lifecycle_at: chat.lifecycle_at.map(Into::into),
+            session_version: chat.session_version,
+            updated_by: chat.updated_by.map(Into::into),
         }
     }
 }

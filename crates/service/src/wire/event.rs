@@ -22,6 +22,8 @@ pub(crate) struct CaughtUpResponse {
     context_version: u64,
     /// The number of times the last artifact has been replaced or removed.
     artifact_version: u64,
+    /// The number of times the chat session itself has been changed, such as its title.
+    session_version: u64,
     /// The ids of the pending input requests; an `input-request` event for each follows.
     pending_inputs: Vec<String>,
 }
@@ -36,6 +38,7 @@ impl CaughtUpResponse {
             status_reason: head.status_reason.clone(),
             context_version: head.context_version,
             artifact_version: head.artifact_version,
+            session_version: head.session_version,
             pending_inputs: head.pending_inputs.iter().map(ToString::to_string).collect(),
         }
     }
@@ -58,7 +61,7 @@ impl From<&ChatHead> for StatusResponse {
     }
 }
 
-/// With `context` and `artifact`: it has changed; read it to get the new one.
+/// With `context`, `artifact` and `chat`: it has changed; read it to get the new one.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = VersionChanged)]
 pub(crate) struct VersionResponse {

@@ -40,6 +40,8 @@ values! {
     ChatStatus => words(records::ChatStatus::ALL.map(records::ChatStatus::as_str));
     /// Who may find and read a chat, besides its owner and its members: no other user (`private`), its team (`team`), every user of the app who knows the id (`link`), or every user of the app, who also finds it in the list (`app`).
     Visibility => words(records::Visibility::ALL.map(records::Visibility::as_str));
+    /// Whether a chat is in use (`active`), put aside (`archived`), or gone for its callers (`deleted`).
+    Lifecycle => words(["active", "archived", "deleted"]);
     /// What a member may do: read and say (`member`), or read (`reader`).
     MemberRole => words(records::MemberRole::ALL.map(records::MemberRole::as_str));
     /// How a turn ended.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use insta::assert_json_snapshot;
 use persistence::{Apps as _, Store};
-use records::{Actor, AppId, AppStatus, SettingChange, SettingsChange, Visibility};
+use records::{Actor, AppId, AppStatus, FieldChange, SettingsChange, Visibility};
 use serde_json::{Value, json};
 use service::{AppSettings, AppsConfig, Config, router};
 
@@ -228,7 +228,7 @@ async fn the_settings_of_an_app_are_cached_like_its_status() {
     for client in [&remembering, &forgetful] {
         assert_eq!(client.get("/api/chats/acme_corp").await.status, 403);
     }
-    let support_access = SettingChange::Set(true);
+    let support_access = FieldChange::Set(true);
     let change = SettingsChange { support_access, ..SettingsChange::default() };
     store.update_app(&Actor::command_line(), &app_id, change).await.unwrap();
     assert_eq!(remembering.get("/api/chats/acme_corp").await.status, 403);

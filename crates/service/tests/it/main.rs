@@ -28,6 +28,7 @@ mod if_match;
 mod input_requests;
 mod key_rotation;
 mod leases;
+mod lifecycle;
 mod logs;
 mod memberships;
 mod messages;

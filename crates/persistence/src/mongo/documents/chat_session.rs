@@ -1,11 +1,13 @@
 use std::borrow::Cow;
 
 use bson::raw::{RawArrayBuf, RawBsonRef, cstr};
-use bson::{Bson, Document, RawDocument, RawDocumentBuf, doc, rawdoc};
+use bson::{Bson, DateTime, Document, RawDocument, RawDocumentBuf, doc, rawdoc};
+use chrono::Utc;
 use records::json::Digest;
 use records::{
-    AppId, Artifact, ChatId, ChatSession, ChatStatus, ForkOrigin, InputRequestId, JsonObject,
-    LastTurn, Lease, LeaseId, Owner, TeamId, TurnId, TurnOutcome, UserId, Visibility, WorkflowName,
+    AppId, Artifact, AssistantId, ChatId, ChatSession, ChatStatus, ForkOrigin, InputRequestId,
+    JsonObject, LastTurn, Lease, LeaseId, Lifecycle, Owner, TeamId, TurnId, TurnOutcome, UserId,
+    Visibility, WorkflowName,
 };
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -16,11 +18,17 @@ use crate::mongo::documents::field::Field;
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::stored::{FieldError, read_record};
 use crate::mongo::documents::time::Time;
-use crate::mongo::documents::word::{StatusNumber, StoredName};
+use crate::mongo::documents::word::{LifecycleNumber, StatusNumber, StoredName};
 use crate::mongo::documents::{Base, SCHEMA_VERSION};
 use crate::mongo::engine::json::Json;
 use crate::rules::turn_batch::TurnMark;
 use crate::store::ChatHead;
+
+/// The field with the lifecycle of a chat; an active chat does not have it.
+pub(crate) const LIFECYCLE: &str = "lifecycle";
+
+/// The field with the time of the last change of the lifecycle.
+pub(crate) const LIFECYCLE_AT: &str = "lifecycle_at";
 
 /// The large fields, which reads of the session itself exclude.
 pub(crate) const WITHOUT_LARGE_FIELDS: [&str; 5] =
@@ -70,6 +78,10 @@ pub(crate) struct ChatSessionDocument<'a> {
     #[serde(skip_deserializing)]
     fencing_token: u64,
     last_message_at: Option<Time>,
+    /// The minute in which the chat was last active. Lists are sorted by it: an append changes their indexes at most once a
+    /// minute. Absent in chats of earlier releases, until a message is appended or their upgrade is finished.
+    #[serde(skip_deserializing)]
+    active_minute: Option<DateTime>,
     last_connector: Option<String>,
     last_mode: Option<String>,
     last_turn: Option<LastTurnDocument>,
@@ -103,9 +115,34 @@ pub(crate) struct ChatSessionDocument<'a> {
     context_recent: EmptyArray,
     #[serde(skip_serializing_if = "Option::is_none")]
     forked_from: Option<OriginDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    assistant_id: Option<AssistantId>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    sort: i32,
+    /// Absent while the chat is active.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lifecycle: Option<LifecycleNumber>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lifecycle_at: Option<Time>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    session_version: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    updated_by: Option<UserId>,
+    #[serde(default, with = "serde_bytes", skip_serializing_if = "Option::is_none")]
+    creation_digest: Option<Digest>,
     /// Present in every fork, even if empty; absent in other sessions.
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
     pub(crate) bases: Option<Vec<Base>>,
+}
+
+/// Returns the minute that contains a time.
+pub(crate) fn minute_of(at: chrono::DateTime<Utc>) -> DateTime {
+    let millis = at.timestamp_millis();
+    DateTime::from_millis(millis - millis.rem_euclid(60_000))
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// An array that is empty in a new session.
@@ -185,6 +222,7 @@ impl<'a> ChatSessionDocument<'a> {
             lease: None,
             fencing_token: 0,
             last_message_at: None,
+            active_minute: Some(minute_of(chat.created_at)),
             last_connector: None,
             last_mode: None,
             last_turn: None,
@@ -203,6 +241,15 @@ impl<'a> ChatSessionDocument<'a> {
             context_written: None,
             context_recent: [],
             forked_from: chat.forked_from.as_ref().map(origin),
+            assistant_id: chat.assistant_id.clone(),
+            sort: chat.sort,
+            lifecycle: Some(chat.lifecycle)
+                .filter(|it| *it != Lifecycle::Active)
+                .map(LifecycleNumber),
+            lifecycle_at: chat.lifecycle_at.map(Time),
+            session_version: chat.session_version,
+            updated_by: chat.updated_by.clone(),
+            creation_digest: chat.creation_digest,
             bases: None,
         }
     }
@@ -248,6 +295,13 @@ impl TryFrom<ChatSessionDocument<'_>> for ChatSession {
             last_mode: document.last_mode,
             last_turn: last_turn.transpose()?,
             forked_from,
+            assistant_id: document.assistant_id,
+            sort: document.sort,
+            lifecycle: document.lifecycle.map(|it| it.0).unwrap_or_default(),
+            lifecycle_at: document.lifecycle_at.map(|time| time.0),
+            session_version: document.session_version,
+            updated_by: document.updated_by,
+            creation_digest: document.creation_digest,
         })
     }
 }
@@ -431,7 +485,7 @@ pub(crate) fn head_projection() -> Document {
     doc! {
         "last_sequence": 1, "revision": 1, "recent_edits": 1, "status": 1, "status_reason": 1,
         "context_version": 1, "artifact_version": 1, "input_version": 1, "recent_inputs": 1,
-        "pending_inputs": 1, "schema_version": 1,
+        "pending_inputs": 1, "session_version": 1, "schema_version": 1,
     }
 }
 
@@ -452,6 +506,7 @@ pub(crate) fn chat_head_record(raw: &RawDocument) -> Result<ChatHead, StoreError
         input_version: field("input_version").optional_number()?.unwrap_or_default(),
         recent_inputs: field("recent_inputs").optional_each_parsed()?,
         pending_inputs: field("pending_inputs").optional_each_parsed()?,
+        session_version: field("session_version").optional_number()?.unwrap_or_default(),
     })
 }
 

@@ -1,6 +1,6 @@
 use records::{
-    AccessKeyKind, ActorRole, AppStatus, AuditAction, ChatStatus, EntryKind, InputKind, MemberRole,
-    Permission, StepKind, StepStatus, TurnOutcome, Visibility,
+    AccessKeyKind, ActorRole, AppStatus, AuditAction, ChatStatus, EntryKind, InputKind, Lifecycle,
+    MemberRole, Permission, StepKind, StepStatus, TurnOutcome, Visibility,
 };
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -69,6 +69,23 @@ impl<'de, T: StoredEnum> Deserialize<'de> for StoredName<T> {
         let word = <&str>::deserialize(deserializer)?;
         let value = T::VALUES.iter().find(|value| value.name() == word);
         value.map(|value| Self(*value)).ok_or_else(|| D::Error::custom("unknown value"))
+    }
+}
+
+/// The lifecycle of a chat, stored as its number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LifecycleNumber(pub(crate) Lifecycle);
+
+impl Serialize for LifecycleNumber {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_i32(self.0.number())
+    }
+}
+
+impl<'de> Deserialize<'de> for LifecycleNumber {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let lifecycle = Lifecycle::from_number(i32::deserialize(deserializer)?);
+        lifecycle.map(Self).ok_or_else(|| D::Error::custom("unknown lifecycle number"))
     }
 }
 

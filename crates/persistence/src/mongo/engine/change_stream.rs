@@ -37,8 +37,15 @@ const UNSUPPORTED_PAUSE: Duration = Duration::from_secs(30);
 const NO_CHANGE_STREAMS: i32 = 40_573;
 
 /// The fields other than the message counter whose change subscribers must see.
-const WATCHED_FIELDS: [&str; 6] =
-    ["revision", "status", "status_reason", "context_version", "artifact_version", "input_version"];
+const WATCHED_FIELDS: [&str; 7] = [
+    "revision",
+    "status",
+    "status_reason",
+    "context_version",
+    "artifact_version",
+    "input_version",
+    "session_version",
+];
 
 /// The operations that end a collection; earlier notifications are then void.
 const COLLECTION_ENDINGS: [&str; 4] = ["drop", "rename", "dropDatabase", "invalidate"];

@@ -27,17 +27,20 @@ use crate::mongo::engine::failure::{Failure, is_duplicate_key};
 pub(crate) enum Shape {
     /// Chats that share sealed messages: `bases` and `shared_below`.
     Forks,
+    /// Chats that are deleted or purged: `lifecycle`. An older release would still show them and append to them.
+    DeletedChats,
 }
 
 impl Shape {
     /// Every shape, in the order of the formats.
-    pub(crate) const ALL: [Self; 1] = [Self::Forks];
+    pub(crate) const ALL: [Self; 2] = [Self::Forks, Self::DeletedChats];
 
     /// Returns the first format in which the shape is written. It is also the `schema_version` of
     /// each document of that shape.
     pub(crate) const fn format(self) -> i64 {
         match self {
             Self::Forks => 2,
+            Self::DeletedChats => 3,
         }
     }
 
@@ -45,6 +48,7 @@ impl Shape {
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Forks => "forks",
+            Self::DeletedChats => "deleted chats",
         }
     }
 }

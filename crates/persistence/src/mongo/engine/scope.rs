@@ -1,7 +1,7 @@
 use bson::{Document, doc};
 use records::{Caller, ChatId, Grant, MemberRole, Permission, Reach, Relations, Scope};
 
-use crate::mongo::documents::{NEWEST_VERSION, counter};
+use crate::mongo::documents::{LIFECYCLE, NEWEST_VERSION, counter};
 
 /// Returns the filter for a chat within a scope, with which every write to a session begins.
 ///
@@ -24,8 +24,13 @@ pub(crate) fn permitted_chat(scope: &Scope, chat_id: &ChatId) -> Document {
 }
 
 /// Returns the filter for all chats in which the caller has the permission of the scope.
+///
+/// The lifecycle is part of it, so the filter of a write decides whether the chat was deleted before.
 pub(crate) fn permitted_chats(scope: &Scope) -> Document {
     let mut filter = doc! { "app_id": scope.app_id.as_str() };
+    // An active chat has no lifecycle.
+    let hidden = doc! { "$gte": scope.first_hidden().number() };
+    filter.insert(LIFECYCLE, doc! { "$not": hidden });
     let any = match scope.reach(scope.permission) {
         Reach::Every => return filter,
         Reach::None => Vec::new(),
@@ -40,14 +45,14 @@ pub(crate) fn permitted_chats(scope: &Scope) -> Document {
     filter
 }
 
-/// Returns the filters for the chats in a person's list: those that are theirs, that they are a member of, and that
-/// their team shares. Others list every chat of the app.
+/// Returns the filters for the chats in a person's list, as far as they have the permission of the scope: those that are
+/// theirs, that they are a member of, and that their team shares. Others list every chat of the app.
 ///
 /// Each is one range of an index, in the order of the list. For one query with `$or` the server would not always choose
 /// these indexes.
 pub(crate) fn listed_chats(scope: &Scope) -> Vec<Document> {
     let app = doc! { "app_id": scope.app_id.as_str() };
-    let related = match scope.reach(Permission::Read) {
+    let related = match scope.reach(scope.permission) {
         Reach::Every => return vec![app],
         Reach::None => return Vec::new(),
         Reach::Related(related) => related,

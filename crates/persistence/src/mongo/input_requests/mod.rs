@@ -174,7 +174,8 @@ impl InputRequests for MongoStore {
             let expire = |raw: RawDocumentBuf| async move {
                 let app_id = input_app(&raw)?;
                 let InputRequest { chat_id, request_id, .. } = input_record(&raw)?.kept.request;
-                let scope = Scope::service(app_id);
+                // A request of a deleted chat expires as well: the chat may be undeleted.
+                let scope = Scope::service(app_id).finding_deleted();
                 self.write(|call| async move {
                     let round = |tx| call.expire_round(tx, &scope, &chat_id, &request_id);
                     call.transact(&scope, &chat_id, round).await?;

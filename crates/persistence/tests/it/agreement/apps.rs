@@ -1,7 +1,7 @@
 use persistence::Store;
 use proptest::prelude::*;
 use proptest::sample::select;
-use records::{Actor, AppId, AppStatus, SettingChange, SettingsChange, Visibility};
+use records::{Actor, AppId, AppStatus, FieldChange, SettingsChange, Visibility};
 
 use super::operation::print;
 
@@ -49,9 +49,9 @@ pub(crate) fn app_call() -> impl Strategy<Value = AppCall> {
 
 fn settings_change() -> impl Strategy<Value = SettingsChange> {
     let parts = (
-        setting_change(select(Visibility::ALL.as_slice())),
-        setting_change(any::<bool>()),
-        setting_change(any::<bool>()),
+        field_change(select(Visibility::ALL.as_slice())),
+        field_change(any::<bool>()),
+        field_change(any::<bool>()),
     );
     parts.prop_map(|(default_visibility, support_access, users_may_run)| SettingsChange {
         default_visibility,
@@ -60,12 +60,12 @@ fn settings_change() -> impl Strategy<Value = SettingsChange> {
     })
 }
 
-fn setting_change<T: std::fmt::Debug + Clone>(
+pub(super) fn field_change<T: std::fmt::Debug + Clone>(
     values: impl Strategy<Value = T>,
-) -> impl Strategy<Value = SettingChange<T>> {
+) -> impl Strategy<Value = FieldChange<T>> {
     prop_oneof![
-        Just(SettingChange::Keep),
-        Just(SettingChange::Reset),
-        values.prop_map(SettingChange::Set),
+        Just(FieldChange::Keep),
+        Just(FieldChange::Clear),
+        values.prop_map(FieldChange::Set),
     ]
 }

@@ -6,7 +6,7 @@ use persistence::{Billing, ChatFilter, MessageRange, Page, ResumePointFilter, St
 use records::{
     AppId, CallId, Caller, ChatId, ChatStatus, DisplayName, Ids as _, JsonObject, MemberRole,
     MessageEdit, NewArtifact, NewChatSession, NewFork, NewMessage, NewProviderCall, Permission,
-    Scope, UserId, Uuid7Ids, WorkflowName,
+    Scope, SessionChange, UserId, Uuid7Ids, WorkflowName,
 };
 
 use super::apps::AppCall;
@@ -22,6 +22,7 @@ pub(crate) struct Operation {
     pub(crate) caller: Caller,
     pub(crate) permission: Permission,
     pub(crate) fencing_token: Option<u64>,
+    pub(crate) finds_deleted: bool,
     pub(crate) chat: usize,
     pub(crate) call: Call,
 }
@@ -41,6 +42,7 @@ pub(crate) enum Call {
         limit: usize,
     },
     SetStatus(ChatStatus, Option<String>),
+    Change(SessionChange),
     Append(Vec<NewMessage>),
     PersistInitial(Vec<NewMessage>),
     Messages(MessageRange),
@@ -121,6 +123,7 @@ impl Playground {
             caller: Caller::Service,
             permission: Permission::Read,
             fencing_token: None,
+            finds_deleted: true,
             chat,
             call: call.clone(),
         };
@@ -147,6 +150,7 @@ impl Operation {
             caller: self.caller.clone(),
             permission: self.permission,
             fencing_token: self.fencing_token,
+            finds_deleted: self.finds_deleted,
             ..Scope::service(playground.apps[self.app].clone())
         };
         let chat = &playground.chats[self.chat];
@@ -166,6 +170,7 @@ impl Operation {
             Call::SetStatus(next, reason) => {
                 print(store.set_status(scope, chat, next, reason.as_deref()).await)
             }
+            Call::Change(change) => print(store.change_chat(scope, chat, change).await),
             Call::Append(messages) => print(store.append(scope, chat, messages).await),
             Call::PersistInitial(messages) => {
                 print(store.persist_initial_messages(scope, chat, messages).await)

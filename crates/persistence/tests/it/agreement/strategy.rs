@@ -6,14 +6,14 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 use records::{
-    CallId, Caller, ChatStatus, DisplayName, EventId, MemberRole, MessageBody, MessageEdit,
-    MicroDollars, NewArtifact, NewChatSession, NewFork, NewMessage, NewProviderCall, Permission,
-    TeamId, UserId, Visibility, WorkflowName,
+    CallId, Caller, ChatStatus, DisplayName, EventId, FieldChange, Lifecycle, MemberRole,
+    MessageBody, MessageEdit, MicroDollars, NewArtifact, NewChatSession, NewFork, NewMessage,
+    NewProviderCall, Permission, SessionChange, TeamId, UserId, Visibility, WorkflowName,
 };
 use serde_json::{Value, json};
 use store_contract::arbitrary::{json_object, json_value};
 
-use super::apps::app_call;
+use super::apps::{app_call, field_change};
 use super::input_requests::input_call;
 use super::leases::{lease_call, token};
 use super::lockstep::moment;
@@ -28,6 +28,7 @@ pub(crate) fn operations() -> impl Strategy<Value = Vec<Operation>> {
         caller: Caller::Service,
         permission: Permission::Run,
         fencing_token: None,
+        finds_deleted: false,
         chat: 0,
         call: Call::Create(new),
     });
@@ -40,16 +41,13 @@ fn operation() -> impl Strategy<Value = Operation> {
     let chat = prop_oneof![12 => Just(0_usize), 2 => Just(1), 1 => Just(2)];
     let fencing_token = prop_oneof![6 => Just(None), 1 => token().prop_map(Some)];
     let permission = select(Permission::ALL.to_vec());
-    (app, caller(), permission, fencing_token, chat, call()).prop_map(
-        |(app, caller, permission, fencing_token, chat, call)| Operation {
-            app,
-            caller,
-            permission,
-            fencing_token,
-            chat,
-            call,
-        },
-    )
+    // Deleted chats are found often, or most operations would find nothing after a deletion.
+    let finds_deleted = prop_oneof![4 => Just(false), 1 => Just(true)];
+    let scope = (caller(), permission, fencing_token, finds_deleted);
+    (app, scope, chat, call()).prop_map(|(app, scope, chat, call)| {
+        let (caller, permission, fencing_token, finds_deleted) = scope;
+        Operation { app, caller, permission, fencing_token, finds_deleted, chat, call }
+    })
 }
 
 fn call() -> impl Strategy<Value = Call> {
@@ -66,6 +64,7 @@ fn call() -> impl Strategy<Value = Call> {
         8 => messages().prop_map(Call::Append),
         4 => messages().prop_map(Call::PersistInitial),
         3 => (status, reason).prop_map(|(status, reason)| Call::SetStatus(status, reason)),
+        4 => session_change().prop_map(Call::Change),
         3 => (sequence(), edit()).prop_map(|(sequence, edit)| Call::UpdateMessage(sequence, edit)),
         2 => sequence().prop_map(Call::DeleteMessage),
         2 => json_object().prop_map(Call::ReplaceContext),
@@ -132,8 +131,29 @@ fn new_chat() -> impl Strategy<Value = NewChatSession> {
             cache_seed,
             title,
             metadata,
+            assistant_id: None,
+            sort: 0,
         }
     })
+}
+
+fn session_change() -> impl Strategy<Value = SessionChange> {
+    let lifecycle = prop_oneof![
+        4 => Just(Lifecycle::Active),
+        2 => Just(Lifecycle::Archived),
+        1 => Just(Lifecycle::Deleted),
+    ];
+    let title = field_change(select(vec!["A title".to_owned(), "Another".to_owned()]));
+    let visibility = option::of(select(Visibility::ALL.to_vec()));
+    let (sort, metadata) = (option::of(-1..2_i32), option::of(json_object()));
+    let rest = (sort, metadata, option::of(lifecycle));
+    (title, visibility, field_change(team()), rest).prop_map(
+        |(title, visibility, team_id, rest)| {
+            let (sort, metadata, lifecycle) = rest;
+            let assistant_id = FieldChange::Keep;
+            SessionChange { title, metadata, visibility, team_id, assistant_id, sort, lifecycle }
+        },
+    )
 }
 
 fn fork() -> impl Strategy<Value = NewFork> {
@@ -229,14 +249,20 @@ fn filter() -> impl Strategy<Value = ChatFilter> {
     let status = option::of(select(ChatStatus::ALL.as_slice()));
     let time = || option::of((0..60_u64).prop_map(moment));
     let of_app = prop_oneof![4 => Just(false), 1 => Just(true)];
-    (of_app, option::of(workflow()), option::of(user()), status, time(), time()).prop_map(
-        |(of_app, workflow_name, user_id, status, created_from, created_before)| ChatFilter {
-            of_app,
-            workflow_name,
-            user_id,
-            status,
-            created_from,
-            created_before,
+    let lifecycle = option::of(select(Lifecycle::ALL.as_slice()));
+    let times = (time(), time());
+    (of_app, option::of(workflow()), option::of(user()), status, times, lifecycle).prop_map(
+        |(of_app, workflow_name, user_id, status, times, lifecycle)| {
+            let (created_from, created_before) = times;
+            ChatFilter {
+                of_app,
+                workflow_name,
+                user_id,
+                status,
+                created_from,
+                created_before,
+                lifecycle,
+            }
         },
     )
 }

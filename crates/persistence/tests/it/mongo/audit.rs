@@ -10,9 +10,9 @@ use persistence::{
 };
 use records::{
     AccessKeyKind, AccessKeySecret, Actor, ActorRole, AppId, AppStatus, AuditAction, Bearer,
-    CallId, Caller, ChatId, ChatStatus, MemberRole, Network, NewAccessKey, NewChatSession,
-    NewProviderCall, NewRevocation, Origin, Permission, RevocationKey, RevocationTarget, Scope,
-    SettingChange, SettingsChange, TokenId, UserId, WorkflowName,
+    CallId, Caller, ChatId, ChatStatus, FieldChange, MemberRole, Network, NewAccessKey,
+    NewChatSession, NewProviderCall, NewRevocation, Origin, Permission, RevocationKey,
+    RevocationTarget, Scope, SettingsChange, TokenId, UserId, WorkflowName,
 };
 
 use super::database::Database;
@@ -125,7 +125,7 @@ async fn change(database: &Database, chat_id: &ChatId, what: &str) -> Result<(),
         }
         "lift" => database.lift_revocation(&operator, &of_revoked_key()).await.map(drop),
         "update app" => {
-            let users_may_run = SettingChange::Set(true);
+            let users_may_run = FieldChange::Set(true);
             let change = SettingsChange { users_may_run, ..SettingsChange::default() };
             database.update_app(&operator, app_id, change).await.map(drop)
         }

@@ -6,7 +6,8 @@ use bson::{Document, RawDocumentBuf, doc};
 use persistence::mongo::{FinishedUpgrade, FormatStatus, Interruption, MongoStore};
 use persistence::{Apps, ChatSessions, Forks, MessageRange, Messages, StoreError};
 use records::{
-    Actor, AppId, ChatId, MessageBody, MessageEdit, NewChatSession, NewFork, Scope, WorkflowName,
+    Actor, AppId, ChatId, Lifecycle, MessageBody, MessageEdit, NewChatSession, NewFork, Scope,
+    SessionChange, WorkflowName,
 };
 
 use super::database::Database;
@@ -16,7 +17,7 @@ use super::goldens::{assert_fields, golden};
 const OLDER: i64 = 1;
 
 /// The newest format of this release.
-const NEWEST: i64 = 2;
+const NEWEST: i64 = 3;
 
 fn scope() -> Scope {
     Scope::service(AppId::parse("acme_corp").unwrap())
@@ -60,11 +61,12 @@ async fn everything(database: &Database) -> BTreeMap<String, Vec<Document>> {
     everything
 }
 
-/// Returns whether an older process would misread a document: it has fields for shared sealed messages.
+/// Returns whether an older process would misread a document: it has fields for shared sealed messages, or it is deleted.
 fn would_be_misread(collection: &str, document: &Document) -> bool {
     let has_bases = document.get_array("bases").is_ok_and(|bases| !bases.is_empty());
     let is_shared = document.get_i64("shared_below").is_ok_and(|below| below > 0);
-    collection == "chat_sessions" && (has_bases || is_shared)
+    let is_deleted = document.get_i32("lifecycle").is_ok_and(|lifecycle| lifecycle > 2);
+    collection == "chat_sessions" && (has_bases || is_shared || is_deleted)
 }
 
 /// Returns whether an older process refuses a document.
@@ -88,6 +90,11 @@ async fn an_older_process_refuses_exactly_the_documents_that_it_would_misread() 
     database.update_message(&scope(), &fork, 0, edit).await.unwrap();
     let short = NewFork { sequence: Some(0), ..NewFork::default() };
     let unshared = database.fork_chat(&scope(), &untouched, short).await.unwrap().chat_id;
+    for lifecycle in [Lifecycle::Archived, Lifecycle::Deleted] {
+        let chat_id = sealed_chat(&database).await;
+        let change = SessionChange::to_lifecycle(lifecycle);
+        database.change_chat(&scope(), &chat_id, change).await.unwrap();
+    }
 
     for (collection, documents) in everything(&database).await {
         for document in documents {
@@ -150,9 +157,21 @@ async fn before_the_upgrade_is_finished_a_fork_is_refused_and_changes_nothing() 
         };
         assert_eq!((shape, needed, stored), ("forks", 2, 1));
     }
+    // Chats are archived at every format, but deleted only at the one that older releases refuse.
+    let delete = SessionChange::to_lifecycle(Lifecycle::Deleted);
+    let refusal = database.change_chat(&scope(), &golden_chat(), delete).await.unwrap_err();
+    let StoreError::UpgradePending { shape, needed, stored } = refusal else {
+        panic!("{refusal:?}");
+    };
+    assert_eq!((shape, needed, stored), ("deleted chats", 3, 1));
     assert_eq!(everything(&database).await, before);
+    let archive = SessionChange::to_lifecycle(Lifecycle::Archived);
+    database.change_chat(&scope(), &golden_chat(), archive).await.unwrap();
     let status = database.format_status().await.unwrap();
-    assert_eq!(status, FormatStatus { stored: 1, newest: NEWEST, pending: vec!["forks"] });
+    assert_eq!(
+        status,
+        FormatStatus { stored: 1, newest: NEWEST, pending: vec!["forks", "deleted chats"] }
+    );
 }
 
 #[tokio::test]

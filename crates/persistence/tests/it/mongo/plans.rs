@@ -14,13 +14,14 @@ use persistence::{
     RevocationCursor, Revocations, Stats, Tickets, Turns, Wallets,
 };
 use records::{
-    Actor, AppId, AppStatus, AuditAction, CallId, Caller, ChatId, ChatStatus, Connection,
-    ConnectionId, DisplayName, EntryId, EventId, Grant, InputRequestId, JsonObject, Lease,
-    MemberRole, MessageBody, MessageEdit, NewArtifact, NewChatSession, NewFork, NewInputAnswer,
-    NewInputRequest, NewLease, NewMessage, NewProviderCall, NewRevocation, NewTicket, NewTurn,
-    NewWalletEntry, Owner, Permission, Question, RevocationKey, RevocationTarget, Scope,
-    SettingChange, SettingsChange, StackFrame, StackId, Step, StepKind, TeamId, TicketDigest,
-    TurnId, TurnMessage, TurnOutcome, UserId, Visibility, WorkflowName,
+    Actor, AppId, AppStatus, AssistantId, AuditAction, CallId, Caller, ChatId, ChatStatus,
+    Connection, ConnectionId, DisplayName, EntryId, EventId, FieldChange, Grant, InputRequestId,
+    JsonObject, Lease, Lifecycle, MemberRole, MessageBody, MessageEdit, NewArtifact,
+    NewChatSession, NewFork, NewInputAnswer, NewInputRequest, NewLease, NewMessage,
+    NewProviderCall, NewRevocation, NewTicket, NewTurn, NewWalletEntry, Owner, Permission,
+    Question, RevocationKey, RevocationTarget, Scope, SessionChange, SettingsChange, StackFrame,
+    StackId, Step, StepKind, TeamId, TicketDigest, TurnId, TurnMessage, TurnOutcome, UserId,
+    Visibility, WorkflowName,
 };
 use serde_json::json;
 
@@ -165,10 +166,28 @@ async fn use_everything(database: &Database) {
         use_ticket(database, &scope, &chat_id).await;
         use_lease(database, &scope, &chat_id).await;
         use_turns(database, &scope, &chat_id).await;
+        use_session_changes(database, &scope, &chat_id).await;
         database.get_chat(&scope, &chat_id).await.unwrap().unwrap();
         for status in [ChatStatus::Paused, ChatStatus::Completed, ChatStatus::Running] {
             database.set_status(&scope, &chat_id, status, None).await.unwrap();
         }
+    }
+}
+
+async fn use_session_changes(database: &Database, scope: &Scope, chat_id: &ChatId) {
+    let everything = SessionChange {
+        title: FieldChange::Set("title".to_owned()),
+        metadata: Some([("n".to_owned(), json!(1))].into_iter().collect()),
+        visibility: Some(Visibility::App),
+        team_id: FieldChange::Set(TeamId::parse("team").unwrap()),
+        assistant_id: FieldChange::Set(AssistantId::parse("assistant").unwrap()),
+        sort: Some(1),
+        lifecycle: Some(Lifecycle::Archived),
+    };
+    database.change_chat(scope, chat_id, everything).await.unwrap();
+    for lifecycle in [Lifecycle::Deleted, Lifecycle::Active] {
+        let change = SessionChange::to_lifecycle(lifecycle);
+        database.change_chat(&scope.finding_deleted(), chat_id, change).await.unwrap();
     }
 }
 
@@ -349,9 +368,9 @@ async fn use_apps(database: &Database) {
             .await
             .unwrap();
         let change = SettingsChange {
-            default_visibility: SettingChange::Set(Visibility::Link),
-            support_access: SettingChange::Set(true),
-            users_may_run: SettingChange::Set(true),
+            default_visibility: FieldChange::Set(Visibility::Link),
+            support_access: FieldChange::Set(true),
+            users_may_run: FieldChange::Set(true),
         };
         database.update_app(&Actor::command_line(), &app_id, change).await.unwrap();
     }
@@ -480,6 +499,7 @@ async fn use_lists(database: &Database, scope: &Scope) {
         status: Some(ChatStatus::Running),
         created_from: Some(DateTime::<Utc>::UNIX_EPOCH),
         created_before: Some(DateTime::<Utc>::MAX_UTC),
+        lifecycle: Some(Lifecycle::Archived),
     };
     let one = |change: fn(&mut ChatFilter, &ChatFilter)| {
         let mut filter = ChatFilter::default();

@@ -1,10 +1,10 @@
 use axum::extract::State;
 use operation::operation;
-use records::{SettingChange, SettingsChange, Visibility};
-use serde::{Deserialize, Deserializer};
+use records::{FieldChange, SettingsChange, Visibility};
+use serde::Deserialize;
 use utoipa::ToSchema;
 
-use crate::extract::{Json, Keyed, OperatedApp, Query};
+use crate::extract::{Json, Keyed, OperatedApp, Query, given};
 use crate::openapi::values;
 use crate::problem::Problem;
 use crate::state::AppState;
@@ -30,23 +30,15 @@ struct SettingsRequest {
     /// The visibility of a new chat that states none: `private`, `team`, `link` or `app`.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<values::Visibility>)]
-    default_visibility: SettingChange<Visibility>,
+    default_visibility: FieldChange<Visibility>,
     /// Whether users may run the workflows of their own chats.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<bool>)]
-    users_may_run: SettingChange<bool>,
+    users_may_run: FieldChange<bool>,
     /// Whether tokens with the role `support` are admitted to chats.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<bool>)]
-    support_access: SettingChange<bool>,
-}
-
-/// Reads a field that is not missing.
-fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
-    deserializer: D,
-) -> Result<SettingChange<T>, D::Error> {
-    let value = Option::deserialize(deserializer)?;
-    Ok(value.map_or(SettingChange::Reset, SettingChange::Set))
+    support_access: FieldChange<bool>,
 }
 
 impl From<SettingsRequest> for SettingsChange {

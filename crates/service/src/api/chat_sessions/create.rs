@@ -4,7 +4,8 @@ use axum::response::{IntoResponse, Response};
 use operation::operation;
 use persistence::{Creation, Outcome, create_chat_once};
 use records::{
-    Caller, ChatId, JsonObject, NewChatSession, TeamId, UserId, Visibility, WorkflowName,
+    AssistantId, Caller, ChatId, JsonObject, NewChatSession, TeamId, UserId, Visibility,
+    WorkflowName,
 };
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -52,6 +53,11 @@ pub(crate) struct CreateChatRequest {
     /// At most 16 KiB.
     #[schema(value_type = Option<Object>)]
     metadata: Option<JsonObject>,
+    /// The assistant that the chat talks to.
+    #[schema(value_type = Option<values::Name>)]
+    assistant_id: Option<AssistantId>,
+    /// The place of the chat in lists that are sorted by it; 0 if missing.
+    sort: Option<i32>,
 }
 
 impl Keyed for CreateChatRequest {
@@ -146,6 +152,8 @@ impl CreateChatRequest {
             cache_seed: self.cache_seed,
             title: self.title,
             metadata: self.metadata.unwrap_or_default(),
+            assistant_id: self.assistant_id,
+            sort: self.sort.unwrap_or_default(),
             ..NewChatSession::of(self.workflow_name)
         })
     }
@@ -160,7 +168,7 @@ pub(super) fn own<T: PartialEq + Clone>(
     if given.is_none() || given == own {
         return Ok(own.cloned());
     }
-    let detail = "a user can create chats only for themselves";
+    let detail = "a user can create and share chats only for themselves and their own team";
     let problem = Problem::new(ProblemKind::FORBIDDEN_OWNER, detail);
     Err(problem.at(field, "must be that of the caller, or omitted"))
 }

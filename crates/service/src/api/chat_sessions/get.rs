@@ -3,19 +3,43 @@ use std::sync::Arc;
 use axum::extract::State;
 use operation::operation;
 use persistence::{Store, StoreError};
+use records::Permission;
+use utoipa::IntoParams;
+use utoipa::openapi::path::Parameter;
 
+use crate::config::LimitsConfig;
 use crate::extract::needs::Read;
-use crate::extract::{ChatScope, Json, Query};
+use crate::extract::{ChatScope, FromParams, Json, Params, Query, declared};
 use crate::problem::Problem;
 use crate::wire::ChatSessionResponse;
+
+/// Which chats are found.
+#[derive(Debug, IntoParams)]
+pub(crate) struct GetChatQuery {
+    /// Whether the chat is found if it is deleted, too; that needs the permission `manage`.
+    #[param(value_type = Option<bool>)]
+    deleted: bool,
+}
+
+impl FromParams for GetChatQuery {
+    fn from_params(params: &mut Params, _limits: &LimitsConfig) -> Result<Self, Problem> {
+        Ok(Self { deleted: params.take("deleted")?.unwrap_or_default() })
+    }
+
+    fn described() -> Vec<Parameter> {
+        declared::<Self>()
+    }
+}
 
 /// Returns a chat session, without its messages.
 #[operation(answers = "The chat session")]
 pub(crate) async fn get_chat(
     State(store): State<Arc<dyn Store>>,
     ChatScope { scope, chat_id, .. }: ChatScope<Read>,
-    Query(()): Query<()>,
+    Query(query): Query<GetChatQuery>,
 ) -> Result<Json<ChatSessionResponse>, Problem> {
+    let scope =
+        if query.deleted { scope.needing(Permission::Manage).finding_deleted() } else { scope };
     let chat = store.get_chat(&scope, &chat_id).await?;
     let chat = chat.ok_or(StoreError::ChatNotFound(chat_id))?;
     Ok(Json(chat.into()))

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use operation::operation;
 use persistence::{ChatFilter, Cursor, Store};
-use records::{ChatStatus, UserId, WorkflowName};
+use records::{ChatStatus, Lifecycle, Permission, UserId, WorkflowName};
 use utoipa::openapi::path::Parameter;
 use utoipa::{IntoParams, ToSchema};
 
@@ -38,8 +38,33 @@ pub(crate) struct ListChatsQuery {
     /// Only chats created before this time.
     #[param(value_type = Option<Time>)]
     created_before: Option<Time>,
+    /// Only chats in this lifecycle: `active` (default), `archived`, `deleted`, which lists the chats that the caller
+    /// manages, or `all`, which are the active and the archived ones.
+    #[param(inline, value_type = Option<ListLifecycle>)]
+    lifecycle: ListLifecycle,
     #[param(ignore)]
     page: PageQuery<Cursor>,
+}
+
+/// The lifecycles of the chats that are listed.
+#[derive(Debug, Clone, Copy, PartialEq, ToSchema)]
+#[schema(rename_all = "snake_case")]
+enum ListLifecycle {
+    Active,
+    Archived,
+    Deleted,
+    All,
+}
+
+impl From<ListLifecycle> for Option<Lifecycle> {
+    fn from(lifecycle: ListLifecycle) -> Self {
+        match lifecycle {
+            ListLifecycle::Active => Some(Lifecycle::Active),
+            ListLifecycle::Archived => Some(Lifecycle::Archived),
+            ListLifecycle::Deleted => Some(Lifecycle::Deleted),
+            ListLifecycle::All => None,
+        }
+    }
 }
 
 /// Which chats are listed.
@@ -57,7 +82,15 @@ impl FromParams for ListChatsQuery {
             "app" => Ok(ListScope::App),
             _ => Err("must be mine or app"),
         })?;
+        let lifecycle = params.take_with("lifecycle", |word| match word {
+            "active" => Ok(ListLifecycle::Active),
+            "archived" => Ok(ListLifecycle::Archived),
+            "deleted" => Ok(ListLifecycle::Deleted),
+            "all" => Ok(ListLifecycle::All),
+            _ => Err("must be active, archived, deleted or all"),
+        })?;
         Ok(Self {
+            lifecycle: lifecycle.unwrap_or(ListLifecycle::Active),
             scope: scope.unwrap_or(ListScope::Mine),
             workflow_name: params.take("workflow_name")?,
             user_id: params.take("user_id")?,
@@ -92,6 +125,11 @@ pub(crate) async fn list_chats(
         status: query.status,
         created_from: query.created_from.map(|time| time.0),
         created_before: query.created_before.map(|time| time.0),
+        lifecycle: query.lifecycle.into(),
+    };
+    let scope = match query.lifecycle {
+        ListLifecycle::Deleted => scope.needing(Permission::Manage).finding_deleted(),
+        _ => scope,
     };
     let PageQuery { limit, cursor } = query.page;
     let page = store.list_chats(&scope, &filter, limit, cursor.as_ref()).await?;

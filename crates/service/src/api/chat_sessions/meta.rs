@@ -64,6 +64,21 @@ pub(crate) struct MetaResponse {
     last_artifact: Option<ArtifactFields>,
     /// The source of a fork; null for other chats.
     forked_from: Option<ForkOriginFields>,
+    /// The assistant that the chat talks to.
+    assistant_id: Option<String>,
+    /// The place of the chat in lists that are sorted by it.
+    #[schema(example = 0)]
+    sort: i32,
+    /// `active`, `archived` or `deleted`.
+    #[schema(value_type = values::Lifecycle)]
+    lifecycle: &'static str,
+    /// When the chat was archived or deleted; null if it is active.
+    lifecycle_at: Option<Time>,
+    /// Grows with every change of the chat session itself, such as of its title; the value for `If-Match`.
+    #[schema(example = 0)]
+    session_version: u64,
+    /// The user who made the last such change; null if a service did.
+    updated_by: Option<String>,
 }
 
 impl MetaResponse {
@@ -94,6 +109,12 @@ impl MetaResponse {
             last_turn: chat.last_turn.map(Into::into),
             last_artifact: artifact.map(Into::into),
             forked_from: chat.forked_from.map(Into::into),
+            assistant_id: chat.assistant_id.map(Into::into),
+            sort: chat.sort,
+            lifecycle: chat.lifecycle.as_str(),
+            lifecycle_at: chat.lifecycle_at.map(Into::into),
+            session_version: chat.session_version,
+            updated_by: chat.updated_by.map(Into::into),
         }
     }
 }

@@ -8,8 +8,8 @@ use records::{ChatId, ChatStatus, MessageBody, Scope};
 use crate::mongo::MongoStore;
 use crate::mongo::collection_names::CHAT_SESSIONS;
 use crate::mongo::documents::{
-    MESSAGE_OVERHEAD, Tail, append_last_turn, counter, encode, message_document, open_chat_session,
-    recent_turns_push,
+    MESSAGE_OVERHEAD, Tail, append_last_turn, counter, encode, message_document, minute_of,
+    open_chat_session, recent_turns_push,
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::scope::writable_chat;
@@ -325,13 +325,17 @@ impl<'a> Push<'a> {
         if let Some(turn) = self.turn {
             pushed.append(cstr!("recent_turns"), recent_turns_push(turn));
         }
-        rawdoc! { "$push": pushed, "$inc": added, "$set": self.circumstances() }
+        let mut update = self.update_setting(RawDocumentBuf::new());
+        update.append(cstr!("$push"), pushed);
+        update.append(cstr!("$inc"), added);
+        update
     }
 
-    /// Returns the fields that a push sets wherever its messages are stored: its time and its turn.
-    pub(crate) fn circumstances(&self) -> RawDocumentBuf {
+    /// Begins the update of a push, wherever its messages are stored: it sets these fields, its time and its turn. An
+    /// archived chat becomes active.
+    pub(crate) fn update_setting(&self, mut set: RawDocumentBuf) -> RawDocumentBuf {
         let now = DateTime::from_chrono(self.now);
-        let mut set = rawdoc! { "last_updated_at": now };
+        set.append(cstr!("last_updated_at"), now);
         if !self.documents.is_empty() {
             set.append(cstr!("last_message_at"), now);
         }
@@ -344,6 +348,10 @@ impl<'a> Push<'a> {
         if let Some(mode) = self.mode {
             set.append(cstr!("last_mode"), mode);
         }
-        set
+        rawdoc! {
+            "$set": set,
+            "$max": { "active_minute": minute_of(self.now) },
+            "$unset": { "lifecycle": "", "lifecycle_at": "" },
+        }
     }
 }

@@ -134,14 +134,14 @@ impl PriorTail {
     }
 
     pub(crate) fn update(&self, after: &Tail, push: &Push<'_>) -> RawDocumentBuf {
-        let mut set = push.circumstances();
+        let mut set = RawDocumentBuf::new();
         set.append(cstr!("first_sequence"), counter(after.first_sequence));
         set.append(cstr!("last_sequence"), counter(after.last_sequence));
         if !self.messages.is_empty() {
             set.append(cstr!("messages"), RawArrayBuf::new());
             set.append(cstr!("tail_bytes"), 0_i64);
         }
-        let mut update = rawdoc! { "$set": set };
+        let mut update = push.update_setting(set);
         if let Some(turn) = push.turn {
             update.append(cstr!("$inc"), rawdoc! { "turns": 1_i64 });
             update.append(cstr!("$push"), rawdoc! { "recent_turns": recent_turns_push(turn) });

@@ -1,0 +1,130 @@
+//! Changes of a chat session itself: its title, its rights, its lifecycle.
+
+use bson::{Bson, DateTime, Document, doc};
+use mongodb::options::ReturnDocument;
+use records::{ChatId, ChatSession, Lifecycle, Scope, SessionChange, TeamId, Visibility};
+
+use crate::StoreError;
+use crate::mongo::MongoStore;
+use crate::mongo::chat_sessions::without_large_fields;
+use crate::mongo::documents::word::StoredEnum as _;
+use crate::mongo::documents::{LIFECYCLE, LIFECYCLE_AT, chat_session_record, counter};
+use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::format::Shape;
+use crate::mongo::engine::json::to_document;
+use crate::mongo::engine::marks::with_mark;
+use crate::mongo::engine::scope::writable_chat;
+use crate::mongo::engine::transaction::{Round, Transaction};
+use crate::mongo::leases::same_number;
+use crate::rules::audit::{Audited, change_action};
+use crate::rules::fence::check_fence;
+use crate::rules::if_match::Versioned;
+
+impl MongoStore {
+    pub(crate) async fn change_session(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        change: SessionChange,
+    ) -> Result<ChatSession, StoreError> {
+        change.check()?;
+        let mark = self.inner.ids.mint("change_");
+        let (scope, chat_id) = (scope.clone(), chat_id.clone());
+        self.write(|call| async move {
+            let round = |tx| call.change_round(tx, &scope, &chat_id, &change, &mark);
+            let chat = call.transact(&scope, &chat_id, round).await?;
+            call.notify_change(&chat_id);
+            Ok(chat)
+        })
+        .await
+    }
+
+    /// Reads the chat, then changes what differs, on the condition that no other such change came between.
+    async fn change_round(
+        &self,
+        tx: Transaction<'_>,
+        scope: &Scope,
+        chat_id: &ChatId,
+        change: &SessionChange,
+        mark: &str,
+    ) -> Result<Round<ChatSession>, Failure> {
+        let is_written = self.was_written(tx.attempt(), scope, chat_id, mark).await?;
+        let chat = self.known_chat(scope, chat_id).await?;
+        if is_written {
+            return Ok(Round::Done(chat));
+        }
+        let held = chat.lease.as_ref().map(|lease| lease.fencing_token);
+        check_fence(chat_id, scope.fencing_token, held)?;
+        Versioned::Session.check(scope, chat_id, chat.session_version, true)?;
+        let now = self.inner.clock.now();
+        let changed = change.apply(&chat, scope.caller.person(), now).map_err(StoreError::from)?;
+        let Some(changed) = changed else { return Ok(Round::Done(chat)) };
+        if !changed.lifecycle.exists() {
+            self.require(Shape::DeletedChats).await?;
+        }
+        let audited = Audited::in_scope(scope, Some(chat_id), change_action(&chat, &changed));
+        let entry = self.audit_document(&audited).await?;
+        let mut filter = writable_chat(scope, chat_id);
+        filter.insert("session_version", same_number(chat.session_version));
+        let mut update = difference(&chat, &changed);
+        with_mark(mark, &mut filter, &mut update);
+        tx.begin().await?;
+        let update = self.inner.chat_sessions.find_one_and_update(filter, update);
+        let update =
+            update.projection(without_large_fields()).return_document(ReturnDocument::After);
+        let Some(raw) = update.session(&mut *tx.session().await?).await? else {
+            return Ok(Round::Again);
+        };
+        self.insert_audit_document(&tx, &entry).await?;
+        Ok(Round::Done(chat_session_record(&raw)?))
+    }
+}
+
+/// Returns the update that changes one session into another. It leaves out what is the same, which other calls may be
+/// changing.
+fn difference(from: &ChatSession, to: &ChatSession) -> Document {
+    let mut set = doc! {
+        "session_version": counter(to.session_version),
+        "last_updated_at": DateTime::from_chrono(to.last_updated_at),
+    };
+    let mut unset = Document::new();
+    let mut put = |field: &str, value: Option<Bson>| match value {
+        Some(value) => drop(set.insert(field, value)),
+        None => drop(unset.insert(field, "")),
+    };
+    put("updated_by", to.updated_by.as_ref().map(|it| it.as_str().into()));
+    if from.title != to.title {
+        put("title", Some(to.title.clone().into()));
+    }
+    if from.metadata != to.metadata {
+        put("metadata", Some(to_document(&to.metadata).into()));
+    }
+    if from.visibility != to.visibility {
+        put("visibility", Some(to.visibility.name().into()));
+        put("is_listed", (to.visibility == Visibility::App).then_some(true.into()));
+    }
+    if from.team_id != to.team_id {
+        put("team_id", Some(to.team_id.as_ref().map(TeamId::as_str).into()));
+    }
+    if from.assistant_id != to.assistant_id {
+        put("assistant_id", to.assistant_id.as_ref().map(|it| it.as_str().into()));
+    }
+    if from.sort != to.sort {
+        put("sort", Some(to.sort).filter(|sort| *sort != 0).map(Bson::from));
+    }
+    if from.lifecycle != to.lifecycle {
+        let lifecycle = Some(to.lifecycle).filter(|it| *it != Lifecycle::Active);
+        put(LIFECYCLE, lifecycle.map(|it| it.number().into()));
+        put(LIFECYCLE_AT, to.lifecycle_at.map(|at| DateTime::from_chrono(at).into()));
+    }
+    let mut update = Document::new();
+    if !to.lifecycle.exists() {
+        set.insert("lease", Bson::Null);
+        update.insert("$max", doc! { "schema_version": Shape::DeletedChats.format() });
+    }
+    update.insert("$set", set);
+    if !unset.is_empty() {
+        update.insert("$unset", unset);
+    }
+    update
+}

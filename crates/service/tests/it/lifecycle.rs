@@ -1,0 +1,195 @@
+//! Changing, archiving, deleting and restoring a chat.
+
+use axum::body::Body;
+use serde_json::{Value, json};
+use service::{Config, LimitsConfig};
+
+use crate::events::Reader;
+use crate::harness::{Answer, Client, memory};
+use crate::tokens::{hs256, token};
+
+const CHATS: &str = "/api/chats/acme_corp";
+const C1: &str = "/api/chats/acme_corp/c1";
+
+fn of(client: &Client, sub: &str) -> Client {
+    client.with_token(token(&json!({"sub": sub, "team": "blue"})))
+}
+
+/// Returns a client with a chat `c1` of alice in the team blue.
+async fn with_chat() -> Client {
+    let limits = LimitsConfig { recheck_ms: 50, ..LimitsConfig::default() };
+    let client = Client::over(memory(), Config { auth: hs256(), limits, ..Config::default() });
+    let new = json!({"chat_id": "c1", "workflow_name": "Generator", "title": "before"});
+    assert_eq!(of(&client, "alice").post(CHATS, new).await.status, 201);
+    client
+}
+
+async fn listed(client: &Client, query: &str) -> Vec<Value> {
+    let listed = client.get(&format!("{CHATS}{query}")).await.body();
+    listed["data"].as_array().unwrap().iter().map(|chat| chat["chat_id"].clone()).collect()
+}
+
+async fn if_match(client: &Client, tag: &str, body: &Value) -> Answer {
+    let request = client.request("PATCH", C1).header("if-match", tag);
+    let request = request.header("content-type", "application/json");
+    client.send(request.body(Body::from(body.to_string())).unwrap()).await
+}
+
+#[tokio::test]
+async fn a_chat_is_renamed_and_listeners_hear_of_it() {
+    let client = with_chat().await;
+    let alice = of(&client, "alice");
+    let mut events = Reader::open(&alice, &format!("{C1}/events"), None).await;
+    let caught_up = events.until("caught-up").await.pop().unwrap();
+    assert_eq!(caught_up.data["session_version"], 0);
+    let before = alice.get(C1).await.body();
+    let change = json!({
+        "title": "after", "metadata": {"a": 1}, "visibility": "team", "team_id": "blue",
+        "assistant_id": "helper", "sort": -1,
+    });
+    let changed = alice.patch(C1, change.clone()).await;
+    assert_eq!((changed.status, changed.header("etag")), (200, "\"1\""));
+    assert_eq!(changed.body(), alice.get(C1).await.body());
+    for (field, value) in change.as_object().unwrap() {
+        assert_eq!(changed.body()[field], *value, "{field}");
+    }
+    assert_eq!(changed.body()["updated_by"], "alice");
+    assert_eq!(events.until("chat").await.pop().unwrap().data, json!({"version": 1}));
+    // Repeated, it changes nothing; null clears.
+    assert_eq!(alice.patch(C1, change).await.body(), changed.body());
+    let cleared = json!({
+        "title": null, "metadata": null, "visibility": "private", "team_id": null,
+        "assistant_id": null, "sort": null,
+    });
+    let cleared = alice.patch(C1, cleared).await.body();
+    assert_eq!((&cleared["title"], &cleared["metadata"]), (&json!(null), &json!({})));
+    for field in ["team_id", "assistant_id", "sort", "visibility", "metadata"] {
+        let expected = if field == "team_id" { &json!(null) } else { &before[field] };
+        assert_eq!(cleared[field], *expected, "{field}");
+    }
+}
+
+#[tokio::test]
+async fn a_change_that_is_invalid_is_refused_by_its_field() {
+    let client = with_chat().await;
+    let alice = of(&client, "alice");
+    let before = alice.get(C1).await.body();
+    for (change, culprit) in [
+        (json!({}), ""),
+        (json!({"title": "x".repeat(513)}), "/title"),
+        (json!({"title": 7}), "/title"),
+        (json!({"metadata": {"a": "x".repeat(20_000)}}), "/metadata"),
+        (json!({"visibility": "everybody"}), "/visibility"),
+        (json!({"visibility": "team", "team_id": null}), "/visibility"),
+        (json!({"team_id": "red"}), "/team_id"),
+        (json!({"assistant_id": "\n"}), "/assistant_id"),
+        (json!({"sort": 2_147_483_648_i64}), "/sort"),
+        (json!({"status": "paused"}), "/status"),
+        (json!({"lifecycle": "archived"}), "/lifecycle"),
+    ] {
+        let refused = alice.patch(C1, change.clone()).await;
+        assert!((400..500).contains(&refused.status), "{change}: {}", refused.text);
+        assert_eq!(refused.culprit(), culprit, "{change}: {}", refused.text);
+    }
+    assert_eq!(alice.get(C1).await.body(), before);
+}
+
+#[tokio::test]
+async fn a_change_depends_on_the_version_that_was_seen() {
+    let client = with_chat().await;
+    let alice = of(&client, "alice");
+    for (tag, title, status) in
+        [("\"0\"", "one", 200), ("\"0\"", "two", 412), ("\"7\", \"1\"", "three", 200)]
+    {
+        let answer = if_match(&alice, tag, &json!({ "title": title })).await;
+        assert_eq!(answer.status, status, "{title}: {}", answer.text);
+    }
+    let chat = alice.get(C1).await.body();
+    assert_eq!((&chat["title"], &chat["session_version"]), (&json!("three"), &json!(2)));
+}
+
+#[tokio::test]
+async fn only_those_who_manage_a_chat_change_it() {
+    let client = with_chat().await;
+    let [alice, bob, mallory] = ["alice", "bob", "mallory"].map(|sub| of(&client, sub));
+    assert_eq!(alice.put(&format!("{C1}/members/bob"), json!({})).await.status, 201);
+    for (path, method) in [
+        ("", "PATCH"),
+        ("", "DELETE"),
+        ("/archive", "POST"),
+        ("/activate", "POST"),
+        ("/undelete", "POST"),
+    ] {
+        for (who, status) in [(&bob, 403), (&mallory, 404)] {
+            let answer = match method {
+                "PATCH" => who.patch(&format!("{C1}{path}"), json!({"title": "x"})).await,
+                "DELETE" => who.delete(&format!("{C1}{path}")).await,
+                _ => who.poke(&format!("{C1}{path}")).await,
+            };
+            assert_eq!(answer.status, status, "{method} {path}: {}", answer.text);
+        }
+    }
+    assert_eq!(alice.get(C1).await.body()["title"], "before");
+}
+
+#[tokio::test]
+async fn an_archived_chat_is_listed_where_it_is_asked_for() {
+    let client = with_chat().await;
+    let alice = of(&client, "alice");
+    for _ in 0..2 {
+        let archived = alice.poke(&format!("{C1}/archive")).await;
+        assert_eq!((archived.status, &archived.body()["lifecycle"]), (200, &json!("archived")));
+    }
+    for (query, expected) in [
+        ("", 0),
+        ("?lifecycle=active", 0),
+        ("?lifecycle=archived", 1),
+        ("?lifecycle=all", 1),
+        ("?lifecycle=deleted", 0),
+    ] {
+        assert_eq!(listed(&alice, query).await.len(), expected, "{query}");
+    }
+    let said = json!({"role": "user", "content": "still there?"});
+    assert_eq!(alice.post(&format!("{C1}/messages"), said).await.status, 201);
+    assert_eq!(alice.get(C1).await.body()["lifecycle"], "active");
+    let again = alice.poke(&format!("{C1}/archive")).await.body();
+    assert_eq!(again["session_version"], 2);
+    let active = alice.poke(&format!("{C1}/activate")).await.body();
+    assert_eq!((&active["lifecycle"], &active["lifecycle_at"]), (&json!("active"), &json!(null)));
+}
+
+#[tokio::test]
+async fn a_deleted_chat_is_gone_until_it_is_restored() {
+    let client = with_chat().await;
+    let alice = of(&client, "alice");
+    let bob = of(&client, "bob");
+    assert_eq!(alice.put(&format!("{C1}/members/bob"), json!({})).await.status, 201);
+    let said = json!({"role": "user", "content": "hello"});
+    assert_eq!(alice.post(&format!("{C1}/messages"), said.clone()).await.status, 201);
+    let mut events = Reader::open(&bob, &format!("{C1}/events"), None).await;
+    events.until("caught-up").await;
+    for _ in 0..2 {
+        assert_eq!(alice.delete(C1).await.status, 204);
+    }
+    while events.next().await.is_some() {}
+    for path in ["", "/messages", "/history", "/events", "/meta", "/resume", "/members"] {
+        let answer = alice.get(&format!("{C1}{path}")).await;
+        assert_eq!(answer.problem(), (404, "chat-not-found".to_owned()), "{path}");
+    }
+    let refused = alice.post(&format!("{C1}/messages"), said).await;
+    assert_eq!(refused.problem(), (404, "chat-not-found".to_owned()));
+    let taken = alice.post(CHATS, json!({"chat_id": "c1", "workflow_name": "Generator"})).await;
+    assert_eq!(taken.problem(), (409, "chat-exists".to_owned()));
+    assert_eq!(listed(&alice, "?lifecycle=all").await.len(), 0);
+    assert_eq!(listed(&alice, "?lifecycle=deleted").await, ["c1"]);
+    assert_eq!(listed(&bob, "?lifecycle=deleted").await.len(), 0);
+    let deleted = format!("{C1}?deleted=true");
+    assert_eq!(alice.get(&deleted).await.body()["lifecycle"], "deleted");
+    assert_eq!(bob.get(&deleted).await.status, 404);
+    for _ in 0..2 {
+        let restored = alice.poke(&format!("{C1}/undelete")).await;
+        assert_eq!((restored.status, &restored.body()["lifecycle"]), (200, &json!("active")));
+    }
+    let messages = bob.get(&format!("{C1}/messages")).await.body();
+    assert_eq!(messages["data"][0]["content"], "hello");
+}
