@@ -105,14 +105,14 @@ async fn mixed_chat(store: &Arc<dyn Store>) -> TestChat {
     let chat = TestChat::create(store).await;
     for start in (0..300).step_by(60) {
         let mixed = |n: u64| {
-            let kind = if n % 5 == 0 { "image" } else { "text" };
+            let kind = if n.is_multiple_of(5) { "image" } else { "text" };
             let extra = json!({
                 "type": kind, "thread_id": format!("t{}", n % 3), "block_id": format!("b{}", n % 7),
                 "request_id": format!("r{}", n / 100),
             });
             let mut said = said(&n.to_string(), extra);
-            if n % 2 == 0 {
-                said.body.role = "assistant".to_owned();
+            if n.is_multiple_of(2) {
+                "assistant".clone_into(&mut said.body.role);
             }
             said
         };

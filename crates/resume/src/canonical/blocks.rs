@@ -40,7 +40,9 @@ impl CanonicalMessage {
                 self.content = content_from(parts);
             }
         } else {
-            reasoning.iter_mut().for_each(|placed| placed.position = 0);
+            for placed in &mut reasoning {
+                placed.position = 0;
+            }
             if !parts.is_empty() {
                 self.repairs.push(Repair::FieldRemoved { field: CONTENT_BLOCKS });
             }

@@ -22,7 +22,8 @@ async fn with_header(
 async fn chat(client: &Client) -> String {
     let path = client.create_chat("c1").await;
     let message = |n: usize| {
-        let (role, kind) = if n % 2 == 0 { ("user", "text") } else { ("assistant", "image") };
+        let (role, kind) =
+            if n.is_multiple_of(2) { ("user", "text") } else { ("assistant", "image") };
         json!({"event_id": format!("evt_{n}"), "role": role, "content": n, "type": kind, "thread_id": format!("t{}", n % 3)})
     };
     let messages: Vec<_> = (0..10).map(message).collect();
