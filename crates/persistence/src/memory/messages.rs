@@ -12,6 +12,7 @@ use crate::rules::deletion::{check_deleted, deletion};
 use crate::rules::examination::{Examination, Examined};
 use crate::rules::if_match::{check_expected, check_seen};
 use crate::rules::rights::{check_edit, check_roles};
+use crate::rules::stored_digest::StoredDigest;
 use crate::store::{
     Append, Deletion, FilteredPage, HistoryPage, HistoryPages, MessageFilter, MessageRange,
     Messages, Transcript,
@@ -358,7 +359,7 @@ impl Chat {
         let known = |kept: &Kept| Known {
             event_id: kept.message.event_id.clone(),
             sequence: kept.message.sequence,
-            digest: kept.digest,
+            digest: StoredDigest::new(kept.digest, None),
             is_ours: false,
         };
         self.messages.iter().map(known).collect()

@@ -18,4 +18,5 @@ pub(crate) mod ledger;
 pub(crate) mod new_chat;
 pub(crate) mod presence;
 pub(crate) mod rights;
+pub(crate) mod stored_digest;
 pub(crate) mod turn_batch;

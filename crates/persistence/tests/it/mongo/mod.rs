@@ -28,6 +28,7 @@ mod proofs;
 mod reading;
 mod repeats;
 mod resume_points;
+mod salts;
 mod sealing;
 mod stats;
 mod sweeps;

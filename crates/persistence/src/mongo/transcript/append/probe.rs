@@ -5,7 +5,9 @@ use records::{ChatId, EventId, Scope};
 
 use crate::StoreError;
 use crate::mongo::MongoStore;
-use crate::mongo::documents::{Lineage, Segment, Tail, known_messages, open_chat_session};
+use crate::mongo::documents::{
+    Lineage, Segment, Tail, known_messages, open_chat_session, with_known_messages,
+};
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::read_at::ReadAt;
 use crate::mongo::transcript::locate::FoundSegment;
@@ -46,9 +48,7 @@ impl MongoStore {
         scope: &Scope,
         chat_id: &ChatId,
     ) -> Result<Probe, Failure> {
-        let mut projection = Lineage::add_to_projection(Tail::projection());
-        projection.insert("messages.event_id", 1);
-        projection.insert("messages.digest", 1);
+        let projection = with_known_messages(Lineage::add_to_projection(Tail::projection()));
         let raw = self.session_within(scope, chat_id, projection).await?;
         let fields = open_chat_session(&raw)?;
         let tail = Tail::read(&fields)?;
@@ -142,7 +142,7 @@ impl MongoStore {
         ids: Vec<&str>,
         sealed_below: u64,
     ) -> Result<Vec<Known>, Failure> {
-        let projection = doc! { "messages.event_id": 1, "messages.digest": 1, "schema_version": 1 };
+        let projection = with_known_messages(doc! { "schema_version": 1 });
         let found = self.segments_with_ids(scope, lineage, ids, sealed_below, projection).await?;
         let mut known = Vec::new();
         for FoundSegment { owner, raw, end } in &found {

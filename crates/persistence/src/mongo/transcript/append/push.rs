@@ -271,7 +271,7 @@ impl<'a> Push<'a> {
             chat_id,
             condition,
             event_ids: fresh.iter().map(|entry| entry.event_id.as_str()).collect(),
-            documents: fresh.iter().map(|entry| message_document(entry, now)).collect(),
+            documents: fresh.iter().map(|entry| message_document(entry, None, now)).collect(),
             bytes: fresh.iter().map(|entry| (entry.bytes + MESSAGE_OVERHEAD) as u64).sum(),
             now,
             connector: last_text(fresh.iter().copied(), MessageBody::CONNECTOR),
