@@ -52,9 +52,9 @@ pub struct ChatSession {
     pub lease: Option<Lease>,
     /// When a message was last appended.
     pub last_message_at: Option<DateTime<Utc>>,
-    /// The connector to a model, from the last turn that names one.
+    /// The connector to a model, from the last turn or message that names one.
     pub last_connector: Option<String>,
-    /// The mode, from the last turn that names one.
+    /// The mode, from the last turn or message that names one.
     pub last_mode: Option<String>,
     /// The last turn that was written.
     pub last_turn: Option<LastTurn>,

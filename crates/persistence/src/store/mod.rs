@@ -56,8 +56,8 @@ pub use input_requests::{AnsweredInput, InputCursor, InputPage, InputRequests, R
 pub use leases::{Interrupted, Leases};
 pub use members::Members;
 pub use messages::{
-    Append, Appended, HistoryPage, HistoryPages, MessageRange, Messages, Outcome, Transcript,
-    one_by_one,
+    Append, Appended, DeletedMessage, Deletion, FilteredPage, HistoryPage, HistoryPages,
+    MessageFilter, MessageRange, Messages, Outcome, Transcript, one_by_one,
 };
 pub use participants::{Joined, ParticipantCursor, ParticipantPage, Participants};
 pub use presence::{ChatPresence, Presence};

@@ -16,11 +16,13 @@ use crate::StoreError;
 use crate::mongo::collection_names::CHAT_SESSIONS;
 use crate::mongo::documents::field::Field;
 use crate::mongo::documents::fields::Fields;
+use crate::mongo::documents::message::read_salt;
 use crate::mongo::documents::stored::{FieldError, read_record};
 use crate::mongo::documents::time::Time;
 use crate::mongo::documents::word::{LifecycleNumber, StatusNumber, StoredName};
 use crate::mongo::documents::{Base, SCHEMA_VERSION};
 use crate::mongo::engine::json::Json;
+use crate::rules::stored_digest::StoredDigest;
 use crate::rules::turn_batch::TurnMark;
 use crate::store::ChatHead;
 
@@ -397,14 +399,15 @@ pub(crate) fn recent_turns_push(turn: &TurnMark) -> RawDocumentBuf {
 pub(crate) fn recent_digest(
     fields: &Fields<'_>,
     request_id: &TurnId,
-) -> Result<Option<Digest>, StoreError> {
+) -> Result<Option<StoredDigest>, StoreError> {
     if fields.field("recent_turns")?.raw() == RawBsonRef::Null {
         return Ok(None);
     }
     for recent in fields.documents("recent_turns")? {
         let recent = recent?;
         if recent.field("request_id")?.text()? == request_id.as_str() {
-            return recent.bytes("digest").map(Some);
+            let (digest, salt) = (recent.bytes("digest")?, read_salt(&recent)?);
+            return Ok(Some(StoredDigest { digest, salt }));
         }
     }
     Ok(None)

@@ -2,6 +2,7 @@
 
 mod acknowledgements;
 mod audit;
+mod by_id;
 mod calls;
 mod cancelled;
 mod changes;
@@ -28,6 +29,7 @@ mod purges;
 mod reading;
 mod repeats;
 mod resume_points;
+mod salts;
 mod sealing;
 mod stats;
 mod sweeps;
