@@ -37,6 +37,10 @@ pub enum StoreError {
         sequence: u64,
     },
 
+    /// The chat is under hold and cannot be purged.
+    #[error("chat {0} is under hold")]
+    ChatHeld(ChatId),
+
     /// A chat with that id already exists.
     #[error("chat {0} already exists")]
     ChatExists(ChatId),

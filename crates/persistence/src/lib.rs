@@ -9,6 +9,9 @@ pub use error::{BoxError, StoreError};
 mod creation;
 pub use creation::{Creation, create_chat_once, ensure_chat, fork_chat_once};
 
+mod retention;
+pub use retention::{DueChat, purge_due};
+
 pub mod metrics;
 
 mod offload;

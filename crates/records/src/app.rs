@@ -1,6 +1,6 @@
 use chrono::{DateTime, Utc};
 
-use crate::{AppId, FieldChange, Visibility};
+use crate::{AppId, FieldChange, OwnRetention, RetentionChange, Visibility};
 
 /// A registered application.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,6 +48,8 @@ pub struct OwnSettings {
     pub support_access: Option<bool>,
     /// Whether users may run the workflows of their own chats.
     pub users_may_run: Option<bool>,
+    /// For how long the chats of the app are kept.
+    pub retention: OwnRetention,
 }
 
 /// A change of the settings of an app.
@@ -59,6 +61,8 @@ pub struct SettingsChange {
     pub support_access: FieldChange<bool>,
     /// The change of [`OwnSettings::users_may_run`].
     pub users_may_run: FieldChange<bool>,
+    /// The change of [`OwnSettings::retention`].
+    pub retention: RetentionChange,
 }
 
 impl OwnSettings {
@@ -69,6 +73,7 @@ impl OwnSettings {
             default_visibility: change.default_visibility.applied_to(self.default_visibility),
             support_access: change.support_access.applied_to(self.support_access),
             users_may_run: change.users_may_run.applied_to(self.users_may_run),
+            retention: self.retention.changed_by(change.retention),
         }
     }
 }

@@ -92,7 +92,7 @@ named! {
         /// A chat that had ended was reopened.
         ReopenChat = "reopen_chat",
         /// The title, the metadata or the rights of a chat were changed.
-        ChangeChat = "change_chat",
+        UpdateChat = "update_chat",
         /// A chat was archived.
         ArchiveChat = "archive_chat",
         /// A chat that was archived was made active again.
@@ -101,6 +101,14 @@ named! {
         DeleteChat = "delete_chat",
         /// A chat that was deleted was restored.
         UndeleteChat = "undelete_chat",
+        /// A chat was purged.
+        PurgeChat = "purge_chat",
+        /// A chat was put under hold.
+        HoldChat = "hold_chat",
+        /// The hold of a chat was lifted.
+        LiftHold = "lift_hold",
+        /// A purge of the chats that are due was started by an operator.
+        PurgeChats = "purge_chats",
         /// A user was made a member of a chat, or the role of a member was changed.
         PutMember = "put_member",
         /// A member was removed from a chat.

@@ -7,8 +7,8 @@ use sha2::{Digest as _, Sha256};
 
 use crate::json::{self, Digest, Hasher, JsonObject, Limits};
 use crate::{
-    AppId, AssistantId, ChatId, ForkOrigin, InputRequestId, Invalid, LastTurn, Lease, Lifecycle,
-    SizeLimit, TeamId, UserId, Visibility, WorkflowName,
+    AppId, AssistantId, ChatId, ForkOrigin, Hold, InputRequestId, Invalid, LastTurn, Lease,
+    Lifecycle, SizeLimit, TeamId, UserId, Visibility, WorkflowName,
 };
 
 /// A chat session, which is one run of a workflow, without its messages, artifact and context snapshot.
@@ -52,9 +52,9 @@ pub struct ChatSession {
     pub lease: Option<Lease>,
     /// When a message was last appended.
     pub last_message_at: Option<DateTime<Utc>>,
-    /// The connector to a model, from the last turn that names one.
+    /// The connector to a model, from the last turn or message that names one.
     pub last_connector: Option<String>,
-    /// The mode, from the last turn that names one.
+    /// The mode, from the last turn or message that names one.
     pub last_mode: Option<String>,
     /// The last turn that was written.
     pub last_turn: Option<LastTurn>,
@@ -75,6 +75,8 @@ pub struct ChatSession {
     /// The digest of the arguments of the creation, by which its repeat is recognised; `None` if an earlier release
     /// created the chat.
     pub creation_digest: Option<Digest>,
+    /// The hold that keeps the chat from being purged, if there is one.
+    pub hold: Option<Hold>,
 }
 
 impl ChatSession {
@@ -114,6 +116,7 @@ impl ChatSession {
             session_version: 0,
             updated_by: None,
             creation_digest,
+            hold: None,
         }
     }
 

@@ -12,7 +12,7 @@ mod parse;
 mod parse_error;
 mod scan;
 
-pub use digest::{Digest, Hasher, hex};
+pub use digest::{Digest, Hasher, Salt, hex, salted};
 pub use limits::Limits;
 pub use measure::{measure, measure_object};
 pub use object::JsonObject;

@@ -34,6 +34,9 @@ pub use fork_origin::ForkOrigin;
 mod lifecycle;
 pub use lifecycle::Lifecycle;
 
+mod retention;
+pub use retention::{Due, Hold, OwnRetention, Retention, RetentionChange};
+
 mod field_change;
 pub use field_change::FieldChange;
 

@@ -56,12 +56,18 @@ pub struct MessageBody {
 
 impl MessageBody {
     /// The names of the fields that [`MessageBody::extra`] may have.
-    pub const EXTRA: [&'static str; 15] = [
+    pub const EXTRA: [&'static str; 23] = [
+        "assistant_id",
         "block_id",
+        Self::CONNECTOR,
+        "content_blocks",
         "event_type",
         "function_call",
         "is_user_proxy",
+        "message_id",
+        Self::MODE,
         Self::PRODUCED_BY,
+        Self::PROPS,
         Self::PROVIDER,
         "reasoning_content",
         "refusal",
@@ -71,11 +77,35 @@ impl MessageBody {
         "thread_id",
         "tool_call_id",
         "tool_calls",
+        "tool_error",
         "tool_responses",
+        Self::TYPE,
     ];
+
+    /// The fields of [`MessageBody::extra`] that no dialect reads. A field of a transcript that has one of these names is
+    /// kept for its dialect, like any other that is no field of a stored message.
+    pub const NATIVE: [&'static str; 8] = [
+        "assistant_id",
+        Self::CONNECTOR,
+        "content_blocks",
+        "message_id",
+        Self::MODE,
+        Self::PROPS,
+        "tool_error",
+        Self::TYPE,
+    ];
+
+    /// The field with the connector to a model; the chat keeps the last one.
+    pub const CONNECTOR: &'static str = "connector";
+
+    /// The field with the mode in which a message was written; the chat keeps the last one.
+    pub const MODE: &'static str = "mode";
 
     /// The field with the id of the provider call that produced the message, or null.
     pub const PRODUCED_BY: &'static str = "produced_by_call_id";
+
+    /// The field with the properties of a message for a user interface.
+    pub const PROPS: &'static str = "props";
 
     /// The field with what a message came with besides the fields of a stored message: an object by the names of dialects.
     pub const PROVIDER: &'static str = "provider";
@@ -83,14 +113,35 @@ impl MessageBody {
     /// The field with the id of the turn to which the message belongs.
     pub const REQUEST_ID: &'static str = "request_id";
 
+    /// The field with the type of a message, such as `text` or `image`.
+    pub const TYPE: &'static str = "type";
+
     /// The fields of [`MessageBody::extra`] that hold an id or null.
-    pub const ID_FIELDS: [&'static str; 4] =
-        ["block_id", Self::PRODUCED_BY, Self::REQUEST_ID, "thread_id"];
+    pub const ID_FIELDS: [&'static str; 6] = [
+        "assistant_id",
+        "block_id",
+        "message_id",
+        Self::PRODUCED_BY,
+        Self::REQUEST_ID,
+        "thread_id",
+    ];
+
+    /// The fields of [`MessageBody::extra`] that hold a name or null.
+    const NAME_FIELDS: [&'static str; 3] = [Self::CONNECTOR, Self::MODE, Self::TYPE];
 
     /// Returns the fields of [`MessageBody::extra`] that may hold any JSON and come from the caller.
     pub fn free_extra() -> impl Iterator<Item = &'static str> {
-        let is_free = |name: &&str| *name != Self::PROVIDER && !Self::ID_FIELDS.contains(name);
-        Self::EXTRA.into_iter().filter(is_free)
+        let has_form = |name: &&str| {
+            *name == Self::PROVIDER
+                || Self::ID_FIELDS.contains(name)
+                || Self::NAME_FIELDS.contains(name)
+        };
+        Self::EXTRA.into_iter().filter(move |name| !has_form(name))
+    }
+
+    /// Returns the text of a field of [`MessageBody::extra`]; `None` if it has none.
+    pub fn extra_text(&self, field: &str) -> Option<&str> {
+        self.extra.get(field)?.as_str()
     }
 
     /// Creates a body with a role, a speaker and a content.
@@ -135,11 +186,13 @@ impl MessageBody {
         if self.name.as_deref().is_some_and(|name| !name.is_empty() && !is_accepted(name)) {
             return Err(Invalid::value("/name", NAME_RULE));
         }
-        for name in Self::ID_FIELDS {
-            let is_id = |value: &Value| value.is_null() || value.as_str().is_some_and(is_accepted);
-            if self.extra.get(name).is_some_and(|value| !is_id(value)) {
-                return Err(Invalid::value(Segment::key(name), "must be an id or null"));
-            }
+        let is_name = |value: &Value| value.is_null() || value.as_str().is_some_and(is_accepted);
+        let is_wrong = |name: &&str| self.extra.get(*name).is_some_and(|value| !is_name(value));
+        if let Some(name) = Self::ID_FIELDS.into_iter().find(is_wrong) {
+            return Err(Invalid::value(Segment::key(name), "must be an id or null"));
+        }
+        if let Some(name) = Self::NAME_FIELDS.into_iter().find(is_wrong) {
+            return Err(Invalid::value(Segment::key(name), NAME_RULE));
         }
         Ok(())
     }
@@ -208,6 +261,10 @@ pub struct MessageEdit {
     pub name: Option<String>,
     /// The new metadata, which replaces all of the old.
     pub metadata: Option<JsonObject>,
+    /// The new [`type`](MessageBody::TYPE).
+    pub kind: Option<String>,
+    /// The new [`props`](MessageBody::PROPS), which replace all of the old.
+    pub props: Option<Value>,
     /// The new further fields, which replace all of the old, also what the message came with.
     pub extra: Option<JsonObject>,
 }
@@ -216,7 +273,8 @@ impl From<MessageBody> for MessageEdit {
     /// Replaces what a message says by what another body says; its role stays.
     fn from(body: MessageBody) -> Self {
         let MessageBody { name, content, metadata, extra, .. } = body;
-        Self { content: Some(content), name, metadata, extra: Some(extra) }
+        let extra = Some(extra);
+        Self { content: Some(content), name, metadata, extra, ..Self::default() }
     }
 }
 
@@ -225,6 +283,9 @@ impl MessageEdit {
     pub fn check(&self) -> Result<(), Invalid> {
         if self.name.as_deref().is_some_and(|name| !name.is_empty() && !is_name(name)) {
             return Err(Invalid::value("/name", NAME_RULE));
+        }
+        if self.kind.as_deref().is_some_and(|kind| !is_name(kind)) {
+            return Err(Invalid::value("/type", NAME_RULE));
         }
         Ok(())
     }
@@ -237,6 +298,11 @@ impl MessageEdit {
             // What the message came with belongs to what it said; the names say that there was something.
             let kept = extra.get_mut(MessageBody::PROVIDER).and_then(Value::as_object_mut);
             kept.into_iter().flat_map(JsonObject::values_mut).for_each(|it| *it = Value::Null);
+        }
+        let kind = self.kind.as_deref().map(|kind| (MessageBody::TYPE, Value::from(kind)));
+        let props = self.props.clone().map(|props| (MessageBody::PROPS, props));
+        for (field, value) in kind.into_iter().chain(props) {
+            extra.insert(field.to_owned(), value);
         }
         MessageBody {
             role: body.role.clone(),

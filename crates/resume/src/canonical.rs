@@ -4,6 +4,10 @@
 //! content, the tool calls it makes or the tool call it answers. It does this in one place, so that
 //! no dialect interprets stored fields by itself.
 
+pub(crate) mod anthropic;
+
+mod blocks;
+
 mod call;
 pub(crate) use call::Call;
 

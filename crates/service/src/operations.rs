@@ -61,6 +61,10 @@ pub(crate) static OPERATIONS: LazyLock<Vec<Section>> = LazyLock::new(|| {
             GET    "/api/chats/{app_id}/{chat_id}/messages/{sequence}" => messages::get::get_message;
             PATCH  "/api/chats/{app_id}/{chat_id}/messages/{sequence}" => messages::update::update_message;
             DELETE "/api/chats/{app_id}/{chat_id}/messages/{sequence}" => messages::delete::delete_message;
+            GET    "/api/chats/{app_id}/{chat_id}/messages/by-id/{event_id}" => messages::get_by_id::get_message_by_id;
+            PATCH  "/api/chats/{app_id}/{chat_id}/messages/by-id/{event_id}" => messages::update_by_id::update_message_by_id;
+            DELETE "/api/chats/{app_id}/{chat_id}/messages/by-id/{event_id}" => messages::delete_by_id::delete_message_by_id;
+            POST   "/api/chats/{app_id}/{chat_id}/messages/delete" => messages::delete_several::delete_messages;
             POST   "/api/chats/{app_id}/{chat_id}/initial-messages" => messages::initial::persist_initial_messages;
             GET    "/api/chats/{app_id}/{chat_id}/history" => messages::history::get_history;
         }
@@ -138,6 +142,8 @@ pub(crate) static OPERATIONS: LazyLock<Vec<Section>> = LazyLock::new(|| {
             PATCH  "/api/apps/{app_id}" => apps::update::update_app;
             POST   "/api/apps/{app_id}/disable" => apps::disable::disable_app;
             POST   "/api/apps/{app_id}/enable" => apps::enable::enable_app;
+            PUT    "/api/apps/{app_id}/holds/{chat_id}" => apps::hold_chat::hold_chat;
+            DELETE "/api/apps/{app_id}/holds/{chat_id}" => apps::lift_hold::lift_hold;
             PUT    "/api/apps/{app_id}/revocations/{user_id}" => apps::revoke_tokens::revoke_tokens;
             DELETE "/api/apps/{app_id}/revocations/{user_id}" => apps::lift_revocation::lift_revocation;
         }

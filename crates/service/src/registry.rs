@@ -76,6 +76,7 @@ impl AppSettings {
             default_visibility: own.default_visibility.unwrap_or(self.default_visibility),
             users_may_run: own.users_may_run.unwrap_or(self.users_may_run),
             support_access: own.support_access.unwrap_or(self.support_access),
+            retention: self.retention.overridden_by(own.retention),
         }
     }
 

@@ -7,8 +7,11 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use persistence::{Interrupted, Store, StoreError};
+use persistence::{DueChat, Interrupted, Store, StoreError, purge_due};
+use records::{AppId, Clock as _, Retention, Scope, SystemClock};
 use tokio::time::sleep;
+
+use crate::config::AppSettings;
 
 /// The most records that one sweep handles.
 const BATCH_SIZE: usize = 100;
@@ -34,6 +37,46 @@ pub async fn interrupt_abandoned_chats(store: Arc<dyn Store>) {
         Ok(interrupted.len())
     };
     sweep_repeatedly("abandoned chats", 3_000..5_000, sweep).await;
+}
+
+/// Purges the chats whose retention is over, until the future is dropped.
+///
+/// Each round goes through all apps. It also finishes purges that broke off.
+pub async fn purge_due_chats(store: Arc<dyn Store>, settings: AppSettings) {
+    loop {
+        if let Err(error) = purge_round(&*store, settings).await {
+            tracing::debug!(%error, "failed to purge the chats that are due");
+        }
+        sleep(Duration::from_millis(fastrand::u64(45_000..75_000))).await;
+    }
+}
+
+async fn purge_round(store: &dyn Store, settings: AppSettings) -> Result<(), StoreError> {
+    while store.finish_purges(BATCH_SIZE).await? == BATCH_SIZE {}
+    let mut after = None;
+    while let Some(app_id) = store.next_app_with_chats(after.as_ref()).await? {
+        let actor = Scope::service(app_id.clone()).actor();
+        let retention = retention_of(store, settings, &app_id).await?;
+        let mut note = |DueChat { chat, due }| {
+            let (app_id, chat_id, due) = (&chat.app_id, &chat.chat_id, due.as_str());
+            tracing::info!(%app_id, %chat_id, due, "chat purged: its retention is over");
+        };
+        let now = SystemClock.now();
+        purge_due(store, &actor, &app_id, &retention, now, &mut note).await?;
+        after = Some(app_id);
+    }
+    Ok(())
+}
+
+/// Returns the retention of an app: its own, or that of the service where it has none.
+pub async fn retention_of(
+    store: &dyn Store,
+    settings: AppSettings,
+    app_id: &AppId,
+) -> Result<Retention, StoreError> {
+    let app = store.get_app(app_id).await?;
+    let own = app.map(|app| app.settings.retention).unwrap_or_default();
+    Ok(settings.retention.overridden_by(own))
 }
 
 /// Repeats a sweep: at once after a full batch, otherwise after a random pause from a range of

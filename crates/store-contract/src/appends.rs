@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use records::{ChatStatus, MessageBody, NewChatSession};
+use records::{ChatStatus, JsonObject, MessageBody, NewChatSession, NewMessage};
 use serde_json::{Value, json};
 
 use super::fixture::{
@@ -40,14 +40,18 @@ pub async fn a_batch_is_stored_in_its_order(store: Arc<dyn Store>) {
 
 pub async fn every_field_of_a_message_is_returned(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
-    let extra = MessageBody::free_extra().map(|name| (name.to_owned(), json!([{"of": name}])));
+    let free = MessageBody::free_extra().map(|name| (name.to_owned(), json!([{"of": name}])));
+    let others = MessageBody::EXTRA.into_iter().filter(|name| *name != MessageBody::PROVIDER);
+    let mut extra = others.map(|name| (name.to_owned(), json!(name))).collect::<JsonObject>();
+    extra.extend(free);
+    extra.insert(MessageBody::PROVIDER.to_owned(), json!({"openai": {"a": 1}}));
     let full = MessageBody {
         role: "Größe $".to_owned(),
         name: Some("a.b$c".to_owned()),
         content: json!([{"type": "text", "text": ""}, null, 1.5]),
         timestamp: Some("2026-02-30T25:61:00+99:99, or so".to_owned()),
         metadata: Some(object(json!({"z": 1, "a": {"": false}}))),
-        extra: extra.into_iter().collect(),
+        extra,
     };
     let bare = MessageBody::new("tool", None, Value::Null);
     let empty_name = MessageBody::new("user", Some(""), "");
@@ -69,6 +73,29 @@ pub async fn an_append_updates_the_chat(store: Arc<dyn Store>) {
     assert!(after.session.last_updated_at > before.last_updated_at);
     assert_eq!(after.messages[0].created_at, after.session.last_updated_at);
     assert_eq!(after.session.created_at, before.created_at);
+}
+
+pub async fn a_chat_has_the_last_connector_and_mode_of_its_messages(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    let with = |id: &str, extra: Value| {
+        let body = MessageBody { extra: object(extra), ..MessageBody::new("user", None, id) };
+        NewMessage { body, ..event(id, "") }
+    };
+    let last = async || {
+        let session = chat.session().await;
+        (session.last_connector, session.last_mode)
+    };
+    let text = |text: &str| Some(text.to_owned());
+    chat.append([message("without either")]).await.unwrap();
+    assert_eq!(last().await, (None, None));
+    let first = with("e1", json!({"connector": "a", "mode": "chat"}));
+    chat.append([first.clone(), with("e2", json!({"connector": "b"}))]).await.unwrap();
+    assert_eq!(last().await, (text("b"), text("chat")), "of the last message that has one");
+    chat.append([first, with("e3", json!({"mode": "task", "connector": null}))]).await.unwrap();
+    assert_eq!(last().await, (text("b"), text("task")), "a repeat changes nothing");
+    let many = (0..100).map(|n| with(&format!("m{n}"), json!({"connector": format!("c{n}")})));
+    chat.append(many).await.unwrap();
+    assert_eq!(last().await, (text("c99"), text("task")));
 }
 
 pub async fn equal_messages_without_ids_are_both_stored(store: Arc<dyn Store>) {

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use records::{Actor, AppId, AppStatus, FieldChange, OwnSettings, SettingsChange, Visibility};
+use records::{
+    Actor, AppId, AppStatus, FieldChange, OwnRetention, OwnSettings, RetentionChange,
+    SettingsChange, Visibility,
+};
 
 use super::fixture::{a_moment_passes, assert_refused, race, some_scope};
 use persistence::{Store, StoreError};
@@ -72,9 +75,11 @@ pub async fn settings_of_an_app_are_changed_one_by_one_and_reset(store: Arc<dyn 
         default_visibility: Keep,
         support_access: Set(true),
         users_may_run: Set(false),
+        retention: RetentionChange { failed_days: Set(7), ..RetentionChange::default() },
     };
     let app = store.update_app(&operator, &app_id, change).await.unwrap();
     expected = OwnSettings { support_access: Some(true), users_may_run: Some(false), ..expected };
+    expected.retention.failed_days = Some(7);
     assert_eq!(app.settings, expected);
     // The status and the settings are independent.
     let disabled = store.set_app_status(&operator, &app_id, AppStatus::Disabled).await.unwrap();
@@ -83,12 +88,22 @@ pub async fn settings_of_an_app_are_changed_one_by_one_and_reset(store: Arc<dyn 
         default_visibility: Clear,
         support_access: Keep,
         users_may_run: Set(true),
+        retention: RetentionChange {
+            failed_days: Clear,
+            deleted_days: Set(0),
+            ..RetentionChange::default()
+        },
     };
     let app = store.update_app(&operator, &app_id, change).await.unwrap();
     expected = OwnSettings { default_visibility: None, users_may_run: Some(true), ..expected };
+    expected.retention = OwnRetention { deleted_days: Some(0), ..OwnRetention::default() };
     assert_eq!((app.settings, app.status), (expected, AppStatus::Disabled));
-    let change =
-        SettingsChange { default_visibility: Keep, support_access: Clear, users_may_run: Clear };
+    let change = SettingsChange {
+        support_access: Clear,
+        users_may_run: Clear,
+        retention: RetentionChange { deleted_days: Clear, ..RetentionChange::default() },
+        ..SettingsChange::default()
+    };
     let app = store.update_app(&operator, &app_id, change).await.unwrap();
     assert_eq!(app.settings, OwnSettings::default());
     assert_eq!(store.list_apps(1, None).await.unwrap().apps, [app]);

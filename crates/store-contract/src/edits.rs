@@ -24,8 +24,13 @@ pub async fn an_edit_changes_only_the_fields_it_names(store: Arc<dyn Store>) {
     let name = MessageEdit { name: Some("Bob".to_owned()), ..MessageEdit::default() };
     let metadata =
         MessageEdit { metadata: Some(object(json!({"b": 2}))), ..MessageEdit::default() };
+    let form = MessageEdit {
+        kind: Some("image".to_owned()),
+        props: Some(json!({"url": "a.png"})),
+        ..MessageEdit::default()
+    };
     let mut expected = chat.history().await.unwrap();
-    for edit in [new_content(json!({"x": []})), name, metadata] {
+    for edit in [new_content(json!({"x": []})), name, metadata, form] {
         let before = chat.session().await;
         a_moment_passes().await;
         let edited = chat.update_message(0, edit.clone()).await.unwrap();
@@ -38,6 +43,8 @@ pub async fn an_edit_changes_only_the_fields_it_names(store: Arc<dyn Store>) {
         assert_eq!(session.last_sequence, 2);
     }
     assert_eq!(expected[0].body.role, body.role);
+    let extra = json!({"refusal": "no", "type": "image", "props": {"url": "a.png"}});
+    assert_eq!(json!(expected[0].body.extra), extra);
 }
 
 pub async fn old_messages_are_edited_like_new_ones(store: Arc<dyn Store>) {
@@ -164,6 +171,12 @@ pub async fn an_edit_past_a_limit_is_refused_and_changes_nothing(store: Arc<dyn 
         (
             MessageEdit { name: Some("\n".to_owned()), ..MessageEdit::default() },
             "/name",
+            NotAdmitted,
+        ),
+        (MessageEdit { kind: Some(String::new()), ..MessageEdit::default() }, "/type", NotAdmitted),
+        (
+            MessageEdit { props: Some(nested(Limits::NESTING + 1)), ..MessageEdit::default() },
+            &too_deep.replace("content", "props"),
             NotAdmitted,
         ),
     ];

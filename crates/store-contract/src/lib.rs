@@ -5,6 +5,7 @@
 pub mod chat_sessions;
 pub mod lifecycle;
 pub mod lists;
+pub mod purges;
 pub mod stats;
 pub mod statuses;
 
@@ -16,7 +17,9 @@ pub mod forks;
 pub mod initial_messages;
 pub mod limits;
 pub mod members;
+pub mod message_filters;
 pub mod messages;
+pub mod messages_by_id;
 pub mod participants;
 pub mod presence;
 pub mod races;
@@ -103,6 +106,15 @@ macro_rules! contract_tests {
                 a_fork_outlives_the_deletion_of_its_source,
                 appends_that_race_with_a_deletion_are_stored_or_refused,
             }
+            purges {
+                a_purged_chat_exists_for_no_call_and_keeps_its_id,
+                a_purge_changes_no_number_of_the_statistics,
+                forks_keep_what_they_share_with_a_purged_chat,
+                a_chat_under_hold_is_not_purged,
+                retention_purges_what_is_due_and_nothing_else,
+                a_purge_is_in_the_audit_log,
+                appends_that_race_with_a_purge_leave_nothing,
+            }
             statuses {
                 only_allowed_status_changes_are_applied,
                 setting_the_current_status_changes_nothing,
@@ -173,6 +185,7 @@ macro_rules! contract_tests {
                 a_batch_is_stored_in_its_order,
                 every_field_of_a_message_is_returned,
                 an_append_updates_the_chat,
+                a_chat_has_the_last_connector_and_mode_of_its_messages,
                 equal_messages_without_ids_are_both_stored,
                 missing_event_ids_are_minted_and_unique,
                 appending_to_an_unknown_chat_is_refused_and_stores_nothing,
@@ -222,6 +235,20 @@ macro_rules! contract_tests {
                 a_thousand_messages_in_one_append_are_stored,
                 the_deepest_allowed_nesting_is_returned,
                 a_chat_may_hold_every_record_at_its_largest_size,
+            }
+            messages_by_id {
+                messages_are_found_by_their_ids_in_the_order_of_the_ids,
+                several_messages_are_deleted_by_their_ids,
+                messages_that_forks_share_are_found_and_deleted_by_their_ids,
+                who_may_not_delete_one_of_the_messages_deletes_none,
+                a_deletion_depends_on_the_number_of_messages,
+                too_many_ids_are_refused,
+            }
+            message_filters {
+                a_filter_selects_messages_by_their_fields,
+                a_filter_sees_what_messages_are_now,
+                a_filtered_page_examines_a_bounded_number_of_messages,
+                a_filtered_page_examines_a_bounded_number_of_bytes,
             }
             messages {
                 old_and_new_messages_are_found_by_their_ids,

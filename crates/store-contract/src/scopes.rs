@@ -9,8 +9,8 @@ use records::{
 use serde_json::json;
 
 use super::fixture::{
-    TestChat, assert_refused, event, list_in_pages, message, new_chat, new_content, object,
-    some_scope,
+    TestChat, assert_refused, event, event_id, list_in_pages, message, new_chat, new_content,
+    object, some_scope,
 };
 use persistence::{ChatFilter, MessageRange, Store, StoreError};
 
@@ -243,7 +243,9 @@ async fn every_call(chat: &TestChat) -> Vec<(&'static str, Result<(), StoreError
     vec![
         ("messages", chat.messages(range).await.map(drop)),
         ("history", chat.history().await.map(drop)),
+        ("filtered_messages", chat.filtered_messages(range).await.map(drop)),
         ("get_message", chat.get_message(0).await.map(drop)),
+        ("find_messages", chat.find_messages(&[event_id("e")]).await.map(drop)),
         ("load_context_snapshot", chat.load_context().await.map(drop)),
         ("get_last_artifact", chat.get_artifact().await.map(drop)),
         ("list_context_versions", chat.context_versions().await.map(drop)),
@@ -253,6 +255,7 @@ async fn every_call(chat: &TestChat) -> Vec<(&'static str, Result<(), StoreError
         ("persist_initial_messages", chat.persist_initial([message("x")]).await.map(drop)),
         ("update_message", chat.update_message(0, new_content("x")).await.map(drop)),
         ("delete_message", chat.delete_message(0).await.map(drop)),
+        ("delete_messages", chat.delete_messages(&[event_id("e")]).await.map(drop)),
         ("update_context_snapshot", chat.replace_context(data()).await.map(drop)),
         ("merge_context_snapshot", chat.merge_context(data()).await.map(drop)),
         ("update_last_artifact", chat.update_artifact(NewArtifact::default()).await.map(drop)),

@@ -49,6 +49,17 @@ pub async fn a_turn_is_written_whole_and_recorded_in_its_chat(store: Arc<dyn Sto
         Some("deepseek.v3"),
         "unchanged without a connector"
     );
+
+    let mut named = turn("r3", ["one", "two"]);
+    for (message, connector) in named.messages.iter_mut().zip(["a", "b"]) {
+        message.body.extra.insert(MessageBody::CONNECTOR.to_owned(), connector.into());
+    }
+    write(&chat, named.clone()).await.unwrap();
+    assert_eq!(chat.session().await.last_connector.as_deref(), Some("b"), "of its last message");
+    let named =
+        NewTurn { connector: Some("c".to_owned()), ..NewTurn { request_id: id("r4"), ..named } };
+    write(&chat, named).await.unwrap();
+    assert_eq!(chat.session().await.last_connector.as_deref(), Some("c"), "the turn decides");
 }
 
 pub async fn a_repeated_turn_gets_the_first_answer(store: Arc<dyn Store>) {

@@ -4,10 +4,13 @@ use std::process::Stdio;
 
 use anyhow::{Context as _, Result};
 use persistence::mongo::{MongoOptions, MongoStore};
-use persistence::{AuditLog as _, ChatSessions as _, Leases as _, Members as _, Messages as _};
+use persistence::{
+    AuditLog as _, ChatSessions as _, Leases as _, Members as _, Messages as _, Purges as _,
+    Store as _,
+};
 use records::{
-    AppId, ChatStatus, Lease, MemberRole, MessageBody, NewChatSession, NewLease, Owner, Scope,
-    UserId, WorkflowName,
+    Actor, AppId, ChatStatus, Lease, Lifecycle, MemberRole, MessageBody, NewChatSession, NewLease,
+    Owner, Scope, SessionChange, UserId, WorkflowName,
 };
 use reqwest::Method;
 use rustix::process::{Pid, Signal, kill_process};
@@ -207,6 +210,42 @@ async fn resume_sweep_interrupts_what_was_left_and_names_it_once() -> Result<()>
         assert_eq!(chat.status, status);
     }
     assert_eq!(run(&["resume-sweep"], &settings).await?.stdout, b"");
+    Ok(())
+}
+
+#[tokio::test]
+async fn purge_removes_what_is_due_and_says_what_it_would() -> Result<()> {
+    let database = Database::create().await?;
+    let store = MongoStore::connect(&MongoOptions::new(database.uri(), database.name())).await?;
+    store.ping().await?;
+    let (app_id, settings) = (AppId::parse(APP)?, Settings::of(&database));
+    let scope = Scope::service(app_id.clone());
+    let workflow = WorkflowName::parse("Generator")?;
+    let new = || NewChatSession::of(workflow.clone());
+    let kept = store.create_chat(&scope, new()).await?.chat_id;
+    let held = store.create_chat(&scope, new()).await?.chat_id;
+    let refused = run(&["purge", "--chat", held.as_str()], &settings).await?;
+    assert_eq!(refused.status.code(), Some(2), "--chat needs --app");
+    store.set_hold(&Actor::command_line(), &app_id, &held, Some("dispute")).await?;
+    let held = ["purge", "--app", APP, "--chat", held.as_str()];
+    let refused = run(&held, &settings).await?;
+    assert!(String::from_utf8(refused.stderr)?.contains("is under hold"));
+    let one = store.create_chat(&scope, new()).await?.chat_id;
+    let purged = run(&["purge", "--app", APP, "--chat", one.as_str()], &settings).await?;
+    assert_eq!(String::from_utf8(purged.stdout)?, "1 chats purged\n");
+    // Nothing is due yet: a deleted chat is kept for days.
+    let deleted = SessionChange::to_lifecycle(Lifecycle::Deleted);
+    store.change_chat(&scope, &kept, deleted).await?;
+    run(&["apps", "register", APP], &settings).await?;
+    for (arguments, expected) in [
+        (&["purge", "--dry-run"][..], "0 chats due\n"),
+        (&["purge"], "0 chats purged\n"),
+        (&["purge", "--app", "other"], "0 chats purged\n"),
+        (&["apps", "set", APP, "--deleted-days", "7"], "enabled   acme_corp  deleted_days=7\n"),
+    ] {
+        let output = run(arguments, &settings).await?;
+        assert_eq!(String::from_utf8(output.stdout)?, expected, "{arguments:?}");
+    }
     Ok(())
 }
 

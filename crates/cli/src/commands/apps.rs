@@ -3,7 +3,8 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use persistence::mongo::MongoStore;
 use persistence::{Apps as _, AuditLog as _};
 use records::{
-    Actor, App, AppId, AppStatus, AuditAction, FieldChange, OwnSettings, SettingsChange, Visibility,
+    Actor, App, AppId, AppStatus, AuditAction, FieldChange, OwnRetention, OwnSettings, Retention,
+    RetentionChange, SettingsChange, Visibility,
 };
 
 use crate::backend::Backend;
@@ -13,7 +14,8 @@ use crate::settings::Settings;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "A running service notices a change within apps.cache_ms. Examples:\n  \
                         reprise apps register acme_corp\n  reprise apps disable acme_corp\n  \
-                        reprise apps set acme_corp --users-may-run true --support-access default")]
+                        reprise apps set acme_corp --users-may-run true --support-access default\n  \
+                        reprise apps set acme_corp --completed-days 90 --deleted-days 7")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     output: Output,
@@ -52,6 +54,18 @@ struct Changes {
     /// Whether tokens with the role `support` are admitted to chats.
     #[arg(long, value_name = "BOOL", value_parser = bool_or_default())]
     support_access: Option<FieldChange<bool>>,
+    /// Days that a completed chat is kept after its last activity; 0 is for ever.
+    #[arg(long, value_name = "DAYS", value_parser = days_or_default)]
+    completed_days: Option<FieldChange<u32>>,
+    /// Days that a failed chat is kept after its last activity; 0 is for ever.
+    #[arg(long, value_name = "DAYS", value_parser = days_or_default)]
+    failed_days: Option<FieldChange<u32>>,
+    /// Days that a running or paused chat is kept after its last activity; 0 is for ever.
+    #[arg(long, value_name = "DAYS", value_parser = days_or_default)]
+    abandoned_days: Option<FieldChange<u32>>,
+    /// Days that a deleted chat is kept after its deletion; 0 is for ever.
+    #[arg(long, value_name = "DAYS", value_parser = days_or_default)]
+    deleted_days: Option<FieldChange<u32>>,
 }
 
 /// The value that removes a setting.
@@ -70,12 +84,27 @@ fn bool_or_default() -> impl TypedValueParser<Value = FieldChange<bool>> {
         .map(|name| name.parse().map_or(FieldChange::Clear, FieldChange::Set))
 }
 
+fn days_or_default(text: &str) -> Result<FieldChange<u32>, String> {
+    if text == DEFAULT {
+        return Ok(FieldChange::Clear);
+    }
+    let days = text.parse().ok().filter(|days| *days <= Retention::MAX_DAYS);
+    let rule = || format!("must be {DEFAULT} or a number from 0 to {}", Retention::MAX_DAYS);
+    days.map(FieldChange::Set).ok_or_else(rule)
+}
+
 impl From<Changes> for SettingsChange {
     fn from(changes: Changes) -> Self {
         Self {
             default_visibility: changes.default_visibility.unwrap_or_default(),
             support_access: changes.support_access.unwrap_or_default(),
             users_may_run: changes.users_may_run.unwrap_or_default(),
+            retention: RetentionChange {
+                completed_days: changes.completed_days.unwrap_or_default(),
+                failed_days: changes.failed_days.unwrap_or_default(),
+                abandoned_days: changes.abandoned_days.unwrap_or_default(),
+                deleted_days: changes.deleted_days.unwrap_or_default(),
+            },
         }
     }
 }
@@ -129,12 +158,16 @@ fn print(output: Output, app: App) -> anyhow::Result<()> {
 
 /// Returns the settings that an app has of its own, such as `  users_may_run=true`.
 fn described(settings: OwnSettings) -> String {
-    let OwnSettings { default_visibility, support_access, users_may_run } = settings;
-    let name = |value: bool| if value { "true" } else { "false" };
+    let OwnSettings { default_visibility, support_access, users_may_run, retention } = settings;
+    let OwnRetention { completed_days, failed_days, abandoned_days, deleted_days } = retention;
     let settings = [
-        ("default_visibility", default_visibility.map(Visibility::as_str)),
-        ("support_access", support_access.map(name)),
-        ("users_may_run", users_may_run.map(name)),
+        ("default_visibility", default_visibility.map(|it| it.as_str().to_owned())),
+        ("support_access", support_access.map(|it| it.to_string())),
+        ("users_may_run", users_may_run.map(|it| it.to_string())),
+        ("completed_days", completed_days.map(|it| it.to_string())),
+        ("failed_days", failed_days.map(|it| it.to_string())),
+        ("abandoned_days", abandoned_days.map(|it| it.to_string())),
+        ("deleted_days", deleted_days.map(|it| it.to_string())),
     ];
     let set = settings.into_iter().filter_map(|(name, value)| Some(format!("  {name}={}", value?)));
     set.collect()

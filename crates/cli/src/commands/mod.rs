@@ -7,6 +7,7 @@ pub(crate) mod config;
 pub(crate) mod demo;
 pub(crate) mod history;
 pub(crate) mod keys;
+pub(crate) mod purge;
 pub(crate) mod resume_sweep;
 pub(crate) mod serve;
 pub(crate) mod stats;
@@ -40,6 +41,7 @@ pub(crate) async fn run(command: Command, settings: Settings) -> anyhow::Result<
         Command::Audit(arguments) => {
             audit::run(&arguments, &settings).await.map(|()| ExitCode::SUCCESS)
         }
+        Command::Purge(arguments) => purge::run(&arguments, &settings).await,
         Command::ResumeSweep(arguments) => {
             resume_sweep::run(&arguments, &settings).await.map(|()| ExitCode::SUCCESS)
         }

@@ -50,7 +50,8 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<()> {
     starting.finish(service::router(Arc::clone(&store), config.clone())?);
     tokio::spawn(prepare(backend.store.clone()));
     let expiring = tokio::spawn(service::expire_input_requests(Arc::clone(&store)));
-    let interrupting = tokio::spawn(service::interrupt_abandoned_chats(store));
+    let interrupting = tokio::spawn(service::interrupt_abandoned_chats(Arc::clone(&store)));
+    let purging = tokio::spawn(service::purge_due_chats(store, config.apps.settings));
     let served = tokio::select! {
         served = serving => served.context(SERVER_FAILED),
         ended = ended(backend.mongod.as_ref()) => Err(ended),
@@ -58,6 +59,7 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<()> {
     signals.abort();
     expiring.abort();
     interrupting.abort();
+    purging.abort();
     backend.close().await;
     served
 }

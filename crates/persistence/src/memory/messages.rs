@@ -2,15 +2,21 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use futures::stream;
 use futures::{StreamExt, TryStreamExt};
-use records::{ChatId, EventId, Message, MessageEdit, NewMessage, Scope};
+use records::{ChatId, EventId, Message, MessageBody, MessageEdit, NewMessage, Scope};
 
 use super::{Chat, Kept, MemoryStore};
 use crate::StoreError;
 use crate::metrics::Call;
-use crate::rules::batch::{Batch, Known, Plan};
+use crate::rules::batch::{Batch, Known, Plan, last_text};
+use crate::rules::deletion::{check_deleted, deletion};
+use crate::rules::examination::{Examination, Examined};
 use crate::rules::if_match::{check_expected, check_seen};
 use crate::rules::rights::{check_edit, check_roles};
-use crate::store::{Append, HistoryPage, HistoryPages, MessageRange, Messages, Transcript};
+use crate::rules::stored_digest::StoredDigest;
+use crate::store::{
+    Append, Deletion, FilteredPage, HistoryPage, HistoryPages, MessageFilter, MessageRange,
+    Messages, Transcript,
+};
 
 #[async_trait]
 impl Messages for MemoryStore {
@@ -86,6 +92,47 @@ impl Messages for MemoryStore {
         .await
     }
 
+    async fn filtered_messages(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        range: MessageRange,
+        filter: &MessageFilter,
+    ) -> Result<FilteredPage, StoreError> {
+        self.observe(Call::FilteredMessages, || {
+            self.with_chat(scope, chat_id, |chat| {
+                let last_sequence = chat.session.last_sequence;
+                let (whole, limit) = range.without_limit();
+                let (span, _) = whole.resolve(last_sequence);
+                let in_span = chat.messages.iter().filter(|it| span.contains(&it.message.sequence));
+                let mut in_span: Vec<&Message> = in_span.map(|kept| &kept.message).collect();
+                let is_newest = matches!(range, MessageRange::Newest { .. });
+                if is_newest {
+                    in_span.reverse();
+                }
+                let mut examination = Examination::new(filter, limit);
+                let mut messages: Vec<Message> = Vec::new();
+                let mut next = None;
+                for message in in_span {
+                    let bytes = message.body.check_stored()? as u64;
+                    match examination.examine(message, bytes) {
+                        Examined::Admitted => messages.push(message.clone()),
+                        Examined::Refused => {}
+                        Examined::BeyondPage => {
+                            next = examination.last();
+                            break;
+                        }
+                    }
+                }
+                if is_newest {
+                    messages.reverse();
+                }
+                Ok(FilteredPage { last_sequence, messages, next })
+            })
+        })
+        .await
+    }
+
     fn history_pages<'a>(&'a self, scope: &'a Scope, chat_id: &'a ChatId) -> HistoryPages<'a> {
         let messages = stream::try_unfold((0, None), async move |(position, end)| {
             self.with_chat(scope, chat_id, |chat| {
@@ -109,6 +156,20 @@ impl Messages for MemoryStore {
     ) -> Result<Message, StoreError> {
         self.observe(Call::GetMessage, || {
             self.with_chat(scope, chat_id, |chat| Ok(chat.kept(sequence)?.message.clone()))
+        })
+        .await
+    }
+
+    async fn find_messages(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        event_ids: &[EventId],
+    ) -> Result<Vec<Option<u64>>, StoreError> {
+        self.observe(Call::FindMessages, || {
+            self.with_chat(scope, chat_id, |chat| {
+                Ok(event_ids.iter().map(|event_id| chat.sequence_of(event_id)).collect())
+            })
         })
         .await
     }
@@ -169,22 +230,30 @@ impl Messages for MemoryStore {
     ) -> Result<Message, StoreError> {
         self.observe(Call::DeleteMessage, || {
             let now = self.clock.now();
+            self.with_chat(scope, chat_id, |chat| self.tombstone(scope, chat, sequence, now))
+        })
+        .await
+    }
+
+    async fn delete_messages(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        event_ids: &[EventId],
+    ) -> Result<Deletion, StoreError> {
+        self.observe(Call::DeleteMessages, || {
+            check_deleted(event_ids)?;
+            let now = self.clock.now();
             self.with_chat(scope, chat_id, |chat| {
-                let message = &chat.kept(sequence)?.message;
-                check_edit(scope, chat_id, message)?;
-                check_seen(scope, chat_id, message)?;
-                if message.deleted_at.is_some() {
-                    return Ok(message.clone());
+                let sequences: Vec<_> =
+                    event_ids.iter().map(|event_id| chat.sequence_of(event_id)).collect();
+                for sequence in sequences.iter().flatten() {
+                    check_edit(scope, chat_id, &chat.kept(*sequence)?.message)?;
                 }
-                chat.check_fence(scope.fencing_token)?;
-                check_expected(scope, chat_id, chat.session.last_sequence)?;
-                let message = &mut chat.kept(sequence)?.message;
-                message.body = message.body.tombstone();
-                message.deleted_at = Some(now);
-                message.deleted_by = scope.caller.person().cloned();
-                let message = message.clone();
-                self.note_edit(chat, sequence, now);
-                Ok(message)
+                for sequence in sequences.iter().flatten() {
+                    self.tombstone(scope, chat, *sequence, now)?;
+                }
+                Ok(deletion(event_ids, &sequences))
             })
         })
         .await
@@ -205,6 +274,32 @@ fn cut_to_page(messages: &mut Vec<&Message>) -> Result<bool, StoreError> {
 }
 
 impl MemoryStore {
+    /// Deletes a message, unless it was deleted before.
+    fn tombstone(
+        &self,
+        scope: &Scope,
+        chat: &mut Chat,
+        sequence: u64,
+        now: DateTime<Utc>,
+    ) -> Result<Message, StoreError> {
+        let chat_id = chat.session.chat_id.clone();
+        let message = &chat.kept(sequence)?.message;
+        check_edit(scope, &chat_id, message)?;
+        check_seen(scope, &chat_id, message)?;
+        if message.deleted_at.is_some() {
+            return Ok(message.clone());
+        }
+        chat.check_fence(scope.fencing_token)?;
+        check_expected(scope, &chat_id, chat.session.last_sequence)?;
+        let message = &mut chat.kept(sequence)?.message;
+        message.body = message.body.tombstone();
+        message.deleted_at = Some(now);
+        message.deleted_by = scope.caller.person().cloned();
+        let message = message.clone();
+        self.note_edit(chat, sequence, now);
+        Ok(message)
+    }
+
     fn note_edit(&self, chat: &mut Chat, sequence: u64, now: DateTime<Utc>) {
         chat.session.last_updated_at = now;
         chat.note_edit(sequence);
@@ -219,8 +314,11 @@ impl MemoryStore {
     ) -> Result<Append, StoreError> {
         let first_sequence = chat.session.last_sequence;
         let now = self.clock.now();
+        let entries: Vec<_> = plan.fresh().collect();
+        let last = |field: &str| last_text(entries.iter().copied(), field).map(str::to_owned);
+        let (connector, mode) = (last(MessageBody::CONNECTOR), last(MessageBody::MODE));
         let fresh: Vec<Kept> = (first_sequence..)
-            .zip(plan.fresh())
+            .zip(&entries)
             .map(|(sequence, entry)| Kept {
                 message: Message {
                     sequence,
@@ -246,6 +344,8 @@ impl MemoryStore {
             chat.session.last_sequence += fresh.len() as u64;
             chat.session.last_updated_at = now;
             chat.session.last_message_at = chat.session.last_message_at.max(Some(now));
+            chat.session.last_connector = connector.or(chat.session.last_connector.take());
+            chat.session.last_mode = mode.or(chat.session.last_mode.take());
             chat.activate();
             chat.messages.extend(fresh);
             self.notify_append(chat);
@@ -259,10 +359,16 @@ impl Chat {
         let known = |kept: &Kept| Known {
             event_id: kept.message.event_id.clone(),
             sequence: kept.message.sequence,
-            digest: kept.digest,
+            digest: StoredDigest::new(kept.digest, None),
             is_ours: false,
         };
         self.messages.iter().map(known).collect()
+    }
+
+    /// Returns the sequence of the message with an id.
+    fn sequence_of(&self, event_id: &EventId) -> Option<u64> {
+        let mut messages = self.messages.iter().map(|kept| &kept.message);
+        messages.find(|message| message.event_id == *event_id).map(|message| message.sequence)
     }
 
     fn kept(&mut self, sequence: u64) -> Result<&mut Kept, StoreError> {

@@ -21,6 +21,7 @@ mod members;
 mod messages;
 mod participants;
 mod presence;
+mod purges;
 mod resumption;
 mod revocations;
 mod stats;

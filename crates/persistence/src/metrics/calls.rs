@@ -14,16 +14,25 @@ label! {
         CreateChat = "create_chat",
         GetChat = "get_chat",
         ListChats = "list_chats",
+        PurgeChat = "purge_chat",
+        ListDue = "list_due",
+        CountDue = "count_due",
+        FinishPurges = "finish_purges",
+        NextAppWithChats = "next_app_with_chats",
+        SetHold = "set_hold",
         SetStatus = "set_status",
         ChangeChat = "change_chat",
         ForkChat = "fork_chat",
         Append = "append",
         PersistInitialMessages = "persist_initial_messages",
         Messages = "messages",
+        FilteredMessages = "filtered_messages",
+        FindMessages = "find_messages",
         GetMessage = "get_message",
         GetMessageById = "get_message_by_id",
         UpdateMessage = "update_message",
         DeleteMessage = "delete_message",
+        DeleteMessages = "delete_messages",
         PutMember = "put_member",
         RemoveMember = "remove_member",
         ListMembers = "list_members",
@@ -215,6 +224,7 @@ impl CallOutcome {
             | StoreError::WalletNotFound(_) => Self::NotFound,
             StoreError::Forbidden { .. } => Self::Forbidden,
             StoreError::ChatExists(_)
+            | StoreError::ChatHeld(_)
             | StoreError::LeaseHeld { .. }
             | StoreError::TurnConflict { .. }
             | StoreError::Fenced { .. }

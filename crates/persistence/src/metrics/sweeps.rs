@@ -7,6 +7,7 @@ label! {
     Sweep: "sweep" {
         InputRequests = "input_requests",
         Leases = "leases",
+        Purges = "purges",
     }
 }
 

@@ -3,7 +3,8 @@ use bson::{Bson, DateTime, Document, RawDocument, RawDocumentBuf, doc};
 use futures::TryStreamExt;
 use mongodb::options::ReturnDocument;
 use records::{
-    Actor, App, AppId, AppStatus, AuditAction, FieldChange, OwnSettings, SettingsChange, Visibility,
+    Actor, App, AppId, AppStatus, AuditAction, FieldChange, OwnRetention, OwnSettings,
+    RetentionChange, SettingsChange, Visibility,
 };
 use serde::{Deserialize, Serialize};
 
@@ -205,11 +206,20 @@ struct SettingsUpdate {
 }
 
 fn settings_update(change: SettingsChange) -> SettingsUpdate {
-    let SettingsChange { default_visibility, support_access, users_may_run } = change;
+    let SettingsChange { default_visibility, support_access, users_may_run, retention } = change;
+    let RetentionChange { completed_days, failed_days, abandoned_days, deleted_days } = retention;
     let mut update = SettingsUpdate::default();
     update.add("settings.default_visibility", default_visibility, |it| it.as_str().into());
     update.add("settings.support_access", support_access, Bson::Boolean);
     update.add("settings.users_may_run", users_may_run, Bson::Boolean);
+    for (path, days) in [
+        ("settings.completed_days", completed_days),
+        ("settings.failed_days", failed_days),
+        ("settings.abandoned_days", abandoned_days),
+        ("settings.deleted_days", deleted_days),
+    ] {
+        update.add(path, days, |days| i64::from(days).into());
+    }
     update
 }
 
@@ -258,12 +268,23 @@ struct SettingsDocument {
     support_access: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     users_may_run: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    completed_days: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    failed_days: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    abandoned_days: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    deleted_days: Option<u32>,
 }
 
 impl From<SettingsDocument> for OwnSettings {
     fn from(document: SettingsDocument) -> Self {
-        let SettingsDocument { default_visibility, support_access, users_may_run } = document;
-        Self { default_visibility, support_access, users_may_run }
+        let SettingsDocument { completed_days, failed_days, abandoned_days, deleted_days, .. } =
+            document;
+        let SettingsDocument { default_visibility, support_access, users_may_run, .. } = document;
+        let retention = OwnRetention { completed_days, failed_days, abandoned_days, deleted_days };
+        Self { default_visibility, support_access, users_may_run, retention }
     }
 }
 

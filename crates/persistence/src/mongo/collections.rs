@@ -21,12 +21,12 @@ use crate::mongo::collection_names::{
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::stored::read_document;
 use crate::mongo::documents::{
-    BlobDocument, CallDocument, FormatDocument, InputRequestDocument, LIFECYCLE, LineDocument,
-    Lineage, PRODUCED_BY_PATH, Segment, StatusChangeDocument, StoredContext, StoredMessage, Tail,
-    TurnWithoutMessagesDocument, WalletDocument, announcement_record, blob_data, call_record,
-    chat_session_record, encode, format_number, input_record, line_record, open_call,
-    open_chat_session, participant_records, point_record, rollup_sums, status_change_record,
-    stored_wallet, turn_without_messages_digest, version_message,
+    BlobDocument, CallDocument, FormatDocument, InputRequestDocument, LIFECYCLE, LIFECYCLE_AT,
+    LineDocument, Lineage, PRODUCED_BY_PATH, Segment, StatusChangeDocument, StoredContext,
+    StoredMessage, Tail, TurnWithoutMessagesDocument, WalletDocument, announcement_record,
+    blob_data, call_record, chat_session_record, encode, format_number, input_record, line_record,
+    open_call, open_chat_session, participant_records, point_record, rollup_sums,
+    status_change_record, stored_wallet, turn_without_messages_digest, version_message,
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::index::Index;
@@ -43,9 +43,26 @@ pub struct StoredCollection {
     pub records: &'static [&'static str],
     /// One index for each kind of query; a query must never scan the collection.
     pub(crate) indexes: &'static [Index],
+    /// What a purge of a chat does with its documents.
+    pub(crate) purge: Purge,
     /// Reads a document as the calls of its record do, and writes it again.
     #[cfg_attr(not(test), expect(dead_code, reason = "for tests of golden documents"))]
     pub(crate) rewrite: Rewrite,
+}
+
+/// What a purge of a chat does with the documents of a collection.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Purge {
+    /// It deletes the documents whose `_id` begins with the chat.
+    Deletes,
+    /// It deletes the document whose `_id` is the chat.
+    DeletesOne,
+    /// It keeps the documents whose `_id` begins with the chat, without these fields, which become null.
+    Clears(&'static [&'static str]),
+    /// Code of its own decides.
+    Itself,
+    /// Nothing, for this reason.
+    Keeps(#[expect(dead_code, reason = "the reason is for people")] &'static str),
 }
 
 /// Returns the document as the record's struct writes it; `None` for a record that is not written as one struct.
@@ -62,7 +79,8 @@ const ACTIVE_MINUTE: &str = "active_minute";
 pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: CHAT_SESSIONS,
-        records: &["chat_session", "chat_fork", "chat_shared"],
+        records: &["chat_session", "chat_fork", "chat_shared", "chat_purged"],
+        purge: Purge::Itself,
         indexes: &[
             Index::of(
                 "cs_ent_wf_created",
@@ -141,12 +159,27 @@ pub static COLLECTIONS: &[StoredCollection] = &[
                 &[("app_id", 1), (IS_LISTED, 1), (LIFECYCLE, 1), (ACTIVE_MINUTE, -1), ("_id", -1)],
             )
             .only_with(IS_LISTED),
+            // What is due to be purged.
+            Index::of(
+                "cs_app_status_active",
+                &[("app_id", 1), ("status", 1), (ACTIVE_MINUTE, 1), ("_id", 1)],
+            )
+            .only_with(ACTIVE_MINUTE),
+            Index::of(
+                "cs_app_lifecycle_at",
+                &[("app_id", 1), (LIFECYCLE, 1), (LIFECYCLE_AT, 1), ("_id", 1)],
+            )
+            .only_with(LIFECYCLE),
+            Index::of("cs_purge_again", &[("purge_again_at", 1)]).only_with("purge_again_at"),
+            // The forks that share messages of a chat.
+            Index::of("cs_bases", &[("bases.chat_id", 1)]).only_with("bases.chat_id"),
         ],
         rewrite: read_chat_session,
     },
     StoredCollection {
         name: CHAT_SEGMENTS,
         records: &["chat_segment"],
+        purge: Purge::Itself,
         indexes: &[
             Index::of(
                 "seg_app_chat_event",
@@ -172,6 +205,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: MESSAGE_VERSIONS,
         records: &["message_version"],
+        purge: Purge::Itself,
         indexes: &[],
         rewrite: |raw| {
             version_message(&chat_id(MESSAGE_VERSIONS, raw)?, raw)?;
@@ -181,6 +215,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: CHAT_BLOBS,
         records: &["chat_blob"],
+        purge: Purge::Deletes,
         indexes: &[],
         rewrite: |raw| {
             blob_data(raw)?;
@@ -190,6 +225,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: CONTEXT_SNAPSHOTS,
         records: &["context_snapshot"],
+        purge: Purge::Deletes,
         indexes: &[],
         rewrite: |raw| {
             StoredContext::open(&chat_id(CONTEXT_SNAPSHOTS, raw)?, raw)?.data()?;
@@ -199,18 +235,21 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: CHAT_PARTICIPANTS,
         records: &["chat_participants"],
+        purge: Purge::DeletesOne,
         indexes: &[],
         rewrite: |raw| Ok(participant_records(raw).map(|_| None)?),
     },
     StoredCollection {
         name: PRESENCE,
         records: &["presence"],
+        purge: Purge::Deletes,
         indexes: &[Index::of("presence_ttl", &[("expires_at", 1)])],
         rewrite: |raw| Ok(announcement_record(raw).map(|_| None)?),
     },
     StoredCollection {
         name: PROVIDER_CALLS,
         records: &["provider_call"],
+        purge: Purge::Clears(&["request_id"]),
         indexes: &[
             Index::of(
                 "call_app_chat_called",
@@ -229,6 +268,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: INPUT_REQUESTS,
         records: &["input_request"],
+        purge: Purge::Deletes,
         indexes: &[
             Index::of(
                 "in_app_chat_created",
@@ -245,6 +285,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: RESUME_POINTS,
         records: &["resume_point", "resume_point_cut"],
+        purge: Purge::Deletes,
         indexes: &[Index::of(
             "rp_app_chat_turn",
             &[("app_id", 1), ("_id.chat_id", 1), ("turn", 1), ("_id.sequence", 1)],
@@ -254,6 +295,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: TURNS_WITHOUT_MESSAGES,
         records: &["turn_without_messages"],
+        purge: Purge::Deletes,
         indexes: &[],
         rewrite: |raw| {
             turn_without_messages_digest(raw)?;
@@ -263,6 +305,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: STATUS_CHANGES,
         records: &["status_change"],
+        purge: Purge::Keeps("the statistics count them, and they have no text"),
         indexes: &[Index::of(
             "change_app_workflow_changed",
             &[("app_id", 1), ("workflow_name", 1), ("changed_at", 1)],
@@ -275,6 +318,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: WORKFLOW_STATS,
         records: &["rollup", "workflow_stats"],
+        purge: Purge::Keeps("they are sums"),
         indexes: &[
             Index::of(
                 "ws_app_kind_workflow_hour",
@@ -297,6 +341,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: APPS,
         records: &["app"],
+        purge: Purge::Keeps("an app is of no chat"),
         indexes: &[],
         rewrite: |raw| {
             app_record(raw)?;
@@ -306,6 +351,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: WALLETS,
         records: &["wallet"],
+        purge: Purge::Keeps("a wallet is of a user"),
         indexes: &[],
         rewrite: |raw| {
             stored_wallet(raw)?;
@@ -315,6 +361,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: WALLET_ENTRIES,
         records: &["wallet_entry"],
+        purge: Purge::Keeps("an entry is of a wallet"),
         indexes: &[Index::of(
             "we_app_user_sequence",
             &[("app_id", 1), ("user_id", 1), ("sequence", -1)],
@@ -327,6 +374,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: TICKETS,
         records: &["ticket"],
+        purge: Purge::Keeps("a ticket expires within minutes, and admits to no chat that is gone"),
         indexes: &[Index::of("ticket_ttl", &[("expires_at", 1)])],
         rewrite: |raw| {
             ticket_record(raw)?;
@@ -336,6 +384,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: ACCESS_KEYS,
         records: &["access_key"],
+        purge: Purge::Keeps("a key is of no chat"),
         indexes: &[
             Index::of("access_key_ttl", &[("forget_at", 1)]),
             Index::of("ak_kind", &[("kind", 1), ("_id", 1)]),
@@ -348,6 +397,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: REVOCATIONS,
         records: &["revocation"],
+        purge: Purge::Keeps("a revocation is of no chat"),
         indexes: &[
             Index::of("revocation_changed", &[("changed_at", 1), ("_id", 1)]),
             Index::of("revocation_ttl", &[("expires_at", 1)]),
@@ -360,6 +410,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: AUDIT_ENTRIES,
         records: &["audit_entry"],
+        purge: Purge::Keeps("the log names persons by pseudonyms and has no text"),
         indexes: &[
             // The log is listed newest first.
             Index::of("audit_at", &[("at", -1), ("_id", -1)]),
@@ -376,6 +427,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: PSEUDONYM_KEYS,
         records: &["pseudonym_key"],
+        purge: Purge::Keeps("a key is of a person"),
         indexes: &[],
         rewrite: |raw| {
             pseudonym_key(raw)?;
@@ -385,6 +437,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: STORE_FORMAT,
         records: &["store_format"],
+        purge: Purge::Keeps("it is of no chat"),
         indexes: &[],
         rewrite: |raw| {
             format_number(raw)?;

@@ -5,8 +5,11 @@ use crate::StoreError;
 use crate::metrics::Call;
 use crate::mongo::MongoStore;
 use crate::rules::batch::Batch;
-use crate::rules::rights::check_roles;
-use crate::store::{Append, HistoryPages, MessageRange, Messages, Transcript};
+use crate::rules::deletion::{check_deleted, deletion};
+use crate::rules::rights::{check_author, check_roles};
+use crate::store::{
+    Append, Deletion, FilteredPage, HistoryPages, MessageFilter, MessageRange, Messages, Transcript,
+};
 
 #[async_trait]
 impl Messages for MongoStore {
@@ -52,6 +55,17 @@ impl Messages for MongoStore {
         self.observe(Call::Messages, Some(chat_id), self.read_range(scope, chat_id, range)).await
     }
 
+    async fn filtered_messages(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        range: MessageRange,
+        filter: &MessageFilter,
+    ) -> Result<FilteredPage, StoreError> {
+        let read = self.read_filtered(scope, chat_id, range, filter);
+        self.observe(Call::FilteredMessages, Some(chat_id), read).await
+    }
+
     fn history_pages<'a>(&'a self, scope: &'a Scope, chat_id: &'a ChatId) -> HistoryPages<'a> {
         self.stream_history(scope, chat_id)
     }
@@ -66,6 +80,19 @@ impl Messages for MongoStore {
             .await
     }
 
+    async fn find_messages(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        event_ids: &[EventId],
+    ) -> Result<Vec<Option<u64>>, StoreError> {
+        self.observe(Call::FindMessages, Some(chat_id), async {
+            let located = self.locate_messages(scope, chat_id, event_ids).await?;
+            Ok(located.into_iter().map(|at| at.map(|at| at.sequence)).collect())
+        })
+        .await
+    }
+
     async fn get_message_by_id(
         &self,
         scope: &Scope,
@@ -73,14 +100,9 @@ impl Messages for MongoStore {
         event_id: &EventId,
     ) -> Result<Option<Message>, StoreError> {
         self.observe(Call::GetMessageById, Some(chat_id), async {
-            let find = || async {
-                let ids = vec![event_id.as_str()];
-                let (_, known) = self.find_known(scope, chat_id, ids).await?;
-                let found = known.into_iter().find(|known| known.event_id == *event_id);
-                Ok(found.map(|known| known.sequence))
-            };
-            match self.read(find).await? {
-                Some(sequence) => self.read_message(scope, chat_id, sequence).await.map(Some),
+            let ids = std::slice::from_ref(event_id);
+            match self.locate_messages(scope, chat_id, ids).await?.pop().flatten() {
+                Some(at) => self.read_message(scope, chat_id, at.sequence).await.map(Some),
                 None => Ok(None),
             }
         })
@@ -113,6 +135,28 @@ impl Messages for MongoStore {
             Some(chat_id),
             self.tombstone_message(scope, chat_id, sequence),
         )
+        .await
+    }
+
+    async fn delete_messages(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        event_ids: &[EventId],
+    ) -> Result<Deletion, StoreError> {
+        self.observe(Call::DeleteMessages, Some(chat_id), async {
+            check_deleted(event_ids)?;
+            let located = self.locate_messages(scope, chat_id, event_ids).await?;
+            for at in located.iter().flatten() {
+                check_author(scope, chat_id, at.author.as_ref())?;
+            }
+            let sequences: Vec<_> =
+                located.iter().map(|at| at.as_ref().map(|at| at.sequence)).collect();
+            for sequence in sequences.iter().flatten() {
+                self.tombstone_message(scope, chat_id, *sequence).await?;
+            }
+            Ok(deletion(event_ids, &sequences))
+        })
         .await
     }
 }

@@ -30,6 +30,7 @@ mod members;
 mod messages;
 mod participants;
 mod presence;
+mod purges;
 mod resumption;
 mod revocations;
 mod session_change;

@@ -3,12 +3,12 @@
 use bson::{DateTime, RawDocumentBuf, doc};
 use futures::future::ready;
 use futures::{StreamExt, TryStreamExt, stream};
-use records::minute_of;
+use records::{Lifecycle, minute_of};
 
 use super::MongoStore;
 use super::collection_names::STORE_FORMAT;
 use super::documents::{
-    Lineage, NEWEST_VERSION, format_filter, open_chat_session, raise_format_update,
+    LIFECYCLE, Lineage, NEWEST_VERSION, format_filter, open_chat_session, raise_format_update,
 };
 use super::engine::format::Shape;
 use crate::StoreError;
@@ -118,6 +118,7 @@ impl MongoStore {
         let mut projection =
             Lineage::add_to_projection(doc! { "revision": 1, "schema_version": 1 });
         projection.extend(doc! { "created_at": 1, "last_message_at": 1, "active_minute": 1 });
+        projection.insert(LIFECYCLE, 1);
         let (mut after, mut seen, mut marked) = (String::new(), 0_u64, 0_u64);
         loop {
             let page: Vec<RawDocumentBuf> = self
@@ -172,6 +173,10 @@ impl MongoStore {
 
 /// Returns the id of a session and the minute of its last activity, if its document has not got it.
 fn outdated_minute(raw: &RawDocumentBuf) -> Option<(&str, DateTime)> {
+    // A purged chat has no minute: it is in no list, and is never due again.
+    if raw.get_i32(LIFECYCLE).is_ok_and(|stored| stored == Lifecycle::Purged.number()) {
+        return None;
+    }
     let time = |field| raw.get_datetime(field).ok().map(DateTime::to_chrono);
     let last_active_at = time("last_message_at").max(time("created_at"))?;
     let minute = minute_of(last_active_at);

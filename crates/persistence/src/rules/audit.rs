@@ -147,7 +147,7 @@ pub(crate) fn status_action(from: ChatStatus, to: ChatStatus) -> Option<AuditAct
 /// Returns the action of a change of a chat session.
 pub(crate) fn change_action(from: &ChatSession, to: &ChatSession) -> AuditAction {
     match to.lifecycle {
-        same if same == from.lifecycle => AuditAction::ChangeChat,
+        same if same == from.lifecycle => AuditAction::UpdateChat,
         Lifecycle::Active if from.lifecycle == Lifecycle::Archived => AuditAction::ActivateChat,
         Lifecycle::Archived if from.lifecycle == Lifecycle::Active => AuditAction::ArchiveChat,
         Lifecycle::Active | Lifecycle::Archived => AuditAction::UndeleteChat,

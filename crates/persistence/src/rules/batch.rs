@@ -12,6 +12,7 @@ use records::{
 };
 
 use crate::StoreError;
+use crate::rules::stored_digest::StoredDigest;
 use crate::store::{Append, Appended, Outcome};
 
 /// Messages to append, within the limits, each with an id.
@@ -41,7 +42,7 @@ pub(crate) struct Entry {
 pub(crate) struct Known {
     pub(crate) event_id: EventId,
     pub(crate) sequence: u64,
-    pub(crate) digest: Digest,
+    pub(crate) digest: StoredDigest,
     /// The message was stored by an earlier attempt of the same call.
     pub(crate) is_ours: bool,
 }
@@ -138,7 +139,7 @@ impl Batch {
         let mut places = Vec::with_capacity(self.entries.len());
         for (index, entry) in self.entries.iter().enumerate() {
             places.push(match (known.get(&entry.event_id), self.repeats[index]) {
-                (Some(known), _) if known.digest != entry.digest => {
+                (Some(known), _) if !known.digest.is_of(&entry.digest) => {
                     return Err(StoreError::EventConflict {
                         chat_id: chat_id.clone(),
                         event_id: entry.event_id.clone(),
@@ -172,6 +173,14 @@ impl Entry {
     fn same_role_and_content(&self, other: &MessageBody) -> bool {
         self.body.role == other.role && self.body.content == other.content
     }
+}
+
+/// Returns the text of an extra field in the last message that has one.
+pub(crate) fn last_text<'a>(
+    entries: impl DoubleEndedIterator<Item = &'a Entry>,
+    field: &str,
+) -> Option<&'a str> {
+    entries.rev().find_map(|entry| entry.body.extra_text(field))
 }
 
 /// Returns the author of a message: the user who appends it, or the author that a service states.
@@ -336,7 +345,7 @@ mod tests {
         let event_id = EventId::parse("evt_1").unwrap();
         let message = NewMessage { event_id: Some(event_id.clone()), ..body.into() };
         let batch = Batch::check(&Caller::Service, vec![message], &Uuid7Ids).unwrap();
-        let digest = batch.entries[0].digest;
+        let digest = StoredDigest::new(batch.entries[0].digest, None);
         let known = [Known { event_id, sequence: 928, digest, is_ours: false }];
         let plan = batch.plan(&ChatId::parse("chat_a").unwrap(), &known).unwrap();
         assert_eq!(plan.answer(925, 925).last_sequence, 929);

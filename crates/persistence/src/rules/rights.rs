@@ -1,6 +1,6 @@
 //! What the rights of a caller mean for what is written.
 
-use records::{ChatId, Message, MessageBody, Permission, Scope};
+use records::{ChatId, Message, MessageBody, Permission, Scope, UserId};
 
 use crate::StoreError;
 
@@ -23,6 +23,15 @@ pub(crate) fn check_edit(
     message: &Message,
 ) -> Result<(), StoreError> {
     let author = message.author.as_ref().map(|author| &author.user_id);
+    check_author(scope, chat_id, author)
+}
+
+/// The same for a message of which only the author is known.
+pub(crate) fn check_author(
+    scope: &Scope,
+    chat_id: &ChatId,
+    author: Option<&UserId>,
+) -> Result<(), StoreError> {
     if says_only(scope) && author != scope.caller.person() {
         return Err(forbidden(chat_id, Permission::Run));
     }

@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 use futures::TryStreamExt as _;
 use futures::stream::{self, BoxStream, StreamExt as _};
-use records::{ChatId, EventId, Message, MessageEdit, NewMessage, Scope};
+use records::{ChatId, EventId, Message, MessageBody, MessageEdit, NewMessage, Scope};
 
 use crate::StoreError;
 
@@ -77,6 +77,18 @@ pub trait Messages: Send + Sync {
         one_by_one(self.history_pages(scope, chat_id))
     }
 
+    /// Reads those messages of a range that a filter admits, oldest first.
+    ///
+    /// A page examines at most [`FilteredPage::MESSAGES`] messages or [`FilteredPage::BYTES`] of them, and ends like one of
+    /// [`messages`](Messages::messages). It may have few messages, or none, and still a [`next`](FilteredPage::next) page.
+    async fn filtered_messages(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        range: MessageRange,
+        filter: &MessageFilter,
+    ) -> Result<FilteredPage, StoreError>;
+
     /// Returns one message.
     async fn get_message(
         &self,
@@ -84,6 +96,17 @@ pub trait Messages: Send + Sync {
         chat_id: &ChatId,
         sequence: u64,
     ) -> Result<Message, StoreError>;
+
+    /// Finds messages by their ids: the sequence of each, in the order of the ids; `None` for an id that the chat does not
+    /// have.
+    ///
+    /// A message keeps its sequence for ever, also as a tombstone.
+    async fn find_messages(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        event_ids: &[EventId],
+    ) -> Result<Vec<Option<u64>>, StoreError>;
 
     /// Returns the message with that id, from the tail or a segment.
     async fn get_message_by_id(
@@ -115,6 +138,90 @@ pub trait Messages: Send + Sync {
         chat_id: &ChatId,
         sequence: u64,
     ) -> Result<Message, StoreError>;
+
+    /// Deletes messages by their ids, each like [`delete_message`](Messages::delete_message).
+    ///
+    /// Ids that the chat does not have are returned. If the caller may not delete one of the messages, none is deleted.
+    /// Otherwise they are deleted one after the other, in the order of the ids: a call that fails may have deleted the first
+    /// ones. Safe to repeat, with the same result.
+    ///
+    /// Errors: [`Invalid`](StoreError::Invalid) beyond [`Limits::DELETED_MESSAGES`](records::Limits::DELETED_MESSAGES) ids.
+    async fn delete_messages(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        event_ids: &[EventId],
+    ) -> Result<Deletion, StoreError>;
+}
+
+/// The result of a deletion of several messages.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Deletion {
+    /// The messages that are deleted now, those that were deleted before included, in the order of the request.
+    pub deleted: Vec<DeletedMessage>,
+    /// The ids that the chat does not have, in the order of the request.
+    pub unknown: Vec<EventId>,
+}
+
+/// A message that is deleted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeletedMessage {
+    /// The id of the message.
+    pub event_id: EventId,
+    /// The sequence of the message.
+    pub sequence: u64,
+}
+
+/// Selects messages by what they have now; every given field must be the same.
+///
+/// A tombstone has its role only.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct MessageFilter {
+    /// The role.
+    pub role: Option<String>,
+    /// The id of the turn.
+    pub request_id: Option<String>,
+    /// The block to which the message belongs.
+    pub block_id: Option<String>,
+    /// The thread to which the message belongs.
+    pub thread_id: Option<String>,
+    /// The [`type`](MessageBody::TYPE).
+    pub kind: Option<String>,
+}
+
+impl MessageFilter {
+    /// Returns whether the filter admits a message.
+    pub fn admits(&self, body: &MessageBody) -> bool {
+        let extra = [
+            (MessageBody::REQUEST_ID, &self.request_id),
+            ("block_id", &self.block_id),
+            ("thread_id", &self.thread_id),
+            (MessageBody::TYPE, &self.kind),
+        ];
+        let is_same = |(field, wanted): (&str, &Option<String>)| {
+            wanted.is_none() || body.extra_text(field) == wanted.as_deref()
+        };
+        self.role.as_ref().is_none_or(|role| *role == body.role) && extra.into_iter().all(is_same)
+    }
+}
+
+/// Messages that a filter admits.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FilteredPage {
+    /// The chat's counter when the messages were read.
+    pub last_sequence: u64,
+    /// The messages, oldest first.
+    pub messages: Vec<Message>,
+    /// Where the next page begins, unless the whole range was examined: it is the `after` of
+    /// [`MessageRange::Oldest`] or the `before` of [`MessageRange::Newest`].
+    pub next: Option<u64>,
+}
+
+impl FilteredPage {
+    /// The number of messages after which a page ends, admitted or not.
+    pub const MESSAGES: usize = 5_000;
+    /// The total size of messages, in bytes, after which a page ends, admitted or not.
+    pub const BYTES: usize = 16 << 20;
 }
 
 /// The result of an append.
@@ -192,6 +299,17 @@ impl Transcript {
 }
 
 impl MessageRange {
+    /// Returns the same range without its limit, and the limit.
+    pub(crate) fn without_limit(self) -> (Self, usize) {
+        let most = usize::MAX;
+        match self {
+            Self::Oldest { after, before, limit } => {
+                (Self::Oldest { after, before, limit: most }, limit)
+            }
+            Self::Newest { before, limit } => (Self::Newest { before, limit: most }, limit),
+        }
+    }
+
     /// Returns the range of all messages; a read returns the first page of it.
     pub fn all() -> Self {
         Self::Oldest { after: None, before: None, limit: usize::MAX }

@@ -32,6 +32,7 @@ mod members;
 mod messages;
 mod participants;
 mod presence;
+mod purges;
 mod resumption;
 mod revocations;
 mod stats;
@@ -55,11 +56,12 @@ pub use input_requests::{AnsweredInput, InputCursor, InputPage, InputRequests, R
 pub use leases::{Interrupted, Leases};
 pub use members::Members;
 pub use messages::{
-    Append, Appended, HistoryPage, HistoryPages, MessageRange, Messages, Outcome, Transcript,
-    one_by_one,
+    Append, Appended, DeletedMessage, Deletion, FilteredPage, HistoryPage, HistoryPages,
+    MessageFilter, MessageRange, Messages, Outcome, Transcript, one_by_one,
 };
 pub use participants::{Joined, ParticipantCursor, ParticipantPage, Participants};
 pub use presence::{ChatPresence, Presence};
+pub use purges::{PURGED_AGAIN_AFTER_MINUTES, Purges};
 pub(crate) use resumption::resume_points_too_large;
 pub use resumption::{MessageSource, ResumeSnapshot, Resumption};
 pub use revocations::{RevocationCursor, RevocationEntry, RevocationPage, Revocations};
@@ -98,6 +100,7 @@ pub trait Store:
     + AccessKeys
     + Revocations
     + Turns
+    + Purges
     + std::fmt::Debug
 {
     /// Returns once the store can be read and written, or returns the error that prevents it.

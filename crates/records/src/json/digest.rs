@@ -6,6 +6,17 @@ use super::object::JsonObject;
 /// The first 16 bytes of a SHA-256: enough to distinguish any two bodies.
 pub type Digest = [u8; 16];
 
+/// Random bytes that are stored beside a digest, so that a short text cannot be guessed from its digest.
+pub type Salt = [u8; 16];
+
+/// Returns the digest of a digest and its salt.
+pub fn salted(digest: &Digest, salt: &Salt) -> Digest {
+    let mut hasher = Hasher::default();
+    hasher.digest("salt", salt);
+    hasher.digest("digest", digest);
+    hasher.finish()
+}
+
 /// Computes the digest of JSON values.
 ///
 /// The digest depends on structure and types (`1` differs from `"1"` and from `1.0`), not on the order of

@@ -7,6 +7,8 @@ impl Limits {
     pub const MESSAGE_BYTES: usize = 4 << 20;
     /// The largest number of messages in one append.
     pub const BATCH_MESSAGES: usize = 1_000;
+    /// The largest number of messages in one deletion.
+    pub const DELETED_MESSAGES: usize = 100;
     /// The largest size of one append.
     pub const BATCH_BYTES: usize = 8 << 20;
     /// The largest depth of arrays and objects in one value.

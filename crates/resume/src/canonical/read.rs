@@ -3,6 +3,7 @@ use std::mem;
 use records::{JsonObject, Message, MessageBody};
 use serde_json::Value;
 
+use super::blocks::CONTENT_BLOCKS;
 use super::call::{self, CallTarget};
 use super::message::{CanonicalMessage, is_empty_value};
 use super::role::Role;
@@ -59,6 +60,7 @@ fn read_results(
         _ => vec![Value::from_iter([("tool_call_id", own_id), ("content", body.content)])],
     };
     let mut provider = take_object(&mut body.extra, MessageBody::PROVIDER);
+    let has_failed = is_error(&body.extra.remove(TOOL_ERROR).unwrap_or_default());
     let unused = unused_fields(&body.extra);
     // These are about the whole message, so only its first result gets them.
     let mut timestamp = body.timestamp.take();
@@ -72,7 +74,8 @@ fn read_results(
                 CanonicalMessage::new(origin, Role::Tool, take_field(&mut response, "content"));
             result.call_id = call_id;
             result.has_result_fields = !take_field(&mut response, "extra_content").is_null();
-            result.is_error = take_field(&mut response, "is_error") == Value::Bool(true);
+            let is_marked = take_field(&mut response, "is_error") == Value::Bool(true);
+            result.is_error = is_marked || has_failed;
             result.repairs.clone_from(&unused);
             result.provider = mem::take(&mut provider);
             result.timestamp = timestamp.take();
@@ -84,6 +87,14 @@ fn read_results(
         _ => Err(DropReason::MissingCallId),
     };
     responses.into_iter().enumerate().map(read)
+}
+
+/// The field that tells whether, or how, the call of a result failed.
+const TOOL_ERROR: &str = "tool_error";
+
+/// Returns whether a value of [`TOOL_ERROR`] tells of an error.
+fn is_error(value: &Value) -> bool {
+    !is_empty_value(value) && *value != Value::Bool(false)
 }
 
 /// Takes the value of a field; null if the value has no such field.
@@ -122,6 +133,7 @@ fn read_other(
         read_refusal(&mut message, &mut body.extra);
         message.reasoning = body.extra.remove("reasoning_content").unwrap_or_default();
     }
+    message.read_blocks(body.extra.remove(CONTENT_BLOCKS).unwrap_or_default());
     message.provider = take_object(&mut body.extra, MessageBody::PROVIDER);
     message.repairs.extend(unused_fields(&body.extra));
     if role == Role::Function && message.name.is_none() {
@@ -159,9 +171,17 @@ fn read_refusal(message: &mut CanonicalMessage, extra: &mut JsonObject) {
 
 /// Reports the fields that remain after those of the role were read: they are not rendered.
 fn unused_fields(extra: &JsonObject) -> Vec<Repair> {
-    const FIELDS: [&str; 5] =
-        ["function_call", "refusal", "tool_call_id", "tool_calls", "tool_responses"];
-    let is_unused = |field: &&str| extra.get(*field).is_some_and(|value| !is_empty_value(value));
+    const FIELDS: [&str; 7] = [
+        CONTENT_BLOCKS,
+        "function_call",
+        "refusal",
+        "tool_call_id",
+        "tool_calls",
+        TOOL_ERROR,
+        "tool_responses",
+    ];
+    let is_said = |value: &Value| !is_empty_value(value) && *value != Value::Bool(false);
+    let is_unused = |field: &&str| extra.get(*field).is_some_and(is_said);
     let unused = FIELDS.into_iter().filter(is_unused);
     unused.map(|field| Repair::FieldRemoved { field }).collect()
 }

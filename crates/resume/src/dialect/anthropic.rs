@@ -8,7 +8,6 @@ use super::violation::Violation;
 use crate::Options;
 
 mod parse;
-pub(super) mod source;
 mod validate;
 mod write;
 

@@ -82,7 +82,7 @@ pub(super) fn read_stored_fields(dialect: &str, message: Value) -> Result<NewMes
     };
     let name = take_text(&mut object, "name");
     let content = object.remove("content").unwrap_or_default();
-    let extra = MessageBody::free_extra();
+    let extra = MessageBody::free_extra().filter(|field| !MessageBody::NATIVE.contains(field));
     let extra: JsonObject =
         extra.filter_map(|key| Some((key.to_owned(), object.remove(key)?))).collect();
     let mut body = MessageBody { role, name, content, extra, ..MessageBody::default() };

@@ -7,6 +7,7 @@ mod anthropic;
 mod assembly;
 mod call_stack;
 mod claude_agent_sdk;
+mod content_blocks;
 mod fixtures;
 mod google_adk;
 mod langchain;

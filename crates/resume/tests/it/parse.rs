@@ -487,3 +487,16 @@ fn gemini_pieces_answer_the_calls_of_the_log() {
     assert_eq!(rendered.repaired, []);
     assert_eq!(rendered.messages.len(), 5);
 }
+
+#[test]
+fn fields_that_only_stored_messages_have_are_kept_for_the_dialect() {
+    let own =
+        json!({"type": "message", "mode": 1, "props": {}, "message_id": 7, "tool_error": true});
+    let mut message = json!({"role": "user", "content": "hi"});
+    message.as_object_mut().unwrap().extend(own.as_object().unwrap().clone());
+    for dialect in [&OpenAi as &dyn Dialect, dialect::named("ag2-classic").unwrap()] {
+        let (_, parsed) = lenient(dialect, &json!([message]));
+        let extra = &parsed.messages[0].body.extra;
+        assert_eq!(json!(extra), json!({"provider": {dialect.name(): own}}));
+    }
+}

@@ -49,6 +49,12 @@ pub enum ConfigError {
         /// The value.
         cache_ms: u64,
     },
+    /// Chats would be kept for too long a time to count.
+    #[error("a retention of the table apps is {days} days: it must be from 0 to 36500")]
+    Retention {
+        /// The value.
+        days: u32,
+    },
     /// An allowed origin is not an origin.
     #[error(
         "auth.allowed_origins has {origin:?}: write an origin such as \"https://app.example.org\""

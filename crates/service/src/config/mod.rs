@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use persistence::Billing;
-use records::Visibility;
+use records::{Retention, Visibility};
 use secrecy::SecretString;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -217,6 +217,10 @@ struct AppsFields {
     default_visibility: Visibility,
     users_may_run: bool,
     support_access: bool,
+    completed_days: u32,
+    failed_days: u32,
+    abandoned_days: u32,
+    deleted_days: u32,
 }
 
 impl Default for AppsFields {
@@ -228,8 +232,19 @@ impl Default for AppsFields {
 impl From<AppsConfig> for AppsFields {
     fn from(config: AppsConfig) -> Self {
         let AppsConfig { require_registered, cache_ms, settings } = config;
-        let AppSettings { default_visibility, users_may_run, support_access } = settings;
-        Self { require_registered, cache_ms, default_visibility, users_may_run, support_access }
+        let AppSettings { default_visibility, users_may_run, support_access, retention } = settings;
+        let Retention { completed_days, failed_days, abandoned_days, deleted_days } = retention;
+        Self {
+            require_registered,
+            cache_ms,
+            default_visibility,
+            users_may_run,
+            support_access,
+            completed_days,
+            failed_days,
+            abandoned_days,
+            deleted_days,
+        }
     }
 }
 
@@ -237,13 +252,15 @@ impl From<AppsFields> for AppsConfig {
     fn from(fields: AppsFields) -> Self {
         let AppsFields { require_registered, cache_ms, .. } = fields;
         let AppsFields { default_visibility, users_may_run, support_access, .. } = fields;
-        let settings = AppSettings { default_visibility, users_may_run, support_access };
+        let AppsFields { completed_days, failed_days, abandoned_days, deleted_days, .. } = fields;
+        let retention = Retention { completed_days, failed_days, abandoned_days, deleted_days };
+        let settings = AppSettings { default_visibility, users_may_run, support_access, retention };
         Self { require_registered, cache_ms, settings }
     }
 }
 
 /// The settings of an app.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AppSettings {
     /// The visibility of a new chat that states none: `private`, `team`, `link` or `app`.
     pub default_visibility: Visibility,
@@ -251,6 +268,19 @@ pub struct AppSettings {
     pub users_may_run: bool,
     /// Whether people with the role `support` may read, say and manage in every chat.
     pub support_access: bool,
+    /// For how long chats are kept, each from 0, for ever, to 36,500 days.
+    pub retention: Retention,
+}
+
+impl Default for AppSettings {
+    fn default() -> Self {
+        Self {
+            default_visibility: Visibility::default(),
+            users_may_run: false,
+            support_access: false,
+            retention: Retention { deleted_days: 30, ..Retention::default() },
+        }
+    }
 }
 
 impl Default for AppsConfig {
@@ -268,6 +298,13 @@ impl AppsConfig {
         const MAX_CACHE_MS: u64 = 60_000;
         if self.cache_ms > MAX_CACHE_MS {
             return Err(ConfigError::Cache { cache_ms: self.cache_ms });
+        }
+        let Retention { completed_days, failed_days, abandoned_days, deleted_days } =
+            self.settings.retention;
+        for days in [completed_days, failed_days, abandoned_days, deleted_days] {
+            if days > Retention::MAX_DAYS {
+                return Err(ConfigError::Retention { days });
+            }
         }
         Ok(())
     }

@@ -3,7 +3,7 @@ use std::str::FromStr;
 
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
-use records::{AppId, CallId, ChatId, InputRequestId, StackId, UserId, WorkflowName};
+use records::{AppId, CallId, ChatId, EventId, InputRequestId, StackId, UserId, WorkflowName};
 use utoipa::openapi::path::ParameterIn;
 
 use crate::openapi::values;
@@ -45,6 +45,8 @@ path_params! {
         "The user: 1 to 128 visible characters, without blanks at its ends.";
     WorkflowName: "workflow_name", "Generator", Description::reference::<values::Name>,
         "The workflow: 1 to 128 visible characters, without blanks at its ends.";
+    EventId: "event_id", "evt_msg_001", Description::reference::<values::Name>,
+        "The message: 1 to 128 visible characters, without blanks at its ends.";
     CallId: "call_id", "call_0198d4b2", Description::reference::<values::Name>,
         "The call: 1 to 128 visible characters, without blanks at its ends.";
     InputRequestId: "request_id", "input_0198d4b2", Description::reference::<values::Name>,

@@ -2,7 +2,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use persistence::ChatHead;
-use records::{InputRequest, Message};
+use records::{InputRequest, Message, MessageBody};
 
 use super::encoded::{Encoded, fields_of};
 use super::position::Position;
@@ -42,6 +42,8 @@ pub(crate) enum Event {
 }
 
 /// A message, and what a transport must know of it.
+///
+/// Its `type` is apart from its other fields, because frames have a `type` of their own.
 #[derive(Debug, Clone)]
 pub(crate) struct MessageEvent {
     pub(crate) sequence: u64,
@@ -49,6 +51,7 @@ pub(crate) struct MessageEvent {
     pub(crate) speaker: Arc<str>,
     pub(crate) has_metadata: bool,
     pub(crate) is_deleted: bool,
+    pub(crate) message_type: Option<Arc<str>>,
     message: Encoded<MessageResponse>,
 }
 
@@ -71,6 +74,14 @@ impl Event {
         let event =
             if request.closing.is_some() { Self::InputResponse } else { Self::InputRequest };
         event(Encoded::new(&request.into()))
+    }
+
+    /// Returns the `type` of its message, which is not in its fields.
+    pub(crate) fn message_type(&self) -> Option<&str> {
+        match self {
+            Self::Message(message) | Self::Edit(message) => message.message_type.as_deref(),
+            _ => None,
+        }
     }
 
     /// Returns the fields of its data as JSON, without braces.
@@ -107,18 +118,22 @@ impl Event {
 impl MessageEvent {
     /// Returns the size of its text.
     pub(super) fn bytes(&self) -> usize {
-        self.message.bytes() + self.speaker.len()
+        let kind = self.message_type.as_ref().map_or(0, |kind| kind.len());
+        self.message.bytes() + self.speaker.len() + kind
     }
 }
 
 impl From<Message> for MessageEvent {
-    fn from(message: Message) -> Self {
+    fn from(mut message: Message) -> Self {
+        let message_type = message.body.extra_text(MessageBody::TYPE).map(Arc::from);
+        message.body.extra.shift_remove(MessageBody::TYPE);
         let body = &message.body;
         Self {
             sequence: message.sequence,
             speaker: body.name.as_deref().unwrap_or(&body.role).into(),
             has_metadata: body.metadata.is_some(),
             is_deleted: message.deleted_at.is_some(),
+            message_type,
             message: Encoded::new(&message.into()),
         }
     }

@@ -9,7 +9,9 @@ use axum::http::HeaderName;
 use axum::response::sse::{Event as SseEvent, KeepAlive, Sse};
 use axum::response::{IntoResponse as _, Response};
 use futures::stream::Stream;
+use serde::Serialize;
 
+use super::encoded::fields_of;
 use super::event::{Delivery, Event};
 use super::presence::PresenceGuard;
 use super::shutdown::reconnect_delay;
@@ -70,6 +72,13 @@ fn events(
     }
 }
 
+/// The field of a message that is apart from its other fields.
+#[derive(Serialize)]
+struct TypeField<'a> {
+    #[serde(rename = "type")]
+    kind: &'a str,
+}
+
 fn to_sse(delivery: &Delivery) -> SseEvent {
     let event = SseEvent::default().event(name(&delivery.event));
     let event = match delivery.position {
@@ -78,7 +87,13 @@ fn to_sse(delivery: &Delivery) -> SseEvent {
     };
     let mut data = event.into_data_writer();
     // Writing to memory cannot fail.
-    let _ = write!(data, "{{{}}}", delivery.event.fields());
+    let _ = match delivery.event.message_type() {
+        Some(kind) => {
+            let own = fields_of(&TypeField { kind });
+            write!(data, "{{{own},{}}}", delivery.event.fields())
+        }
+        None => write!(data, "{{{}}}", delivery.event.fields()),
+    };
     data.into_event()
 }
 

@@ -68,6 +68,7 @@ kinds! {
     UPGRADE_REQUIRED = UPGRADE_REQUIRED, "upgrade-required", "The route speaks WebSocket";
     BODY_TIMEOUT = REQUEST_TIMEOUT, "body-timeout", "The body did not arrive in time";
     CHAT_EXISTS = CONFLICT, "chat-exists", "The chat exists already";
+    CHAT_HELD = CONFLICT, "chat-held", "The chat is under hold";
     CHAT_ENDED = CONFLICT, "chat-ended", "The chat takes no more messages";
     EVENT_CONFLICT = CONFLICT, "event-conflict", "The event id belongs to another message";
     CALL_CONFLICT = CONFLICT, "call-conflict", "The call id belongs to another call";

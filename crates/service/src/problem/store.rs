@@ -85,6 +85,7 @@ fn kind_of(error: &StoreError) -> Option<ProblemKind> {
         StoreError::WalletNotFound(_) => ProblemKind::WALLET_NOT_FOUND,
         StoreError::Forbidden { .. } => ProblemKind::FORBIDDEN_PERMISSION,
         StoreError::ChatExists(_) => ProblemKind::CHAT_EXISTS,
+        StoreError::ChatHeld(_) => ProblemKind::CHAT_HELD,
         StoreError::ChatEnded { .. } => ProblemKind::CHAT_ENDED,
         StoreError::Fenced { .. } => ProblemKind::FENCED,
         StoreError::Changed { .. } => ProblemKind::PRECONDITION_FAILED,

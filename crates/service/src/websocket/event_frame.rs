@@ -26,6 +26,9 @@ struct MessageFields<'a> {
     index: u64,
     /// The speaker.
     agent: &'a str,
+    /// The `type` of the message, which the frame has itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message_type: Option<&'a str>,
     /// Null where the message has no metadata; otherwise the message has the field.
     #[serde(skip_serializing_if = "Option::is_none")]
     metadata: Option<()>,
@@ -78,7 +81,8 @@ fn message(event: &Event) -> Option<&MessageEvent> {
 impl<'a> From<&'a MessageEvent> for MessageFields<'a> {
     fn from(message: &'a MessageEvent) -> Self {
         let metadata = (!message.has_metadata).then_some(());
-        Self { index: message.sequence, agent: &message.speaker, metadata }
+        let message_type = message.message_type.as_deref();
+        Self { index: message.sequence, agent: &message.speaker, message_type, metadata }
     }
 }
 
@@ -120,6 +124,19 @@ mod tests {
         assert_eq!(frame(Event::Message(message().into()), position), format!("{head}{data}"));
         let head = r#"{"type":"chat.message_updated","chat_id":"chat_1","index":4,"agent":"user","metadata":null,"#;
         assert_eq!(frame(Event::Edit(message().into()), None), format!("{head}{data}"));
+    }
+
+    #[test]
+    fn the_type_of_a_message_is_not_the_type_of_its_frame() {
+        let mut message = message();
+        message.body.extra.insert(MessageBody::TYPE.to_owned(), json!("image"));
+        let frame = frame(Event::Message(message.into()), None);
+        assert_eq!(frame.matches(r#""type":"#).count(), 1, "{frame}");
+        let frame: serde_json::Value = serde_json::from_str(&frame).unwrap();
+        assert_eq!(
+            (&frame["type"], &frame["message_type"]),
+            (&json!("chat.text"), &json!("image"))
+        );
     }
 
     #[test]

@@ -1,4 +1,4 @@
-use records::{App, OwnSettings, Visibility};
+use records::{App, OwnRetention, OwnSettings, Visibility};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -30,13 +30,29 @@ pub(crate) struct SettingsResponse {
     users_may_run: Option<bool>,
     /// Whether tokens with the role `support` are admitted to chats.
     support_access: Option<bool>,
+    /// Days that a completed chat is kept after its last activity; 0 is for ever.
+    completed_days: Option<u32>,
+    /// Days that a failed chat is kept after its last activity; 0 is for ever.
+    failed_days: Option<u32>,
+    /// Days that a running or paused chat is kept after its last activity; 0 is for ever.
+    abandoned_days: Option<u32>,
+    /// Days that a deleted chat is kept after its deletion; 0 is for ever.
+    deleted_days: Option<u32>,
 }
 
 impl From<OwnSettings> for SettingsResponse {
     fn from(settings: OwnSettings) -> Self {
-        let OwnSettings { default_visibility, support_access, users_may_run } = settings;
-        let default_visibility = default_visibility.map(Visibility::as_str);
-        Self { default_visibility, users_may_run, support_access }
+        let OwnSettings { default_visibility, support_access, users_may_run, retention } = settings;
+        let OwnRetention { completed_days, failed_days, abandoned_days, deleted_days } = retention;
+        Self {
+            default_visibility: default_visibility.map(Visibility::as_str),
+            users_may_run,
+            support_access,
+            completed_days,
+            failed_days,
+            abandoned_days,
+            deleted_days,
+        }
     }
 }
 

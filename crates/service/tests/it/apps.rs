@@ -140,14 +140,23 @@ async fn settings_of_an_app_are_set_kept_and_reset() {
     let client = Client::open();
     let path = "/api/apps/acme_corp";
     client.put(path, json!({})).await;
-    let all = json!({"default_visibility": "team", "users_may_run": true, "support_access": false});
+    let all = json!({
+        "default_visibility": "team", "users_may_run": true, "support_access": false,
+        "completed_days": 90, "failed_days": 0, "abandoned_days": 36_500, "deleted_days": 7,
+    });
     let updated = client.patch(path, json!({"settings": all})).await;
     assert_json_snapshot!("updated", updated.snapshot());
     let settings = async |change| client.patch(path, change).await.body()["settings"].clone();
     assert_eq!(settings(json!({"settings": {}})).await, all);
-    let reset = json!({"settings": {"default_visibility": null, "users_may_run": false}});
-    let expected =
-        json!({"default_visibility": null, "users_may_run": false, "support_access": false});
+    let reset = json!({"settings": {
+        "default_visibility": null, "users_may_run": false, "completed_days": null,
+    }});
+    let expected = json!({
+        "default_visibility": null, "users_may_run": false, "support_access": false,
+        "completed_days": null, "failed_days": 0, "abandoned_days": 36_500, "deleted_days": 7,
+    });
+    let refused = client.patch(path, json!({"settings": {"deleted_days": 36_501}})).await;
+    assert_eq!((refused.status, &*refused.culprit()), (422, "/settings/deleted_days"));
     assert_eq!(settings(reset.clone()).await, expected);
     let stored = client.get(path).await;
     assert_eq!(client.patch(path, reset).await.text, stored.text, "a repeat changes nothing");
@@ -177,6 +186,7 @@ async fn settings_of_an_app_replace_those_of_the_service() {
         default_visibility: Visibility::Link,
         users_may_run: true,
         support_access: true,
+        ..AppSettings::default()
     };
     let own =
         json!({"default_visibility": "private", "users_may_run": false, "support_access": false});

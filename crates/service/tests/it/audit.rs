@@ -69,11 +69,22 @@ async fn prepare(playground: &Playground, operation: &str) {
         "get_app" | "disable_app" | "update_app" => &["register"],
         "enable_app" => &["register", "disable"],
         "lift_revocation" => &["revoke"],
+        "lift_hold" => &["hold"],
         _ => &[],
     };
+    let alice = playground.client.with_token(token(&json!({"sub": "alice"})));
+    match operation {
+        "activate_chat" => drop(alice.poke("/api/chats/acme_corp/c1/archive").await),
+        "undelete_chat" => drop(alice.delete("/api/chats/acme_corp/c1").await),
+        _ => {}
+    }
     for step in before {
         let answer = match *step {
             "register" => operator.put("/api/apps/acme_corp", json!({})).await,
+            "hold" => {
+                let held = json!({"reason": "dispute"});
+                operator.put("/api/apps/acme_corp/holds/c1", held).await
+            }
             "revoke" => operator.put("/api/apps/acme_corp/revocations/bob", json!({})).await,
             step => operator.poke(&format!("/api/apps/acme_corp/{step}")).await,
         };

@@ -165,6 +165,18 @@ async fn everything_stored_is_sent_and_then_new_events() {
 }
 
 #[tokio::test]
+async fn a_message_is_sent_as_it_is_read() {
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    let message = json!({"role": "assistant", "type": "image", "props": {"url": "a.png"}});
+    client.post(&format!("{path}/messages"), message).await;
+    let mut reader = Reader::open(&client, &format!("{path}/events"), None).await;
+    let sent = reader.until("message").await.pop().unwrap().data;
+    assert_eq!(sent["type"], "image");
+    assert_eq!(sent, client.get(&format!("{path}/messages/0")).await.body());
+}
+
+#[tokio::test]
 async fn usage_is_sent_after_calls_change() {
     let client = Client::open();
     let path = client.create_chat("c1").await;

@@ -193,3 +193,43 @@ async fn a_deleted_chat_is_gone_until_it_is_restored() {
     let messages = bob.get(&format!("{C1}/messages")).await.body();
     assert_eq!(messages["data"][0]["content"], "hello");
 }
+
+#[tokio::test]
+async fn a_chat_under_hold_is_not_purged_and_then_it_is_gone() {
+    let client = with_chat().await;
+    let alice = of(&client, "alice");
+    let service = client.with_token(token(&json!({"sub": "o", "role": "service"})));
+    let operator = client.with_token(token(&json!({"sub": "op", "role": "operator"})));
+    let hold = "/api/apps/acme_corp/holds/c1";
+    for caller in [&alice, &service] {
+        assert_eq!(caller.put(hold, json!({"reason": "x"})).await.status, 403);
+    }
+    let held = operator.put(hold, json!({"reason": "dispute 7"})).await;
+    assert_eq!((held.status, &held.body()["reason"]), (200, &json!("dispute 7")));
+    assert_eq!(operator.put(hold, json!({"reason": "dispute 7"})).await.body(), held.body());
+    let long = operator.put(hold, json!({"reason": "x".repeat(1_001)})).await;
+    assert_eq!((long.status, &*long.culprit()), (422, "/reason"));
+    let unknown = operator.put("/api/apps/acme_corp/holds/c2", json!({"reason": "x"})).await;
+    assert_eq!(unknown.problem(), (404, "chat-not-found".to_owned()));
+
+    let purge = format!("{C1}?purge=true");
+    assert_eq!(alice.delete(&purge).await.problem(), (403, "forbidden-role".to_owned()));
+    assert_eq!(service.delete(&purge).await.problem(), (409, "chat-held".to_owned()));
+    assert_eq!(alice.delete(C1).await.status, 204);
+    assert_eq!(service.delete(&purge).await.problem(), (409, "chat-held".to_owned()));
+    for _ in 0..2 {
+        assert_eq!(operator.delete(hold).await.status, 204);
+    }
+    assert_eq!(service.delete(&purge).await.status, 204);
+    for path in [&purge, &format!("{C1}?deleted=true")] {
+        let answer = if path.contains("purge") {
+            service.delete(path).await
+        } else {
+            service.get(path).await
+        };
+        assert_eq!(answer.problem(), (404, "chat-not-found".to_owned()), "{path}");
+    }
+    assert_eq!(alice.poke(&format!("{C1}/undelete")).await.status, 404);
+    let taken = alice.post(CHATS, json!({"chat_id": "c1", "workflow_name": "Generator"})).await;
+    assert_eq!(taken.problem(), (409, "chat-exists".to_owned()));
+}

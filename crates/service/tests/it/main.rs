@@ -32,6 +32,7 @@ mod lifecycle;
 mod logs;
 mod memberships;
 mod messages;
+mod messages_by_id;
 mod metrics;
 mod metrics_live;
 mod openapi;

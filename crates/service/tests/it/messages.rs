@@ -179,6 +179,10 @@ async fn initial_messages_are_stored_once() {
     assert_eq!((single.status, &single.body()["last_sequence"]), (201, &json!(2)));
 }
 
+/// Fields beside which a message needs no content.
+const INSTEAD_OF_CONTENT: [&str; 6] =
+    ["content_blocks", "function_call", "props", "refusal", "tool_calls", "tool_responses"];
+
 #[tokio::test]
 async fn the_content_is_required_unless_another_field_replaces_it() {
     let client = Client::open();
@@ -187,7 +191,7 @@ async fn the_content_is_required_unless_another_field_replaces_it() {
     assert_json_snapshot!("content_missing", missing.snapshot());
     let in_batch = json!({"messages": [{"role": "user", "content": ""}, {"role": "user"}]});
     assert_eq!(client.post(&path, in_batch).await.culprit(), "/messages/1/content");
-    for instead in ["tool_calls", "function_call", "tool_responses", "refusal"] {
+    for instead in INSTEAD_OF_CONTENT {
         let message = json!({"role": "assistant", instead: "something"});
         assert_eq!(client.post(&path, message).await.status, 201, "{instead}");
         let null = json!({"role": "assistant", instead: null});
@@ -195,6 +199,63 @@ async fn the_content_is_required_unless_another_field_replaces_it() {
     }
     let null = json!({"role": "assistant", "content": null});
     assert_eq!(client.post(&path, null).await.status, 201);
+}
+
+#[tokio::test]
+async fn the_fields_for_user_interfaces_are_stored_as_given() {
+    let client = Client::open();
+    let chat = client.create_chat("c1").await;
+    let path = format!("{chat}/messages");
+    let message = json!({
+        "event_id": "r1:m1", "role": "assistant", "message_id": "m1", "type": "image", "props": {"url": "a.png"},
+        "assistant_id": "painter", "connector": "deepseek.v3", "mode": "chat", "tool_error": "no such file",
+        "content_blocks": [{"type": "thinking", "thinking": "hm", "signature": "s"}],
+    });
+    let answer = client.post(&path, message.clone()).await;
+    assert_eq!((answer.status, &answer.body()["noted"]), (201, &Value::Null));
+    assert_eq!(client.post(&path, message.clone()).await.status, 200, "a repeat");
+    let stored = client.get(&format!("{path}/0")).await.body();
+    for (field, value) in message.as_object().unwrap() {
+        assert_eq!(stored[field], *value, "{field}");
+    }
+    let meta = client.get(&format!("{chat}/meta")).await.body();
+    assert_eq!(
+        (&meta["last_connector"], &meta["last_mode"]),
+        (&json!("deepseek.v3"), &json!("chat"))
+    );
+    for (field, wrong) in [
+        ("message_id", json!("")),
+        ("message_id", json!(7)),
+        ("assistant_id", json!("a\u{200b}")),
+        ("connector", json!({})),
+        ("mode", json!("")),
+        ("type", json!("t".repeat(129))),
+    ] {
+        let mut message = json!({"role": "user", "content": "x"});
+        message[field] = wrong;
+        let refused = client.post(&path, message).await;
+        assert_eq!((refused.status, refused.culprit()), (422, format!("/{field}")));
+    }
+}
+
+#[tokio::test]
+async fn an_edit_may_set_the_type_and_the_properties() {
+    let client = Client::open();
+    let path = format!("{}/messages", client.create_chat("c1").await);
+    let message = json!({"role": "user", "content": "x", "type": "text", "mode": "chat"});
+    client.post(&path, message).await;
+    let path = format!("{path}/0");
+    let edited = client.patch(&path, json!({"props": {"a": 1}, "name": null})).await.body();
+    assert_eq!((&edited["type"], &edited["props"]), (&json!("text"), &json!({"a": 1})));
+    let edited = client.patch(&path, json!({"type": "image"})).await.body();
+    assert_eq!((&edited["type"], &edited["props"]), (&json!("image"), &json!({"a": 1})));
+    assert_eq!((&edited["content"], &edited["mode"]), (&json!("x"), &json!("chat")));
+    let refused = client.patch(&path, json!({"type": ""})).await;
+    assert_eq!((refused.status, refused.culprit().as_str()), (422, "/type"));
+    let refused = client.patch(&path, json!({"mode": "task"})).await;
+    assert_eq!(refused.status, 422);
+    let nothing = client.patch(&path, json!({"type": null, "props": null})).await;
+    assert_eq!(nothing.status, 422);
 }
 
 #[tokio::test]

@@ -30,6 +30,7 @@ pub(crate) fn filled(path: &str, app_id: &str) -> String {
         .replace("{user_id}", "alice")
         .replace("{workflow_name}", "Generator")
         .replace("{sequence}", "0")
+        .replace("{event_id}", "evt_1")
         .replace("{version}", "1")
         .replace("{fencing_token}", "1")
         .replace("{stack_id}", "stk_1")

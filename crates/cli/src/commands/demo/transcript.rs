@@ -50,7 +50,8 @@ fn message(value: &Value) -> anyhow::Result<MessageBody> {
         bail!("a message needs a role and a content");
     };
     let mut body = MessageBody::new(role, value["name"].as_str(), content.clone());
-    for name in MessageBody::EXTRA {
+    let replayed = MessageBody::EXTRA.into_iter().filter(|it| !MessageBody::NATIVE.contains(it));
+    for name in replayed {
         if let Some(extra) = value.get(name) {
             body.extra.insert(name.to_owned(), extra.clone());
         }

@@ -4,9 +4,9 @@ use bson::raw::{RawArrayBuf, RawBsonRef, cstr};
 use bson::{Bson, Document, RawDocument, RawDocumentBuf, doc, rawdoc};
 use records::json::Digest;
 use records::{
-    AppId, Artifact, AssistantId, ChatId, ChatSession, ChatStatus, ForkOrigin, InputRequestId,
-    JsonObject, LastTurn, Lease, LeaseId, Lifecycle, Owner, TeamId, TurnId, TurnOutcome, UserId,
-    Visibility, WorkflowName,
+    AppId, Artifact, AssistantId, ChatId, ChatSession, ChatStatus, ForkOrigin, Hold,
+    InputRequestId, JsonObject, LastTurn, Lease, LeaseId, Lifecycle, Owner, TeamId, TurnId,
+    TurnOutcome, UserId, Visibility, WorkflowName,
 };
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -15,11 +15,13 @@ use crate::StoreError;
 use crate::mongo::collection_names::CHAT_SESSIONS;
 use crate::mongo::documents::field::Field;
 use crate::mongo::documents::fields::Fields;
+use crate::mongo::documents::message::read_salt;
 use crate::mongo::documents::stored::{FieldError, read_record};
 use crate::mongo::documents::time::Time;
 use crate::mongo::documents::word::{LifecycleNumber, StatusNumber, StoredName};
 use crate::mongo::documents::{Base, SCHEMA_VERSION};
 use crate::mongo::engine::json::Json;
+use crate::rules::stored_digest::StoredDigest;
 use crate::rules::turn_batch::TurnMark;
 use crate::store::ChatHead;
 
@@ -129,6 +131,8 @@ pub(crate) struct ChatSessionDocument<'a> {
     updated_by: Option<UserId>,
     #[serde(default, with = "serde_bytes", skip_serializing_if = "Option::is_none")]
     creation_digest: Option<Digest>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    hold: Option<HoldDocument>,
     /// Present in every fork, even if empty; absent in other sessions.
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
     pub(crate) bases: Option<Vec<Base>>,
@@ -160,6 +164,12 @@ pub(crate) struct LeaseDocument {
 struct LastTurnDocument {
     request_id: TurnId,
     outcome: StoredName<TurnOutcome>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct HoldDocument {
+    reason: String,
+    since: Time,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -243,6 +253,7 @@ impl<'a> ChatSessionDocument<'a> {
             session_version: chat.session_version,
             updated_by: chat.updated_by.clone(),
             creation_digest: chat.creation_digest,
+            hold: None,
             bases: None,
         }
     }
@@ -295,6 +306,9 @@ impl TryFrom<ChatSessionDocument<'_>> for ChatSession {
             session_version: document.session_version,
             updated_by: document.updated_by,
             creation_digest: document.creation_digest,
+            hold: document
+                .hold
+                .map(|HoldDocument { reason, since }| Hold { reason, since: since.0 }),
         })
     }
 }
@@ -378,14 +392,15 @@ pub(crate) fn recent_turns_push(turn: &TurnMark) -> RawDocumentBuf {
 pub(crate) fn recent_digest(
     fields: &Fields<'_>,
     request_id: &TurnId,
-) -> Result<Option<Digest>, StoreError> {
+) -> Result<Option<StoredDigest>, StoreError> {
     if fields.field("recent_turns")?.raw() == RawBsonRef::Null {
         return Ok(None);
     }
     for recent in fields.documents("recent_turns")? {
         let recent = recent?;
         if recent.field("request_id")?.text()? == request_id.as_str() {
-            return recent.bytes("digest").map(Some);
+            let (digest, salt) = (recent.bytes("digest")?, read_salt(&recent)?);
+            return Ok(Some(StoredDigest { digest, salt }));
         }
     }
     Ok(None)

@@ -60,6 +60,16 @@ impl Lineage {
         &self.chat_id
     }
 
+    /// Returns the chats whose messages this chat shares.
+    pub(crate) fn base_chats(&self) -> impl Iterator<Item = &ChatId> {
+        self.bases.iter().map(|base| &base.chat_id)
+    }
+
+    /// Returns what this chat shares of another one.
+    pub(crate) fn bases_in(&self, chat_id: &ChatId) -> impl Iterator<Item = &Base> {
+        self.bases.iter().filter(move |base| base.chat_id == *chat_id)
+    }
+
     /// Returns the revision after the next edit.
     pub(crate) fn next_revision(&self) -> i64 {
         self.revision + 1

@@ -1,14 +1,14 @@
 use bson::raw::cstr;
-use bson::spec::BinarySubtype;
-use bson::{Binary, DateTime, RawDocumentBuf, rawdoc};
+use bson::{DateTime, Document, RawDocumentBuf, rawdoc};
 use chrono::{DateTime as Time, Utc};
-use records::json::Digest;
+use records::json::Salt;
 use records::{Author, Message, MessageBody};
 
 use crate::StoreError;
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::engine::json::{append, key, to_raw_document};
 use crate::rules::batch::{Entry, Known};
+use crate::rules::stored_digest::StoredDigest;
 
 /// The estimated size, in bytes, of a stored message without its body: ids, times, digest and keys.
 pub(crate) const MESSAGE_OVERHEAD: usize = 192;
@@ -18,17 +18,22 @@ pub(crate) const MESSAGE_OVERHEAD: usize = 192;
 pub(crate) struct StoredMessage {
     pub(crate) message: Message,
     /// The digest of the body that was appended; edits do not change it.
-    pub(crate) digest: Digest,
+    pub(crate) digest: StoredDigest,
     /// The size, in bytes, that counts towards the limits of tails, segments and pages.
     pub(crate) bytes: u64,
 }
 
 /// Creates the document of a new message.
-pub(crate) fn message_document(entry: &Entry, now: Time<Utc>) -> RawDocumentBuf {
+pub(crate) fn message_document(
+    entry: &Entry,
+    salt: Option<Salt>,
+    now: Time<Utc>,
+) -> RawDocumentBuf {
     let bytes = entry.bytes + MESSAGE_OVERHEAD;
     let mut document = body_document(entry.event_id.as_str(), &entry.body);
     append_author(&mut document, entry.author.as_ref());
-    finish(&mut document, entry.digest, bytes as u64, now);
+    let digest = StoredDigest::new(entry.digest, salt);
+    finish(&mut document, &digest, bytes as u64, now);
     document
 }
 
@@ -64,9 +69,11 @@ fn read_author(fields: &Fields<'_>) -> Result<Author, StoreError> {
     Ok(Author { user_id: fields.parsed("user_id")?, display_name })
 }
 
-fn finish(document: &mut RawDocumentBuf, digest: Digest, bytes: u64, created_at: Time<Utc>) {
-    let digest = Binary { subtype: BinarySubtype::Generic, bytes: digest.to_vec() };
-    document.append(cstr!("digest"), digest);
+fn finish(document: &mut RawDocumentBuf, digest: &StoredDigest, bytes: u64, created_at: Time<Utc>) {
+    if let Some(salt) = &digest.salt {
+        document.append(cstr!("salt"), super::binary(salt));
+    }
+    document.append(cstr!("digest"), super::binary(&digest.digest));
     document.append(cstr!("bytes"), super::counter(bytes));
     document.append(cstr!("created_at"), DateTime::from_chrono(created_at));
 }
@@ -76,7 +83,7 @@ impl StoredMessage {
     pub(crate) fn read(sequence: u64, fields: &Fields<'_>) -> Result<Self, StoreError> {
         let mut body = MessageBody::default();
         let (mut event_id, mut role, mut digest, mut bytes) = (None, None, None, None);
-        let mut author = None;
+        let (mut author, mut salt) = (None, None);
         let (mut created_at, mut edited_at, mut deleted_at) = (None, None, None);
         let (mut edited_by, mut deleted_by) = (None, None);
         for field in fields.each() {
@@ -92,6 +99,7 @@ impl StoredMessage {
                     let stored = field.optional_document()?.map(|author| fields.inside(author));
                     author = stored.as_ref().map(read_author).transpose()?;
                 }
+                "salt" => salt = Some(field.bytes()?),
                 "digest" => digest = Some(field.bytes()?),
                 "bytes" => bytes = Some(field.number()?),
                 "created_at" => created_at = Some(field.time()?),
@@ -119,7 +127,7 @@ impl StoredMessage {
             deleted_at,
             deleted_by,
         };
-        let digest = fields.required("digest", digest)?;
+        let digest = StoredDigest { digest: fields.required("digest", digest)?, salt };
         Ok(Self { message, digest, bytes: fields.required("bytes", bytes)? })
     }
 
@@ -128,7 +136,7 @@ impl StoredMessage {
         let message = &self.message;
         let mut document = body_document(message.event_id.as_str(), &message.body);
         append_author(&mut document, message.author.as_ref());
-        finish(&mut document, self.digest, self.bytes, message.created_at);
+        finish(&mut document, &self.digest, self.bytes, message.created_at);
         if let Some(edited_at) = message.edited_at {
             document.append(cstr!("edited_at"), DateTime::from_chrono(edited_at));
         }
@@ -145,6 +153,20 @@ impl StoredMessage {
     }
 }
 
+/// Adds what [`known_messages`] reads of each message to a projection.
+pub(crate) fn with_known_messages(mut projection: Document) -> Document {
+    for field in ["messages.event_id", "messages.salt", "messages.digest"] {
+        projection.insert(field, 1);
+    }
+    projection
+}
+
+/// Reads the salt beside a digest, if there is one.
+pub(super) fn read_salt(fields: &Fields<'_>) -> Result<Option<Salt>, StoreError> {
+    let salt = fields.field("salt")?;
+    if salt.is_null() { Ok(None) } else { salt.bytes().map(Some) }
+}
+
 /// Reads the ids and digests of messages, by which an append recognises duplicates. The projection may
 /// exclude all other fields.
 pub(crate) fn known_messages(
@@ -156,7 +178,7 @@ pub(crate) fn known_messages(
         Ok(Known {
             event_id: fields.parsed("event_id")?,
             sequence,
-            digest: fields.bytes("digest")?,
+            digest: StoredDigest { digest: fields.bytes("digest")?, salt: read_salt(&fields)? },
             is_ours: false,
         })
     };

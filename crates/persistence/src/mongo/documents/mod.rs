@@ -60,7 +60,9 @@ pub(crate) use input_request::{
 };
 pub(crate) use lineage::{Base, Lineage};
 pub(crate) use member::{MemberDocument, member_records};
-pub(crate) use message::{MESSAGE_OVERHEAD, StoredMessage, known_messages, message_document};
+pub(crate) use message::{
+    MESSAGE_OVERHEAD, StoredMessage, known_messages, message_document, with_known_messages,
+};
 pub(crate) use message_version::{VersionKey, version_document, version_message, versions_filter};
 pub(crate) use participant::{
     ParticipantDocument, StoredParticipant, participant_records, participants_with_user,

@@ -2,7 +2,7 @@ use std::borrow::Cow;
 
 use bson::{DateTime, Document, RawDocumentBuf, doc};
 use chrono::{DateTime as Time, Utc};
-use records::json::Digest;
+use records::json::{Digest, Salt};
 use records::{
     AppId, ChatId, JsonObject, OpenStep, ResumePoint, Scope, StackFrame, StackId, Step, StepKind,
     StepStatus, TurnId,
@@ -15,6 +15,7 @@ use crate::mongo::documents::SCHEMA_VERSION;
 use crate::mongo::documents::stored::{read_document, read_record};
 use crate::mongo::documents::word::StoredName;
 use crate::mongo::engine::json::Json;
+use crate::rules::stored_digest::StoredDigest;
 use crate::rules::turn_batch::TurnMark;
 
 /// A stored resume point: a step from which a turn can be resumed.
@@ -40,6 +41,8 @@ pub(crate) struct ResumePointDocument<'a> {
     error: Option<String>,
     metadata: Json<Cow<'a, JsonObject>>,
     created_at: DateTime,
+    #[serde(default, with = "serde_bytes", skip_serializing_if = "Option::is_none")]
+    salt: Option<Salt>,
     #[serde(with = "serde_bytes")]
     digest: Digest,
     schema_version: i64,
@@ -101,6 +104,7 @@ impl<'a> ResumePointDocument<'a> {
             error: step.error.clone(),
             metadata: json(&step.metadata),
             created_at: DateTime::from_chrono(*created_at),
+            salt: None,
             digest: mark.digest,
             schema_version: SCHEMA_VERSION,
         }
@@ -144,12 +148,15 @@ pub(crate) fn point_record(raw: &RawDocumentBuf) -> Result<ResumePoint, StoreErr
 }
 
 /// Reads the digest of a resume point's turn. The projection may exclude all other fields.
-pub(crate) fn point_digest(raw: &RawDocumentBuf) -> Result<Digest, StoreError> {
+pub(crate) fn point_digest(raw: &RawDocumentBuf) -> Result<StoredDigest, StoreError> {
     #[derive(Deserialize)]
     struct Digested {
+        #[serde(default, with = "serde_bytes")]
+        salt: Option<Salt>,
         #[serde(with = "serde_bytes")]
         digest: Digest,
     }
 
-    Ok(read_document::<Digested>(RESUME_POINTS, raw)?.digest)
+    let Digested { salt, digest } = read_document(RESUME_POINTS, raw)?;
+    Ok(StoredDigest { digest, salt })
 }

@@ -1,6 +1,6 @@
 use bson::{DateTime, Document, RawDocumentBuf, doc};
 use chrono::{DateTime as Time, Utc};
-use records::json::Digest;
+use records::json::{Digest, Salt};
 use records::{AppId, ChatId, Scope, TurnId};
 use serde::{Deserialize, Serialize};
 
@@ -8,6 +8,7 @@ use crate::StoreError;
 use crate::mongo::collection_names::TURNS_WITHOUT_MESSAGES;
 use crate::mongo::documents::SCHEMA_VERSION;
 use crate::mongo::documents::stored::read_document;
+use crate::rules::stored_digest::StoredDigest;
 use crate::rules::turn_batch::TurnMark;
 
 /// A stored turn without messages. It keeps the id of the turn forever, so that a retry is recognised. Other
@@ -18,6 +19,8 @@ pub(crate) struct TurnWithoutMessagesDocument {
     id: TurnKey,
     app_id: AppId,
     turn: u64,
+    #[serde(default, with = "serde_bytes", skip_serializing_if = "Option::is_none")]
+    salt: Option<Salt>,
     #[serde(with = "serde_bytes")]
     digest: Digest,
     created_at: DateTime,
@@ -54,6 +57,7 @@ impl TurnWithoutMessagesDocument {
             id: TurnKey { chat_id, request_id },
             app_id: scope.app_id.clone(),
             turn,
+            salt: None,
             digest: mark.digest,
             created_at: DateTime::from_chrono(now),
             schema_version: SCHEMA_VERSION,
@@ -62,7 +66,9 @@ impl TurnWithoutMessagesDocument {
 }
 
 /// Reads the digest of a turn without messages.
-pub(crate) fn turn_without_messages_digest(raw: &RawDocumentBuf) -> Result<Digest, StoreError> {
+pub(crate) fn turn_without_messages_digest(
+    raw: &RawDocumentBuf,
+) -> Result<StoredDigest, StoreError> {
     let document: TurnWithoutMessagesDocument = read_document(TURNS_WITHOUT_MESSAGES, raw)?;
-    Ok(document.digest)
+    Ok(StoredDigest { digest: document.digest, salt: document.salt })
 }

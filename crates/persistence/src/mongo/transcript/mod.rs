@@ -5,6 +5,7 @@ pub(crate) mod append;
 pub(crate) mod edit;
 pub(crate) mod forks;
 pub(crate) mod initial;
+pub(crate) mod locate;
 pub(crate) mod overlays;
 pub(crate) mod reader;
 pub(crate) mod sealing;

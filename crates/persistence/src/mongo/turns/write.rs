@@ -5,7 +5,6 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bson::doc;
-use records::json::Digest;
 use records::{ChatId, EventId, Limits, OpenStep, Scope, TurnId};
 
 use crate::StoreError;
@@ -20,6 +19,7 @@ use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::transaction::{Round, Transaction};
 use crate::mongo::transcript::append::{Condition, Probe, Push, Pushed, refusal};
 use crate::rules::batch::{Known, Plan};
+use crate::rules::stored_digest::StoredDigest;
 use crate::rules::turn_batch::TurnBatch;
 use crate::store::{AppendedTurn, Outcome};
 
@@ -73,7 +73,7 @@ impl MongoStore {
         let planned = turn.messages.plan(chat_id, &known);
         let plan = planned.map_err(|_| turn.conflict(chat_id))?;
         let written = self.written_turn(scope, chat_id, turn, &tail).await?;
-        let is_other = written.is_some_and(|digest| digest != turn.mark.digest)
+        let is_other = written.is_some_and(|digest| !digest.is_of(&turn.mark.digest))
             || has_messages && turn.messages.len() == 0;
         if is_other {
             return Err(turn.conflict(chat_id).into());
@@ -174,7 +174,7 @@ impl MongoStore {
         chat_id: &ChatId,
         turn: &TurnBatch,
         tail: &Tail,
-    ) -> Result<Option<Digest>, Failure> {
+    ) -> Result<Option<StoredDigest>, Failure> {
         let request_id = &turn.mark.request_id;
         let recent = doc! { "recent_turns": 1, "schema_version": 1 };
         let raw = self.session_within(scope, chat_id, recent).await?;
@@ -190,7 +190,7 @@ impl MongoStore {
         // Older releases recorded turns without messages only in their resume points.
         let find =
             self.inner.resume_points.find_one(turn_points_filter(scope, chat_id, request_id));
-        let find = find.projection(doc! { "digest": 1, "schema_version": 1 });
+        let find = find.projection(doc! { "salt": 1, "digest": 1, "schema_version": 1 });
         let found = find.sort(doc! { "turn": 1, "_id.sequence": 1 }).await?;
         Ok(found.map(|raw| point_digest(&raw)).transpose()?)
     }
@@ -201,7 +201,7 @@ impl MongoStore {
         scope: &Scope,
         chat_id: &ChatId,
         request_id: &TurnId,
-    ) -> Result<Option<Digest>, Failure> {
+    ) -> Result<Option<StoredDigest>, Failure> {
         let turn = turn_without_messages(scope, chat_id, request_id);
         let found = self.inner.turns_without_messages.find_one(turn).await?;
         Ok(found.as_ref().map(turn_without_messages_digest).transpose()?)

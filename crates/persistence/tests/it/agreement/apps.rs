@@ -1,7 +1,7 @@
 use persistence::Store;
 use proptest::prelude::*;
 use proptest::sample::select;
-use records::{Actor, AppId, AppStatus, FieldChange, SettingsChange, Visibility};
+use records::{Actor, AppId, AppStatus, FieldChange, RetentionChange, SettingsChange, Visibility};
 
 use super::operation::print;
 
@@ -53,7 +53,9 @@ fn settings_change() -> impl Strategy<Value = SettingsChange> {
         field_change(any::<bool>()),
         field_change(any::<bool>()),
     );
-    parts.prop_map(|(default_visibility, support_access, users_may_run)| SettingsChange {
+    let parts = (parts, field_change(0..3_u32));
+    parts.prop_map(|((default_visibility, support_access, users_may_run), days)| SettingsChange {
+        retention: RetentionChange { failed_days: days, ..RetentionChange::default() },
         default_visibility,
         support_access,
         users_may_run,

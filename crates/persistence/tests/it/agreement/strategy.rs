@@ -225,8 +225,9 @@ fn content() -> impl Strategy<Value = Value> {
 fn edit() -> impl Strategy<Value = MessageEdit> {
     let name = option::of(Just("Bob".to_owned()));
     let content = prop_oneof![9 => content(), 1 => Just(json!({"a\0": 1}))];
-    (option::of(content), name, option::of(json_object()))
-        .prop_map(|(content, name, metadata)| MessageEdit { content, name, metadata, extra: None })
+    (option::of(content), name, option::of(json_object())).prop_map(|(content, name, metadata)| {
+        MessageEdit { content, name, metadata, ..MessageEdit::default() }
+    })
 }
 
 fn artifact() -> impl Strategy<Value = NewArtifact> {

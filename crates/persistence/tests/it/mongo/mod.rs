@@ -2,6 +2,7 @@
 
 mod acknowledgements;
 mod audit;
+mod by_id;
 mod calls;
 mod cancelled;
 mod changes;
@@ -24,9 +25,11 @@ mod metrics;
 mod plans;
 mod presence;
 mod proofs;
+mod purges;
 mod reading;
 mod repeats;
 mod resume_points;
+mod salts;
 mod sealing;
 mod stats;
 mod sweeps;

@@ -19,9 +19,9 @@ use records::{
     JsonObject, Lease, Lifecycle, MemberRole, MessageBody, MessageEdit, NewArtifact,
     NewChatSession, NewFork, NewInputAnswer, NewInputRequest, NewLease, NewMessage,
     NewProviderCall, NewRevocation, NewTicket, NewTurn, NewWalletEntry, Owner, Permission,
-    Question, RevocationKey, RevocationTarget, Scope, SessionChange, SettingsChange, StackFrame,
-    StackId, Step, StepKind, TeamId, TicketDigest, TurnId, TurnMessage, TurnOutcome, UserId,
-    Visibility, WorkflowName,
+    Question, RetentionChange, RevocationKey, RevocationTarget, Scope, SessionChange,
+    SettingsChange, StackFrame, StackId, Step, StepKind, TeamId, TicketDigest, TurnId, TurnMessage,
+    TurnOutcome, UserId, Visibility, WorkflowName,
 };
 use serde_json::json;
 
@@ -371,6 +371,12 @@ async fn use_apps(database: &Database) {
             default_visibility: FieldChange::Set(Visibility::Link),
             support_access: FieldChange::Set(true),
             users_may_run: FieldChange::Set(true),
+            retention: RetentionChange {
+                completed_days: FieldChange::Set(1),
+                failed_days: FieldChange::Set(2),
+                abandoned_days: FieldChange::Set(3),
+                deleted_days: FieldChange::Set(4),
+            },
         };
         database.update_app(&Actor::command_line(), &app_id, change).await.unwrap();
     }

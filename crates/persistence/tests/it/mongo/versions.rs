@@ -289,7 +289,7 @@ async fn a_revocation_of_version_1_loads_and_is_lifted() {
 async fn a_revocation_of_a_newer_version_is_refused_and_not_changed() {
     let database = Database::create().await;
     let mut newer = golden("revocation", 1);
-    newer.insert("schema_version", 3_i64);
+    newer.insert("schema_version", 99_i64);
     database.insert("revocations", newer).await;
     let before = database.all("revocations").await;
     let target = RevocationTarget::User(UserId::parse("alice").unwrap());
@@ -311,7 +311,7 @@ async fn a_document_of_a_newer_version_is_refused_and_not_changed() {
     let database = Database::create().await;
     let new = NewChatSession::of(WorkflowName::parse("Generator").unwrap());
     let chat_id = database.create_chat(&scope(), new).await.unwrap().chat_id;
-    let newer = doc! { "$set": { "schema_version": 3 } };
+    let newer = doc! { "$set": { "schema_version": 99 } };
     let sessions = database.raw.collection::<bson::RawDocumentBuf>("chat_sessions");
     sessions.update_one(doc! { "_id": chat_id.as_str() }, newer).await.unwrap();
     let before = database.all("chat_sessions").await;
@@ -337,7 +337,7 @@ async fn a_document_of_a_newer_version_is_refused_and_not_changed() {
         let StoreError::UnsupportedVersion { found, supported, .. } = refusal else {
             panic!("{refusal:?}");
         };
-        assert_eq!((found, supported), (3, 2));
+        assert_eq!((found, supported), (99, 3));
     }
     assert_eq!(database.all("chat_sessions").await, before);
 }

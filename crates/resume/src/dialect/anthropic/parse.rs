@@ -1,8 +1,8 @@
 use records::NewMessage;
 use serde_json::{Map, Value, json};
 
-use super::source;
 use crate::DropReason;
+use crate::canonical::anthropic::read_media;
 use crate::canonical::{Reasoning, take_field};
 use crate::dialect::parsed::{
     self, MessageBuilder, Parsed, as_object, keep_unread, take_text, text_part,
@@ -80,7 +80,7 @@ fn read_block(block: Value) -> Value {
     let Value::Object(mut fields) = block else {
         return block;
     };
-    let mut stored = match source::read_media(&fields) {
+    let mut stored = match read_media(&fields) {
         Some(media) => {
             fields.retain(|field, _| field != "source" && field != "title");
             media.into()

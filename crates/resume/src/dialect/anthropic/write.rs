@@ -2,7 +2,7 @@ use std::mem;
 
 use serde_json::{Value, json};
 
-use super::source;
+use crate::canonical::anthropic::write_block;
 use crate::canonical::{CanonicalMessage, ContentPart, PlacedReasoning, Role, interleave};
 use crate::dialect::pipeline::{MessageWriter, targets};
 use crate::dialect::speaker;
@@ -122,7 +122,7 @@ fn write_part(message: &mut CanonicalMessage, part: ContentPart) -> Value {
         ContentPart::Text(text) => return text_block(&text),
         ContentPart::Media(media) => media,
     };
-    source::write_block(&media).unwrap_or_else(|| {
+    write_block(&media).unwrap_or_else(|| {
         message.repairs.push(Repair::PartSerialised);
         text_block(&Value::from(media).to_string())
     })

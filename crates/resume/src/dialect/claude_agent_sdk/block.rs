@@ -2,8 +2,8 @@ use records::JsonObject;
 use serde_json::{Value, json};
 
 use crate::Repair;
+use crate::canonical::anthropic::{read_media, write_block};
 use crate::canonical::{Call, CanonicalMessage, ContentPart, are_parts, take_field, take_list};
-use crate::dialect::anthropic::source;
 use crate::dialect::parsed::{self, add_missing, aligned, text_part};
 use crate::dialect::pieces::Piece;
 
@@ -33,7 +33,7 @@ pub(super) fn read_part(block: Value) -> (Value, Value) {
         let text = fields.remove("text").unwrap_or_default();
         return (text_part(text), fields.into());
     }
-    let Some(media) = source::read_media(&fields) else {
+    let Some(media) = read_media(&fields) else {
         return (fields.into(), json!({"type": kind}));
     };
     fields.remove("source");
@@ -48,12 +48,10 @@ pub(super) fn write_piece(message: &mut CanonicalMessage, piece: Piece, own: Val
     let mut block = match piece {
         Piece::Kept(part) => return part,
         Piece::Content(ContentPart::Text(text)) => json!({"type": "text", "text": text}),
-        Piece::Content(ContentPart::Media(media)) => {
-            source::write_block(&media).unwrap_or_else(|| {
-                message.repairs.push(Repair::PartSerialised);
-                json!({"type": "text", "text": Value::from(media).to_string()})
-            })
-        }
+        Piece::Content(ContentPart::Media(media)) => write_block(&media).unwrap_or_else(|| {
+            message.repairs.push(Repair::PartSerialised);
+            json!({"type": "text", "text": Value::from(media).to_string()})
+        }),
     };
     add_own(&mut block, own);
     block

@@ -5,6 +5,8 @@ mod change;
 pub(crate) mod disable;
 pub(crate) mod enable;
 pub(crate) mod get;
+pub(crate) mod hold_chat;
+pub(crate) mod lift_hold;
 pub(crate) mod lift_revocation;
 pub(crate) mod list;
 pub(crate) mod register;

@@ -1,7 +1,7 @@
 use axum::extract::State;
 use operation::operation;
-use records::{FieldChange, SettingsChange, Visibility};
-use serde::Deserialize;
+use records::{FieldChange, Retention, RetentionChange, SettingsChange, Visibility};
+use serde::{Deserialize, Deserializer, de};
 use utoipa::ToSchema;
 
 use crate::extract::{Json, Keyed, OperatedApp, Query, given};
@@ -39,12 +39,47 @@ struct SettingsRequest {
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<bool>)]
     support_access: FieldChange<bool>,
+    /// Days that a completed chat is kept after its last activity; 0 is for ever.
+    #[serde(default, deserialize_with = "days")]
+    #[schema(value_type = Option<u32>, maximum = 36_500)]
+    completed_days: FieldChange<u32>,
+    /// Days that a failed chat is kept after its last activity; 0 is for ever.
+    #[serde(default, deserialize_with = "days")]
+    #[schema(value_type = Option<u32>, maximum = 36_500)]
+    failed_days: FieldChange<u32>,
+    /// Days that a running or paused chat is kept after its last activity; 0 is for ever.
+    #[serde(default, deserialize_with = "days")]
+    #[schema(value_type = Option<u32>, maximum = 36_500)]
+    abandoned_days: FieldChange<u32>,
+    /// Days that a deleted chat is kept after its deletion; 0 is for ever.
+    #[serde(default, deserialize_with = "days")]
+    #[schema(value_type = Option<u32>, maximum = 36_500)]
+    deleted_days: FieldChange<u32>,
+}
+
+/// Reads a number of days.
+fn days<'de, D: Deserializer<'de>>(deserializer: D) -> Result<FieldChange<u32>, D::Error> {
+    let days: FieldChange<u32> = given(deserializer)?;
+    if days.value().is_some_and(|days| *days > Retention::MAX_DAYS) {
+        let limit = format!("must be at most {}", Retention::MAX_DAYS);
+        return Err(de::Error::custom(limit));
+    }
+    Ok(days)
 }
 
 impl From<SettingsRequest> for SettingsChange {
     fn from(request: SettingsRequest) -> Self {
-        let SettingsRequest { default_visibility, users_may_run, support_access } = request;
-        Self { default_visibility, support_access, users_may_run }
+        Self {
+            default_visibility: request.default_visibility,
+            support_access: request.support_access,
+            users_may_run: request.users_may_run,
+            retention: RetentionChange {
+                completed_days: request.completed_days,
+                failed_days: request.failed_days,
+                abandoned_days: request.abandoned_days,
+                deleted_days: request.deleted_days,
+            },
+        }
     }
 }
 

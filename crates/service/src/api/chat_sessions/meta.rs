@@ -55,7 +55,7 @@ pub(crate) struct MetaResponse {
     lease: Option<HolderFields>,
     /// When the last message was appended.
     last_message_at: Option<Time>,
-    /// The model connector of the last turn that names one.
+    /// The model connector of the last turn or message that names one.
     last_connector: Option<String>,
     /// The mode of the last turn that names one.
     last_mode: Option<String>,

@@ -39,8 +39,8 @@ pub(crate) struct MessageRequest {
     name: Option<String>,
     /// An alternative to `name`.
     agent_name: Option<String>,
-    /// Any JSON value, mostly text. Required unless the message has `tool_calls`, `function_call`,
-    /// `tool_responses` or `refusal`.
+    /// Any JSON value, mostly text. Required unless the message has `content_blocks`, `function_call`, `props`, `refusal`,
+    /// `tool_calls` or `tool_responses`.
     #[serde(default, deserialize_with = "keep_null")]
     content: Option<Value>,
     /// The caller's own time, stored as given, at most 64 characters.
@@ -51,15 +51,32 @@ pub(crate) struct MessageRequest {
     metadata: Option<JsonObject>,
     /// The person who wrote the message, if the caller is a service; what a person appends is always their own.
     author: Option<AuthorRequest>,
+    /// The assistant that wrote the message.
+    #[schema(value_type = Option<values::Name>)]
+    assistant_id: Option<String>,
     /// Groups messages that belong together.
     #[schema(value_type = Option<values::Name>)]
     block_id: Option<String>,
+    /// The connector to the model; the chat shows the last one as `last_connector`.
+    #[schema(value_type = Option<values::Name>)]
+    connector: Option<String>,
+    /// The content as the blocks of Anthropic: histories take from them the reasoning with its signatures, and the content
+    /// if `content` is missing or the same text.
+    content_blocks: Option<Value>,
     event_type: Option<Value>,
     function_call: Option<Value>,
     is_user_proxy: Option<Value>,
+    /// The caller's own id of the message. It need not be unique in the chat.
+    #[schema(value_type = Option<values::Name>)]
+    message_id: Option<String>,
+    /// The mode, such as `chat` or `task`; the chat shows the last one as `last_mode`.
+    #[schema(value_type = Option<values::Name>)]
+    mode: Option<String>,
     /// The id of the provider call that produced the message.
     #[schema(value_type = Option<values::Name>)]
     produced_by_call_id: Option<CallId>,
+    /// The properties of the message for a user interface, mostly an object.
+    props: Option<Value>,
     reasoning_content: Option<Value>,
     refusal: Option<Value>,
     structured_output: Option<Value>,
@@ -69,7 +86,14 @@ pub(crate) struct MessageRequest {
     thread_id: Option<String>,
     tool_call_id: Option<Value>,
     tool_calls: Option<Value>,
+    /// Beside a result: whether, or how, the call failed. Histories give the result as failed unless it is false or an empty
+    /// text.
+    tool_error: Option<Value>,
     tool_responses: Option<Value>,
+    /// The type of the message, such as `text` or `image`.
+    #[serde(rename = "type")]
+    #[schema(value_type = Option<values::Name>)]
+    kind: Option<String>,
     /// What the message came with besides these fields, by dialect.
     #[schema(value_type = Option<Object>)]
     provider: Option<JsonObject>,
@@ -106,7 +130,8 @@ impl From<AuthorRequest> for Author {
 const UNKNOWN_FIELDS: &str = "openai";
 
 /// A message with one of these fields needs no content.
-const INSTEAD_OF_CONTENT: [&str; 4] = ["function_call", "refusal", "tool_calls", "tool_responses"];
+const INSTEAD_OF_CONTENT: [&str; 6] =
+    ["content_blocks", "function_call", "props", "refusal", "tool_calls", "tool_responses"];
 
 /// Fields that only the service sets.
 const RESERVED: [&str; 12] = [
@@ -195,11 +220,17 @@ impl MessageRequest {
     fn take_extra(&mut self) -> JsonObject {
         let produced_by = self.produced_by_call_id.take();
         let fields = [
+            ("assistant_id", self.assistant_id.take().map(Value::from)),
             ("block_id", self.block_id.take().map(Value::from)),
+            (MessageBody::CONNECTOR, self.connector.take().map(Value::from)),
+            ("content_blocks", self.content_blocks.take()),
             ("event_type", self.event_type.take()),
             ("function_call", self.function_call.take()),
             ("is_user_proxy", self.is_user_proxy.take()),
+            ("message_id", self.message_id.take().map(Value::from)),
+            (MessageBody::MODE, self.mode.take().map(Value::from)),
             (MessageBody::PRODUCED_BY, produced_by.map(|call_id| Value::from(call_id.as_str()))),
+            (MessageBody::PROPS, self.props.take()),
             ("reasoning_content", self.reasoning_content.take()),
             ("refusal", self.refusal.take()),
             ("structured_output", self.structured_output.take()),
@@ -207,7 +238,9 @@ impl MessageRequest {
             ("thread_id", self.thread_id.take().map(Value::from)),
             ("tool_call_id", self.tool_call_id.take()),
             ("tool_calls", self.tool_calls.take()),
+            ("tool_error", self.tool_error.take()),
             ("tool_responses", self.tool_responses.take()),
+            (MessageBody::TYPE, self.kind.take().map(Value::from)),
         ];
         let given = fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
         given.collect()

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use operation::operation;
 use persistence::Store;
-use records::Scope;
+use records::{ChatId, Scope};
 
 use super::{Expectation, own_or_any};
 use crate::admission::Reserve;
@@ -25,9 +25,17 @@ pub(crate) async fn delete_message(
     Query(expectation): Query<Expectation>,
     _: Reserve<12>,
 ) -> Result<Tagged<Json<MessageResponse>>, Problem> {
-    let scope = expectation.of(scope);
-    let delete = async |scope: Scope| store.delete_message(&scope, &chat_id, sequence).await;
-    let message = own_or_any(&scope, delete).await?;
+    delete(&*store, &expectation.of(scope), &chat_id, sequence).await
+}
+
+pub(super) async fn delete(
+    store: &dyn Store,
+    scope: &Scope,
+    chat_id: &ChatId,
+    sequence: u64,
+) -> Result<Tagged<Json<MessageResponse>>, Problem> {
+    let delete = async |scope: Scope| store.delete_message(&scope, chat_id, sequence).await;
+    let message = own_or_any(scope, delete).await?;
     let tag = Some(message.entity_tag());
     Ok(Tagged { tag, response: Json(message.into()) })
 }

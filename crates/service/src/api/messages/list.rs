@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use operation::operation;
-use persistence::{MessageRange, Store, Transcript};
+use persistence::{FilteredPage, MessageFilter, MessageRange, Store, Transcript};
 use serde::Serialize;
 use utoipa::openapi::path::Parameter;
 use utoipa::{IntoParams, ToSchema};
@@ -12,6 +12,7 @@ use crate::api::pages::{Page, take_cursor};
 use crate::config::LimitsConfig;
 use crate::extract::needs::Read;
 use crate::extract::{ChatScope, FromParams, Json, Params, Query, declared};
+use crate::openapi::values;
 use crate::problem::Problem;
 use crate::wire::MessageResponse;
 
@@ -33,9 +34,30 @@ pub(crate) struct ListMessagesQuery {
     /// Return this many of the newest messages instead; not with `after` or `limit`.
     #[param(value_type = Option<usize>, minimum = 1)]
     newest: Option<usize>,
-    /// The `next_cursor` of the previous page, asked for with the same range.
+    /// The `next_cursor` of the previous page, asked for with the same range and the same filters.
     #[param(value_type = Option<String>)]
     cursor: Option<u64>,
+    /// Only messages of this role.
+    #[param(value_type = Option<values::Name>)]
+    role: Option<String>,
+    /// Only messages of this turn.
+    #[param(value_type = Option<values::Name>)]
+    request_id: Option<String>,
+    /// Only messages of this block.
+    #[param(value_type = Option<values::Name>)]
+    block_id: Option<String>,
+    /// Only messages of this thread.
+    #[param(value_type = Option<values::Name>)]
+    thread_id: Option<String>,
+    /// Only messages of this type.
+    #[param(rename = "type", value_type = Option<values::Name>)]
+    kind: Option<String>,
+}
+
+/// Reads the value of a filter. Any name that a release has stored is accepted.
+fn read_name(text: &str) -> Result<String, &'static str> {
+    let is_name = (1..=128).contains(&text.chars().count());
+    if is_name { Ok(text.to_owned()) } else { Err("must be 1 to 128 characters") }
 }
 
 impl FromParams for ListMessagesQuery {
@@ -54,6 +76,11 @@ impl FromParams for ListMessagesQuery {
             limit: limit.unwrap_or(limits.messages_default),
             newest,
             cursor: take_cursor(params)?,
+            role: params.take_with("role", read_name)?,
+            request_id: params.take_with("request_id", read_name)?,
+            block_id: params.take_with("block_id", read_name)?,
+            thread_id: params.take_with("thread_id", read_name)?,
+            kind: params.take_with("type", read_name)?,
         })
     }
 
@@ -62,13 +89,20 @@ impl FromParams for ListMessagesQuery {
     }
 }
 
-impl From<ListMessagesQuery> for MessageRange {
-    fn from(query: ListMessagesQuery) -> Self {
-        let ListMessagesQuery { after, before, limit, newest, cursor } = query;
+impl ListMessagesQuery {
+    fn range(&self) -> MessageRange {
+        let Self { after, before, limit, newest, cursor, .. } = *self;
         match newest {
-            Some(limit) => Self::Newest { before: before.into_iter().chain(cursor).min(), limit },
-            None => Self::Oldest { after: after.max(cursor), before, limit },
+            Some(limit) => {
+                MessageRange::Newest { before: before.into_iter().chain(cursor).min(), limit }
+            }
+            None => MessageRange::Oldest { after: after.max(cursor), before, limit },
         }
+    }
+
+    fn into_filter(self) -> MessageFilter {
+        let Self { role, request_id, block_id, thread_id, kind, .. } = self;
+        MessageFilter { role, request_id, block_id, thread_id, kind }
     }
 }
 
@@ -93,9 +127,19 @@ impl ListMessagesResponse {
     }
 }
 
+impl From<FilteredPage> for ListMessagesResponse {
+    fn from(page: FilteredPage) -> Self {
+        let FilteredPage { last_sequence, messages, next } = page;
+        Self { page: Page::new(messages, next.as_ref()), last_sequence }
+    }
+}
+
 /// Returns messages, oldest first.
 ///
 /// A very large page ends early, with a `next_cursor`. With `newest`, the next page has earlier messages.
+///
+/// With a filter, a page examines at most 5,000 messages, or 16 MiB of them. It may have fewer messages than `limit`, or
+/// none, and still a `next_cursor`: the list ends where that is null. A tombstone has its role only.
 #[operation(answers = "The messages")]
 pub(crate) async fn list_messages(
     State(store): State<Arc<dyn Store>>,
@@ -103,7 +147,12 @@ pub(crate) async fn list_messages(
     Query(query): Query<ListMessagesQuery>,
     _: Reserve<PAGE_MIB>,
 ) -> Result<Json<ListMessagesResponse>, Problem> {
-    let is_newest = query.newest.is_some();
-    let transcript = store.messages(&scope, &chat_id, query.into()).await?;
-    Ok(Json(ListMessagesResponse::new(transcript, is_newest)))
+    let (range, is_newest) = (query.range(), query.newest.is_some());
+    let filter = query.into_filter();
+    if filter == MessageFilter::default() {
+        let transcript = store.messages(&scope, &chat_id, range).await?;
+        return Ok(Json(ListMessagesResponse::new(transcript, is_newest)));
+    }
+    let page = store.filtered_messages(&scope, &chat_id, range, &filter).await?;
+    Ok(Json(page.into()))
 }

@@ -8,21 +8,25 @@ mod transcript;
 
 pub(crate) mod append;
 pub(crate) mod delete;
+pub(crate) mod delete_by_id;
+pub(crate) mod delete_several;
 pub(crate) mod get;
+pub(crate) mod get_by_id;
 pub(crate) mod history;
 pub(crate) mod initial;
 pub(crate) mod list;
 pub(crate) mod synchronise;
 pub(crate) mod update;
+pub(crate) mod update_by_id;
 
-use persistence::StoreError;
-use records::{Permission, Scope};
+use persistence::{Store, StoreError};
+use records::{ChatId, EventId, Permission, Scope};
 use utoipa::IntoParams;
 use utoipa::openapi::path::Parameter;
 
 use crate::config::LimitsConfig;
 use crate::extract::{FromParams, Params, declared};
-use crate::problem::Problem;
+use crate::problem::{Problem, ProblemKind};
 
 pub(crate) use body::{AuthorRequest, MessageRequest};
 pub(crate) use request::{MESSAGES, MessagesBody};
@@ -51,6 +55,24 @@ impl Expectation {
     fn of(self, scope: Scope) -> Scope {
         Scope { expected_last_sequence: self.expected_last_sequence, ..scope }
     }
+}
+
+/// Returns the sequence of the message with an id, which it has for ever.
+async fn sequence_of(
+    store: &dyn Store,
+    scope: &Scope,
+    chat_id: &ChatId,
+    event_id: &EventId,
+) -> Result<u64, Problem> {
+    let found = store.find_messages(scope, chat_id, std::slice::from_ref(event_id)).await?;
+    let sequence = found.into_iter().next().flatten();
+    sequence.ok_or_else(|| no_message(chat_id, event_id))
+}
+
+/// Creates the problem of an id that the chat does not have.
+fn no_message(chat_id: &ChatId, event_id: &EventId) -> Problem {
+    let detail = format!("message {event_id} of chat {chat_id} not found");
+    Problem::new(ProblemKind::MESSAGE_NOT_FOUND, detail)
 }
 
 /// Edits a message of the caller; if it is another person's, as a caller that may run the workflow.

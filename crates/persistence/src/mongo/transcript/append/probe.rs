@@ -1,14 +1,16 @@
 //! Reads which messages of an append a chat already has, and decides whether the append may write.
 
 use bson::doc;
-use futures::TryStreamExt;
 use records::{ChatId, EventId, Scope};
 
 use crate::StoreError;
 use crate::mongo::MongoStore;
-use crate::mongo::documents::{Lineage, Segment, Tail, known_messages, open_chat_session};
+use crate::mongo::documents::{
+    Lineage, Segment, Tail, known_messages, open_chat_session, with_known_messages,
+};
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::read_at::ReadAt;
+use crate::mongo::transcript::locate::FoundSegment;
 use crate::mongo::transcript::reader::{Direction, SealedCursor};
 use crate::rules::batch::{Batch, Known, Plan};
 use crate::rules::fence::check_fence;
@@ -46,9 +48,7 @@ impl MongoStore {
         scope: &Scope,
         chat_id: &ChatId,
     ) -> Result<Probe, Failure> {
-        let mut projection = Lineage::add_to_projection(Tail::projection());
-        projection.insert("messages.event_id", 1);
-        projection.insert("messages.digest", 1);
+        let projection = with_known_messages(Lineage::add_to_projection(Tail::projection()));
         let raw = self.session_within(scope, chat_id, projection).await?;
         let fields = open_chat_session(&raw)?;
         let tail = Tail::read(&fields)?;
@@ -142,27 +142,13 @@ impl MongoStore {
         ids: Vec<&str>,
         sealed_below: u64,
     ) -> Result<Vec<Known>, Failure> {
-        let pieces = lineage.pieces(0..sealed_below);
-        let chat_ids: Vec<&str> = pieces.iter().map(|(chat_id, _)| chat_id.as_str()).collect();
-        let filter = doc! {
-            "app_id": scope.app_id.as_str(),
-            "_id.chat_id": { "$in": chat_ids },
-            "messages.event_id": { "$in": ids },
-        };
-        let projection = doc! { "messages.event_id": 1, "messages.digest": 1, "schema_version": 1 };
-        let found = self.inner.chat_segments.find(filter).projection(projection).await?;
-        let found: Vec<_> = found.try_collect().await?;
+        let projection = with_known_messages(doc! { "schema_version": 1 });
+        let found = self.segments_with_ids(scope, lineage, ids, sealed_below, projection).await?;
         let mut known = Vec::new();
-        for raw in &found {
-            let id = raw.get_document("_id").and_then(|id| id.get_str("chat_id")).ok();
-            let piece = pieces.iter().find(|(chat_id, _)| id == Some(chat_id.as_str()));
-            let Some((chat_id, piece)) = piece else { continue };
-            let (first_sequence, fields) = Segment::open(chat_id, raw)?;
-            // A segment that begins at or above the tail is from an unfinished sealing.
-            if piece.contains(&first_sequence) {
-                let messages = known_messages(&fields, first_sequence)?;
-                known.extend(messages.into_iter().filter(|known| known.sequence < piece.end));
-            }
+        for FoundSegment { owner, raw, end } in &found {
+            let (first_sequence, fields) = Segment::open(owner, raw)?;
+            let messages = known_messages(&fields, first_sequence)?;
+            known.extend(messages.into_iter().filter(|known| known.sequence < *end));
         }
         Ok(known)
     }

@@ -3,7 +3,7 @@
 use bson::raw::{RawArrayBuf, cstr};
 use bson::{Bson, DateTime, Document, RawDocumentBuf, doc, rawdoc};
 use chrono::Utc;
-use records::{ChatId, ChatStatus, Scope, minute_of};
+use records::{ChatId, ChatStatus, MessageBody, Scope, minute_of};
 
 use crate::mongo::MongoStore;
 use crate::mongo::collection_names::CHAT_SESSIONS;
@@ -15,7 +15,7 @@ use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::scope::writable_chat;
 use crate::mongo::engine::transaction::Transaction;
 use crate::mongo::transcript::append::shared::{Outcome, UpdateTrace};
-use crate::rules::batch::Entry;
+use crate::rules::batch::{Entry, last_text};
 use crate::rules::turn_batch::TurnMark;
 
 /// The condition on which a push is applied, besides the chat being writable and not ended.
@@ -54,6 +54,9 @@ pub(crate) struct Push<'a> {
     pub(crate) documents: Vec<RawDocumentBuf>,
     pub(crate) bytes: u64,
     pub(crate) now: chrono::DateTime<Utc>,
+    /// The connector and the mode of the last messages that have one.
+    connector: Option<&'a str>,
+    mode: Option<&'a str>,
     /// The mark of the turn, if the messages are all those of one turn.
     pub(crate) turn: Option<&'a TurnMark>,
     /// For a turn: the number of turns without messages that the chat must have. If it has more, one was
@@ -268,9 +271,11 @@ impl<'a> Push<'a> {
             chat_id,
             condition,
             event_ids: fresh.iter().map(|entry| entry.event_id.as_str()).collect(),
-            documents: fresh.iter().map(|entry| message_document(entry, now)).collect(),
+            documents: fresh.iter().map(|entry| message_document(entry, None, now)).collect(),
             bytes: fresh.iter().map(|entry| (entry.bytes + MESSAGE_OVERHEAD) as u64).sum(),
             now,
+            connector: last_text(fresh.iter().copied(), MessageBody::CONNECTOR),
+            mode: last_text(fresh.iter().copied(), MessageBody::MODE),
             turn: None,
             turns_without_messages: 0,
         }
@@ -285,7 +290,10 @@ impl<'a> Push<'a> {
     }
 
     pub(crate) fn of_turn(self, turn: &'a TurnMark, turns_without_messages: u64) -> Self {
-        Self { turn: Some(turn), turns_without_messages, ..self }
+        // What the turn says of itself decides; it is set with the turn.
+        let connector = self.connector.filter(|_| turn.connector.is_none());
+        let mode = self.mode.filter(|_| turn.mode.is_none());
+        Self { turn: Some(turn), turns_without_messages, connector, mode, ..self }
     }
 
     /// Returns what is needed to find out later whether the push was applied to the expected tail, or to
@@ -330,6 +338,12 @@ impl<'a> Push<'a> {
         set.append(cstr!("last_updated_at"), now);
         if let Some(turn) = self.turn {
             append_last_turn(&mut set, turn);
+        }
+        if let Some(connector) = self.connector {
+            set.append(cstr!("last_connector"), connector);
+        }
+        if let Some(mode) = self.mode {
+            set.append(cstr!("last_mode"), mode);
         }
         let mut update = rawdoc! { "$set": set, "$unset": { "lifecycle": "", "lifecycle_at": "" } };
         if !self.documents.is_empty() {

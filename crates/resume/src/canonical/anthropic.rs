@@ -1,11 +1,14 @@
+//! Images and files as Anthropic has them in its content blocks.
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
-use crate::canonical::{Media, MediaKind, MediaSource, Provider, is_text_type};
+use super::media::{Media, MediaKind, MediaSource, is_text_type};
+use super::provider::Provider;
 
 /// Creates the block of an image or a file; `None` if there is no such block.
-pub(in crate::dialect) fn write_block(media: &Media) -> Option<Value> {
+pub(crate) fn write_block(media: &Media) -> Option<Value> {
     let kind = match media.kind {
         MediaKind::Image => "image",
         MediaKind::File => "document",
@@ -31,7 +34,7 @@ fn inline_source(source: &MediaSource, media_type: &str, data: &str) -> Option<V
 }
 
 /// Reads the block of an image or a file; `None` if it is none, or has a source that only Anthropic reads.
-pub(in crate::dialect) fn read_media(block: &Map<String, Value>) -> Option<Media> {
+pub(crate) fn read_media(block: &Map<String, Value>) -> Option<Media> {
     let kind = match block.get("type")?.as_str()? {
         "image" => MediaKind::Image,
         "document" => MediaKind::File,

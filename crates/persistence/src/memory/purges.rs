@@ -1,0 +1,144 @@
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use records::{Actor, AppId, AuditAction, ChatId, ChatSession, Due, Hold, Lifecycle, Scope};
+
+use super::{Chat, MemoryStore};
+use crate::StoreError;
+use crate::metrics::Call;
+use crate::rules::audit::Audited;
+use crate::rules::purge::{check_reason, remains};
+use crate::store::Purges;
+
+#[async_trait]
+impl Purges for MemoryStore {
+    async fn purge_chat(
+        &self,
+        actor: &Actor,
+        scope: &Scope,
+        chat_id: &ChatId,
+        due: Option<(Due, DateTime<Utc>)>,
+    ) -> Result<bool, StoreError> {
+        self.observe(Call::PurgeChat, || {
+            let now = self.clock.now();
+            let purged = self.with_chat(&scope.finding_deleted(), chat_id, |chat| {
+                match due {
+                    Some((due, before)) if !due.includes(&chat.session, before) => {
+                        return Ok(false);
+                    }
+                    None if chat.session.hold.is_some() => {
+                        return Err(StoreError::ChatHeld(chat_id.clone()));
+                    }
+                    _ => {}
+                }
+                let (app_id, action) = (Some(&scope.app_id), AuditAction::PurgeChat);
+                let audited = Audited::of_operator(actor, app_id, Some(chat_id), action);
+                self.add_audit_entry(&audited, now)?;
+                chat.purge(now);
+                self.notify_change(chat);
+                Ok(true)
+            });
+            match purged {
+                Err(StoreError::ChatNotFound(_)) if due.is_some() => Ok(false),
+                purged => purged,
+            }
+        })
+        .await
+    }
+
+    async fn list_due(
+        &self,
+        app_id: &AppId,
+        due: Due,
+        before: DateTime<Utc>,
+        limit: usize,
+    ) -> Result<Vec<ChatSession>, StoreError> {
+        self.observe(Call::ListDue, || {
+            let mut found = self.due(app_id, due, before);
+            found.sort_by_key(|chat| match due {
+                Due::Deleted => chat.lifecycle_at,
+                _ => chat.last_message_at.max(Some(chat.created_at)),
+            });
+            found.truncate(limit);
+            Ok(found)
+        })
+        .await
+    }
+
+    async fn count_due(
+        &self,
+        app_id: &AppId,
+        due: Due,
+        before: DateTime<Utc>,
+    ) -> Result<u64, StoreError> {
+        self.observe(Call::CountDue, || Ok(self.due(app_id, due, before).len() as u64)).await
+    }
+
+    async fn finish_purges(&self, _limit: usize) -> Result<usize, StoreError> {
+        // A purge takes everything at once, and no call is under way meanwhile.
+        self.observe(Call::FinishPurges, || Ok(0)).await
+    }
+
+    async fn next_app_with_chats(
+        &self,
+        after: Option<&AppId>,
+    ) -> Result<Option<AppId>, StoreError> {
+        self.observe(Call::NextAppWithChats, || {
+            let chats = self.chats();
+            let apps = chats.values().map(|chat| &chat.session.app_id);
+            Ok(apps.filter(|app_id| after.is_none_or(|after| *app_id > after)).min().cloned())
+        })
+        .await
+    }
+
+    async fn set_hold(
+        &self,
+        actor: &Actor,
+        app_id: &AppId,
+        chat_id: &ChatId,
+        reason: Option<&str>,
+    ) -> Result<Option<Hold>, StoreError> {
+        self.observe(Call::SetHold, || {
+            check_reason(reason)?;
+            let now = self.clock.now();
+            let scope = Scope::service(app_id.clone()).finding_deleted();
+            self.with_chat(&scope, chat_id, |chat| {
+                let held = &mut chat.session.hold;
+                if held.as_ref().map(|hold| hold.reason.as_str()) != reason {
+                    let action = match reason {
+                        Some(_) => AuditAction::HoldChat,
+                        None => AuditAction::LiftHold,
+                    };
+                    let audited = Audited::of_operator(actor, Some(app_id), Some(chat_id), action);
+                    self.add_audit_entry(&audited, now)?;
+                    *held = reason.map(|reason| Hold { reason: reason.to_owned(), since: now });
+                }
+                Ok(held.clone())
+            })
+        })
+        .await
+    }
+}
+
+impl MemoryStore {
+    fn due(&self, app_id: &AppId, due: Due, before: DateTime<Utc>) -> Vec<ChatSession> {
+        let chats = self.chats();
+        let chats = chats.values().map(|chat| &chat.session);
+        let chats = chats.filter(|chat| chat.app_id == *app_id && due.includes(chat, before));
+        chats.cloned().collect()
+    }
+}
+
+impl Chat {
+    /// Leaves what the statistics count.
+    fn purge(&mut self, now: DateTime<Utc>) {
+        let session = remains(&self.session, now);
+        debug_assert_eq!(session.lifecycle, Lifecycle::Purged);
+        let mut calls = std::mem::take(&mut self.calls);
+        for digested in &mut calls {
+            digested.call.request_id = None;
+        }
+        let status_changes = std::mem::take(&mut self.status_changes);
+        let turns = self.turns;
+        *self = Self { calls, status_changes, turns, ..Self::new(session) };
+    }
+}

@@ -1,0 +1,507 @@
+//! Purges of chats: one update decides, and what follows removes the records.
+//!
+//! The update leaves of the session what the statistics count, so that from then on the chat exists for no call. Sealed
+//! messages and overlays that forks share stay until the last fork is purged. Calls that were under way may still store
+//! something, such as a segment whose sealing then fails, so everything is removed once more after a while.
+
+use async_trait::async_trait;
+use bson::{Bson, DateTime, Document, RawDocumentBuf, doc};
+use chrono::{DateTime as Time, TimeDelta, Utc};
+use futures::TryStreamExt;
+use mongodb::options::{Hint, ReadConcern, ReturnDocument, SessionOptions};
+use records::{Actor, AppId, AuditAction, ChatId, ChatSession, Due, Hold, Lifecycle, Scope};
+
+use crate::StoreError;
+use crate::metrics::{Call, Sweep};
+use crate::mongo::MongoStore;
+use crate::mongo::chat_sessions::without_large_fields;
+use crate::mongo::collections::{COLLECTIONS, Purge};
+use crate::mongo::documents::{
+    Base, LIFECYCLE, LIFECYCLE_AT, Lineage, NEWEST_VERSION, Segment, Tail, chat_session_record,
+    counter, open_chat_session, segment_id,
+};
+use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::format::Shape;
+use crate::mongo::engine::marks::{RECENT_WRITES, with_mark};
+use crate::mongo::engine::scope::writable_chat;
+use crate::mongo::engine::sweep::Overdue;
+use crate::mongo::engine::transaction::{Round, Transaction};
+use crate::rules::audit::Audited;
+use crate::rules::purge::{check_reason, remains};
+use crate::store::{PURGED_AGAIN_AFTER_MINUTES, Purges};
+
+/// The field of a purged chat with the time at which its records are removed once more.
+const PURGE_AGAIN_AT: &str = "purge_again_at";
+
+#[async_trait]
+impl Purges for MongoStore {
+    async fn purge_chat(
+        &self,
+        actor: &Actor,
+        scope: &Scope,
+        chat_id: &ChatId,
+        due: Option<(Due, Time<Utc>)>,
+    ) -> Result<bool, StoreError> {
+        self.observe(Call::PurgeChat, Some(chat_id), async {
+            let mark = self.inner.ids.mint("purge_");
+            let scope = scope.unfenced().finding_deleted();
+            let (actor, chat_id) = (actor.clone(), chat_id.clone());
+            let purging = self.write(|call| async move {
+                let round = |tx| call.purge_round(tx, &actor, &scope, &chat_id, due, &mark);
+                if !call.transact(&scope, &chat_id, round).await? {
+                    return Ok(false);
+                }
+                call.notify_change(&chat_id);
+                let (app_id, chat_id) = (&scope.app_id, &chat_id);
+                // What is left if this breaks off is removed by the sweep.
+                call.attempt(|_| call.remove_records(app_id, chat_id)).await?;
+                Ok(true)
+            });
+            match purging.await {
+                Err(StoreError::ChatNotFound(_)) if due.is_some() => Ok(false),
+                purged => purged,
+            }
+        })
+        .await
+    }
+
+    async fn list_due(
+        &self,
+        app_id: &AppId,
+        due: Due,
+        before: Time<Utc>,
+        limit: usize,
+    ) -> Result<Vec<ChatSession>, StoreError> {
+        self.observe(Call::ListDue, None, async {
+            let list = || async {
+                let find = self.inner.chat_sessions.find(due_filter(app_id, due, before));
+                let find = find.sort(due_order(due)).projection(without_large_fields());
+                // With few chats the server may choose another index and sort.
+                let find = find.hint(due_index(due));
+                let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+                let found: Vec<RawDocumentBuf> = find.limit(limit).await?.try_collect().await?;
+                Ok(found.iter().map(|raw| chat_session_record(raw)).collect::<Result<_, _>>()?)
+            };
+            self.read(list).await
+        })
+        .await
+    }
+
+    async fn count_due(
+        &self,
+        app_id: &AppId,
+        due: Due,
+        before: Time<Utc>,
+    ) -> Result<u64, StoreError> {
+        self.observe(Call::CountDue, None, async {
+            let count = || async {
+                let filter = due_filter(app_id, due, before);
+                let count = self.inner.chat_sessions.count_documents(filter);
+                Ok(count.hint(due_index(due)).await?)
+            };
+            self.read(count).await
+        })
+        .await
+    }
+
+    async fn finish_purges(&self, limit: usize) -> Result<usize, StoreError> {
+        self.observe(Call::FinishPurges, None, async {
+            let now = DateTime::from_chrono(self.inner.clock.now());
+            let purged = Overdue {
+                sweep: Sweep::Purges,
+                collection: &self.inner.chat_sessions,
+                filter: doc! {
+                    PURGE_AGAIN_AT: { "$lte": now },
+                    "schema_version": { "$lte": NEWEST_VERSION },
+                },
+                since: PURGE_AGAIN_AT,
+                projection: without_large_fields(),
+            };
+            let finish = |raw: RawDocumentBuf| async move {
+                let ChatSession { app_id, chat_id, .. } = chat_session_record(&raw)?;
+                self.write(|call| async move {
+                    call.attempt(|_| async {
+                        call.remove_records(&app_id, &chat_id).await?;
+                        let done = doc! { "$unset": { PURGE_AGAIN_AT: "", "bases": "" } };
+                        let one = purged_filter(&app_id, &chat_id);
+                        call.inner.chat_sessions.update_one(one, done).await?;
+                        Ok(true)
+                    })
+                    .await
+                })
+                .await
+            };
+            self.sweep(&purged, limit, finish).await
+        })
+        .await
+    }
+
+    async fn next_app_with_chats(
+        &self,
+        after: Option<&AppId>,
+    ) -> Result<Option<AppId>, StoreError> {
+        self.observe(Call::NextAppWithChats, None, async {
+            let next = || async {
+                let filter = match after {
+                    Some(after) => doc! { "app_id": { "$gt": after.as_str() } },
+                    None => doc! { "app_id": { "$gt": "" } },
+                };
+                let find = self.inner.chat_sessions.find_one(filter).sort(doc! { "app_id": 1 });
+                let hint = Hint::Name("cs_app_created".to_owned());
+                let found = find.projection(doc! { "app_id": 1, "_id": 0 }).hint(hint).await?;
+                let app_id = found.as_ref().and_then(|raw| raw.get_str("app_id").ok());
+                Ok(app_id.and_then(|app_id| AppId::parse(app_id).ok()))
+            };
+            self.read(next).await
+        })
+        .await
+    }
+
+    async fn set_hold(
+        &self,
+        actor: &Actor,
+        app_id: &AppId,
+        chat_id: &ChatId,
+        reason: Option<&str>,
+    ) -> Result<Option<Hold>, StoreError> {
+        self.observe(Call::SetHold, Some(chat_id), async {
+            check_reason(reason)?;
+            let mark = self.inner.ids.mint("hold_");
+            let scope = Scope::service(app_id.clone()).finding_deleted();
+            let (actor, chat_id) = (actor.clone(), chat_id.clone());
+            let reason = reason.map(str::to_owned);
+            self.write(|call| async move {
+                let reason = reason.as_deref();
+                let round = |tx| call.hold_round(tx, &actor, &scope, &chat_id, reason, &mark);
+                call.transact(&scope, &chat_id, round).await
+            })
+            .await
+        })
+        .await
+    }
+}
+
+/// Returns the filter for the chats of an app that are due. It agrees with [`Due::includes`].
+fn due_filter(app_id: &AppId, due: Due, before: Time<Utc>) -> Document {
+    let before = DateTime::from_chrono(before);
+    let mut filter = doc! { "app_id": app_id.as_str() };
+    if due == Due::Deleted {
+        filter.insert(LIFECYCLE, Lifecycle::Deleted.number());
+        filter.insert(LIFECYCLE_AT, doc! { "$lte": before });
+    } else {
+        let statuses: Vec<i32> = due.statuses().iter().map(|status| status.number()).collect();
+        filter.insert("status", doc! { "$in": statuses });
+        // The minute is in the index. It is never later than the last update.
+        filter.insert("active_minute", doc! { "$lte": before });
+        filter.insert("last_updated_at", doc! { "$lte": before });
+        filter.insert(LIFECYCLE, doc! { "$not": { "$gte": Lifecycle::Deleted.number() } });
+    }
+    filter.insert("hold", Bson::Null);
+    filter.insert("schema_version", doc! { "$lte": NEWEST_VERSION });
+    filter
+}
+
+fn due_order(due: Due) -> Document {
+    match due {
+        Due::Deleted => doc! { LIFECYCLE_AT: 1 },
+        Due::Completed | Due::Failed | Due::Abandoned => doc! { "active_minute": 1 },
+    }
+}
+
+fn due_index(due: Due) -> Hint {
+    Hint::Name(match due {
+        Due::Deleted => "cs_app_lifecycle_at".to_owned(),
+        Due::Completed | Due::Failed | Due::Abandoned => "cs_app_status_active".to_owned(),
+    })
+}
+
+fn purged_filter(app_id: &AppId, chat_id: &ChatId) -> Document {
+    doc! {
+        "_id": chat_id.as_str(),
+        "app_id": app_id.as_str(),
+        LIFECYCLE: Lifecycle::Purged.number(),
+    }
+}
+
+/// Returns the filter for the documents whose `_id` begins with a chat.
+fn records_filter(app_id: &AppId, chat_id: &ChatId) -> Document {
+    let first = doc! { "chat_id": chat_id.as_str() };
+    // The name of the second field does not matter: no value is greater.
+    let last = doc! { "chat_id": chat_id.as_str(), "last": Bson::MaxKey };
+    doc! { "_id": { "$gte": first, "$lt": last }, "app_id": app_id.as_str() }
+}
+
+/// How far the sealed messages and the overlays of a purged chat are shared with chats that exist.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Shared {
+    /// The messages below this sequence are.
+    below: u64,
+    /// The overlays up to this revision are.
+    revision: i64,
+}
+
+impl MongoStore {
+    /// Decides on a purge, and takes from the session what was said.
+    async fn purge_round(
+        &self,
+        tx: Transaction<'_>,
+        actor: &Actor,
+        scope: &Scope,
+        chat_id: &ChatId,
+        due: Option<(Due, Time<Utc>)>,
+        mark: &str,
+    ) -> Result<Round<bool>, Failure> {
+        if !tx.is_first() {
+            let mut ours = purged_filter(&scope.app_id, chat_id);
+            ours.insert(RECENT_WRITES, mark);
+            if self.inner.chat_sessions.find_one(ours).await?.is_some() {
+                return Ok(Round::Done(true));
+            }
+        }
+        self.require(Shape::DeletedChats).await?;
+        let raw = self.session_within(scope, chat_id, without_large_fields()).await?;
+        let (chat, tail) = (chat_session_record(&raw)?, Tail::read(&open_chat_session(&raw)?)?);
+        match due {
+            Some((due, before)) if !due.includes(&chat, before) => return Ok(Round::Done(false)),
+            None if chat.hold.is_some() => return Err(StoreError::ChatHeld(chat_id.clone()).into()),
+            _ => {}
+        }
+        let (app_id, action) = (Some(&scope.app_id), AuditAction::PurgeChat);
+        let audited = Audited::of_operator(actor, app_id, Some(chat_id), action);
+        let entry = self.audit_document(&audited).await?;
+        let now = self.inner.clock.now();
+        let mut filter = writable_chat(scope, chat_id);
+        filter.insert("hold", Bson::Null);
+        filter.insert("status", chat.status.number());
+        filter.insert("duration_sec", chat.duration_sec);
+        filter.insert("last_sequence", counter(tail.last_sequence));
+        filter.insert("last_updated_at", DateTime::from_chrono(chat.last_updated_at));
+        let mut update = remains_update(&remains(&chat, now), now);
+        with_mark(mark, &mut filter, &mut update);
+        tx.begin().await?;
+        let update = self.inner.chat_sessions.update_one(filter, update);
+        if update.session(&mut *tx.session().await?).await?.matched_count == 0 {
+            return Ok(Round::Again);
+        }
+        self.insert_audit_document(&tx, &entry).await?;
+        Ok(Round::Done(true))
+    }
+
+    /// Removes the records of a purged chat, except what other chats share. Safe to repeat.
+    async fn remove_records(&self, app_id: &AppId, chat_id: &ChatId) -> Result<(), Failure> {
+        self.inner.chat_cache.forget_tail(chat_id);
+        self.remove_shared(app_id, chat_id).await?;
+        for stored in COLLECTIONS {
+            let collection = self.inner.database.collection::<RawDocumentBuf>(stored.name);
+            match stored.purge {
+                Purge::Deletes => {
+                    collection.delete_many(records_filter(app_id, chat_id)).await?;
+                }
+                Purge::DeletesOne => {
+                    let one = doc! { "_id": chat_id.as_str(), "app_id": app_id.as_str() };
+                    collection.delete_many(one).await?;
+                }
+                Purge::Clears(fields) => {
+                    let cleared = fields.iter().map(|field| ((*field).to_owned(), Bson::Null));
+                    let cleared = doc! { "$set": cleared.collect::<Document>() };
+                    collection.update_many(records_filter(app_id, chat_id), cleared).await?;
+                }
+                Purge::Itself | Purge::Keeps(_) => {}
+            }
+        }
+        // The purged chat may have been the last fork of chats that were purged before it.
+        let one = doc! { "_id": chat_id.as_str(), "app_id": app_id.as_str() };
+        let find = self.inner.chat_sessions.find_one(one);
+        let bases = doc! { "bases": 1, "revision": 1, "schema_version": 1 };
+        let Some(raw) = find.projection(bases).await? else { return Ok(()) };
+        let lineage = Lineage::read(chat_id, &open_chat_session(&raw)?)?;
+        for base in lineage.base_chats() {
+            let purged = self.inner.chat_sessions.find_one(purged_filter(app_id, base));
+            if purged.projection(doc! { "_id": 1 }).await?.is_some() {
+                self.remove_shared(app_id, base).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the sealed messages and the overlays of a purged chat that no chat shares.
+    async fn remove_shared(&self, app_id: &AppId, chat_id: &ChatId) -> Result<(), Failure> {
+        let shared = self.shared_with_forks(app_id, chat_id).await?;
+        let Shared { below, revision } = shared;
+        let (segments, versions) = (&self.inner.chat_segments, &self.inner.message_versions);
+        let mut unshared = records_filter(app_id, chat_id);
+        if shared == Shared::default() {
+            segments.delete_many(unshared.clone()).await?;
+            versions.delete_many(unshared).await?;
+            return Ok(());
+        }
+        let above = doc! {
+            "_id": { "$gte": segment_id(chat_id, below), "$lt": segment_id(chat_id, u64::MAX) },
+            "app_id": app_id.as_str(),
+        };
+        segments.delete_many(above).await?;
+        self.cut_segment(app_id, chat_id, below).await?;
+        unshared.insert(
+            "$or",
+            vec![
+                doc! { "_id.sequence": { "$gte": counter(below) } },
+                doc! { "_id.revision": { "$gt": revision } },
+            ],
+        );
+        versions.delete_many(unshared).await?;
+        Ok(())
+    }
+
+    /// Removes the messages from a sequence on from the segment that has them.
+    async fn cut_segment(
+        &self,
+        app_id: &AppId,
+        chat_id: &ChatId,
+        below: u64,
+    ) -> Result<(), Failure> {
+        let before = doc! {
+            "_id": { "$gte": segment_id(chat_id, 0), "$lt": segment_id(chat_id, below) },
+            "app_id": app_id.as_str(),
+        };
+        let find = self.inner.chat_segments.find_one(before).sort(doc! { "_id": -1 });
+        let head = doc! { "count": 1, "schema_version": 1 };
+        let Some(raw) = find.projection(head).await? else { return Ok(()) };
+        let (first_sequence, fields) = Segment::open(chat_id, &raw)?;
+        let kept = below - first_sequence;
+        if fields.count("count")? <= kept {
+            return Ok(());
+        }
+        let one = doc! { "_id": segment_id(chat_id, first_sequence), "app_id": app_id.as_str() };
+        let cut = doc! {
+            "$push": { "messages": { "$each": [], "$slice": counter(kept) } },
+            "$set": { "count": counter(kept) },
+        };
+        self.inner.chat_segments.update_one(one, cut).await?;
+        Ok(())
+    }
+
+    /// Returns how far the messages of a purged chat are shared with chats that are not purged.
+    ///
+    /// It reads one snapshot: a fork of a fork may appear while the fork itself is purged, and a scan could miss both. No
+    /// chat can begin to share the messages later, because it would have to fork one that shares them.
+    async fn shared_with_forks(&self, app_id: &AppId, chat_id: &ChatId) -> Result<Shared, Failure> {
+        let moment = SessionOptions::builder().snapshot(true).build();
+        let mut session = self.inner.database.client().start_session().with_options(moment).await?;
+        let forks = doc! {
+            "bases.chat_id": chat_id.as_str(),
+            "app_id": app_id.as_str(),
+            LIFECYCLE: { "$not": { "$gte": Lifecycle::Purged.number() } },
+        };
+        let find = self.inner.chat_sessions.find(forks);
+        let find = find.projection(doc! { "bases": 1, "revision": 1, "schema_version": 1 });
+        let find = find.read_concern(ReadConcern::snapshot()).session(&mut session);
+        let mut found = find.await?;
+        let mut shared = Shared::default();
+        while let Some(raw) = found.next(&mut session).await.transpose()? {
+            let lineage = Lineage::read(chat_id, &open_chat_session(&raw)?)?;
+            for Base { below, revision, .. } in lineage.bases_in(chat_id) {
+                shared.below = shared.below.max(*below);
+                shared.revision = shared.revision.max(*revision);
+            }
+        }
+        Ok(shared)
+    }
+
+    async fn hold_round(
+        &self,
+        tx: Transaction<'_>,
+        actor: &Actor,
+        scope: &Scope,
+        chat_id: &ChatId,
+        reason: Option<&str>,
+        mark: &str,
+    ) -> Result<Round<Option<Hold>>, Failure> {
+        let is_written = self.was_written(tx.attempt(), scope, chat_id, mark).await?;
+        let chat = self.known_chat(scope, chat_id).await?;
+        let is_same = chat.hold.as_ref().map(|hold| hold.reason.as_str()) == reason;
+        if is_written || is_same {
+            return Ok(Round::Done(chat.hold));
+        }
+        self.require(Shape::DeletedChats).await?;
+        let action = if reason.is_some() { AuditAction::HoldChat } else { AuditAction::LiftHold };
+        let audited = Audited::of_operator(actor, Some(&scope.app_id), Some(chat_id), action);
+        let entry = self.audit_document(&audited).await?;
+        let now = DateTime::from_chrono(self.inner.clock.now());
+        let mut filter = writable_chat(scope, chat_id);
+        let mut update = match reason {
+            Some(reason) => doc! { "$set": { "hold": { "reason": reason, "since": now } } },
+            None => doc! { "$unset": { "hold": "" } },
+        };
+        with_mark(mark, &mut filter, &mut update);
+        tx.begin().await?;
+        let update = self.inner.chat_sessions.find_one_and_update(filter, update);
+        let update =
+            update.projection(without_large_fields()).return_document(ReturnDocument::After);
+        let Some(raw) = update.session(&mut *tx.session().await?).await? else {
+            return Ok(Round::Again);
+        };
+        self.insert_audit_document(&tx, &entry).await?;
+        Ok(Round::Done(chat_session_record(&raw)?.hold))
+    }
+}
+
+/// Returns the update after which a session document holds nothing but what remains of its chat.
+fn remains_update(chat: &ChatSession, now: Time<Utc>) -> Document {
+    let again = now + TimeDelta::minutes(PURGED_AGAIN_AFTER_MINUTES);
+    let last_sequence = counter(chat.last_sequence);
+    let empty = Vec::<Bson>::new;
+    let mut set = doc! {
+        "visibility": chat.visibility.as_str(),
+        "metadata": {},
+        "last_updated_at": DateTime::from_chrono(now),
+        "first_sequence": last_sequence,
+        "messages": empty(),
+        "tail_bytes": 0_i64,
+        "recent_edits": empty(),
+        "recent_turns": empty(),
+        "pending_inputs": empty(),
+        "recent_inputs": empty(),
+        "context_snapshot": {},
+        "context_recent": empty(),
+        LIFECYCLE: chat.lifecycle.number(),
+        LIFECYCLE_AT: DateTime::from_chrono(now),
+        PURGE_AGAIN_AT: DateTime::from_chrono(again),
+        "session_version": counter(chat.session_version),
+    };
+    for field in [
+        "user_id",
+        "team_id",
+        "status_reason",
+        "title",
+        "last_artifact",
+        "artifact_blob",
+        "lease",
+        "last_message_at",
+        "last_connector",
+        "last_mode",
+        "last_turn",
+        "context_blob",
+        "context_written",
+    ] {
+        set.insert(field, Bson::Null);
+    }
+    // The bases stay until the records were removed for good: they name the chats whose messages this one has shared.
+    let gone = [
+        "members",
+        "is_listed",
+        "active_minute",
+        "forked_from",
+        "assistant_id",
+        "sort",
+        "updated_by",
+        "creation_digest",
+        "hold",
+    ];
+    let unset = gone.into_iter().map(|field| (field.to_owned(), Bson::from("")));
+    doc! {
+        "$set": set,
+        "$unset": unset.collect::<Document>(),
+        "$inc": { "revision": 1_i64 },
+        "$max": { "schema_version": Shape::DeletedChats.format() },
+    }
+}

@@ -1,0 +1,52 @@
+//! Purges what retention says, app by app.
+
+use chrono::{DateTime, Utc};
+use records::{Actor, AppId, ChatSession, Due, Retention, Scope};
+
+use crate::{Store, StoreError};
+
+/// How many chats are listed with one query.
+const PAGE: usize = 100;
+
+/// A chat that was purged, or would be.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DueChat {
+    /// The chat as it was.
+    pub chat: ChatSession,
+    /// Why it was due.
+    pub due: Due,
+}
+
+/// Purges all chats of an app that are due, and passes each to `purged`. Returns how many there were.
+///
+/// It may be broken off anywhere and repeated at any time; any number of processes may run it. A chat that cannot be
+/// purged is skipped, and ends the list of its reason.
+pub async fn purge_due(
+    store: &dyn Store,
+    actor: &Actor,
+    app_id: &AppId,
+    retention: &Retention,
+    now: DateTime<Utc>,
+    purged: &mut (dyn FnMut(DueChat) + Send),
+) -> Result<u64, StoreError> {
+    let scope = Scope::service(app_id.clone());
+    let mut count = 0;
+    for due in Due::ALL {
+        let Some(before) = retention.cutoff(due, now) else { continue };
+        loop {
+            let chats = store.list_due(app_id, due, before, PAGE).await?;
+            let mut is_progress = false;
+            for chat in chats {
+                if store.purge_chat(actor, &scope, &chat.chat_id, Some((due, before))).await? {
+                    is_progress = true;
+                    count += 1;
+                    purged(DueChat { chat, due });
+                }
+            }
+            if !is_progress {
+                break;
+            }
+        }
+    }
+    Ok(count)
+}

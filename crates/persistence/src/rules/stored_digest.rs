@@ -1,0 +1,45 @@
+//! Digests as they are stored (decision 0048).
+
+use records::json::{Digest, Salt, salted};
+
+/// The digest of a body, or the digest of that and of the salt that is stored beside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct StoredDigest {
+    pub(crate) digest: Digest,
+    /// Missing in what earlier releases have stored.
+    pub(crate) salt: Option<Salt>,
+}
+
+impl StoredDigest {
+    /// Makes what is stored for the digest of a body.
+    pub(crate) fn new(digest: Digest, salt: Option<Salt>) -> Self {
+        let digest = salt.map_or(digest, |salt| salted(&digest, &salt));
+        Self { digest, salt }
+    }
+
+    /// Returns whether this was stored for a body with that digest.
+    pub(crate) fn is_of(&self, digest: &Digest) -> bool {
+        *self == Self::new(*digest, self.salt)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stored_digest_is_of_one_body() {
+        for salt in [None, Some([7; 16])] {
+            let stored = StoredDigest::new([1; 16], salt);
+            assert!(stored.is_of(&[1; 16]));
+            assert!(!stored.is_of(&[2; 16]));
+        }
+    }
+
+    #[test]
+    fn a_salted_digest_tells_nothing_of_the_body_without_the_salt() {
+        let [one, two] = [[7; 16], [8; 16]].map(|salt| StoredDigest::new([1; 16], Some(salt)));
+        assert_ne!(one.digest, two.digest);
+        assert_ne!(one.digest, [1; 16]);
+    }
+}

@@ -1,0 +1,66 @@
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use records::{Actor, AppId, ChatId, ChatSession, Due, Hold, Scope};
+
+use crate::StoreError;
+
+/// Removes everything that was said in chats, for good.
+///
+/// Retention is no promise to callers but to the people whose chats they are, so these are calls of operators. They find
+/// deleted chats.
+#[async_trait]
+pub trait Purges: Send + Sync {
+    /// Purges a chat: what was said in it is gone, its id stays taken, and its numbers stay in the statistics. Forks keep
+    /// what they share with it; that goes with the last of them.
+    ///
+    /// Safe to repeat: a chat that was purged is [`ChatNotFound`](StoreError::ChatNotFound). A chat under hold is
+    /// [`ChatHeld`](StoreError::ChatHeld). With `due`, the chat is purged only if it has been due for that reason since
+    /// that time; otherwise nothing changes. Returns whether it was purged.
+    ///
+    /// The call decides in one step, from which on the chat exists for no call. Then it removes the records. If it breaks
+    /// off, [`finish_purges`](Self::finish_purges) goes on.
+    async fn purge_chat(
+        &self,
+        actor: &Actor,
+        scope: &Scope,
+        chat_id: &ChatId,
+        due: Option<(Due, DateTime<Utc>)>,
+    ) -> Result<bool, StoreError>;
+
+    /// Lists chats of an app that have been due for a reason since a time, those that are due the longest first.
+    async fn list_due(
+        &self,
+        app_id: &AppId,
+        due: Due,
+        before: DateTime<Utc>,
+        limit: usize,
+    ) -> Result<Vec<ChatSession>, StoreError>;
+
+    /// Counts the chats of an app that have been due for a reason since a time.
+    async fn count_due(
+        &self,
+        app_id: &AppId,
+        due: Due,
+        before: DateTime<Utc>,
+    ) -> Result<u64, StoreError>;
+
+    /// Removes once more what calls that were under way have stored in purged chats, of up to `limit` chats that were
+    /// purged [a while](PURGED_AGAIN_AFTER_MINUTES) ago. Returns how many chats it has finished.
+    async fn finish_purges(&self, limit: usize) -> Result<usize, StoreError>;
+
+    /// Returns the first app after `after` that has chats, in the order of ids.
+    async fn next_app_with_chats(&self, after: Option<&AppId>)
+    -> Result<Option<AppId>, StoreError>;
+
+    /// Puts a chat under hold, or lifts the hold: `None`. A chat under hold is never purged. Safe to repeat.
+    async fn set_hold(
+        &self,
+        actor: &Actor,
+        app_id: &AppId,
+        chat_id: &ChatId,
+        reason: Option<&str>,
+    ) -> Result<Option<Hold>, StoreError>;
+}
+
+/// How long after a purge its records are removed once more, in minutes: far longer than any call lasts.
+pub const PURGED_AGAIN_AFTER_MINUTES: i64 = 10;

@@ -1,0 +1,149 @@
+use chrono::{DateTime, TimeDelta, Utc};
+
+use crate::{ChatSession, ChatStatus, FieldChange, Lifecycle};
+
+/// For how many days chats are kept. 0 is for ever.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Retention {
+    /// Days that a completed chat is kept after its last activity.
+    pub completed_days: u32,
+    /// Days that a failed chat is kept after its last activity.
+    pub failed_days: u32,
+    /// Days that a running or paused chat is kept after its last activity.
+    pub abandoned_days: u32,
+    /// Days that a deleted chat is kept after its deletion.
+    pub deleted_days: u32,
+}
+
+/// The retention of one app. The retention of the service applies in place of what is missing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct OwnRetention {
+    /// See [`Retention::completed_days`].
+    pub completed_days: Option<u32>,
+    /// See [`Retention::failed_days`].
+    pub failed_days: Option<u32>,
+    /// See [`Retention::abandoned_days`].
+    pub abandoned_days: Option<u32>,
+    /// See [`Retention::deleted_days`].
+    pub deleted_days: Option<u32>,
+}
+
+/// A change of the retention of an app.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RetentionChange {
+    /// The change of [`OwnRetention::completed_days`].
+    pub completed_days: FieldChange<u32>,
+    /// The change of [`OwnRetention::failed_days`].
+    pub failed_days: FieldChange<u32>,
+    /// The change of [`OwnRetention::abandoned_days`].
+    pub abandoned_days: FieldChange<u32>,
+    /// The change of [`OwnRetention::deleted_days`].
+    pub deleted_days: FieldChange<u32>,
+}
+
+impl OwnRetention {
+    /// Returns the retention after a change.
+    #[must_use]
+    pub fn changed_by(self, change: RetentionChange) -> Self {
+        Self {
+            completed_days: change.completed_days.applied_to(self.completed_days),
+            failed_days: change.failed_days.applied_to(self.failed_days),
+            abandoned_days: change.abandoned_days.applied_to(self.abandoned_days),
+            deleted_days: change.deleted_days.applied_to(self.deleted_days),
+        }
+    }
+}
+
+/// Why a chat is due to be purged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Due {
+    /// It was completed long ago.
+    Completed,
+    /// It failed long ago.
+    Failed,
+    /// It is running or paused, and nothing has happened in it for long.
+    Abandoned,
+    /// It was deleted long ago.
+    Deleted,
+}
+
+impl Due {
+    /// Every reason.
+    pub const ALL: [Self; 4] = [Self::Completed, Self::Failed, Self::Abandoned, Self::Deleted];
+
+    /// Returns the name on the command line and in metrics.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Abandoned => "abandoned",
+            Self::Deleted => "deleted",
+        }
+    }
+
+    /// Returns the statuses of the chats that are due for this reason.
+    pub fn statuses(self) -> &'static [ChatStatus] {
+        match self {
+            Self::Completed => &[ChatStatus::Completed],
+            Self::Failed => &[ChatStatus::Failed],
+            Self::Abandoned => &[ChatStatus::Running, ChatStatus::Paused],
+            Self::Deleted => &ChatStatus::ALL,
+        }
+    }
+
+    /// Returns whether a chat has been due for this reason since `before`: nothing has happened in it since, or it was
+    /// deleted before. A chat under hold is never due.
+    pub fn includes(self, chat: &ChatSession, before: DateTime<Utc>) -> bool {
+        let since = match self {
+            Self::Deleted => chat.lifecycle_at,
+            Self::Completed | Self::Failed | Self::Abandoned => Some(chat.last_updated_at),
+        };
+        let is_deleted = chat.lifecycle == Lifecycle::Deleted;
+        chat.hold.is_none()
+            && chat.lifecycle != Lifecycle::Purged
+            && is_deleted == (self == Self::Deleted)
+            && self.statuses().contains(&chat.status)
+            && since.is_some_and(|since| since <= before)
+    }
+}
+
+impl Retention {
+    /// The most days: 100 years.
+    pub const MAX_DAYS: u32 = 36_500;
+
+    /// Returns the retention of an app that has this one of its own.
+    #[must_use]
+    pub fn overridden_by(self, own: OwnRetention) -> Self {
+        Self {
+            completed_days: own.completed_days.unwrap_or(self.completed_days),
+            failed_days: own.failed_days.unwrap_or(self.failed_days),
+            abandoned_days: own.abandoned_days.unwrap_or(self.abandoned_days),
+            deleted_days: own.deleted_days.unwrap_or(self.deleted_days),
+        }
+    }
+
+    /// Returns the time before which a chat must have been left alone to be due for a reason; `None` if it never is.
+    pub fn cutoff(&self, due: Due, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        let days = match due {
+            Due::Completed => self.completed_days,
+            Due::Failed => self.failed_days,
+            Due::Abandoned => self.abandoned_days,
+            Due::Deleted => self.deleted_days,
+        };
+        if days == 0 { None } else { now.checked_sub_signed(TimeDelta::days(days.into())) }
+    }
+}
+
+/// Keeps a chat from being purged, such as for a dispute.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hold {
+    /// Why, for operators.
+    pub reason: String,
+    /// When the hold began.
+    pub since: DateTime<Utc>,
+}
+
+impl Hold {
+    /// The most characters of a reason.
+    pub const REASON_CHARS: usize = 1_000;
+}
