@@ -139,6 +139,6 @@ impl Chat {
         }
         let status_changes = std::mem::take(&mut self.status_changes);
         let turns = self.turns;
-        *self = Self { calls, status_changes, turns, ..Self::new(session) };
+        *self = Self { turns, calls, status_changes, ..Self::new(session) };
     }
 }

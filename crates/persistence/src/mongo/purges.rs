@@ -142,10 +142,7 @@ impl Purges for MongoStore {
     ) -> Result<Option<AppId>, StoreError> {
         self.observe(Call::NextAppWithChats, None, async {
             let next = || async {
-                let filter = match after {
-                    Some(after) => doc! { "app_id": { "$gt": after.as_str() } },
-                    None => doc! { "app_id": { "$gt": "" } },
-                };
+                let filter = doc! { "app_id": { "$gt": after.map_or("", AppId::as_str) } };
                 let find = self.inner.chat_sessions.find_one(filter).sort(doc! { "app_id": 1 });
                 let hint = Hint::Name("cs_app_created".to_owned());
                 let found = find.projection(doc! { "app_id": 1, "_id": 0 }).hint(hint).await?;
@@ -428,10 +425,10 @@ impl MongoStore {
         let entry = self.audit_document(&audited).await?;
         let now = DateTime::from_chrono(self.inner.clock.now());
         let mut filter = writable_chat(scope, chat_id);
-        let mut update = match reason {
-            Some(reason) => doc! { "$set": { "hold": { "reason": reason, "since": now } } },
-            None => doc! { "$unset": { "hold": "" } },
-        };
+        let mut update = doc! { "$unset": { "hold": "" } };
+        if let Some(reason) = reason {
+            update = doc! { "$set": { "hold": { "reason": reason, "since": now } } };
+        }
         with_mark(mark, &mut filter, &mut update);
         tx.begin().await?;
         let update = self.inner.chat_sessions.find_one_and_update(filter, update);

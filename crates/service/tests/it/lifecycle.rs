@@ -204,9 +204,9 @@ async fn a_chat_under_hold_is_not_purged_and_then_it_is_gone() {
     for caller in [&alice, &service] {
         assert_eq!(caller.put(hold, json!({"reason": "x"})).await.status, 403);
     }
-    let held = operator.put(hold, json!({"reason": "dispute 7"})).await;
-    assert_eq!((held.status, &held.body()["reason"]), (200, &json!("dispute 7")));
-    assert_eq!(operator.put(hold, json!({"reason": "dispute 7"})).await.body(), held.body());
+    let answer = operator.put(hold, json!({"reason": "dispute 7"})).await;
+    assert_eq!((answer.status, &answer.body()["reason"]), (200, &json!("dispute 7")));
+    assert_eq!(operator.put(hold, json!({"reason": "dispute 7"})).await.body(), answer.body());
     let long = operator.put(hold, json!({"reason": "x".repeat(1_001)})).await;
     assert_eq!((long.status, &*long.culprit()), (422, "/reason"));
     let unknown = operator.put("/api/apps/acme_corp/holds/c2", json!({"reason": "x"})).await;
