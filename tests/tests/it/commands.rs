@@ -337,7 +337,7 @@ async fn json_is_the_same_as_in_the_api() -> Result<()> {
     let verified = json(&["wallets", "verify"]).await?;
     assert_eq!(verified, [json!({ "wallets": 0, "differences": 0 })]);
     let upgrade = json(&["upgrade"]).await?;
-    assert_eq!(upgrade, [json!({ "stored": 2, "newest": 2, "pending": [] })]);
+    assert_eq!(upgrade, [json!({ "stored": 3, "newest": 3, "pending": [] })]);
     let findings = json(&["check"]).await?;
     assert!(findings.len() > 5, "{findings:?}");
     for finding in findings {
@@ -439,6 +439,7 @@ async fn every_command_of_an_operator_is_in_the_audit_log() -> Result<()> {
         &["stats", "rebuild", "--app", APP],
         &["upgrade", "--finish"],
         &["resume-sweep"],
+        &["purge"],
         &["audit", "--app", APP],
         // These change nothing and show no contents.
         &["stats", "verify"],
@@ -472,6 +473,7 @@ async fn every_command_of_an_operator_is_in_the_audit_log() -> Result<()> {
         ("rebuild_stats", Some(APP)),
         ("finish_upgrade", None),
         ("sweep_leases", None),
+        ("purge_chats", None),
         ("read_audit_log", Some(APP)),
         ("read_chat", Some(APP)),
         ("read_audit_log", None),
@@ -518,7 +520,7 @@ async fn upgrade_leaves_a_database_of_a_newer_release_alone() -> Result<()> {
     formats.update_one(mongodb::bson::doc! {}, newer).await?;
     for (arguments, advice) in [
         (&["upgrade"][..], "the database is newer than this release: upgrade this process"),
-        (&["upgrade", "--finish"], "has schema version 99; this release supports versions up to 2"),
+        (&["upgrade", "--finish"], "has schema version 99; this release supports versions up to 3"),
     ] {
         let output = run(arguments, &settings).await?;
         assert_eq!(output.status.code(), Some(1));
