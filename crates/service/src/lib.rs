@@ -16,7 +16,9 @@ mod starting;
 pub use starting::Starting;
 
 mod sweeps;
-pub use sweeps::{expire_input_requests, interrupt_abandoned_chats, purge_due_chats, retention_of};
+pub use sweeps::{
+    expire_input_requests, finish_purges, interrupt_abandoned_chats, purge_due_chats, retention_of,
+};
 
 mod head_timer;
 mod paced_stream;

@@ -39,20 +39,26 @@ pub async fn interrupt_abandoned_chats(store: Arc<dyn Store>) {
     sweep_repeatedly("abandoned chats", 3_000..5_000, sweep).await;
 }
 
+/// Finishes the purges of chats, until the future is dropped: those that broke off, and those whose time has come to
+/// remove late records.
+pub async fn finish_purges(store: Arc<dyn Store>) {
+    let sweep = || store.finish_purges(BATCH_SIZE);
+    sweep_repeatedly("purged chats", 45_000..75_000, sweep).await;
+}
+
 /// Purges the chats whose retention is over, until the future is dropped.
 ///
-/// Each round goes through all apps. It also finishes purges that broke off.
+/// Each round goes through all apps, with a few queries for each. Retention is counted in days, so rounds are rare.
 pub async fn purge_due_chats(store: Arc<dyn Store>, settings: AppSettings) {
     loop {
         if let Err(error) = purge_round(&*store, settings).await {
             tracing::debug!(%error, "failed to purge the chats that are due");
         }
-        sleep(Duration::from_millis(fastrand::u64(45_000..75_000))).await;
+        sleep(Duration::from_secs(fastrand::u64(12 * 60..18 * 60))).await;
     }
 }
 
 async fn purge_round(store: &dyn Store, settings: AppSettings) -> Result<(), StoreError> {
-    while store.finish_purges(BATCH_SIZE).await? == BATCH_SIZE {}
     let mut after = None;
     while let Some(app_id) = store.next_app_with_chats(after.as_ref()).await? {
         let actor = Scope::service(app_id.clone()).actor();

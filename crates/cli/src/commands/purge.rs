@@ -14,7 +14,7 @@ use crate::settings::Settings;
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "A running service purges what is due by itself, about once a minute. Retention is set in the table \
+    after_help = "A running service purges what is due by itself, about four times an hour. Retention is set in the table \
                         [apps] of the configuration, and for one app by `reprise apps set`. A chat under hold is never \
                         purged. Examples:\n  reprise purge --dry-run\n  reprise purge --app acme_corp\n  \
                         reprise purge --app acme_corp --chat chat_abc123"

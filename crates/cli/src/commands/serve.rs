@@ -51,6 +51,7 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<()> {
     tokio::spawn(prepare(backend.store.clone()));
     let expiring = tokio::spawn(service::expire_input_requests(Arc::clone(&store)));
     let interrupting = tokio::spawn(service::interrupt_abandoned_chats(Arc::clone(&store)));
+    let finishing = tokio::spawn(service::finish_purges(Arc::clone(&store)));
     let purging = tokio::spawn(service::purge_due_chats(store, config.apps.settings));
     let served = tokio::select! {
         served = serving => served.context(SERVER_FAILED),
@@ -59,6 +60,7 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<()> {
     signals.abort();
     expiring.abort();
     interrupting.abort();
+    finishing.abort();
     purging.abort();
     backend.close().await;
     served

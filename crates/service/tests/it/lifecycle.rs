@@ -220,6 +220,9 @@ async fn a_chat_under_hold_is_not_purged_and_then_it_is_gone() {
     for _ in 0..2 {
         assert_eq!(operator.delete(hold).await.status, 204);
     }
+    let stale = service.request("DELETE", &purge).header("if-match", "\"7\"");
+    let stale = service.send(stale.body(Body::empty()).unwrap()).await;
+    assert_eq!(stale.problem(), (412, "precondition-failed".to_owned()));
     assert_eq!(service.delete(&purge).await.status, 204);
     for path in [&purge, &format!("{C1}?deleted=true")] {
         let answer = if path.contains("purge") {

@@ -59,6 +59,8 @@ impl MongoStore {
         let reason = Bill::pause_reason(balance, bill.entry.amount);
         let paused = moved(chat, ChatStatus::Paused, Some(&reason), now);
         let id = bill.entry.entry_id.as_str();
+        // Whether the chat exists for the caller is decided where its calls are recorded.
+        let scope = scope.finding_deleted();
         let paused = self.change_status_within(tx, &scope, chat, &paused, id).await?;
         Ok(paused.map(|_| unpaid))
     }

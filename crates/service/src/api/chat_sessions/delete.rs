@@ -52,6 +52,9 @@ pub(crate) async fn delete_chat(
             let detail = "only a token with the role service may purge a chat";
             return Err(Problem::new(ProblemKind::FORBIDDEN_ROLE, detail));
         }
+        // A purge has no conditions of its own: `If-Match` and the fencing token are checked first.
+        let unchanged = SessionChange::default();
+        store.change_chat(&scope.finding_deleted(), &chat_id, unchanged).await?;
         store.purge_chat(&scope.actor(), &scope, &chat_id, None).await?;
         return Ok(NoContent);
     }
