@@ -243,6 +243,7 @@ macro_rules! contract_tests {
                 who_may_not_delete_one_of_the_messages_deletes_none,
                 a_deletion_depends_on_the_number_of_messages,
                 too_many_ids_are_refused,
+                a_deletion_depends_on_the_number_of_messages_also_if_it_finds_none,
             }
             message_filters {
                 a_filter_selects_messages_by_their_fields,

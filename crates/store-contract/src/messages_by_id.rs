@@ -123,6 +123,21 @@ fn deleted_message(id: &str, sequence: u64) -> DeletedMessage {
     DeletedMessage { event_id: event_id(id), sequence }
 }
 
+pub async fn a_deletion_depends_on_the_number_of_messages_also_if_it_finds_none(
+    store: Arc<dyn Store>,
+) {
+    let chat = TestChat::create(&store).await;
+    chat.append([event("e", "hello")]).await.unwrap();
+    for names in [&["unknown"][..], &["e"]] {
+        let expected_last_sequence = Some(u64::MAX / 2 + 1);
+        let late = chat.seen_from(Scope { expected_last_sequence, ..chat.scope.clone() });
+        let refused = delete(&late, names).await;
+        assert!(matches!(refused, Err(StoreError::SequenceConflict { .. })), "{refused:?}");
+        let current = chat.seen_from(Scope { expected_last_sequence: Some(1), ..late.scope });
+        delete(&current, names).await.unwrap();
+    }
+}
+
 async fn find(chat: &TestChat, names: &[&str]) -> Result<Vec<Option<u64>>, StoreError> {
     chat.find_messages(&ids(names)).await
 }

@@ -245,6 +245,7 @@ impl Messages for MemoryStore {
             check_deleted(event_ids)?;
             let now = self.clock.now();
             self.with_chat(scope, chat_id, |chat| {
+                check_expected(scope, chat_id, chat.session.last_sequence)?;
                 let sequences: Vec<_> =
                     event_ids.iter().map(|event_id| chat.sequence_of(event_id)).collect();
                 for sequence in sequences.iter().flatten() {

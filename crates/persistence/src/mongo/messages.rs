@@ -4,8 +4,10 @@ use records::{ChatId, EventId, Message, MessageEdit, NewMessage, Scope};
 use crate::StoreError;
 use crate::metrics::Call;
 use crate::mongo::MongoStore;
+use crate::mongo::documents::{Tail, open_chat_session};
 use crate::rules::batch::Batch;
 use crate::rules::deletion::{check_deleted, deletion};
+use crate::rules::if_match::check_expected;
 use crate::rules::rights::{check_author, check_roles};
 use crate::store::{
     Append, Deletion, FilteredPage, HistoryPages, MessageFilter, MessageRange, Messages, Transcript,
@@ -146,6 +148,12 @@ impl Messages for MongoStore {
     ) -> Result<Deletion, StoreError> {
         self.observe(Call::DeleteMessages, Some(chat_id), async {
             check_deleted(event_ids)?;
+            if scope.expected_last_sequence.is_some() {
+                // Each deletion checks it as well, but there may be none.
+                let read = || self.session_within(scope, chat_id, Tail::projection());
+                let tail = Tail::read(&open_chat_session(&self.read(read).await?)?)?;
+                check_expected(scope, chat_id, tail.last_sequence)?;
+            }
             let located = self.locate_messages(scope, chat_id, event_ids).await?;
             for at in located.iter().flatten() {
                 check_author(scope, chat_id, at.author.as_ref())?;
