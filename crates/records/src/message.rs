@@ -82,8 +82,9 @@ impl MessageBody {
         Self::TYPE,
     ];
 
-    /// The fields of [`MessageBody::extra`] that no dialect reads. A field of a transcript that has one of these names is
-    /// kept for its dialect, like any other that is no field of a stored message.
+    /// The fields of [`MessageBody::extra`] that no dialect reads.
+    ///
+    /// A transcript may have fields with these names. They are stored like other fields of its dialect.
     pub const NATIVE: [&'static str; 8] = [
         "assistant_id",
         Self::CONNECTOR,

@@ -15,7 +15,7 @@ pub struct Retention {
     pub deleted_days: u32,
 }
 
-/// The retention of one app. The retention of the service applies in place of what is missing.
+/// The retention of one app. If a field is missing, that of the service applies.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct OwnRetention {
     /// See [`Retention::completed_days`].

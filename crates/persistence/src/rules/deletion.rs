@@ -15,7 +15,7 @@ pub(crate) fn check_deleted(event_ids: &[EventId]) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// Returns the result for ids, of which the chat has those with a sequence.
+/// Returns the result of a deletion. The chat has a message with an id if its sequence is given.
 pub(crate) fn deletion(event_ids: &[EventId], sequences: &[Option<u64>]) -> Deletion {
     let mut deletion = Deletion::default();
     for (event_id, sequence) in zip(event_ids, sequences) {

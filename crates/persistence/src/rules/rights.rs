@@ -26,7 +26,7 @@ pub(crate) fn check_edit(
     check_author(scope, chat_id, author)
 }
 
-/// The same for a message of which only the author is known.
+/// Refuses an edit of a message by this author, like [`check_edit`].
 pub(crate) fn check_author(
     scope: &Scope,
     chat_id: &ChatId,

@@ -63,7 +63,9 @@ async fn holding(database: &Database, text: &str) -> BTreeMap<String, usize> {
     holding
 }
 
-/// Creates a chat of which every record contains a token, wherever callers may write text.
+/// Creates a chat, and writes a token wherever callers may write text.
+///
+/// Every kind of record that a chat can have then contains the token.
 async fn plant(database: &Database, token: &str) -> ChatId {
     let scope = &scope();
     let user = UserId::parse(token).unwrap();
@@ -197,7 +199,7 @@ async fn a_purge_leaves_no_text_and_only_what_the_statistics_count() {
     assert_eq!(after.unwrap(), history.unwrap());
     assert!(database.purge_chat(&Actor::command_line(), &scope(), &fork, None).await.unwrap());
     let left = holding(&database, &token).await;
-    // The key of the pseudonym of a person who has managed something belongs to the person.
+    // The audit log knows a person by a pseudonym. Its key belongs to the person, not to the chat.
     let left: Vec<_> = left.into_keys().filter(|name| name != "pseudonym_keys").collect();
     assert_eq!(left, [""; 0]);
     let kept: Vec<_> = holding(&database, chat_id.as_str()).await.into_keys().collect();

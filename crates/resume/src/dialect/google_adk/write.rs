@@ -20,7 +20,7 @@ pub(super) struct EventsWriter {
     results: Option<OpenResults>,
     /// The author of the last calls.
     caller: String,
-    /// The function that each of these calls names.
+    /// The names of the functions of the last calls, by the ids of the calls.
     functions: HashMap<String, String>,
     /// The invocation of the last event.
     invocation: Option<Value>,

@@ -14,7 +14,8 @@ use crate::wire::ChatSessionResponse;
 
 /// Archives a chat. Idempotent.
 ///
-/// A chat may be archived whatever its status: its run goes on. Lists leave it out unless they ask for it, and a new messagen/// makes it active again.
+/// A chat may be archived whatever its status: its run goes on. Lists leave it out unless they ask for it. A new message makes
+/// it active again.
 #[operation(answers = "The chat session, archived")]
 pub(crate) async fn archive_chat(
     State(store): State<Arc<dyn Store>>,

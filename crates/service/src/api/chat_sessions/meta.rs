@@ -57,7 +57,7 @@ pub(crate) struct MetaResponse {
     last_message_at: Option<Time>,
     /// The model connector of the last turn or message that names one.
     last_connector: Option<String>,
-    /// The mode of the last turn that names one.
+    /// The mode of the last turn or message that names one.
     last_mode: Option<String>,
     /// The last turn.
     last_turn: Option<LastTurnFields>,
