@@ -273,10 +273,24 @@ impl MongoStore {
         let now = DateTime::from_chrono(self.inner.clock.now());
         let mut update = doc! { "$set": { "status_reason": reason, "last_updated_at": now } };
         with_mark(mark, &mut filter, &mut update);
+        self.updated_session(None, filter, update).await
+    }
+
+    /// Updates the session that matches, and returns it after the update; `None` if none matches.
+    pub(crate) async fn updated_session(
+        &self,
+        tx: Option<&Transaction<'_>>,
+        filter: Document,
+        update: Document,
+    ) -> Result<Option<ChatSession>, Failure> {
         let update = self.inner.chat_sessions.find_one_and_update(filter, update);
         let update =
             update.projection(without_large_fields()).return_document(ReturnDocument::After);
-        Ok(update.await?.map(|raw| chat_session_record(&raw)).transpose()?)
+        let updated = match tx {
+            Some(tx) => update.session(&mut *tx.session().await?).await?,
+            None => update.await?,
+        };
+        Ok(updated.map(|raw| chat_session_record(&raw)).transpose()?)
     }
 
     /// Returns whether an earlier attempt has changed the status.
@@ -321,11 +335,8 @@ impl MongoStore {
         let update = doc! { "$set": set };
         // This update comes first, so that concurrent appends wait for the transaction, and not the
         // reverse.
-        let update = self.inner.chat_sessions.find_one_and_update(filter, update);
-        let update =
-            update.projection(without_large_fields()).return_document(ReturnDocument::After);
-        let updated = update.session(&mut *tx.session().await?).await?;
-        let Some(raw) = updated else { return Ok(None) };
+        let updated = self.updated_session(Some(tx), filter, update).await?;
+        let Some(mut updated) = updated else { return Ok(None) };
         let change = StatusChange {
             chat_id: chat.chat_id.clone(),
             from: chat.status,
@@ -342,11 +353,10 @@ impl MongoStore {
         tally.chat(moved, 1);
         tally.status_change(&change);
         self.count(&Counted::of(chat), tally, tx).await?;
-        let mut chat = chat_session_record(&raw)?;
-        if chat.status.is_ended() {
-            self.end_inputs(&mut chat, tx).await?;
+        if updated.status.is_ended() {
+            self.end_inputs(&mut updated, tx).await?;
         }
-        Ok(Some(chat))
+        Ok(Some(updated))
     }
 
     /// Reads a chat, or fails if it does not exist.

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use bson::{Bson, DateTime, Document, RawDocumentBuf, doc};
 use chrono::{DateTime as Time, TimeDelta, Utc};
 use futures::TryStreamExt;
-use mongodb::options::{Hint, ReadConcern, ReturnDocument, SessionOptions};
+use mongodb::options::{Hint, ReadConcern, SessionOptions};
 use records::{Actor, AppId, AuditAction, ChatId, ChatSession, Due, Hold, Lifecycle, Scope};
 
 use crate::StoreError;
@@ -431,14 +431,10 @@ impl MongoStore {
         }
         with_mark(mark, &mut filter, &mut update);
         tx.begin().await?;
-        let update = self.inner.chat_sessions.find_one_and_update(filter, update);
-        let update =
-            update.projection(without_large_fields()).return_document(ReturnDocument::After);
-        let Some(raw) = update.session(&mut *tx.session().await?).await? else {
-            return Ok(Round::Again);
-        };
+        let updated = self.updated_session(Some(&tx), filter, update).await?;
+        let Some(updated) = updated else { return Ok(Round::Again) };
         self.insert_audit_document(&tx, &entry).await?;
-        Ok(Round::Done(chat_session_record(&raw)?.hold))
+        Ok(Round::Done(updated.hold))
     }
 }
 

@@ -1,14 +1,12 @@
 //! Changes of a chat session itself: its title, its rights, its lifecycle.
 
 use bson::{Bson, DateTime, Document, doc};
-use mongodb::options::ReturnDocument;
 use records::{ChatId, ChatSession, Lifecycle, Scope, SessionChange, TeamId, Visibility};
 
 use crate::StoreError;
 use crate::mongo::MongoStore;
-use crate::mongo::chat_sessions::without_large_fields;
 use crate::mongo::documents::word::StoredEnum as _;
-use crate::mongo::documents::{LIFECYCLE, LIFECYCLE_AT, chat_session_record, counter};
+use crate::mongo::documents::{LIFECYCLE, LIFECYCLE_AT, counter};
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::format::Shape;
 use crate::mongo::engine::json::to_document;
@@ -69,14 +67,10 @@ impl MongoStore {
         let mut update = difference(&chat, &changed);
         with_mark(mark, &mut filter, &mut update);
         tx.begin().await?;
-        let update = self.inner.chat_sessions.find_one_and_update(filter, update);
-        let update =
-            update.projection(without_large_fields()).return_document(ReturnDocument::After);
-        let Some(raw) = update.session(&mut *tx.session().await?).await? else {
-            return Ok(Round::Again);
-        };
+        let updated = self.updated_session(Some(&tx), filter, update).await?;
+        let Some(updated) = updated else { return Ok(Round::Again) };
         self.insert_audit_document(&tx, &entry).await?;
-        Ok(Round::Done(chat_session_record(&raw)?))
+        Ok(Round::Done(updated))
     }
 }
 

@@ -7,7 +7,6 @@ use std::collections::HashSet;
 use async_trait::async_trait;
 use bson::{Bson, DateTime, Document, RawDocumentBuf, doc};
 use futures::TryStreamExt as _;
-use mongodb::options::ReturnDocument;
 use records::json::Digest;
 use records::{
     ChatId, ChatSession, ChatStatus, Closing, InputRequest, InputRequestId, NewInputAnswer,
@@ -18,10 +17,9 @@ use crate::StoreError;
 use crate::metrics::Call;
 use crate::metrics::Sweep;
 use crate::mongo::MongoStore;
-use crate::mongo::chat_sessions::without_large_fields;
 use crate::mongo::documents::{
-    InputRequestDocument, PENDING, StoredInput, chat_session_record, closing_fields, counter,
-    encode, input_app, input_key, input_record,
+    InputRequestDocument, PENDING, StoredInput, closing_fields, counter, encode, input_app,
+    input_key, input_record,
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::paging::{limit_and_one, older_than};
@@ -411,11 +409,7 @@ impl MongoStore {
             doc! { "last_updated_at": DateTime::from_chrono(self.inner.clock.now()) },
         );
         update.extend(change);
-        let update = self.inner.chat_sessions.find_one_and_update(filter, update);
-        let update =
-            update.projection(without_large_fields()).return_document(ReturnDocument::After);
-        let raw = update.session(&mut *tx.session().await?).await?;
-        Ok(raw.map(|raw| chat_session_record(&raw)).transpose()?)
+        self.updated_session(Some(tx), filter, update).await
     }
 
     /// Closes all pending requests of a chat within the transaction that ends the chat.
