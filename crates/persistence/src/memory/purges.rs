@@ -1,12 +1,12 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use records::{Actor, AppId, AuditAction, ChatId, ChatSession, Due, Hold, Lifecycle, Scope};
+use records::{Actor, AppId, AuditAction, ChatId, ChatSession, Due, Hold, Scope};
 
 use super::{Chat, MemoryStore};
 use crate::StoreError;
 use crate::metrics::Call;
 use crate::rules::audit::Audited;
-use crate::rules::purge::{check_reason, remains};
+use crate::rules::purge::{check_purge, check_reason, hold_action, remains};
 use crate::store::Purges;
 
 #[async_trait]
@@ -21,14 +21,8 @@ impl Purges for MemoryStore {
         self.observe(Call::PurgeChat, || {
             let now = self.clock.now();
             let purged = self.with_chat(&scope.finding_deleted(), chat_id, |chat| {
-                match due {
-                    Some((due, before)) if !due.includes(&chat.session, before) => {
-                        return Ok(false);
-                    }
-                    None if chat.session.hold.is_some() => {
-                        return Err(StoreError::ChatHeld(chat_id.clone()));
-                    }
-                    _ => {}
+                if !check_purge(&chat.session, due)? {
+                    return Ok(false);
                 }
                 let (app_id, action) = (Some(&scope.app_id), AuditAction::PurgeChat);
                 let audited = Audited::of_operator(actor, app_id, Some(chat_id), action);
@@ -56,7 +50,7 @@ impl Purges for MemoryStore {
             let mut found = self.due(app_id, due, before);
             found.sort_by_key(|chat| match due {
                 Due::Deleted => chat.lifecycle_at,
-                _ => chat.last_message_at.max(Some(chat.created_at)),
+                Due::Completed | Due::Failed | Due::Abandoned => Some(chat.last_active_at()),
             });
             found.truncate(limit);
             Ok(found)
@@ -102,17 +96,13 @@ impl Purges for MemoryStore {
             let now = self.clock.now();
             let scope = Scope::service(app_id.clone()).finding_deleted();
             self.with_chat(&scope, chat_id, |chat| {
-                let held = &mut chat.session.hold;
-                if held.as_ref().map(|hold| hold.reason.as_str()) != reason {
-                    let action = match reason {
-                        Some(_) => AuditAction::HoldChat,
-                        None => AuditAction::LiftHold,
-                    };
+                if let Some(action) = hold_action(&chat.session, reason) {
                     let audited = Audited::of_operator(actor, Some(app_id), Some(chat_id), action);
                     self.add_audit_entry(&audited, now)?;
-                    *held = reason.map(|reason| Hold { reason: reason.to_owned(), since: now });
+                    let held = |reason: &str| Hold { reason: reason.to_owned(), since: now };
+                    chat.session.hold = reason.map(held);
                 }
-                Ok(held.clone())
+                Ok(chat.session.hold.clone())
             })
         })
         .await
@@ -132,7 +122,6 @@ impl Chat {
     /// Leaves what the statistics count.
     fn purge(&mut self, now: DateTime<Utc>) {
         let session = remains(&self.session, now);
-        debug_assert_eq!(session.lifecycle, Lifecycle::Purged);
         let mut calls = std::mem::take(&mut self.calls);
         for digested in &mut calls {
             digested.call.request_id = None;

@@ -27,7 +27,7 @@ use crate::mongo::engine::scope::writable_chat;
 use crate::mongo::engine::sweep::Overdue;
 use crate::mongo::engine::transaction::{Round, Transaction};
 use crate::rules::audit::Audited;
-use crate::rules::purge::{check_reason, remains};
+use crate::rules::purge::{check_purge, check_reason, hold_action, remains};
 use crate::store::{PURGED_AGAIN_AFTER_MINUTES, Purges};
 
 /// The field of a purged chat with the time at which its records are removed once more.
@@ -258,10 +258,8 @@ impl MongoStore {
         self.require(Shape::DeletedChats).await?;
         let raw = self.session_within(scope, chat_id, without_large_fields()).await?;
         let (chat, tail) = (chat_session_record(&raw)?, Tail::read(&open_chat_session(&raw)?)?);
-        match due {
-            Some((due, before)) if !due.includes(&chat, before) => return Ok(Round::Done(false)),
-            None if chat.hold.is_some() => return Err(StoreError::ChatHeld(chat_id.clone()).into()),
-            _ => {}
+        if !check_purge(&chat, due)? {
+            return Ok(Round::Done(false));
         }
         let (app_id, action) = (Some(&scope.app_id), AuditAction::PurgeChat);
         let audited = Audited::of_operator(actor, app_id, Some(chat_id), action);
@@ -415,12 +413,9 @@ impl MongoStore {
     ) -> Result<Round<Option<Hold>>, Failure> {
         let is_written = self.was_written(tx.attempt(), scope, chat_id, mark).await?;
         let chat = self.known_chat(scope, chat_id).await?;
-        let is_same = chat.hold.as_ref().map(|hold| hold.reason.as_str()) == reason;
-        if is_written || is_same {
-            return Ok(Round::Done(chat.hold));
-        }
+        let action = hold_action(&chat, reason).filter(|_| !is_written);
+        let Some(action) = action else { return Ok(Round::Done(chat.hold)) };
         self.require(Shape::DeletedChats).await?;
-        let action = if reason.is_some() { AuditAction::HoldChat } else { AuditAction::LiftHold };
         let audited = Audited::of_operator(actor, Some(&scope.app_id), Some(chat_id), action);
         let entry = self.audit_document(&audited).await?;
         let now = DateTime::from_chrono(self.inner.clock.now());

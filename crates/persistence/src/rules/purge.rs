@@ -1,44 +1,47 @@
-//! What a purge leaves of a chat, shared by both stores.
+//! When a chat is purged and what is left of it, and what a hold is; shared by both stores.
 
 use chrono::{DateTime, Utc};
-use records::json::JsonObject;
-use records::{ChatSession, Hold, Invalid, Lifecycle, Visibility};
+use records::{AuditAction, ChatSession, Due, Hold, Invalid, Lifecycle, NewChatSession};
+
+use crate::StoreError;
+
+/// Returns whether to purge a chat: one that is due, if a reason is given, and otherwise one without a hold.
+pub(crate) fn check_purge(
+    chat: &ChatSession,
+    due: Option<(Due, DateTime<Utc>)>,
+) -> Result<bool, StoreError> {
+    match due {
+        Some((due, before)) => Ok(due.includes(chat, before)),
+        None if chat.hold.is_some() => Err(StoreError::ChatHeld(chat.chat_id.clone())),
+        None => Ok(true),
+    }
+}
 
 /// Returns what is left of a chat session: the numbers that the statistics count, and the id, which stays taken.
 pub(crate) fn remains(chat: &ChatSession, now: DateTime<Utc>) -> ChatSession {
+    let new = NewChatSession {
+        cache_seed: Some(chat.cache_seed),
+        ..NewChatSession::of(chat.workflow_name.clone())
+    };
     ChatSession {
-        chat_id: chat.chat_id.clone(),
-        app_id: chat.app_id.clone(),
-        workflow_name: chat.workflow_name.clone(),
-        user_id: None,
-        team_id: None,
-        visibility: Visibility::Private,
-        cache_seed: chat.cache_seed,
         status: chat.status,
-        status_reason: None,
-        title: None,
-        metadata: JsonObject::new(),
-        created_at: chat.created_at,
         last_updated_at: now,
         completed_at: chat.completed_at,
         duration_sec: chat.duration_sec,
         last_sequence: chat.last_sequence,
-        pending_inputs: Vec::new(),
-        lease: None,
-        last_message_at: None,
-        last_connector: None,
-        last_mode: None,
-        last_turn: None,
-        forked_from: None,
-        assistant_id: None,
-        sort: 0,
         lifecycle: Lifecycle::Purged,
         lifecycle_at: Some(now),
         session_version: chat.session_version + 1,
-        updated_by: None,
         creation_digest: None,
-        hold: None,
+        ..ChatSession::start(chat.app_id.clone(), chat.chat_id.clone(), new, chat.created_at)
     }
+}
+
+/// Returns the action that sets a hold with this reason or lifts the hold; `None` if the chat is so already.
+pub(crate) fn hold_action(chat: &ChatSession, reason: Option<&str>) -> Option<AuditAction> {
+    let action = if reason.is_some() { AuditAction::HoldChat } else { AuditAction::LiftHold };
+    let held = chat.hold.as_ref().map(|hold| hold.reason.as_str());
+    (held != reason).then_some(action)
 }
 
 /// Checks the reason of a hold.
