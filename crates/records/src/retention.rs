@@ -91,19 +91,24 @@ impl Due {
         }
     }
 
+    /// Returns the time from which the days of retention count: the last activity of a chat, or its deletion; `None`
+    /// if it was not deleted.
+    pub fn since(self, chat: &ChatSession) -> Option<DateTime<Utc>> {
+        match self {
+            Self::Deleted => chat.lifecycle_at,
+            Self::Completed | Self::Failed | Self::Abandoned => Some(chat.last_updated_at),
+        }
+    }
+
     /// Returns whether a chat has been due for this reason since `before`: nothing has happened in it since, or it was
     /// deleted before. A chat under hold is never due.
     pub fn includes(self, chat: &ChatSession, before: DateTime<Utc>) -> bool {
-        let since = match self {
-            Self::Deleted => chat.lifecycle_at,
-            Self::Completed | Self::Failed | Self::Abandoned => Some(chat.last_updated_at),
-        };
         let is_deleted = chat.lifecycle == Lifecycle::Deleted;
         chat.hold.is_none()
             && chat.lifecycle != Lifecycle::Purged
             && is_deleted == (self == Self::Deleted)
             && self.statuses().contains(&chat.status)
-            && since.is_some_and(|since| since <= before)
+            && self.since(chat).is_some_and(|since| since <= before)
     }
 }
 
@@ -146,4 +151,27 @@ pub struct Hold {
 impl Hold {
     /// The most characters of a reason.
     pub const REASON_CHARS: usize = 1_000;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{AppId, ChatId, NewChatSession, WorkflowName};
+
+    fn day(day: u32) -> DateTime<Utc> {
+        DateTime::UNIX_EPOCH + TimeDelta::days(day.into())
+    }
+
+    #[test]
+    fn days_count_from_the_last_activity_or_the_deletion() {
+        let (app_id, chat_id) = (AppId::parse("app").unwrap(), ChatId::parse("chat").unwrap());
+        let new = NewChatSession::of(WorkflowName::parse("research").unwrap());
+        let mut chat = ChatSession::start(app_id, chat_id, new, day(1));
+        (chat.lifecycle, chat.lifecycle_at) = (Lifecycle::Archived, Some(day(2)));
+        chat.last_updated_at = day(3);
+        assert_eq!(Due::Abandoned.since(&chat), Some(day(3)), "archiving is no activity");
+        (chat.lifecycle, chat.lifecycle_at) = (Lifecycle::Deleted, Some(day(4)));
+        chat.last_updated_at = day(5);
+        assert_eq!(Due::Deleted.since(&chat), Some(day(4)));
+    }
 }

@@ -77,12 +77,13 @@ async fn purge_all(
             service::retention_of(store, settings.service().apps.settings, &app_id).await?;
         for due in Due::ALL {
             let Some(before) = retention.cutoff(due, now) else { continue };
-            bar.inc_length(store.count_due(&app_id, due, before).await?);
+            let counted = store.count_due(&app_id, due, before).await?;
+            bar.inc_length(counted);
             if arguments.dry_run {
                 for chat in store.list_due(&app_id, due, before, PAGE).await? {
                     print(arguments.output, &bar, &DueChat { chat, due })?;
                 }
-                count += store.count_due(&app_id, due, before).await?;
+                count += counted;
             }
         }
         if !arguments.dry_run {
@@ -113,8 +114,8 @@ async fn apps(arguments: &Arguments, store: &MongoStore) -> anyhow::Result<Vec<A
 
 fn print(output: Output, bar: &ProgressBar, due: &DueChat) -> anyhow::Result<()> {
     let DueChat { chat, due } = due;
+    let since = due.since(chat).unwrap_or(chat.last_updated_at).to_rfc3339();
     let (app_id, chat_id, due) = (&chat.app_id, &chat.chat_id, due.as_str());
-    let since = chat.lifecycle_at.unwrap_or(chat.last_updated_at).to_rfc3339();
     let object = || json!({ "app_id": app_id, "chat_id": chat_id, "due": due, "since": since });
     bar.suspend(|| output.print(object, || format!("{app_id}  {chat_id}  {due:<9}  {since}")))
 }
