@@ -162,14 +162,11 @@ impl MongoStore {
     ) -> Result<Vec<ChatSession>, Failure> {
         let wanted = limit.saturating_add(1);
         let mut chats = Vec::new();
-        let index = index_by_activity(range, filter).map(Hint::Keys);
+        let index = Hint::Keys(list_index(range, filter));
         for (query, sort) in list_queries(range, filter, after) {
             let missing = i64::try_from(wanted - chats.len()).unwrap_or(i64::MAX);
             let find = self.inner.chat_sessions.find(query);
-            let find = match index.clone() {
-                Some(index) => find.sort(sort).hint(index),
-                None => find.sort(sort),
-            };
+            let find = find.sort(sort).hint(index.clone());
             let found = find.limit(missing).projection(without_large_fields()).await?;
             let found: Vec<RawDocumentBuf> = found.try_collect().await?;
             for raw in &found {
@@ -509,12 +506,10 @@ fn list_queries(
     following.into_iter().map(query_for).collect()
 }
 
-/// Returns the keys of the index that holds a range, for lists by activity. Of the many indexes of sessions the server may
-/// choose one that has the chats of every lifecycle, or all ids of the database, and sort in memory.
-fn index_by_activity(range: &Document, filter: &ChatFilter) -> Option<Document> {
-    if filter.order != ChatOrder::Active {
-        return None;
-    }
+/// Returns the keys of the index that holds a range in the order of the list. Of the many indexes of sessions the server
+/// may choose one in another order, and sort in memory.
+fn list_index(range: &Document, filter: &ChatFilter) -> Document {
+    let by_creation = filter.order == ChatOrder::Created;
     let mut keys = doc! { "app_id": 1 };
     let is_of_user = filter.user_id.is_some() || range.contains_key("user_id");
     let restricted: &[&str] = if range.contains_key("is_listed") {
@@ -525,10 +520,17 @@ fn index_by_activity(range: &Document, filter: &ChatFilter) -> Option<Document> 
         &["visibility", "team_id"]
     } else if is_of_user {
         &["user_id"]
+    } else if by_creation && filter.workflow_name.is_some() {
+        &["workflow_name"]
+    } else if by_creation && filter.status.is_some() {
+        &["status"]
     } else {
         &[]
     };
     keys.extend(restricted.iter().map(|field| ((*field).to_owned(), Bson::Int32(1))));
-    keys.extend(doc! { LIFECYCLE: 1, "active_minute": -1, "_id": -1 });
-    Some(keys)
+    if !by_creation {
+        keys.insert(LIFECYCLE, 1);
+    }
+    keys.extend(doc! { ordered_by(filter.order): -1, "_id": -1 });
+    keys
 }

@@ -90,7 +90,7 @@ impl Leases for MongoStore {
                     "lease.expires_at": { "$lte": now },
                     "schema_version": { "$lte": NEWEST_VERSION },
                 },
-                since: "lease.expires_at",
+                index: doc! { "status": 1, "lease.expires_at": 1 },
                 projection: without_large_fields(),
             };
             let interrupted = Mutex::new(Vec::new());

@@ -114,7 +114,7 @@ impl Purges for MongoStore {
                     PURGE_AGAIN_AT: { "$lte": now },
                     "schema_version": { "$lte": NEWEST_VERSION },
                 },
-                since: PURGE_AGAIN_AT,
+                index: doc! { PURGE_AGAIN_AT: 1 },
                 projection: without_large_fields(),
             };
             let finish = |raw: RawDocumentBuf| async move {

@@ -3,6 +3,7 @@
 use bson::{Bson, Document, RawDocumentBuf, doc};
 use futures::TryStreamExt;
 use mongodb::Collection;
+use mongodb::options::Hint;
 
 use crate::StoreError;
 use crate::metrics::{Label as _, Sweep};
@@ -17,8 +18,8 @@ pub(crate) struct Overdue<'a> {
     pub(crate) sweep: Sweep,
     pub(crate) collection: &'a Collection<RawDocumentBuf>,
     pub(crate) filter: Document,
-    /// The field with the time since which a document is overdue; an index is ordered by it.
-    pub(crate) since: &'static str,
+    /// The keys of an index of them. The last is the field with the time since which a document is overdue.
+    pub(crate) index: Document,
     pub(crate) projection: Document,
 }
 
@@ -67,10 +68,12 @@ impl MongoStore {
 impl Overdue<'_> {
     /// Reads the documents that are overdue the longest, except for those that this sweep has seen.
     async fn page(&self, seen: &[Bson], limit: usize) -> Result<Vec<RawDocumentBuf>, Failure> {
-        let Self { collection, filter, since, projection, .. } = self;
+        let Self { collection, filter, index, projection, .. } = self;
         let mut filter = filter.clone();
         filter.insert("_id", doc! { "$nin": seen });
-        let find = collection.find(filter).sort(doc! { *since: 1 });
+        let sort: Document =
+            index.iter().last().map(|(key, _)| (key.clone(), Bson::Int32(1))).into_iter().collect();
+        let find = collection.find(filter).sort(sort).hint(Hint::Keys(index.clone()));
         let find = find.limit(i64::try_from(limit.min(PAGE)).unwrap_or(i64::MAX));
         Ok(find.projection(projection.clone()).await?.try_collect().await?)
     }

@@ -166,7 +166,7 @@ impl InputRequests for MongoStore {
                 sweep: Sweep::InputRequests,
                 collection: &self.inner.input_requests,
                 filter: doc! { "state": PENDING, "expires_at": { "$lte": now } },
-                since: "expires_at",
+                index: doc! { "state": 1, "expires_at": 1 },
                 projection: doc! {},
             };
             let expire = |raw: RawDocumentBuf| async move {

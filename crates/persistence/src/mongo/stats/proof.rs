@@ -315,3 +315,8 @@ impl<'a> Verification<'a> {
         doc! { "_id": range }
     }
 }
+
+/// Returns the keys of the index of the sessions of a workflow by creation.
+fn chats_of_workflow() -> Document {
+    doc! { "app_id": 1, "workflow_name": 1, "created_at": -1, "_id": -1 }
+}

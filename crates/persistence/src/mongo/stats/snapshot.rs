@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use bson::{Document, RawDocumentBuf};
-use mongodb::options::{FindOptions, ReadConcern, SessionOptions};
+use mongodb::options::{FindOptions, Hint, ReadConcern, SessionOptions};
 use mongodb::{ClientSession, Collection, SessionCursor};
 use tokio::time::timeout;
 
@@ -25,6 +25,8 @@ pub(super) struct Query {
     pub(super) filter: Document,
     pub(super) projection: Option<Document>,
     pub(super) sort: Option<Document>,
+    /// The keys of the index, where the server may choose one in another order.
+    pub(super) index: Option<Document>,
     pub(super) limit: Option<i64>,
 }
 
@@ -49,12 +51,13 @@ impl Snapshot {
         collection: &Collection<RawDocumentBuf>,
         query: Query,
     ) -> Result<SnapshotCursor, Failure> {
-        let Query { filter, projection, sort, limit } = query;
+        let Query { filter, projection, sort, index, limit } = query;
         // The session holds the snapshot time. The read concern is set for each query, because the
         // client's own concern would apply otherwise.
         let options = FindOptions::builder()
             .projection(projection)
             .sort(sort)
+            .hint(index.map(Hint::Keys))
             .limit(limit)
             .batch_size(BATCH_SIZE)
             .read_concern(ReadConcern::snapshot())

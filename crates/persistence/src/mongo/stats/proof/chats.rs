@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use records::{ChatId, ChatSession, Rollup, RollupKey, Subject, Tally, Usage, hour_of};
 
 use super::super::snapshot::{Query, Snapshot};
-use super::{Position, Verification, Workflow};
+use super::{Position, Verification, Workflow, chats_of_workflow};
 use crate::mongo::chat_sessions::without_large_fields;
 use crate::mongo::documents::{
     StoredRollup, call_record, chat_session_record, open_call, rollup_id, status_change_record,
@@ -109,6 +109,7 @@ impl Verification<'_> {
             filter,
             projection: Some(without_large_fields()),
             sort: Some(doc! { "created_at": -1, "_id": -1 }),
+            index: Some(chats_of_workflow()),
             limit: Some(CHATS),
         };
         let mut found = snapshot.find(&self.store.inner.chat_sessions, query).await?;

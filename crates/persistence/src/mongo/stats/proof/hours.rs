@@ -9,7 +9,7 @@ use records::{ChatId, ProviderCall, Rollup, RollupKey, StatusChange, Tally, hour
 use tokio::time::Instant;
 
 use super::super::snapshot::{Query, Snapshot, SnapshotCursor};
-use super::{MAX_FOUND, Position, Verification, Workflow};
+use super::{MAX_FOUND, Position, Verification, Workflow, chats_of_workflow};
 use crate::StoreError;
 use crate::mongo::chat_sessions::without_large_fields;
 use crate::mongo::documents::{
@@ -149,6 +149,7 @@ impl Verification<'_> {
         let starts = Query {
             // The index covers this query.
             projection: Some(doc! { "_id": 0, "created_at": 1 }),
+            index: Some(chats_of_workflow()),
             ..by("created_at")
         };
         let (calls, moves) = (&inner.provider_calls, &inner.status_changes);
