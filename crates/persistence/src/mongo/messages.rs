@@ -4,7 +4,6 @@ use records::{ChatId, EventId, Message, MessageEdit, NewMessage, Scope};
 use crate::StoreError;
 use crate::metrics::Call;
 use crate::mongo::MongoStore;
-use crate::mongo::documents::{Tail, open_chat_session};
 use crate::rules::batch::Batch;
 use crate::rules::deletion::{check_deleted, deletion};
 use crate::rules::if_match::check_expected;
@@ -89,8 +88,7 @@ impl Messages for MongoStore {
         event_ids: &[EventId],
     ) -> Result<Vec<Option<u64>>, StoreError> {
         self.observe(Call::FindMessages, Some(chat_id), async {
-            let located = self.locate_messages(scope, chat_id, event_ids).await?;
-            Ok(located.into_iter().map(|at| at.map(|at| at.sequence)).collect())
+            Ok(self.locate_messages(scope, chat_id, event_ids).await?.sequences())
         })
         .await
     }
@@ -103,7 +101,7 @@ impl Messages for MongoStore {
     ) -> Result<Option<Message>, StoreError> {
         self.observe(Call::GetMessageById, Some(chat_id), async {
             let ids = std::slice::from_ref(event_id);
-            match self.locate_messages(scope, chat_id, ids).await?.pop().flatten() {
+            match self.locate_messages(scope, chat_id, ids).await?.messages.pop().flatten() {
                 Some(at) => self.read_message(scope, chat_id, at.sequence).await.map(Some),
                 None => Ok(None),
             }
@@ -148,18 +146,13 @@ impl Messages for MongoStore {
     ) -> Result<Deletion, StoreError> {
         self.observe(Call::DeleteMessages, Some(chat_id), async {
             check_deleted(event_ids)?;
-            if scope.expected_last_sequence.is_some() {
-                // Each deletion checks it as well, but there may be none.
-                let read = || self.session_within(scope, chat_id, Tail::projection());
-                let tail = Tail::read(&open_chat_session(&self.read(read).await?)?)?;
-                check_expected(scope, chat_id, tail.last_sequence)?;
-            }
             let located = self.locate_messages(scope, chat_id, event_ids).await?;
-            for at in located.iter().flatten() {
+            // Each deletion checks it as well, but there may be none.
+            check_expected(scope, chat_id, located.last_sequence)?;
+            for at in located.messages.iter().flatten() {
                 check_author(scope, chat_id, at.author.as_ref())?;
             }
-            let sequences: Vec<_> =
-                located.iter().map(|at| at.as_ref().map(|at| at.sequence)).collect();
+            let sequences = located.sequences();
             for sequence in sequences.iter().flatten() {
                 self.tombstone_message(scope, chat_id, *sequence).await?;
             }

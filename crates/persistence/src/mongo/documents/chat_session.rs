@@ -18,7 +18,7 @@ use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::message::read_salt;
 use crate::mongo::documents::stored::{FieldError, read_record};
 use crate::mongo::documents::time::Time;
-use crate::mongo::documents::word::{LifecycleNumber, StatusNumber, StoredName};
+use crate::mongo::documents::word::{StoredName, StoredNumber};
 use crate::mongo::documents::{Base, SCHEMA_VERSION};
 use crate::mongo::engine::json::Json;
 use crate::rules::stored_digest::StoredDigest;
@@ -52,7 +52,7 @@ pub(crate) struct ChatSessionDocument<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     is_listed: Option<bool>,
     cache_seed: u32,
-    status: StatusNumber,
+    status: StoredNumber<ChatStatus>,
     status_reason: Option<String>,
     title: Option<String>,
     metadata: Json<Cow<'a, JsonObject>>,
@@ -122,7 +122,7 @@ pub(crate) struct ChatSessionDocument<'a> {
     sort: i32,
     /// Absent while the chat is active.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    lifecycle: Option<LifecycleNumber>,
+    lifecycle: Option<StoredNumber<Lifecycle>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     lifecycle_at: Option<Time>,
     #[serde(default, skip_serializing_if = "is_default")]
@@ -206,7 +206,7 @@ impl<'a> ChatSessionDocument<'a> {
             visibility: StoredName(chat.visibility),
             is_listed: (chat.visibility == Visibility::App).then_some(true),
             cache_seed: chat.cache_seed,
-            status: StatusNumber(chat.status),
+            status: StoredNumber(chat.status),
             status_reason: chat.status_reason.clone(),
             title: chat.title.clone(),
             metadata: Json(Cow::Borrowed(&chat.metadata)),
@@ -246,9 +246,7 @@ impl<'a> ChatSessionDocument<'a> {
             forked_from: chat.forked_from.as_ref().map(origin),
             assistant_id: chat.assistant_id.clone(),
             sort: chat.sort,
-            lifecycle: Some(chat.lifecycle)
-                .filter(|it| *it != Lifecycle::Active)
-                .map(LifecycleNumber),
+            lifecycle: Some(chat.lifecycle).filter(|it| *it != Lifecycle::Active).map(StoredNumber),
             lifecycle_at: chat.lifecycle_at.map(Time),
             session_version: chat.session_version,
             updated_by: chat.updated_by.clone(),
@@ -408,15 +406,9 @@ pub(crate) fn recent_digest(
 
 /// Adds the fields of the last turn to the `$set` of a chat's update.
 pub(crate) fn append_last_turn(set: &mut RawDocumentBuf, turn: &TurnMark) {
-    let TurnMark { request_id, outcome, connector, mode, .. } = turn;
+    let TurnMark { request_id, outcome, .. } = turn;
     let last = rawdoc! { "request_id": request_id.as_str(), "outcome": outcome.as_str() };
     set.append(cstr!("last_turn"), last);
-    if let Some(connector) = connector {
-        set.append(cstr!("last_connector"), connector.as_str());
-    }
-    if let Some(mode) = mode {
-        set.append(cstr!("last_mode"), mode.as_str());
-    }
 }
 
 /// Reads a lease.

@@ -1,12 +1,12 @@
 use bson::{DateTime, Document, RawDocumentBuf, doc};
-use records::{AppId, ChatId, StatusChange, WorkflowName};
+use records::{AppId, ChatId, ChatStatus, StatusChange, WorkflowName};
 use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
 use crate::mongo::collection_names::STATUS_CHANGES;
 use crate::mongo::documents::SCHEMA_VERSION;
 use crate::mongo::documents::stored::read_record;
-use crate::mongo::documents::word::StatusNumber;
+use crate::mongo::documents::word::StoredNumber;
 
 /// A stored change of a chat's status.
 #[derive(Debug, Serialize, Deserialize)]
@@ -15,8 +15,8 @@ pub(crate) struct StatusChangeDocument {
     id: StatusChangeKey,
     app_id: AppId,
     workflow_name: WorkflowName,
-    from: StatusNumber,
-    to: StatusNumber,
+    from: StoredNumber<ChatStatus>,
+    to: StoredNumber<ChatStatus>,
     changed_at: DateTime,
     schema_version: i64,
 }
@@ -47,8 +47,8 @@ impl StatusChangeDocument {
             id,
             app_id: app_id.clone(),
             workflow_name: workflow_name.clone(),
-            from: StatusNumber(change.from),
-            to: StatusNumber(change.to),
+            from: StoredNumber(change.from),
+            to: StoredNumber(change.to),
             changed_at: DateTime::from_chrono(change.changed_at),
             schema_version: SCHEMA_VERSION,
         }

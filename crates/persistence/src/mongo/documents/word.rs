@@ -72,36 +72,45 @@ impl<'de, T: StoredEnum> Deserialize<'de> for StoredName<T> {
     }
 }
 
-/// The lifecycle of a chat, stored as its number.
+/// A value of an enum, stored as its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct LifecycleNumber(pub(crate) Lifecycle);
+pub(crate) struct StoredNumber<T>(pub(crate) T);
 
-impl Serialize for LifecycleNumber {
+/// An enum whose values have stored numbers.
+pub(crate) trait NumberedEnum: Copy {
+    /// Returns the stored number.
+    fn to_number(self) -> i32;
+
+    /// Returns the value with a stored number.
+    fn of_number(number: i32) -> Option<Self>;
+}
+
+/// Implements [`NumberedEnum`] for enums with `number` and `from_number`.
+macro_rules! numbered {
+    ($($name:ident),*) => {$(
+        impl NumberedEnum for $name {
+            fn to_number(self) -> i32 {
+                self.number()
+            }
+
+            fn of_number(number: i32) -> Option<Self> {
+                Self::from_number(number)
+            }
+        }
+    )*};
+}
+
+numbered!(ChatStatus, Lifecycle);
+
+impl<T: NumberedEnum> Serialize for StoredNumber<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_i32(self.0.number())
+        serializer.serialize_i32(self.0.to_number())
     }
 }
 
-impl<'de> Deserialize<'de> for LifecycleNumber {
+impl<'de, T: NumberedEnum> Deserialize<'de> for StoredNumber<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let lifecycle = Lifecycle::from_number(i32::deserialize(deserializer)?);
-        lifecycle.map(Self).ok_or_else(|| D::Error::custom("unknown lifecycle number"))
-    }
-}
-
-/// The status of a chat, stored as its number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct StatusNumber(pub(crate) ChatStatus);
-
-impl Serialize for StatusNumber {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_i32(self.0.number())
-    }
-}
-
-impl<'de> Deserialize<'de> for StatusNumber {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let status = ChatStatus::from_number(i32::deserialize(deserializer)?);
-        status.map(Self).ok_or_else(|| D::Error::custom("unknown chat status number"))
+        let value = T::of_number(i32::deserialize(deserializer)?);
+        value.map(Self).ok_or_else(|| D::Error::custom("unknown number"))
     }
 }

@@ -20,11 +20,26 @@ pub(crate) struct LocatedMessage {
     pub(crate) author: Option<UserId>,
 }
 
-/// The messages with the wanted ids.
-type Located<'a> = HashMap<&'a str, LocatedMessage>;
+/// The messages of a chat that have some ids.
+pub(crate) struct Located {
+    /// A message, if there is one, for each id, in the order of the ids.
+    pub(crate) messages: Vec<Option<LocatedMessage>>,
+    /// The counter of the chat.
+    pub(crate) last_sequence: u64,
+}
+
+impl Located {
+    /// Returns the sequences of the messages.
+    pub(crate) fn sequences(&self) -> Vec<Option<u64>> {
+        self.messages.iter().map(|at| at.as_ref().map(|at| at.sequence)).collect()
+    }
+}
+
+/// The places of the wanted ids, `None` until their messages are found.
+type Places<'a> = HashMap<&'a str, Option<LocatedMessage>>;
 
 impl MongoStore {
-    /// Finds messages by their ids; returns one result for each id, in their order.
+    /// Finds messages by their ids.
     ///
     /// The session is read first: a message that is sealed meanwhile is found in the tail as it was.
     pub(crate) async fn locate_messages(
@@ -32,41 +47,37 @@ impl MongoStore {
         scope: &Scope,
         chat_id: &ChatId,
         event_ids: &[EventId],
-    ) -> Result<Vec<Option<LocatedMessage>>, StoreError> {
-        let located = self.read(|| self.locate_within(scope, chat_id, event_ids)).await?;
-        let located_at = |event_id: &EventId| located.get(event_id.as_str()).cloned();
-        Ok(event_ids.iter().map(located_at).collect())
+    ) -> Result<Located, StoreError> {
+        self.read(|| self.locate_within(scope, chat_id, event_ids)).await
     }
 
-    async fn locate_within<'a>(
+    async fn locate_within(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
-        event_ids: &'a [EventId],
-    ) -> Result<Located<'a>, Failure> {
+        event_ids: &[EventId],
+    ) -> Result<Located, Failure> {
         let projection = Lineage::add_to_projection(with_places(Tail::projection()));
         let raw = self.session_within(scope, chat_id, projection).await?;
         let fields = open_chat_session(&raw)?;
         let (tail, lineage) = (Tail::read(&fields)?, Lineage::read(chat_id, &fields)?);
-        let mut located = Located::new();
-        add_located(&mut located, &fields, tail.first_sequence, u64::MAX, event_ids)?;
-        let sealed: Vec<&str> = event_ids
-            .iter()
-            .map(EventId::as_str)
-            .filter(|event_id| !located.contains_key(event_id))
-            .collect();
-        if tail.first_sequence == 0 || sealed.is_empty() {
-            return Ok(located);
+        let mut places: Places<'_> = event_ids.iter().map(|id| (id.as_str(), None)).collect();
+        add_places(&mut places, &fields, tail.first_sequence, u64::MAX)?;
+        let sealed: Vec<&str> =
+            places.iter().filter(|(_, at)| at.is_none()).map(|(&event_id, _)| event_id).collect();
+        if tail.first_sequence > 0 && !sealed.is_empty() {
+            let projection = with_places(doc! { "schema_version": 1 });
+            let found = self
+                .segments_with_ids(scope, &lineage, sealed, tail.first_sequence, projection)
+                .await?;
+            for FoundSegment { owner, raw, end } in &found {
+                let (first_sequence, fields) = Segment::open(owner, raw)?;
+                add_places(&mut places, &fields, first_sequence, *end)?;
+            }
         }
-        let projection = with_places(doc! { "schema_version": 1 });
-        let found = self
-            .segments_with_ids(scope, &lineage, sealed, tail.first_sequence, projection)
-            .await?;
-        for FoundSegment { owner, raw, end } in &found {
-            let (first_sequence, fields) = Segment::open(owner, raw)?;
-            add_located(&mut located, &fields, first_sequence, *end, event_ids)?;
-        }
-        Ok(located)
+        let place = |event_id: &EventId| places.get(event_id.as_str()).cloned().flatten();
+        let messages = event_ids.iter().map(place).collect();
+        Ok(Located { messages, last_sequence: tail.last_sequence })
     }
 
     /// Finds the segments, of those that hold the messages below a sequence, that hold messages with these ids.
@@ -111,29 +122,26 @@ pub(crate) struct FoundSegment {
     pub(crate) end: u64,
 }
 
-/// Adds what [`add_located`] reads to a projection.
+/// Adds what [`add_places`] reads to a projection.
 fn with_places(mut projection: Document) -> Document {
     projection.insert("messages.event_id", 1);
     projection.insert("messages.author.user_id", 1);
     projection
 }
 
-/// Adds the messages of a session or a segment, below a sequence, that have one of the ids.
-fn add_located<'a>(
-    located: &mut Located<'a>,
+/// Adds the places of wanted messages that are in a session or a segment, below a sequence.
+fn add_places(
+    places: &mut Places<'_>,
     fields: &Fields<'_>,
     first_sequence: u64,
     end: u64,
-    event_ids: &'a [EventId],
 ) -> Result<(), StoreError> {
-    let wanted: HashMap<&str, &'a EventId> =
-        event_ids.iter().map(|event_id| (event_id.as_str(), event_id)).collect();
     for (sequence, message) in (first_sequence..end).zip(fields.documents("messages")?) {
         let message = message?;
-        let Some(event_id) = wanted.get(message.field("event_id")?.text()?) else { continue };
+        let Some(place) = places.get_mut(message.field("event_id")?.text()?) else { continue };
         let author = message.field("author")?.optional_document()?;
         let author = author.map(|author| message.inside(author).parsed("user_id")).transpose()?;
-        located.insert(event_id.as_str(), LocatedMessage { sequence, author });
+        *place = Some(LocatedMessage { sequence, author });
     }
     Ok(())
 }

@@ -54,7 +54,7 @@ pub(crate) struct Push<'a> {
     pub(crate) documents: Vec<RawDocumentBuf>,
     pub(crate) bytes: u64,
     pub(crate) now: chrono::DateTime<Utc>,
-    /// The connector and the mode of the last messages that have one.
+    /// The connector and the mode of the turn, or of the last messages that have one.
     connector: Option<&'a str>,
     mode: Option<&'a str>,
     /// The mark of the turn, if the messages are all those of one turn.
@@ -290,9 +290,9 @@ impl<'a> Push<'a> {
     }
 
     pub(crate) fn of_turn(self, turn: &'a TurnMark, turns_without_messages: u64) -> Self {
-        // What the turn says of itself decides; it is set with the turn.
-        let connector = self.connector.filter(|_| turn.connector.is_none());
-        let mode = self.mode.filter(|_| turn.mode.is_none());
+        // What the turn says of itself decides.
+        let connector = turn.connector.as_deref().or(self.connector);
+        let mode = turn.mode.as_deref().or(self.mode);
         Self { turn: Some(turn), turns_without_messages, connector, mode, ..self }
     }
 
