@@ -15,7 +15,7 @@ use crate::StoreError;
 use crate::metrics::{Call, Sweep};
 use crate::mongo::MongoStore;
 use crate::mongo::chat_sessions::without_large_fields;
-use crate::mongo::collections::{COLLECTIONS, Purge};
+use crate::mongo::collections::{COLLECTIONS, Purge, session_index};
 use crate::mongo::documents::{
     Base, LIFECYCLE, LIFECYCLE_AT, Lineage, NEWEST_VERSION, Segment, Tail, chat_session_record,
     counter, open_chat_session, segment_id,
@@ -144,8 +144,8 @@ impl Purges for MongoStore {
             let next = || async {
                 let filter = doc! { "app_id": { "$gt": after.map_or("", AppId::as_str) } };
                 let find = self.inner.chat_sessions.find_one(filter).sort(doc! { "app_id": 1 });
-                let hint = Hint::Name("cs_app_created".to_owned());
-                let found = find.projection(doc! { "app_id": 1, "_id": 0 }).hint(hint).await?;
+                let find = find.hint(session_index("cs_list_created"));
+                let found = find.projection(doc! { "app_id": 1, "_id": 0 }).await?;
                 let app_id = found.as_ref().and_then(|raw| raw.get_str("app_id").ok());
                 Ok(app_id.and_then(|app_id| AppId::parse(app_id).ok()))
             };
@@ -191,7 +191,8 @@ fn due_filter(app_id: &AppId, due: Due, before: Time<Utc>) -> Document {
         // The minute is in the index. It is never later than the last update.
         filter.insert("active_minute", doc! { "$lte": before });
         filter.insert("last_updated_at", doc! { "$lte": before });
-        filter.insert(LIFECYCLE, doc! { "$not": { "$gte": Lifecycle::Deleted.number() } });
+        // Named one by one, as in lists. An active chat has no lifecycle.
+        filter.insert(LIFECYCLE, doc! { "$in": [Bson::Null, Lifecycle::Archived.number()] });
     }
     filter.insert("hold", Bson::Null);
     filter.insert("schema_version", doc! { "$lte": NEWEST_VERSION });
@@ -206,9 +207,9 @@ fn due_order(due: Due) -> Document {
 }
 
 fn due_index(due: Due) -> Hint {
-    Hint::Name(match due {
-        Due::Deleted => "cs_app_lifecycle_at".to_owned(),
-        Due::Completed | Due::Failed | Due::Abandoned => "cs_app_status_active".to_owned(),
+    session_index(match due {
+        Due::Deleted => "cs_app_lifecycle_at",
+        Due::Completed | Due::Failed | Due::Abandoned => "cs_list_active",
     })
 }
 
