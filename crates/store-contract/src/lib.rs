@@ -425,6 +425,7 @@ macro_rules! contract_tests {
                 questions_past_a_limit_are_refused,
                 questions_are_listed_newest_first_and_found_by_their_id,
                 a_pending_question_is_found_among_any_number_of_closed_ones,
+                an_inbox_has_the_pending_questions_of_the_chats_that_one_lists,
                 a_head_lists_changed_questions,
                 questions_of_unknown_chats_are_not_found,
             }

@@ -181,6 +181,22 @@ impl MongoStore {
         Ok(chats)
     }
 
+    /// Returns the ids of the first chats of a range, read from the index alone where it has all that the filter names.
+    pub(crate) async fn listed_ids(
+        &self,
+        list: &ServedList,
+        scope: &Scope,
+        filter: &ChatFilter,
+        limit: usize,
+    ) -> Result<Vec<String>, Failure> {
+        let find = self.inner.chat_sessions.find(list_filter(scope, filter, list.range));
+        let find = find.sort(doc! { ordered_by(list.order): -1, "_id": -1 });
+        let find = find.hint(session_index(list.index)).projection(doc! { "_id": 1 });
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let found: Vec<RawDocumentBuf> = find.limit(limit).await?.try_collect().await?;
+        Ok(found.iter().filter_map(|raw| raw.get_str("_id").ok().map(str::to_owned)).collect())
+    }
+
     async fn insert_chat(
         &self,
         tx: Transaction<'_>,

@@ -290,6 +290,23 @@ pub static COLLECTIONS: &[StoredCollection] = &[
                     ("workflow_name", 1),
                     ("user_id", 1),
                     ("team_id", 1),
+                    ("visibility", 1),
+                    ("assistant_id", 1),
+                ],
+            )
+            .only_with(FIRST_PENDING_INPUT),
+            Index::of(
+                "cs_list_waiting_member_active",
+                &[
+                    ("app_id", 1),
+                    (MEMBERS_PATH, 1),
+                    (LIFECYCLE, 1),
+                    ("status", 1),
+                    (ACTIVE_MINUTE, -1),
+                    ("_id", -1),
+                    ("workflow_name", 1),
+                    ("user_id", 1),
+                    ("team_id", 1),
                     ("assistant_id", 1),
                 ],
             )
@@ -408,6 +425,17 @@ pub static COLLECTIONS: &[StoredCollection] = &[
             Index::of(
                 "in_app_chat_created",
                 &[("app_id", 1), ("_id.chat_id", 1), ("created_at", -1), ("_id.request_id", -1)],
+            ),
+            // The pending requests of an app.
+            Index::of(
+                "in_app_state_created",
+                &[
+                    ("app_id", 1),
+                    ("state", 1),
+                    ("created_at", 1),
+                    ("_id.chat_id", 1),
+                    ("_id.request_id", 1),
+                ],
             ),
             Index::of("in_app_request", &[("app_id", 1), ("_id.request_id", 1)]),
             Index::of("in_state_expires", &[("state", 1), ("expires_at", 1)]),

@@ -23,6 +23,12 @@ pub(crate) struct ServedList {
 pub(crate) enum ListRange {
     /// The chats that wait for an answer.
     Waiting,
+    /// Those of them that a person owns.
+    WaitingUser,
+    /// Those that a user is a member of.
+    WaitingMember,
+    /// Those that the team of a person shares.
+    WaitingTeam,
     /// The chats of an owner.
     User,
     /// The chats that a user is a member of.
@@ -63,14 +69,15 @@ use ListFilter::{
 /// What narrows the lists of one person's chats, which are few.
 const OF_PERSON: &[ListFilter] = &[WorkflowName, UserId, TeamId, AssistantId, LastTurnOutcome];
 
+/// What narrows the lists of chats that wait for an answer, which are few as well.
+const WAITING: &[ListFilter] = &[WorkflowName, UserId, TeamId, AssistantId];
+
 /// Every list that is served. Of two that serve a list, the first one is read.
 pub(crate) static SERVED: &[ServedList] = &[
-    ServedList {
-        range: ListRange::Waiting,
-        order: Active,
-        index: "cs_list_waiting_active",
-        narrowed_by: &[WorkflowName, UserId, TeamId, AssistantId],
-    },
+    ServedList::of(ListRange::WaitingMember, Active, "cs_list_waiting_member_active", WAITING),
+    ServedList::of(ListRange::Waiting, Active, "cs_list_waiting_active", WAITING),
+    ServedList::of(ListRange::WaitingUser, Active, "cs_list_waiting_active", WAITING),
+    ServedList::of(ListRange::WaitingTeam, Active, "cs_list_waiting_active", WAITING),
     ServedList::of(ListRange::User, Created, "cs_list_user_created", OF_PERSON),
     ServedList::of(ListRange::User, Active, "cs_list_user_active", OF_PERSON),
     ServedList::of(ListRange::Member, Created, "cs_list_member_created", OF_PERSON),
@@ -100,13 +107,13 @@ impl ServedList {
     /// Returns what narrows the range beside the filter that selects it.
     fn further_filters(&self) -> Vec<ListFilter> {
         let own = self.range.selected_by();
-        self.narrowed_by.iter().copied().filter(|it| Some(*it) != own).collect()
+        self.narrowed_by.iter().copied().filter(|it| !own.contains(it)).collect()
     }
 
     /// Returns a filter that the index does not serve.
     fn unserved(&self, filter: &ChatFilter) -> Option<ListFilter> {
         let is_served = |it: &ListFilter| {
-            self.range.selected_by() == Some(*it)
+            self.range.selected_by().contains(it)
                 || self.narrowed_by.contains(it)
                 || times_of(self.order).contains(it)
         };
@@ -115,27 +122,26 @@ impl ServedList {
 }
 
 impl ListRange {
-    /// Returns the filter that selects the range.
-    fn selected_by(self) -> Option<ListFilter> {
+    /// Returns the filters that together select the range.
+    fn selected_by(self) -> &'static [ListFilter] {
         match self {
-            Self::Waiting => Some(NeedsInput),
-            Self::User => Some(UserId),
-            Self::Member => Some(Member),
-            Self::Team => Some(TeamId),
-            Self::Assistant => Some(AssistantId),
-            Self::LastTurn => Some(LastTurnOutcome),
-            Self::Workflow => Some(WorkflowName),
-            Self::Listed | Self::App => None,
+            Self::Waiting | Self::WaitingUser | Self::WaitingTeam => &[NeedsInput],
+            Self::WaitingMember => &[NeedsInput, Member],
+            Self::User => &[UserId],
+            Self::Member => &[Member],
+            Self::Team => &[TeamId],
+            Self::Assistant => &[AssistantId],
+            Self::LastTurn => &[LastTurnOutcome],
+            Self::Workflow => &[WorkflowName],
+            Self::Listed | Self::App => &[],
         }
     }
 
     /// Returns the parameters that select the range.
-    fn words(self) -> &'static str {
+    fn words(self) -> String {
         match self {
-            Self::Listed => "scope=app",
-            Self::App => "no filter",
-            Self::Waiting => "needs_input=true",
-            _ => self.selected_by().map_or("", ListFilter::name),
+            Self::Listed => "scope=app".to_owned(),
+            range => names(range.selected_by(), ""),
         }
     }
 }
@@ -216,9 +222,9 @@ pub(crate) fn serving_lists(
         Reach::None => Vec::new(),
         Reach::Every => {
             let in_order = SERVED.iter().filter(|list| list.order == filter.order);
-            let selected = in_order.filter(|list| match list.range.selected_by() {
-                Some(by) => by.is_in(filter),
-                None => list.range == ListRange::App,
+            let selected = in_order.filter(|list| {
+                let by = list.range.selected_by();
+                by.iter().all(|it| it.is_in(filter)) && list.range != ListRange::Listed
             });
             let selected: Vec<_> = selected.collect();
             let served = selected.iter().find(|list| list.unserved(filter).is_none());
@@ -248,23 +254,26 @@ fn ranges_of_person(
 ) -> Result<Vec<ListRange>, Invalid> {
     let is_own = |id: &PersonId| id == related.user_id;
     let (user_id, team_id) = (filter.user_id.as_ref(), filter.team_id.as_ref());
-    let is_of_owner = related.owner && user_id.is_some_and(is_own);
     let is_member = !related.members.is_empty();
+    let [of_user, of_member, of_team] = if filter.needs_input && filter.order == Active {
+        [ListRange::WaitingUser, ListRange::WaitingMember, ListRange::WaitingTeam]
+    } else {
+        [ListRange::User, ListRange::Member, ListRange::Team]
+    };
     if let Some(member) = &filter.member {
         if !is_own(member) {
             return Err(Invalid::value("/member", "must be the caller's own user id"));
         }
-        return Ok(is_member.then_some(ListRange::Member).into_iter().collect());
+        return Ok(is_member.then_some(of_member).into_iter().collect());
     }
-    if is_of_owner {
-        let is_waiting = filter.needs_input && filter.order == Active;
-        return Ok(vec![if is_waiting { ListRange::Waiting } else { ListRange::User }]);
+    if related.owner && user_id.is_some_and(is_own) {
+        return Ok(vec![of_user]);
     }
     let is_of_team = related.team.is_some() && team_id.is_none_or(|it| Some(it) == related.team);
     let ranges = [
-        (related.owner && user_id.is_none()).then_some(ListRange::User),
-        is_member.then_some(ListRange::Member),
-        is_of_team.then_some(ListRange::Team),
+        (related.owner && user_id.is_none()).then_some(of_user),
+        is_member.then_some(of_member),
+        is_of_team.then_some(of_team),
     ];
     Ok(ranges.into_iter().flatten().collect())
 }
@@ -274,9 +283,14 @@ fn refusal(order: ChatOrder) -> String {
     let lists = SERVED.iter().filter(|list| list.order == order).map(|list| {
         let also = names(&list.further_filters(), "");
         let also = if also.is_empty() { also } else { format!(" (also {also})") };
-        format!("{}{also}", list.range.words())
+        let words = list.range.words();
+        let words = if words.is_empty() { "no filter" } else { &words };
+        format!("{words}{also}")
     });
-    let lists = lists.collect::<Vec<_>>().join("; ");
+    let mut lists: Vec<_> = lists.collect();
+    // A list of a person may have the words of another one.
+    lists.dedup();
+    let lists = lists.join("; ");
     let times = names(&times_of(order), "");
     let by = order.as_str();
     format!(
@@ -306,7 +320,7 @@ mod tests {
             let also = list.further_filters();
             let words = match list.range {
                 ListRange::App => "none".to_owned(),
-                range => format!("`{}`", range.words()),
+                range => format!("`{}`", range.words().replace(", ", "` and `")),
             };
             let row = format!("| {words} | {orders} | {} |", names(&also, "`"));
             if !rows.contains(&row) {

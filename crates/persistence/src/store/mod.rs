@@ -52,7 +52,10 @@ pub use context_history::{ContextHistory, ContextVersionPage};
 pub use contexts::{Contexts, RecordVersions};
 pub use exchanges::{Exchange, Exchanges};
 pub use forks::Forks;
-pub use input_requests::{AnsweredInput, InputCursor, InputPage, InputRequests, RequestedInput};
+pub use input_requests::{
+    AnsweredInput, InputCursor, InputPage, InputRequests, PendingCursor, PendingInputs,
+    PendingOrder, RequestedInput,
+};
 pub use leases::{Interrupted, Leases};
 pub use members::Members;
 pub use messages::{

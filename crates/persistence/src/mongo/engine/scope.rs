@@ -62,9 +62,13 @@ pub(crate) fn listed_chats(scope: &Scope, range: ListRange) -> Document {
             let all = Visibility::ALL.map(StoredEnum::name);
             Some(doc! { "visibility": { "$in": all.as_slice() } })
         }
-        (ListRange::User, Reach::Related(related)) => owned_chats(&related),
-        (ListRange::Member, Reach::Related(related)) => joined_chats(&related),
-        (ListRange::Team, Reach::Related(related)) => team_chats(&related),
+        (ListRange::User | ListRange::WaitingUser, Reach::Related(related)) => {
+            owned_chats(&related)
+        }
+        (ListRange::Member | ListRange::WaitingMember, Reach::Related(related)) => {
+            joined_chats(&related)
+        }
+        (ListRange::Team | ListRange::WaitingTeam, Reach::Related(related)) => team_chats(&related),
         _ => None,
     };
     chats.extend(relation.unwrap_or_default());

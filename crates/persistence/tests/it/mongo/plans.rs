@@ -10,8 +10,9 @@ use persistence::mongo::{COLLECTIONS, Interruption, StoredCollection};
 use persistence::{
     Apps, Artifacts, AuditFilter, AuditLog, Billing, Calls, Changes, ChatFilter, ChatOrder,
     ChatSessions, ContextHistory, Contexts, Exchanges, Forks, InputRequests, Leases, ListCursor,
-    Members, MessageRange, Messages, Participants, Position, Presence, ResumePointCursor,
-    ResumePointFilter, RevocationCursor, Revocations, Stats, Tickets, Turns, Wallets,
+    Members, MessageRange, Messages, Participants, PendingOrder, Position, Presence,
+    ResumePointCursor, ResumePointFilter, RevocationCursor, Revocations, Stats, Tickets, Turns,
+    Wallets,
 };
 use records::{
     Actor, AppId, AppStatus, AssistantId, AuditAction, CallId, Caller, ChatId, ChatStatus,
@@ -200,6 +201,18 @@ async fn use_inputs(database: &Database, scope: &Scope, chat_id: &ChatId) {
     assert_eq!(database.expire_input_requests(1).await.unwrap(), 1);
     database.get_input_request(scope, chat_id, &asked[3]).await.unwrap();
     database.find_input_requests(scope, &asked[3]).await.unwrap();
+    let person = Caller::User {
+        user_id: UserId::parse("user").unwrap(),
+        team_id: TeamId::parse("team").ok(),
+        may_run: true,
+    };
+    let person = Scope::new(scope.app_id.clone(), person, Permission::Read);
+    for scope in [scope, &person] {
+        for order in [PendingOrder::Newest, PendingOrder::Oldest] {
+            let page = database.list_pending_inputs(scope, order, 1, None).await.unwrap();
+            database.list_pending_inputs(scope, order, 1, page.next.as_ref()).await.unwrap();
+        }
+    }
     let page = database.list_input_requests(scope, chat_id, 2, None).await.unwrap();
     database.list_input_requests(scope, chat_id, 2, page.next.as_ref()).await.unwrap();
 }
