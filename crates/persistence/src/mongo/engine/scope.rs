@@ -93,7 +93,8 @@ fn joined_chats(related: &Relations<'_>) -> Option<Document> {
         roles => {
             let roles: Vec<_> = roles.iter().map(|role| role.as_str()).collect();
             let one = doc! { "user_id": user_id, "role": { "$in": roles } };
-            Some(doc! { "members": { "$elemMatch": one } })
+            // The path by itself lets the server read lists in the order of their index.
+            Some(doc! { MEMBERS_PATH: user_id, "members": { "$elemMatch": one } })
         }
     }
 }
