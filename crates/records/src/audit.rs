@@ -107,6 +107,8 @@ named! {
         HoldChat = "hold_chat",
         /// The hold of a chat was lifted.
         LiftHold = "lift_hold",
+        /// The erasure of a person was begun.
+        EraseUser = "erase_user",
         /// A purge of the chats that are due was started by an operator.
         PurgeChats = "purge_chats",
         /// A user was made a member of a chat, or the role of a member was changed.

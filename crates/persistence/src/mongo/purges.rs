@@ -221,7 +221,7 @@ fn purged_filter(app_id: &AppId, chat_id: &ChatId) -> Document {
 }
 
 /// Returns the filter for the documents whose `_id` begins with a chat.
-fn records_filter(app_id: &AppId, chat_id: &ChatId) -> Document {
+pub(crate) fn records_filter(app_id: &AppId, chat_id: &ChatId) -> Document {
     let first = doc! { "chat_id": chat_id.as_str() };
     // The name of the second field does not matter: no value is greater.
     let last = doc! { "chat_id": chat_id.as_str(), "last": Bson::MaxKey };
@@ -473,12 +473,12 @@ fn remains_update(chat: &ChatSession, now: Time<Utc>) -> Document {
     ] {
         set.insert(field, Bson::Null);
     }
-    // The bases stay until the records were removed for good: they name the chats whose messages this one has shared.
+    // The bases stay until the records were removed for good: they name the chats whose messages this one has shared. The
+    // origin stays for good, because an erasure follows the forks of a chat.
     let gone = [
         "members",
         "is_listed",
         "active_minute",
-        "forked_from",
         "assistant_id",
         "sort",
         "updated_by",

@@ -24,6 +24,7 @@ mod changes;
 mod chat_sessions;
 mod context_history;
 mod contexts;
+mod erasures;
 mod exchanges;
 mod forks;
 mod input_requests;
@@ -50,6 +51,7 @@ pub use changes::{Change, Changes, ChatChange, ChatHead};
 pub use chat_sessions::{ChatFilter, ChatOrder, ChatSessions, Cursor, ListCursor, Page, Position};
 pub use context_history::{ContextHistory, ContextVersionPage};
 pub use contexts::{Contexts, RecordVersions};
+pub use erasures::Erasures;
 pub use exchanges::{Exchange, Exchanges};
 pub use forks::Forks;
 pub use input_requests::{AnsweredInput, InputCursor, InputPage, InputRequests, RequestedInput};
@@ -101,6 +103,7 @@ pub trait Store:
     + Revocations
     + Turns
     + Purges
+    + Erasures
     + std::fmt::Debug
 {
     /// Returns once the store can be read and written, or returns the error that prevents it.
