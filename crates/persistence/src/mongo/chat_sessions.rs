@@ -4,7 +4,8 @@ use async_trait::async_trait;
 use bson::{Bson, DateTime, Document, RawDocumentBuf, doc};
 use futures::TryStreamExt;
 use futures::future::try_join_all;
-use mongodb::options::{Hint, ReturnDocument};
+use mongodb::action::{Action as _, Find};
+use mongodb::options::ReturnDocument;
 use records::{
     ChatId, ChatSession, ChatStatus, Lifecycle, NewChatSession, Permission, Scope, SessionChange,
     StatusChange, Tally,
@@ -19,6 +20,7 @@ use crate::mongo::documents::{
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::format::Shape;
+use crate::mongo::engine::hinted::hinted;
 use crate::mongo::engine::marks::with_mark;
 use crate::mongo::engine::paging::older_than;
 use crate::mongo::engine::scope::{
@@ -162,13 +164,16 @@ impl MongoStore {
     ) -> Result<Vec<ChatSession>, Failure> {
         let wanted = limit.saturating_add(1);
         let mut chats = Vec::new();
-        let index = Hint::Keys(list_index(range, filter));
+        let index = list_index(range, filter);
         for (query, sort) in list_queries(range, filter, after) {
             let missing = i64::try_from(wanted - chats.len()).unwrap_or(i64::MAX);
-            let find = self.inner.chat_sessions.find(query);
-            let find = find.sort(sort).hint(index.clone());
-            let found = find.limit(missing).projection(without_large_fields()).await?;
-            let found: Vec<RawDocumentBuf> = found.try_collect().await?;
+            let found = hinted(index.clone(), |hint| async {
+                let find = self.inner.chat_sessions.find(query.clone()).sort(sort.clone());
+                let find = find.optional(hint, Find::hint);
+                let found = find.limit(missing).projection(without_large_fields()).await?;
+                Ok(found.try_collect::<Vec<RawDocumentBuf>>().await?)
+            });
+            let found = found.await?;
             for raw in &found {
                 chats.push(chat_session_record(raw)?);
             }

@@ -8,7 +8,8 @@ use async_trait::async_trait;
 use bson::{Bson, DateTime, Document, RawDocumentBuf, doc};
 use chrono::{DateTime as Time, TimeDelta, Utc};
 use futures::TryStreamExt;
-use mongodb::options::{Hint, ReadConcern, SessionOptions};
+use mongodb::action::{Action as _, CountDocuments, Find, FindOne};
+use mongodb::options::{ReadConcern, SessionOptions};
 use records::{Actor, AppId, AuditAction, ChatId, ChatSession, Due, Hold, Lifecycle, Scope};
 
 use crate::StoreError;
@@ -22,6 +23,7 @@ use crate::mongo::documents::{
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::format::Shape;
+use crate::mongo::engine::hinted::hinted;
 use crate::mongo::engine::marks::{RECENT_WRITES, with_mark};
 use crate::mongo::engine::scope::writable_chat;
 use crate::mongo::engine::sweep::Overdue;
@@ -74,12 +76,14 @@ impl Purges for MongoStore {
     ) -> Result<Vec<ChatSession>, StoreError> {
         self.observe(Call::ListDue, None, async {
             let list = || async {
-                let find = self.inner.chat_sessions.find(due_filter(app_id, due, before));
-                let find = find.sort(due_order(due)).projection(without_large_fields());
-                // With few chats the server may choose another index and sort.
-                let find = find.hint(due_index(due));
                 let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-                let found: Vec<RawDocumentBuf> = find.limit(limit).await?.try_collect().await?;
+                let found = hinted(due_index(due), |hint| async {
+                    let find = self.inner.chat_sessions.find(due_filter(app_id, due, before));
+                    let find = find.sort(due_order(due)).projection(without_large_fields());
+                    let find = find.optional(hint, Find::hint);
+                    Ok(find.limit(limit).await?.try_collect::<Vec<RawDocumentBuf>>().await?)
+                });
+                let found = found.await?;
                 Ok(found.iter().map(|raw| chat_session_record(raw)).collect::<Result<_, _>>()?)
             };
             self.read(list).await
@@ -95,9 +99,12 @@ impl Purges for MongoStore {
     ) -> Result<u64, StoreError> {
         self.observe(Call::CountDue, None, async {
             let count = || async {
-                let filter = due_filter(app_id, due, before);
-                let count = self.inner.chat_sessions.count_documents(filter);
-                Ok(count.hint(due_index(due)).await?)
+                hinted(due_index(due), |hint| async {
+                    let filter = due_filter(app_id, due, before);
+                    let count = self.inner.chat_sessions.count_documents(filter);
+                    Ok(count.optional(hint, CountDocuments::hint).await?)
+                })
+                .await
             };
             self.read(count).await
         })
@@ -142,10 +149,14 @@ impl Purges for MongoStore {
     ) -> Result<Option<AppId>, StoreError> {
         self.observe(Call::NextAppWithChats, None, async {
             let next = || async {
-                let filter = doc! { "app_id": { "$gt": after.map_or("", AppId::as_str) } };
-                let find = self.inner.chat_sessions.find_one(filter).sort(doc! { "app_id": 1 });
-                let hint = Hint::Name("cs_app_created".to_owned());
-                let found = find.projection(doc! { "app_id": 1, "_id": 0 }).hint(hint).await?;
+                let by_app = doc! { "app_id": 1, "created_at": -1, "_id": -1 };
+                let found = hinted(by_app, |hint| async {
+                    let filter = doc! { "app_id": { "$gt": after.map_or("", AppId::as_str) } };
+                    let find = self.inner.chat_sessions.find_one(filter).sort(doc! { "app_id": 1 });
+                    let find = find.optional(hint, FindOne::hint);
+                    Ok(find.projection(doc! { "app_id": 1, "_id": 0 }).await?)
+                });
+                let found = found.await?;
                 let app_id = found.as_ref().and_then(|raw| raw.get_str("app_id").ok());
                 Ok(app_id.and_then(|app_id| AppId::parse(app_id).ok()))
             };
@@ -205,11 +216,14 @@ fn due_order(due: Due) -> Document {
     }
 }
 
-fn due_index(due: Due) -> Hint {
-    Hint::Name(match due {
-        Due::Deleted => "cs_app_lifecycle_at".to_owned(),
-        Due::Completed | Due::Failed | Due::Abandoned => "cs_app_status_active".to_owned(),
-    })
+/// Returns the keys of the index of the chats that are due.
+fn due_index(due: Due) -> Document {
+    match due {
+        Due::Deleted => doc! { "app_id": 1, LIFECYCLE: 1, LIFECYCLE_AT: 1, "_id": 1 },
+        Due::Completed | Due::Failed | Due::Abandoned => {
+            doc! { "app_id": 1, "status": 1, "active_minute": 1, "_id": 1 }
+        }
+    }
 }
 
 fn purged_filter(app_id: &AppId, chat_id: &ChatId) -> Document {

@@ -2,7 +2,8 @@
 
 use bson::{Document, RawDocumentBuf, doc};
 use futures::TryStreamExt as _;
-use mongodb::options::Hint;
+use mongodb::Collection;
+use mongodb::action::{Action as _, Delete};
 use records::{AppId, ErasedKind, Erasure, Scope, Wallet, WalletEntry};
 
 use crate::StoreError;
@@ -11,6 +12,7 @@ use crate::mongo::documents::{
     LineDocument, StoredWallet, WalletDocument, counter, encode, line_record, wallet_filter,
 };
 use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::hinted::hinted;
 use crate::mongo::engine::transaction::{Round, Transaction};
 use crate::mongo::wallets::failed_only_on_duplicates;
 use crate::rules::erasure::Person;
@@ -40,22 +42,27 @@ impl MongoStore {
         app_id: &AppId,
     ) -> Result<Vec<(ErasedKind, u64)>, Failure> {
         let (user_id, app_id) = (person.user_id.as_str(), app_id.as_str());
-        let (presence, tickets) = (&self.inner.presence, &self.inner.tickets);
-        let hint = |keys: Document| Hint::Keys(keys);
+        let delete = async |collection: &Collection<RawDocumentBuf>, index, theirs: Document| {
+            let deleted = hinted(index, |hint| async {
+                let delete = collection.delete_many(theirs.clone());
+                Ok(delete.optional(hint, Delete::hint).await?.deleted_count)
+            });
+            deleted.await
+        };
+        let by_expiry = || doc! { "expires_at": 1 };
         let theirs = doc! { "app_id": app_id, "user_id": user_id };
-        let connections = presence.delete_many(theirs).hint(hint(doc! { "expires_at": 1 })).await?;
+        let connections = delete(&self.inner.presence, by_expiry(), theirs).await?;
         let theirs = doc! {
             "app_id": app_id,
             "$or": [{ "user_id": user_id }, { "token_subject": user_id }],
         };
-        let tickets = tickets.delete_many(theirs).hint(hint(doc! { "expires_at": 1 })).await?;
-        let keys = &self.inner.access_keys;
+        let tickets = delete(&self.inner.tickets, by_expiry(), theirs).await?;
         let theirs = doc! { "apps": [app_id], "user_id": user_id };
-        let keys = keys.delete_many(theirs).hint(hint(doc! { "kind": 1, "_id": 1 })).await?;
+        let keys = delete(&self.inner.access_keys, doc! { "kind": 1, "_id": 1 }, theirs).await?;
         Ok(vec![
-            (ErasedKind::Connections, connections.deleted_count),
-            (ErasedKind::Tickets, tickets.deleted_count),
-            (ErasedKind::AccessKeys, keys.deleted_count),
+            (ErasedKind::Connections, connections),
+            (ErasedKind::Tickets, tickets),
+            (ErasedKind::AccessKeys, keys),
         ])
     }
 
