@@ -263,7 +263,9 @@ pub async fn an_erasure_of_one_app_leaves_the_others(store: Arc<dyn Store>) {
     assert_eq!(chat.whole().await, before);
 }
 
-pub async fn an_erasure_goes_on_where_it_was_and_its_receipt_names_nobody(store: Arc<dyn Store>) {
+pub async fn an_erasure_goes_on_where_it_was_and_its_receipt_names_no_person(
+    store: Arc<dyn Store>,
+) {
     let scope = some_scope();
     for _ in 0..5 {
         TestChat::create_in(&scope, &store, of_person("ada")).await;
@@ -280,7 +282,7 @@ pub async fn an_erasure_goes_on_where_it_was_and_its_receipt_names_nobody(store:
     assert_eq!(store.get_pseudonym(Some(app_id), &user("ada")).await.unwrap(), None);
     let unknown: Pseudonym = "0".repeat(64).parse().unwrap();
     assert_eq!(store.continue_erasure(app_id, unknown, 1).await.unwrap(), None);
-    // Whoever comes back is somebody else.
+    // A person who comes back is another person.
     let again = erase(&store, &scope, "ada").await;
     assert_ne!(again.pseudonym, begun.pseudonym);
     assert_eq!(again.erased.get("chats"), None);

@@ -126,7 +126,7 @@ macro_rules! contract_tests {
                 a_wallet_goes_to_the_pseudonym_with_its_balance,
                 an_erasure_changes_no_number_of_the_statistics,
                 an_erasure_of_one_app_leaves_the_others,
-                an_erasure_goes_on_where_it_was_and_its_receipt_names_nobody,
+                an_erasure_goes_on_where_it_was_and_its_receipt_names_no_person,
                 an_erased_message_cannot_be_edited,
             }
             statuses {

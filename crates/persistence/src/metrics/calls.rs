@@ -225,6 +225,7 @@ impl CallOutcome {
             | StoreError::MessageNotFound { .. }
             | StoreError::InputNotFound { .. }
             | StoreError::AppNotFound(_)
+            | StoreError::ErasureNotFound(_)
             | StoreError::WalletNotFound(_) => Self::NotFound,
             StoreError::Forbidden { .. } => Self::Forbidden,
             StoreError::ChatExists(_)

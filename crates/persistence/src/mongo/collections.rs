@@ -324,7 +324,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: STATUS_CHANGES,
         records: &["status_change"],
-        erasure: "nothing: they name nobody and have no text",
+        erasure: "nothing: they name no person and have no text",
         purge: Purge::Keeps("the statistics count them, and they have no text"),
         indexes: &[Index::of(
             "change_app_workflow_changed",
@@ -362,7 +362,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: APPS,
         records: &["app"],
-        erasure: "nothing: they name nobody",
+        erasure: "nothing: they name no person",
         purge: Purge::Keeps("an app is of no chat"),
         indexes: &[],
         rewrite: |raw| {
@@ -477,7 +477,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: STORE_FORMAT,
         records: &["store_format"],
-        erasure: "nothing: it names nobody",
+        erasure: "nothing: it names no person",
         purge: Purge::Keeps("it is of no chat"),
         indexes: &[],
         rewrite: |raw| {

@@ -115,7 +115,7 @@ impl MongoStore {
 
     /// Erases a chat of the person, as it is and as its forks show it.
     ///
-    /// It is deleted first, so that nothing more is appended to it and nobody forks it any more. It remains the person's
+    /// It is deleted first, so that nothing more is appended to it and no fork of it is made any more. It remains the person's
     /// until it is purged, so that an erasure that breaks off finds it again.
     async fn erase_own_chat(
         &self,

@@ -20,7 +20,7 @@ use serde_json::json;
 use super::database::Database;
 use super::purges::{holding, plant, scope};
 
-/// Writes as a person wherever a person may write, in a chat of somebody else.
+/// Writes as a person wherever a person may write, in a chat of another person.
 async fn plant_elsewhere(database: &Database, person: &UserId, token: &str, ids: &str) -> ChatId {
     let scope = &scope();
     let new = NewChatSession {
