@@ -85,6 +85,7 @@ pub(crate) static OPERATIONS: LazyLock<Vec<Section>> = LazyLock::new(|| {
             GET    "/ws/{workflow_name}/{app_id}/{chat_id}/{user_id}" => events::join::join;
         }
         "input requests", "The questions that workflows wait for, and their answers" {
+            GET    "/api/input-requests/{app_id}" => inputs::pending::list_pending_inputs;
             GET    "/api/chats/{app_id}/{chat_id}/input-requests" => inputs::list::list_input_requests;
             POST   "/api/chats/{app_id}/{chat_id}/input-requests" => inputs::request::request_input;
             GET    "/api/chats/{app_id}/{chat_id}/input-requests/{request_id}" => inputs::get::get_input_request;

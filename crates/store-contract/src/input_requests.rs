@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use records::InvalidKind::{TooLarge, Value as NotAdmitted};
 use records::{
-    BoundToolCall, ChatStatus, Closed, InputKind, InputRequest, InputRequestId, Limits,
-    MessageBody, NewChatSession, NewInputAnswer, NewInputRequest, NewMessage, Question, SizeLimit,
-    UserId, Visibility,
+    BoundToolCall, ChatId, ChatStatus, Closed, InputKind, InputRequest, InputRequestId, Lifecycle,
+    Limits, MemberRole, MessageBody, NewChatSession, NewInputAnswer, NewInputRequest, NewMessage,
+    Question, Scope, SessionChange, SizeLimit, TeamId, UserId, Visibility,
 };
 use serde_json::{Value, json};
 use tokio::time::sleep;
@@ -17,7 +17,7 @@ use super::fixture::{
     race,
 };
 use persistence::{
-    AnsweredInput, InputCursor, InputPage, Outcome, RequestedInput, Store, StoreError,
+    AnsweredInput, InputCursor, InputPage, Outcome, PendingOrder, RequestedInput, Store, StoreError,
 };
 
 pub async fn a_question_pauses_its_chat_until_it_is_answered(store: Arc<dyn Store>) {
@@ -414,6 +414,84 @@ pub async fn a_pending_question_is_found_among_any_number_of_closed_ones(store: 
     ask(&chat, question("q1", "Why?")).await.unwrap();
     let found = find().await;
     assert_eq!(found.iter().map(|found| &found.chat_id).collect::<Vec<_>>(), [&chat.id]);
+}
+
+pub async fn an_inbox_has_the_pending_questions_of_the_chats_that_one_lists(store: Arc<dyn Store>) {
+    let service = super::fixture::some_scope();
+    let owned = |user: &str, visibility, team: Option<&str>| NewChatSession {
+        user_id: UserId::parse(user).ok(),
+        team_id: team.map(|team| TeamId::parse(team).unwrap()),
+        visibility,
+        ..new_chat()
+    };
+    let mut chats = Vec::new();
+    for new in [
+        owned("ada", Visibility::Private, None),
+        owned("bob", Visibility::Private, None),
+        owned("bob", Visibility::Team, Some("red")),
+        owned("bob", Visibility::App, None),
+        owned("ada", Visibility::Private, None),
+        owned("bob", Visibility::Private, Some("red")),
+    ] {
+        chats.push(TestChat::create_in(&service, &store, new).await);
+    }
+    chats[1].put_member("ada", MemberRole::Reader).await.unwrap();
+    // Closed and overdue questions, and those of deleted chats, are left out.
+    for (index, chat) in chats.iter().enumerate() {
+        ask(chat, question("q1", "Why?")).await.unwrap();
+        let overdue = NewInputRequest { expires_in_sec: Some(1), ..question("q2", "Now?") };
+        ask(chat, overdue).await.unwrap();
+        ask(chat, question("q3", "How?")).await.unwrap();
+        if index != 2 {
+            answer(chat, "q3", "so").await.unwrap();
+        }
+        sleep(Duration::from_millis(2)).await;
+    }
+    chats[4].change(SessionChange::to_lifecycle(Lifecycle::Deleted)).await.unwrap();
+    sleep(Duration::from_millis(1_100)).await;
+    let ada = chats[0].seen_by("ada", Some("red")).scope;
+    let other = super::fixture::some_scope();
+    let stranger = chats[0].seen_by("carol", None).scope;
+    for (scope, expected) in [
+        (&service, vec![(0, "q1"), (1, "q1"), (2, "q1"), (2, "q3"), (3, "q1"), (5, "q1")]),
+        (&ada, vec![(0, "q1"), (1, "q1"), (2, "q1"), (2, "q3")]),
+        (&stranger, vec![]),
+        (&other, vec![]),
+    ] {
+        let expected: Vec<_> = expected
+            .into_iter()
+            .map(|(index, q): (usize, _)| (chats[index].id.clone(), id(q)))
+            .collect();
+        for limit in [1, 2, 3, 100] {
+            let oldest = inbox(&store, scope, PendingOrder::Oldest, limit).await;
+            assert_eq!(oldest, expected, "{scope:?}, {limit} at a time");
+            let mut newest = inbox(&store, scope, PendingOrder::Newest, limit).await;
+            newest.reverse();
+            assert_eq!(newest, expected, "{scope:?}, {limit} at a time");
+        }
+    }
+    chats[1].remove_member("ada").await.unwrap();
+    let left = inbox(&store, &ada, PendingOrder::Newest, 100).await;
+    assert!(left.iter().all(|(chat_id, _)| *chat_id != chats[1].id), "{left:?}");
+}
+
+/// Reads all pages of an inbox.
+async fn inbox(
+    store: &Arc<dyn Store>,
+    scope: &Scope,
+    order: PendingOrder,
+    limit: usize,
+) -> Vec<(ChatId, InputRequestId)> {
+    let (mut found, mut after) = (Vec::new(), None);
+    loop {
+        let page = store.list_pending_inputs(scope, order, limit, after.as_ref()).await.unwrap();
+        assert!(page.requests.len() <= limit);
+        found.extend(page.requests.into_iter().map(|it| (it.chat_id, it.request_id)));
+        after = page.next;
+        if after.is_none() {
+            return found;
+        }
+    }
 }
 
 pub async fn a_head_lists_changed_questions(store: Arc<dyn Store>) {

@@ -152,6 +152,7 @@ macro_rules! contract_tests {
                 a_change_of_a_chat_is_no_activity,
                 pages_by_activity_are_complete_and_each_is_ordered,
                 lists_that_no_index_serves_are_refused,
+                every_served_list_has_the_chats_that_its_filters_name,
                 chats_created_while_paging_cause_no_gap_and_no_repeat,
                 a_cursor_needs_no_chat_at_its_position,
             }
@@ -438,6 +439,7 @@ macro_rules! contract_tests {
                 questions_past_a_limit_are_refused,
                 questions_are_listed_newest_first_and_found_by_their_id,
                 a_pending_question_is_found_among_any_number_of_closed_ones,
+                an_inbox_has_the_pending_questions_of_the_chats_that_one_lists,
                 a_head_lists_changed_questions,
                 questions_of_unknown_chats_are_not_found,
             }

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 use records::{
-    Caller, ChatId, ChatSession, ChatStatus, MessageBody, NewChatSession, Permission, Scope, UserId,
+    AssistantId, Caller, ChatId, ChatSession, ChatStatus, Lifecycle, MemberRole, MessageBody,
+    NewChatSession, NewInputRequest, NewTurn, Permission, Question, Scope, SessionChange, TeamId,
+    TurnId, TurnMessage, TurnOutcome, UserId, Visibility,
 };
 
 use super::fixture::{
@@ -52,7 +54,7 @@ pub async fn filters_select_the_matching_chats_alone_and_combined(store: Arc<dyn
     let by_workflow = ChatFilter { workflow_name: Some(workflow("a")), ..ChatFilter::default() };
     let by_user =
         ChatFilter { user_id: Some(UserId::parse("ada").unwrap()), ..ChatFilter::default() };
-    let by_status = ChatFilter { status: Some(ChatStatus::Failed), ..ChatFilter::default() };
+    let by_status = ChatFilter { statuses: vec![ChatStatus::Failed], ..ChatFilter::default() };
     let by_time = ChatFilter {
         created_from: Some(chats[8].created_at),
         created_before: Some(chats[1].created_at),
@@ -61,7 +63,7 @@ pub async fn filters_select_the_matching_chats_alone_and_combined(store: Arc<dyn
     let by_all = ChatFilter {
         workflow_name: by_workflow.workflow_name.clone(),
         user_id: by_user.user_id.clone(),
-        status: by_status.status,
+        statuses: by_status.statuses.clone(),
         ..by_time.clone()
     };
     let cases = [
@@ -80,7 +82,7 @@ pub async fn filters_select_the_matching_chats_alone_and_combined(store: Arc<dyn
 
 pub async fn a_status_filter_follows_status_changes(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
-    let running = ChatFilter { status: Some(ChatStatus::Running), ..ChatFilter::default() };
+    let running = ChatFilter { statuses: vec![ChatStatus::Running], ..ChatFilter::default() };
     assert_eq!(list(&store, &chat.scope, running.clone()).await.len(), 1);
     chat.set_status(ChatStatus::Paused, None).await.unwrap();
     assert_eq!(list(&store, &chat.scope, running).await, []);
@@ -181,32 +183,46 @@ pub async fn lists_that_no_index_serves_are_refused(store: Arc<dyn Store>) {
     let scope = some_scope();
     let created_at =
         TestChat::create_in(&scope, &store, new_chat()).await.session().await.created_at;
-    let user_id = Some(UserId::parse("ada").unwrap());
-    let ada =
-        Caller::User { user_id: UserId::parse("ada").unwrap(), team_id: None, may_run: false };
-    let ada = Scope::new(scope.app_id.clone(), ada, Permission::Read);
-    let bob = Some(UserId::parse("bob").unwrap());
+    let user = |name: &str| UserId::parse(name).ok();
+    let ada = person(&scope, "ada");
+    let none = ChatFilter::default;
+    let helper = AssistantId::parse("helper").ok();
+    let failed = Some(TurnOutcome::Failed);
     for (caller, filter, refused) in [
-        (&scope, by_activity(), None),
-        (&scope, ChatFilter { user_id: user_id.clone(), ..by_activity() }, None),
-        (&ada, ChatFilter { user_id: user_id.clone(), ..by_activity() }, None),
-        (&ada, ChatFilter { user_id: bob, ..by_activity() }, Some("/user_id")),
-        (&ada, ChatFilter { of_app: true, user_id, ..by_activity() }, Some("/user_id")),
-        (&scope, ChatFilter { status: Some(ChatStatus::Failed), ..by_activity() }, Some("/status")),
-        (
-            &scope,
-            ChatFilter { workflow_name: Some(workflow("a")), ..by_activity() },
-            Some("/workflow_name"),
-        ),
+        (&scope, ChatFilter { user_id: user("ada"), ..by_activity() }, None),
+        (&scope, ChatFilter { statuses: vec![ChatStatus::Failed], ..by_activity() }, None),
+        (&scope, ChatFilter { workflow_name: Some(workflow("a")), ..by_activity() }, None),
+        (&scope, ChatFilter { active_from: Some(created_at), ..none() }, Some("/active_from")),
+        (&scope, ChatFilter { active_before: Some(created_at), ..none() }, Some("/active_before")),
         (
             &scope,
             ChatFilter { created_from: Some(created_at), ..by_activity() },
             Some("/created_from"),
         ),
+        (&scope, ChatFilter { assistant_id: helper.clone(), ..none() }, Some("/assistant_id")),
+        (&scope, ChatFilter { needs_input: true, ..none() }, Some("/needs_input")),
         (
             &scope,
-            ChatFilter { created_before: Some(created_at), ..by_activity() },
-            Some("/created_before"),
+            ChatFilter {
+                assistant_id: helper.clone(),
+                workflow_name: Some(workflow("a")),
+                ..by_activity()
+            },
+            Some("/workflow_name"),
+        ),
+        (&scope, ChatFilter { member: user("ada"), needs_input: true, ..by_activity() }, None),
+        (&ada, ChatFilter { user_id: user("ada"), ..by_activity() }, None),
+        (&ada, ChatFilter { user_id: user("bob"), ..by_activity() }, None),
+        (&ada, ChatFilter { member: user("ada"), ..none() }, None),
+        (&ada, ChatFilter { member: user("bob"), ..none() }, Some("/member")),
+        (&ada, ChatFilter { needs_input: true, ..by_activity() }, None),
+        (&ada, ChatFilter { needs_input: true, ..none() }, Some("/needs_input")),
+        (&ada, ChatFilter { needs_input: true, user_id: user("ada"), ..by_activity() }, None),
+        (&ada, ChatFilter { of_app: true, member: user("ada"), ..by_activity() }, Some("/member")),
+        (
+            &ada,
+            ChatFilter { assistant_id: helper, last_turn_outcome: failed, ..by_activity() },
+            None,
         ),
     ] {
         let refusal = match store.list_chats(caller, &filter, 10, None).await {
@@ -220,6 +236,121 @@ pub async fn lists_that_no_index_serves_are_refused(store: Arc<dyn Store>) {
     let cursor = ListCursor { position: Position::Created(created_at), chat_id };
     let refusal = store.list_chats(&scope, &by_activity(), 10, Some(&cursor)).await.unwrap_err();
     assert!(matches!(refusal, StoreError::Invalid(_)), "{refusal:?}");
+}
+
+fn person(scope: &Scope, name: &str) -> Scope {
+    let (user_id, team_id) = (UserId::parse(name).unwrap(), TeamId::parse("red").ok());
+    let person = Caller::User { user_id, team_id, may_run: false };
+    Scope::new(scope.app_id.clone(), person, Permission::Read)
+}
+
+/// Creates chats that differ in everything that lists select by.
+async fn create_different(scope: &Scope, store: &Arc<dyn Store>) -> Vec<TestChat> {
+    let mut chats = Vec::new();
+    for index in 0..24 {
+        let new = NewChatSession {
+            workflow_name: workflow(["a", "b"][index % 2]),
+            user_id: [None, UserId::parse("ada").ok(), UserId::parse("bob").ok()][index % 3]
+                .clone(),
+            team_id: [TeamId::parse("red").ok(), None][index / 2 % 2].clone(),
+            assistant_id: [None, AssistantId::parse("helper").ok()][index / 3 % 2].clone(),
+            visibility: Visibility::ALL[index % 4],
+            ..new_chat()
+        };
+        let chat = TestChat::create_in(scope, store, new).await;
+        if index % 5 < 2 {
+            chat.put_member("ada", MemberRole::Reader).await.unwrap();
+        }
+        if index % 4 > 0 {
+            let outcome = TurnOutcome::ALL[index % 3];
+            let turn = NewTurn {
+                request_id: TurnId::parse("turn").unwrap(),
+                outcome,
+                messages: vec![said("so")],
+                steps: Vec::new(),
+                connector: None,
+                mode: None,
+            };
+            store.append_turn(scope, &chat.id, turn).await.unwrap();
+        }
+        if index % 3 == 1 {
+            let question = Question::of("Why?");
+            let new = NewInputRequest { request_id: None, question, expires_in_sec: None };
+            store.request_input(scope, &chat.id, new).await.unwrap();
+        }
+        if index % 7 == 3 {
+            chat.set_status(ChatStatus::Completed, None).await.unwrap();
+        }
+        if index % 6 == 5 {
+            chat.change(SessionChange::to_lifecycle(Lifecycle::Archived)).await.unwrap();
+        }
+        chats.push(chat);
+    }
+    chats
+}
+
+pub async fn every_served_list_has_the_chats_that_its_filters_name(store: Arc<dyn Store>) {
+    let scope = some_scope();
+    let chats = create_different(&scope, &store).await;
+    let mut with_ada = Vec::new();
+    for chat in &chats {
+        if chat.members().await.unwrap().iter().any(|member| member.user_id.as_str() == "ada") {
+            with_ada.push(chat.id.clone());
+        }
+    }
+    let ada = UserId::parse("ada").ok();
+    let some = chats[9].session().await.created_at;
+    let filters: [&dyn Fn(&mut ChatFilter); 13] = [
+        &|filter| filter.workflow_name = Some(workflow("a")),
+        &|filter| filter.user_id.clone_from(&ada),
+        &|filter| filter.member.clone_from(&ada),
+        &|filter| filter.team_id = TeamId::parse("red").ok(),
+        &|filter| filter.assistant_id = AssistantId::parse("helper").ok(),
+        &|filter| filter.needs_input = true,
+        &|filter| filter.last_turn_outcome = Some(TurnOutcome::Interrupted),
+        &|filter| filter.statuses = vec![ChatStatus::Running, ChatStatus::Completed],
+        &|filter| filter.lifecycle = Some(Lifecycle::Archived),
+        &|filter| filter.created_from = Some(some),
+        &|filter| filter.created_before = Some(some),
+        &|filter| filter.active_from = Some(some),
+        &|filter| filter.of_app = true,
+    ];
+    let mut served = 0;
+    for order in [ChatOrder::Created, ChatOrder::Active] {
+        for caller in [&scope, &person(&scope, "ada")] {
+            let of_caller = ChatFilter { order, ..ChatFilter::default() };
+            let of_app = ChatFilter { of_app: true, ..of_caller.clone() };
+            let own = list(&store, caller, of_caller.clone()).await;
+            let of_app = list(&store, caller, of_app).await;
+            for first in &filters {
+                for second in &filters {
+                    let mut filter = of_caller.clone();
+                    first(&mut filter);
+                    second(&mut filter);
+                    let is_expected = |chat: &&ChatSession| {
+                        filter.admits(chat)
+                            && (filter.member.is_none() || with_ada.contains(&chat.chat_id))
+                    };
+                    let whole = if filter.of_app { &of_app } else { &own };
+                    let expected = whole.iter().filter(is_expected).map(|chat| &chat.chat_id);
+                    let expected: Vec<_> = expected.collect();
+                    let found = match store.list_chats(caller, &filter, 100, None).await {
+                        Ok(page) => page.chats,
+                        Err(StoreError::Invalid(_)) => continue,
+                        Err(error) => panic!("{error:?}"),
+                    };
+                    let found: Vec<_> = found.iter().map(|chat| &chat.chat_id).collect();
+                    assert_eq!(found, expected, "{filter:?}");
+                    served += usize::from(!found.is_empty());
+                }
+            }
+        }
+    }
+    assert!(served > 250, "only {served} lists were served");
+}
+
+fn said(text: &str) -> TurnMessage {
+    TurnMessage { body: MessageBody::new("assistant", None, text), author: None }
 }
 
 async fn say(store: &Arc<dyn Store>, scope: &Scope, chat: &ChatSession) {

@@ -1,6 +1,6 @@
 use anyhow::{Result, ensure};
 use async_trait::async_trait;
-use bson::{RawDocumentBuf, doc};
+use bson::{Bson, RawDocumentBuf, doc};
 use futures::TryStreamExt as _;
 use mongodb::Collection;
 
@@ -26,7 +26,12 @@ impl ListSessions {
 #[async_trait]
 impl Read for ListSessions {
     async fn read(&self) -> Result<()> {
-        let find = self.sessions.find(doc! { "app_id": &self.app_id });
+        let listed = doc! {
+            "app_id": &self.app_id,
+            "lifecycle": { "$in": [Bson::Null, Bson::Int32(2)] },
+            "status": { "$in": [1, 2, 3, 4] },
+        };
+        let find = self.sessions.find(listed);
         let find = find.sort(doc! { "created_at": -1, "_id": -1 });
         // One more than the page holds, to know whether there is another page.
         let find = find.limit(i64::try_from(self.limit)? + 1);

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use records::{
     ChatId, ChatSession, ChatStatus, ContextSnapshot, Lifecycle, NewChatSession, Scope,
-    SessionChange, StatusChange,
+    SessionChange, StatusChange, UserId,
 };
 
 use super::{Chat, MemoryStore};
@@ -13,7 +13,7 @@ use crate::StoreError;
 use crate::metrics::Call;
 use crate::rules::audit::{Audited, change_action, status_action};
 use crate::rules::if_match::Versioned;
-use crate::rules::lists::check_list;
+use crate::rules::lists::serving_lists;
 use crate::rules::new_chat::{changes_pause_reason, moved, started};
 use crate::store::{ChatFilter, ChatSessions, ListCursor, Page};
 
@@ -53,13 +53,14 @@ impl ChatSessions for MemoryStore {
         after: Option<&ListCursor>,
     ) -> Result<Page, StoreError> {
         self.observe(Call::ListChats, || {
-            check_list(scope, filter, after)?;
+            serving_lists(scope, filter, after)?;
             let order = filter.order;
             let chats: Vec<ChatSession> = self
                 .chats()
                 .values()
                 .filter(|chat| chat.session.app_id == scope.app_id)
                 .filter(|chat| filter.of_app || scope.lists(&chat.session, &chat.members))
+                .filter(|chat| filter.member.as_ref().is_none_or(|user| chat.has_member(user)))
                 .map(|chat| &chat.session)
                 .filter(|chat| scope.finds(chat.lifecycle) && filter.admits(chat))
                 .filter(|chat| after.is_none_or(|after| ListCursor::at(chat, order) < *after))
@@ -183,6 +184,10 @@ impl Chat {
             participants: Vec::new(),
             announced: BTreeMap::new(),
         }
+    }
+
+    fn has_member(&self, user_id: &UserId) -> bool {
+        self.members.iter().any(|member| member.user_id == *user_id)
     }
 
     /// Makes an archived chat active.

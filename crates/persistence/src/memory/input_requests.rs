@@ -10,7 +10,8 @@ use crate::StoreError;
 use crate::metrics::Call;
 use crate::rules::input::{AnswerDecision, Cancel, KeptInput, Reply, should_run_again};
 use crate::store::{
-    AnsweredInput, ChatHead, InputCursor, InputPage, InputRequests, Outcome, RequestedInput,
+    AnsweredInput, ChatHead, InputCursor, InputPage, InputRequests, Outcome, PendingCursor,
+    PendingInputs, PendingOrder, RequestedInput,
 };
 
 #[async_trait]
@@ -108,6 +109,40 @@ impl InputRequests for MemoryStore {
             }
             let found = found.into_iter().map(|kept| kept.request.clone().at(now));
             Ok(found.take(InputPage::MAX_FOUND).collect())
+        })
+        .await
+    }
+
+    async fn list_pending_inputs(
+        &self,
+        scope: &Scope,
+        order: PendingOrder,
+        limit: usize,
+        after: Option<&PendingCursor>,
+    ) -> Result<PendingInputs, StoreError> {
+        self.observe(Call::ListPendingInputs, || {
+            let now = self.clock.now();
+            let chats = self.chats();
+            let listed = chats
+                .values()
+                .filter(|chat| chat.permits(scope) && scope.lists(&chat.session, &chat.members));
+            let requests = listed.flat_map(|chat| &chat.inputs);
+            let requests = requests.map(|kept| kept.request.clone().at(now));
+            let mut pending: Vec<_> = requests.filter(|it| it.closing.is_none()).collect();
+            pending.sort_by_cached_key(PendingCursor::at);
+            if order == PendingOrder::Newest {
+                pending.reverse();
+            }
+            if let Some(after) = after {
+                pending.retain(|request| match order {
+                    PendingOrder::Newest => PendingCursor::at(request) < *after,
+                    PendingOrder::Oldest => PendingCursor::at(request) > *after,
+                });
+            }
+            let has_more = pending.len() > limit;
+            pending.truncate(limit);
+            let next = pending.last().filter(|_| has_more).map(PendingCursor::at);
+            Ok(PendingInputs { requests: pending, next })
         })
         .await
     }

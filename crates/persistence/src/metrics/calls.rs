@@ -66,6 +66,7 @@ label! {
         GetInputRequest = "get_input_request",
         ListInputRequests = "list_input_requests",
         FindInputRequests = "find_input_requests",
+        ListPendingInputs = "list_pending_inputs",
         AnswerInputRequest = "answer_input_request",
         CancelInputRequest = "cancel_input_request",
         ExpireInputRequests = "expire_input_requests",

@@ -7,13 +7,16 @@ use futures::future::try_join_all;
 use mongodb::action::{Action as _, Find};
 use mongodb::options::ReturnDocument;
 use records::{
-    ChatId, ChatSession, ChatStatus, Lifecycle, NewChatSession, Permission, Scope, SessionChange,
-    StatusChange, Tally,
+    AssistantId, ChatId, ChatSession, ChatStatus, Lifecycle, NewChatSession, Permission, Scope,
+    SessionChange, StatusChange, Tally, TeamId, TurnOutcome, UserId, WorkflowName, minute_of,
 };
 
 use crate::StoreError;
 use crate::metrics::Call;
 use crate::mongo::MongoStore;
+use crate::mongo::collections::{
+    ACTIVE_MINUTE, FIRST_PENDING_INPUT, LAST_TURN_OUTCOME, MEMBERS_PATH, session_index,
+};
 use crate::mongo::documents::{
     ChatSessionDocument, LIFECYCLE, StatusChangeDocument, Tail, WITHOUT_LARGE_FIELDS,
     chat_session_record, encode, open_chat_session, status_change_id,
@@ -22,15 +25,12 @@ use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::format::Shape;
 use crate::mongo::engine::hinted::hinted;
 use crate::mongo::engine::marks::with_mark;
-use crate::mongo::engine::paging::older_than;
-use crate::mongo::engine::scope::{
-    chats_in_app, chats_of_app, depends_on_chat, listed_chats, permitted_chat, writable_chat,
-};
+use crate::mongo::engine::scope::{depends_on_chat, listed_chats, permitted_chat, writable_chat};
 use crate::mongo::engine::transaction::{Round, Transaction};
 use crate::mongo::stats::Counted;
 use crate::rules::audit::{Audited, status_action};
 use crate::rules::fence::check_fence;
-use crate::rules::lists::{check_list, is_of_owner};
+use crate::rules::lists::{ListRange, ServedList, serving_lists};
 use crate::rules::new_chat::{changes_pause_reason, moved, started};
 use crate::store::{ChatFilter, ChatOrder, ChatSessions, ListCursor, Page, Position};
 
@@ -78,17 +78,16 @@ impl ChatSessions for MongoStore {
         after: Option<&ListCursor>,
     ) -> Result<Page, StoreError> {
         self.observe(Call::ListChats, None, async {
-            check_list(scope, filter, after)?;
+            let lists = serving_lists(scope, filter, after)?;
             if filter.lifecycle.is_some_and(|lifecycle| !scope.finds(lifecycle)) {
                 return Ok(Page::cut(Vec::new(), limit, filter.order));
             }
-            let ranges = ranges(scope, filter);
             let list = || async {
                 if filter.order == ChatOrder::Active {
                     self.require(Shape::ListsByActivity).await?;
                 }
-                try_join_all(ranges.iter().map(|of| self.list_within(of, filter, limit, after)))
-                    .await
+                let read = |list| self.list_within(list, scope, filter, limit, after);
+                try_join_all(lists.iter().map(|list| read(list))).await
             };
             let chats = self.read(list).await?.into_iter().flatten();
             // A chat may be a person's own and shared with them, too.
@@ -157,15 +156,18 @@ impl MongoStore {
     /// Lists the first chats of a range, and one more.
     async fn list_within(
         &self,
-        range: &Document,
+        list: &ServedList,
+        scope: &Scope,
         filter: &ChatFilter,
         limit: usize,
         after: Option<&ListCursor>,
     ) -> Result<Vec<ChatSession>, Failure> {
         let wanted = limit.saturating_add(1);
         let mut chats = Vec::new();
-        let index = list_index(range, filter);
-        for (query, sort) in list_queries(range, filter, after) {
+        let query = list_filter(scope, filter, list.range);
+        // Of the many indexes of sessions the server may choose one in another order, and sort in memory.
+        let index = session_index(list.index);
+        for (query, sort) in list_queries(&query, filter.order, after) {
             let missing = i64::try_from(wanted - chats.len()).unwrap_or(i64::MAX);
             let found = hinted(index.clone(), |hint| async {
                 let find = self.inner.chat_sessions.find(query.clone()).sort(sort.clone());
@@ -182,6 +184,25 @@ impl MongoStore {
             }
         }
         Ok(chats)
+    }
+
+    /// Returns the ids of the first chats of a range, read from the index alone where it has all that the filter names.
+    pub(crate) async fn listed_ids(
+        &self,
+        list: &ServedList,
+        scope: &Scope,
+        filter: &ChatFilter,
+        limit: usize,
+    ) -> Result<Vec<String>, Failure> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let found = hinted(session_index(list.index), |hint| async {
+            let find = self.inner.chat_sessions.find(list_filter(scope, filter, list.range));
+            let find = find.sort(doc! { ordered_by(list.order): -1, "_id": -1 });
+            let find = find.optional(hint, Find::hint).projection(doc! { "_id": 1 });
+            Ok(find.limit(limit).await?.try_collect::<Vec<RawDocumentBuf>>().await?)
+        });
+        let found = found.await?;
+        Ok(found.iter().filter_map(|raw| raw.get_str("_id").ok().map(str::to_owned)).collect())
     }
 
     async fn insert_chat(
@@ -421,16 +442,8 @@ pub(crate) fn without_large_fields() -> Document {
     WITHOUT_LARGE_FIELDS.into_iter().map(|field| (field.to_owned(), Bson::Int32(0))).collect()
 }
 
-/// Returns the ranges of an index, each in the order of the list, that hold the chats of a list.
-fn ranges(scope: &Scope, filter: &ChatFilter) -> Vec<Document> {
-    let chats = if filter.of_app {
-        vec![chats_of_app(scope)]
-    } else if is_of_owner(scope, filter) {
-        // The list is one range of it: the filter names the owner.
-        vec![chats_in_app(scope)]
-    } else {
-        listed_chats(scope)
-    };
+/// Returns the condition that a list has for the lifecycle: the values that are stored for those that it shows.
+fn lifecycle_condition(scope: &Scope, filter: &ChatFilter) -> Document {
     let lifecycles = Lifecycle::ALL.into_iter().filter(|lifecycle| {
         scope.finds(*lifecycle)
             && filter.lifecycle.map_or(lifecycle.exists(), |it| it == *lifecycle)
@@ -440,102 +453,75 @@ fn ranges(scope: &Scope, filter: &ChatFilter) -> Vec<Document> {
         Lifecycle::Active => Bson::Null,
         other => other.number().into(),
     });
-    let stored: Vec<Bson> = match filter.order {
-        // The indexes by creation do not have the lifecycle.
-        ChatOrder::Created => vec![doc! { "$in": stored.collect::<Vec<_>>() }.into()],
-        ChatOrder::Active => stored.collect(),
+    doc! { "$in": stored.collect::<Vec<_>>() }
+}
+
+/// Returns the filter for the chats of a list that are in a range of an index.
+///
+/// The values of lifecycle and status are named one by one: so the server merges small scans, each of which is in the order of
+/// the list, and reads no chat that the list leaves out.
+fn list_filter(scope: &Scope, filter: &ChatFilter, range: ListRange) -> Document {
+    let mut query = listed_chats(scope, range);
+    query.insert(LIFECYCLE, lifecycle_condition(scope, filter));
+    let statuses = match filter.statuses.as_slice() {
+        [] => ChatStatus::ALL.as_slice(),
+        some => some,
     };
-    let within = |stored: Bson| {
-        chats.iter().cloned().map(move |mut range| {
-            range.insert(LIFECYCLE, stored.clone());
-            range
-        })
-    };
-    stored.into_iter().flat_map(within).collect()
+    let statuses: Vec<i32> = statuses.iter().map(|status| status.number()).collect();
+    query.insert("status", doc! { "$in": statuses });
+    // The range may be restricted to one of these already.
+    let named = [
+        ("workflow_name", filter.workflow_name.as_ref().map(WorkflowName::as_str)),
+        ("user_id", filter.user_id.as_ref().map(UserId::as_str)),
+        (MEMBERS_PATH, filter.member.as_ref().map(UserId::as_str)),
+        ("team_id", filter.team_id.as_ref().map(TeamId::as_str)),
+        ("assistant_id", filter.assistant_id.as_ref().map(AssistantId::as_str)),
+        (LAST_TURN_OUTCOME, filter.last_turn_outcome.map(TurnOutcome::as_str)),
+    ];
+    let named = named.into_iter().filter_map(|(field, value)| Some(doc! { field: value? }));
+    let mut conditions: Vec<Document> = named.collect();
+    if filter.needs_input {
+        conditions.push(doc! { FIRST_PENDING_INPUT: { "$exists": true } });
+    }
+    let from = |at| doc! { "$gte": DateTime::from_chrono(at) };
+    let before = |at| doc! { "$lt": DateTime::from_chrono(at) };
+    let times = [
+        ("created_at", filter.created_from.map(from)),
+        ("created_at", filter.created_before.map(before)),
+        (ACTIVE_MINUTE, filter.active_from.map(minute_of).map(from)),
+        (ACTIVE_MINUTE, filter.active_before.map(minute_of).map(before)),
+    ];
+    let times = times.into_iter().filter_map(|(field, time)| Some(doc! { field: time? }));
+    conditions.extend(times);
+    if !conditions.is_empty() {
+        query.insert("$and", conditions);
+    }
+    query
+}
+
+/// Returns the queries for the chats after a position, in the order of the list, and how each is sorted.
+///
+/// A minute may have any number of chats. One query for both ranges would read those before the position. Sorted by the
+/// minute as well, the server would sort the rest of it in memory.
+fn list_queries(
+    query: &Document,
+    order: ChatOrder,
+    after: Option<&ListCursor>,
+) -> Vec<(Document, Document)> {
+    let field = ordered_by(order);
+    let sort = doc! { field: -1, "_id": -1 };
+    let Some(ListCursor { position, chat_id }) = after else { return vec![(query.clone(), sort)] };
+    let (Position::Created(at) | Position::Active(at)) = position;
+    let at = DateTime::from_chrono(*at);
+    let within = doc! { "$and": [query, { field: at, "_id": { "$lt": chat_id.as_str() } }] };
+    let earlier = doc! { "$and": [query, { field: { "$lt": at } }] };
+    vec![(within, doc! { "_id": -1 }), (earlier, sort)]
 }
 
 /// Returns the field that lists in an order are sorted by, before the id.
 fn ordered_by(order: ChatOrder) -> &'static str {
     match order {
         ChatOrder::Created => "created_at",
-        ChatOrder::Active => "active_minute",
+        ChatOrder::Active => ACTIVE_MINUTE,
     }
-}
-
-/// Returns the queries for the chats of a range that a filter admits, in the order of the list, and how each is sorted.
-fn list_queries(
-    range: &Document,
-    filter: &ChatFilter,
-    after: Option<&ListCursor>,
-) -> Vec<(Document, Document)> {
-    let mut query = range.clone();
-    let mut conditions = Vec::new();
-    if let Some(workflow_name) = &filter.workflow_name {
-        query.insert("workflow_name", workflow_name.as_str());
-    }
-    if let Some(user_id) = &filter.user_id {
-        // The range may be restricted to a user already.
-        conditions.push(doc! { "user_id": user_id.as_str() });
-    }
-    if let Some(status) = filter.status {
-        query.insert("status", status.number());
-    }
-    if let Some(from) = filter.created_from {
-        conditions.push(doc! { "created_at": { "$gte": DateTime::from_chrono(from) } });
-    }
-    if let Some(before) = filter.created_before {
-        conditions.push(doc! { "created_at": { "$lt": DateTime::from_chrono(before) } });
-    }
-    let sort = doc! { ordered_by(filter.order): -1, "_id": -1 };
-    let following = match after {
-        None => vec![(Vec::new(), sort)],
-        Some(ListCursor { position: Position::Created(at), chat_id }) => {
-            vec![(older_than("created_at", *at, "_id", chat_id.as_str()).into(), sort)]
-        }
-        // A minute may have any number of chats. One query for both ranges would skip those before the position. Sorted by
-        // the minute as well, the server would sort the rest of it in memory.
-        Some(ListCursor { position: Position::Active(minute), chat_id }) => {
-            let minute = DateTime::from_chrono(*minute);
-            let within = doc! { "active_minute": minute, "_id": { "$lt": chat_id.as_str() } };
-            let earlier = doc! { "active_minute": { "$lt": minute } };
-            vec![(vec![within], doc! { "_id": -1 }), (vec![earlier], sort)]
-        }
-    };
-    let query_for = |(following, sort): (Vec<Document>, Document)| {
-        let (mut query, conditions) = (query.clone(), [conditions.clone(), following].concat());
-        if !conditions.is_empty() {
-            query.insert("$and", conditions);
-        }
-        (query, sort)
-    };
-    following.into_iter().map(query_for).collect()
-}
-
-/// Returns the keys of the index that holds a range in the order of the list. Of the many indexes of sessions the server
-/// may choose one in another order, and sort in memory.
-fn list_index(range: &Document, filter: &ChatFilter) -> Document {
-    let by_creation = filter.order == ChatOrder::Created;
-    let mut keys = doc! { "app_id": 1 };
-    let is_of_user = filter.user_id.is_some() || range.contains_key("user_id");
-    let restricted: &[&str] = if range.contains_key("is_listed") {
-        &["is_listed"]
-    } else if range.contains_key("members.user_id") || range.contains_key("members") {
-        &["members.user_id"]
-    } else if range.contains_key("team_id") {
-        &["visibility", "team_id"]
-    } else if is_of_user {
-        &["user_id"]
-    } else if by_creation && filter.workflow_name.is_some() {
-        &["workflow_name"]
-    } else if by_creation && filter.status.is_some() {
-        &["status"]
-    } else {
-        &[]
-    };
-    keys.extend(restricted.iter().map(|field| ((*field).to_owned(), Bson::Int32(1))));
-    if !by_creation {
-        keys.insert(LIFECYCLE, 1);
-    }
-    keys.extend(doc! { ordered_by(filter.order): -1, "_id": -1 });
-    keys
 }

@@ -4,6 +4,7 @@
 //! the indexes, the recognition of a new database, and the tests of queries and of golden documents.
 
 use bson::RawDocumentBuf;
+use mongodb::options::Hint;
 use records::ChatId;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -72,11 +73,15 @@ pub(crate) enum Purge {
 pub(crate) type Rewrite = fn(&RawDocumentBuf) -> Result<Option<RawDocumentBuf>, Failure>;
 
 /// The field of a session with the ids of its members.
-const MEMBERS_PATH: &str = "members.user_id";
+pub(crate) const MEMBERS_PATH: &str = "members.user_id";
 /// The field of a session that every user of the app finds.
 const IS_LISTED: &str = "is_listed";
 /// The field of a session that lists by last activity are sorted by.
-const ACTIVE_MINUTE: &str = "active_minute";
+pub(crate) const ACTIVE_MINUTE: &str = "active_minute";
+/// The field of a session with the outcome of its last turn.
+pub(crate) const LAST_TURN_OUTCOME: &str = "last_turn.outcome";
+/// The field that only sessions with pending input requests have.
+pub(crate) const FIRST_PENDING_INPUT: &str = "pending_inputs.0";
 
 /// The field of a fork with the id of its source.
 const FORKED_FROM: &str = "forked_from.chat_id";
@@ -95,83 +100,230 @@ pub static COLLECTIONS: &[StoredCollection] = &[
             ),
             Index::of("idx_status", &[("status", 1)]),
             Index::of("cs_status_lease", &[("status", 1), ("lease.expires_at", 1)]),
-            // Lists of chats are ordered by creation and then by id.
-            Index::of("cs_app_created", &[("app_id", 1), ("created_at", -1), ("_id", -1)]),
+            // The lists of `rules::lists::SERVED`. An append changes entries of those by last activity when a minute has passed
+            // since the last. What narrows a list is behind its order, so that the server reads no chat that does not match.
             Index::of(
-                "cs_app_workflow_created",
-                &[("app_id", 1), ("workflow_name", 1), ("created_at", -1), ("_id", -1)],
+                "cs_list_created",
+                &[("app_id", 1), (LIFECYCLE, 1), ("status", 1), ("created_at", -1), ("_id", -1)],
             ),
             Index::of(
-                "cs_app_user_created",
-                &[("app_id", 1), ("user_id", 1), ("created_at", -1), ("_id", -1)],
-            ),
-            Index::of(
-                "cs_app_status_created",
-                &[("app_id", 1), ("status", 1), ("created_at", -1), ("_id", -1)],
-            ),
-            // For the list of a person. An append changes none of these fields, so it writes no entry of this index.
-            Index::of(
-                "cs_app_member_created",
-                &[("app_id", 1), (MEMBERS_PATH, 1), ("created_at", -1), ("_id", -1)],
-            )
-            .only_with(MEMBERS_PATH),
-            Index::of(
-                "cs_app_team_created",
+                "cs_list_workflow_created",
                 &[
                     ("app_id", 1),
-                    ("visibility", 1),
-                    ("team_id", 1),
+                    ("workflow_name", 1),
+                    (LIFECYCLE, 1),
+                    ("status", 1),
                     ("created_at", -1),
                     ("_id", -1),
                 ],
             ),
             Index::of(
-                "cs_app_listed_created",
-                &[("app_id", 1), (IS_LISTED, 1), ("created_at", -1), ("_id", -1)],
-            )
-            .only_with(IS_LISTED),
-            // Lists by last activity: an append changes these entries when a minute has passed since the last.
-            Index::of(
-                "cs_app_active",
-                &[("app_id", 1), (LIFECYCLE, 1), (ACTIVE_MINUTE, -1), ("_id", -1)],
+                "cs_list_user_created",
+                &[
+                    ("app_id", 1),
+                    ("user_id", 1),
+                    (LIFECYCLE, 1),
+                    ("status", 1),
+                    ("created_at", -1),
+                    ("_id", -1),
+                    ("workflow_name", 1),
+                    ("team_id", 1),
+                    ("assistant_id", 1),
+                    (LAST_TURN_OUTCOME, 1),
+                ],
             ),
             Index::of(
-                "cs_app_user_active",
-                &[("app_id", 1), ("user_id", 1), (LIFECYCLE, 1), (ACTIVE_MINUTE, -1), ("_id", -1)],
-            ),
-            Index::of(
-                "cs_app_member_active",
+                "cs_list_member_created",
                 &[
                     ("app_id", 1),
                     (MEMBERS_PATH, 1),
                     (LIFECYCLE, 1),
-                    (ACTIVE_MINUTE, -1),
+                    ("status", 1),
+                    ("created_at", -1),
                     ("_id", -1),
+                    ("workflow_name", 1),
+                    ("user_id", 1),
+                    ("team_id", 1),
+                    ("assistant_id", 1),
+                    (LAST_TURN_OUTCOME, 1),
                 ],
             )
             .only_with(MEMBERS_PATH),
             Index::of(
-                "cs_app_team_active",
+                "cs_list_team_created",
                 &[
                     ("app_id", 1),
                     ("visibility", 1),
                     ("team_id", 1),
                     (LIFECYCLE, 1),
+                    ("status", 1),
+                    ("created_at", -1),
+                    ("_id", -1),
+                    ("workflow_name", 1),
+                    ("user_id", 1),
+                    ("assistant_id", 1),
+                    (LAST_TURN_OUTCOME, 1),
+                ],
+            ),
+            Index::of(
+                "cs_list_listed_created",
+                &[
+                    ("app_id", 1),
+                    (IS_LISTED, 1),
+                    (LIFECYCLE, 1),
+                    ("status", 1),
+                    ("created_at", -1),
+                    ("_id", -1),
+                    ("workflow_name", 1),
+                    ("user_id", 1),
+                    ("team_id", 1),
+                    ("assistant_id", 1),
+                    (LAST_TURN_OUTCOME, 1),
+                ],
+            )
+            .only_with(IS_LISTED),
+            Index::of(
+                "cs_list_active",
+                &[("app_id", 1), (LIFECYCLE, 1), ("status", 1), (ACTIVE_MINUTE, -1), ("_id", -1)],
+            ),
+            Index::of(
+                "cs_list_workflow_active",
+                &[
+                    ("app_id", 1),
+                    ("workflow_name", 1),
+                    (LIFECYCLE, 1),
+                    ("status", 1),
                     (ACTIVE_MINUTE, -1),
                     ("_id", -1),
                 ],
             ),
             Index::of(
-                "cs_app_listed_active",
-                &[("app_id", 1), (IS_LISTED, 1), (LIFECYCLE, 1), (ACTIVE_MINUTE, -1), ("_id", -1)],
+                "cs_list_user_active",
+                &[
+                    ("app_id", 1),
+                    ("user_id", 1),
+                    (LIFECYCLE, 1),
+                    ("status", 1),
+                    (ACTIVE_MINUTE, -1),
+                    ("_id", -1),
+                    ("workflow_name", 1),
+                    ("team_id", 1),
+                    ("assistant_id", 1),
+                    (LAST_TURN_OUTCOME, 1),
+                ],
+            ),
+            Index::of(
+                "cs_list_member_active",
+                &[
+                    ("app_id", 1),
+                    (MEMBERS_PATH, 1),
+                    (LIFECYCLE, 1),
+                    ("status", 1),
+                    (ACTIVE_MINUTE, -1),
+                    ("_id", -1),
+                    ("workflow_name", 1),
+                    ("user_id", 1),
+                    ("team_id", 1),
+                    ("assistant_id", 1),
+                    (LAST_TURN_OUTCOME, 1),
+                ],
+            )
+            .only_with(MEMBERS_PATH),
+            Index::of(
+                "cs_list_team_active",
+                &[
+                    ("app_id", 1),
+                    ("visibility", 1),
+                    ("team_id", 1),
+                    (LIFECYCLE, 1),
+                    ("status", 1),
+                    (ACTIVE_MINUTE, -1),
+                    ("_id", -1),
+                    ("workflow_name", 1),
+                    ("user_id", 1),
+                    ("assistant_id", 1),
+                    (LAST_TURN_OUTCOME, 1),
+                ],
+            ),
+            Index::of(
+                "cs_list_listed_active",
+                &[
+                    ("app_id", 1),
+                    (IS_LISTED, 1),
+                    (LIFECYCLE, 1),
+                    ("status", 1),
+                    (ACTIVE_MINUTE, -1),
+                    ("_id", -1),
+                    ("workflow_name", 1),
+                    ("user_id", 1),
+                    ("team_id", 1),
+                    ("assistant_id", 1),
+                    (LAST_TURN_OUTCOME, 1),
+                ],
             )
             .only_with(IS_LISTED),
-            // What is due to be purged.
             Index::of(
-                "cs_app_status_active",
-                &[("app_id", 1), ("status", 1), (ACTIVE_MINUTE, 1), ("_id", 1)],
+                "cs_list_assistant_active",
+                &[
+                    ("app_id", 1),
+                    ("assistant_id", 1),
+                    (LIFECYCLE, 1),
+                    ("status", 1),
+                    (ACTIVE_MINUTE, -1),
+                    ("_id", -1),
+                ],
             )
-            .only_with(ACTIVE_MINUTE),
+            .only_with("assistant_id"),
+            Index::of(
+                "cs_list_last_turn_active",
+                &[
+                    ("app_id", 1),
+                    (LAST_TURN_OUTCOME, 1),
+                    (LIFECYCLE, 1),
+                    ("status", 1),
+                    (ACTIVE_MINUTE, -1),
+                    ("_id", -1),
+                ],
+            )
+            .only_with(LAST_TURN_OUTCOME),
+            Index::of(
+                "cs_list_waiting_active",
+                &[
+                    ("app_id", 1),
+                    (LIFECYCLE, 1),
+                    ("status", 1),
+                    (ACTIVE_MINUTE, -1),
+                    ("_id", -1),
+                    ("workflow_name", 1),
+                    ("user_id", 1),
+                    ("team_id", 1),
+                    ("visibility", 1),
+                    ("assistant_id", 1),
+                ],
+            )
+            .only_with(FIRST_PENDING_INPUT),
+            Index::of(
+                "cs_list_waiting_member_active",
+                &[
+                    ("app_id", 1),
+                    (MEMBERS_PATH, 1),
+                    (LIFECYCLE, 1),
+                    ("status", 1),
+                    (ACTIVE_MINUTE, -1),
+                    ("_id", -1),
+                    ("workflow_name", 1),
+                    ("user_id", 1),
+                    ("team_id", 1),
+                    ("assistant_id", 1),
+                ],
+            )
+            .only_with(FIRST_PENDING_INPUT),
+            // For the proof of the statistics, which reads chats of every lifecycle and status.
+            Index::of(
+                "cs_app_workflow_created",
+                &[("app_id", 1), ("workflow_name", 1), ("created_at", -1), ("_id", -1)],
+            ),
+            // What is due to be purged after its deletion.
             Index::of(
                 "cs_app_lifecycle_at",
                 &[("app_id", 1), (LIFECYCLE, 1), (LIFECYCLE_AT, 1), ("_id", 1)],
@@ -290,6 +442,17 @@ pub static COLLECTIONS: &[StoredCollection] = &[
             Index::of(
                 "in_app_chat_created",
                 &[("app_id", 1), ("_id.chat_id", 1), ("created_at", -1), ("_id.request_id", -1)],
+            ),
+            // The pending requests of an app.
+            Index::of(
+                "in_app_state_created",
+                &[
+                    ("app_id", 1),
+                    ("state", 1),
+                    ("created_at", 1),
+                    ("_id.chat_id", 1),
+                    ("_id.request_id", 1),
+                ],
             ),
             Index::of("in_app_request", &[("app_id", 1), ("_id.request_id", 1)]),
             Index::of("in_state_expires", &[("state", 1), ("expires_at", 1)]),
@@ -486,6 +649,14 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         },
     },
 ];
+
+/// Returns the hint that makes a query of sessions read an index. It names the keys, because the database may have them under
+/// another name.
+pub(crate) fn session_index(name: &str) -> Hint {
+    let sessions = COLLECTIONS.iter().find(|stored| stored.name == CHAT_SESSIONS);
+    let index = sessions.and_then(|stored| stored.indexes.iter().find(|it| it.name == name));
+    index.map_or_else(|| Hint::Name(name.to_owned()), |index| Hint::Keys(index.model().keys))
+}
 
 /// Returns a document as its struct writes it.
 fn rewritten<'de, D: Deserialize<'de> + Serialize>(

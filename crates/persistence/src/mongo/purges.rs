@@ -9,14 +9,14 @@ use bson::{Bson, DateTime, Document, RawDocumentBuf, doc};
 use chrono::{DateTime as Time, TimeDelta, Utc};
 use futures::TryStreamExt;
 use mongodb::action::{Action as _, CountDocuments, Find, FindOne};
-use mongodb::options::{ReadConcern, SessionOptions};
+use mongodb::options::{Hint, ReadConcern, SessionOptions};
 use records::{Actor, AppId, AuditAction, ChatId, ChatSession, Due, Hold, Lifecycle, Scope};
 
 use crate::StoreError;
 use crate::metrics::{Call, Sweep};
 use crate::mongo::MongoStore;
 use crate::mongo::chat_sessions::without_large_fields;
-use crate::mongo::collections::{COLLECTIONS, Purge};
+use crate::mongo::collections::{COLLECTIONS, Purge, session_index};
 use crate::mongo::documents::{
     Base, LIFECYCLE, LIFECYCLE_AT, Lineage, NEWEST_VERSION, Segment, Tail, chat_session_record,
     counter, open_chat_session, segment_id,
@@ -149,8 +149,7 @@ impl Purges for MongoStore {
     ) -> Result<Option<AppId>, StoreError> {
         self.observe(Call::NextAppWithChats, None, async {
             let next = || async {
-                let by_app = doc! { "app_id": 1, "created_at": -1, "_id": -1 };
-                let found = hinted(by_app, |hint| async {
+                let found = hinted(session_index("cs_list_created"), |hint| async {
                     let filter = doc! { "app_id": { "$gt": after.map_or("", AppId::as_str) } };
                     let find = self.inner.chat_sessions.find_one(filter).sort(doc! { "app_id": 1 });
                     let find = find.optional(hint, FindOne::hint);
@@ -202,7 +201,8 @@ fn due_filter(app_id: &AppId, due: Due, before: Time<Utc>) -> Document {
         // The minute is in the index. It is never later than the last update.
         filter.insert("active_minute", doc! { "$lte": before });
         filter.insert("last_updated_at", doc! { "$lte": before });
-        filter.insert(LIFECYCLE, doc! { "$not": { "$gte": Lifecycle::Deleted.number() } });
+        // Named one by one, as in lists. An active chat has no lifecycle.
+        filter.insert(LIFECYCLE, doc! { "$in": [Bson::Null, Lifecycle::Archived.number()] });
     }
     filter.insert("hold", Bson::Null);
     filter.insert("schema_version", doc! { "$lte": NEWEST_VERSION });
@@ -216,14 +216,11 @@ fn due_order(due: Due) -> Document {
     }
 }
 
-/// Returns the keys of the index of the chats that are due.
-fn due_index(due: Due) -> Document {
-    match due {
-        Due::Deleted => doc! { "app_id": 1, LIFECYCLE: 1, LIFECYCLE_AT: 1, "_id": 1 },
-        Due::Completed | Due::Failed | Due::Abandoned => {
-            doc! { "app_id": 1, "status": 1, "active_minute": 1, "_id": 1 }
-        }
-    }
+fn due_index(due: Due) -> Hint {
+    session_index(match due {
+        Due::Deleted => "cs_app_lifecycle_at",
+        Due::Completed | Due::Failed | Due::Abandoned => "cs_list_active",
+    })
 }
 
 fn purged_filter(app_id: &AppId, chat_id: &ChatId) -> Document {

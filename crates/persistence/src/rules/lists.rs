@@ -1,54 +1,333 @@
 //! Which lists of chat sessions an index serves: one read of it gives a page, however many chats there are.
 
-use records::{Invalid, Reach, Scope};
+use records::{Invalid, Reach, Relations, Scope, UserId as PersonId};
 
 use crate::store::{ChatFilter, ChatOrder, ListCursor};
 
-/// What a list may be asked for, in words for people.
-const SERVED: &str = "lists can be ordered by created, with any of workflow_name, user_id, status, created_from and \
-                      created_before; or by active, alone or with user_id, which is one's own for a user";
+/// A list that an index serves: the chats of a range of it, in the order of the index.
+///
+/// `status` and `lifecycle` stand before the order in each of the indexes, and what narrows the list behind it. So every page
+/// is read in order, and chats of another status, lifecycle or narrowing are not read.
+#[derive(Debug)]
+pub(crate) struct ServedList {
+    pub(crate) range: ListRange,
+    pub(crate) order: ChatOrder,
+    /// The name of the index.
+    pub(crate) index: &'static str,
+    /// The filters that restrict the range further.
+    narrowed_by: &'static [ListFilter],
+}
 
-/// Refuses a list that no index serves in its order, and a cursor of a list in another order.
-pub(crate) fn check_list(
+/// The chats that a range of an index holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ListRange {
+    /// The chats that wait for an answer.
+    Waiting,
+    /// Those of them that a person owns.
+    WaitingUser,
+    /// Those that a user is a member of.
+    WaitingMember,
+    /// Those that the team of a person shares.
+    WaitingTeam,
+    /// The chats of an owner.
+    User,
+    /// The chats that a user is a member of.
+    Member,
+    /// The chats of a team; for a person those that the team shares.
+    Team,
+    /// The chats that every user of the app finds.
+    Listed,
+    Assistant,
+    LastTurn,
+    Workflow,
+    /// All chats of the app.
+    App,
+}
+
+/// A filter of a list. `status` and `lifecycle` are not among them: every list has them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ListFilter {
+    WorkflowName,
+    UserId,
+    Member,
+    TeamId,
+    AssistantId,
+    NeedsInput,
+    LastTurnOutcome,
+    CreatedFrom,
+    CreatedBefore,
+    ActiveFrom,
+    ActiveBefore,
+}
+
+use ChatOrder::{Active, Created};
+use ListFilter::{
+    ActiveBefore, ActiveFrom, AssistantId, CreatedBefore, CreatedFrom, LastTurnOutcome, Member,
+    NeedsInput, TeamId, UserId, WorkflowName,
+};
+
+/// What narrows the lists of one person's chats, which are few.
+const OF_PERSON: &[ListFilter] = &[WorkflowName, UserId, TeamId, AssistantId, LastTurnOutcome];
+
+/// What narrows the lists of chats that wait for an answer, which are few as well.
+const WAITING: &[ListFilter] = &[WorkflowName, UserId, TeamId, AssistantId];
+
+/// Every list that is served. Of two that serve a list, the first one is read.
+pub(crate) static SERVED: &[ServedList] = &[
+    ServedList::of(ListRange::WaitingMember, Active, "cs_list_waiting_member_active", WAITING),
+    ServedList::of(ListRange::Waiting, Active, "cs_list_waiting_active", WAITING),
+    ServedList::of(ListRange::WaitingUser, Active, "cs_list_waiting_active", WAITING),
+    ServedList::of(ListRange::WaitingTeam, Active, "cs_list_waiting_active", WAITING),
+    ServedList::of(ListRange::User, Created, "cs_list_user_created", OF_PERSON),
+    ServedList::of(ListRange::User, Active, "cs_list_user_active", OF_PERSON),
+    ServedList::of(ListRange::Member, Created, "cs_list_member_created", OF_PERSON),
+    ServedList::of(ListRange::Member, Active, "cs_list_member_active", OF_PERSON),
+    ServedList::of(ListRange::Team, Created, "cs_list_team_created", OF_PERSON),
+    ServedList::of(ListRange::Team, Active, "cs_list_team_active", OF_PERSON),
+    ServedList::of(ListRange::Listed, Created, "cs_list_listed_created", OF_PERSON),
+    ServedList::of(ListRange::Listed, Active, "cs_list_listed_active", OF_PERSON),
+    ServedList::of(ListRange::Assistant, Active, "cs_list_assistant_active", &[]),
+    ServedList::of(ListRange::LastTurn, Active, "cs_list_last_turn_active", &[]),
+    ServedList::of(ListRange::Workflow, Created, "cs_list_workflow_created", &[]),
+    ServedList::of(ListRange::Workflow, Active, "cs_list_workflow_active", &[]),
+    ServedList::of(ListRange::App, Created, "cs_list_created", &[]),
+    ServedList::of(ListRange::App, Active, "cs_list_active", &[]),
+];
+
+impl ServedList {
+    const fn of(
+        range: ListRange,
+        order: ChatOrder,
+        index: &'static str,
+        narrowed_by: &'static [ListFilter],
+    ) -> Self {
+        Self { range, order, index, narrowed_by }
+    }
+
+    /// Returns what narrows the range beside the filter that selects it.
+    fn further_filters(&self) -> Vec<ListFilter> {
+        let own = self.range.selected_by();
+        self.narrowed_by.iter().copied().filter(|it| !own.contains(it)).collect()
+    }
+
+    /// Returns a filter that the index does not serve.
+    fn unserved(&self, filter: &ChatFilter) -> Option<ListFilter> {
+        let is_served = |it: &ListFilter| {
+            self.range.selected_by().contains(it)
+                || self.narrowed_by.contains(it)
+                || times_of(self.order).contains(it)
+        };
+        ListFilter::ALL.into_iter().find(|it| it.is_in(filter) && !is_served(it))
+    }
+}
+
+impl ListRange {
+    /// Returns the filters that together select the range.
+    fn selected_by(self) -> &'static [ListFilter] {
+        match self {
+            Self::Waiting | Self::WaitingUser | Self::WaitingTeam => &[NeedsInput],
+            Self::WaitingMember => &[NeedsInput, Member],
+            Self::User => &[UserId],
+            Self::Member => &[Member],
+            Self::Team => &[TeamId],
+            Self::Assistant => &[AssistantId],
+            Self::LastTurn => &[LastTurnOutcome],
+            Self::Workflow => &[WorkflowName],
+            Self::Listed | Self::App => &[],
+        }
+    }
+
+    /// Returns the parameters that select the range.
+    fn words(self) -> String {
+        match self {
+            Self::Listed => "scope=app".to_owned(),
+            range => names(range.selected_by(), ""),
+        }
+    }
+}
+
+impl ListFilter {
+    const ALL: [Self; 11] = [
+        WorkflowName,
+        UserId,
+        Member,
+        TeamId,
+        AssistantId,
+        NeedsInput,
+        LastTurnOutcome,
+        CreatedFrom,
+        CreatedBefore,
+        ActiveFrom,
+        ActiveBefore,
+    ];
+
+    /// Returns where the filter stands in a request.
+    fn location(self) -> &'static str {
+        match self {
+            WorkflowName => "/workflow_name",
+            UserId => "/user_id",
+            Member => "/member",
+            TeamId => "/team_id",
+            AssistantId => "/assistant_id",
+            NeedsInput => "/needs_input",
+            LastTurnOutcome => "/last_turn_outcome",
+            CreatedFrom => "/created_from",
+            CreatedBefore => "/created_before",
+            ActiveFrom => "/active_from",
+            ActiveBefore => "/active_before",
+        }
+    }
+
+    fn name(self) -> &'static str {
+        self.location().trim_start_matches('/')
+    }
+
+    fn is_in(self, filter: &ChatFilter) -> bool {
+        match self {
+            WorkflowName => filter.workflow_name.is_some(),
+            UserId => filter.user_id.is_some(),
+            Member => filter.member.is_some(),
+            TeamId => filter.team_id.is_some(),
+            AssistantId => filter.assistant_id.is_some(),
+            NeedsInput => filter.needs_input,
+            LastTurnOutcome => filter.last_turn_outcome.is_some(),
+            CreatedFrom => filter.created_from.is_some(),
+            CreatedBefore => filter.created_before.is_some(),
+            ActiveFrom => filter.active_from.is_some(),
+            ActiveBefore => filter.active_before.is_some(),
+        }
+    }
+}
+
+/// Returns the filters that are ranges of the order itself.
+fn times_of(order: ChatOrder) -> [ListFilter; 2] {
+    match order {
+        Created => [CreatedFrom, CreatedBefore],
+        Active => [ActiveFrom, ActiveBefore],
+    }
+}
+
+/// Returns the served lists that together hold the chats of a list; refuses a list that no index serves in its order, and a
+/// cursor of a list in another order.
+pub(crate) fn serving_lists(
     scope: &Scope,
     filter: &ChatFilter,
     after: Option<&ListCursor>,
-) -> Result<(), Invalid> {
+) -> Result<Vec<&'static ServedList>, Invalid> {
     if after.is_some_and(|cursor| cursor.position.order() != filter.order) {
         return Err(Invalid::value("/cursor", "belongs to a list in another order"));
     }
-    match unserved(scope, filter) {
-        None => Ok(()),
-        Some(field) => {
-            Err(Invalid::value(field, format!("cannot be combined with this order_by: {SERVED}")))
+    let lists = match scope.reach(scope.permission) {
+        _ if filter.of_app => of_ranges(&[ListRange::Listed], filter.order)?,
+        Reach::None => Vec::new(),
+        Reach::Every => {
+            let in_order = SERVED.iter().filter(|list| list.order == filter.order);
+            let selected = in_order.filter(|list| {
+                let by = list.range.selected_by();
+                by.iter().all(|it| it.is_in(filter)) && list.range != ListRange::Listed
+            });
+            let selected: Vec<_> = selected.collect();
+            let served = selected.iter().find(|list| list.unserved(filter).is_none());
+            served.or(selected.first()).into_iter().copied().collect()
         }
+        Reach::Related(related) => of_ranges(&ranges_of_person(&related, filter)?, filter.order)?,
+    };
+    match lists.iter().find_map(|list| list.unserved(filter)) {
+        None => Ok(lists),
+        Some(unserved) => Err(Invalid::value(unserved.location(), refusal(filter.order))),
     }
 }
 
-/// Returns whether the list holds nothing but the person's own chats.
-pub(crate) fn is_of_owner(scope: &Scope, filter: &ChatFilter) -> bool {
-    match scope.reach(scope.permission) {
-        Reach::Related(related) => {
-            related.owner && filter.user_id.as_ref() == Some(related.user_id) && !filter.of_app
-        }
-        Reach::Every | Reach::None => false,
-    }
+/// Returns the served lists of ranges, all of which a list needs.
+fn of_ranges(ranges: &[ListRange], order: ChatOrder) -> Result<Vec<&'static ServedList>, Invalid> {
+    let list_of = |range: &ListRange| {
+        let list = SERVED.iter().find(|list| list.range == *range && list.order == order);
+        list.ok_or_else(|| Invalid::value("/order_by", refusal(order)))
+    };
+    ranges.iter().map(list_of).collect()
 }
 
-/// Returns a filter that no index of the order serves.
-fn unserved(scope: &Scope, filter: &ChatFilter) -> Option<&'static str> {
-    if filter.order == ChatOrder::Created {
-        return None;
+/// Returns the ranges that hold the chats of a person's list.
+fn ranges_of_person(
+    related: &Relations<'_>,
+    filter: &ChatFilter,
+) -> Result<Vec<ListRange>, Invalid> {
+    let is_own = |id: &PersonId| id == related.user_id;
+    let (user_id, team_id) = (filter.user_id.as_ref(), filter.team_id.as_ref());
+    let is_member = !related.members.is_empty();
+    let [of_user, of_member, of_team] = if filter.needs_input && filter.order == Active {
+        [ListRange::WaitingUser, ListRange::WaitingMember, ListRange::WaitingTeam]
+    } else {
+        [ListRange::User, ListRange::Member, ListRange::Team]
+    };
+    if let Some(member) = &filter.member {
+        if !is_own(member) {
+            return Err(Invalid::value("/member", "must be the caller's own user id"));
+        }
+        return Ok(is_member.then_some(of_member).into_iter().collect());
     }
-    let finds_user = !filter.of_app
-        && (is_of_owner(scope, filter) || scope.reach(scope.permission) == Reach::Every);
-    [
-        ("/workflow_name", filter.workflow_name.is_some()),
-        ("/user_id", filter.user_id.is_some() && !finds_user),
-        ("/status", filter.status.is_some()),
-        ("/created_from", filter.created_from.is_some()),
-        ("/created_before", filter.created_before.is_some()),
-    ]
-    .into_iter()
-    .find_map(|(field, is_unserved)| is_unserved.then_some(field))
+    if related.owner && user_id.is_some_and(is_own) {
+        return Ok(vec![of_user]);
+    }
+    let is_of_team = related.team.is_some() && team_id.is_none_or(|it| Some(it) == related.team);
+    let ranges = [
+        (related.owner && user_id.is_none()).then_some(of_user),
+        is_member.then_some(of_member),
+        is_of_team.then_some(of_team),
+    ];
+    Ok(ranges.into_iter().flatten().collect())
+}
+
+/// Describes the lists that are served in an order.
+fn refusal(order: ChatOrder) -> String {
+    let lists = SERVED.iter().filter(|list| list.order == order).map(|list| {
+        let also = names(&list.further_filters(), "");
+        let also = if also.is_empty() { also } else { format!(" (also {also})") };
+        let words = list.range.words();
+        let words = if words.is_empty() { "no filter" } else { &words };
+        format!("{words}{also}")
+    });
+    let mut lists: Vec<_> = lists.collect();
+    // A list of a person may have the words of another one.
+    lists.dedup();
+    let lists = lists.join("; ");
+    let times = names(&times_of(order), "");
+    let by = order.as_str();
+    format!(
+        "cannot be combined with the other filters in lists by {by}; these are served, each with status, lifecycle, {times}: \
+         {lists}"
+    )
+}
+
+fn names(filters: &[ListFilter], quote: &str) -> String {
+    let names = filters.iter().map(|filter| format!("{quote}{}{quote}", filter.name()));
+    names.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_documentation_has_the_table_of_served_lists() {
+        let api = include_str!("../../../../docs/API.md");
+        let mut rows: Vec<String> = Vec::new();
+        for list in SERVED {
+            let same_range = |other: &&ServedList| other.range == list.range;
+            let orders = SERVED.iter().filter(same_range);
+            let orders = orders.map(|other| format!("`{}`", other.order.as_str()));
+            let orders = orders.collect::<Vec<_>>().join(", ");
+            let also = list.further_filters();
+            let words = match list.range {
+                ListRange::App => "none".to_owned(),
+                range => format!("`{}`", range.words().replace(", ", "` and `")),
+            };
+            let row = format!("| {words} | {orders} | {} |", names(&also, "`"));
+            if !rows.contains(&row) {
+                rows.push(row);
+            }
+        }
+        let rows = rows.join("\n");
+        assert!(api.contains(&rows), "docs/API.md must have these rows:\n{rows}");
+    }
 }

@@ -3,8 +3,8 @@ use std::cmp::Reverse;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use records::{
-    ChatId, ChatSession, ChatStatus, Lifecycle, NewChatSession, Scope, SessionChange, UserId,
-    Visibility, WorkflowName,
+    AssistantId, ChatId, ChatSession, ChatStatus, Lifecycle, NewChatSession, Scope, SessionChange,
+    TeamId, TurnOutcome, UserId, Visibility, WorkflowName, minute_of,
 };
 
 use crate::StoreError;
@@ -99,6 +99,17 @@ pub enum ChatOrder {
     Active,
 }
 
+impl ChatOrder {
+    /// Returns the name on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Active => "active",
+        }
+    }
+}
+
 /// Selects the chat sessions to list, and their order. A field that is `None` does not restrict the list.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ChatFilter {
@@ -108,12 +119,26 @@ pub struct ChatFilter {
     pub workflow_name: Option<WorkflowName>,
     /// Only chats started for this user.
     pub user_id: Option<UserId>,
-    /// Only chats in this status.
-    pub status: Option<ChatStatus>,
+    /// Only chats that this user is a member of. A person may name only themselves.
+    pub member: Option<UserId>,
+    /// Only chats of this team.
+    pub team_id: Option<TeamId>,
+    /// Only chats with this assistant.
+    pub assistant_id: Option<AssistantId>,
+    /// Only chats in one of these statuses; if it is empty, in any.
+    pub statuses: Vec<ChatStatus>,
+    /// Only chats with a pending input request.
+    pub needs_input: bool,
+    /// Only chats whose last turn ended in this way.
+    pub last_turn_outcome: Option<TurnOutcome>,
     /// Only chats created at or after this time.
     pub created_from: Option<DateTime<Utc>>,
     /// Only chats created before this time.
     pub created_before: Option<DateTime<Utc>>,
+    /// Only chats last active in the minute of this time or later.
+    pub active_from: Option<DateTime<Utc>>,
+    /// Only chats last active before the minute of this time.
+    pub active_before: Option<DateTime<Utc>>,
     /// Only chats in this lifecycle; without it those that are active or archived. Deleted chats are listed only in a
     /// scope that [finds](Scope::finds_deleted) them.
     pub lifecycle: Option<Lifecycle>,
@@ -122,14 +147,22 @@ pub struct ChatFilter {
 }
 
 impl ChatFilter {
-    /// Returns whether a chat session matches.
+    /// Returns whether a chat session matches, apart from `member`.
     pub fn admits(&self, chat: &ChatSession) -> bool {
         (!self.of_app || chat.visibility == Visibility::App)
             && self.workflow_name.as_ref().is_none_or(|name| *name == chat.workflow_name)
             && self.user_id.as_ref().is_none_or(|user| Some(user) == chat.user_id.as_ref())
-            && self.status.is_none_or(|status| status == chat.status)
+            && self.team_id.as_ref().is_none_or(|team| Some(team) == chat.team_id.as_ref())
+            && self.assistant_id.as_ref().is_none_or(|it| Some(it) == chat.assistant_id.as_ref())
+            && (self.statuses.is_empty() || self.statuses.contains(&chat.status))
+            && (!self.needs_input || !chat.pending_inputs.is_empty())
+            && self.last_turn_outcome.is_none_or(|wanted| {
+                chat.last_turn.as_ref().is_some_and(|turn| turn.outcome == wanted)
+            })
             && self.created_from.is_none_or(|from| from <= chat.created_at)
             && self.created_before.is_none_or(|before| chat.created_at < before)
+            && self.active_from.is_none_or(|from| minute_of(from) <= chat.active_minute())
+            && self.active_before.is_none_or(|before| chat.active_minute() < minute_of(before))
             && self.lifecycle.map_or(chat.lifecycle.exists(), |wanted| wanted == chat.lifecycle)
     }
 }

@@ -53,6 +53,20 @@ pub trait InputRequests: Send + Sync {
         request_id: &InputRequestId,
     ) -> Result<Vec<InputRequest>, StoreError>;
 
+    /// Lists the pending requests of all chats that the caller lists, in the order of their creation.
+    ///
+    /// A person's list covers the [`MAX_CHATS`](PendingInputs::MAX_CHATS) last active chats of each relation to them: owner,
+    /// member, team. The caller's rights in the chats are those at the time of the call, so requests of deleted chats are
+    /// left out. `limit` must be at least 1. A page may hold fewer requests than that, because a call examines at most
+    /// [`MAX_EXAMINED`](PendingInputs::MAX_EXAMINED); only `next` says whether there are more.
+    async fn list_pending_inputs(
+        &self,
+        scope: &Scope,
+        order: PendingOrder,
+        limit: usize,
+        after: Option<&PendingCursor>,
+    ) -> Result<PendingInputs, StoreError>;
+
     /// Answers a request: the answer becomes a message of the chat and the request is closed, both
     /// or neither.
     ///
@@ -133,4 +147,50 @@ impl InputPage {
         };
         Self { next: last.map(cursor), requests }
     }
+}
+
+/// The order of a list of pending requests.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum PendingOrder {
+    /// The newest request first.
+    #[default]
+    Newest,
+    /// The oldest request first.
+    Oldest,
+}
+
+/// A position in a list of pending requests: right after this request.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PendingCursor {
+    /// When the request was created.
+    pub created_at: DateTime<Utc>,
+    /// The chat of the request.
+    pub chat_id: ChatId,
+    /// The id of the request.
+    pub request_id: InputRequestId,
+}
+
+impl PendingCursor {
+    /// Returns the position of a request.
+    pub(crate) fn at(request: &InputRequest) -> Self {
+        let InputRequest { chat_id, request_id, created_at, .. } = request.clone();
+        Self { created_at, chat_id, request_id }
+    }
+}
+
+/// A page of pending requests.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PendingInputs {
+    /// The requests.
+    pub requests: Vec<InputRequest>,
+    /// The position of the next page, if there may be more requests.
+    pub next: Option<PendingCursor>,
+}
+
+impl PendingInputs {
+    /// How many chats of each relation to a person are covered.
+    pub const MAX_CHATS: usize = 1_000;
+
+    /// How many requests a call examines at most.
+    pub const MAX_EXAMINED: usize = 1_000;
 }

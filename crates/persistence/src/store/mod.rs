@@ -54,7 +54,10 @@ pub use contexts::{Contexts, RecordVersions};
 pub use erasures::Erasures;
 pub use exchanges::{Exchange, Exchanges};
 pub use forks::Forks;
-pub use input_requests::{AnsweredInput, InputCursor, InputPage, InputRequests, RequestedInput};
+pub use input_requests::{
+    AnsweredInput, InputCursor, InputPage, InputRequests, PendingCursor, PendingInputs,
+    PendingOrder, RequestedInput,
+};
 pub use leases::{Interrupted, Leases};
 pub use members::Members;
 pub use messages::{

@@ -8,7 +8,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::{DateTime, Utc};
 use persistence::{
-    CallCursor, InputCursor, ListCursor, ParticipantCursor, Position, ResumePointCursor,
+    CallCursor, InputCursor, ListCursor, ParticipantCursor, PendingCursor, Position,
+    ResumePointCursor,
 };
 use records::AppId;
 use serde::Serialize;
@@ -219,6 +220,24 @@ impl Cursor for ListCursor {
     }
 }
 
+impl Cursor for PendingCursor {
+    fn encode(&self) -> String {
+        let Self { created_at, chat_id, request_id } = self;
+        // The ids may hold any character, so the length of the first one is needed to part them.
+        let ids = format_args!("{} {chat_id}{request_id}", chat_id.as_str().len());
+        encode_pair(created_at.timestamp_millis(), ids)
+    }
+
+    fn decode(text: &str) -> Option<Self> {
+        let (at, rest) = decode_pair(text)?;
+        let (length, ids) = rest.split_once(' ')?;
+        let (chat_id, request_id) = ids.split_at_checked(length.parse().ok()?)?;
+        let chat_id = chat_id.to_owned().try_into().ok()?;
+        let request_id = request_id.to_owned().try_into().ok()?;
+        Some(Self { created_at: time(&at)?, chat_id, request_id })
+    }
+}
+
 /// Begins the position in a list by last activity.
 const BY_ACTIVITY: char = 'a';
 
@@ -245,7 +264,7 @@ fn decode_pair(text: &str) -> Option<(String, String)> {
 
 #[cfg(test)]
 mod tests {
-    use records::{CallId, ChatId};
+    use records::{CallId, ChatId, InputRequestId};
 
     use super::*;
 
@@ -257,6 +276,9 @@ mod tests {
             let cursor = ListCursor { position, chat_id: chat_id.clone() };
             assert_eq!(read(&cursor.encode()), Ok(cursor));
         }
+        let request_id = InputRequestId::parse("q 1").unwrap();
+        let cursor = PendingCursor { created_at: at, chat_id, request_id };
+        assert_eq!(read(&cursor.encode()), Ok(cursor));
         let call_id = CallId::parse("a call with spaces").unwrap();
         let cursor = CallCursor { called_at: at, call_id };
         assert_eq!(read(&cursor.encode()), Ok(cursor));

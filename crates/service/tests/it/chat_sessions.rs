@@ -109,7 +109,9 @@ async fn chats_are_listed_by_workflow_user_status_and_time() {
         ("workflow_name=Other%20one".to_owned(), "c2"),
         ("user_id=zo%C3%AB".to_owned(), "c2"),
         ("status=paused".to_owned(), "c1"),
-        ("status=running".to_owned(), "c2"),
+        ("status=running,failed".to_owned(), "c2"),
+        ("status=failed,paused".to_owned(), "c1"),
+        ("order_by=active&active_from=2001-01-01T00:00:00Z&status=paused".to_owned(), "c1"),
         (format!("created_from={created}"), "c2"),
         (format!("created_before={created}"), "c1"),
     ];
@@ -151,17 +153,21 @@ async fn chats_are_listed_by_last_activity_page_by_page() {
 #[tokio::test]
 async fn a_list_that_no_index_serves_is_refused_with_those_that_are_served() {
     let client = Client::open();
-    for name in ["workflow_name", "status", "created_from", "created_before"] {
-        let value = match name {
-            "status" => "paused",
-            "workflow_name" => "Generator",
-            _ => "2025-10-02T10:00:00Z",
-        };
-        let answer =
-            client.get(&format!("/api/chats/acme_corp?order_by=active&{name}={value}")).await;
+    for (order_by, name, value) in [
+        ("active", "created_from", "2025-10-02T10:00:00Z"),
+        ("active", "created_before", "2025-10-02T10:00:00Z"),
+        ("created", "active_from", "2025-10-02T10:00:00Z"),
+        ("created", "active_before", "2025-10-02T10:00:00Z"),
+        ("created", "assistant_id", "helper"),
+        ("created", "last_turn_outcome", "failed"),
+        ("created", "needs_input", "false"),
+        ("created", "status", "paused,ended"),
+    ] {
+        let query = format!("order_by={order_by}&{name}={value}");
+        let answer = client.get(&format!("/api/chats/acme_corp?{query}")).await;
         assert_eq!((answer.status, answer.culprit().as_str()), (422, name));
     }
-    let answer = client.get("/api/chats/acme_corp?order_by=active&status=paused").await;
+    let answer = client.get("/api/chats/acme_corp?needs_input=true").await;
     assert_json_snapshot!("list_unserved", answer.snapshot());
 }
 

@@ -493,3 +493,27 @@ async fn a_wait_ends_when_its_app_is_disabled_even_in_a_busy_chat() {
     };
     assert_eq!(waited.problem(), (403, "app-disabled".to_owned()));
 }
+
+#[tokio::test]
+async fn an_inbox_lists_the_pending_questions_of_all_chats() {
+    let client = Client::open();
+    for chat_id in ["c1", "c2", "c3"] {
+        let chat = client.create_chat(chat_id).await;
+        let question = json!({"prompt": "Why?", "request_id": "q 1"});
+        client.post(&format!("{chat}/input-requests"), question).await;
+        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+    }
+    let answer = json!({"content": "so"});
+    client.post("/api/chats/acme_corp/c2/input-requests/q%201/answer", answer).await;
+    for (order, expected) in [("newest", ["c3", "c1"]), ("oldest", ["c1", "c3"])] {
+        let path = format!("/api/input-requests/acme_corp?limit=1&order={order}");
+        let first = client.get(&path).await.body();
+        let cursor = first["next_cursor"].as_str().unwrap();
+        let second = client.get(&format!("{path}&cursor={cursor}")).await.body();
+        let chats = [&first, &second].map(|page| page["data"][0]["chat_id"].clone());
+        assert_eq!(chats, expected);
+        assert_eq!(first["data"][0]["state"], "pending");
+    }
+    let refused = client.get("/api/input-requests/acme_corp?order=random").await;
+    assert_eq!((refused.status, refused.culprit().as_str()), (422, "order"));
+}

@@ -100,7 +100,7 @@ fn refusal(caller: &str, visibility: &str, operation: &Operation) -> Option<(u16
         ("support", "create") => return Some((403, "forbidden-role")),
         ("support", _) if id == "fork_chat" => return Some((403, "forbidden-role")),
         (_, "create") => return None,
-        _ if id == "list_chats" => return None,
+        _ if matches!(id.as_str(), "list_chats" | "list_pending_inputs") => return None,
         _ => {}
     }
     let has = |permissions: &[&str]| permissions.contains(&needed);

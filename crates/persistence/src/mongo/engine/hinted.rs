@@ -1,20 +1,19 @@
 //! Queries that name their index, because the server might choose one in another order and sort in memory.
 
-use bson::Document;
 use mongodb::error::{Error, ErrorKind, WriteFailure};
 use mongodb::options::Hint;
 
 use crate::mongo::engine::failure::Failure;
 
-/// Runs a query with the index that has these keys. Until that index is built, the server chooses one.
+/// Runs a query with the index that it names. Until that index is built, the server chooses one.
 pub(crate) async fn hinted<T, F>(
-    keys: Document,
+    index: Hint,
     query: impl Fn(Option<Hint>) -> F,
 ) -> Result<T, Failure>
 where
     F: Future<Output = Result<T, Failure>>,
 {
-    match query(Some(Hint::Keys(keys))).await {
+    match query(Some(index)).await {
         Err(Failure::Driver(error)) if is_missing_index(&error) => query(None).await,
         answer => answer,
     }

@@ -1,7 +1,10 @@
 use bson::{Document, doc};
-use records::{Caller, ChatId, Grant, MemberRole, Permission, Reach, Relations, Scope};
+use records::{Caller, ChatId, Grant, MemberRole, Permission, Reach, Relations, Scope, Visibility};
 
+use crate::mongo::collections::MEMBERS_PATH;
+use crate::mongo::documents::word::StoredEnum;
 use crate::mongo::documents::{LIFECYCLE, NEWEST_VERSION, counter};
+use crate::rules::lists::ListRange;
 
 /// Returns the filter for a chat within a scope, with which every write to a session begins.
 ///
@@ -45,47 +48,58 @@ pub(crate) fn permitted_chats(scope: &Scope) -> Document {
     filter
 }
 
-/// Returns the filters for the chats in a person's list, as far as they have the permission of the scope: those that are
-/// theirs, that they are a member of, and that their team shares. Others list every chat of the app.
+/// Returns the filter for the chats of a range of a list: those of the app, as far as the caller's relation to them makes the
+/// range. What the caller's filter makes of it is added to it.
 ///
-/// Each is one range of an index, in the order of the list. For one query with `$or` the server would not always choose
-/// these indexes.
-pub(crate) fn listed_chats(scope: &Scope) -> Vec<Document> {
-    let app = chats_in_app(scope);
-    let related = match scope.reach(scope.permission) {
-        Reach::Every => return vec![app],
-        Reach::None => return Vec::new(),
-        Reach::Related(related) => related,
+/// The list of a person consists of several ranges. For one query with `$or` the server would not always choose their
+/// indexes.
+pub(crate) fn listed_chats(scope: &Scope, range: ListRange) -> Document {
+    let mut chats = doc! { "app_id": scope.app_id.as_str() };
+    let relation = match (range, scope.reach(scope.permission)) {
+        // Every user of the app finds them.
+        (ListRange::Listed, _) => Some(doc! { "is_listed": true }),
+        (ListRange::Team, Reach::Every) => {
+            let all = Visibility::ALL.map(StoredEnum::name);
+            Some(doc! { "visibility": { "$in": all.as_slice() } })
+        }
+        (ListRange::User | ListRange::WaitingUser, Reach::Related(related)) => {
+            owned_chats(&related)
+        }
+        (ListRange::Member | ListRange::WaitingMember, Reach::Related(related)) => {
+            joined_chats(&related)
+        }
+        (ListRange::Team | ListRange::WaitingTeam, Reach::Related(related)) => team_chats(&related),
+        _ => None,
     };
-    let within_app = |filter| app.clone().into_iter().chain(filter).collect();
-    related_chats(&related).into_iter().map(within_app).collect()
-}
-
-/// Returns the filter for all chats of the app, for a list that another condition restricts to those of the caller.
-pub(crate) fn chats_in_app(scope: &Scope) -> Document {
-    doc! { "app_id": scope.app_id.as_str() }
-}
-
-/// Returns the filter for the chats that every user of the app finds.
-pub(crate) fn chats_of_app(scope: &Scope) -> Document {
-    doc! { "app_id": scope.app_id.as_str(), "is_listed": true }
+    chats.extend(relation.unwrap_or_default());
+    chats
 }
 
 /// Returns a filter for each relation of a person to a chat.
 fn related_chats(related: &Relations<'_>) -> Vec<Document> {
+    let relations = [owned_chats(related), joined_chats(related), team_chats(related)];
+    relations.into_iter().flatten().collect()
+}
+
+fn owned_chats(related: &Relations<'_>) -> Option<Document> {
+    related.owner.then(|| doc! { "user_id": related.user_id.as_str() })
+}
+
+fn joined_chats(related: &Relations<'_>) -> Option<Document> {
     let user_id = related.user_id.as_str();
-    let owner = related.owner.then(|| doc! { "user_id": user_id });
-    let member = match related.members {
+    match related.members {
         [] => None,
-        roles if roles.len() == MemberRole::ALL.len() => Some(doc! { "members.user_id": user_id }),
+        roles if roles.len() == MemberRole::ALL.len() => Some(doc! { MEMBERS_PATH: user_id }),
         roles => {
             let roles: Vec<_> = roles.iter().map(|role| role.as_str()).collect();
             let one = doc! { "user_id": user_id, "role": { "$in": roles } };
             Some(doc! { "members": { "$elemMatch": one } })
         }
-    };
-    let team = related.team.map(|team| doc! { "visibility": "team", "team_id": team.as_str() });
-    [owner, member, team].into_iter().flatten().collect()
+    }
+}
+
+fn team_chats(related: &Relations<'_>) -> Option<Document> {
+    related.team.map(|team| doc! { "visibility": "team", "team_id": team.as_str() })
 }
 
 /// Returns whether the caller may have the permission of the scope in some chats and not in others.

@@ -4,6 +4,7 @@ use bson::{Bson, Document, RawDocumentBuf, doc};
 use futures::TryStreamExt;
 use mongodb::Collection;
 use mongodb::action::{Action as _, Find};
+use mongodb::options::Hint;
 
 use crate::StoreError;
 use crate::metrics::{Label as _, Sweep};
@@ -75,7 +76,7 @@ impl Overdue<'_> {
         let sort: Document =
             index.iter().last().map(|(key, _)| (key.clone(), Bson::Int32(1))).into_iter().collect();
         let limit = i64::try_from(limit.min(PAGE)).unwrap_or(i64::MAX);
-        hinted(index.clone(), |hint| async {
+        hinted(Hint::Keys(index.clone()), |hint| async {
             let find = collection.find(filter.clone()).sort(sort.clone()).limit(limit);
             let find = find.optional(hint, Find::hint);
             Ok(find.projection(projection.clone()).await?.try_collect().await?)

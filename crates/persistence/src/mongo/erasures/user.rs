@@ -4,6 +4,7 @@ use bson::{Document, RawDocumentBuf, doc};
 use futures::TryStreamExt as _;
 use mongodb::Collection;
 use mongodb::action::{Action as _, Delete};
+use mongodb::options::Hint;
 use records::{AppId, ErasedKind, Erasure, Scope, Wallet, WalletEntry};
 
 use crate::StoreError;
@@ -43,7 +44,7 @@ impl MongoStore {
     ) -> Result<Vec<(ErasedKind, u64)>, Failure> {
         let (user_id, app_id) = (person.user_id.as_str(), app_id.as_str());
         let delete = async |collection: &Collection<RawDocumentBuf>, index, theirs: Document| {
-            let deleted = hinted(index, |hint| async {
+            let deleted = hinted(Hint::Keys(index), |hint| async {
                 let delete = collection.delete_many(theirs.clone());
                 Ok(delete.optional(hint, Delete::hint).await?.deleted_count)
             });

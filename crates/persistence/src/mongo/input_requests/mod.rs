@@ -1,6 +1,7 @@
 //! Questions of workflows: asked and closed in one transaction with their chat.
 
 mod answer;
+mod pending;
 
 use std::collections::HashSet;
 
@@ -29,7 +30,8 @@ use crate::mongo::engine::transaction::{Round, Transaction};
 use crate::rules::input::{Cancel, KeptInput, Reply, should_run_again};
 use crate::rules::new_chat::moved;
 use crate::store::{
-    AnsweredInput, ChatHead, InputCursor, InputPage, InputRequests, Outcome, RequestedInput,
+    AnsweredInput, ChatHead, InputCursor, InputPage, InputRequests, Outcome, PendingCursor,
+    PendingInputs, PendingOrder, RequestedInput,
 };
 
 #[async_trait]
@@ -121,6 +123,17 @@ impl InputRequests for MongoStore {
         .await
     }
 
+    async fn list_pending_inputs(
+        &self,
+        scope: &Scope,
+        order: PendingOrder,
+        limit: usize,
+        after: Option<&PendingCursor>,
+    ) -> Result<PendingInputs, StoreError> {
+        let list = self.read(|| self.list_pending_within(scope, order, limit, after));
+        self.observe(Call::ListPendingInputs, None, list).await
+    }
+
     async fn answer_input_request(
         &self,
         scope: &Scope,
@@ -208,20 +221,29 @@ impl MongoStore {
         let mut found = Vec::new();
         while let Some(chunk) = chunks.try_next().await.map_err(|error| error.1)? {
             let requests = self.shown(&chunk)?;
-            let ids: Vec<_> = requests.iter().map(|request| request.chat_id.as_str()).collect();
-            let mut chats = permitted_chats(scope);
-            chats.insert("_id", doc! { "$in": ids });
-            let visible = self.inner.chat_sessions.find(chats).projection(doc! { "_id": 1 });
-            let visible: Vec<_> = visible.await?.try_collect().await?;
-            let visible: HashSet<_> =
-                visible.iter().filter_map(|raw| raw.get_str("_id").ok()).collect();
-            found.extend(requests.into_iter().filter(|it| visible.contains(it.chat_id.as_str())));
+            found.extend(self.permitted_inputs(scope, requests).await?);
             if found.len() >= InputPage::MAX_FOUND {
                 found.truncate(InputPage::MAX_FOUND);
                 break;
             }
         }
         Ok(found)
+    }
+
+    /// Keeps the requests of chats in which the caller has the permission of the scope now.
+    async fn permitted_inputs(
+        &self,
+        scope: &Scope,
+        requests: Vec<InputRequest>,
+    ) -> Result<impl Iterator<Item = InputRequest>, Failure> {
+        let ids: HashSet<_> = requests.iter().map(|request| request.chat_id.as_str()).collect();
+        let mut chats = permitted_chats(scope);
+        chats.insert("_id", doc! { "$in": ids.into_iter().collect::<Vec<_>>() });
+        let visible = self.inner.chat_sessions.find(chats).projection(doc! { "_id": 1 });
+        let visible: Vec<RawDocumentBuf> = visible.await?.try_collect().await?;
+        let visible: HashSet<String> =
+            visible.iter().filter_map(|raw| raw.get_str("_id").ok().map(str::to_owned)).collect();
+        Ok(requests.into_iter().filter(move |it| visible.contains(it.chat_id.as_str())))
     }
 
     fn shown(&self, found: &[RawDocumentBuf]) -> Result<Vec<InputRequest>, StoreError> {

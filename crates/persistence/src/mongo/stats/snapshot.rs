@@ -26,8 +26,8 @@ pub(super) struct Query {
     pub(super) filter: Document,
     pub(super) projection: Option<Document>,
     pub(super) sort: Option<Document>,
-    /// The keys of the index, where the server may choose one in another order.
-    pub(super) index: Option<Document>,
+    /// The index, where the server may choose one in another order.
+    pub(super) index: Option<Hint>,
     pub(super) limit: Option<i64>,
 }
 
@@ -58,7 +58,7 @@ impl Snapshot {
         let mut options = FindOptions::builder()
             .projection(projection)
             .sort(sort)
-            .hint(index.map(Hint::Keys))
+            .hint(index)
             .limit(limit)
             .batch_size(BATCH_SIZE)
             .read_concern(ReadConcern::snapshot())

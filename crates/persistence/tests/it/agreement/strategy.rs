@@ -6,9 +6,10 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 use records::{
-    CallId, Caller, ChatStatus, DisplayName, EventId, FieldChange, Lifecycle, MemberRole,
-    MessageBody, MessageEdit, MicroDollars, NewArtifact, NewChatSession, NewFork, NewMessage,
-    NewProviderCall, Permission, SessionChange, TeamId, UserId, Visibility, WorkflowName,
+    AssistantId, CallId, Caller, ChatStatus, DisplayName, EventId, FieldChange, Lifecycle,
+    MemberRole, MessageBody, MessageEdit, MicroDollars, NewArtifact, NewChatSession, NewFork,
+    NewMessage, NewProviderCall, Permission, SessionChange, TeamId, TurnOutcome, UserId,
+    Visibility, WorkflowName,
 };
 use serde_json::{Value, json};
 use store_contract::arbitrary::{json_object, json_value};
@@ -119,8 +120,10 @@ fn new_chat() -> impl Strategy<Value = NewChatSession> {
     let title = option::of(Just("A title".to_owned()));
     let visibility = select(Visibility::ALL.to_vec());
     let words = (workflow(), option::of(user()), option::of(team()), title);
-    let rest = (visibility, option::of(any::<u32>()), json_object());
-    (words, rest).prop_map(|(words, (visibility, cache_seed, metadata))| {
+    let cache_seed = option::of(any::<u32>());
+    let rest = (visibility, cache_seed, json_object(), option::of(assistant()));
+    (words, rest).prop_map(|(words, rest)| {
+        let (visibility, cache_seed, metadata, assistant_id) = rest;
         let (workflow_name, user_id, team_id, title) = words;
         NewChatSession {
             chat_id: None,
@@ -131,7 +134,7 @@ fn new_chat() -> impl Strategy<Value = NewChatSession> {
             cache_seed,
             title,
             metadata,
-            assistant_id: None,
+            assistant_id,
             sort: 0,
         }
     })
@@ -245,42 +248,42 @@ fn artifact() -> impl Strategy<Value = NewArtifact> {
     )
 }
 
+/// Most lists have few filters, because most combinations of many are refused.
 fn filter() -> impl Strategy<Value = ChatFilter> {
-    let status = option::of(select(ChatStatus::ALL.as_slice()));
-    let time = || option::of((0..60_u64).prop_map(moment));
-    let of_app = prop_oneof![4 => Just(false), 1 => Just(true)];
-    let lifecycle = option::of(select(Lifecycle::ALL.as_slice()));
-    let times = (time(), time());
-    let order = prop_oneof![Just(ChatOrder::Created), Just(ChatOrder::Active)];
-    let created = (
-        of_app.clone(),
-        option::of(workflow()),
-        option::of(user()),
-        status,
-        times,
-        lifecycle.clone(),
-        order.clone(),
-    )
-        .prop_map(|(of_app, workflow_name, user_id, status, times, lifecycle, order)| {
-            let (created_from, created_before) = times;
-            ChatFilter {
-                of_app,
-                workflow_name,
-                user_id,
-                status,
-                created_from,
-                created_before,
-                lifecycle,
-                order,
-            }
-        });
-    // Most of the above are refused in the order of activity.
-    let active =
-        (of_app, option::of(user()), lifecycle).prop_map(|(of_app, user_id, lifecycle)| {
-            let order = ChatOrder::Active;
-            ChatFilter { of_app, user_id, lifecycle, order, ..ChatFilter::default() }
-        });
-    prop_oneof![created, active]
+    fn rarely<S: Strategy>(value: S) -> impl Strategy<Value = Option<S::Value>> {
+        option::weighted(0.15, value)
+    }
+    let time = || rarely((0..60_u64).prop_map(moment));
+    let order = select(vec![ChatOrder::Created, ChatOrder::Active]);
+    let list = (any::<u8>(), option::of(select(Lifecycle::ALL.as_slice())), order);
+    let people = (rarely(user()), rarely(user()), rarely(team()));
+    let kinds = (rarely(workflow()), rarely(assistant()));
+    let statuses = rarely(proptest::collection::vec(select(ChatStatus::ALL.as_slice()), 1..3));
+    let states = (statuses, any::<u8>(), rarely(select(TurnOutcome::ALL.as_slice())));
+    let times = (time(), time(), time(), time());
+    (list, people, kinds, states, times).prop_map(|(list, people, kinds, states, times)| {
+        ChatFilter {
+            of_app: list.0 < 40,
+            lifecycle: list.1,
+            order: list.2,
+            user_id: people.0,
+            member: people.1,
+            team_id: people.2,
+            workflow_name: kinds.0,
+            assistant_id: kinds.1,
+            statuses: states.0.unwrap_or_default(),
+            needs_input: states.1 < 40,
+            last_turn_outcome: states.2,
+            created_from: times.0,
+            created_before: times.1,
+            active_from: times.2,
+            active_before: times.3,
+        }
+    })
+}
+
+fn assistant() -> impl Strategy<Value = AssistantId> {
+    Just(AssistantId::parse("helper").unwrap())
 }
 
 fn range() -> impl Strategy<Value = MessageRange> {

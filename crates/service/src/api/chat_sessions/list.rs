@@ -3,7 +3,10 @@ use std::sync::Arc;
 use axum::extract::State;
 use operation::operation;
 use persistence::{ChatFilter, ChatOrder, ListCursor, Store, StoreError};
-use records::{ChatStatus, Invalid, Lifecycle, Permission, UserId, WorkflowName};
+use records::{
+    AssistantId, ChatStatus, Invalid, Lifecycle, Permission, TeamId, TurnOutcome, UserId,
+    WorkflowName,
+};
 use utoipa::openapi::path::Parameter;
 use utoipa::{IntoParams, ToSchema};
 
@@ -29,21 +32,42 @@ pub(crate) struct ListChatsQuery {
     /// Only chats of this user.
     #[param(value_type = Option<values::Name>)]
     user_id: Option<UserId>,
-    /// Only chats in this status: `running`, `paused`, `completed` or `failed`.
-    #[param(value_type = Option<values::ChatStatus>)]
-    status: Option<ChatStatus>,
+    /// Only chats that this user is a member of; for a user they themselves.
+    #[param(value_type = Option<values::Name>)]
+    member: Option<UserId>,
+    /// Only chats of this team.
+    #[param(value_type = Option<values::Name>)]
+    team_id: Option<TeamId>,
+    /// Only chats with this assistant.
+    #[param(value_type = Option<values::Name>)]
+    assistant_id: Option<AssistantId>,
+    /// Only chats in one of these statuses, separated by commas: `running`, `paused`, `completed`, `failed`.
+    #[param(value_type = Option<Vec<values::ChatStatus>>, style = Form, explode = false)]
+    status: Vec<ChatStatus>,
+    /// `true`: only chats with a pending input request.
+    #[param(value_type = Option<bool>)]
+    needs_input: bool,
+    /// Only chats whose last turn ended so: `completed`, `interrupted` or `failed`.
+    #[param(inline, value_type = Option<values::TurnOutcome>)]
+    last_turn_outcome: Option<TurnOutcome>,
     /// Only chats created at or after this time.
     #[param(value_type = Option<Time>)]
     created_from: Option<Time>,
     /// Only chats created before this time.
     #[param(value_type = Option<Time>)]
     created_before: Option<Time>,
+    /// Only chats last active in the minute of this time or later.
+    #[param(value_type = Option<Time>)]
+    active_from: Option<Time>,
+    /// Only chats last active before the minute of this time.
+    #[param(value_type = Option<Time>)]
+    active_before: Option<Time>,
     /// Only chats in this lifecycle: `active` (default), `archived`, `deleted`, which lists the chats that the caller
     /// manages, or `all`, which are the active and the archived ones.
     #[param(inline, value_type = Option<ListLifecycle>)]
     lifecycle: ListLifecycle,
     /// `created` (default): newest first by creation. `active`: newest first by last activity, which is the last message
-    /// or else the creation; alone or with `user_id`, which is one's own for a user. Its pages may hold fewer chats.
+    /// or else the creation. Its pages may hold fewer chats. The error of a list that is not served names those that are.
     #[param(inline, value_type = Option<ListOrder>)]
     order_by: ListOrder,
     #[param(ignore)]
@@ -121,7 +145,14 @@ impl FromParams for ListChatsQuery {
             scope: scope.unwrap_or(ListScope::Mine),
             workflow_name: params.take("workflow_name")?,
             user_id: params.take("user_id")?,
-            status: params.take_with("status", parse_status)?,
+            member: params.take("member")?,
+            team_id: params.take("team_id")?,
+            assistant_id: params.take("assistant_id")?,
+            status: params.take_with("status", parse_statuses)?.unwrap_or_default(),
+            needs_input: params.take_with("needs_input", parse_true)?.unwrap_or_default(),
+            last_turn_outcome: params.take_with("last_turn_outcome", parse_outcome)?,
+            active_from: params.take("active_from")?,
+            active_before: params.take("active_before")?,
             created_from: params.take("created_from")?,
             created_before: params.take("created_before")?,
             page: PageQuery::from_params(params, limits)?,
@@ -133,9 +164,19 @@ impl FromParams for ListChatsQuery {
     }
 }
 
-fn parse_status(word: &str) -> Result<ChatStatus, &'static str> {
-    let named = ChatStatus::ALL.into_iter().find(|s| s.as_str() == word);
-    named.ok_or("must be one of running, paused, completed, failed")
+fn parse_statuses(words: &str) -> Result<Vec<ChatStatus>, &'static str> {
+    let named = |word| ChatStatus::ALL.into_iter().find(|status| status.as_str() == word);
+    let statuses: Option<Vec<_>> = words.split(',').map(named).collect();
+    statuses.ok_or("must be some of running, paused, completed, failed, separated by commas")
+}
+
+fn parse_true(word: &str) -> Result<bool, &'static str> {
+    if word == "true" { Ok(true) } else { Err("must be true") }
+}
+
+fn parse_outcome(word: &str) -> Result<TurnOutcome, &'static str> {
+    let named = TurnOutcome::ALL.into_iter().find(|outcome| outcome.as_str() == word);
+    named.ok_or("must be one of completed, interrupted, failed")
 }
 
 /// Lists the chat sessions of an app, newest first by creation or by last activity.
@@ -149,9 +190,16 @@ pub(crate) async fn list_chats(
         of_app: query.scope == ListScope::App,
         workflow_name: query.workflow_name,
         user_id: query.user_id,
-        status: query.status,
+        member: query.member,
+        team_id: query.team_id,
+        assistant_id: query.assistant_id,
+        statuses: query.status,
+        needs_input: query.needs_input,
+        last_turn_outcome: query.last_turn_outcome,
         created_from: query.created_from.map(|time| time.0),
         created_before: query.created_before.map(|time| time.0),
+        active_from: query.active_from.map(|time| time.0),
+        active_before: query.active_before.map(|time| time.0),
         lifecycle: query.lifecycle.into(),
         order: query.order_by.into(),
     };

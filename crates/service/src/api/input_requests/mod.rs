@@ -4,4 +4,5 @@ pub(crate) mod answer;
 pub(crate) mod cancel;
 pub(crate) mod get;
 pub(crate) mod list;
+pub(crate) mod pending;
 pub(crate) mod request;
