@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::fixture::{
     TestChat, TestWallet, assert_dense, assert_refused, event, message, new_chat, new_content,
-    new_entry, object, outcomes, some_scope,
+    new_entry, object, outcomes, race, some_scope,
 };
 use super::scopes::full_chat;
 
@@ -309,4 +309,53 @@ pub async fn an_erased_message_cannot_be_edited(store: Arc<dyn Store>) {
     let (chat_id, sequence) = (chat.id.clone(), 0);
     let gone = StoreError::MessageNotFound { chat_id, sequence };
     assert_refused(chat.update_message(0, edit).await, &gone);
+}
+
+pub async fn writes_that_race_with_an_erasure_leave_nothing_of_the_person(store: Arc<dyn Store>) {
+    let theirs = TestChat::create_from(&store, of_person("ada")).await;
+    theirs.append([message("secret")]).await.unwrap();
+    let chat = TestChat::create_in(&theirs.scope, &store, of_person("bob")).await;
+    for _ in 0..30 {
+        chat.append([said("ada", message("secret")), said("bob", message("first"))]).await.unwrap();
+    }
+    let writers = (0..4_u64).map(|writer| {
+        let (chat, theirs) = (chat.clone(), theirs.clone());
+        async move {
+            let mut forks = Vec::new();
+            for n in 0..20 {
+                chat.append([said("bob", message(format!("{writer}-{n}")))]).await.unwrap();
+                // Bob's messages have odd sequences.
+                let edited = 2 * ((writer * 20 + n) % 30) + 1;
+                chat.update_message(edited, new_content("edited")).await.unwrap();
+                forks.push(chat.fork(NewFork::default()).await.unwrap());
+                match theirs.append([message("secret, too")]).await {
+                    Ok(_) | Err(StoreError::ChatNotFound(_)) => {}
+                    Err(error) => panic!("{error:?}"),
+                }
+                forks.extend(theirs.fork(NewFork::default()).await.ok());
+            }
+            forks
+        }
+    });
+    let writing = tokio::spawn(race(writers.collect::<Vec<_>>()));
+    let erased = tokio::spawn({
+        let (store, scope) = (Arc::clone(&store), theirs.scope.clone());
+        async move { erase(&store, &scope, "ada").await }
+    });
+    let forks = writing.await.unwrap();
+    erased.await.unwrap();
+    // A fork that was made in the middle of the last search is found by the next erasure.
+    erase(&store, &theirs.scope, "ada").await;
+    assert_eq!(theirs.get().await.unwrap(), None);
+    let history = chat.history().await.unwrap();
+    assert_eq!(history.len(), 2 * 30 + 4 * 20);
+    for chat in forks.iter().flatten().chain([&chat]) {
+        let history = chat.history().await.unwrap();
+        assert_dense(&history);
+        for message in &history {
+            assert!(!message.body.content.to_string().contains("secret"), "{message:?}");
+        }
+    }
+    let by_bob = history.iter().skip(1).step_by(2).take(30);
+    assert!(by_bob.into_iter().all(|message| message.body.content == "edited"));
 }

@@ -12,7 +12,7 @@ use records::{
 use super::fixture::{
     TestChat, a_moment_passes, list_all, list_in_pages, new_chat, race, some_scope, workflow,
 };
-use persistence::{ChatFilter, ChatOrder, ListCursor, Position, Store, StoreError};
+use persistence::{ChatCount, ChatFilter, ChatOrder, ListCursor, Position, Store, StoreError};
 
 pub async fn chats_are_listed_newest_first(store: Arc<dyn Store>) {
     let scope = some_scope();
@@ -341,6 +341,8 @@ pub async fn every_served_list_has_the_chats_that_its_filters_name(store: Arc<dy
                     };
                     let found: Vec<_> = found.iter().map(|chat| &chat.chat_id).collect();
                     assert_eq!(found, expected, "{filter:?}");
+                    let count = store.count_chats(caller, &filter).await.unwrap();
+                    assert_eq!(count, ChatCount::Exactly(found.len()), "{filter:?}");
                     served += usize::from(!found.is_empty());
                 }
             }

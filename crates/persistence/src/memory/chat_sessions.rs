@@ -15,7 +15,7 @@ use crate::rules::audit::{Audited, change_action, status_action};
 use crate::rules::if_match::Versioned;
 use crate::rules::lists::serving_lists;
 use crate::rules::new_chat::{changes_pause_reason, moved, started};
-use crate::store::{ChatFilter, ChatSessions, ListCursor, Page};
+use crate::store::{ChatCount, ChatFilter, ChatSessions, ListCursor, Page};
 
 #[async_trait]
 impl ChatSessions for MemoryStore {
@@ -55,18 +55,21 @@ impl ChatSessions for MemoryStore {
         self.observe(Call::ListChats, || {
             serving_lists(scope, filter, after)?;
             let order = filter.order;
-            let chats: Vec<ChatSession> = self
-                .chats()
-                .values()
-                .filter(|chat| chat.session.app_id == scope.app_id)
-                .filter(|chat| filter.of_app || scope.lists(&chat.session, &chat.members))
-                .filter(|chat| filter.member.as_ref().is_none_or(|user| chat.has_member(user)))
-                .map(|chat| &chat.session)
-                .filter(|chat| scope.finds(chat.lifecycle) && filter.admits(chat))
-                .filter(|chat| after.is_none_or(|after| ListCursor::at(chat, order) < *after))
-                .cloned()
-                .collect();
+            let mut chats = self.listed(scope, filter);
+            chats.retain(|chat| after.is_none_or(|after| ListCursor::at(chat, order) < *after));
             Ok(Page::cut(chats, limit, order))
+        })
+        .await
+    }
+
+    async fn count_chats(
+        &self,
+        scope: &Scope,
+        filter: &ChatFilter,
+    ) -> Result<ChatCount, StoreError> {
+        self.observe(Call::CountChats, || {
+            serving_lists(scope, filter, None)?;
+            Ok(ChatCount::of(self.listed(scope, filter).len()))
         })
         .await
     }
@@ -144,6 +147,19 @@ impl ChatSessions for MemoryStore {
 }
 
 impl MemoryStore {
+    /// Returns the chats of a list, in no order.
+    fn listed(&self, scope: &Scope, filter: &ChatFilter) -> Vec<ChatSession> {
+        self.chats()
+            .values()
+            .filter(|chat| chat.session.app_id == scope.app_id)
+            .filter(|chat| filter.of_app || scope.lists(&chat.session, &chat.members))
+            .filter(|chat| filter.member.as_ref().is_none_or(|user| chat.has_member(user)))
+            .map(|chat| &chat.session)
+            .filter(|chat| scope.finds(chat.lifecycle) && filter.admits(chat))
+            .cloned()
+            .collect()
+    }
+
     /// Stores a new chat, unless its id exists.
     pub(super) fn insert(&self, chat: Chat) -> Result<ChatSession, StoreError> {
         let session = chat.session.clone();

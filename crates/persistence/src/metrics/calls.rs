@@ -14,6 +14,7 @@ label! {
         CreateChat = "create_chat",
         GetChat = "get_chat",
         ListChats = "list_chats",
+        CountChats = "count_chats",
         PurgeChat = "purge_chat",
         ListDue = "list_due",
         CountDue = "count_due",

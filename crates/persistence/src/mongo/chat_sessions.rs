@@ -32,7 +32,7 @@ use crate::rules::audit::{Audited, status_action};
 use crate::rules::fence::check_fence;
 use crate::rules::lists::{ListRange, ServedList, serving_lists};
 use crate::rules::new_chat::{changes_pause_reason, moved, started};
-use crate::store::{ChatFilter, ChatOrder, ChatSessions, ListCursor, Page, Position};
+use crate::store::{ChatCount, ChatFilter, ChatOrder, ChatSessions, ListCursor, Page, Position};
 
 #[async_trait]
 impl ChatSessions for MongoStore {
@@ -94,6 +94,31 @@ impl ChatSessions for MongoStore {
             let mut seen = HashSet::new();
             let chats = chats.filter(|chat| seen.insert(chat.chat_id.clone())).collect();
             Ok(Page::cut(chats, limit, filter.order))
+        })
+        .await
+    }
+
+    async fn count_chats(
+        &self,
+        scope: &Scope,
+        filter: &ChatFilter,
+    ) -> Result<ChatCount, StoreError> {
+        self.observe(Call::CountChats, None, async {
+            let lists = serving_lists(scope, filter, None)?;
+            if filter.lifecycle.is_some_and(|lifecycle| !scope.finds(lifecycle)) {
+                return Ok(ChatCount::of(0));
+            }
+            let count = || async {
+                if filter.order == ChatOrder::Active {
+                    self.require(Shape::ListsByActivity).await?;
+                }
+                let most = ChatCount::MAX_COUNTED.saturating_add(1);
+                let ids = |list| self.listed_ids(list, scope, filter, doc! {}, most);
+                try_join_all(lists.iter().copied().map(ids)).await
+            };
+            // A chat may be in several of the ranges.
+            let ids: HashSet<String> = self.read(count).await?.into_iter().flatten().collect();
+            Ok(ChatCount::of(ids.len()))
         })
         .await
     }
@@ -186,18 +211,19 @@ impl MongoStore {
         Ok(chats)
     }
 
-    /// Returns the ids of the first chats of a range, read from the index alone where it has all that the filter names.
+    /// Returns the ids of the first chats of a range in an order, read from the index alone where it has all that the filter names.
     pub(crate) async fn listed_ids(
         &self,
         list: &ServedList,
         scope: &Scope,
         filter: &ChatFilter,
+        sort: Document,
         limit: usize,
     ) -> Result<Vec<String>, Failure> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let found = hinted(session_index(list.index), |hint| async {
             let find = self.inner.chat_sessions.find(list_filter(scope, filter, list.range));
-            let find = find.sort(doc! { ordered_by(list.order): -1, "_id": -1 });
+            let find = find.sort(sort.clone());
             let find = find.optional(hint, Find::hint).projection(doc! { "_id": 1 });
             Ok(find.limit(limit).await?.try_collect::<Vec<RawDocumentBuf>>().await?)
         });

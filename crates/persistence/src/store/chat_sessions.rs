@@ -48,6 +48,14 @@ pub trait ChatSessions: Send + Sync {
         after: Option<&ListCursor>,
     ) -> Result<Page, StoreError>;
 
+    /// Counts the chats of a list, up to [`MAX_COUNTED`](ChatCount::MAX_COUNTED). A filter that no index serves in its order
+    /// is refused like its list.
+    async fn count_chats(
+        &self,
+        scope: &Scope,
+        filter: &ChatFilter,
+    ) -> Result<ChatCount, StoreError>;
+
     /// Changes the status of the chat to `next`, as [`ChatStatus::may_become`] allows.
     ///
     /// Safe to repeat: a chat that already has the status is returned unchanged, with its times and
@@ -213,6 +221,29 @@ impl ListCursor {
             ChatOrder::Active => Position::Active(chat.active_minute()),
         };
         Self { position, chat_id: chat.chat_id.clone() }
+    }
+}
+
+/// How many chat sessions a list has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChatCount {
+    /// So many.
+    Exactly(usize),
+    /// So many or more.
+    AtLeast(usize),
+}
+
+impl ChatCount {
+    /// The number past which chats are not counted.
+    pub const MAX_COUNTED: usize = 10_000;
+
+    /// Returns the count of a list of which so many chats were found.
+    pub(crate) fn of(found: usize) -> Self {
+        if found > Self::MAX_COUNTED {
+            Self::AtLeast(Self::MAX_COUNTED)
+        } else {
+            Self::Exactly(found)
+        }
     }
 }
 

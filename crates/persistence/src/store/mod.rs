@@ -48,7 +48,9 @@ pub use artifacts::Artifacts;
 pub use audit::{AuditCursor, AuditFilter, AuditLog, AuditPage};
 pub use calls::{Billing, CallCursor, CallPage, Calls, Payment, RecordedCall, Recording};
 pub use changes::{Change, Changes, ChatChange, ChatHead};
-pub use chat_sessions::{ChatFilter, ChatOrder, ChatSessions, Cursor, ListCursor, Page, Position};
+pub use chat_sessions::{
+    ChatCount, ChatFilter, ChatOrder, ChatSessions, Cursor, ListCursor, Page, Position,
+};
 pub use context_history::{ContextHistory, ContextVersionPage};
 pub use contexts::{Contexts, RecordVersions};
 pub use erasures::Erasures;

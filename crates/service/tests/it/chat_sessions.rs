@@ -151,6 +151,25 @@ async fn chats_are_listed_by_last_activity_page_by_page() {
 }
 
 #[tokio::test]
+async fn a_list_is_counted_where_the_request_asks_for_it() {
+    let client = Client::open();
+    for chat_id in ["c1", "c2", "c3"] {
+        client.create_chat(chat_id).await;
+    }
+    client.poke("/api/chats/acme_corp/c1/pause").await;
+    for (query, total) in [
+        ("total=true&limit=1", json!(3)),
+        ("total=true&status=running", json!(2)),
+        ("total=true&order_by=active&workflow_name=other", json!(0)),
+        ("total=false&limit=1", json!(null)),
+    ] {
+        let page = client.get(&format!("/api/chats/acme_corp?{query}")).await.body();
+        assert_eq!(page["total"], total, "{query}");
+        assert_eq!(page.get("total_is_at_least"), None);
+    }
+}
+
+#[tokio::test]
 async fn a_list_that_no_index_serves_is_refused_with_those_that_are_served() {
     let client = Client::open();
     for (order_by, name, value) in [

@@ -9,6 +9,7 @@ use records::{Reach, Scope};
 
 use crate::StoreError;
 use crate::mongo::MongoStore;
+use crate::mongo::collections::ACTIVE_MINUTE;
 use crate::mongo::documents::PENDING;
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::hinted::hinted;
@@ -60,7 +61,9 @@ impl MongoStore {
         let order = ChatOrder::Active;
         let waiting = ChatFilter { needs_input: true, order, ..ChatFilter::default() };
         let lists = serving_lists(scope, &waiting, None).map_err(StoreError::from)?;
-        let ids = |list| self.listed_ids(list, scope, &waiting, PendingInputs::MAX_CHATS);
+        let sort = doc! { ACTIVE_MINUTE: -1, "_id": -1 };
+        let most = PendingInputs::MAX_CHATS;
+        let ids = |list| self.listed_ids(list, scope, &waiting, sort.clone(), most);
         Ok(try_join_all(lists.into_iter().map(ids)).await?.concat())
     }
 

@@ -1,10 +1,10 @@
 //! How much lists read from the database, compared to what they return.
 
-use bson::{RawDocumentBuf, doc};
+use bson::{Document, RawDocumentBuf, doc};
 use chrono::{DateTime, Utc};
 use futures::TryStreamExt;
 use persistence::{
-    Apps, Billing, Calls, ChatFilter, ChatOrder, ChatSessions, ContextHistory, Contexts,
+    Apps, Billing, Calls, ChatCount, ChatFilter, ChatOrder, ChatSessions, ContextHistory, Contexts,
     InputRequests, Members, MessageRange, Messages, Participants, ResumePointFilter, Stats,
     StoreError, Turns, Wallets,
 };
@@ -215,6 +215,35 @@ async fn every_served_list_reads_at_most_twice_what_it_returns() {
         }
     }
     assert!(served > 120, "only {served} lists have chats");
+}
+
+#[tokio::test]
+async fn a_long_list_is_counted_in_the_index_up_to_a_bound() {
+    let database = Database::create().await;
+    let new = NewChatSession::of(WorkflowName::parse("flow").unwrap());
+    let chat_id = database.create_chat(&scope(), new).await.unwrap().chat_id;
+    let sessions = database.raw.collection::<RawDocumentBuf>("chat_sessions");
+    let one = sessions.find_one(doc! { "_id": chat_id.as_str() }).await.unwrap().unwrap();
+    let one = Document::try_from(&one).unwrap();
+    let copies = |numbers: std::ops::Range<usize>| {
+        let copy = |number| {
+            let mut copy = one.clone();
+            copy.insert("_id", format!("chat-{number}"));
+            RawDocumentBuf::try_from(&copy).unwrap()
+        };
+        sessions.insert_many(numbers.map(copy).collect::<Vec<_>>()).into_future()
+    };
+    let all = ChatFilter::default();
+    copies(1..10_000).await.unwrap();
+    let count = database.count_chats(&scope(), &all).await.unwrap();
+    assert_eq!(count, ChatCount::Exactly(10_000));
+    copies(10_000..10_002).await.unwrap();
+    let counting = async {
+        let count = database.count_chats(&scope(), &all).await.unwrap();
+        assert_eq!(count, ChatCount::AtLeast(10_000));
+        1
+    };
+    assert_eq!(cost(&database, "count", counting).await.examined, 0);
 }
 
 /// Checks what two pages of a list read; returns whether there were any.

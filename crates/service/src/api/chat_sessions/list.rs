@@ -2,18 +2,19 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use operation::operation;
-use persistence::{ChatFilter, ChatOrder, ListCursor, Store, StoreError};
+use persistence::{ChatCount, ChatFilter, ChatOrder, ListCursor, Store, StoreError};
 use records::{
     AssistantId, ChatStatus, Invalid, Lifecycle, Permission, TeamId, TurnOutcome, UserId,
     WorkflowName,
 };
+use serde::Serialize;
 use utoipa::openapi::path::Parameter;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::api::pages::{Page, PageQuery};
 use crate::config::LimitsConfig;
 use crate::extract::needs::Read;
-use crate::extract::{AppScope, FromParams, Params, Query, declared};
+use crate::extract::{AppScope, FromParams, Json, Params, Query, declared};
 use crate::openapi::values;
 use crate::problem::Problem;
 use crate::wire::ChatSessionResponse;
@@ -70,8 +71,24 @@ pub(crate) struct ListChatsQuery {
     /// or else the creation. Its pages may hold fewer chats. The error of a list that is not served names those that are.
     #[param(inline, value_type = Option<ListOrder>)]
     order_by: ListOrder,
+    /// `true`: count the chats of the whole list, in `total` or `total_is_at_least`.
+    #[param(value_type = Option<bool>)]
+    total: bool,
     #[param(ignore)]
     page: PageQuery<ListCursor>,
+}
+
+/// A page of chat sessions, and how many the whole list has if the request asks for it.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ListChatsResponse {
+    #[serde(flatten)]
+    page: Page<ChatSessionResponse>,
+    /// The number of chats in the whole list, if it is at most 10,000.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total: Option<usize>,
+    /// 10,000, if the list has more chats.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total_is_at_least: Option<usize>,
 }
 
 /// The lifecycles of the chats that are listed.
@@ -155,6 +172,7 @@ impl FromParams for ListChatsQuery {
             active_before: params.take("active_before")?,
             created_from: params.take("created_from")?,
             created_before: params.take("created_before")?,
+            total: params.take("total")?.unwrap_or_default(),
             page: PageQuery::from_params(params, limits)?,
         })
     }
@@ -185,7 +203,7 @@ pub(crate) async fn list_chats(
     State(store): State<Arc<dyn Store>>,
     AppScope(scope, _): AppScope<Read>,
     Query(query): Query<ListChatsQuery>,
-) -> Result<Page<ChatSessionResponse>, Problem> {
+) -> Result<Json<ListChatsResponse>, Problem> {
     let filter = ChatFilter {
         of_app: query.scope == ListScope::App,
         workflow_name: query.workflow_name,
@@ -209,7 +227,16 @@ pub(crate) async fn list_chats(
     };
     let PageQuery { limit, cursor } = query.page;
     let page = store.list_chats(&scope, &filter, limit, cursor.as_ref()).await.map_err(refused)?;
-    Ok(Page::new(page.chats, page.next.as_ref()))
+    let (total, total_is_at_least) = if query.total {
+        match store.count_chats(&scope, &filter).await.map_err(refused)? {
+            ChatCount::Exactly(count) => (Some(count), None),
+            ChatCount::AtLeast(count) => (None, Some(count)),
+        }
+    } else {
+        (None, None)
+    };
+    let page = Page::new(page.chats, page.next.as_ref());
+    Ok(Json(ListChatsResponse { page, total, total_is_at_least }))
 }
 
 /// A filter that is refused came in the query, not in a body.
