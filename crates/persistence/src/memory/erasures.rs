@@ -189,6 +189,7 @@ impl Chat {
         let is_theirs = |user_id: &UserId| *user_id == person.user_id;
         let messages = self.wipe(person, Extent::Written, &(0..u64::MAX));
         erasure.add(ErasedKind::Messages, messages);
+        let mut answered = Vec::new();
         for input in &mut self.inputs {
             if input.request.is_answered_by(&person.user_id)
                 && let Some(closing) = &mut input.request.closing
@@ -201,8 +202,12 @@ impl Chat {
                     author.display_name = None;
                 });
                 input.answer_digest = Some(ERASED);
+                answered.push(input.request.request_id.clone());
                 erasure.add(ErasedKind::Answers, 1);
             }
+        }
+        for request_id in answered {
+            self.note_input(request_id, self.session.last_updated_at);
         }
         for participant in self.participants.iter_mut().filter(|it| is_theirs(&it.user_id)) {
             participant.user_id = person.alias.clone();

@@ -5,7 +5,7 @@ use std::ops::Range;
 use bson::{Bson, Document, RawDocument, RawDocumentBuf, doc};
 use futures::TryStreamExt as _;
 use mongodb::options::Hint;
-use records::{AppId, ChatId, ErasedKind, Erasure, Lifecycle, Scope, UserId};
+use records::{AppId, ChatId, ErasedKind, Erasure, InputRequestId, Lifecycle, Scope, UserId};
 use serde::Deserialize;
 
 use super::messages::{Erasing, named_in};
@@ -19,6 +19,7 @@ use crate::mongo::documents::{
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::format::Shape;
+use crate::mongo::input_requests::push_recent_inputs;
 use crate::mongo::purges::records_filter;
 use crate::rules::erasure::{ERASED_NAME, Extent, Person};
 use crate::store::Purges as _;
@@ -126,7 +127,13 @@ impl MongoStore {
         erasure: &mut Erasure,
     ) -> Result<(), StoreError> {
         let chat_id = &chat.chat_id;
-        self.write_until(self.deadline(), |_| self.close_chat(person, app_id, chat_id)).await?;
+        let closing =
+            self.write_until(self.deadline(), |_| self.close_chat(person, app_id, chat_id));
+        if !closing.await? {
+            // It was put under hold a moment ago.
+            erasure.held.push(chat_id.clone());
+            return Ok(());
+        }
         // A fork may have been made before it was closed.
         let later = self.read(|| self.descendants(app_id, chat)).await?;
         let start = chat.forked_from.as_ref().map_or(0, |origin| origin.sequence);
@@ -154,12 +161,13 @@ impl MongoStore {
         Ok(())
     }
 
+    /// Deletes a chat; returns whether it is deleted now, and under no hold.
     async fn close_chat(
         &self,
         person: &Person,
         app_id: &AppId,
         chat_id: &ChatId,
-    ) -> Result<(), Failure> {
+    ) -> Result<bool, Failure> {
         let open = doc! {
             "_id": chat_id.as_str(),
             "app_id": app_id.as_str(),
@@ -179,7 +187,14 @@ impl MongoStore {
         };
         self.inner.chat_sessions.update_one(open, close).await?;
         self.inner.chat_cache.forget_tail(chat_id);
-        Ok(())
+        let closed = doc! {
+            "_id": chat_id.as_str(),
+            "app_id": app_id.as_str(),
+            "hold": Bson::Null,
+            LIFECYCLE: { "$gte": Lifecycle::Deleted.number() },
+        };
+        let found = self.inner.chat_sessions.find_one(closed).projection(doc! { "_id": 1 });
+        Ok(found.await?.is_some())
     }
 
     /// Returns whether anything of a person is in a chat.
@@ -273,8 +288,21 @@ impl MongoStore {
             "answer.author.display_name": Bson::Null,
             "answer.digest": erased_digest(),
         };
-        let answers =
-            self.inner.input_requests.update_many(answers, doc! { "$set": erased }).await?;
+        let inputs = &self.inner.input_requests;
+        let found = inputs.find(answers.clone()).projection(doc! { "_id": 1 }).await?;
+        let found: Vec<RawDocumentBuf> = found.try_collect().await?;
+        let answered = found.iter().filter_map(|raw| {
+            let id = raw.get_document("_id").ok()?.get_str("request_id").ok()?;
+            InputRequestId::parse(id).ok()
+        });
+        let answered: Vec<InputRequestId> = answered.collect();
+        let answers = inputs.update_many(answers, doc! { "$set": erased }).await?;
+        if !answered.is_empty() {
+            // Services read these again.
+            let tell = push_recent_inputs(&answered);
+            self.inner.chat_sessions.update_one(one(), tell).await?;
+            self.notify_change(chat_id);
+        }
         let participant = with(one(), doc! { "participants.user_id": user_id });
         let rename = doc! { "$set": {
             "participants.$[one].user_id": alias,

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use bson::{DateTime, Document, RawDocument, RawDocumentBuf, doc};
+use bson::{Bson, DateTime, Document, RawDocument, RawDocumentBuf, doc};
 use futures::TryStreamExt as _;
 use records::{Actor, AppId, AuditAction, ChatId, Erasure, Pseudonym, UserId};
 use serde::{Deserialize, Serialize};
@@ -22,10 +22,11 @@ use crate::metrics::Call;
 use crate::mongo::MongoStore;
 use crate::mongo::collection_names::ERASURES;
 use crate::mongo::documents::stored::{FieldError, read_record};
-use crate::mongo::documents::{SCHEMA_VERSION, encode};
+use crate::mongo::documents::{SCHEMA_VERSION, counter, encode};
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::format::Shape;
 use crate::mongo::engine::inserts::insert_or_get;
+use crate::mongo::engine::marks::with_mark;
 use crate::mongo::engine::transaction::Round;
 use crate::rules::audit::Audited;
 use crate::rules::erasure::{Person, ended};
@@ -158,29 +159,55 @@ impl MongoStore {
             self.destroy_pseudonym(Some(&app_id), &person.user_id).await?;
             erasure = ended(&erasure, self.inner.clock.now());
         }
-        self.record_step(&erasure, &place, &next).await
+        self.record_step(&before, &erasure, &place, &next).await
     }
 
-    /// Stores how far an erasure has come, unless another process has stored it first.
+    /// Stores what a step has erased and, unless another process has stored it first, how far the erasure has come.
     async fn record_step(
         &self,
+        before: &Erasure,
         erasure: &Erasure,
         from: &Place,
         to: &Place,
     ) -> Result<Erasure, StoreError> {
         let (app_id, pseudonym) = (&erasure.app_id, erasure.pseudonym);
-        let mut filter = erasure_filter(app_id, pseudonym);
-        filter.insert("pass", from.pass);
-        filter.insert("after", from.after.as_ref().map(ChatId::as_str));
-        let document = encode(&ErasureDocument::new(erasure, to))?;
+        let one = erasure_filter(app_id, pseudonym);
+        let mut found = one.clone();
+        let mut add = doc! { "$addToSet": { "held": { "$each": texts(&erasure.held) } } };
+        let counts = erasure.erased.iter().map(|(kind, count)| {
+            let known = before.erased.get(kind).copied().unwrap_or_default();
+            (format!("erased.{kind}"), Bson::from(counter(count - known)))
+        });
+        let counts: Document = counts.collect();
+        if !counts.is_empty() {
+            add.insert("$inc", counts);
+        }
+        with_mark(&self.inner.ids.mint("step_"), &mut found, &mut add);
+        let mut at_place = one;
+        at_place.insert("pass", from.pass);
+        at_place.insert("after", from.after.as_ref().map(ChatId::as_str));
+        let mut go_on = doc! { "$set": {
+            "searched": counter(erasure.searched),
+            "pass": to.pass,
+            "after": to.after.as_ref().map(ChatId::as_str),
+            "finished_at": erasure.finished_at.map(DateTime::from_chrono),
+        } };
+        if erasure.user_id.is_none() {
+            go_on.insert("$unset", doc! { ERASED_USER: "" });
+        }
         self.write_until(self.deadline(), |_| async {
             let erasures = &self.inner.erasures;
-            erasures.replace_one(filter.clone(), &document).await?;
+            erasures.update_one(found.clone(), add.clone()).await?;
+            erasures.update_one(at_place.clone(), go_on.clone()).await?;
             let stored = self.find_erasure(app_id, pseudonym).await?;
             Ok(stored.map_or_else(|| erasure.clone(), |stored| stored.erasure))
         })
         .await
     }
+}
+
+fn texts(chats: &[ChatId]) -> Vec<&str> {
+    chats.iter().map(ChatId::as_str).collect()
 }
 
 /// Returns the deadline of work on all messages of a chat.
@@ -218,6 +245,9 @@ pub(crate) struct ErasureDocument {
     held: Vec<ChatId>,
     pass: u32,
     after: Option<ChatId>,
+    /// The marks of the newest steps, by which a retry recognises its own write.
+    #[serde(default)]
+    recent_writes: Vec<String>,
     schema_version: i64,
 }
 
@@ -246,6 +276,7 @@ impl ErasureDocument {
             held: erasure.held.clone(),
             pass: place.pass,
             after: place.after.clone(),
+            recent_writes: Vec::new(),
             schema_version: SCHEMA_VERSION,
         }
     }
