@@ -5,3 +5,9 @@ pub(crate) fn bar(what: &str) -> anyhow::Result<ProgressBar> {
     let style = format!("{{bar:30}} {{pos}}/{{len}} {what}, {{eta}} left");
     Ok(ProgressBar::new(0).with_style(ProgressStyle::with_template(&style)?))
 }
+
+/// Returns a progress bar for work of unknown length; it is hidden if standard error is not a terminal.
+pub(crate) fn counter(what: &str) -> anyhow::Result<ProgressBar> {
+    let style = format!("{{spinner}} {{pos}} {what}, {{elapsed}}");
+    Ok(ProgressBar::new_spinner().with_style(ProgressStyle::with_template(&style)?))
+}

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use records::{
     AppId, CallId, ChatId, ChatStatus, EntryId, EventId, InputRequest, InputRequestId, Invalid,
-    Lease, Limits, Member, Permission, Revocation, TurnId, UserId,
+    Lease, Limits, Member, Permission, Pseudonym, Revocation, TurnId, UserId,
 };
 
 /// The error of a backend, the source of a [`StoreError`].
@@ -193,6 +193,10 @@ pub enum StoreError {
     /// There is no such app in the registry.
     #[error("app {0} is not registered")]
     AppNotFound(AppId),
+
+    /// There is no erasure with this pseudonym in the app.
+    #[error("there is no erasure {0}")]
+    ErasureNotFound(Pseudonym),
 
     /// The user has no wallet within the caller's scope.
     #[error("wallet of user {0} not found")]

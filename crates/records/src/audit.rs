@@ -107,6 +107,10 @@ named! {
         HoldChat = "hold_chat",
         /// The hold of a chat was lifted.
         LiftHold = "lift_hold",
+        /// The erasure of a person was begun.
+        EraseUser = "erase_user",
+        /// An erasure was read.
+        GetErasure = "get_erasure",
         /// A purge of the chats that are due was started by an operator.
         PurgeChats = "purge_chats",
         /// A user was made a member of a chat, or the role of a member was changed.

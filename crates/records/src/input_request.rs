@@ -124,6 +124,14 @@ impl InputRequest {
     /// The largest number of pending requests of one chat.
     pub const MAX_PENDING: usize = 16;
 
+    /// Returns whether a person answered it.
+    pub fn is_answered_by(&self, user_id: &UserId) -> bool {
+        let Some(Closing { how: Closed::Answered(answer), .. }) = &self.closing else {
+            return false;
+        };
+        answer.author.as_ref().is_some_and(|author| author.user_id == *user_id)
+    }
+
     /// Returns the name of the state: `pending`, `answered`, `cancelled`, `expired` or `chat_ended`.
     pub fn state(&self) -> &'static str {
         self.closing.as_ref().map_or("pending", |closing| closing.how.as_str())

@@ -37,6 +37,9 @@ pub use lifecycle::Lifecycle;
 mod retention;
 pub use retention::{Due, Hold, OwnRetention, Retention, RetentionChange};
 
+mod erasure;
+pub use erasure::{ErasedKind, Erasure};
+
 mod field_change;
 pub use field_change::FieldChange;
 

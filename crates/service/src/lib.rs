@@ -17,7 +17,8 @@ pub use starting::Starting;
 
 mod sweeps;
 pub use sweeps::{
-    expire_input_requests, finish_purges, interrupt_abandoned_chats, purge_due_chats, retention_of,
+    continue_erasures, expire_input_requests, finish_purges, interrupt_abandoned_chats,
+    purge_due_chats, retention_of,
 };
 
 mod head_timer;

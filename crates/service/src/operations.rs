@@ -145,6 +145,8 @@ pub(crate) static OPERATIONS: LazyLock<Vec<Section>> = LazyLock::new(|| {
             POST   "/api/apps/{app_id}/enable" => apps::enable::enable_app;
             PUT    "/api/apps/{app_id}/holds/{chat_id}" => apps::hold_chat::hold_chat;
             DELETE "/api/apps/{app_id}/holds/{chat_id}" => apps::lift_hold::lift_hold;
+            POST   "/api/apps/{app_id}/erasures" => apps::erase_user::erase_user;
+            GET    "/api/apps/{app_id}/erasures/{pseudonym}" => apps::get_erasure::get_erasure;
             PUT    "/api/apps/{app_id}/revocations/{user_id}" => apps::revoke_tokens::revoke_tokens;
             DELETE "/api/apps/{app_id}/revocations/{user_id}" => apps::lift_revocation::lift_revocation;
         }

@@ -1,17 +1,22 @@
 //! Responses of the API, for commands that print the same JSON.
 
 use persistence::{Store, StoreError};
-use records::{App, AppId, WorkflowName};
+use records::{App, AppId, Erasure, WorkflowName};
 use serde::Serialize;
 
 use crate::api::stats::workflow::WorkflowStatsResponse;
 use crate::api::stats::workflows::AppStatsResponse;
 use crate::extract::WorkflowScope;
-use crate::wire::AppResponse;
+use crate::wire::{AppResponse, ErasureResponse};
 
 /// Returns an app as `GET /api/apps/{app_id}` does.
 pub fn app(app: App) -> impl Serialize {
     AppResponse::from(app)
+}
+
+/// Returns an erasure as `GET /api/apps/{app_id}/erasures/{pseudonym}` does.
+pub fn erasure(erasure: Erasure) -> impl Serialize {
+    ErasureResponse::from(erasure)
 }
 
 /// Returns the stats of an app as `GET /api/stats/{app_id}` does.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use persistence::{DueChat, Interrupted, Store, StoreError, purge_due};
-use records::{AppId, Clock as _, Retention, Scope, SystemClock};
+use records::{AppId, Clock as _, Erasure, Retention, Scope, SystemClock};
 use tokio::time::sleep;
 
 use crate::config::AppSettings;
@@ -44,6 +44,22 @@ pub async fn interrupt_abandoned_chats(store: Arc<dyn Store>) {
 pub async fn finish_purges(store: Arc<dyn Store>) {
     let sweep = || store.finish_purges(BATCH_SIZE);
     sweep_repeatedly("purged chats", 45_000..75_000, sweep).await;
+}
+
+/// Goes on with the erasures that are under way, until the future is dropped.
+pub async fn continue_erasures(store: Arc<dyn Store>) {
+    let sweep = || async {
+        let unfinished = store.unfinished_erasures(BATCH_SIZE).await?;
+        for Erasure { app_id, pseudonym, .. } in &unfinished {
+            let erasure = store.continue_erasure(app_id, *pseudonym, BATCH_SIZE).await?;
+            if erasure.is_some_and(|erasure| erasure.finished_at.is_some()) {
+                tracing::info!(%app_id, %pseudonym, "a person was erased");
+            }
+        }
+        // At once, until none is left.
+        Ok(if unfinished.is_empty() { 0 } else { BATCH_SIZE })
+    };
+    sweep_repeatedly("erasures", 1_500..2_500, sweep).await;
 }
 
 /// Purges the chats whose retention is over, until the future is dropped.

@@ -3,6 +3,7 @@
 #![expect(clippy::missing_panics_doc, clippy::unwrap_used, reason = "a broken promise is a panic")]
 
 pub mod chat_sessions;
+pub mod erasures;
 pub mod lifecycle;
 pub mod lists;
 pub mod purges;
@@ -114,6 +115,20 @@ macro_rules! contract_tests {
                 retention_purges_what_is_due_and_nothing_else,
                 a_purge_is_in_the_audit_log,
                 appends_that_race_with_a_purge_leave_nothing,
+            }
+            erasures {
+                what_a_person_wrote_in_chats_of_others_is_gone,
+                a_late_repeat_of_an_erased_message_is_a_duplicate,
+                the_chats_of_a_person_are_gone_also_in_forks,
+                a_chat_of_another_that_a_person_forked_stays_whole,
+                the_answers_of_a_person_are_gone,
+                chats_under_hold_are_left_and_listed,
+                a_wallet_goes_to_the_pseudonym_with_its_balance,
+                an_erasure_changes_no_number_of_the_statistics,
+                an_erasure_of_one_app_leaves_the_others,
+                an_erasure_goes_on_where_it_was_and_its_receipt_names_no_person,
+                an_erased_message_cannot_be_edited,
+                writes_that_race_with_an_erasure_leave_nothing_of_the_person,
             }
             statuses {
                 only_allowed_status_changes_are_applied,

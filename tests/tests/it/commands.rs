@@ -9,8 +9,8 @@ use persistence::{
     Store as _,
 };
 use records::{
-    Actor, AppId, ChatStatus, Lease, Lifecycle, MemberRole, MessageBody, NewChatSession, NewLease,
-    Owner, Scope, SessionChange, UserId, WorkflowName,
+    Actor, AppId, Author, ChatStatus, Lease, Lifecycle, MemberRole, MessageBody, NewChatSession,
+    NewLease, NewMessage, Owner, Scope, SessionChange, UserId, WorkflowName,
 };
 use reqwest::Method;
 use rustix::process::{Pid, Signal, kill_process};
@@ -210,6 +210,40 @@ async fn resume_sweep_interrupts_what_was_left_and_names_it_once() -> Result<()>
         assert_eq!(chat.status, status);
     }
     assert_eq!(run(&["resume-sweep"], &settings).await?.stdout, b"");
+    Ok(())
+}
+
+#[tokio::test]
+async fn erase_takes_a_person_out_of_an_app_and_prints_the_receipt() -> Result<()> {
+    let database = Database::create().await?;
+    let store = MongoStore::connect(&MongoOptions::new(database.uri(), database.name())).await?;
+    store.ping().await?;
+    let settings = Settings::of(&database);
+    let scope = Scope::service(AppId::parse(APP)?);
+    let new = |user: &str| {
+        let user_id = Some(UserId::parse(user)?);
+        anyhow::Ok(NewChatSession {
+            user_id,
+            ..NewChatSession::of(WorkflowName::parse("Generator")?)
+        })
+    };
+    let theirs = store.create_chat(&scope, new("alice")?).await?.chat_id;
+    let held = store.create_chat(&scope, new("alice")?).await?.chat_id;
+    let other = store.create_chat(&scope, new("bob")?).await?.chat_id;
+    let author = Some(Author { user_id: UserId::parse("alice")?, display_name: None });
+    let said = NewMessage { author, ..MessageBody::new("user", Some("Alice"), "hi").into() };
+    store.append(&scope, &other, vec![said]).await?;
+    store.set_hold(&Actor::command_line(), &scope.app_id, &held, Some("dispute")).await?;
+    let erase = ["erase", "--app", APP, "--user", "alice"];
+    let output = String::from_utf8(run(&erase, &settings).await?.stdout)?;
+    let lines: Vec<&str> = output.lines().collect();
+    assert!(lines[0].starts_with("erased; from now on erased_"), "{output}");
+    let left = format!("left, because it is under hold: {held}");
+    assert_eq!(lines[1..], ["       1  chats", "       1  messages", left.as_str()]);
+    assert_eq!(store.get_chat(&scope, &theirs).await?, None);
+    let again = [&erase[..], &["--json"]].concat();
+    let receipt: Value = serde_json::from_slice(&run(&again, &settings).await?.stdout)?;
+    assert_eq!((&receipt["erased"], &receipt["held"]), (&json!({}), &json!([held.as_str()])));
     Ok(())
 }
 

@@ -5,6 +5,7 @@ pub(crate) mod audit;
 pub(crate) mod check;
 pub(crate) mod config;
 pub(crate) mod demo;
+pub(crate) mod erase;
 pub(crate) mod history;
 pub(crate) mod keys;
 pub(crate) mod purge;
@@ -41,6 +42,7 @@ pub(crate) async fn run(command: Command, settings: Settings) -> anyhow::Result<
         Command::Audit(arguments) => {
             audit::run(&arguments, &settings).await.map(|()| ExitCode::SUCCESS)
         }
+        Command::Erase(arguments) => erase::run(&arguments, &settings).await,
         Command::Purge(arguments) => purge::run(&arguments, &settings).await,
         Command::ResumeSweep(arguments) => {
             resume_sweep::run(&arguments, &settings).await.map(|()| ExitCode::SUCCESS)

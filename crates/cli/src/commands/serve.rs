@@ -52,6 +52,7 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<()> {
     let expiring = tokio::spawn(service::expire_input_requests(Arc::clone(&store)));
     let interrupting = tokio::spawn(service::interrupt_abandoned_chats(Arc::clone(&store)));
     let finishing = tokio::spawn(service::finish_purges(Arc::clone(&store)));
+    let erasing = tokio::spawn(service::continue_erasures(Arc::clone(&store)));
     let purging = tokio::spawn(service::purge_due_chats(store, config.apps.settings));
     let served = tokio::select! {
         served = serving => served.context(SERVER_FAILED),
@@ -61,6 +62,7 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<()> {
     expiring.abort();
     interrupting.abort();
     finishing.abort();
+    erasing.abort();
     purging.abort();
     backend.close().await;
     served

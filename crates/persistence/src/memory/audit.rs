@@ -127,7 +127,11 @@ impl MemoryStore {
         Ok(Pseudonyms { actor, subject })
     }
 
-    fn pseudonym(&self, app_id: Option<&AppId>, user_id: &UserId) -> Result<Pseudonym, StoreError> {
+    pub(super) fn pseudonym(
+        &self,
+        app_id: Option<&AppId>,
+        user_id: &UserId,
+    ) -> Result<Pseudonym, StoreError> {
         let mut keys = held(&self.pseudonym_keys);
         let person = (app_id.cloned(), user_id.clone());
         if let Some(key) = keys.get(&person) {

@@ -297,7 +297,7 @@ impl Chat {
     }
 
     /// Records that a request was created or closed.
-    fn note_input(&mut self, request_id: InputRequestId, now: DateTime<Utc>) {
+    pub(super) fn note_input(&mut self, request_id: InputRequestId, now: DateTime<Utc>) {
         self.session.last_updated_at = now;
         self.input_version += 1;
         self.recent_inputs.push(request_id);

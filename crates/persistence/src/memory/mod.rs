@@ -12,6 +12,7 @@ mod changes;
 mod chat_sessions;
 mod context_history;
 mod contexts;
+mod erasures;
 mod exchanges;
 mod faults;
 mod forks;
@@ -39,9 +40,9 @@ use chrono::{DateTime, Utc};
 use records::json::Digest;
 use records::{
     AccessKey, AccessKeyId, App, AppId, Artifact, AuditEntry, ChatId, ChatSession, Clock,
-    ConnectionId, ContextSnapshot, Ids, InputRequestId, KeptContext, Member, Message, Participant,
-    Permission, PseudonymKey, ResumePoint, Scope, StatusChange, SystemClock, TicketDigest, TurnId,
-    UserId, Uuid7Ids, WorkflowName,
+    ConnectionId, ContextSnapshot, Erasure, Ids, InputRequestId, KeptContext, Member, Message,
+    Participant, Permission, PseudonymKey, ResumePoint, Scope, StatusChange, SystemClock,
+    TicketDigest, TurnId, UserId, Uuid7Ids, WorkflowName,
 };
 use tokio::sync::broadcast;
 
@@ -66,6 +67,7 @@ pub struct MemoryStore {
     revocations: Mutex<RevocationList>,
     audit_entries: Mutex<Vec<AuditEntry>>,
     pseudonym_keys: Mutex<HashMap<(Option<AppId>, UserId), PseudonymKey>>,
+    erasures: Mutex<Vec<Erasure>>,
     /// When the stats of each workflow last changed.
     counted_at: Mutex<BTreeMap<(AppId, WorkflowName), DateTime<Utc>>>,
     clock: Arc<dyn Clock>,
@@ -134,6 +136,7 @@ impl MemoryStore {
             revocations,
             audit_entries,
             pseudonym_keys,
+            erasures: Mutex::default(),
             counted_at,
             clock,
             ids,

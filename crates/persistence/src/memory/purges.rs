@@ -120,7 +120,7 @@ impl MemoryStore {
 
 impl Chat {
     /// Leaves what the statistics count.
-    fn purge(&mut self, now: DateTime<Utc>) {
+    pub(super) fn purge(&mut self, now: DateTime<Utc>) {
         let session = remains(&self.session, now);
         let mut calls = std::mem::take(&mut self.calls);
         for digested in &mut calls {

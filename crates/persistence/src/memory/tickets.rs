@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use records::{AppId, ChatId, NewTicket, Scope, Ticket, TicketDigest};
+use records::{AppId, ChatId, NewTicket, Scope, Ticket, TicketDigest, UserId};
 
 use super::{MemoryStore, held};
 use crate::StoreError;
@@ -14,6 +14,13 @@ pub(super) struct Unused {
     chat_id: ChatId,
     ticket: Ticket,
     expires_at: DateTime<Utc>,
+}
+
+impl Unused {
+    /// Returns whether the ticket is of a user of an app.
+    pub(super) fn admits(&self, app_id: &AppId, user_id: &UserId) -> bool {
+        self.app_id == *app_id && self.ticket.caller.person() == Some(user_id)
+    }
 }
 
 #[async_trait]

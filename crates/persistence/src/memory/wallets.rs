@@ -15,6 +15,16 @@ pub(super) struct Ledger {
     entries: Vec<WalletEntry>,
 }
 
+impl Ledger {
+    /// Returns the ledger under another id and without reasons, and how many entries it has.
+    pub(super) fn anonymised(mut self, alias: &UserId) -> (Self, u64) {
+        self.wallet.user_id = alias.clone();
+        self.entries.iter_mut().for_each(|entry| entry.reason = None);
+        let count = self.entries.len() as u64;
+        (self, count)
+    }
+}
+
 #[async_trait]
 impl Wallets for MemoryStore {
     async fn ensure_wallet(

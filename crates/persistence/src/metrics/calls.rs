@@ -21,6 +21,10 @@ label! {
         FinishPurges = "finish_purges",
         NextAppWithChats = "next_app_with_chats",
         SetHold = "set_hold",
+        BeginErasure = "begin_erasure",
+        ContinueErasure = "continue_erasure",
+        GetErasure = "get_erasure",
+        UnfinishedErasures = "unfinished_erasures",
         SetStatus = "set_status",
         ChangeChat = "change_chat",
         ForkChat = "fork_chat",
@@ -223,6 +227,7 @@ impl CallOutcome {
             | StoreError::MessageNotFound { .. }
             | StoreError::InputNotFound { .. }
             | StoreError::AppNotFound(_)
+            | StoreError::ErasureNotFound(_)
             | StoreError::WalletNotFound(_) => Self::NotFound,
             StoreError::Forbidden { .. } => Self::Forbidden,
             StoreError::ChatExists(_)

@@ -219,7 +219,7 @@ impl MongoStore {
         Ok(pseudonyms)
     }
 
-    async fn pseudonym(
+    pub(crate) async fn pseudonym(
         &self,
         app_id: Option<&AppId>,
         user_id: &UserId,

@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use bson::{Bson, DateTime, Document, RawDocumentBuf, doc};
 use futures::TryStreamExt;
 use futures::future::try_join_all;
+use mongodb::action::{Action as _, Find};
 use mongodb::options::ReturnDocument;
 use records::{
     AssistantId, ChatId, ChatSession, ChatStatus, Lifecycle, NewChatSession, Permission, Scope,
@@ -22,6 +23,7 @@ use crate::mongo::documents::{
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::format::Shape;
+use crate::mongo::engine::hinted::hinted;
 use crate::mongo::engine::marks::with_mark;
 use crate::mongo::engine::scope::{depends_on_chat, listed_chats, permitted_chat, writable_chat};
 use crate::mongo::engine::transaction::{Round, Transaction};
@@ -192,10 +194,13 @@ impl MongoStore {
         let index = session_index(list.index);
         for (query, sort) in list_queries(&query, filter.order, after) {
             let missing = i64::try_from(wanted - chats.len()).unwrap_or(i64::MAX);
-            let find = self.inner.chat_sessions.find(query);
-            let find = find.sort(sort).hint(index.clone());
-            let found = find.limit(missing).projection(without_large_fields()).await?;
-            let found: Vec<RawDocumentBuf> = found.try_collect().await?;
+            let found = hinted(index.clone(), |hint| async {
+                let find = self.inner.chat_sessions.find(query.clone()).sort(sort.clone());
+                let find = find.optional(hint, Find::hint);
+                let found = find.limit(missing).projection(without_large_fields()).await?;
+                Ok(found.try_collect::<Vec<RawDocumentBuf>>().await?)
+            });
+            let found = found.await?;
             for raw in &found {
                 chats.push(chat_session_record(raw)?);
             }
@@ -215,11 +220,14 @@ impl MongoStore {
         sort: Document,
         limit: usize,
     ) -> Result<Vec<String>, Failure> {
-        let find = self.inner.chat_sessions.find(list_filter(scope, filter, list.range));
-        let find = find.sort(sort);
-        let find = find.hint(session_index(list.index)).projection(doc! { "_id": 1 });
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let found: Vec<RawDocumentBuf> = find.limit(limit).await?.try_collect().await?;
+        let found = hinted(session_index(list.index), |hint| async {
+            let find = self.inner.chat_sessions.find(list_filter(scope, filter, list.range));
+            let find = find.sort(sort.clone());
+            let find = find.optional(hint, Find::hint).projection(doc! { "_id": 1 });
+            Ok(find.limit(limit).await?.try_collect::<Vec<RawDocumentBuf>>().await?)
+        });
+        let found = found.await?;
         Ok(found.iter().filter_map(|raw| raw.get_str("_id").ok().map(str::to_owned)).collect())
     }
 

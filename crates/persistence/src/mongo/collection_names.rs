@@ -42,5 +42,7 @@ pub(crate) const REVOCATIONS: &str = "revocations";
 pub(crate) const AUDIT_ENTRIES: &str = "audit_entries";
 /// The keys that tie the pseudonyms of the audit log to persons.
 pub(crate) const PSEUDONYM_KEYS: &str = "pseudonym_keys";
+/// Erasures of persons: how far they have come, and their receipts.
+pub(crate) const ERASURES: &str = "erasures";
 /// The format of the database, in a single document.
 pub(crate) const STORE_FORMAT: &str = "store_format";

@@ -15,9 +15,9 @@ use crate::mongo::apps::{AppDocument, app_record};
 use crate::mongo::audit::{AuditEntryDocument, PseudonymKeyDocument, entry_record, pseudonym_key};
 use crate::mongo::collection_names::{
     ACCESS_KEYS, APPS, AUDIT_ENTRIES, CHAT_BLOBS, CHAT_PARTICIPANTS, CHAT_SEGMENTS, CHAT_SESSIONS,
-    CONTEXT_SNAPSHOTS, INPUT_REQUESTS, MESSAGE_VERSIONS, PRESENCE, PROVIDER_CALLS, PSEUDONYM_KEYS,
-    RESUME_POINTS, REVOCATIONS, STATUS_CHANGES, STORE_FORMAT, TICKETS, TURNS_WITHOUT_MESSAGES,
-    WALLET_ENTRIES, WALLETS, WORKFLOW_STATS,
+    CONTEXT_SNAPSHOTS, ERASURES, INPUT_REQUESTS, MESSAGE_VERSIONS, PRESENCE, PROVIDER_CALLS,
+    PSEUDONYM_KEYS, RESUME_POINTS, REVOCATIONS, STATUS_CHANGES, STORE_FORMAT, TICKETS,
+    TURNS_WITHOUT_MESSAGES, WALLET_ENTRIES, WALLETS, WORKFLOW_STATS,
 };
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::stored::read_document;
@@ -32,6 +32,7 @@ use crate::mongo::documents::{
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::index::Index;
 use crate::mongo::engine::json::Json;
+use crate::mongo::erasures::{ERASED_USER, ErasureDocument, erasure_record};
 use crate::mongo::revocations::{RevocationDocument, revocation_entry};
 use crate::mongo::tickets::{TicketDocument, ticket_record};
 
@@ -44,6 +45,8 @@ pub struct StoredCollection {
     pub records: &'static [&'static str],
     /// One index for each kind of query; a query must never scan the collection.
     pub(crate) indexes: &'static [Index],
+    /// What the erasure of a person does with its documents, in words.
+    pub erasure: &'static str,
     /// What a purge of a chat does with its documents.
     pub(crate) purge: Purge,
     /// Reads a document as the calls of its record do, and writes it again.
@@ -80,11 +83,15 @@ pub(crate) const LAST_TURN_OUTCOME: &str = "last_turn.outcome";
 /// The field that only sessions with pending input requests have.
 pub(crate) const FIRST_PENDING_INPUT: &str = "pending_inputs.0";
 
+/// The field of a fork with the id of its source.
+const FORKED_FROM: &str = "forked_from.chat_id";
+
 /// Every collection.
 pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: CHAT_SESSIONS,
         records: &["chat_session", "chat_fork", "chat_shared", "chat_purged"],
+        erasure: "purges the chats of the person, and takes the person out of the others",
         purge: Purge::Itself,
         indexes: &[
             Index::of(
@@ -325,12 +332,15 @@ pub static COLLECTIONS: &[StoredCollection] = &[
             Index::of("cs_purge_again", &[("purge_again_at", 1)]).only_with("purge_again_at"),
             // The forks that share messages of a chat.
             Index::of("cs_bases", &[("bases.chat_id", 1)]).only_with("bases.chat_id"),
+            // All forks of a chat.
+            Index::of("cs_forked_from", &[(FORKED_FROM, 1)]).only_with(FORKED_FROM),
         ],
         rewrite: read_chat_session,
     },
     StoredCollection {
         name: CHAT_SEGMENTS,
         records: &["chat_segment"],
+        erasure: "takes the text from the messages that the person wrote, and from all in their chats",
         purge: Purge::Itself,
         indexes: &[
             Index::of(
@@ -357,6 +367,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: MESSAGE_VERSIONS,
         records: &["message_version"],
+        erasure: "takes the text from the messages that the person wrote, and from all in their chats",
         purge: Purge::Itself,
         indexes: &[],
         rewrite: |raw| {
@@ -367,6 +378,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: CHAT_BLOBS,
         records: &["chat_blob"],
+        erasure: "deletes those of the chats of the person",
         purge: Purge::Deletes,
         indexes: &[],
         rewrite: |raw| {
@@ -377,6 +389,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: CONTEXT_SNAPSHOTS,
         records: &["context_snapshot"],
+        erasure: "deletes those of the chats of the person, and what forks took over",
         purge: Purge::Deletes,
         indexes: &[],
         rewrite: |raw| {
@@ -387,6 +400,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: CHAT_PARTICIPANTS,
         records: &["chat_participants"],
+        erasure: "replaces the id by the pseudonym, and removes the name",
         purge: Purge::DeletesOne,
         indexes: &[],
         rewrite: |raw| Ok(participant_records(raw).map(|_| None)?),
@@ -394,6 +408,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: PRESENCE,
         records: &["presence"],
+        erasure: "deletes those of the person",
         purge: Purge::Deletes,
         indexes: &[Index::of("presence_ttl", &[("expires_at", 1)])],
         rewrite: |raw| Ok(announcement_record(raw).map(|_| None)?),
@@ -401,6 +416,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: PROVIDER_CALLS,
         records: &["provider_call"],
+        erasure: "takes the ids that providers gave from those of the chats of the person",
         purge: Purge::Clears(&["request_id"]),
         indexes: &[
             Index::of(
@@ -420,6 +436,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: INPUT_REQUESTS,
         records: &["input_request"],
+        erasure: "deletes those of the chats of the person, and takes the text from their answers elsewhere",
         purge: Purge::Deletes,
         indexes: &[
             Index::of(
@@ -448,6 +465,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: RESUME_POINTS,
         records: &["resume_point", "resume_point_cut"],
+        erasure: "deletes those of the chats of the person",
         purge: Purge::Deletes,
         indexes: &[Index::of(
             "rp_app_chat_turn",
@@ -458,6 +476,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: TURNS_WITHOUT_MESSAGES,
         records: &["turn_without_messages"],
+        erasure: "deletes those of the chats of the person",
         purge: Purge::Deletes,
         indexes: &[],
         rewrite: |raw| {
@@ -468,6 +487,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: STATUS_CHANGES,
         records: &["status_change"],
+        erasure: "nothing: they name no person and have no text",
         purge: Purge::Keeps("the statistics count them, and they have no text"),
         indexes: &[Index::of(
             "change_app_workflow_changed",
@@ -481,6 +501,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: WORKFLOW_STATS,
         records: &["rollup", "workflow_stats"],
+        erasure: "nothing: they are sums",
         purge: Purge::Keeps("they are sums"),
         indexes: &[
             Index::of(
@@ -504,6 +525,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: APPS,
         records: &["app"],
+        erasure: "nothing: they name no person",
         purge: Purge::Keeps("an app is of no chat"),
         indexes: &[],
         rewrite: |raw| {
@@ -514,6 +536,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: WALLETS,
         records: &["wallet"],
+        erasure: "replaces the id by the pseudonym, and removes the reasons",
         purge: Purge::Keeps("a wallet is of a user"),
         indexes: &[],
         rewrite: |raw| {
@@ -524,6 +547,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: WALLET_ENTRIES,
         records: &["wallet_entry"],
+        erasure: "replaces the id by the pseudonym, and removes the reasons",
         purge: Purge::Keeps("an entry is of a wallet"),
         indexes: &[Index::of(
             "we_app_user_sequence",
@@ -537,6 +561,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: TICKETS,
         records: &["ticket"],
+        erasure: "deletes those of the person",
         purge: Purge::Keeps("a ticket expires within minutes, and admits to no chat that is gone"),
         indexes: &[Index::of("ticket_ttl", &[("expires_at", 1)])],
         rewrite: |raw| {
@@ -547,6 +572,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: ACCESS_KEYS,
         records: &["access_key"],
+        erasure: "deletes those of the person for this app alone",
         purge: Purge::Keeps("a key is of no chat"),
         indexes: &[
             Index::of("access_key_ttl", &[("forget_at", 1)]),
@@ -560,6 +586,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: REVOCATIONS,
         records: &["revocation"],
+        erasure: "nothing: each names whom it keeps out, until it expires",
         purge: Purge::Keeps("a revocation is of no chat"),
         indexes: &[
             Index::of("revocation_changed", &[("changed_at", 1), ("_id", 1)]),
@@ -573,6 +600,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: AUDIT_ENTRIES,
         records: &["audit_entry"],
+        erasure: "nothing: they name persons by pseudonyms",
         purge: Purge::Keeps("the log names persons by pseudonyms and has no text"),
         indexes: &[
             // The log is listed newest first.
@@ -590,6 +618,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: PSEUDONYM_KEYS,
         records: &["pseudonym_key"],
+        erasure: "deletes that of the person, at the end",
         purge: Purge::Keeps("a key is of a person"),
         indexes: &[],
         rewrite: |raw| {
@@ -598,8 +627,20 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         },
     },
     StoredCollection {
+        name: ERASURES,
+        records: &["erasure", "erasure_finished"],
+        erasure: "removes the id of the person, at the end",
+        purge: Purge::Keeps("an erasure is of a person"),
+        indexes: &[Index::of("erasure_user", &[(ERASED_USER, 1)]).only_with(ERASED_USER)],
+        rewrite: |raw| {
+            erasure_record(raw)?;
+            rewritten::<ErasureDocument>(ERASURES, raw)
+        },
+    },
+    StoredCollection {
         name: STORE_FORMAT,
         records: &["store_format"],
+        erasure: "nothing: it names no person",
         purge: Purge::Keeps("it is of no chat"),
         indexes: &[],
         rewrite: |raw| {

@@ -22,6 +22,7 @@ mod changes;
 mod chat_sessions;
 mod context_history;
 mod contexts;
+mod erasures;
 mod exchanges;
 mod input_requests;
 mod inspection;
@@ -102,6 +103,7 @@ struct Inner {
     revocations: Collection<RawDocumentBuf>,
     audit_entries: Collection<RawDocumentBuf>,
     pseudonym_keys: Collection<RawDocumentBuf>,
+    erasures: Collection<RawDocumentBuf>,
     store_format: Collection<RawDocumentBuf>,
     format: KnownFormat,
     deadline: std::time::Duration,
@@ -171,6 +173,7 @@ impl MongoStore {
             revocations: database.collection(collection_names::REVOCATIONS),
             audit_entries: database.collection(collection_names::AUDIT_ENTRIES),
             pseudonym_keys: database.collection(collection_names::PSEUDONYM_KEYS),
+            erasures: database.collection(collection_names::ERASURES),
             store_format: database.collection(collection_names::STORE_FORMAT),
             format: KnownFormat::default(),
             database,

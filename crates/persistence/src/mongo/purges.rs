@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use bson::{Bson, DateTime, Document, RawDocumentBuf, doc};
 use chrono::{DateTime as Time, TimeDelta, Utc};
 use futures::TryStreamExt;
+use mongodb::action::{Action as _, CountDocuments, Find, FindOne};
 use mongodb::options::{Hint, ReadConcern, SessionOptions};
 use records::{Actor, AppId, AuditAction, ChatId, ChatSession, Due, Hold, Lifecycle, Scope};
 
@@ -22,6 +23,7 @@ use crate::mongo::documents::{
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::format::Shape;
+use crate::mongo::engine::hinted::hinted;
 use crate::mongo::engine::marks::{RECENT_WRITES, with_mark};
 use crate::mongo::engine::scope::writable_chat;
 use crate::mongo::engine::sweep::Overdue;
@@ -74,12 +76,14 @@ impl Purges for MongoStore {
     ) -> Result<Vec<ChatSession>, StoreError> {
         self.observe(Call::ListDue, None, async {
             let list = || async {
-                let find = self.inner.chat_sessions.find(due_filter(app_id, due, before));
-                let find = find.sort(due_order(due)).projection(without_large_fields());
-                // With few chats the server may choose another index and sort.
-                let find = find.hint(due_index(due));
                 let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-                let found: Vec<RawDocumentBuf> = find.limit(limit).await?.try_collect().await?;
+                let found = hinted(due_index(due), |hint| async {
+                    let find = self.inner.chat_sessions.find(due_filter(app_id, due, before));
+                    let find = find.sort(due_order(due)).projection(without_large_fields());
+                    let find = find.optional(hint, Find::hint);
+                    Ok(find.limit(limit).await?.try_collect::<Vec<RawDocumentBuf>>().await?)
+                });
+                let found = found.await?;
                 Ok(found.iter().map(|raw| chat_session_record(raw)).collect::<Result<_, _>>()?)
             };
             self.read(list).await
@@ -95,9 +99,12 @@ impl Purges for MongoStore {
     ) -> Result<u64, StoreError> {
         self.observe(Call::CountDue, None, async {
             let count = || async {
-                let filter = due_filter(app_id, due, before);
-                let count = self.inner.chat_sessions.count_documents(filter);
-                Ok(count.hint(due_index(due)).await?)
+                hinted(due_index(due), |hint| async {
+                    let filter = due_filter(app_id, due, before);
+                    let count = self.inner.chat_sessions.count_documents(filter);
+                    Ok(count.optional(hint, CountDocuments::hint).await?)
+                })
+                .await
             };
             self.read(count).await
         })
@@ -142,10 +149,13 @@ impl Purges for MongoStore {
     ) -> Result<Option<AppId>, StoreError> {
         self.observe(Call::NextAppWithChats, None, async {
             let next = || async {
-                let filter = doc! { "app_id": { "$gt": after.map_or("", AppId::as_str) } };
-                let find = self.inner.chat_sessions.find_one(filter).sort(doc! { "app_id": 1 });
-                let find = find.hint(session_index("cs_list_created"));
-                let found = find.projection(doc! { "app_id": 1, "_id": 0 }).await?;
+                let found = hinted(session_index("cs_list_created"), |hint| async {
+                    let filter = doc! { "app_id": { "$gt": after.map_or("", AppId::as_str) } };
+                    let find = self.inner.chat_sessions.find_one(filter).sort(doc! { "app_id": 1 });
+                    let find = find.optional(hint, FindOne::hint);
+                    Ok(find.projection(doc! { "app_id": 1, "_id": 0 }).await?)
+                });
+                let found = found.await?;
                 let app_id = found.as_ref().and_then(|raw| raw.get_str("app_id").ok());
                 Ok(app_id.and_then(|app_id| AppId::parse(app_id).ok()))
             };
@@ -222,7 +232,7 @@ fn purged_filter(app_id: &AppId, chat_id: &ChatId) -> Document {
 }
 
 /// Returns the filter for the documents whose `_id` begins with a chat.
-fn records_filter(app_id: &AppId, chat_id: &ChatId) -> Document {
+pub(crate) fn records_filter(app_id: &AppId, chat_id: &ChatId) -> Document {
     let first = doc! { "chat_id": chat_id.as_str() };
     // The name of the second field does not matter: no value is greater.
     let last = doc! { "chat_id": chat_id.as_str(), "last": Bson::MaxKey };
@@ -474,12 +484,12 @@ fn remains_update(chat: &ChatSession, now: Time<Utc>) -> Document {
     ] {
         set.insert(field, Bson::Null);
     }
-    // The bases stay until the records were removed for good: they name the chats whose messages this one has shared.
+    // The bases stay until the records were removed for good: they name the chats whose messages this one has shared. The
+    // origin stays for good, because an erasure follows the forks of a chat.
     let gone = [
         "members",
         "is_listed",
         "active_minute",
-        "forked_from",
         "assistant_id",
         "sort",
         "updated_by",

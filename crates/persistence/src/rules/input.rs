@@ -9,6 +9,7 @@ use records::{
 
 use crate::StoreError;
 use crate::rules::batch::{Batch, Entry};
+use crate::rules::stored_digest::ERASED;
 use crate::store::{Append, Appended, Outcome};
 
 /// A request as stored.
@@ -97,7 +98,7 @@ impl KeptInput {
 
     fn repeat(&self, reply: &Reply, answer: &InputAnswer) -> Result<AnswerDecision, StoreError> {
         let sequence = answer.sequence;
-        if self.answer_digest == Some(reply.entry().digest) {
+        if [Some(reply.entry().digest), Some(ERASED)].contains(&self.answer_digest) {
             return Ok(AnswerDecision::Repeat { sequence });
         }
         let (chat_id, event_id) = (self.request.chat_id.clone(), answer.event_id.clone());

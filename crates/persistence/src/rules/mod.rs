@@ -9,6 +9,7 @@ pub(crate) mod batch;
 pub(crate) mod billing;
 pub(crate) mod call_batch;
 pub(crate) mod deletion;
+pub(crate) mod erasure;
 pub(crate) mod examination;
 pub(crate) mod exchange_batch;
 pub(crate) mod fence;

@@ -32,6 +32,8 @@ pub(crate) fn remains(chat: &ChatSession, now: DateTime<Utc>) -> ChatSession {
         lifecycle: Lifecycle::Purged,
         lifecycle_at: Some(now),
         session_version: chat.session_version + 1,
+        // An erasure follows the forks of a chat through those that were purged.
+        forked_from: chat.forked_from.clone(),
         creation_digest: None,
         ..ChatSession::start(chat.app_id.clone(), chat.chat_id.clone(), new, chat.created_at)
     }

@@ -2,6 +2,9 @@
 
 use records::json::{Digest, Salt, salted};
 
+/// Stands for the digest of an erased text.
+pub(crate) const ERASED: Digest = [0; 16];
+
 /// The digest of a body, or the digest of that and of the salt that is stored beside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct StoredDigest {
@@ -11,6 +14,9 @@ pub(crate) struct StoredDigest {
 }
 
 impl StoredDigest {
+    /// Stands for the digest of an erased text. Every repeat is a duplicate: there is nothing left to compare it with.
+    pub(crate) const ERASED: Self = Self { digest: ERASED, salt: None };
+
     /// Makes what is stored for the digest of a body.
     pub(crate) fn new(digest: Digest, salt: Option<Salt>) -> Self {
         let digest = salt.map_or(digest, |salt| salted(&digest, &salt));
@@ -19,7 +25,7 @@ impl StoredDigest {
 
     /// Returns whether this was stored for a body with that digest.
     pub(crate) fn is_of(&self, digest: &Digest) -> bool {
-        *self == Self::new(*digest, self.salt)
+        *self == Self::ERASED || *self == Self::new(*digest, self.salt)
     }
 }
 

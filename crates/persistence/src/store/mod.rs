@@ -24,6 +24,7 @@ mod changes;
 mod chat_sessions;
 mod context_history;
 mod contexts;
+mod erasures;
 mod exchanges;
 mod forks;
 mod input_requests;
@@ -52,6 +53,7 @@ pub use chat_sessions::{
 };
 pub use context_history::{ContextHistory, ContextVersionPage};
 pub use contexts::{Contexts, RecordVersions};
+pub use erasures::Erasures;
 pub use exchanges::{Exchange, Exchanges};
 pub use forks::Forks;
 pub use input_requests::{
@@ -106,6 +108,7 @@ pub trait Store:
     + Revocations
     + Turns
     + Purges
+    + Erasures
     + std::fmt::Debug
 {
     /// Returns once the store can be read and written, or returns the error that prevents it.

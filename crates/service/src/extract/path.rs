@@ -3,7 +3,9 @@ use std::str::FromStr;
 
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
-use records::{AppId, CallId, ChatId, EventId, InputRequestId, StackId, UserId, WorkflowName};
+use records::{
+    AppId, CallId, ChatId, EventId, InputRequestId, Pseudonym, StackId, UserId, WorkflowName,
+};
 use utoipa::openapi::path::ParameterIn;
 
 use crate::openapi::values;
@@ -51,6 +53,8 @@ path_params! {
         "The call: 1 to 128 visible characters, without blanks at its ends.";
     InputRequestId: "request_id", "input_0198d4b2", Description::reference::<values::Name>,
         "The request: 1 to 128 visible characters, without blanks at its ends.";
+    Pseudonym: "pseudonym", "5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9", Description::reference::<values::Pseudonym>,
+        "The pseudonym: 64 hexadecimal digits.";
     StackId: "stack_id", "stk_002", Description::reference::<values::Name>,
         "The call: 1 to 128 visible characters, without blanks at its ends.";
     Sequence: "sequence", 1, |_: &mut _| values::number_from(0), "The sequence of the message.";

@@ -177,6 +177,12 @@ impl Window {
                 self.message_bytes = self.message_bytes + message.bytes() - held.bytes();
                 held.clone_from(&message);
             }
+            // What was edited or erased since must not be told again.
+            for (_, known) in &mut self.edits {
+                if known.sequence == message.sequence {
+                    known.clone_from(&message);
+                }
+            }
             if revision > last_revision {
                 self.edits.push_back((revision, message));
             }
@@ -203,10 +209,15 @@ impl Window {
             let is_recorded = self.inputs.iter().any(|(_, recorded, _)| *recorded == id);
             // A request is read after its head, so it may already be in a state that only a later head
             // reports. That later report brings nothing new and must not become a second event.
-            if is_pending == was_pending && is_recorded {
+            let is_new = is_pending != was_pending || !is_recorded;
+            let event = Event::input(request);
+            // What was answered is told no more once the answer was erased.
+            for (_, _, known) in self.inputs.iter_mut().filter(|(_, recorded, _)| *recorded == id) {
+                known.clone_from(&event);
+            }
+            if !is_new {
                 continue;
             }
-            let event = Event::input(request);
             self.pending.retain(|(pending, _)| *pending != id);
             if is_pending {
                 self.pending.push((id.clone(), event.clone()));

@@ -59,6 +59,7 @@ kinds! {
     FORBIDDEN_ROLE = FORBIDDEN, "forbidden-role", "The token has another role";
     NO_SUCH_ROUTE = NOT_FOUND, "no-such-route", "No such route";
     APP_NOT_FOUND = NOT_FOUND, "app-not-found", "No such app";
+    ERASURE_NOT_FOUND = NOT_FOUND, "erasure-not-found", "No such erasure";
     CHAT_NOT_FOUND = NOT_FOUND, "chat-not-found", "No such chat";
     MESSAGE_NOT_FOUND = NOT_FOUND, "message-not-found", "No such message";
     CONTEXT_VERSION_NOT_FOUND = NOT_FOUND, "context-version-not-found", "No such version of the context snapshot";

@@ -82,6 +82,7 @@ fn kind_of(error: &StoreError) -> Option<ProblemKind> {
         StoreError::MessageNotFound { .. } => ProblemKind::MESSAGE_NOT_FOUND,
         StoreError::InputNotFound { .. } => ProblemKind::INPUT_NOT_FOUND,
         StoreError::AppNotFound(_) => ProblemKind::APP_NOT_FOUND,
+        StoreError::ErasureNotFound(_) => ProblemKind::ERASURE_NOT_FOUND,
         StoreError::WalletNotFound(_) => ProblemKind::WALLET_NOT_FOUND,
         StoreError::Forbidden { .. } => ProblemKind::FORBIDDEN_PERMISSION,
         StoreError::ChatExists(_) => ProblemKind::CHAT_EXISTS,

@@ -32,6 +32,8 @@ values! {
     ChatId => text("^[A-Za-z0-9_][A-Za-z0-9_.:-]*$", 128, "chat_abc123def456");
     /// An id or a name: 1 to 128 visible characters, without blanks at its ends.
     Name => text(VISIBLE, 128, "user_alice_456");
+    /// What stands for a person in the audit log of an app: 64 hexadecimal digits.
+    Pseudonym => text("^[0-9a-f]{64}$", 64, "5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9");
 
     /// The variables of a workflow, by name.
     Variables => ObjectBuilder::new().examples([json!({"interview_complete": true})]);

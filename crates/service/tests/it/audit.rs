@@ -101,6 +101,8 @@ async fn every_operation_that_manages_or_administers_leaves_one_entry() {
             Some("manage") => {
                 &[("alice", "", "User"), ("sue", "support", "Support"), ("x", "service", "Service")]
             }
+            // A pseudonym is not known before; a test of its own reads the entry.
+            Some("administer") if operation.id == "get_erasure" => continue,
             Some("administer") => &[("olga", "operator", "Operator")],
             _ => continue,
         };

@@ -1,6 +1,11 @@
 //! Changing, archiving, deleting and restoring a chat.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use axum::body::Body;
+use persistence::AuditFilter;
+use records::{ActorRole, AuditAction};
 use serde_json::{Value, json};
 use service::{Config, LimitsConfig};
 
@@ -235,4 +240,97 @@ async fn a_chat_under_hold_is_not_purged_and_then_it_is_gone() {
     assert_eq!(alice.poke(&format!("{C1}/undelete")).await.status, 404);
     let taken = alice.post(CHATS, json!({"chat_id": "c1", "workflow_name": "Generator"})).await;
     assert_eq!(taken.problem(), (409, "chat-exists".to_owned()));
+}
+
+#[tokio::test]
+async fn a_person_is_erased_in_the_background_and_the_receipt_names_no_person() {
+    let store: Arc<dyn persistence::Store> = memory();
+    let client = Client::over(Arc::clone(&store), Config { auth: hs256(), ..Config::default() });
+    let of = |user: &str, role: &str| client.with_token(token(&json!({"sub": user, "role": role})));
+    let (alice, operator) = (of("alice", "user"), of("op", "operator"));
+    let create = json!({"chat_id": "c1", "workflow_name": "Generator"});
+    assert_eq!(alice.post("/api/chats/acme_corp", create).await.status, 201);
+    let erasures = "/api/apps/acme_corp/erasures";
+    let of_alice = json!({"user_id": "alice"});
+    for caller in [&alice, &of("o", "service")] {
+        assert_eq!(caller.post(erasures, of_alice.clone()).await.status, 403);
+    }
+    let begun = operator.post(erasures, of_alice.clone()).await;
+    assert_eq!((begun.status, &begun.body()["finished_at"]), (200, &json!(null)));
+    assert_eq!(operator.post(erasures, of_alice).await.body(), begun.body(), "idempotent");
+    let body = begun.body();
+    let this = format!("{erasures}/{}", body["pseudonym"].as_str().unwrap());
+    let sweep = tokio::spawn(service::continue_erasures(Arc::clone(&store)));
+    let receipt = loop {
+        let answer = operator.get(&this).await;
+        assert_eq!(answer.status, 200);
+        if !answer.body()["finished_at"].is_null() {
+            break answer;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    };
+    sweep.abort();
+    assert_eq!(receipt.body()["erased"], json!({"chats": 1}));
+    assert_eq!(receipt.body()["held"], json!([]));
+    assert!(!receipt.text.contains("alice"), "{}", receipt.text);
+    assert_eq!(alice.get(C1).await.status, 404);
+    let entries = store.list_audit_entries(&AuditFilter::default(), 100, None).await.unwrap();
+    let last = entries.entries.first().unwrap();
+    assert_eq!((last.action, last.role), (AuditAction::GetErasure, ActorRole::Operator));
+    let unknown = format!("{erasures}/{}", "0".repeat(64));
+    assert_eq!(operator.get(&unknown).await.problem(), (404, "erasure-not-found".to_owned()));
+    assert_eq!(operator.get(&format!("{erasures}/x")).await.status, 422);
+}
+
+#[tokio::test]
+async fn what_was_erased_is_told_to_no_listener_any_more() {
+    let store: Arc<dyn persistence::Store> = memory();
+    let client = Client::over(Arc::clone(&store), Config { auth: hs256(), ..Config::default() });
+    let of = |user: &str, role: &str| client.with_token(token(&json!({"sub": user, "role": role})));
+    let (alice, bob, operator) = (of("alice", "user"), of("bob", "user"), of("op", "operator"));
+    let service = of("o", "service");
+    let create = json!({"chat_id": "c1", "workflow_name": "Generator", "visibility": "link"});
+    assert_eq!(bob.post("/api/chats/acme_corp", create).await.status, 201);
+    assert_eq!(service.put(&format!("{C1}/members/alice"), json!({})).await.status, 201);
+    // The stream stays open, so that its feed does.
+    let url = format!("{C1}/events?after=-1");
+    let mut listening = Reader::open(&bob, &url, None).await;
+    listening.until("caught-up").await;
+    for content in ["secret", "secret, too"] {
+        let said = json!({"role": "user", "content": content});
+        assert_eq!(alice.post(&format!("{C1}/messages"), said).await.status, 201);
+    }
+    let edit = json!({"content": "secret, edited"});
+    assert_eq!(alice.patch(&format!("{C1}/messages/0"), edit).await.status, 200);
+    let asked = json!({"request_id": "q1", "prompt": "Why?"});
+    assert_eq!(service.post(&format!("{C1}/input-requests"), asked).await.status, 201);
+    let answer = json!({"content": "secret answer"});
+    let answered = alice.post(&format!("{C1}/input-requests/q1/answer"), answer).await;
+    assert!(answered.status < 300, "{}", answered.text);
+    let position = loop {
+        let event = listening.next().await.unwrap();
+        if event.data.to_string().contains("secret answer") && event.name.contains("message") {
+            break event.id;
+        }
+    };
+    assert!(position.is_some());
+    let before = Reader::open(&bob, &url, None).await.until("caught-up").await;
+    assert!(format!("{before:?}").contains("secret"), "the search is not blind");
+
+    let erasures = "/api/apps/acme_corp/erasures";
+    operator.post(erasures, json!({"user_id": "alice"})).await;
+    let sweep = tokio::spawn(service::continue_erasures(store));
+    let told = async {
+        loop {
+            let mut late = Reader::open(&bob, &url, None).await;
+            let all = late.until("caught-up").await;
+            if !format!("{all:?}").contains("secret") {
+                break all;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let told = tokio::time::timeout(Duration::from_secs(5), told).await.expect("within 5 s");
+    sweep.abort();
+    assert_eq!(told.iter().filter(|event| event.name == "message").count(), 3, "{told:?}");
 }

@@ -227,6 +227,7 @@ pub(crate) async fn call(
         ("request_id", "q1"),
         ("version", "1"),
         ("stack_id", "stk"),
+        ("pseudonym", &"0".repeat(64)),
         ("fencing_token", "1"),
     ] {
         path = path.replace(&format!("{{{name}}}"), value);

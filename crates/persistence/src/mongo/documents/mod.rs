@@ -44,6 +44,8 @@ mod fixtures;
 use bson::Binary;
 use bson::spec::BinarySubtype;
 
+use crate::rules::stored_digest::ERASED;
+
 pub(crate) use blob::{BlobDocument, BlobKind, blob_data, blob_filter, blob_id, blobs_filter};
 pub(crate) use chat_session::{
     ArtifactDocument, ChatSessionDocument, LIFECYCLE, LIFECYCLE_AT, LeaseDocument, Tail,
@@ -63,7 +65,9 @@ pub(crate) use member::{MemberDocument, member_records};
 pub(crate) use message::{
     MESSAGE_OVERHEAD, StoredMessage, known_messages, message_document, with_known_messages,
 };
-pub(crate) use message_version::{VersionKey, version_document, version_message, versions_filter};
+pub(crate) use message_version::{
+    VersionKey, version_document, version_id, version_message, versions_filter,
+};
 pub(crate) use participant::{
     ParticipantDocument, StoredParticipant, participant_records, participants_with_user,
     participants_without_user,
@@ -102,6 +106,11 @@ pub(crate) const NEWEST_VERSION: i64 = 3;
 /// Converts a counter to the stored integer type; clamps at `i64::MAX`.
 pub(crate) fn counter(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+/// Returns the digest that stands for that of an erased text.
+pub(crate) fn erased_digest() -> Binary {
+    binary(&ERASED)
 }
 
 /// Converts bytes, such as a digest, to BSON.

@@ -111,6 +111,23 @@ impl WalletDocument {
     }
 }
 
+impl WalletDocument {
+    /// Creates the document of a wallet that has moved, with the entries from `first_sequence` on.
+    pub(crate) fn moved(
+        wallet: &Wallet,
+        first_sequence: u64,
+        tail: impl Iterator<Item = WalletEntry>,
+    ) -> Self {
+        Self {
+            first_sequence,
+            entries: tail.map(|entry| EntryDocument::from(&entry)).collect(),
+            last_updated_at: DateTime::from_chrono(wallet.last_updated_at),
+            balance: wallet.balance,
+            ..Self::new(wallet, None)
+        }
+    }
+}
+
 impl From<&WalletEntry> for EntryDocument {
     fn from(entry: &WalletEntry) -> Self {
         Self {

@@ -7,6 +7,7 @@ pub(crate) mod client;
 pub(crate) mod driver_error;
 pub(crate) mod failure;
 pub(crate) mod format;
+pub(crate) mod hinted;
 pub(crate) mod index;
 pub(crate) mod indexes;
 pub(crate) mod inserts;

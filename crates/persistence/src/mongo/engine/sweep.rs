@@ -3,12 +3,14 @@
 use bson::{Bson, Document, RawDocumentBuf, doc};
 use futures::TryStreamExt;
 use mongodb::Collection;
+use mongodb::action::{Action as _, Find};
 use mongodb::options::Hint;
 
 use crate::StoreError;
 use crate::metrics::{Label as _, Sweep};
 use crate::mongo::MongoStore;
 use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::hinted::hinted;
 
 /// How many documents are read at a time.
 const PAGE: usize = 100;
@@ -73,8 +75,12 @@ impl Overdue<'_> {
         filter.insert("_id", doc! { "$nin": seen });
         let sort: Document =
             index.iter().last().map(|(key, _)| (key.clone(), Bson::Int32(1))).into_iter().collect();
-        let find = collection.find(filter).sort(sort).hint(Hint::Keys(index.clone()));
-        let find = find.limit(i64::try_from(limit.min(PAGE)).unwrap_or(i64::MAX));
-        Ok(find.projection(projection.clone()).await?.try_collect().await?)
+        let limit = i64::try_from(limit.min(PAGE)).unwrap_or(i64::MAX);
+        hinted(Hint::Keys(index.clone()), |hint| async {
+            let find = collection.find(filter.clone()).sort(sort.clone()).limit(limit);
+            let find = find.optional(hint, Find::hint);
+            Ok(find.projection(projection.clone()).await?.try_collect().await?)
+        })
+        .await
     }
 }

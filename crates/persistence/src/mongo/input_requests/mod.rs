@@ -498,7 +498,9 @@ fn input_filter(scope: &Scope, chat_id: &ChatId, request_id: &InputRequestId) ->
 }
 
 /// Returns the update that records in a chat which requests were created or closed.
-fn push_recent_inputs<'a>(request_ids: impl IntoIterator<Item = &'a InputRequestId>) -> Document {
+pub(crate) fn push_recent_inputs<'a>(
+    request_ids: impl IntoIterator<Item = &'a InputRequestId>,
+) -> Document {
     let ids: Vec<&str> = request_ids.into_iter().map(InputRequestId::as_str).collect();
     let last = -counter(ChatHead::RECENT_INPUTS as u64);
     doc! {

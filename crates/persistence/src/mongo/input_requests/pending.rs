@@ -3,6 +3,7 @@
 use bson::{DateTime, Document, RawDocumentBuf, doc};
 use futures::TryStreamExt as _;
 use futures::future::try_join_all;
+use mongodb::action::{Action as _, Find};
 use mongodb::options::Hint;
 use records::{Reach, Scope};
 
@@ -11,6 +12,7 @@ use crate::mongo::MongoStore;
 use crate::mongo::collections::ACTIVE_MINUTE;
 use crate::mongo::documents::PENDING;
 use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::hinted::hinted;
 use crate::rules::lists::serving_lists;
 use crate::store::{ChatFilter, ChatOrder, PendingCursor, PendingInputs, PendingOrder};
 
@@ -89,10 +91,14 @@ impl MongoStore {
             query.insert("$or", vec![later, same]);
         }
         let sort = INDEX[2..].iter().map(|field| ((*field).to_owned(), direction.into()));
+        let sort: Document = sort.collect();
         let keys = INDEX.iter().map(|field| ((*field).to_owned(), 1.into()));
-        let find = self.inner.input_requests.find(query).sort(sort.collect::<Document>());
-        let find = find.hint(Hint::Keys(keys.collect()));
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        Ok(find.limit(limit).await?.try_collect().await?)
+        hinted(Hint::Keys(keys.collect()), |hint| async {
+            let find = self.inner.input_requests.find(query.clone()).sort(sort.clone());
+            let find = find.optional(hint, Find::hint);
+            Ok(find.limit(limit).await?.try_collect().await?)
+        })
+        .await
     }
 }

@@ -17,6 +17,7 @@ use std::time::Duration;
 use bson::{Bson, DateTime as BsonTime, Document, RawDocumentBuf, doc};
 use chrono::{DateTime, Utc};
 use mongodb::Collection;
+use mongodb::options::Hint;
 use records::{AppId, ChatId, Rollup, RollupKey, Subject, WorkflowName};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
@@ -25,6 +26,7 @@ use super::difference::StatsDifference;
 use super::snapshot::Snapshot;
 use crate::StoreError;
 use crate::mongo::MongoStore;
+use crate::mongo::collections::session_index;
 use crate::mongo::documents::{CHAT, rollup_id, rollup_update};
 use crate::mongo::engine::failure::Failure;
 use crate::store::Cursor;
@@ -316,7 +318,7 @@ impl<'a> Verification<'a> {
     }
 }
 
-/// Returns the keys of the index of the sessions of a workflow by creation.
-fn chats_of_workflow() -> Document {
-    doc! { "app_id": 1, "workflow_name": 1, "created_at": -1, "_id": -1 }
+/// Returns the index of the sessions of a workflow by creation.
+fn chats_of_workflow() -> Hint {
+    session_index("cs_app_workflow_created")
 }

@@ -10,6 +10,7 @@ use tokio::time::timeout;
 
 use crate::mongo::MongoStore;
 use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::hinted::is_missing_index;
 
 /// A snapshot of the database at the time of the first read.
 ///
@@ -25,8 +26,8 @@ pub(super) struct Query {
     pub(super) filter: Document,
     pub(super) projection: Option<Document>,
     pub(super) sort: Option<Document>,
-    /// The keys of the index, where the server may choose one in another order.
-    pub(super) index: Option<Document>,
+    /// The index, where the server may choose one in another order.
+    pub(super) index: Option<Hint>,
     pub(super) limit: Option<i64>,
 }
 
@@ -54,16 +55,24 @@ impl Snapshot {
         let Query { filter, projection, sort, index, limit } = query;
         // The session holds the snapshot time. The read concern is set for each query, because the
         // client's own concern would apply otherwise.
-        let options = FindOptions::builder()
+        let mut options = FindOptions::builder()
             .projection(projection)
             .sort(sort)
-            .hint(index.map(Hint::Keys))
+            .hint(index)
             .limit(limit)
             .batch_size(BATCH_SIZE)
             .read_concern(ReadConcern::snapshot())
             .build();
-        let find = collection.find(filter).with_options(options).session(&mut self.session);
-        Ok(timeout(MAX_SILENCE, find).await.map_err(|_| silence())??)
+        loop {
+            let find = collection.find(filter.clone()).with_options(options.clone());
+            let find = find.session(&mut self.session);
+            match timeout(MAX_SILENCE, find).await.map_err(|_| silence())? {
+                Err(error) if options.hint.is_some() && is_missing_index(&error) => {
+                    options.hint = None;
+                }
+                found => return Ok(found?),
+            }
+        }
     }
 
     pub(super) async fn next(

@@ -405,6 +405,6 @@ pub(crate) fn push_recent_edits(sequences: impl IntoIterator<Item = u64>) -> Doc
 }
 
 /// Decodes a raw document, because an update consists of decoded ones.
-fn decode_document(document: &RawDocument) -> Result<Document, Failure> {
+pub(crate) fn decode_document(document: &RawDocument) -> Result<Document, Failure> {
     Ok(Document::try_from(document).map_err(mongodb::error::Error::from)?)
 }

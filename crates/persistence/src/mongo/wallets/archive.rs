@@ -75,7 +75,7 @@ impl MongoStore {
 }
 
 /// Returns whether an insertion failed only because some documents exist.
-fn failed_only_on_duplicates(error: &Error) -> bool {
+pub(crate) fn failed_only_on_duplicates(error: &Error) -> bool {
     let ErrorKind::InsertMany(insertion) = &*error.kind else { return false };
     let refused = insertion.write_errors.iter().flatten();
     insertion.write_concern_error.is_none()

@@ -12,6 +12,7 @@ mod change;
 mod list;
 mod proof;
 
+pub(crate) use archive::failed_only_on_duplicates;
 pub use proof::WalletVerification;
 
 use async_trait::async_trait;
@@ -143,7 +144,7 @@ impl Wallets for MongoStore {
 
 impl MongoStore {
     /// Reads a wallet with its tail, with majority concern.
-    async fn stored_wallet(
+    pub(crate) async fn stored_wallet(
         &self,
         scope: &Scope,
         user_id: &UserId,

@@ -9,6 +9,7 @@ mod changes;
 mod contract;
 pub(crate) mod database;
 mod edits;
+mod erasures;
 mod faults;
 mod forks;
 mod formats;

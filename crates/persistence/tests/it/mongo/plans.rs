@@ -9,16 +9,16 @@ use futures::TryStreamExt;
 use persistence::mongo::{COLLECTIONS, Interruption, StoredCollection};
 use persistence::{
     Apps, Artifacts, AuditFilter, AuditLog, Billing, Calls, Changes, ChatFilter, ChatOrder,
-    ChatSessions, ContextHistory, Contexts, Exchanges, Forks, InputRequests, Leases, ListCursor,
-    Members, MessageRange, Messages, Participants, PendingOrder, Position, Presence,
-    ResumePointCursor, ResumePointFilter, RevocationCursor, Revocations, Stats, Tickets, Turns,
-    Wallets,
+    ChatSessions, ContextHistory, Contexts, Erasures, Exchanges, Forks, InputRequests, Leases,
+    ListCursor, Members, MessageRange, Messages, Participants, PendingOrder, Position, Presence,
+    Purges, ResumePointCursor, ResumePointFilter, RevocationCursor, Revocations, Stats, Tickets,
+    Turns, Wallets,
 };
 use records::{
     Actor, AppId, AppStatus, AssistantId, AuditAction, CallId, Caller, ChatId, ChatStatus,
-    Connection, ConnectionId, DisplayName, EntryId, EventId, FieldChange, Grant, InputRequestId,
-    JsonObject, Lease, Lifecycle, MemberRole, MessageBody, MessageEdit, NewArtifact,
-    NewChatSession, NewFork, NewInputAnswer, NewInputRequest, NewLease, NewMessage,
+    Connection, ConnectionId, DisplayName, Due, EntryId, EventId, FieldChange, Grant,
+    InputRequestId, JsonObject, Lease, Lifecycle, MemberRole, MessageBody, MessageEdit,
+    NewArtifact, NewChatSession, NewFork, NewInputAnswer, NewInputRequest, NewLease, NewMessage,
     NewProviderCall, NewRevocation, NewTicket, NewTurn, NewWalletEntry, Owner, Permission,
     Question, RetentionChange, RevocationKey, RevocationTarget, Scope, SessionChange,
     SettingsChange, StackFrame, StackId, Step, StepKind, TeamId, TicketDigest, TurnId, TurnMessage,
@@ -86,6 +86,40 @@ pub(crate) async fn recorded_scans(database: &Database) -> Vec<Document> {
     database.raw.run_command(doc! { "profile": 0, "filter": "unset" }).await.unwrap();
     let recorded = database.all("system.profile").await;
     recorded.iter().map(|raw| Document::try_from(&**raw).unwrap()).collect()
+}
+
+/// An index may still be under construction, or have been dropped by an operator.
+#[tokio::test]
+async fn a_missing_index_makes_a_query_slower_and_does_not_fail_it() {
+    let database = Database::create().await;
+    let (scope, user) = (scope(), UserId::parse("user").unwrap());
+    let new = NewChatSession::of(WorkflowName::parse("Generator").unwrap());
+    database.create_chat(&scope, new).await.unwrap();
+    for stored in COLLECTIONS {
+        let drop = doc! { "dropIndexes": stored.name, "index": "*" };
+        // A collection without documents may not exist.
+        database.raw.run_command(drop).await.ok();
+    }
+    for order in [ChatOrder::Created, ChatOrder::Active] {
+        let filter = ChatFilter { order, ..ChatFilter::default() };
+        assert_eq!(database.list_chats(&scope, &filter, 10, None).await.unwrap().chats.len(), 1);
+    }
+    database.expire_input_requests(1).await.unwrap();
+    database.interrupt_abandoned(1).await.unwrap();
+    database.finish_purges(1).await.unwrap();
+    for due in Due::ALL {
+        database.list_due(&scope.app_id, due, DateTime::UNIX_EPOCH, 1).await.unwrap();
+        database.count_due(&scope.app_id, due, DateTime::UNIX_EPOCH).await.unwrap();
+    }
+    assert_eq!(database.next_app_with_chats(None).await.unwrap(), Some(scope.app_id.clone()));
+    let actor = Actor::command_line();
+    let erasure = database.begin_erasure(&actor, &scope.app_id, &user).await.unwrap();
+    for _ in 0..4 {
+        database.continue_erasure(&scope.app_id, erasure.pseudonym, 9).await.unwrap();
+    }
+    let workflow = database.counted_workflows(None).await.unwrap().pop().unwrap();
+    let mut tell = |difference| panic!("{difference:?}");
+    database.verify_stats(&workflow, &|| {}, &mut tell).await.unwrap();
 }
 
 #[tokio::test]

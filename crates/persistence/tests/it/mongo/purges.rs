@@ -44,12 +44,12 @@ fn clock() -> Arc<SetClock> {
     Arc::new(SetClock(AtomicI64::new(1_800_000_000_000)))
 }
 
-fn scope() -> Scope {
+pub(super) fn scope() -> Scope {
     Scope::service(AppId::parse("acme_corp").unwrap())
 }
 
 /// Returns the collections with documents that contain a text, and how many documents each has.
-async fn holding(database: &Database, text: &str) -> BTreeMap<String, usize> {
+pub(super) async fn holding(database: &Database, text: &str) -> BTreeMap<String, usize> {
     let mut holding = BTreeMap::new();
     for name in database.raw.list_collection_names().await.unwrap() {
         let contains = |raw: &RawDocumentBuf| {
@@ -65,22 +65,23 @@ async fn holding(database: &Database, text: &str) -> BTreeMap<String, usize> {
 
 /// Creates a chat, and writes a token wherever callers may write text.
 ///
-/// Every kind of record that a chat can have then contains the token.
-async fn plant(database: &Database, token: &str) -> ChatId {
+/// Every kind of record that a chat can have then contains the token. Ids contain another text, because some stay taken, and
+/// forks have the team and the assistant of their source.
+pub(super) async fn plant(database: &Database, token: &str, ids: &str) -> ChatId {
     let scope = &scope();
     let user = UserId::parse(token).unwrap();
     let object = |value: Value| -> JsonObject { serde_json::from_value(value).unwrap() };
     let new = NewChatSession {
         user_id: Some(user.clone()),
-        team_id: TeamId::parse(token).ok(),
+        team_id: TeamId::parse(ids).ok(),
         title: Some(token.to_owned()),
         metadata: object(json!({ token: token })),
-        assistant_id: AssistantId::parse(token).ok(),
+        assistant_id: AssistantId::parse(ids).ok(),
         ..NewChatSession::of(WorkflowName::parse("Generator").unwrap())
     };
     let chat_id = &database.create_chat(scope, new).await.unwrap().chat_id;
     let say = |n: usize| NewMessage {
-        event_id: EventId::parse(format!("{token}-{n}")).ok(),
+        event_id: EventId::parse(format!("{ids}-{n}")).ok(),
         author: Some(Author {
             user_id: user.clone(),
             display_name: DisplayName::parse(token).ok(),
@@ -110,7 +111,7 @@ async fn plant(database: &Database, token: &str) -> ChatId {
         database.update_last_artifact(scope, chat_id, artifact).await.unwrap();
     }
     for name in ["one", "two"] {
-        let request_id = InputRequestId::parse(format!("{token}-{name}")).ok();
+        let request_id = InputRequestId::parse(format!("{ids}-{name}")).ok();
         let question = Question::of(token);
         let new = NewInputRequest { request_id, question, expires_in_sec: None };
         let asked = database.request_input(scope, chat_id, new).await.unwrap().request;
@@ -123,7 +124,7 @@ async fn plant(database: &Database, token: &str) -> ChatId {
     for (messages, name) in [(0, "without"), (2, "with")] {
         let body = MessageBody::new("assistant", Some(token), token);
         let turn = NewTurn {
-            request_id: TurnId::parse(format!("{token}-{name}")).unwrap(),
+            request_id: TurnId::parse(format!("{ids}-{name}")).unwrap(),
             outcome: TurnOutcome::Failed,
             messages: vec![TurnMessage { body, author: None }; messages],
             steps: vec![step.clone()],
@@ -136,7 +137,7 @@ async fn plant(database: &Database, token: &str) -> ChatId {
     database.record_calls(scope, chat_id, vec![call], Billing::Free).await.unwrap();
     let name = DisplayName::parse(token).ok();
     database.join_chat(scope, chat_id, &user, name.as_ref()).await.unwrap();
-    let member = UserId::parse(format!("member-{token}")).unwrap();
+    let member = UserId::parse(format!("member-{ids}")).unwrap();
     database.put_member(scope, chat_id, &member, MemberRole::Member).await.unwrap();
     let connection = Connection {
         connection_id: ConnectionId::parse(token).unwrap(),
@@ -165,7 +166,7 @@ async fn a_purge_leaves_no_text_and_only_what_the_statistics_count() {
     let as_clock = Arc::<SetClock>::clone(&clock);
     let database = Database::create_from(as_clock, Arc::new(Uuid7Ids), |_| {}).await;
     let token = Uuid7Ids.mint("token_");
-    let chat_id = plant(&database, &token).await;
+    let chat_id = plant(&database, &token, &token).await;
     let fork = NewFork { title: Some(token.clone()), ..NewFork::default() };
     let fork = database.fork_chat(&scope(), &chat_id, fork).await.unwrap().chat_id;
     for chat_id in [&chat_id, &fork] {

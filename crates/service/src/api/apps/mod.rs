@@ -4,7 +4,9 @@ mod change;
 
 pub(crate) mod disable;
 pub(crate) mod enable;
+pub(crate) mod erase_user;
 pub(crate) mod get;
+pub(crate) mod get_erasure;
 pub(crate) mod hold_chat;
 pub(crate) mod lift_hold;
 pub(crate) mod lift_revocation;

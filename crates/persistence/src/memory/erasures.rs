@@ -1,0 +1,272 @@
+use std::collections::HashMap;
+use std::ops::Range;
+
+use async_trait::async_trait;
+use records::{
+    Actor, AppId, AuditAction, ChatId, ChatSession, Closed, ErasedKind, Erasure, KeptContext,
+    MessageBody, Pseudonym, UserId,
+};
+use serde_json::Value;
+
+use super::{Chat, Kept, MemoryStore, held};
+use crate::StoreError;
+use crate::metrics::Call;
+use crate::rules::audit::Audited;
+use crate::rules::erasure::{ERASED_NAME, Extent, Person, ended};
+use crate::rules::stored_digest::{ERASED, StoredDigest};
+use crate::store::Erasures;
+
+#[async_trait]
+impl Erasures for MemoryStore {
+    async fn begin_erasure(
+        &self,
+        actor: &Actor,
+        app_id: &AppId,
+        user_id: &UserId,
+    ) -> Result<Erasure, StoreError> {
+        self.observe(Call::BeginErasure, || {
+            let now = self.clock.now();
+            let action = AuditAction::EraseUser;
+            let audited = Audited::of_operator(actor, Some(app_id), None, action).about(user_id);
+            self.add_audit_entry(&audited, now)?;
+            let pseudonym = self.pseudonym(Some(app_id), user_id)?;
+            let mut erasures = held(&self.erasures);
+            let known =
+                erasures.iter().find(|it| it.app_id == *app_id && it.pseudonym == pseudonym);
+            if let Some(known) = known {
+                return Ok(known.clone());
+            }
+            let erasure = Erasure::begin(app_id.clone(), user_id.clone(), pseudonym, now);
+            erasures.push(erasure.clone());
+            Ok(erasure)
+        })
+        .await
+    }
+
+    async fn continue_erasure(
+        &self,
+        app_id: &AppId,
+        pseudonym: Pseudonym,
+        _limit: usize,
+    ) -> Result<Option<Erasure>, StoreError> {
+        self.observe(Call::ContinueErasure, || {
+            let mut erasures = held(&self.erasures);
+            let mut these = erasures.iter_mut();
+            let this = these.find(|it| it.app_id == *app_id && it.pseudonym == pseudonym);
+            let Some(erasure) = this else { return Ok(None) };
+            if let Some(user_id) = erasure.user_id.clone() {
+                let person = Person::new(user_id.clone(), pseudonym, self.clock.now())?;
+                self.erase_in_chats(erasure, &person);
+                self.erase_of_user(erasure, &person);
+                held(&self.pseudonym_keys).remove(&(Some(app_id.clone()), user_id));
+                *erasure = ended(erasure, self.clock.now());
+            }
+            Ok(Some(erasure.clone()))
+        })
+        .await
+    }
+
+    async fn get_erasure(
+        &self,
+        app_id: &AppId,
+        pseudonym: Pseudonym,
+    ) -> Result<Option<Erasure>, StoreError> {
+        self.observe(Call::GetErasure, || {
+            let erasures = held(&self.erasures);
+            let mut these = erasures.iter();
+            Ok(these.find(|it| it.app_id == *app_id && it.pseudonym == pseudonym).cloned())
+        })
+        .await
+    }
+
+    async fn unfinished_erasures(&self, limit: usize) -> Result<Vec<Erasure>, StoreError> {
+        self.observe(Call::UnfinishedErasures, || {
+            let erasures = held(&self.erasures);
+            let unfinished = erasures.iter().filter(|it| it.finished_at.is_none());
+            Ok(unfinished.take(limit).cloned().collect())
+        })
+        .await
+    }
+}
+
+impl MemoryStore {
+    fn erase_in_chats(&self, erasure: &mut Erasure, person: &Person) {
+        let mut chats = self.chats();
+        let of_app = |(_, chat): &(&ChatId, &Chat)| chat.session.app_id == erasure.app_id;
+        let mut ids: Vec<ChatId> = chats.iter().filter(of_app).map(|(id, _)| id.clone()).collect();
+        ids.sort();
+        for chat_id in ids {
+            erasure.searched += 1;
+            let Some(chat) = chats.get(&chat_id).filter(|chat| chat.concerns(person)) else {
+                continue;
+            };
+            let is_theirs = chat.session.user_id.as_ref() == Some(&person.user_id);
+            let inherited = inherited(&chats, &chat_id);
+            let is_held =
+                |id: &ChatId| chats.get(id).is_some_and(|chat| chat.session.hold.is_some());
+            if is_held(&chat_id) || inherited.iter().any(|(fork, _)| is_held(fork)) {
+                erasure.held.push(chat_id);
+                continue;
+            }
+            let own = chats.get_mut(&chat_id).into_iter();
+            if is_theirs {
+                own.for_each(|chat| chat.purge(person.now));
+                erasure.add(ErasedKind::Chats, 1);
+                for (fork, span) in inherited {
+                    let Some(fork) = chats.get_mut(&fork) else { continue };
+                    erasure.add(ErasedKind::Messages, fork.wipe(person, Extent::All, &span));
+                    fork.forget_inherited_context();
+                    self.notify_change(fork);
+                }
+            } else {
+                own.for_each(|chat| {
+                    chat.erase(person, erasure);
+                    self.notify_change(chat);
+                });
+            }
+        }
+    }
+
+    fn erase_of_user(&self, erasure: &mut Erasure, person: &Person) {
+        let key = |user_id: &UserId| (erasure.app_id.clone(), user_id.clone());
+        let (theirs, alias) = (key(&person.user_id), key(&person.alias));
+        let mut ledgers = held(&self.ledgers);
+        if let Some(ledger) = ledgers.remove(&theirs) {
+            let (ledger, entries) = ledger.anonymised(&person.alias);
+            erasure.add(ErasedKind::WalletEntries, entries);
+            erasure.add(ErasedKind::Wallets, 1);
+            ledgers.insert(alias, ledger);
+        }
+        let mut keys = held(&self.access_keys);
+        let before = keys.len();
+        keys.retain(|_, key| {
+            key.apps.as_deref() != Some(std::slice::from_ref(&erasure.app_id))
+                || key.bearer.person() != Some(&person.user_id)
+        });
+        erasure.add(ErasedKind::AccessKeys, (before - keys.len()) as u64);
+        let mut tickets = held(&self.tickets);
+        let before = tickets.len();
+        tickets.retain(|_, unused| !unused.admits(&erasure.app_id, &person.user_id));
+        erasure.add(ErasedKind::Tickets, (before - tickets.len()) as u64);
+    }
+}
+
+/// Returns the forks of a chat and of its forks, with the messages that each has taken over from the chat.
+fn inherited(chats: &HashMap<ChatId, Chat>, chat_id: &ChatId) -> Vec<(ChatId, Range<u64>)> {
+    let origin = chats.get(chat_id).and_then(|chat| chat.session.forked_from.as_ref());
+    let start = origin.map_or(0, |origin| origin.sequence);
+    let mut found = vec![(chat_id.clone(), start..u64::MAX)];
+    let mut next = 0;
+    while let Some((of, span)) = found.get(next).cloned() {
+        next += 1;
+        for (fork, chat) in chats {
+            let origin = chat.session.forked_from.as_ref().filter(|origin| origin.chat_id == of);
+            if let Some(origin) = origin {
+                found.push((fork.clone(), start..span.end.min(origin.sequence)));
+            }
+        }
+    }
+    found.remove(0);
+    found
+}
+
+impl Chat {
+    /// Returns whether anything of a person is in the chat.
+    fn concerns(&self, person: &Person) -> bool {
+        let is_theirs = |user_id: &UserId| *user_id == person.user_id;
+        let mut copy = self.messages.clone();
+        self.session.user_id.as_ref().is_some_and(is_theirs)
+            || self.session.updated_by.as_ref().is_some_and(is_theirs)
+            || self.members.iter().any(|member| is_theirs(&member.user_id))
+            || self.participants.iter().any(|it| is_theirs(&it.user_id))
+            || self.announced.values().any(|it| is_theirs(&it.user_id))
+            || self.inputs.iter().any(|input| input.request.is_answered_by(&person.user_id))
+            || copy.iter_mut().any(|kept| kept.wipe(person, Extent::Written))
+    }
+
+    /// Erases a person from a chat of others.
+    fn erase(&mut self, person: &Person, erasure: &mut Erasure) {
+        let is_theirs = |user_id: &UserId| *user_id == person.user_id;
+        let messages = self.wipe(person, Extent::Written, &(0..u64::MAX));
+        erasure.add(ErasedKind::Messages, messages);
+        let mut answered = Vec::new();
+        for input in &mut self.inputs {
+            if input.request.is_answered_by(&person.user_id)
+                && let Some(closing) = &mut input.request.closing
+                && let Closed::Answered(answer) = &mut closing.how
+            {
+                answer.content = Value::Null;
+                ERASED_NAME.clone_into(&mut answer.name);
+                answer.author.iter_mut().for_each(|author| {
+                    author.user_id = person.alias.clone();
+                    author.display_name = None;
+                });
+                input.answer_digest = Some(ERASED);
+                answered.push(input.request.request_id.clone());
+                erasure.add(ErasedKind::Answers, 1);
+            }
+        }
+        for request_id in answered {
+            self.note_input(request_id, self.session.last_updated_at);
+        }
+        for participant in self.participants.iter_mut().filter(|it| is_theirs(&it.user_id)) {
+            participant.user_id = person.alias.clone();
+            participant.display_name = None;
+            erasure.add(ErasedKind::Participants, 1);
+        }
+        let before = self.members.len();
+        self.members.retain(|member| !is_theirs(&member.user_id));
+        erasure.add(ErasedKind::Members, (before - self.members.len()) as u64);
+        let before = self.announced.len();
+        self.announced.retain(|_, announced| !is_theirs(&announced.user_id));
+        erasure.add(ErasedKind::Connections, (before - self.announced.len()) as u64);
+        if self.session.updated_by.as_ref().is_some_and(is_theirs) {
+            self.session.updated_by = Some(person.alias.clone());
+        }
+    }
+
+    /// Wipes the messages of a span; returns how many there were to wipe.
+    fn wipe(&mut self, person: &Person, extent: Extent, span: &Range<u64>) -> u64 {
+        let mut wiped = 0;
+        let mut before = Vec::new();
+        for kept in self.messages.iter_mut().filter(|kept| span.contains(&kept.message.sequence)) {
+            let body = kept.message.body.clone();
+            if kept.wipe(person, extent) {
+                wiped += 1;
+                self.revision += 1;
+                self.recent_edits.push(kept.message.sequence);
+                before.extend(Some(body).filter(|body| *body != kept.message.body));
+            }
+        }
+        let repeats = |field: &str, text: &str| {
+            before.iter().any(|body| body.extra_text(field) == Some(text))
+        };
+        for (request_id, digest) in &mut self.turn_digests {
+            if repeats(MessageBody::REQUEST_ID, request_id.as_str()) {
+                *digest = ERASED;
+            }
+        }
+        let ChatSession { last_connector, last_mode, .. } = &mut self.session;
+        last_connector.take_if(|text| repeats(MessageBody::CONNECTOR, text));
+        last_mode.take_if(|text| repeats(MessageBody::MODE, text));
+        wiped
+    }
+
+    /// Forgets the context snapshot that a fork has taken over from its source.
+    fn forget_inherited_context(&mut self) {
+        self.contexts.retain(|KeptContext { version, .. }| version.version != 1);
+        if self.context_version == 1 {
+            self.context_version = 0;
+            self.context = records::ContextSnapshot::default();
+        }
+    }
+}
+
+impl Kept {
+    fn wipe(&mut self, person: &Person, extent: Extent) -> bool {
+        let mut digest = StoredDigest { digest: self.digest, salt: None };
+        let is_wiped = person.wipe(&mut self.message, &mut digest, extent);
+        self.digest = digest.digest;
+        is_wiped
+    }
+}

@@ -1,0 +1,359 @@
+//! Erases a person from one chat.
+
+use std::ops::Range;
+
+use bson::{Bson, Document, RawDocument, RawDocumentBuf, doc};
+use futures::TryStreamExt as _;
+use mongodb::options::Hint;
+use records::{AppId, ChatId, ErasedKind, Erasure, InputRequestId, Lifecycle, Scope, UserId};
+use serde::Deserialize;
+
+use super::messages::{Erasing, named_in};
+use super::step_deadline;
+use crate::StoreError;
+use crate::mongo::MongoStore;
+use crate::mongo::collection_names::CHAT_SESSIONS;
+use crate::mongo::documents::stored::read_document;
+use crate::mongo::documents::{
+    LIFECYCLE, LIFECYCLE_AT, NEWEST_VERSION, context_version_id, erased_digest,
+};
+use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::format::Shape;
+use crate::mongo::input_requests::push_recent_inputs;
+use crate::mongo::purges::records_filter;
+use crate::rules::erasure::{ERASED_NAME, Extent, Person};
+use crate::store::Purges as _;
+
+/// What an erasure reads of a session before it decides.
+#[derive(Debug, Deserialize)]
+pub(super) struct Candidate {
+    #[serde(rename = "_id")]
+    pub(super) chat_id: ChatId,
+    user_id: Option<UserId>,
+    first_sequence: u64,
+    revision: i64,
+    input_version: Option<u64>,
+    forked_from: Option<Origin>,
+    #[serde(default)]
+    hold: Option<Document>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Origin {
+    sequence: u64,
+}
+
+/// A fork of a chat, or of one of its forks.
+struct Descendant {
+    chat_id: ChatId,
+    /// The messages that it has taken over from the chat.
+    inherited: Range<u64>,
+    is_held: bool,
+}
+
+fn candidate_projection() -> Document {
+    doc! {
+        "user_id": 1, "first_sequence": 1, "revision": 1, "input_version": 1, "forked_from": 1,
+        "hold": 1, "schema_version": 1,
+    }
+}
+
+fn candidate(raw: &RawDocument) -> Result<Candidate, StoreError> {
+    read_document(CHAT_SESSIONS, raw)
+}
+
+impl MongoStore {
+    /// Returns the next chats of an app in the order of ids, whatever their lifecycle.
+    pub(super) async fn chats_after(
+        &self,
+        app_id: &AppId,
+        after: Option<&ChatId>,
+        limit: usize,
+    ) -> Result<Vec<Candidate>, StoreError> {
+        self.read(|| async {
+            let after = after.map_or("", ChatId::as_str);
+            let filter = doc! { "_id": { "$gt": after }, "app_id": app_id.as_str() };
+            let find = self.inner.chat_sessions.find(filter).sort(doc! { "_id": 1 });
+            let find = find.hint(Hint::Keys(doc! { "_id": 1 }));
+            let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+            let found = find.limit(limit).projection(candidate_projection()).await?;
+            let found: Vec<RawDocumentBuf> = found.try_collect().await?;
+            Ok(found.iter().map(|raw| candidate(raw)).collect::<Result<_, _>>()?)
+        })
+        .await
+    }
+
+    /// Erases a person from a chat, unless it is under hold.
+    pub(super) async fn erase_in_chat(
+        &self,
+        person: &Person,
+        chat: &Candidate,
+        erasure: &mut Erasure,
+    ) -> Result<(), StoreError> {
+        let app_id = &erasure.app_id.clone();
+        if !self.read(|| self.concerns(person, app_id, chat)).await? {
+            return Ok(());
+        }
+        let forks = self.read(|| self.descendants(app_id, chat)).await?;
+        if chat.hold.is_some() || forks.iter().any(|fork| fork.is_held) {
+            if !erasure.held.contains(&chat.chat_id) {
+                erasure.held.push(chat.chat_id.clone());
+            }
+            return Ok(());
+        }
+        if chat.user_id.as_ref() == Some(&person.user_id) {
+            return self.erase_own_chat(person, app_id, chat, &forks, erasure).await;
+        }
+        let chat_id = &chat.chat_id;
+        let span = 0..u64::MAX;
+        let erasing = Erasing { person, app_id, chat_id, extent: Extent::Written, span };
+        let written = self.write_until(step_deadline(), |_| self.erase_messages(&erasing));
+        erasure.add(ErasedKind::Messages, written.await?);
+        self.write_until(self.deadline(), |_| self.erase_names(person, app_id, chat_id))
+            .await
+            .map(|counts| counts.into_iter().for_each(|(kind, count)| erasure.add(kind, count)))
+    }
+
+    /// Erases a chat of the person, as it is and as its forks show it.
+    ///
+    /// It is deleted first, so that nothing more is appended to it and no fork of it is made any more. It remains the person's
+    /// until it is purged, so that an erasure that breaks off finds it again.
+    async fn erase_own_chat(
+        &self,
+        person: &Person,
+        app_id: &AppId,
+        chat: &Candidate,
+        forks: &[Descendant],
+        erasure: &mut Erasure,
+    ) -> Result<(), StoreError> {
+        let chat_id = &chat.chat_id;
+        let closing =
+            self.write_until(self.deadline(), |_| self.close_chat(person, app_id, chat_id));
+        if !closing.await? {
+            // It was put under hold a moment ago.
+            erasure.held.push(chat_id.clone());
+            return Ok(());
+        }
+        // A fork may have been made before it was closed.
+        let later = self.read(|| self.descendants(app_id, chat)).await?;
+        let start = chat.forked_from.as_ref().map_or(0, |origin| origin.sequence);
+        let all = |chat_id, span| Erasing { person, app_id, chat_id, extent: Extent::All, span };
+        if !forks.is_empty() || !later.is_empty() {
+            let own = all(chat_id, start..u64::MAX);
+            self.write_until(step_deadline(), |_| self.erase_messages(&own)).await?;
+        }
+        for Descendant { chat_id: fork, inherited, .. } in &later {
+            let erasing = all(fork, inherited.clone());
+            let inherited =
+                self.write_until(step_deadline(), |_| self.erase_messages(&erasing)).await?;
+            erasure.add(ErasedKind::Messages, inherited);
+            let forget = |_| self.forget_inherited_context(app_id, fork);
+            self.write_until(self.deadline(), forget).await?;
+        }
+        let scope = Scope::service(app_id.clone());
+        match self.purge_chat(&scope.actor(), &scope, chat_id, None).await {
+            Ok(_) => erasure.add(ErasedKind::Chats, 1),
+            // Another process was faster.
+            Err(StoreError::ChatNotFound(_)) => {}
+            Err(StoreError::ChatHeld(_)) => erasure.held.push(chat_id.clone()),
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// Deletes a chat; returns whether it is deleted now, and under no hold.
+    async fn close_chat(
+        &self,
+        person: &Person,
+        app_id: &AppId,
+        chat_id: &ChatId,
+    ) -> Result<bool, Failure> {
+        let open = doc! {
+            "_id": chat_id.as_str(),
+            "app_id": app_id.as_str(),
+            "user_id": person.user_id.as_str(),
+            "hold": Bson::Null,
+            LIFECYCLE: { "$not": { "$gte": Lifecycle::Deleted.number() } },
+            "schema_version": { "$lte": NEWEST_VERSION },
+        };
+        let close = doc! {
+            "$set": {
+                LIFECYCLE: Lifecycle::Deleted.number(),
+                LIFECYCLE_AT: bson::DateTime::from_chrono(person.now),
+                "lease": Bson::Null,
+            },
+            "$inc": { "session_version": 1_i64 },
+            "$max": { "schema_version": Shape::DeletedChats.format() },
+        };
+        self.inner.chat_sessions.update_one(open, close).await?;
+        self.inner.chat_cache.forget_tail(chat_id);
+        let closed = doc! {
+            "_id": chat_id.as_str(),
+            "app_id": app_id.as_str(),
+            "hold": Bson::Null,
+            LIFECYCLE: { "$gte": Lifecycle::Deleted.number() },
+        };
+        let found = self.inner.chat_sessions.find_one(closed).projection(doc! { "_id": 1 });
+        Ok(found.await?.is_some())
+    }
+
+    /// Returns whether anything of a person is in a chat.
+    async fn concerns(
+        &self,
+        person: &Person,
+        app_id: &AppId,
+        chat: &Candidate,
+    ) -> Result<bool, Failure> {
+        let (user_id, chat_id) = (person.user_id.as_str(), &chat.chat_id);
+        if chat.user_id.as_ref() == Some(&person.user_id) {
+            return Ok(true);
+        }
+        let one = || doc! { "_id": chat_id.as_str(), "app_id": app_id.as_str() };
+        let of_chat = || records_filter(app_id, chat_id);
+        let only_id = || doc! { "_id": 1 };
+        let mut named = named_in("messages", person);
+        let fields = ["members.user_id", "updated_by"];
+        let others = fields.map(|field| Bson::from(doc! { field: user_id }));
+        if let Ok(any) = named.get_array_mut("$or") {
+            any.extend(others);
+        }
+        let session = with(one(), named);
+        if self.inner.chat_sessions.find_one(session).projection(only_id()).await?.is_some() {
+            return Ok(true);
+        }
+        let participant = with(one(), doc! { "participants.user_id": user_id });
+        let participants = &self.inner.chat_participants;
+        if participants.find_one(participant).projection(only_id()).await?.is_some() {
+            return Ok(true);
+        }
+        let sealed = with(of_chat(), named_in("messages", person));
+        if chat.first_sequence > 0
+            && self.inner.chat_segments.find_one(sealed).projection(only_id()).await?.is_some()
+        {
+            return Ok(true);
+        }
+        let version = with(of_chat(), named_in("message", person));
+        if chat.revision > 0
+            && self.inner.message_versions.find_one(version).projection(only_id()).await?.is_some()
+        {
+            return Ok(true);
+        }
+        let answer = with(of_chat(), doc! { ANSWERED_BY: user_id });
+        let inputs = &self.inner.input_requests;
+        Ok(chat.input_version.is_some_and(|version| version > 0)
+            && inputs.find_one(answer).projection(only_id()).await?.is_some())
+    }
+
+    /// Returns the forks of a chat, and their forks, that have taken over messages which are not from a source of the chat.
+    async fn descendants(
+        &self,
+        app_id: &AppId,
+        chat: &Candidate,
+    ) -> Result<Vec<Descendant>, Failure> {
+        let start = chat.forked_from.as_ref().map_or(0, |origin| origin.sequence);
+        let mut found: Vec<Descendant> = Vec::new();
+        let mut sources = vec![(chat.chat_id.clone(), u64::MAX)];
+        while let Some((source, end)) = sources.pop() {
+            let forks = doc! {
+                "forked_from.chat_id": source.as_str(),
+                "app_id": app_id.as_str(),
+            };
+            let forks = self.inner.chat_sessions.find(forks).projection(candidate_projection());
+            let forks: Vec<RawDocumentBuf> = forks.await?.try_collect().await?;
+            for raw in &forks {
+                let Candidate { chat_id, forked_from, hold, .. } = candidate(raw)?;
+                let end = end.min(forked_from.map_or(0, |origin| origin.sequence));
+                sources.push((chat_id.clone(), end));
+                let is_held = hold.is_some();
+                found.push(Descendant { chat_id, inherited: start..end, is_held });
+            }
+        }
+        Ok(found)
+    }
+
+    /// Erases the answers and the names of a person in a chat of others.
+    async fn erase_names(
+        &self,
+        person: &Person,
+        app_id: &AppId,
+        chat_id: &ChatId,
+    ) -> Result<Vec<(ErasedKind, u64)>, Failure> {
+        let (user_id, alias) = (person.user_id.as_str(), person.alias.as_str());
+        let one = || doc! { "_id": chat_id.as_str(), "app_id": app_id.as_str() };
+        let answers = with(records_filter(app_id, chat_id), doc! { ANSWERED_BY: user_id });
+        let erased = doc! {
+            "answer.content": Bson::Null,
+            "answer.name": ERASED_NAME,
+            ANSWERED_BY: alias,
+            "answer.author.display_name": Bson::Null,
+            "answer.digest": erased_digest(),
+        };
+        let inputs = &self.inner.input_requests;
+        let found = inputs.find(answers.clone()).projection(doc! { "_id": 1 }).await?;
+        let found: Vec<RawDocumentBuf> = found.try_collect().await?;
+        let answered = found.iter().filter_map(|raw| {
+            let id = raw.get_document("_id").ok()?.get_str("request_id").ok()?;
+            InputRequestId::parse(id).ok()
+        });
+        let answered: Vec<InputRequestId> = answered.collect();
+        let answers = inputs.update_many(answers, doc! { "$set": erased }).await?;
+        if !answered.is_empty() {
+            // Services read these again.
+            let tell = push_recent_inputs(&answered);
+            self.inner.chat_sessions.update_one(one(), tell).await?;
+            self.notify_change(chat_id);
+        }
+        let participant = with(one(), doc! { "participants.user_id": user_id });
+        let rename = doc! { "$set": {
+            "participants.$[one].user_id": alias,
+            "participants.$[one].display_name": Bson::Null,
+        } };
+        let these = doc! { "one.user_id": user_id };
+        let participants = &self.inner.chat_participants;
+        let participants =
+            participants.update_one(participant, rename).array_filters([these]).await?;
+        let sessions = &self.inner.chat_sessions;
+        let member = with(one(), doc! { "members.user_id": user_id });
+        let remove = doc! { "$pull": { "members": { "user_id": user_id } } };
+        let members = sessions.update_one(member, remove).await?;
+        let updated = with(one(), doc! { "updated_by": user_id });
+        sessions.update_one(updated, doc! { "$set": { "updated_by": alias } }).await?;
+        Ok(vec![
+            (ErasedKind::Answers, answers.modified_count),
+            (ErasedKind::Participants, participants.modified_count),
+            (ErasedKind::Members, members.modified_count),
+        ])
+    }
+
+    /// Removes the context snapshot that a fork has taken over from its source, which is its first version.
+    async fn forget_inherited_context(
+        &self,
+        app_id: &AppId,
+        chat_id: &ChatId,
+    ) -> Result<(), Failure> {
+        let one = doc! { "_id": chat_id.as_str(), "app_id": app_id.as_str() };
+        let sessions = &self.inner.chat_sessions;
+        let unchanged = with(one.clone(), doc! { "context_version": 1 });
+        let forgotten = doc! { "$set": {
+            "context_snapshot": {},
+            "context_blob": Bson::Null,
+            "context_sequence": 0_i64,
+            "context_version": 0_i64,
+            "context_written": Bson::Null,
+        } };
+        sessions.update_one(unchanged, forgotten).await?;
+        let pull = doc! { "$pull": { "context_recent": { "version": 1 } } };
+        sessions.update_one(one, pull).await?;
+        let first = doc! { "_id": context_version_id(chat_id, 1), "app_id": app_id.as_str() };
+        self.inner.context_snapshots.delete_one(first).await?;
+        Ok(())
+    }
+}
+
+/// The path to the person who answered a question.
+const ANSWERED_BY: &str = "answer.author.user_id";
+
+fn with(mut filter: Document, condition: Document) -> Document {
+    filter.extend(condition);
+    filter
+}

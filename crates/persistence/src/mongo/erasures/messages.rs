@@ -1,0 +1,275 @@
+//! Erases the text of messages where it is stored: in tails, segments and versions.
+//!
+//! Unlike a deletion, this writes segments and versions that forks share.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use bson::{Bson, Document, RawDocumentBuf, doc};
+use futures::TryStreamExt as _;
+use records::{AppId, ChatId, Message, MessageBody};
+
+use crate::StoreError;
+use crate::mongo::MongoStore;
+use crate::mongo::documents::{
+    MESSAGE_OVERHEAD, NEWEST_VERSION, Segment, StoredMessage, counter, erased_digest, segment_id,
+    version_id, version_message,
+};
+use crate::mongo::engine::failure::Failure;
+use crate::mongo::transcript::edit::{decode_document, push_recent_edits};
+use crate::mongo::transcript::reader::{Direction, MAX_READ_ATTEMPTS, SessionView, gap_error};
+use crate::rules::erasure::{Extent, Person};
+
+/// Messages that are erased.
+#[derive(Debug, Clone)]
+pub(super) struct Erasing<'a> {
+    pub(super) person: &'a Person,
+    pub(super) app_id: &'a AppId,
+    pub(super) chat_id: &'a ChatId,
+    pub(super) extent: Extent,
+    pub(super) span: Range<u64>,
+}
+
+/// What was erased of the messages of one chat.
+#[derive(Debug, Default)]
+struct Found {
+    sequences: BTreeSet<u64>,
+    /// The turns of the messages, their connectors and their modes.
+    turns: BTreeSet<String>,
+    connectors: BTreeSet<String>,
+    modes: BTreeSet<String>,
+}
+
+impl Found {
+    /// Returns the values that a session may repeat, by the field of the message.
+    fn repeated(&mut self) -> [(&'static str, &mut BTreeSet<String>); 3] {
+        [
+            (MessageBody::REQUEST_ID, &mut self.turns),
+            (MessageBody::CONNECTOR, &mut self.connectors),
+            (MessageBody::MODE, &mut self.modes),
+        ]
+    }
+}
+
+impl Erasing<'_> {
+    /// Erases a message; returns its document if there was anything to erase.
+    fn wipe(
+        &self,
+        mut stored: StoredMessage,
+        found: &mut Found,
+    ) -> Result<Option<StoredMessage>, Failure> {
+        if !self.span.contains(&stored.message.sequence) {
+            return Ok(None);
+        }
+        let body = stored.message.body.clone();
+        if !self.person.wipe(&mut stored.message, &mut stored.digest, self.extent) {
+            return Ok(None);
+        }
+        found.sequences.insert(stored.message.sequence);
+        if body != stored.message.body {
+            for (field, values) in found.repeated() {
+                values.extend(body.extra_text(field).map(str::to_owned));
+            }
+        }
+        stored.bytes = stored_bytes(&stored.message)?;
+        Ok(Some(stored))
+    }
+
+    /// Returns a filter for documents with messages to erase, if their array of messages has this name.
+    fn filter(&self, mut filter: Document, messages: &str) -> Document {
+        filter.insert("app_id", self.app_id.as_str());
+        if self.extent == Extent::Written {
+            filter.extend(named_in(messages, self.person));
+        }
+        filter
+    }
+}
+
+/// Returns the condition that messages name a person.
+pub(super) fn named_in(messages: &str, person: &Person) -> Document {
+    let user_id = person.user_id.as_str();
+    let fields = ["author.user_id", "edited_by", "deleted_by"];
+    let named = fields.map(|field| doc! { format!("{messages}.{field}"): user_id });
+    doc! { "$or": named.to_vec() }
+}
+
+/// Returns the size of a message that counts towards a page, in bytes.
+fn stored_bytes(message: &Message) -> Result<u64, StoreError> {
+    let editors = [&message.edited_by, &message.deleted_by];
+    let editors: usize = editors.into_iter().flatten().map(|it| it.as_str().len()).sum();
+    Ok((message.body.check_stored()? + MESSAGE_OVERHEAD + editors) as u64)
+}
+
+impl MongoStore {
+    /// Erases messages of a chat, wherever they are stored, and tells listeners. Returns how many.
+    pub(super) async fn erase_messages(&self, erasing: &Erasing<'_>) -> Result<u64, Failure> {
+        let mut found = Found::default();
+        self.erase_in_tail(erasing, &mut found).await?;
+        let in_tail = found.sequences.len();
+        self.erase_in_segments(erasing, &mut found).await?;
+        self.erase_in_versions(erasing, &mut found).await?;
+        let Erasing { app_id, chat_id, .. } = erasing;
+        if found.sequences.len() > in_tail {
+            // Forks that share them show the same. What they show is never longer than what the chat has.
+            let these = doc! {
+                "app_id": app_id.as_str(),
+                "$or": [{ "_id": chat_id.as_str() }, { "bases.chat_id": chat_id.as_str() }],
+            };
+            let count = counter(found.sequences.len() as u64);
+            let push = push_recent_edits(found.sequences.iter().copied());
+            let tell = doc! { "$inc": { "revision": count }, "$push": push };
+            self.inner.chat_sessions.update_many(these, tell).await?;
+        }
+        self.erase_repeated(app_id, chat_id, &found).await?;
+        if !found.sequences.is_empty() {
+            self.inner.chat_cache.forget_tail(chat_id);
+            self.notify_change(chat_id);
+        }
+        Ok(found.sequences.len() as u64)
+    }
+
+    async fn erase_in_tail(&self, erasing: &Erasing<'_>, found: &mut Found) -> Result<(), Failure> {
+        let Erasing { app_id, chat_id, span, .. } = erasing;
+        let one = doc! { "_id": chat_id.as_str(), "app_id": app_id.as_str() };
+        for _ in 0..MAX_READ_ATTEMPTS {
+            let find = self.inner.chat_sessions.find_one(one.clone());
+            let Some(raw) = find.projection(SessionView::projection()).await? else {
+                return Ok(());
+            };
+            let session = SessionView::read(chat_id, &raw)?;
+            let tail = session.tail;
+            let (mut set, mut growth, mut count) = (Document::new(), 0, 0);
+            let mut sequences = BTreeSet::new();
+            for message in session.tail_messages(span, Direction::OldestFirst)? {
+                let old = message.decode()?;
+                let (bytes, index) = (old.bytes, old.message.sequence - tail.first_sequence);
+                if let Some(new) = erasing.wipe(old, found)? {
+                    set.insert(format!("messages.{index}"), decode_document(&new.document())?);
+                    growth += counter(new.bytes) - counter(bytes);
+                    count += 1_i64;
+                    sequences.insert(new.message.sequence);
+                }
+            }
+            if count == 0 {
+                return Ok(());
+            }
+            let mut filter = one.clone();
+            filter.insert("first_sequence", counter(tail.first_sequence));
+            filter.insert("revision", tail.revision);
+            filter.insert("schema_version", doc! { "$lte": NEWEST_VERSION });
+            let update = doc! {
+                "$set": set,
+                "$inc": { "revision": count, "tail_bytes": growth },
+                "$push": push_recent_edits(sequences),
+            };
+            if self.inner.chat_sessions.update_one(filter, update).await?.matched_count == 1 {
+                return Ok(());
+            }
+        }
+        Err(gap_error(chat_id))
+    }
+
+    async fn erase_in_segments(
+        &self,
+        erasing: &Erasing<'_>,
+        found: &mut Found,
+    ) -> Result<(), Failure> {
+        let Erasing { chat_id, span, .. } = erasing;
+        let range = doc! { "$gte": segment_id(chat_id, 0), "$lt": segment_id(chat_id, span.end) };
+        let filter = erasing.filter(doc! { "_id": range }, "messages");
+        let segments = &self.inner.chat_segments;
+        let ids = segments.find(filter).projection(doc! { "_id": 1 }).await?;
+        let ids: Vec<RawDocumentBuf> = ids.try_collect().await?;
+        for id in &ids {
+            self.erase_in_segment(erasing, &decode_document(id)?, found).await?;
+        }
+        Ok(())
+    }
+
+    /// Erases messages in a segment, unless an edit has split it meanwhile: the next pass finds the parts.
+    async fn erase_in_segment(
+        &self,
+        erasing: &Erasing<'_>,
+        id: &Document,
+        found: &mut Found,
+    ) -> Result<(), Failure> {
+        let segments = &self.inner.chat_segments;
+        for _ in 0..MAX_READ_ATTEMPTS {
+            let one = erasing.filter(id.clone(), "messages");
+            let Some(raw) = segments.find_one(one).await? else { return Ok(()) };
+            let segment = Segment::read(erasing.chat_id, &raw)?;
+            let mut set = Document::new();
+            for (index, old) in segment.messages.into_iter().enumerate() {
+                if let Some(new) = erasing.wipe(old, found)? {
+                    set.insert(format!("messages.{index}"), decode_document(&new.document())?);
+                }
+            }
+            if set.is_empty() {
+                return Ok(());
+            }
+            let mut unchanged = id.clone();
+            unchanged.insert("app_id", erasing.app_id.as_str());
+            unchanged.insert("edits", segment.head.edits);
+            let update = doc! { "$set": set, "$inc": { "edits": 1_i64 } };
+            if segments.update_one(unchanged, update).await?.matched_count == 1 {
+                return Ok(());
+            }
+        }
+        Err(gap_error(erasing.chat_id))
+    }
+
+    async fn erase_in_versions(
+        &self,
+        erasing: &Erasing<'_>,
+        found: &mut Found,
+    ) -> Result<(), Failure> {
+        let Erasing { app_id, chat_id, span, .. } = erasing;
+        let range = doc! {
+            "$gte": version_id(chat_id, span.start, 0),
+            "$lt": version_id(chat_id, span.end, 0),
+        };
+        let filter = erasing.filter(doc! { "_id": range }, "message");
+        let versions = &self.inner.message_versions;
+        let all: Vec<RawDocumentBuf> = versions.find(filter).await?.try_collect().await?;
+        for raw in &all {
+            let Some(new) = erasing.wipe(version_message(chat_id, raw)?, found)? else { continue };
+            // A version never changes, but a later edit may have removed it.
+            let id = decode_document(raw)?.remove("_id");
+            let one = doc! { "_id": id, "app_id": app_id.as_str() };
+            let new = doc! { "$set": { "message": decode_document(&new.document())? } };
+            versions.update_one(one, new).await?;
+        }
+        Ok(())
+    }
+
+    /// Erases what a session repeats of erased messages: the digests of their turns, from which a short text could be
+    /// guessed, and the newest connector and mode.
+    async fn erase_repeated(
+        &self,
+        app_id: &AppId,
+        chat_id: &ChatId,
+        found: &Found,
+    ) -> Result<(), Failure> {
+        let sessions = &self.inner.chat_sessions;
+        let one = doc! { "_id": chat_id.as_str(), "app_id": app_id.as_str() };
+        let texts =
+            |values: &BTreeSet<String>| doc! { "$in": values.iter().cloned().collect::<Vec<_>>() };
+        if !found.turns.is_empty() {
+            let erase = doc! {
+                "$set": { "recent_turns.$[these].digest": erased_digest() },
+                "$unset": { "recent_turns.$[these].salt": "" },
+            };
+            let these = doc! { "these.request_id": texts(&found.turns) };
+            sessions.update_one(one.clone(), erase).array_filters([these]).await?;
+        }
+        for (field, values) in [("last_connector", &found.connectors), ("last_mode", &found.modes)]
+        {
+            if !values.is_empty() {
+                let mut same = one.clone();
+                same.insert(field, texts(values));
+                sessions.update_one(same, doc! { "$set": { field: Bson::Null } }).await?;
+            }
+        }
+        Ok(())
+    }
+}

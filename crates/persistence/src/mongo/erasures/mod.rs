@@ -1,0 +1,307 @@
+//! Erases persons, step by step (decision 0053).
+//!
+//! The record of an erasure says how far it has come. Every step is safe to repeat, so that any process may go on after any
+//! other, or beside it.
+
+mod chats;
+mod messages;
+mod user;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bson::{Bson, DateTime, Document, RawDocument, RawDocumentBuf, doc};
+use futures::TryStreamExt as _;
+use records::{Actor, AppId, AuditAction, ChatId, Erasure, Pseudonym, UserId};
+use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
+
+use crate::StoreError;
+use crate::metrics::Call;
+use crate::mongo::MongoStore;
+use crate::mongo::collection_names::ERASURES;
+use crate::mongo::documents::stored::{FieldError, read_record};
+use crate::mongo::documents::{SCHEMA_VERSION, counter, encode};
+use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::format::Shape;
+use crate::mongo::engine::inserts::insert_or_get;
+use crate::mongo::engine::marks::with_mark;
+use crate::mongo::engine::transaction::Round;
+use crate::rules::audit::Audited;
+use crate::rules::erasure::{Person, ended};
+use crate::store::{AuditLog as _, Erasures};
+
+/// The field that only unfinished erasures have.
+pub(crate) const ERASED_USER: &str = "user_id";
+
+/// How often all chats are searched. A call that was under way during the first search may have stored a record behind it.
+const PASSES: u32 = 2;
+
+#[async_trait]
+impl Erasures for MongoStore {
+    async fn begin_erasure(
+        &self,
+        actor: &Actor,
+        app_id: &AppId,
+        user_id: &UserId,
+    ) -> Result<Erasure, StoreError> {
+        self.observe(Call::BeginErasure, None, async {
+            let action = AuditAction::EraseUser;
+            let audited = Audited::of_operator(actor, Some(app_id), None, action).about(user_id);
+            let (app_id, user_id) = (app_id.clone(), user_id.clone());
+            let now = self.inner.clock.now();
+            self.write(|call| async move {
+                call.transact_without_chat(|tx| {
+                    let (call, audited) = (&call, &audited);
+                    let (app_id, user_id) = (&app_id, &user_id);
+                    async move {
+                        call.require(Shape::DeletedChats).await?;
+                        let entry = call.audit_document(audited).await?;
+                        let pseudonym = call.pseudonym(Some(app_id), user_id).await?;
+                        let begun = Erasure::begin(app_id.clone(), user_id.clone(), pseudonym, now);
+                        let document = encode(&ErasureDocument::new(&begun, &Place::default()))?;
+                        let find = || call.find_erasure(app_id, pseudonym);
+                        let erasures = &call.inner.erasures;
+                        let found = insert_or_get(erasures, &document, find).await?;
+                        tx.begin().await?;
+                        call.insert_audit_document(&tx, &entry).await?;
+                        let begun = found.map_or(begun, |stored| stored.erasure);
+                        Ok(Round::Done(begun))
+                    }
+                })
+                .await
+            })
+            .await
+        })
+        .await
+    }
+
+    async fn continue_erasure(
+        &self,
+        app_id: &AppId,
+        pseudonym: Pseudonym,
+        limit: usize,
+    ) -> Result<Option<Erasure>, StoreError> {
+        self.observe(Call::ContinueErasure, None, async {
+            let found = self.read(|| self.find_erasure(app_id, pseudonym)).await?;
+            let Some(StoredErasure { erasure, place }) = found else { return Ok(None) };
+            match erasure.user_id.clone() {
+                None => Ok(Some(erasure)),
+                Some(user_id) => self.erase_step(erasure, place, user_id, limit).await.map(Some),
+            }
+        })
+        .await
+    }
+
+    async fn get_erasure(
+        &self,
+        app_id: &AppId,
+        pseudonym: Pseudonym,
+    ) -> Result<Option<Erasure>, StoreError> {
+        self.observe(Call::GetErasure, None, async {
+            let found = self.read(|| self.find_erasure(app_id, pseudonym)).await?;
+            Ok(found.map(|stored| stored.erasure))
+        })
+        .await
+    }
+
+    async fn unfinished_erasures(&self, limit: usize) -> Result<Vec<Erasure>, StoreError> {
+        self.observe(Call::UnfinishedErasures, None, async {
+            let find = || async {
+                let unfinished = doc! { ERASED_USER: { "$exists": true } };
+                let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+                let found = self.inner.erasures.find(unfinished).limit(limit).await?;
+                let found: Vec<RawDocumentBuf> = found.try_collect().await?;
+                let read = |raw: &RawDocumentBuf| Ok(erasure_record(raw)?.erasure);
+                found.iter().map(read).collect()
+            };
+            self.read(find).await
+        })
+        .await
+    }
+}
+
+impl MongoStore {
+    async fn find_erasure(
+        &self,
+        app_id: &AppId,
+        pseudonym: Pseudonym,
+    ) -> Result<Option<StoredErasure>, Failure> {
+        let found = self.inner.erasures.find_one(erasure_filter(app_id, pseudonym)).await?;
+        Ok(found.map(|raw| erasure_record(&raw)).transpose()?)
+    }
+
+    /// Handles the next chats, or what follows after the last of them, and records it.
+    async fn erase_step(
+        &self,
+        before: Erasure,
+        place: Place,
+        user_id: UserId,
+        limit: usize,
+    ) -> Result<Erasure, StoreError> {
+        let person = Person::new(user_id, before.pseudonym, self.inner.clock.now())?;
+        let mut erasure = before.clone();
+        let app_id = erasure.app_id.clone();
+        let chats = self.chats_after(&app_id, place.after.as_ref(), limit).await?;
+        let mut next = place.clone();
+        if let Some(last) = chats.last() {
+            next.after = Some(last.chat_id.clone());
+            erasure.searched += chats.len() as u64;
+            for chat in &chats {
+                self.erase_in_chat(&person, chat, &mut erasure).await?;
+            }
+        } else {
+            self.erase_of_user(&person, &mut erasure).await?;
+            next = Place { pass: place.pass + 1, after: None };
+        }
+        if next.pass == PASSES {
+            self.destroy_pseudonym(Some(&app_id), &person.user_id).await?;
+            erasure = ended(&erasure, self.inner.clock.now());
+        }
+        self.record_step(&before, &erasure, &place, &next).await
+    }
+
+    /// Stores what a step has erased and, unless another process has stored it first, how far the erasure has come.
+    async fn record_step(
+        &self,
+        before: &Erasure,
+        erasure: &Erasure,
+        from: &Place,
+        to: &Place,
+    ) -> Result<Erasure, StoreError> {
+        let (app_id, pseudonym) = (&erasure.app_id, erasure.pseudonym);
+        let one = erasure_filter(app_id, pseudonym);
+        let mut found = one.clone();
+        let mut add = doc! { "$addToSet": { "held": { "$each": texts(&erasure.held) } } };
+        let counts = erasure.erased.iter().map(|(kind, count)| {
+            let known = before.erased.get(kind).copied().unwrap_or_default();
+            (format!("erased.{kind}"), Bson::from(counter(count - known)))
+        });
+        let counts: Document = counts.collect();
+        if !counts.is_empty() {
+            add.insert("$inc", counts);
+        }
+        with_mark(&self.inner.ids.mint("step_"), &mut found, &mut add);
+        let mut at_place = one;
+        at_place.insert("pass", from.pass);
+        at_place.insert("after", from.after.as_ref().map(ChatId::as_str));
+        let mut go_on = doc! { "$set": {
+            "searched": counter(erasure.searched),
+            "pass": to.pass,
+            "after": to.after.as_ref().map(ChatId::as_str),
+            "finished_at": erasure.finished_at.map(DateTime::from_chrono),
+        } };
+        if erasure.user_id.is_none() {
+            go_on.insert("$unset", doc! { ERASED_USER: "" });
+        }
+        self.write_until(self.deadline(), |_| async {
+            let erasures = &self.inner.erasures;
+            erasures.update_one(found.clone(), add.clone()).await?;
+            erasures.update_one(at_place.clone(), go_on.clone()).await?;
+            let stored = self.find_erasure(app_id, pseudonym).await?;
+            Ok(stored.map_or_else(|| erasure.clone(), |stored| stored.erasure))
+        })
+        .await
+    }
+}
+
+fn texts(chats: &[ChatId]) -> Vec<&str> {
+    chats.iter().map(ChatId::as_str).collect()
+}
+
+/// Returns the deadline of work on all messages of a chat.
+fn step_deadline() -> Instant {
+    const STEP: Duration = Duration::from_mins(10);
+    Instant::now() + STEP
+}
+
+/// Where an erasure goes on.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Place {
+    /// How often all chats were searched.
+    pass: u32,
+    /// The last chat that was searched in this pass.
+    after: Option<ChatId>,
+}
+
+/// An erasure and its place.
+#[derive(Debug)]
+pub(crate) struct StoredErasure {
+    erasure: Erasure,
+    place: Place,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ErasureDocument {
+    #[serde(rename = "_id")]
+    id: ErasureKey,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    user_id: Option<UserId>,
+    begun_at: DateTime,
+    finished_at: Option<DateTime>,
+    searched: u64,
+    erased: BTreeMap<String, u64>,
+    held: Vec<ChatId>,
+    pass: u32,
+    after: Option<ChatId>,
+    /// The marks of the newest steps, by which a retry recognises its own write.
+    #[serde(default)]
+    recent_writes: Vec<String>,
+    schema_version: i64,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct ErasureKey {
+    app_id: AppId,
+    pseudonym: String,
+}
+
+fn erasure_filter(app_id: &AppId, pseudonym: Pseudonym) -> Document {
+    doc! { "_id": { "app_id": app_id.as_str(), "pseudonym": pseudonym.to_string() } }
+}
+
+impl ErasureDocument {
+    fn new(erasure: &Erasure, place: &Place) -> Self {
+        Self {
+            id: ErasureKey {
+                app_id: erasure.app_id.clone(),
+                pseudonym: erasure.pseudonym.to_string(),
+            },
+            user_id: erasure.user_id.clone(),
+            begun_at: DateTime::from_chrono(erasure.begun_at),
+            finished_at: erasure.finished_at.map(DateTime::from_chrono),
+            searched: erasure.searched,
+            erased: erasure.erased.clone(),
+            held: erasure.held.clone(),
+            pass: place.pass,
+            after: place.after.clone(),
+            recent_writes: Vec::new(),
+            schema_version: SCHEMA_VERSION,
+        }
+    }
+}
+
+impl TryFrom<ErasureDocument> for StoredErasure {
+    type Error = FieldError;
+
+    fn try_from(document: ErasureDocument) -> Result<Self, FieldError> {
+        let pseudonym = document.id.pseudonym.parse();
+        let erasure = Erasure {
+            app_id: document.id.app_id,
+            pseudonym: pseudonym.map_err(|_| FieldError::new("_id.pseudonym"))?,
+            user_id: document.user_id,
+            begun_at: document.begun_at.to_chrono(),
+            finished_at: document.finished_at.map(DateTime::to_chrono),
+            searched: document.searched,
+            erased: document.erased,
+            held: document.held,
+        };
+        Ok(Self { erasure, place: Place { pass: document.pass, after: document.after } })
+    }
+}
+
+/// Reads an erasure.
+pub(crate) fn erasure_record(raw: &RawDocument) -> Result<StoredErasure, StoreError> {
+    read_record::<ErasureDocument, _>(ERASURES, raw)
+}

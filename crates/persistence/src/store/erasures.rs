@@ -1,0 +1,42 @@
+use async_trait::async_trait;
+use records::{Actor, AppId, Erasure, Pseudonym, UserId};
+
+use crate::StoreError;
+
+/// Erases persons from an app (decision 0053).
+///
+/// What a person said is gone: their chats, as they are and as forks show them, and in chats of others their messages,
+/// answers and names. Their user id becomes a pseudonym wherever it stays. Ids of chats and messages stay taken, sequences
+/// stay dense, and no number of the statistics or of a wallet changes.
+///
+/// An erasure works through all chats of the app, step by step. It may be broken off anywhere and continued by any process.
+/// What the person writes meanwhile may remain, so revoke their tokens first.
+#[async_trait]
+pub trait Erasures: Send + Sync {
+    /// Begins to erase a person, or returns the erasure that is under way. Erases nothing yet.
+    async fn begin_erasure(
+        &self,
+        actor: &Actor,
+        app_id: &AppId,
+        user_id: &UserId,
+    ) -> Result<Erasure, StoreError>;
+
+    /// Goes on with an erasure by one step: up to `limit` chats. Returns how it stands then; `None` if there is none with
+    /// this pseudonym.
+    async fn continue_erasure(
+        &self,
+        app_id: &AppId,
+        pseudonym: Pseudonym,
+        limit: usize,
+    ) -> Result<Option<Erasure>, StoreError>;
+
+    /// Returns an erasure; a finished one is the receipt.
+    async fn get_erasure(
+        &self,
+        app_id: &AppId,
+        pseudonym: Pseudonym,
+    ) -> Result<Option<Erasure>, StoreError>;
+
+    /// Lists up to `limit` erasures that are not finished, of all apps.
+    async fn unfinished_erasures(&self, limit: usize) -> Result<Vec<Erasure>, StoreError>;
+}

@@ -1,0 +1,196 @@
+//! What an erasure leaves in the database.
+
+use std::collections::BTreeSet;
+
+use bson::{Binary, doc};
+use persistence::mongo::{Interruption, WalletVerification, Workflow};
+use persistence::{
+    Billing, ChatSessions, Erasures, Exchanges, Forks, InputRequests, Members, Messages,
+    Participants, Presence, Tickets, Turns, Wallets,
+};
+use records::{
+    Actor, Author, CallId, Caller, ChatId, Connection, ConnectionId, DisplayName, EntryId, Erasure,
+    EventId, Grant, Ids as _, MemberRole, MessageBody, MessageEdit, NewChatSession, NewFork,
+    NewInputAnswer, NewInputRequest, NewMessage, NewProviderCall, NewTicket, NewTurn,
+    NewWalletEntry, Permission, Question, Scope, StackFrame, StackId, Step, StepKind, TicketDigest,
+    TurnId, TurnMessage, TurnOutcome, UserId, Uuid7Ids, Visibility, WorkflowName,
+};
+use serde_json::json;
+
+use super::database::Database;
+use super::purges::{holding, plant, scope};
+
+/// Writes as a person wherever a person may write, in a chat of another person.
+async fn plant_elsewhere(database: &Database, person: &UserId, token: &str, ids: &str) -> ChatId {
+    let scope = &scope();
+    let new = NewChatSession {
+        user_id: UserId::parse("somebody").ok(),
+        visibility: Visibility::App,
+        ..NewChatSession::of(WorkflowName::parse("Generator").unwrap())
+    };
+    let chat_id = &database.create_chat(scope, new).await.unwrap().chat_id;
+    let author = Author { user_id: person.clone(), display_name: DisplayName::parse(token).ok() };
+    let mut body = MessageBody::new("user", Some(token), format!("{token} said"));
+    body.timestamp = Some(token.to_owned());
+    body.metadata = serde_json::from_value(json!({ token: token })).unwrap();
+    let named = [MessageBody::CONNECTOR, MessageBody::MODE, MessageBody::REQUEST_ID];
+    for field in MessageBody::free_extra().chain(named) {
+        let value = match field {
+            MessageBody::PROPS => json!({ token: token }),
+            MessageBody::PRODUCED_BY => continue,
+            _ => json!(token),
+        };
+        body.extra.insert(field.to_owned(), value);
+    }
+    body.extra.insert(MessageBody::PROVIDER.to_owned(), json!({ "openai": { "id": token } }));
+    let say = |n: usize| NewMessage {
+        event_id: EventId::parse(format!("{ids}-{n}")).ok(),
+        author: Some(author.clone()),
+        body: body.clone(),
+    };
+    for n in 0..80 {
+        database.append(scope, chat_id, vec![say(n)]).await.unwrap();
+    }
+    database.seal(&scope.app_id, chat_id, Interruption::Never).await.unwrap();
+    let fork = NewFork { user_id: UserId::parse("somebody").ok(), ..NewFork::default() };
+    let fork = database.fork_chat(scope, chat_id, fork).await.unwrap().chat_id;
+    let user = Caller::User { user_id: person.clone(), team_id: None, may_run: true };
+    let caller = Scope::new(scope.app_id.clone(), user, Permission::Say);
+    for chat_id in [chat_id, &fork] {
+        for n in [3, 79] {
+            let edit = MessageEdit {
+                content: Some(format!("{token} edited {n}").into()),
+                ..MessageEdit::default()
+            };
+            database.update_message(scope, chat_id, n, edit).await.unwrap();
+        }
+        for n in [4, 78] {
+            database.delete_message(scope, chat_id, n).await.unwrap();
+        }
+        let member = UserId::parse("somebody").unwrap();
+        for user_id in [person, &member] {
+            database.put_member(scope, chat_id, user_id, MemberRole::Member).await.unwrap();
+        }
+        database.join_chat(scope, chat_id, person, author.display_name.as_ref()).await.unwrap();
+        database.delete_message(&caller, chat_id, 5).await.unwrap();
+        let request_id = records::InputRequestId::parse(format!("{ids}-asked")).ok();
+        let new =
+            NewInputRequest { request_id, question: Question::of("Why?"), expires_in_sec: None };
+        let asked = database.request_input(scope, chat_id, new).await.unwrap().request.request_id;
+        let answer = NewInputAnswer { name: Some(token.to_owned()), ..NewInputAnswer::of(token) };
+        database.answer_input_request(&caller, chat_id, &asked, answer).await.unwrap();
+        let call_id = CallId::parse(format!("{ids}-call")).ok();
+        let call = NewProviderCall { call_id, ..NewProviderCall::default() };
+        let asked = vec![NewMessage { event_id: None, ..say(0) }];
+        database.append_exchange(scope, chat_id, asked, call, Billing::Free).await.unwrap();
+        let turn = NewTurn {
+            request_id: TurnId::parse(format!("{ids}-turn")).unwrap(),
+            outcome: TurnOutcome::Failed,
+            messages: vec![TurnMessage { body: body.clone(), author: Some(author.clone()) }],
+            steps: vec![Step::new(
+                StepKind::Llm,
+                StackFrame::root(StackId::parse("stack").unwrap()),
+            )],
+            connector: None,
+            mode: None,
+        };
+        database.append_turn(scope, chat_id, turn).await.unwrap();
+        let connection = Connection {
+            connection_id: ConnectionId::parse(ids).unwrap(),
+            chat_id: chat_id.clone(),
+            user_id: person.clone(),
+        };
+        let hour = std::time::Duration::from_hours(1);
+        database.announce(scope, &[connection], hour).await.unwrap();
+    }
+    let digest = TicketDigest::of(ids);
+    let (caller_expires_at, credential) = Default::default();
+    let valid_for = std::time::Duration::from_secs(30);
+    let ticket =
+        NewTicket { digest, valid_for, grant: Grant::ReadAndSay, caller_expires_at, credential };
+    database.create_ticket(&caller, chat_id, ticket).await.unwrap();
+    database.ensure_wallet(scope, person, 100).await.unwrap();
+    for n in 0..70 {
+        let entry_id = EntryId::parse(format!("{ids}-{n}")).unwrap();
+        let debit = NewWalletEntry { entry_id, amount: 1, reason: Some(token.to_owned()) };
+        database.debit(scope, person, debit).await.unwrap();
+    }
+    chat_id.clone()
+}
+
+async fn erase(database: &Database, person: &UserId) -> Erasure {
+    let app_id = scope().app_id;
+    let begun = database.begin_erasure(&Actor::command_line(), &app_id, person).await.unwrap();
+    loop {
+        let erasure = database.continue_erasure(&app_id, begun.pseudonym, 2).await.unwrap();
+        if let Some(erasure) = erasure.filter(|erasure| erasure.finished_at.is_some()) {
+            return erasure;
+        }
+    }
+}
+
+async fn verify(database: &Database) {
+    let workflow_name = WorkflowName::parse("Generator").unwrap();
+    let workflow = Workflow { app_id: scope().app_id, workflow_name };
+    let mut found = |difference| panic!("{difference:?}");
+    database.verify_stats(&workflow, &|| {}, &mut found).await.unwrap();
+    let mut tell = |told: WalletVerification<'_>| {
+        assert!(!matches!(told, WalletVerification::Difference(..)), "{told:?}");
+    };
+    database.verify_wallets(None, &mut tell).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_erasure_leaves_no_text_and_no_name() {
+    let database = Database::create().await;
+    let [token, ids] = ["token_", "ids_"].map(|prefix| Uuid7Ids.mint(prefix));
+    let person = UserId::parse(&token).unwrap();
+    let own = plant(&database, &token, &ids).await;
+    let fork = NewFork { user_id: UserId::parse("somebody").ok(), ..NewFork::default() };
+    let fork = database.fork_chat(&scope(), &own, fork).await.unwrap().chat_id;
+    let other = plant_elsewhere(&database, &person, &token, &ids).await;
+    database.finish_tasks().await;
+    let before = holding(&database, &token).await;
+    let places: BTreeSet<&str> = before.keys().map(String::as_str).collect();
+    let expected = [
+        "chat_blobs",
+        "chat_participants",
+        "chat_segments",
+        "chat_sessions",
+        "context_snapshots",
+        "input_requests",
+        "message_versions",
+        "presence",
+        "provider_calls",
+        "pseudonym_keys",
+        "resume_points",
+        "tickets",
+        "wallet_entries",
+        "wallets",
+    ];
+    assert!(expected.iter().all(|place| places.contains(place)), "{before:?}");
+    verify(&database).await;
+
+    let erasure = erase(&database, &person).await;
+    assert_eq!(holding(&database, &token).await, [].into());
+    assert_eq!(erasure.held, []);
+    verify(&database).await;
+    for chat_id in [&fork, &other] {
+        let all = database.messages(&scope(), chat_id, persistence::MessageRange::all()).await;
+        let all = all.unwrap().messages;
+        assert!(all.iter().zip(0..).all(|(message, sequence)| message.sequence == sequence));
+        assert!(all.iter().all(|message| message.deleted_at.is_some()));
+    }
+}
+
+/// A place that an erasure forgets is found: the search of the test above is not blind.
+#[tokio::test]
+async fn the_search_for_what_is_left_sees_every_place() {
+    let database = Database::create_unsealed().await;
+    for stored in persistence::mongo::COLLECTIONS {
+        let bytes = Binary { subtype: bson::spec::BinarySubtype::Generic, bytes: b"left".to_vec() };
+        let left = doc! { "_id": "x", "deep": [{ "field": bytes }] };
+        database.insert(stored.name, left).await;
+        assert!(holding(&database, "left").await.contains_key(stored.name), "{}", stored.name);
+    }
+}

@@ -1,0 +1,50 @@
+use std::collections::BTreeMap;
+
+use records::{ChatId, Erasure};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::Time;
+use crate::openapi::values;
+
+/// The erasure of a person from an app. It names the person by the pseudonym alone.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Erasure)]
+pub(crate) struct ErasureResponse {
+    #[schema(example = "acme_corp")]
+    app_id: String,
+    /// What stands for the person in the audit log; `erased_` and the pseudonym stands for their user id.
+    #[schema(value_type = values::Pseudonym)]
+    pseudonym: String,
+    begun_at: Time,
+    /// When nothing of the person was found any more; null while the erasure is under way.
+    finished_at: Option<Time>,
+    /// How many chats were searched. Each is searched twice.
+    searched: u64,
+    /// How many records were erased or anonymised, by kind.
+    erased: BTreeMap<String, u64>,
+    /// The chats that were left as they are, because they are under hold or are shown by a fork that is.
+    #[schema(value_type = Vec<values::ChatId>)]
+    held: Vec<ChatId>,
+    /// Where overwritten text stays for a while, and what ends that.
+    remains: &'static str,
+}
+
+/// What an erasure cannot reach.
+const REMAINS: &str = "The journal, the oplog, old data files and backups keep overwritten text until they are reused, rolled \
+    over, resynchronised or deleted; see OPERATIONS.md.";
+
+impl From<Erasure> for ErasureResponse {
+    fn from(erasure: Erasure) -> Self {
+        Self {
+            app_id: erasure.app_id.to_string(),
+            pseudonym: erasure.pseudonym.to_string(),
+            begun_at: erasure.begun_at.into(),
+            finished_at: erasure.finished_at.map(Into::into),
+            searched: erasure.searched,
+            erased: erasure.erased,
+            held: erasure.held,
+            remains: REMAINS,
+        }
+    }
+}

@@ -1,0 +1,361 @@
+//! Erasing persons: what they said is gone everywhere, and nothing else.
+
+use std::sync::Arc;
+
+use persistence::{AuditFilter, Billing, Outcome, Store, StoreError};
+use records::{
+    Actor, AuditAction, Author, DisplayName, Erasure, MemberRole, Message, MessageEdit,
+    NewChatSession, NewFork, NewInputAnswer, NewInputRequest, NewMessage, NewProviderCall,
+    Permission, Pseudonym, Question, Scope, UserId, Visibility,
+};
+use serde_json::{Value, json};
+
+use super::fixture::{
+    TestChat, TestWallet, assert_dense, assert_refused, event, message, new_chat, new_content,
+    new_entry, object, outcomes, race, some_scope,
+};
+use super::scopes::full_chat;
+
+fn user(id: &str) -> UserId {
+    UserId::parse(id).unwrap()
+}
+
+fn said(by: &str, message: NewMessage) -> NewMessage {
+    let display_name = DisplayName::parse(format!("{by} the author")).ok();
+    NewMessage { author: Some(Author { user_id: user(by), display_name }), ..message }
+}
+
+fn of_person(owner: &str) -> NewChatSession {
+    let visibility = Visibility::App;
+    NewChatSession { user_id: Some(user(owner)), visibility, ..new_chat() }
+}
+
+async fn erase(store: &Arc<dyn Store>, scope: &Scope, person: &str) -> Erasure {
+    let actor = Actor::command_line();
+    let begun = store.begin_erasure(&actor, &scope.app_id, &user(person)).await.unwrap();
+    assert_eq!(begun.user_id, Some(user(person)));
+    for _ in 0..1_000 {
+        let erasure = store.continue_erasure(&scope.app_id, begun.pseudonym, 2).await.unwrap();
+        let erasure = erasure.unwrap();
+        if erasure.finished_at.is_some() {
+            return erasure;
+        }
+    }
+    panic!("the erasure does not end");
+}
+
+fn alias(erasure: &Erasure) -> UserId {
+    user(&format!("{}{}", Erasure::PREFIX, erasure.pseudonym))
+}
+
+fn assert_erased(message: &Message) {
+    assert_eq!(message.body.content, Value::Null, "{message:?}");
+    assert_eq!(message.body.name, None);
+    assert!(message.deleted_at.is_some());
+}
+
+fn texts(messages: &[Message]) -> Vec<Value> {
+    messages.iter().map(|message| message.body.content.clone()).collect()
+}
+
+pub async fn what_a_person_wrote_in_chats_of_others_is_gone(store: Arc<dyn Store>) {
+    let chat = TestChat::create_from(&store, of_person("bob")).await;
+    chat.append([said("ada", event("e", "mine")), said("bob", message("his"))]).await.unwrap();
+    // Old messages are stored elsewhere than new ones, and edited ones that forks share elsewhere still.
+    chat.append_filler().await;
+    let fork = chat.fork(NewFork::default()).await.unwrap();
+    chat.append([said("ada", message("new")), said("bob", message("newer"))]).await.unwrap();
+    for edited in [&chat, &fork] {
+        edited.update_message(0, new_content("edited")).await.unwrap();
+    }
+    let by_ada = chat.seen_by("ada", None).needing(Permission::Read);
+    by_ada.join("ada").await.unwrap();
+    chat.put_member("ada", MemberRole::Member).await.unwrap();
+    let before = chat.history().await.unwrap();
+    let erasure = erase(&store, &chat.scope, "ada").await;
+    let after = chat.history().await.unwrap();
+    assert_dense(&after);
+    assert_eq!(after.len(), before.len());
+    for (before, after) in before.iter().zip(&after) {
+        assert_eq!((before.sequence, &before.event_id), (after.sequence, &after.event_id));
+        if before.author.as_ref().is_some_and(|author| author.user_id == user("ada")) {
+            assert_erased(after);
+            let author = after.author.clone().unwrap();
+            assert_eq!((author.user_id, author.display_name), (alias(&erasure), None));
+        } else {
+            assert_eq!(before, after);
+        }
+    }
+    assert_erased(&fork.get_message(0).await.unwrap());
+    assert_eq!(fork.get_message(1).await.unwrap().body.content, "his");
+    assert_eq!(chat.members().await.unwrap(), []);
+    let participants = chat.participants().await.unwrap();
+    assert_eq!(participants[0].user_id, alias(&erasure));
+    assert_eq!(participants[0].display_name, None);
+    assert!(chat.get().await.unwrap().is_some(), "the chat is bob's");
+    assert_eq!(erasure.erased["messages"], 3, "{erasure:?}");
+}
+
+pub async fn a_late_repeat_of_an_erased_message_is_a_duplicate(store: Arc<dyn Store>) {
+    let chat = TestChat::create_from(&store, of_person("bob")).await;
+    chat.append([said("ada", event("e", "mine")), message("other")]).await.unwrap();
+    for is_sealed in [false, true] {
+        if is_sealed {
+            chat.append_filler().await;
+        }
+        erase(&store, &chat.scope, "ada").await;
+        for content in ["mine", "something else"] {
+            let again = chat.append([said("ada", event("e", content))]).await.unwrap();
+            assert_eq!(outcomes(&again), [Outcome::Duplicate]);
+        }
+        assert_erased(&chat.get_message(0).await.unwrap());
+    }
+}
+
+pub async fn the_chats_of_a_person_are_gone_also_in_forks(store: Arc<dyn Store>) {
+    let theirs = TestChat::create_from(&store, of_person("ada")).await;
+    theirs.append([said("ada", event("e", "secret")), message("secret answer")]).await.unwrap();
+    theirs.replace_context(object(json!({"a": "secret"}))).await.unwrap();
+    theirs.append_filler().await;
+    theirs.append([message("secret end")]).await.unwrap();
+    let of_bob = |sequence| NewFork {
+        sequence,
+        user_id: Some(user("bob")),
+        title: Some("bob's".to_owned()),
+        ..NewFork::default()
+    };
+    let fork = theirs.fork(of_bob(None)).await.unwrap();
+    let part = fork.fork(of_bob(Some(1))).await.unwrap();
+    fork.append([message("bob's own")]).await.unwrap();
+    fork.update_message(1, new_content("secret, edited")).await.unwrap();
+    let of_fork = fork.fork(of_bob(None)).await.unwrap();
+    of_fork.append([message("also bob's own")]).await.unwrap();
+    // The fork between is purged: what it passed on goes as well.
+    store.purge_chat(&Actor::command_line(), &fork.scope, &fork.id, None).await.unwrap();
+    let erasure = erase(&store, &theirs.scope, "ada").await;
+    assert_eq!(theirs.seen_from(theirs.scope.finding_deleted()).get().await.unwrap(), None);
+    assert_eq!(erasure.erased["chats"], 1);
+    let left = of_fork.history().await.unwrap();
+    assert_dense(&left);
+    let (inherited, own) = left.split_at(3 + 500);
+    inherited.iter().for_each(assert_erased);
+    assert_eq!(texts(own), ["bob's own", "also bob's own"]);
+    assert_erased(&part.get_message(0).await.unwrap());
+    assert_eq!(part.load_context().await.unwrap().data, object(json!({})));
+    assert_eq!(of_fork.session().await.title.as_deref(), Some("bob's"));
+}
+
+pub async fn a_chat_of_another_that_a_person_forked_stays_whole(store: Arc<dyn Store>) {
+    let source = TestChat::create_from(&store, of_person("bob")).await;
+    source.append([message("bob's")]).await.unwrap();
+    source.append_filler().await;
+    let new = NewFork { user_id: Some(user("ada")), ..NewFork::default() };
+    let fork = source.fork(new).await.unwrap();
+    fork.append([message("ada's")]).await.unwrap();
+    let of_fork = fork.fork(NewFork::default()).await.unwrap();
+    let before = source.whole().await;
+    erase(&store, &source.scope, "ada").await;
+    assert_eq!(source.whole().await, before);
+    let left = of_fork.history().await.unwrap();
+    assert_eq!(left[0].body.content, "bob's");
+    assert_erased(left.last().unwrap());
+    assert_eq!(fork.get().await.unwrap(), None);
+}
+
+pub async fn the_answers_of_a_person_are_gone(store: Arc<dyn Store>) {
+    let chat = TestChat::create_from(&store, of_person("bob")).await;
+    let new =
+        NewInputRequest { request_id: None, question: Question::of("Why?"), expires_in_sec: None };
+    let (scope, chat_id) = (&chat.scope, &chat.id);
+    let asked = store.request_input(scope, chat_id, new).await.unwrap().request.request_id;
+    chat.put_member("ada", MemberRole::Member).await.unwrap();
+    let said = chat.seen_by("ada", None).needing(Permission::Say).scope;
+    let answer = NewInputAnswer { name: Some("Ada".to_owned()), ..NewInputAnswer::of("because") };
+    store.answer_input_request(&said, chat_id, &asked, answer.clone()).await.unwrap();
+    let erasure = erase(&store, scope, "ada").await;
+    let request = store.get_input_request(scope, chat_id, &asked).await.unwrap();
+    let shown = format!("{request:?}");
+    for gone in ["because", "\"Ada\"", "\"ada\""] {
+        assert!(!shown.contains(gone), "{shown}");
+    }
+    assert!(shown.contains("Why?"));
+    assert_eq!(erasure.erased["answers"], 1);
+    assert_erased(&chat.get_message(0).await.unwrap());
+    assert!(request.is_answered_by(&alias(&erasure)));
+}
+
+pub async fn chats_under_hold_are_left_and_listed(store: Arc<dyn Store>) {
+    let scope = some_scope();
+    let held = TestChat::create_in(&scope, &store, of_person("ada")).await;
+    let source = TestChat::create_in(&scope, &store, of_person("ada")).await;
+    let of_others = TestChat::create_in(&scope, &store, of_person("bob")).await;
+    let mut before = Vec::new();
+    source.append([message("shown by a fork under hold")]).await.unwrap();
+    let fork = source.fork(NewFork::default()).await.unwrap();
+    of_others.append([said("ada", message("evidence"))]).await.unwrap();
+    for chat in [&held, &fork, &of_others] {
+        let actor = Actor::command_line();
+        store.set_hold(&actor, &scope.app_id, &chat.id, Some("dispute")).await.unwrap();
+    }
+    let all = [&held, &source, &of_others];
+    for chat in all {
+        before.push(chat.history().await.unwrap());
+    }
+    let erasure = erase(&store, &scope, "ada").await;
+    for (chat, before) in all.into_iter().zip(before) {
+        assert_eq!(chat.history().await.unwrap(), before);
+    }
+    let mut listed = erasure.held.clone();
+    listed.sort();
+    let mut expected = all.map(|chat| chat.id.clone());
+    expected.sort();
+    assert_eq!(listed, expected);
+    // Once the holds are lifted, it can be made again.
+    for chat in [&held, &fork, &of_others] {
+        store.set_hold(&Actor::command_line(), &scope.app_id, &chat.id, None).await.unwrap();
+    }
+    let erasure = erase(&store, &scope, "ada").await;
+    assert_eq!((erasure.held.len(), erasure.erased["chats"]), (0, 2));
+    assert_erased(&of_others.get_message(0).await.unwrap());
+    assert_erased(&fork.get_message(0).await.unwrap());
+}
+
+pub async fn a_wallet_goes_to_the_pseudonym_with_its_balance(store: Arc<dyn Store>) {
+    let wallet = TestWallet::create(&store, 1_000).await;
+    for n in 0..150 {
+        let entry = new_entry(&format!("entry-{n}"), 2);
+        let entry = records::NewWalletEntry { reason: Some("for ada".to_owned()), ..entry };
+        store.debit(&wallet.scope, &wallet.user_id, entry).await.unwrap();
+    }
+    let before = wallet.entries(50).await;
+    let person = wallet.user_id.as_str().to_owned();
+    let erasure = erase(&store, &wallet.scope, &person).await;
+    assert_eq!(wallet.get().await.unwrap(), None);
+    let moved = wallet.of(alias(&erasure).as_str());
+    moved.assert_sound().await;
+    assert_eq!(moved.wallet().await.balance, 1_000 - 300);
+    let after = moved.entries(50).await;
+    assert!(after.iter().all(|entry| entry.reason.is_none()));
+    let numbers = |entries: &[records::WalletEntry]| {
+        let number = |it: &records::WalletEntry| (it.entry_id.clone(), it.amount, it.balance);
+        entries.iter().map(number).collect::<Vec<_>>()
+    };
+    assert_eq!(numbers(&after), numbers(&before));
+    assert_eq!((erasure.erased["wallets"], erasure.erased["wallet_entries"]), (1, 151));
+}
+
+pub async fn an_erasure_changes_no_number_of_the_statistics(store: Arc<dyn Store>) {
+    let chat = full_chat(&store, Visibility::Private, Some("ada"), None).await;
+    let flow = chat.session().await.workflow_name;
+    let call = NewProviderCall { prompt_tokens: 7, ..NewProviderCall::default() };
+    store.record_calls(&chat.scope, &chat.id, vec![call], Billing::Free).await.unwrap();
+    let before = store.workflow_stats(&chat.scope.app_id, &flow).await.unwrap();
+    erase(&store, &chat.scope, "ada").await;
+    assert_eq!(store.workflow_stats(&chat.scope.app_id, &flow).await.unwrap(), before);
+}
+
+pub async fn an_erasure_of_one_app_leaves_the_others(store: Arc<dyn Store>) {
+    let [here, there] = [some_scope(), some_scope()];
+    let chat = TestChat::create_in(&there, &store, of_person("ada")).await;
+    chat.append([said("ada", message("elsewhere"))]).await.unwrap();
+    let before = chat.whole().await;
+    erase(&store, &here, "ada").await;
+    assert_eq!(chat.whole().await, before);
+}
+
+pub async fn an_erasure_goes_on_where_it_was_and_its_receipt_names_no_person(
+    store: Arc<dyn Store>,
+) {
+    let scope = some_scope();
+    for _ in 0..5 {
+        TestChat::create_in(&scope, &store, of_person("ada")).await;
+    }
+    let (actor, app_id) = (Actor::command_line(), &scope.app_id);
+    let begun = store.begin_erasure(&actor, app_id, &user("ada")).await.unwrap();
+    assert_eq!(store.unfinished_erasures(10).await.unwrap(), std::slice::from_ref(&begun));
+    store.continue_erasure(app_id, begun.pseudonym, 1).await.unwrap();
+    let finished = erase_or_done(&store, &scope, &begun).await;
+    assert_eq!(finished.erased["chats"], 5);
+    assert!(!format!("{finished:?}").contains("\"ada\""), "{finished:?}");
+    assert_eq!(store.unfinished_erasures(10).await.unwrap(), []);
+    assert_eq!(store.get_erasure(app_id, begun.pseudonym).await.unwrap(), Some(finished));
+    assert_eq!(store.get_pseudonym(Some(app_id), &user("ada")).await.unwrap(), None);
+    let unknown: Pseudonym = "0".repeat(64).parse().unwrap();
+    assert_eq!(store.continue_erasure(app_id, unknown, 1).await.unwrap(), None);
+    // A person who comes back is another person.
+    let again = erase(&store, &scope, "ada").await;
+    assert_ne!(again.pseudonym, begun.pseudonym);
+    assert_eq!(again.erased.get("chats"), None);
+    let filter = AuditFilter { action: Some(AuditAction::EraseUser), ..AuditFilter::default() };
+    let page = store.list_audit_entries(&filter, 10, None).await.unwrap();
+    assert!(page.entries.iter().filter(|entry| entry.app_id.as_ref() == Some(app_id)).count() >= 2);
+}
+
+async fn erase_or_done(store: &Arc<dyn Store>, scope: &Scope, begun: &Erasure) -> Erasure {
+    for _ in 0..100 {
+        let erasure = store.continue_erasure(&scope.app_id, begun.pseudonym, 2).await.unwrap();
+        if let Some(erasure) = erasure.filter(|erasure| erasure.finished_at.is_some()) {
+            return erasure;
+        }
+    }
+    panic!("the erasure does not end");
+}
+
+pub async fn an_erased_message_cannot_be_edited(store: Arc<dyn Store>) {
+    let chat = TestChat::create_from(&store, of_person("bob")).await;
+    chat.append([said("ada", message("mine"))]).await.unwrap();
+    erase(&store, &chat.scope, "ada").await;
+    let edit = MessageEdit { content: Some("back".into()), ..MessageEdit::default() };
+    let (chat_id, sequence) = (chat.id.clone(), 0);
+    let gone = StoreError::MessageNotFound { chat_id, sequence };
+    assert_refused(chat.update_message(0, edit).await, &gone);
+}
+
+pub async fn writes_that_race_with_an_erasure_leave_nothing_of_the_person(store: Arc<dyn Store>) {
+    let theirs = TestChat::create_from(&store, of_person("ada")).await;
+    theirs.append([message("secret")]).await.unwrap();
+    let chat = TestChat::create_in(&theirs.scope, &store, of_person("bob")).await;
+    for _ in 0..30 {
+        chat.append([said("ada", message("secret")), said("bob", message("first"))]).await.unwrap();
+    }
+    let writers = (0..4_u64).map(|writer| {
+        let (chat, theirs) = (chat.clone(), theirs.clone());
+        async move {
+            let mut forks = Vec::new();
+            for n in 0..20 {
+                chat.append([said("bob", message(format!("{writer}-{n}")))]).await.unwrap();
+                // Bob's messages have odd sequences.
+                let edited = 2 * ((writer * 20 + n) % 30) + 1;
+                chat.update_message(edited, new_content("edited")).await.unwrap();
+                forks.push(chat.fork(NewFork::default()).await.unwrap());
+                match theirs.append([message("secret, too")]).await {
+                    Ok(_) | Err(StoreError::ChatNotFound(_)) => {}
+                    Err(error) => panic!("{error:?}"),
+                }
+                forks.extend(theirs.fork(NewFork::default()).await.ok());
+            }
+            forks
+        }
+    });
+    let writing = tokio::spawn(race(writers.collect::<Vec<_>>()));
+    let erased = tokio::spawn({
+        let (store, scope) = (Arc::clone(&store), theirs.scope.clone());
+        async move { erase(&store, &scope, "ada").await }
+    });
+    let forks = writing.await.unwrap();
+    erased.await.unwrap();
+    // A fork that was made in the middle of the last search is found by the next erasure.
+    erase(&store, &theirs.scope, "ada").await;
+    assert_eq!(theirs.get().await.unwrap(), None);
+    let history = chat.history().await.unwrap();
+    assert_eq!(history.len(), 2 * 30 + 4 * 20);
+    for chat in forks.iter().flatten().chain([&chat]) {
+        let history = chat.history().await.unwrap();
+        assert_dense(&history);
+        for message in &history {
+            assert!(!message.body.content.to_string().contains("secret"), "{message:?}");
+        }
+    }
+    let by_bob = history.iter().skip(1).step_by(2).take(30);
+    assert!(by_bob.into_iter().all(|message| message.body.content == "edited"));
+}
