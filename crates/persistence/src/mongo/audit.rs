@@ -110,18 +110,8 @@ impl AuditLog for MongoStore {
         app_id: Option<&AppId>,
         user_id: &UserId,
     ) -> Result<(), StoreError> {
-        self.observe(Call::DestroyPseudonym, None, async {
-            let key = key_filter(app_id, user_id);
-            self.write(|call| async move {
-                call.attempt(|_| async {
-                    call.inner.pseudonym_keys.delete_one(key.clone()).await?;
-                    Ok(())
-                })
-                .await
-            })
-            .await
-        })
-        .await
+        let destroying = self.delete_pseudonym_key(app_id, user_id);
+        self.observe(Call::DestroyPseudonym, None, destroying).await
     }
 }
 
@@ -233,6 +223,22 @@ impl MongoStore {
         // Another call may have made the key first.
         let found = insert_or_get(&self.inner.pseudonym_keys, &document, find).await?;
         Ok(found.unwrap_or(key).pseudonym(user_id))
+    }
+
+    pub(crate) async fn delete_pseudonym_key(
+        &self,
+        app_id: Option<&AppId>,
+        user_id: &UserId,
+    ) -> Result<(), StoreError> {
+        let key = key_filter(app_id, user_id);
+        self.write(|call| async move {
+            call.attempt(|_| async {
+                call.inner.pseudonym_keys.delete_one(key.clone()).await?;
+                Ok(())
+            })
+            .await
+        })
+        .await
     }
 
     async fn find_pseudonym_key(

@@ -44,27 +44,8 @@ impl Purges for MongoStore {
         chat_id: &ChatId,
         due: Option<(Due, Time<Utc>)>,
     ) -> Result<bool, StoreError> {
-        self.observe(Call::PurgeChat, Some(chat_id), async {
-            let mark = self.inner.ids.mint("purge_");
-            let scope = scope.unfenced().finding_deleted();
-            let (actor, chat_id) = (actor.clone(), chat_id.clone());
-            let purging = self.write(|call| async move {
-                let round = |tx| call.purge_round(tx, &actor, &scope, &chat_id, due, &mark);
-                if !call.transact(&scope, &chat_id, round).await? {
-                    return Ok(false);
-                }
-                call.notify_change(&chat_id);
-                let (app_id, chat_id) = (&scope.app_id, &chat_id);
-                // What is left if this breaks off is removed by the sweep.
-                call.attempt(|_| call.remove_records(app_id, chat_id)).await?;
-                Ok(true)
-            });
-            match purging.await {
-                Err(StoreError::ChatNotFound(_)) if due.is_some() => Ok(false),
-                purged => purged,
-            }
-        })
-        .await
+        let purging = self.purge(actor, scope, chat_id, due);
+        self.observe(Call::PurgeChat, Some(chat_id), purging).await
     }
 
     async fn list_due(
@@ -249,6 +230,33 @@ struct Shared {
 }
 
 impl MongoStore {
+    pub(crate) async fn purge(
+        &self,
+        actor: &Actor,
+        scope: &Scope,
+        chat_id: &ChatId,
+        due: Option<(Due, Time<Utc>)>,
+    ) -> Result<bool, StoreError> {
+        let mark = self.inner.ids.mint("purge_");
+        let scope = scope.unfenced().finding_deleted();
+        let (actor, chat_id) = (actor.clone(), chat_id.clone());
+        let purging = self.write(|call| async move {
+            let round = |tx| call.purge_round(tx, &actor, &scope, &chat_id, due, &mark);
+            if !call.transact(&scope, &chat_id, round).await? {
+                return Ok(false);
+            }
+            call.notify_change(&chat_id);
+            let (app_id, chat_id) = (&scope.app_id, &chat_id);
+            // What is left if this breaks off is removed by the sweep.
+            call.attempt(|_| call.remove_records(app_id, chat_id)).await?;
+            Ok(true)
+        });
+        match purging.await {
+            Err(StoreError::ChatNotFound(_)) if due.is_some() => Ok(false),
+            purged => purged,
+        }
+    }
+
     /// Decides on a purge, and takes from the session what was said.
     async fn purge_round(
         &self,

@@ -209,13 +209,13 @@ impl Window {
             let is_recorded = self.inputs.iter().any(|(_, recorded, _)| *recorded == id);
             // A request is read after its head, so it may already be in a state that only a later head
             // reports. That later report brings nothing new and must not become a second event.
-            let is_new = is_pending != was_pending || !is_recorded;
             let event = Event::input(request);
-            // What was answered is told no more once the answer was erased.
-            for (_, _, known) in self.inputs.iter_mut().filter(|(_, recorded, _)| *recorded == id) {
-                known.clone_from(&event);
-            }
-            if !is_new {
+            if is_pending == was_pending && is_recorded {
+                // It is no event, but an answer that was erased since must not be told again.
+                let known = self.inputs.iter_mut().rfind(|(_, recorded, _)| *recorded == id);
+                if let Some((_, _, known)) = known.filter(|_| !is_pending) {
+                    *known = event;
+                }
                 continue;
             }
             self.pending.retain(|(pending, _)| *pending != id);

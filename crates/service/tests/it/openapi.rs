@@ -34,6 +34,7 @@ pub(crate) fn filled(path: &str, app_id: &str) -> String {
         .replace("{version}", "1")
         .replace("{fencing_token}", "1")
         .replace("{stack_id}", "stk_1")
+        .replace("{pseudonym}", &"0".repeat(64))
         .replace("{call_id}", "call_1")
         .replace("{request_id}", "q1")
 }

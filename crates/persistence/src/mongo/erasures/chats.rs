@@ -22,7 +22,6 @@ use crate::mongo::engine::format::Shape;
 use crate::mongo::input_requests::push_recent_inputs;
 use crate::mongo::purges::records_filter;
 use crate::rules::erasure::{ERASED_NAME, Extent, Person};
-use crate::store::Purges as _;
 
 /// What an erasure reads of a session before it decides.
 #[derive(Debug, Deserialize)]
@@ -151,7 +150,7 @@ impl MongoStore {
             self.write_until(self.deadline(), forget).await?;
         }
         let scope = Scope::service(app_id.clone());
-        match self.purge_chat(&scope.actor(), &scope, chat_id, None).await {
+        match self.purge(&scope.actor(), &scope, chat_id, None).await {
             Ok(_) => erasure.add(ErasedKind::Chats, 1),
             // Another process was faster.
             Err(StoreError::ChatNotFound(_)) => {}

@@ -30,7 +30,7 @@ use crate::mongo::engine::marks::with_mark;
 use crate::mongo::engine::transaction::Round;
 use crate::rules::audit::Audited;
 use crate::rules::erasure::{Person, ended};
-use crate::store::{AuditLog as _, Erasures};
+use crate::store::Erasures;
 
 /// The field that only unfinished erasures have.
 pub(crate) const ERASED_USER: &str = "user_id";
@@ -156,7 +156,7 @@ impl MongoStore {
             next = Place { pass: place.pass + 1, after: None };
         }
         if next.pass == PASSES {
-            self.destroy_pseudonym(Some(&app_id), &person.user_id).await?;
+            self.delete_pseudonym_key(Some(&app_id), &person.user_id).await?;
             erasure = ended(&erasure, self.inner.clock.now());
         }
         self.record_step(&before, &erasure, &place, &next).await
@@ -188,7 +188,7 @@ impl MongoStore {
         at_place.insert("after", from.after.as_ref().map(ChatId::as_str));
         let mut go_on = doc! { "$set": {
             "searched": counter(erasure.searched),
-            "pass": to.pass,
+            "pass": counter(to.pass.into()),
             "after": to.after.as_ref().map(ChatId::as_str),
             "finished_at": erasure.finished_at.map(DateTime::from_chrono),
         } };
