@@ -40,6 +40,8 @@ values! {
 
     /// The status of a chat.
     ChatStatus => words(records::ChatStatus::ALL.map(records::ChatStatus::as_str));
+    /// One status of a chat or several, separated by commas.
+    ChatStatuses => text("^(running|paused|completed|failed)(,(running|paused|completed|failed))*$", 128, "running,paused");
     /// Who may find and read a chat, besides its owner and its members: no other user (`private`), its team (`team`), every user of the app who knows the id (`link`), or every user of the app, who also finds it in the list (`app`).
     Visibility => words(records::Visibility::ALL.map(records::Visibility::as_str));
     /// Whether a chat is in use (`active`), put aside (`archived`), or gone for its callers (`deleted`).

@@ -43,7 +43,7 @@ pub(crate) struct ListChatsQuery {
     #[param(value_type = Option<values::Name>)]
     assistant_id: Option<AssistantId>,
     /// Only chats in one of these statuses, separated by commas: `running`, `paused`, `completed`, `failed`.
-    #[param(value_type = Option<Vec<values::ChatStatus>>, style = Form, explode = false)]
+    #[param(value_type = Option<values::ChatStatuses>)]
     status: Vec<ChatStatus>,
     /// `true`: only chats with a pending input request.
     #[param(value_type = Option<bool>)]
