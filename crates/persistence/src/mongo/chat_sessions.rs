@@ -2,9 +2,7 @@ use std::collections::HashSet;
 
 use async_trait::async_trait;
 use bson::{Bson, DateTime, Document, RawDocumentBuf, doc};
-use futures::TryStreamExt;
 use futures::future::try_join_all;
-use mongodb::action::{Action as _, Find};
 use mongodb::options::ReturnDocument;
 use records::{
     AssistantId, ChatId, ChatSession, ChatStatus, Lifecycle, NewChatSession, Permission, Scope,
@@ -23,7 +21,7 @@ use crate::mongo::documents::{
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::format::Shape;
-use crate::mongo::engine::hinted::hinted;
+use crate::mongo::engine::hinted::SortedFind;
 use crate::mongo::engine::marks::with_mark;
 use crate::mongo::engine::scope::{depends_on_chat, listed_chats, permitted_chat, writable_chat};
 use crate::mongo::engine::transaction::{Round, Transaction};
@@ -79,20 +77,12 @@ impl ChatSessions for MongoStore {
     ) -> Result<Page, StoreError> {
         self.observe(Call::ListChats, None, async {
             let lists = serving_lists(scope, filter, after)?;
-            if filter.lifecycle.is_some_and(|lifecycle| !scope.finds(lifecycle)) {
-                return Ok(Page::cut(Vec::new(), limit, filter.order));
-            }
-            let list = || async {
-                if filter.order == ChatOrder::Active {
-                    self.require(Shape::ListsByActivity).await?;
-                }
-                let read = |list| self.list_within(list, scope, filter, limit, after);
-                try_join_all(lists.iter().map(|list| read(list))).await
-            };
-            let chats = self.read(list).await?.into_iter().flatten();
+            let read = |list| self.list_within(list, scope, filter, limit, after);
+            let chats = self.read_lists(&lists, scope, filter, read).await?;
             // A chat may be a person's own and shared with them, too.
             let mut seen = HashSet::new();
-            let chats = chats.filter(|chat| seen.insert(chat.chat_id.clone())).collect();
+            let chats =
+                chats.into_iter().filter(|chat| seen.insert(chat.chat_id.clone())).collect();
             Ok(Page::cut(chats, limit, filter.order))
         })
         .await
@@ -105,20 +95,11 @@ impl ChatSessions for MongoStore {
     ) -> Result<ChatCount, StoreError> {
         self.observe(Call::CountChats, None, async {
             let lists = serving_lists(scope, filter, None)?;
-            if filter.lifecycle.is_some_and(|lifecycle| !scope.finds(lifecycle)) {
-                return Ok(ChatCount::of(0));
-            }
-            let count = || async {
-                if filter.order == ChatOrder::Active {
-                    self.require(Shape::ListsByActivity).await?;
-                }
-                let most = ChatCount::MAX_COUNTED.saturating_add(1);
-                let ids = |list| self.listed_ids(list, scope, filter, doc! {}, most);
-                try_join_all(lists.iter().copied().map(ids)).await
-            };
+            let most = ChatCount::MAX_COUNTED.saturating_add(1);
+            let ids = |list| self.listed_ids(list, scope, filter, doc! {}, most);
+            let ids = self.read_lists(&lists, scope, filter, ids).await?;
             // A chat may be in several of the ranges.
-            let ids: HashSet<String> = self.read(count).await?.into_iter().flatten().collect();
-            Ok(ChatCount::of(ids.len()))
+            Ok(ChatCount::of(HashSet::<String>::from_iter(ids).len()))
         })
         .await
     }
@@ -178,6 +159,29 @@ impl MongoStore {
         Ok(raw.map(|raw| chat_session_record(&raw)).transpose()?)
     }
 
+    /// Reads the lists that together make one.
+    async fn read_lists<T, F>(
+        &self,
+        lists: &[&'static ServedList],
+        scope: &Scope,
+        filter: &ChatFilter,
+        read: impl Fn(&'static ServedList) -> F,
+    ) -> Result<Vec<T>, StoreError>
+    where
+        F: Future<Output = Result<Vec<T>, Failure>>,
+    {
+        if filter.lifecycle.is_some_and(|lifecycle| !scope.finds(lifecycle)) {
+            return Ok(Vec::new());
+        }
+        let read = self.read(|| async {
+            if filter.order == ChatOrder::Active {
+                self.require(Shape::ListsByActivity).await?;
+            }
+            try_join_all(lists.iter().copied().map(&read)).await
+        });
+        Ok(read.await?.into_iter().flatten().collect())
+    }
+
     /// Lists the first chats of a range, and one more.
     async fn list_within(
         &self,
@@ -190,18 +194,15 @@ impl MongoStore {
         let wanted = limit.saturating_add(1);
         let mut chats = Vec::new();
         let query = list_filter(scope, filter, list.range);
-        // Of the many indexes of sessions the server may choose one in another order, and sort in memory.
-        let index = session_index(list.index);
-        for (query, sort) in list_queries(&query, filter.order, after) {
-            let missing = i64::try_from(wanted - chats.len()).unwrap_or(i64::MAX);
-            let found = hinted(index.clone(), |hint| async {
-                let find = self.inner.chat_sessions.find(query.clone()).sort(sort.clone());
-                let find = find.optional(hint, Find::hint);
-                let found = find.limit(missing).projection(without_large_fields()).await?;
-                Ok(found.try_collect::<Vec<RawDocumentBuf>>().await?)
-            });
-            let found = found.await?;
-            for raw in &found {
+        for (filter, sort) in list_queries(&query, filter.order, after) {
+            let find = SortedFind {
+                filter,
+                sort,
+                index: session_index(list.index),
+                limit: wanted - chats.len(),
+                projection: without_large_fields(),
+            };
+            for raw in &find.read(&self.inner.chat_sessions).await? {
                 chats.push(chat_session_record(raw)?);
             }
             if chats.len() >= wanted {
@@ -220,14 +221,10 @@ impl MongoStore {
         sort: Document,
         limit: usize,
     ) -> Result<Vec<String>, Failure> {
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let found = hinted(session_index(list.index), |hint| async {
-            let find = self.inner.chat_sessions.find(list_filter(scope, filter, list.range));
-            let find = find.sort(sort.clone());
-            let find = find.optional(hint, Find::hint).projection(doc! { "_id": 1 });
-            Ok(find.limit(limit).await?.try_collect::<Vec<RawDocumentBuf>>().await?)
-        });
-        let found = found.await?;
+        let filter = list_filter(scope, filter, list.range);
+        let (index, projection) = (session_index(list.index), doc! { "_id": 1 });
+        let find = SortedFind { filter, sort, index, limit, projection };
+        let found = find.read(&self.inner.chat_sessions).await?;
         Ok(found.iter().filter_map(|raw| raw.get_str("_id").ok().map(str::to_owned)).collect())
     }
 
@@ -484,8 +481,8 @@ fn lifecycle_condition(scope: &Scope, filter: &ChatFilter) -> Document {
 
 /// Returns the filter for the chats of a list that are in a range of an index.
 ///
-/// The values of lifecycle and status are named one by one: so the server merges small scans, each of which is in the order of
-/// the list, and reads no chat that the list leaves out.
+/// It names each value of lifecycle and status. The server then merges small scans, each in the order of the list, and reads
+/// no chat that the list leaves out.
 fn list_filter(scope: &Scope, filter: &ChatFilter, range: ListRange) -> Document {
     let mut query = listed_chats(scope, range);
     query.insert(LIFECYCLE, lifecycle_condition(scope, filter));
@@ -495,7 +492,7 @@ fn list_filter(scope: &Scope, filter: &ChatFilter, range: ListRange) -> Document
     };
     let statuses: Vec<i32> = statuses.iter().map(|status| status.number()).collect();
     query.insert("status", doc! { "$in": statuses });
-    // The range may be restricted to one of these already.
+    // The range may name one of these as well.
     let named = [
         ("workflow_name", filter.workflow_name.as_ref().map(WorkflowName::as_str)),
         ("user_id", filter.user_id.as_ref().map(UserId::as_str)),

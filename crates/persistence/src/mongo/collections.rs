@@ -86,6 +86,21 @@ pub(crate) const FIRST_PENDING_INPUT: &str = "pending_inputs.0";
 /// The field of a fork with the id of its source.
 const FORKED_FROM: &str = "forked_from.chat_id";
 
+/// Returns the keys of an index of lists: of what selects a list, its order, and what narrows it.
+macro_rules! list_keys {
+    ([$($selects:expr),*], $time:expr, [$($narrows:expr),*]) => {
+        &[
+            ("app_id", 1),
+            $(($selects, 1),)*
+            (LIFECYCLE, 1),
+            ("status", 1),
+            ($time, -1),
+            ("_id", -1),
+            $(($narrows, 1),)*
+        ]
+    };
+}
+
 /// Every collection.
 pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
@@ -102,220 +117,101 @@ pub static COLLECTIONS: &[StoredCollection] = &[
             Index::of("cs_status_lease", &[("status", 1), ("lease.expires_at", 1)]),
             // The lists of `rules::lists::SERVED`. An append changes entries of those by last activity when a minute has passed
             // since the last. What narrows a list is behind its order, so that the server reads no chat that does not match.
-            Index::of(
-                "cs_list_created",
-                &[("app_id", 1), (LIFECYCLE, 1), ("status", 1), ("created_at", -1), ("_id", -1)],
-            ),
-            Index::of(
-                "cs_list_workflow_created",
-                &[
-                    ("app_id", 1),
-                    ("workflow_name", 1),
-                    (LIFECYCLE, 1),
-                    ("status", 1),
-                    ("created_at", -1),
-                    ("_id", -1),
-                ],
-            ),
+            Index::of("cs_list_created", list_keys!([], "created_at", [])),
+            Index::of("cs_list_workflow_created", list_keys!(["workflow_name"], "created_at", [])),
             Index::of(
                 "cs_list_user_created",
-                &[
-                    ("app_id", 1),
-                    ("user_id", 1),
-                    (LIFECYCLE, 1),
-                    ("status", 1),
-                    ("created_at", -1),
-                    ("_id", -1),
-                    ("workflow_name", 1),
-                    ("team_id", 1),
-                    ("assistant_id", 1),
-                    (LAST_TURN_OUTCOME, 1),
-                ],
+                list_keys!(
+                    ["user_id"],
+                    "created_at",
+                    ["workflow_name", "team_id", "assistant_id", LAST_TURN_OUTCOME]
+                ),
             ),
             Index::of(
                 "cs_list_member_created",
-                &[
-                    ("app_id", 1),
-                    (MEMBERS_PATH, 1),
-                    (LIFECYCLE, 1),
-                    ("status", 1),
-                    ("created_at", -1),
-                    ("_id", -1),
-                    ("workflow_name", 1),
-                    ("user_id", 1),
-                    ("team_id", 1),
-                    ("assistant_id", 1),
-                    (LAST_TURN_OUTCOME, 1),
-                ],
+                list_keys!(
+                    [MEMBERS_PATH],
+                    "created_at",
+                    ["workflow_name", "user_id", "team_id", "assistant_id", LAST_TURN_OUTCOME]
+                ),
             )
             .only_with(MEMBERS_PATH),
             Index::of(
                 "cs_list_team_created",
-                &[
-                    ("app_id", 1),
-                    ("visibility", 1),
-                    ("team_id", 1),
-                    (LIFECYCLE, 1),
-                    ("status", 1),
-                    ("created_at", -1),
-                    ("_id", -1),
-                    ("workflow_name", 1),
-                    ("user_id", 1),
-                    ("assistant_id", 1),
-                    (LAST_TURN_OUTCOME, 1),
-                ],
+                list_keys!(
+                    ["visibility", "team_id"],
+                    "created_at",
+                    ["workflow_name", "user_id", "assistant_id", LAST_TURN_OUTCOME]
+                ),
             ),
             Index::of(
                 "cs_list_listed_created",
-                &[
-                    ("app_id", 1),
-                    (IS_LISTED, 1),
-                    (LIFECYCLE, 1),
-                    ("status", 1),
-                    ("created_at", -1),
-                    ("_id", -1),
-                    ("workflow_name", 1),
-                    ("user_id", 1),
-                    ("team_id", 1),
-                    ("assistant_id", 1),
-                    (LAST_TURN_OUTCOME, 1),
-                ],
+                list_keys!(
+                    [IS_LISTED],
+                    "created_at",
+                    ["workflow_name", "user_id", "team_id", "assistant_id", LAST_TURN_OUTCOME]
+                ),
             )
             .only_with(IS_LISTED),
-            Index::of(
-                "cs_list_active",
-                &[("app_id", 1), (LIFECYCLE, 1), ("status", 1), (ACTIVE_MINUTE, -1), ("_id", -1)],
-            ),
-            Index::of(
-                "cs_list_workflow_active",
-                &[
-                    ("app_id", 1),
-                    ("workflow_name", 1),
-                    (LIFECYCLE, 1),
-                    ("status", 1),
-                    (ACTIVE_MINUTE, -1),
-                    ("_id", -1),
-                ],
-            ),
+            Index::of("cs_list_active", list_keys!([], ACTIVE_MINUTE, [])),
+            Index::of("cs_list_workflow_active", list_keys!(["workflow_name"], ACTIVE_MINUTE, [])),
             Index::of(
                 "cs_list_user_active",
-                &[
-                    ("app_id", 1),
-                    ("user_id", 1),
-                    (LIFECYCLE, 1),
-                    ("status", 1),
-                    (ACTIVE_MINUTE, -1),
-                    ("_id", -1),
-                    ("workflow_name", 1),
-                    ("team_id", 1),
-                    ("assistant_id", 1),
-                    (LAST_TURN_OUTCOME, 1),
-                ],
+                list_keys!(
+                    ["user_id"],
+                    ACTIVE_MINUTE,
+                    ["workflow_name", "team_id", "assistant_id", LAST_TURN_OUTCOME]
+                ),
             ),
             Index::of(
                 "cs_list_member_active",
-                &[
-                    ("app_id", 1),
-                    (MEMBERS_PATH, 1),
-                    (LIFECYCLE, 1),
-                    ("status", 1),
-                    (ACTIVE_MINUTE, -1),
-                    ("_id", -1),
-                    ("workflow_name", 1),
-                    ("user_id", 1),
-                    ("team_id", 1),
-                    ("assistant_id", 1),
-                    (LAST_TURN_OUTCOME, 1),
-                ],
+                list_keys!(
+                    [MEMBERS_PATH],
+                    ACTIVE_MINUTE,
+                    ["workflow_name", "user_id", "team_id", "assistant_id", LAST_TURN_OUTCOME]
+                ),
             )
             .only_with(MEMBERS_PATH),
             Index::of(
                 "cs_list_team_active",
-                &[
-                    ("app_id", 1),
-                    ("visibility", 1),
-                    ("team_id", 1),
-                    (LIFECYCLE, 1),
-                    ("status", 1),
-                    (ACTIVE_MINUTE, -1),
-                    ("_id", -1),
-                    ("workflow_name", 1),
-                    ("user_id", 1),
-                    ("assistant_id", 1),
-                    (LAST_TURN_OUTCOME, 1),
-                ],
+                list_keys!(
+                    ["visibility", "team_id"],
+                    ACTIVE_MINUTE,
+                    ["workflow_name", "user_id", "assistant_id", LAST_TURN_OUTCOME]
+                ),
             ),
             Index::of(
                 "cs_list_listed_active",
-                &[
-                    ("app_id", 1),
-                    (IS_LISTED, 1),
-                    (LIFECYCLE, 1),
-                    ("status", 1),
-                    (ACTIVE_MINUTE, -1),
-                    ("_id", -1),
-                    ("workflow_name", 1),
-                    ("user_id", 1),
-                    ("team_id", 1),
-                    ("assistant_id", 1),
-                    (LAST_TURN_OUTCOME, 1),
-                ],
+                list_keys!(
+                    [IS_LISTED],
+                    ACTIVE_MINUTE,
+                    ["workflow_name", "user_id", "team_id", "assistant_id", LAST_TURN_OUTCOME]
+                ),
             )
             .only_with(IS_LISTED),
-            Index::of(
-                "cs_list_assistant_active",
-                &[
-                    ("app_id", 1),
-                    ("assistant_id", 1),
-                    (LIFECYCLE, 1),
-                    ("status", 1),
-                    (ACTIVE_MINUTE, -1),
-                    ("_id", -1),
-                ],
-            )
-            .only_with("assistant_id"),
+            Index::of("cs_list_assistant_active", list_keys!(["assistant_id"], ACTIVE_MINUTE, []))
+                .only_with("assistant_id"),
             Index::of(
                 "cs_list_last_turn_active",
-                &[
-                    ("app_id", 1),
-                    (LAST_TURN_OUTCOME, 1),
-                    (LIFECYCLE, 1),
-                    ("status", 1),
-                    (ACTIVE_MINUTE, -1),
-                    ("_id", -1),
-                ],
+                list_keys!([LAST_TURN_OUTCOME], ACTIVE_MINUTE, []),
             )
             .only_with(LAST_TURN_OUTCOME),
             Index::of(
                 "cs_list_waiting_active",
-                &[
-                    ("app_id", 1),
-                    (LIFECYCLE, 1),
-                    ("status", 1),
-                    (ACTIVE_MINUTE, -1),
-                    ("_id", -1),
-                    ("workflow_name", 1),
-                    ("user_id", 1),
-                    ("team_id", 1),
-                    ("visibility", 1),
-                    ("assistant_id", 1),
-                ],
+                list_keys!(
+                    [],
+                    ACTIVE_MINUTE,
+                    ["workflow_name", "user_id", "team_id", "visibility", "assistant_id"]
+                ),
             )
             .only_with(FIRST_PENDING_INPUT),
             Index::of(
                 "cs_list_waiting_member_active",
-                &[
-                    ("app_id", 1),
-                    (MEMBERS_PATH, 1),
-                    (LIFECYCLE, 1),
-                    ("status", 1),
-                    (ACTIVE_MINUTE, -1),
-                    ("_id", -1),
-                    ("workflow_name", 1),
-                    ("user_id", 1),
-                    ("team_id", 1),
-                    ("assistant_id", 1),
-                ],
+                list_keys!(
+                    [MEMBERS_PATH],
+                    ACTIVE_MINUTE,
+                    ["workflow_name", "user_id", "team_id", "assistant_id"]
+                ),
             )
             .only_with(FIRST_PENDING_INPUT),
             // For the proof of the statistics, which reads chats of every lifecycle and status.

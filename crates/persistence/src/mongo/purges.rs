@@ -7,8 +7,7 @@
 use async_trait::async_trait;
 use bson::{Bson, DateTime, Document, RawDocumentBuf, doc};
 use chrono::{DateTime as Time, TimeDelta, Utc};
-use futures::TryStreamExt;
-use mongodb::action::{Action as _, CountDocuments, Find, FindOne};
+use mongodb::action::{Action as _, CountDocuments, FindOne};
 use mongodb::options::{Hint, ReadConcern, SessionOptions};
 use records::{Actor, AppId, AuditAction, ChatId, ChatSession, Due, Hold, Lifecycle, Scope};
 
@@ -23,7 +22,7 @@ use crate::mongo::documents::{
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::format::Shape;
-use crate::mongo::engine::hinted::hinted;
+use crate::mongo::engine::hinted::{SortedFind, hinted};
 use crate::mongo::engine::marks::{RECENT_WRITES, with_mark};
 use crate::mongo::engine::scope::writable_chat;
 use crate::mongo::engine::sweep::Overdue;
@@ -57,14 +56,14 @@ impl Purges for MongoStore {
     ) -> Result<Vec<ChatSession>, StoreError> {
         self.observe(Call::ListDue, None, async {
             let list = || async {
-                let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-                let found = hinted(due_index(due), |hint| async {
-                    let find = self.inner.chat_sessions.find(due_filter(app_id, due, before));
-                    let find = find.sort(due_order(due)).projection(without_large_fields());
-                    let find = find.optional(hint, Find::hint);
-                    Ok(find.limit(limit).await?.try_collect::<Vec<RawDocumentBuf>>().await?)
-                });
-                let found = found.await?;
+                let find = SortedFind {
+                    filter: due_filter(app_id, due, before),
+                    sort: due_order(due),
+                    index: due_index(due),
+                    limit,
+                    projection: without_large_fields(),
+                };
+                let found = find.read(&self.inner.chat_sessions).await?;
                 Ok(found.iter().map(|raw| chat_session_record(raw)).collect::<Result<_, _>>()?)
             };
             self.read(list).await

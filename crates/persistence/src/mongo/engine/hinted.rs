@@ -1,9 +1,39 @@
 //! Queries that name their index, because the server might choose one in another order and sort in memory.
 
+use bson::{Document, RawDocumentBuf};
+use futures::TryStreamExt as _;
+use mongodb::Collection;
+use mongodb::action::{Action as _, Find};
 use mongodb::error::{Error, ErrorKind, WriteFailure};
 use mongodb::options::Hint;
 
 use crate::mongo::engine::failure::Failure;
+
+/// A query in the order of an index.
+#[derive(Debug)]
+pub(crate) struct SortedFind {
+    pub(crate) filter: Document,
+    pub(crate) sort: Document,
+    pub(crate) index: Hint,
+    pub(crate) limit: usize,
+    pub(crate) projection: Document,
+}
+
+impl SortedFind {
+    pub(crate) async fn read(
+        &self,
+        collection: &Collection<RawDocumentBuf>,
+    ) -> Result<Vec<RawDocumentBuf>, Failure> {
+        let Self { filter, sort, index, limit, projection } = self;
+        let limit = i64::try_from(*limit).unwrap_or(i64::MAX);
+        hinted(index.clone(), |hint| async {
+            let find = collection.find(filter.clone()).sort(sort.clone()).limit(limit);
+            let find = find.optional(hint, Find::hint).projection(projection.clone());
+            Ok(find.await?.try_collect().await?)
+        })
+        .await
+    }
+}
 
 /// Runs a query with the index that it names. Until that index is built, the server chooses one.
 pub(crate) async fn hinted<T, F>(

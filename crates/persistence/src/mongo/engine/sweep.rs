@@ -1,16 +1,14 @@
 //! Sweeps: the periodic clean-up of overdue records of all apps.
 
 use bson::{Bson, Document, RawDocumentBuf, doc};
-use futures::TryStreamExt;
 use mongodb::Collection;
-use mongodb::action::{Action as _, Find};
 use mongodb::options::Hint;
 
 use crate::StoreError;
 use crate::metrics::{Label as _, Sweep};
 use crate::mongo::MongoStore;
 use crate::mongo::engine::failure::Failure;
-use crate::mongo::engine::hinted::hinted;
+use crate::mongo::engine::hinted::SortedFind;
 
 /// How many documents are read at a time.
 const PAGE: usize = 100;
@@ -70,17 +68,16 @@ impl MongoStore {
 impl Overdue<'_> {
     /// Reads the documents that are overdue the longest, except for those that this sweep has seen.
     async fn page(&self, seen: &[Bson], limit: usize) -> Result<Vec<RawDocumentBuf>, Failure> {
-        let Self { collection, filter, index, projection, .. } = self;
-        let mut filter = filter.clone();
+        let mut filter = self.filter.clone();
         filter.insert("_id", doc! { "$nin": seen });
-        let sort: Document =
-            index.iter().last().map(|(key, _)| (key.clone(), Bson::Int32(1))).into_iter().collect();
-        let limit = i64::try_from(limit.min(PAGE)).unwrap_or(i64::MAX);
-        hinted(Hint::Keys(index.clone()), |hint| async {
-            let find = collection.find(filter.clone()).sort(sort.clone()).limit(limit);
-            let find = find.optional(hint, Find::hint);
-            Ok(find.projection(projection.clone()).await?.try_collect().await?)
-        })
-        .await
+        let since = self.index.keys().last();
+        let page = SortedFind {
+            filter,
+            sort: since.map(|since| (since.clone(), Bson::Int32(1))).into_iter().collect(),
+            index: Hint::Keys(self.index.clone()),
+            limit: limit.min(PAGE),
+            projection: self.projection.clone(),
+        };
+        page.read(self.collection).await
     }
 }

@@ -1,9 +1,7 @@
 //! The pending requests of all chats that a caller lists.
 
 use bson::{DateTime, Document, RawDocumentBuf, doc};
-use futures::TryStreamExt as _;
 use futures::future::try_join_all;
-use mongodb::action::{Action as _, Find};
 use mongodb::options::Hint;
 use records::{Reach, Scope};
 
@@ -12,7 +10,7 @@ use crate::mongo::MongoStore;
 use crate::mongo::collections::ACTIVE_MINUTE;
 use crate::mongo::documents::PENDING;
 use crate::mongo::engine::failure::Failure;
-use crate::mongo::engine::hinted::hinted;
+use crate::mongo::engine::hinted::SortedFind;
 use crate::rules::lists::serving_lists;
 use crate::store::{ChatFilter, ChatOrder, PendingCursor, PendingInputs, PendingOrder};
 
@@ -91,14 +89,10 @@ impl MongoStore {
             query.insert("$or", vec![later, same]);
         }
         let sort = INDEX[2..].iter().map(|field| ((*field).to_owned(), direction.into()));
-        let sort: Document = sort.collect();
         let keys = INDEX.iter().map(|field| ((*field).to_owned(), 1.into()));
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        hinted(Hint::Keys(keys.collect()), |hint| async {
-            let find = self.inner.input_requests.find(query.clone()).sort(sort.clone());
-            let find = find.optional(hint, Find::hint);
-            Ok(find.limit(limit).await?.try_collect().await?)
-        })
-        .await
+        let index = Hint::Keys(keys.collect());
+        let projection = Document::new();
+        let find = SortedFind { filter: query, sort: sort.collect(), index, limit, projection };
+        find.read(&self.inner.input_requests).await
     }
 }
