@@ -46,6 +46,13 @@ impl Erasure {
         }
     }
 
+    /// Records that a chat was left as it is.
+    pub fn leave(&mut self, chat_id: &ChatId) {
+        if !self.held.contains(chat_id) {
+            self.held.push(chat_id.clone());
+        }
+    }
+
     /// Counts erased records.
     pub fn add(&mut self, kind: ErasedKind, count: u64) {
         if count > 0 {

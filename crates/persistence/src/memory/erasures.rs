@@ -105,7 +105,7 @@ impl MemoryStore {
             let is_held =
                 |id: &ChatId| chats.get(id).is_some_and(|chat| chat.session.hold.is_some());
             if is_held(&chat_id) || inherited.iter().any(|(fork, _)| is_held(fork)) {
-                erasure.held.push(chat_id);
+                erasure.leave(&chat_id);
                 continue;
             }
             let own = chats.get_mut(&chat_id).into_iter();

@@ -84,7 +84,7 @@ pub(crate) const LAST_TURN_OUTCOME: &str = "last_turn.outcome";
 pub(crate) const FIRST_PENDING_INPUT: &str = "pending_inputs.0";
 
 /// The field of a fork with the id of its source.
-const FORKED_FROM: &str = "forked_from.chat_id";
+pub(crate) const FORKED_FROM: &str = "forked_from.chat_id";
 
 /// Returns the keys of an index of lists: of what selects a list, its order, and what narrows it.
 macro_rules! list_keys {

@@ -24,7 +24,7 @@ use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::format::Shape;
 use crate::mongo::engine::hinted::{SortedFind, hinted};
 use crate::mongo::engine::marks::{RECENT_WRITES, with_mark};
-use crate::mongo::engine::scope::writable_chat;
+use crate::mongo::engine::scope::{chat_filter, writable_chat};
 use crate::mongo::engine::sweep::Overdue;
 use crate::mongo::engine::transaction::{Round, Transaction};
 use crate::rules::audit::Audited;
@@ -204,11 +204,9 @@ fn due_index(due: Due) -> Hint {
 }
 
 fn purged_filter(app_id: &AppId, chat_id: &ChatId) -> Document {
-    doc! {
-        "_id": chat_id.as_str(),
-        "app_id": app_id.as_str(),
-        LIFECYCLE: Lifecycle::Purged.number(),
-    }
+    let mut filter = chat_filter(app_id, chat_id);
+    filter.insert(LIFECYCLE, Lifecycle::Purged.number());
+    filter
 }
 
 /// Returns the filter for the documents whose `_id` begins with a chat.
@@ -311,7 +309,7 @@ impl MongoStore {
                     collection.delete_many(records_filter(app_id, chat_id)).await?;
                 }
                 Purge::DeletesOne => {
-                    let one = doc! { "_id": chat_id.as_str(), "app_id": app_id.as_str() };
+                    let one = chat_filter(app_id, chat_id);
                     collection.delete_many(one).await?;
                 }
                 Purge::Clears(fields) => {
@@ -323,7 +321,7 @@ impl MongoStore {
             }
         }
         // The purged chat may have been the last fork of chats that were purged before it.
-        let one = doc! { "_id": chat_id.as_str(), "app_id": app_id.as_str() };
+        let one = chat_filter(app_id, chat_id);
         let find = self.inner.chat_sessions.find_one(one);
         let bases = doc! { "bases": 1, "revision": 1, "schema_version": 1 };
         let Some(raw) = find.projection(bases).await? else { return Ok(()) };

@@ -131,6 +131,15 @@ impl StoredMessage {
         Ok(Self { message, digest, bytes: fields.required("bytes", bytes)? })
     }
 
+    /// Sets the size to that of the message as it is after an edit.
+    pub(crate) fn measure(&mut self) -> Result<(), StoreError> {
+        let Message { body, edited_by, deleted_by, .. } = &self.message;
+        let editors: usize =
+            [edited_by, deleted_by].into_iter().flatten().map(|it| it.as_str().len()).sum();
+        self.bytes = (body.check_stored()? + MESSAGE_OVERHEAD + editors) as u64;
+        Ok(())
+    }
+
     /// Creates the document of the message after an edit.
     pub(crate) fn document(&self) -> RawDocumentBuf {
         let message = &self.message;

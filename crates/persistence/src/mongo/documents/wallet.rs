@@ -109,22 +109,15 @@ impl WalletDocument {
             schema_version: SCHEMA_VERSION,
         }
     }
-}
 
-impl WalletDocument {
-    /// Creates the document of a wallet that has moved, with the entries from `first_sequence` on.
-    pub(crate) fn moved(
+    /// Creates the document of a wallet whose entries below `first_sequence` are archived.
+    pub(crate) fn with_tail(
         wallet: &Wallet,
         first_sequence: u64,
         tail: impl Iterator<Item = WalletEntry>,
     ) -> Self {
-        Self {
-            first_sequence,
-            entries: tail.map(|entry| EntryDocument::from(&entry)).collect(),
-            last_updated_at: DateTime::from_chrono(wallet.last_updated_at),
-            balance: wallet.balance,
-            ..Self::new(wallet, None)
-        }
+        let entries = tail.map(|entry| EntryDocument::from(&entry)).collect();
+        Self { first_sequence, entries, ..Self::new(wallet, None) }
     }
 }
 

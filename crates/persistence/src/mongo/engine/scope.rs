@@ -1,5 +1,7 @@
 use bson::{Document, doc};
-use records::{Caller, ChatId, Grant, MemberRole, Permission, Reach, Relations, Scope, Visibility};
+use records::{
+    AppId, Caller, ChatId, Grant, MemberRole, Permission, Reach, Relations, Scope, Visibility,
+};
 
 use crate::mongo::collections::MEMBERS_PATH;
 use crate::mongo::documents::word::StoredEnum;
@@ -17,6 +19,11 @@ pub(crate) fn writable_chat(scope: &Scope, chat_id: &ChatId) -> Document {
         filter.insert("lease.fencing_token", counter(token));
     }
     filter
+}
+
+/// Returns the filter for a chat whatever a caller may do, for the work of operators.
+pub(crate) fn chat_filter(app_id: &AppId, chat_id: &ChatId) -> Document {
+    doc! { "_id": chat_id.as_str(), "app_id": app_id.as_str() }
 }
 
 /// Returns the filter for a chat in which the caller has the permission of the scope.

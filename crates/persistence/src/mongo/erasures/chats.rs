@@ -13,12 +13,14 @@ use super::step_deadline;
 use crate::StoreError;
 use crate::mongo::MongoStore;
 use crate::mongo::collection_names::CHAT_SESSIONS;
+use crate::mongo::collections::{FORKED_FROM, MEMBERS_PATH};
 use crate::mongo::documents::stored::read_document;
 use crate::mongo::documents::{
     LIFECYCLE, LIFECYCLE_AT, NEWEST_VERSION, context_version_id, erased_digest,
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::format::Shape;
+use crate::mongo::engine::scope::chat_filter;
 use crate::mongo::input_requests::push_recent_inputs;
 use crate::mongo::purges::records_filter;
 use crate::rules::erasure::{ERASED_NAME, Extent, Person};
@@ -95,13 +97,11 @@ impl MongoStore {
         }
         let forks = self.read(|| self.descendants(app_id, chat)).await?;
         if chat.hold.is_some() || forks.iter().any(|fork| fork.is_held) {
-            if !erasure.held.contains(&chat.chat_id) {
-                erasure.held.push(chat.chat_id.clone());
-            }
+            erasure.leave(&chat.chat_id);
             return Ok(());
         }
         if chat.user_id.as_ref() == Some(&person.user_id) {
-            return self.erase_own_chat(person, app_id, chat, &forks, erasure).await;
+            return self.erase_own_chat(person, app_id, chat, erasure).await;
         }
         let chat_id = &chat.chat_id;
         let span = 0..u64::MAX;
@@ -122,7 +122,6 @@ impl MongoStore {
         person: &Person,
         app_id: &AppId,
         chat: &Candidate,
-        forks: &[Descendant],
         erasure: &mut Erasure,
     ) -> Result<(), StoreError> {
         let chat_id = &chat.chat_id;
@@ -130,18 +129,18 @@ impl MongoStore {
             self.write_until(self.deadline(), |_| self.close_chat(person, app_id, chat_id));
         if !closing.await? {
             // It was put under hold a moment ago.
-            erasure.held.push(chat_id.clone());
+            erasure.leave(chat_id);
             return Ok(());
         }
-        // A fork may have been made before it was closed.
-        let later = self.read(|| self.descendants(app_id, chat)).await?;
+        // Only now all of them are known: no more are made.
+        let forks = self.read(|| self.descendants(app_id, chat)).await?;
         let start = chat.forked_from.as_ref().map_or(0, |origin| origin.sequence);
         let all = |chat_id, span| Erasing { person, app_id, chat_id, extent: Extent::All, span };
-        if !forks.is_empty() || !later.is_empty() {
+        if !forks.is_empty() {
             let own = all(chat_id, start..u64::MAX);
             self.write_until(step_deadline(), |_| self.erase_messages(&own)).await?;
         }
-        for Descendant { chat_id: fork, inherited, .. } in &later {
+        for Descendant { chat_id: fork, inherited, .. } in &forks {
             let erasing = all(fork, inherited.clone());
             let inherited =
                 self.write_until(step_deadline(), |_| self.erase_messages(&erasing)).await?;
@@ -154,7 +153,7 @@ impl MongoStore {
             Ok(_) => erasure.add(ErasedKind::Chats, 1),
             // Another process was faster.
             Err(StoreError::ChatNotFound(_)) => {}
-            Err(StoreError::ChatHeld(_)) => erasure.held.push(chat_id.clone()),
+            Err(StoreError::ChatHeld(_)) => erasure.leave(chat_id),
             Err(error) => return Err(error),
         }
         Ok(())
@@ -168,8 +167,6 @@ impl MongoStore {
         chat_id: &ChatId,
     ) -> Result<bool, Failure> {
         let open = doc! {
-            "_id": chat_id.as_str(),
-            "app_id": app_id.as_str(),
             "user_id": person.user_id.as_str(),
             "hold": Bson::Null,
             LIFECYCLE: { "$not": { "$gte": Lifecycle::Deleted.number() } },
@@ -184,14 +181,14 @@ impl MongoStore {
             "$inc": { "session_version": 1_i64 },
             "$max": { "schema_version": Shape::DeletedChats.format() },
         };
+        let open = with(chat_filter(app_id, chat_id), open);
         self.inner.chat_sessions.update_one(open, close).await?;
         self.inner.chat_cache.forget_tail(chat_id);
         let closed = doc! {
-            "_id": chat_id.as_str(),
-            "app_id": app_id.as_str(),
             "hold": Bson::Null,
             LIFECYCLE: { "$gte": Lifecycle::Deleted.number() },
         };
+        let closed = with(chat_filter(app_id, chat_id), closed);
         let found = self.inner.chat_sessions.find_one(closed).projection(doc! { "_id": 1 });
         Ok(found.await?.is_some())
     }
@@ -207,11 +204,11 @@ impl MongoStore {
         if chat.user_id.as_ref() == Some(&person.user_id) {
             return Ok(true);
         }
-        let one = || doc! { "_id": chat_id.as_str(), "app_id": app_id.as_str() };
+        let one = || chat_filter(app_id, chat_id);
         let of_chat = || records_filter(app_id, chat_id);
         let only_id = || doc! { "_id": 1 };
         let mut named = named_in("messages", person);
-        let fields = ["members.user_id", "updated_by"];
+        let fields = [MEMBERS_PATH, "updated_by"];
         let others = fields.map(|field| Bson::from(doc! { field: user_id }));
         if let Ok(any) = named.get_array_mut("$or") {
             any.extend(others);
@@ -254,7 +251,7 @@ impl MongoStore {
         let mut sources = vec![(chat.chat_id.clone(), u64::MAX)];
         while let Some((source, end)) = sources.pop() {
             let forks = doc! {
-                "forked_from.chat_id": source.as_str(),
+                FORKED_FROM: source.as_str(),
                 "app_id": app_id.as_str(),
             };
             let forks = self.inner.chat_sessions.find(forks).projection(candidate_projection());
@@ -278,7 +275,7 @@ impl MongoStore {
         chat_id: &ChatId,
     ) -> Result<Vec<(ErasedKind, u64)>, Failure> {
         let (user_id, alias) = (person.user_id.as_str(), person.alias.as_str());
-        let one = || doc! { "_id": chat_id.as_str(), "app_id": app_id.as_str() };
+        let one = || chat_filter(app_id, chat_id);
         let answers = with(records_filter(app_id, chat_id), doc! { ANSWERED_BY: user_id });
         let erased = doc! {
             "answer.content": Bson::Null,
@@ -312,7 +309,7 @@ impl MongoStore {
         let participants =
             participants.update_one(participant, rename).array_filters([these]).await?;
         let sessions = &self.inner.chat_sessions;
-        let member = with(one(), doc! { "members.user_id": user_id });
+        let member = with(one(), doc! { MEMBERS_PATH: user_id });
         let remove = doc! { "$pull": { "members": { "user_id": user_id } } };
         let members = sessions.update_one(member, remove).await?;
         let updated = with(one(), doc! { "updated_by": user_id });
@@ -330,7 +327,7 @@ impl MongoStore {
         app_id: &AppId,
         chat_id: &ChatId,
     ) -> Result<(), Failure> {
-        let one = doc! { "_id": chat_id.as_str(), "app_id": app_id.as_str() };
+        let one = chat_filter(app_id, chat_id);
         let sessions = &self.inner.chat_sessions;
         let unchanged = with(one.clone(), doc! { "context_version": 1 });
         let forgotten = doc! { "$set": {

@@ -7,21 +7,21 @@ use std::ops::Range;
 
 use bson::{Bson, Document, RawDocumentBuf, doc};
 use futures::TryStreamExt as _;
-use records::{AppId, ChatId, Message, MessageBody};
+use records::{AppId, ChatId, MessageBody};
 
-use crate::StoreError;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{
-    MESSAGE_OVERHEAD, NEWEST_VERSION, Segment, StoredMessage, counter, erased_digest, segment_id,
-    version_id, version_message,
+    NEWEST_VERSION, Segment, StoredMessage, counter, erased_digest, segment_id, version_id,
+    version_message,
 };
 use crate::mongo::engine::failure::Failure;
-use crate::mongo::transcript::edit::{decode_document, push_recent_edits};
+use crate::mongo::engine::scope::chat_filter;
+use crate::mongo::transcript::edit::{decode_document, push_recent_edits, segment_filter};
 use crate::mongo::transcript::reader::{Direction, MAX_READ_ATTEMPTS, SessionView, gap_error};
 use crate::rules::erasure::{Extent, Person};
 
 /// Messages that are erased.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Erasing<'a> {
     pub(super) person: &'a Person,
     pub(super) app_id: &'a AppId,
@@ -71,7 +71,7 @@ impl Erasing<'_> {
                 values.extend(body.extra_text(field).map(str::to_owned));
             }
         }
-        stored.bytes = stored_bytes(&stored.message)?;
+        stored.measure()?;
         Ok(Some(stored))
     }
 
@@ -91,13 +91,6 @@ pub(super) fn named_in(messages: &str, person: &Person) -> Document {
     let fields = ["author.user_id", "edited_by", "deleted_by"];
     let named = fields.map(|field| doc! { format!("{messages}.{field}"): user_id });
     doc! { "$or": named.to_vec() }
-}
-
-/// Returns the size of a message that counts towards a page, in bytes.
-fn stored_bytes(message: &Message) -> Result<u64, StoreError> {
-    let editors = [&message.edited_by, &message.deleted_by];
-    let editors: usize = editors.into_iter().flatten().map(|it| it.as_str().len()).sum();
-    Ok((message.body.check_stored()? + MESSAGE_OVERHEAD + editors) as u64)
 }
 
 impl MongoStore {
@@ -130,7 +123,7 @@ impl MongoStore {
 
     async fn erase_in_tail(&self, erasing: &Erasing<'_>, found: &mut Found) -> Result<(), Failure> {
         let Erasing { app_id, chat_id, span, .. } = erasing;
-        let one = doc! { "_id": chat_id.as_str(), "app_id": app_id.as_str() };
+        let one = chat_filter(app_id, chat_id);
         for _ in 0..MAX_READ_ATTEMPTS {
             let find = self.inner.chat_sessions.find_one(one.clone());
             let Some(raw) = find.projection(SessionView::projection()).await? else {
@@ -138,7 +131,7 @@ impl MongoStore {
             };
             let session = SessionView::read(chat_id, &raw)?;
             let tail = session.tail;
-            let (mut set, mut growth, mut count) = (Document::new(), 0, 0);
+            let (mut set, mut growth) = (Document::new(), 0);
             let mut sequences = BTreeSet::new();
             for message in session.tail_messages(span, Direction::OldestFirst)? {
                 let old = message.decode()?;
@@ -146,11 +139,10 @@ impl MongoStore {
                 if let Some(new) = erasing.wipe(old, found)? {
                     set.insert(format!("messages.{index}"), decode_document(&new.document())?);
                     growth += counter(new.bytes) - counter(bytes);
-                    count += 1_i64;
                     sequences.insert(new.message.sequence);
                 }
             }
-            if count == 0 {
+            if sequences.is_empty() {
                 return Ok(());
             }
             let mut filter = one.clone();
@@ -159,7 +151,7 @@ impl MongoStore {
             filter.insert("schema_version", doc! { "$lte": NEWEST_VERSION });
             let update = doc! {
                 "$set": set,
-                "$inc": { "revision": count, "tail_bytes": growth },
+                "$inc": { "revision": counter(sequences.len() as u64), "tail_bytes": growth },
                 "$push": push_recent_edits(sequences),
             };
             if self.inner.chat_sessions.update_one(filter, update).await?.matched_count == 1 {
@@ -207,9 +199,7 @@ impl MongoStore {
             if set.is_empty() {
                 return Ok(());
             }
-            let mut unchanged = id.clone();
-            unchanged.insert("app_id", erasing.app_id.as_str());
-            unchanged.insert("edits", segment.head.edits);
+            let unchanged = segment_filter(erasing.app_id, erasing.chat_id, &segment.head);
             let update = doc! { "$set": set, "$inc": { "edits": 1_i64 } };
             if segments.update_one(unchanged, update).await?.matched_count == 1 {
                 return Ok(());
@@ -251,7 +241,7 @@ impl MongoStore {
         found: &Found,
     ) -> Result<(), Failure> {
         let sessions = &self.inner.chat_sessions;
-        let one = doc! { "_id": chat_id.as_str(), "app_id": app_id.as_str() };
+        let one = chat_filter(app_id, chat_id);
         let texts =
             |values: &BTreeSet<String>| doc! { "$in": values.iter().cloned().collect::<Vec<_>>() };
         if !found.turns.is_empty() {

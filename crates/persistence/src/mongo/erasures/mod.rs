@@ -60,7 +60,7 @@ impl Erasures for MongoStore {
                         let entry = call.audit_document(audited).await?;
                         let pseudonym = call.pseudonym(Some(app_id), user_id).await?;
                         let begun = Erasure::begin(app_id.clone(), user_id.clone(), pseudonym, now);
-                        let document = encode(&ErasureDocument::new(&begun, &Place::default()))?;
+                        let document = encode(&ErasureDocument::new(&begun))?;
                         let find = || call.find_erasure(app_id, pseudonym);
                         let erasures = &call.inner.erasures;
                         let found = insert_or_get(erasures, &document, find).await?;
@@ -173,7 +173,8 @@ impl MongoStore {
         let (app_id, pseudonym) = (&erasure.app_id, erasure.pseudonym);
         let one = erasure_filter(app_id, pseudonym);
         let mut found = one.clone();
-        let mut add = doc! { "$addToSet": { "held": { "$each": texts(&erasure.held) } } };
+        let held: Vec<&str> = erasure.held.iter().map(ChatId::as_str).collect();
+        let mut add = doc! { "$addToSet": { "held": { "$each": held } } };
         let counts = erasure.erased.iter().map(|(kind, count)| {
             let known = before.erased.get(kind).copied().unwrap_or_default();
             (format!("erased.{kind}"), Bson::from(counter(count - known)))
@@ -206,10 +207,6 @@ impl MongoStore {
     }
 }
 
-fn texts(chats: &[ChatId]) -> Vec<&str> {
-    chats.iter().map(ChatId::as_str).collect()
-}
-
 /// Returns the deadline of work on all messages of a chat.
 fn step_deadline() -> Instant {
     const STEP: Duration = Duration::from_mins(10);
@@ -217,7 +214,7 @@ fn step_deadline() -> Instant {
 }
 
 /// Where an erasure goes on.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone)]
 pub(crate) struct Place {
     /// How often all chats were searched.
     pass: u32,
@@ -262,7 +259,8 @@ fn erasure_filter(app_id: &AppId, pseudonym: Pseudonym) -> Document {
 }
 
 impl ErasureDocument {
-    fn new(erasure: &Erasure, place: &Place) -> Self {
+    /// Creates the document of a new erasure.
+    fn new(erasure: &Erasure) -> Self {
         Self {
             id: ErasureKey {
                 app_id: erasure.app_id.clone(),
@@ -274,8 +272,8 @@ impl ErasureDocument {
             searched: erasure.searched,
             erased: erasure.erased.clone(),
             held: erasure.held.clone(),
-            pass: place.pass,
-            after: place.after.clone(),
+            pass: 0,
+            after: None,
             recent_writes: Vec::new(),
             schema_version: SCHEMA_VERSION,
         }

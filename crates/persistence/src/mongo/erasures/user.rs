@@ -1,7 +1,6 @@
 //! Erases what belongs to a person and to no chat.
 
 use bson::{Document, RawDocumentBuf, doc};
-use futures::TryStreamExt as _;
 use mongodb::Collection;
 use mongodb::action::{Action as _, Delete};
 use mongodb::options::Hint;
@@ -9,17 +8,11 @@ use records::{AppId, ErasedKind, Erasure, Scope, Wallet, WalletEntry};
 
 use crate::StoreError;
 use crate::mongo::MongoStore;
-use crate::mongo::documents::{
-    LineDocument, StoredWallet, WalletDocument, counter, encode, line_record, wallet_filter,
-};
+use crate::mongo::documents::{StoredWallet, WalletDocument, counter, encode, wallet_filter};
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::hinted::hinted;
 use crate::mongo::engine::transaction::{Round, Transaction};
-use crate::mongo::wallets::failed_only_on_duplicates;
 use crate::rules::erasure::Person;
-
-/// How many lines of a wallet are copied at a time.
-const LINES: i64 = 1_000;
 
 impl MongoStore {
     pub(super) async fn erase_of_user(
@@ -78,23 +71,19 @@ impl MongoStore {
         app_id: &AppId,
     ) -> Result<Option<u64>, StoreError> {
         let scope = Scope::service(app_id.clone());
-        let (person, copied) = (person.clone(), scope.clone());
-        let moved = self
-            .write(|call| async move {
-                let round = |tx| call.move_wallet_round(tx, &copied, &person);
-                let moved = call.transact_without_chat(round).await?;
-                let lines = doc! {
-                    "app_id": copied.app_id.as_str(),
-                    "user_id": person.user_id.as_str(),
-                };
-                call.attempt(|_| async {
-                    Ok(call.inner.wallet_entries.delete_many(lines.clone()).await?)
-                })
-                .await?;
-                Ok(moved)
+        let person = person.clone();
+        self.write(|call| async move {
+            let round = |tx| call.move_wallet_round(tx, &scope, &person);
+            let moved = call.transact_without_chat(round).await?;
+            let lines =
+                doc! { "app_id": scope.app_id.as_str(), "user_id": person.user_id.as_str() };
+            call.attempt(|_| async {
+                Ok(call.inner.wallet_entries.delete_many(lines.clone()).await?)
             })
             .await?;
-        Ok(moved)
+            Ok(moved)
+        })
+        .await
     }
 
     async fn move_wallet_round(
@@ -113,7 +102,7 @@ impl MongoStore {
         unchanged.insert("last_sequence", counter(wallet.entry_count));
         let alias = Wallet { user_id: person.alias.clone(), ..wallet };
         let tail = tail.iter().map(without_reason);
-        let document = encode(&WalletDocument::moved(&alias, first_sequence, tail))?;
+        let document = encode(&WalletDocument::with_tail(&alias, first_sequence, tail))?;
         tx.begin().await?;
         let wallets = &self.inner.wallets;
         let removed = wallets.delete_one(unchanged).session(&mut *tx.session().await?).await?;
@@ -132,27 +121,13 @@ impl MongoStore {
     ) -> Result<(), Failure> {
         let alias = Wallet { user_id: person.alias.clone(), ..wallet.clone() };
         let mut next = 0;
-        while next < first_sequence {
-            let query = doc! {
-                "app_id": wallet.app_id.as_str(),
-                "user_id": wallet.user_id.as_str(),
-                "sequence": { "$gte": counter(next), "$lt": counter(first_sequence) },
-            };
-            let find = self.inner.wallet_entries.find(query).sort(doc! { "sequence": 1 });
-            let lines: Vec<RawDocumentBuf> = find.limit(LINES).await?.try_collect().await?;
-            let entries = lines.iter().map(|raw| line_record(raw));
-            let entries = entries.collect::<Result<Vec<WalletEntry>, _>>()?;
-            let Some(last) = entries.last() else { break };
+        loop {
+            let entries = self.lines_from(wallet, next, first_sequence).await?;
+            let Some(last) = entries.last() else { return Ok(()) };
             next = last.sequence + 1;
-            let copies = entries.iter().map(without_reason);
-            let copies = copies.map(|entry| encode(&LineDocument::new(&alias, &entry)));
-            let copies = copies.collect::<Result<Vec<_>, _>>()?;
-            match self.inner.wallet_entries.insert_many(copies).ordered(false).await {
-                Err(error) if !failed_only_on_duplicates(&error) => return Err(error.into()),
-                _ => {}
-            }
+            let copies: Vec<_> = entries.iter().map(without_reason).collect();
+            self.insert_lines(&alias, &copies).await?;
         }
-        Ok(())
     }
 }
 

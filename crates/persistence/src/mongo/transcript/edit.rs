@@ -3,13 +3,13 @@
 use bson::{DateTime, Document, RawDocument, doc};
 use chrono::Utc;
 use mongodb::options::ReturnDocument;
-use records::{ChatId, Message, MessageEdit, Scope};
+use records::{AppId, ChatId, Message, MessageEdit, Scope};
 
 use crate::StoreError;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{
-    Lineage, MESSAGE_OVERHEAD, Segment, SegmentHead, StoredMessage, Tail, VersionKey, counter,
-    open_chat_session, segment_document, segment_id,
+    Lineage, Segment, SegmentHead, StoredMessage, Tail, VersionKey, counter, open_chat_session,
+    segment_document, segment_id,
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::marks::with_mark;
@@ -173,10 +173,7 @@ impl MongoStore {
             let tail = Tail::read(&open_chat_session(&raw)?)?;
             check_expected(scope, chat_id, tail.last_sequence)?;
         }
-        let editors = [&stored.message.edited_by, &stored.message.deleted_by];
-        let editors: usize = editors.into_iter().flatten().map(|it| it.as_str().len()).sum();
-        let body = stored.message.body.check_stored()?;
-        stored.bytes = (body + MESSAGE_OVERHEAD + editors) as u64;
+        stored.measure()?;
         let change = Change { stored, at, write_id: write_id.to_owned() };
         let written = match place {
             MessageLocation::Tail(tail) => {
@@ -305,7 +302,7 @@ impl MongoStore {
         if segment.bytes() > SPLIT_BYTES && segment.messages.len() > 1 {
             return self.split_within(tx, scope, chat_id, segment, index).await;
         }
-        let filter = segment_filter(scope, chat_id, &segment.head);
+        let filter = segment_filter(&scope.app_id, chat_id, &segment.head);
         let update = doc! {
             "$set": { format!("messages.{index}"): decode_document(&change.stored.document())? },
             "$inc": { "edits": 1_i64 },
@@ -378,7 +375,7 @@ impl MongoStore {
         });
         let pieces: Vec<_> = pieces.collect();
         let segments = &self.inner.chat_segments;
-        let whole = segment_filter(scope, chat_id, &head);
+        let whole = segment_filter(&scope.app_id, chat_id, &head);
         let delete = segments.delete_one(whole).session(&mut *tx.session().await?).await?;
         if delete.deleted_count == 0 {
             return Ok(None);
@@ -389,10 +386,10 @@ impl MongoStore {
 }
 
 /// Returns the filter for a segment that no edit has changed since it was read.
-fn segment_filter(scope: &Scope, chat_id: &ChatId, head: &SegmentHead) -> Document {
+pub(crate) fn segment_filter(app_id: &AppId, chat_id: &ChatId, head: &SegmentHead) -> Document {
     doc! {
         "_id": segment_id(chat_id, head.first_sequence),
-        "app_id": scope.app_id.as_str(),
+        "app_id": app_id.as_str(),
         "edits": head.edits,
     }
 }

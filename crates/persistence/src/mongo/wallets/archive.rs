@@ -6,7 +6,7 @@
 
 use bson::doc;
 use mongodb::error::{Error, ErrorKind};
-use records::{Scope, UserId, WalletEntry};
+use records::{Scope, UserId, Wallet, WalletEntry};
 
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{
@@ -53,14 +53,7 @@ impl MongoStore {
         if stored.tail.is_empty() {
             return Ok(());
         }
-        let lines = stored.tail.iter().map(|entry| LineDocument::new(&stored.wallet, entry));
-        let lines = lines.map(|line| encode(&line)).collect::<Result<Vec<_>, _>>()?;
-        match self.inner.wallet_entries.insert_many(lines).ordered(false).await {
-            // Existing lines may not be durable yet, but the cut is written after them, so it
-            // becomes durable after them.
-            Err(error) if !failed_only_on_duplicates(&error) => return Err(error.into()),
-            _ => {}
-        }
+        self.insert_lines(&stored.wallet, &stored.tail).await?;
         let ids: Vec<&str> = stored.tail.iter().map(|entry| entry.entry_id.as_str()).collect();
         let mut filter = wallet_filter(scope, &stored.wallet.user_id);
         filter.insert("first_sequence", counter(stored.first_sequence));
@@ -72,10 +65,26 @@ impl MongoStore {
         self.inner.wallets.update_one(filter, cut).await?;
         Ok(())
     }
+
+    /// Inserts the lines of entries that have none yet.
+    pub(crate) async fn insert_lines(
+        &self,
+        wallet: &Wallet,
+        entries: &[WalletEntry],
+    ) -> Result<(), Failure> {
+        let lines = entries.iter().map(|entry| encode(&LineDocument::new(wallet, entry)));
+        let lines = lines.collect::<Result<Vec<_>, _>>()?;
+        match self.inner.wallet_entries.insert_many(lines).ordered(false).await {
+            // Existing lines may not be durable yet. What depends on them is written after them, so it becomes durable
+            // after them.
+            Err(error) if !failed_only_on_duplicates(&error) => Err(error.into()),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Returns whether an insertion failed only because some documents exist.
-pub(crate) fn failed_only_on_duplicates(error: &Error) -> bool {
+fn failed_only_on_duplicates(error: &Error) -> bool {
     let ErrorKind::InsertMany(insertion) = &*error.kind else { return false };
     let refused = insertion.write_errors.iter().flatten();
     insertion.write_concern_error.is_none()

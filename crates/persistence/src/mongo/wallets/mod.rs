@@ -12,7 +12,6 @@ mod change;
 mod list;
 mod proof;
 
-pub(crate) use archive::failed_only_on_duplicates;
 pub use proof::WalletVerification;
 
 use async_trait::async_trait;

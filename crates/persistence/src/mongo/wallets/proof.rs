@@ -116,7 +116,8 @@ impl MongoStore {
         Ok(())
     }
 
-    async fn lines_from(
+    /// Returns the first archived entries of a wallet within these sequences.
+    pub(crate) async fn lines_from(
         &self,
         wallet: &Wallet,
         from: u64,
