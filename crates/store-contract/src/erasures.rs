@@ -44,6 +44,11 @@ async fn erase(store: &Arc<dyn Store>, scope: &Scope, person: &str) -> Erasure {
     panic!("the erasure does not end");
 }
 
+async fn revision(chat: &TestChat) -> u64 {
+    let heads = chat.store.heads(&chat.scope, std::slice::from_ref(&chat.id)).await.unwrap();
+    heads[0].revision
+}
+
 fn alias(erasure: &Erasure) -> UserId {
     user(&format!("{}{}", Erasure::PREFIX, erasure.pseudonym))
 }
@@ -72,7 +77,9 @@ pub async fn what_a_person_wrote_in_chats_of_others_is_gone(store: Arc<dyn Store
     by_ada.join("ada").await.unwrap();
     chat.put_member("ada", MemberRole::Member).await.unwrap();
     let before = chat.history().await.unwrap();
+    let edits = revision(&chat).await;
     let erasure = erase(&store, &chat.scope, "ada").await;
+    assert_eq!(revision(&chat).await, edits + 2, "each of the two messages is told once");
     let after = chat.history().await.unwrap();
     assert_dense(&after);
     assert_eq!(after.len(), before.len());
@@ -282,7 +289,7 @@ pub async fn an_erasure_goes_on_where_it_was_and_its_receipt_names_no_person(
     assert_eq!(store.get_pseudonym(Some(app_id), &user("ada")).await.unwrap(), None);
     let unknown: Pseudonym = "0".repeat(64).parse().unwrap();
     assert_eq!(store.continue_erasure(app_id, unknown, 1).await.unwrap(), None);
-    // A person who comes back is another person.
+    // A person who comes back gets another pseudonym.
     let again = erase(&store, &scope, "ada").await;
     assert_ne!(again.pseudonym, begun.pseudonym);
     assert_eq!(again.erased.get("chats"), None);

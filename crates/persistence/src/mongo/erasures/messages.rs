@@ -98,19 +98,19 @@ impl MongoStore {
     pub(super) async fn erase_messages(&self, erasing: &Erasing<'_>) -> Result<u64, Failure> {
         let mut found = Found::default();
         self.erase_in_tail(erasing, &mut found).await?;
-        let in_tail = found.sequences.len();
+        let in_tail = found.sequences.clone();
         self.erase_in_segments(erasing, &mut found).await?;
         self.erase_in_versions(erasing, &mut found).await?;
         let Erasing { app_id, chat_id, .. } = erasing;
-        if found.sequences.len() > in_tail {
-            // Forks that share them show the same. What they show is never longer than what the chat has.
+        let sealed: Vec<u64> = found.sequences.difference(&in_tail).copied().collect();
+        if !sealed.is_empty() {
+            // Forks that share them show the same. The update of the tail has told of those in it.
             let these = doc! {
                 "app_id": app_id.as_str(),
                 "$or": [{ "_id": chat_id.as_str() }, { "bases.chat_id": chat_id.as_str() }],
             };
-            let count = counter(found.sequences.len() as u64);
-            let push = push_recent_edits(found.sequences.iter().copied());
-            let tell = doc! { "$inc": { "revision": count }, "$push": push };
+            let count = counter(sealed.len() as u64);
+            let tell = doc! { "$inc": { "revision": count }, "$push": push_recent_edits(sealed) };
             self.inner.chat_sessions.update_many(these, tell).await?;
         }
         self.erase_repeated(app_id, chat_id, &found).await?;
