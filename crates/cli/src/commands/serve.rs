@@ -11,6 +11,7 @@ use persistence::mongo::MongoStore;
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::backend::{self, Backend};
@@ -49,21 +50,18 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<()> {
     let store: Arc<dyn Store> = Arc::new(backend.store.clone());
     starting.finish(service::router(Arc::clone(&store), config.clone())?);
     tokio::spawn(prepare(backend.store.clone()));
-    let expiring = tokio::spawn(service::expire_input_requests(Arc::clone(&store)));
-    let interrupting = tokio::spawn(service::interrupt_abandoned_chats(Arc::clone(&store)));
-    let finishing = tokio::spawn(service::finish_purges(Arc::clone(&store)));
-    let erasing = tokio::spawn(service::continue_erasures(Arc::clone(&store)));
-    let purging = tokio::spawn(service::purge_due_chats(store, config.apps.settings));
+    let mut sweeps = JoinSet::new();
+    sweeps.spawn(service::expire_input_requests(Arc::clone(&store)));
+    sweeps.spawn(service::interrupt_abandoned_chats(Arc::clone(&store)));
+    sweeps.spawn(service::finish_purges(Arc::clone(&store)));
+    sweeps.spawn(service::continue_erasures(Arc::clone(&store)));
+    sweeps.spawn(service::purge_due_chats(store, config.apps.settings));
     let served = tokio::select! {
         served = serving => served.context(SERVER_FAILED),
         ended = ended(backend.mongod.as_ref()) => Err(ended),
     };
     signals.abort();
-    expiring.abort();
-    interrupting.abort();
-    finishing.abort();
-    erasing.abort();
-    purging.abort();
+    sweeps.abort_all();
     backend.close().await;
     served
 }
