@@ -238,7 +238,7 @@ pub(crate) fn serving_lists(
     }
 }
 
-/// Returns the served lists of ranges, all of which a list needs.
+/// Returns the list that serves each range. A list is read from all of them together.
 fn of_ranges(ranges: &[ListRange], order: ChatOrder) -> Result<Vec<&'static ServedList>, Invalid> {
     let list_of = |range: &ListRange| {
         let list = SERVED.iter().find(|list| list.range == *range && list.order == order);

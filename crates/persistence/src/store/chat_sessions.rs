@@ -133,7 +133,7 @@ pub struct ChatFilter {
     pub team_id: Option<TeamId>,
     /// Only chats with this assistant.
     pub assistant_id: Option<AssistantId>,
-    /// Only chats in one of these statuses; if it is empty, in any.
+    /// Only chats in one of these statuses. If there is none, the status does not matter.
     pub statuses: Vec<ChatStatus>,
     /// Only chats with a pending input request.
     pub needs_input: bool,
@@ -237,7 +237,7 @@ impl ChatCount {
     /// The number past which chats are not counted.
     pub const MAX_COUNTED: usize = 10_000;
 
-    /// Returns the count of a list of which so many chats were found.
+    /// Makes the count of a list from the number of chats that were found.
     pub(crate) fn of(found: usize) -> Self {
         if found > Self::MAX_COUNTED {
             Self::AtLeast(Self::MAX_COUNTED)

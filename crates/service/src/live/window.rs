@@ -207,9 +207,9 @@ impl Window {
             let is_pending = request.closing.is_none();
             let was_pending = self.pending.iter().any(|(pending, _)| *pending == id);
             let is_recorded = self.inputs.iter().any(|(_, recorded, _)| *recorded == id);
+            let event = Event::input(request);
             // A request is read after its head, so it may already be in a state that only a later head
             // reports. That later report brings nothing new and must not become a second event.
-            let event = Event::input(request);
             if is_pending == was_pending && is_recorded {
                 // It is no event, but an answer that was erased since must not be told again.
                 let known = self.inputs.iter_mut().rfind(|(_, recorded, _)| *recorded == id);
