@@ -254,6 +254,20 @@ fn calls_and_responses_without_ids_are_matched() {
 }
 
 #[test]
+fn what_an_agent_thinks_beside_a_result_stays_its_own() {
+    let thought = json!({"text": "hm", "thought": true});
+    let [of_none, of_call] = ["none", "a"].map(|id| result(id, &json!({})));
+    let without_role = json!({"parts": [of_call, thought]});
+    // The first result has no call, and goes with what is kept of its event.
+    let of_model = json!({"role": "model", "parts": [of_none, of_call, thought]});
+    for content in [without_role, of_model] {
+        let answered = json!({"id": "2", "author": "guide", "content": content});
+        let events = vec![event("1", "guide", "model", &[call("a")]), answered];
+        check_faulty(&GoogleAdk, &GoogleAdk.parse(Vec::new(), events).messages).unwrap();
+    }
+}
+
+#[test]
 fn only_what_cannot_be_read_is_refused() {
     let refused = [
         json!(1),

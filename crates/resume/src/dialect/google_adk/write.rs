@@ -104,12 +104,15 @@ impl EventsWriter {
         mut own: OwnFields,
         rendered: &mut Rendered,
     ) {
+        let role = if message.role == Role::Assistant { "model" } else { "user" };
         let has_parts = own.parts.is_some();
         let parts = write_parts(message, own.parts);
         let joins = |open: &mut OpenResults| {
             own.is_joined && open.origin.sequence + 1 == message.origin.sequence
         };
         if let Some(mut open) = self.results.take_if(joins) {
+            // The role says whose the joined parts are.
+            open.role = role;
             open.parts.extend(parts);
             self.results = Some(open);
             message.report_repairs(rendered);
@@ -121,7 +124,6 @@ impl EventsWriter {
             rendered.drop(message.origin, DropReason::BlankContent);
             return;
         }
-        let role = if message.role == Role::Assistant { "model" } else { "user" };
         let default_author = message.role.as_str().to_owned();
         let author = message.name.take().unwrap_or(default_author);
         if !message.calls.is_empty() {
