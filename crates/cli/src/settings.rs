@@ -18,6 +18,7 @@ pub(crate) struct Settings {
     pub(crate) auth: service::AuthConfig,
     pub(crate) apps: service::AppsConfig,
     pub(crate) wallets: service::WalletsConfig,
+    pub(crate) erasure: service::ErasureConfig,
     pub(crate) limits: service::LimitsConfig,
     pub(crate) metrics: service::MetricsConfig,
     pub(crate) audit: Audit,
@@ -105,6 +106,7 @@ impl Settings {
             auth: self.auth.clone(),
             apps: self.apps.clone(),
             wallets: self.wallets.clone(),
+            erasure: self.erasure.clone(),
             limits: self.limits.clone(),
             metrics: self.metrics.clone(),
         }
@@ -137,6 +139,7 @@ mod tests {
         assert_eq!(format!("{:?}", settings.server), format!("{:?}", defaults.server));
         assert_eq!(format!("{:?}", settings.apps), format!("{:?}", defaults.apps));
         assert_eq!(format!("{:?}", settings.wallets), format!("{:?}", defaults.wallets));
+        assert_eq!(format!("{:?}", settings.erasure), format!("{:?}", defaults.erasure));
         assert_eq!(format!("{:?}", settings.auth), format!("{:?}", defaults.auth));
         assert_eq!(format!("{:?}", settings.metrics), format!("{:?}", defaults.metrics));
     }

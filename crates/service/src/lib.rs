@@ -2,8 +2,8 @@
 
 mod config;
 pub use config::{
-    Algorithm, AppSettings, AppsConfig, AuthConfig, AuthMode, Config, ConfigError, LimitsConfig,
-    MetricsConfig, ServerConfig, SignInConfig, WalletsConfig, hidden, listen_address,
+    Algorithm, AppSettings, AppsConfig, AuthConfig, AuthMode, Config, ConfigError, ErasureConfig,
+    LimitsConfig, MetricsConfig, ServerConfig, SignInConfig, WalletsConfig, hidden, listen_address,
 };
 
 mod config_check;
@@ -11,6 +11,8 @@ mod config_check;
 mod operations;
 mod router;
 pub use router::router;
+
+pub use receipts::ReceiptSigner;
 
 mod starting;
 pub use starting::Starting;
@@ -40,6 +42,7 @@ pub use auth::{MintError, NewToken};
 mod extract;
 mod metrics;
 mod problem;
+mod receipts;
 mod registry;
 mod request_id;
 mod state;

@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::api::stats::workflow::WorkflowStatsResponse;
 use crate::api::stats::workflows::AppStatsResponse;
 use crate::extract::WorkflowScope;
+use crate::receipts::ReceiptSigner;
 use crate::wire::{AppResponse, ErasureResponse};
 
 /// Returns an app as `GET /api/apps/{app_id}` does.
@@ -15,8 +16,8 @@ pub fn app(app: App) -> impl Serialize {
 }
 
 /// Returns an erasure as `GET /api/apps/{app_id}/erasures/{pseudonym}` does.
-pub fn erasure(erasure: Erasure) -> impl Serialize {
-    ErasureResponse::from(erasure)
+pub fn erasure(erasure: Erasure, signer: &ReceiptSigner) -> impl Serialize {
+    ErasureResponse::new(erasure, signer)
 }
 
 /// Returns the stats of an app as `GET /api/stats/{app_id}` does.

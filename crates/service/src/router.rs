@@ -22,6 +22,7 @@ use crate::metrics::Metrics;
 use crate::openapi::Document;
 use crate::operations::{OPERATIONS, PROBES, Section};
 use crate::problem::{Problem, ProblemKind, problem_pages, respond};
+use crate::receipts::ReceiptSigner;
 use crate::registry::AppRegistry;
 use crate::state::AppState;
 
@@ -30,7 +31,7 @@ const REPRISE_VERSION: HeaderName = HeaderName::from_static("reprise-version");
 
 /// Builds the whole API over a store.
 ///
-/// Reads the key file that the settings name, and does no other I/O: the store may be unreachable. In a runtime, tasks
+/// Reads the key files that the settings name, and does no other I/O: the store may be unreachable. In a runtime, tasks
 /// keep the keys and the revocations current as long as the router lives.
 pub fn router(store: Arc<dyn Store>, config: Config) -> Result<Router, ConfigError> {
     config.limits.check()?;
@@ -45,6 +46,7 @@ pub fn router(store: Arc<dyn Store>, config: Config) -> Result<Router, ConfigErr
     authenticator.follow(&metrics);
     let failed_attempts = FailedAttempts::new(&limits, metrics.auth.clone());
     let state = AppState {
+        receipts: ReceiptSigner::new(&config.erasure)?,
         hub: Arc::new(hub),
         registry,
         metrics: Arc::new(metrics),

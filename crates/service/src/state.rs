@@ -8,6 +8,7 @@ use crate::auth::Authenticator;
 use crate::config::LimitsConfig;
 use crate::live::Hub;
 use crate::metrics::Metrics;
+use crate::receipts::ReceiptSigner;
 use crate::registry::AppRegistry;
 
 /// The shared state of handlers and extractors.
@@ -25,6 +26,7 @@ pub(crate) struct AppState {
     pub(crate) billing: Billing,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) hub: Arc<Hub>,
+    pub(crate) receipts: ReceiptSigner,
 }
 
 impl FromRef<AppState> for Arc<Hub> {
@@ -60,5 +62,11 @@ impl FromRef<AppState> for Arc<dyn Store> {
 impl FromRef<AppState> for Billing {
     fn from_ref(state: &AppState) -> Self {
         state.billing
+    }
+}
+
+impl FromRef<AppState> for ReceiptSigner {
+    fn from_ref(state: &AppState) -> Self {
+        state.receipts.clone()
     }
 }

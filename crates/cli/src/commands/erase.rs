@@ -4,6 +4,7 @@ use anyhow::Context as _;
 use persistence::mongo::MongoStore;
 use persistence::{Erasures as _, StoreError};
 use records::{Actor, AppId, Erasure, UserId};
+use service::ReceiptSigner;
 
 use crate::backend::Backend;
 use crate::output::Output;
@@ -33,10 +34,11 @@ const STEP: usize = 100;
 
 /// Erases a person from an app, and prints the receipt.
 pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<ExitCode> {
+    let signer = ReceiptSigner::new(&settings.erasure)?;
     let erasing = Backend::with_store(settings, async |store| erase(arguments, store).await);
     let erasure = erasing.await.context("cannot erase")?;
     let text = text(&erasure);
-    arguments.output.print(|| service::responses::erasure(erasure), || text)?;
+    arguments.output.print(|| service::responses::erasure(erasure, &signer), || text)?;
     Ok(ExitCode::SUCCESS)
 }
 

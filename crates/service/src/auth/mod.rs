@@ -17,7 +17,7 @@ mod origins;
 mod revocation_table;
 mod revocations;
 mod sign_in;
-mod signatures;
+pub(crate) mod signatures;
 mod token_watch;
 
 use std::sync::Arc;

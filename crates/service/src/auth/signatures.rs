@@ -1,4 +1,4 @@
-//! Makes and verifies the signatures of tokens with `ring`, which the database driver links for TLS already.
+//! Makes and verifies signatures with `ring`, which the database driver links for TLS already.
 //!
 //! The providers that come with `jsonwebtoken` would bring a second implementation of everything.
 
@@ -10,7 +10,7 @@ use ring::error::Unspecified;
 use ring::hmac;
 use ring::rand::SystemRandom;
 use ring::signature::{
-    ECDSA_P256_SHA256_FIXED, ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair,
+    ECDSA_P256_SHA256_FIXED, ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair,
     RSA_PKCS1_2048_8192_SHA256, RSA_PKCS1_SHA256, RsaKeyPair, RsaPublicKeyComponents,
     UnparsedPublicKey,
 };
@@ -26,7 +26,7 @@ static PROVIDER: CryptoProvider = CryptoProvider {
 };
 
 /// Makes `jsonwebtoken` use `ring`, in the whole process.
-pub(super) fn install() {
+pub(crate) fn install() {
     // Only the first call has an effect.
     let _ = PROVIDER.install_default();
 }
@@ -41,6 +41,7 @@ enum PrivateKey {
     Secret(hmac::Key),
     Rsa(Box<RsaKeyPair>),
     Ec(EcdsaKeyPair),
+    Ed(Ed25519KeyPair),
 }
 
 impl TokenSigner {
@@ -55,6 +56,11 @@ impl TokenSigner {
             Algorithm::ES256 => {
                 let (form, random) = (&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new());
                 PrivateKey::Ec(EcdsaKeyPair::from_pkcs8(form, bytes, random).map_err(unusable)?)
+            }
+            // Receipts only: no token is accepted with this algorithm.
+            Algorithm::EdDSA => {
+                // The usual tools write keys without their public half.
+                PrivateKey::Ed(Ed25519KeyPair::from_pkcs8_maybe_unchecked(bytes).map_err(unusable)?)
             }
             _ => return Err(new_error(ErrorKind::UnsupportedAlgorithm)),
         };
@@ -72,6 +78,7 @@ impl PrivateKey {
                 Ok(signature)
             }
             Self::Ec(key) => Ok(key.sign(&SystemRandom::new(), message)?.as_ref().to_vec()),
+            Self::Ed(key) => Ok(key.sign(message).as_ref().to_vec()),
         }
     }
 }

@@ -126,6 +126,25 @@ pub enum ConfigError {
         /// What is wrong with it.
         detail: String,
     },
+    /// The file with the key that signs receipts cannot be read.
+    #[error("failed to read erasure.signing_key_file {}", path.display())]
+    SigningKeyFile {
+        /// The path.
+        path: PathBuf,
+        /// The error of the system.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The file has no key that can sign receipts.
+    #[error(
+        "erasure.signing_key_file {} has no usable private Ed25519 key: it must be PEM, in PKCS#8, as `openssl genpkey \
+         -algorithm ed25519` writes it",
+        path.display()
+    )]
+    SigningKey {
+        /// The path.
+        path: PathBuf,
+    },
     /// A limit is 0 that must be positive.
     #[error("limits.{name} must be at least 1")]
     Zero {

@@ -37,6 +37,8 @@ pub struct Config {
     pub apps: AppsConfig,
     /// Wallets.
     pub wallets: WalletsConfig,
+    /// Erasures.
+    pub erasure: ErasureConfig,
     /// Limits and timeouts.
     pub limits: LimitsConfig,
     /// Metrics.
@@ -323,6 +325,14 @@ impl WalletsConfig {
     pub(crate) fn billing(&self) -> Billing {
         if self.debit_usage { Billing::Wallet } else { Billing::Free }
     }
+}
+
+/// The settings of erasures.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ErasureConfig {
+    /// The file with the private Ed25519 key that signs receipts: PEM, in PKCS#8. Without it, receipts are unsigned.
+    pub signing_key_file: Option<PathBuf>,
 }
 
 /// Limits and timeouts.

@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 
 use super::Time;
 use crate::openapi::values;
+use crate::receipts::ReceiptSigner;
 
 /// The erasure of a person from an app. It names the person by the pseudonym alone.
 #[derive(Debug, Serialize, ToSchema)]
@@ -28,15 +29,19 @@ pub(crate) struct ErasureResponse {
     held: Vec<ChatId>,
     /// Where overwritten text stays for a while, and what ends that.
     remains: &'static str,
+    /// Once it is finished, this object, in which `signed` is null, as a JSON Web Signature (RFC 7515, compact, EdDSA).
+    /// Stays null if the service has no key for receipts: the receipt is unsigned.
+    signed: Option<String>,
 }
 
 /// What an erasure cannot reach.
 const REMAINS: &str = "The journal, the oplog, old data files and backups keep overwritten text until they are reused, rolled \
     over, resynchronised or deleted; see OPERATIONS.md.";
 
-impl From<Erasure> for ErasureResponse {
-    fn from(erasure: Erasure) -> Self {
-        Self {
+impl ErasureResponse {
+    pub(crate) fn new(erasure: Erasure, signer: &ReceiptSigner) -> Self {
+        let is_finished = erasure.finished_at.is_some();
+        let mut response = Self {
             app_id: erasure.app_id.to_string(),
             pseudonym: erasure.pseudonym.to_string(),
             begun_at: erasure.begun_at.into(),
@@ -45,6 +50,9 @@ impl From<Erasure> for ErasureResponse {
             erased: erasure.erased,
             held: erasure.held,
             remains: REMAINS,
-        }
+            signed: None,
+        };
+        response.signed = is_finished.then(|| signer.sign(&response)).flatten();
+        response
     }
 }

@@ -2,12 +2,14 @@
 
 use std::fs;
 use std::net::SocketAddr;
+use std::path::Path;
 
 use crate::tokens::hs256;
 use insta::assert_snapshot;
 use serde_json::json;
 use service::{
-    Algorithm, AuthConfig, AuthMode, Config, ConfigError, LimitsConfig, SignInConfig, router,
+    Algorithm, AuthConfig, AuthMode, Config, ConfigError, ErasureConfig, LimitsConfig,
+    SignInConfig, router,
 };
 use tempfile::TempDir;
 
@@ -44,6 +46,32 @@ fn with_authentication_any_address_is_accepted() {
     let (algorithm, secret) = (Some(Algorithm::HS256), Some(SECRET.into()));
     let config = jwt(AuthConfig { algorithm, secret, ..AuthConfig::default() });
     assert!(config.check("0.0.0.0:8080".parse().unwrap()).is_ok());
+}
+
+#[test]
+fn a_key_that_cannot_sign_receipts_is_refused() {
+    let (key, _) = crate::signing::new_ed_key();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let of = |path: &Path| Config {
+        erasure: ErasureConfig { signing_key_file: Some(path.to_owned()) },
+        ..Config::default()
+    };
+    let listen = "127.0.0.1:0".parse().unwrap();
+    for unusable in [
+        "",
+        "no key",
+        include_str!("keys/rsa-1024.pub.pem"),
+        &key[..60],
+        &crate::signing::new_ec_key(),
+    ] {
+        std::fs::write(file.path(), unusable).unwrap();
+        let error = of(file.path()).check(listen).unwrap_err();
+        assert!(matches!(error, ConfigError::SigningKey { .. }), "{unusable}: {error}");
+    }
+    std::fs::write(file.path(), key).unwrap();
+    of(file.path()).check(listen).unwrap();
+    let error = of("/nowhere/receipts.pem".as_ref()).check(listen).unwrap_err();
+    assert_snapshot!("no_signing_key_file", error);
 }
 
 #[test]

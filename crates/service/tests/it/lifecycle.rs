@@ -7,10 +7,11 @@ use axum::body::Body;
 use persistence::AuditFilter;
 use records::{ActorRole, AuditAction};
 use serde_json::{Value, json};
-use service::{Config, LimitsConfig};
+use service::{Config, ErasureConfig, LimitsConfig};
 
 use crate::events::Reader;
 use crate::harness::{Answer, Client, memory};
+use crate::signing::{new_ed_key, verified};
 use crate::tokens::{hs256, token};
 
 const CHATS: &str = "/api/chats/acme_corp";
@@ -245,7 +246,12 @@ async fn a_chat_under_hold_is_not_purged_and_then_it_is_gone() {
 #[tokio::test]
 async fn a_person_is_erased_in_the_background_and_the_receipt_names_no_person() {
     let store: Arc<dyn persistence::Store> = memory();
-    let client = Client::over(Arc::clone(&store), Config { auth: hs256(), ..Config::default() });
+    let (key, public) = new_ed_key();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), key).unwrap();
+    let erasure = ErasureConfig { signing_key_file: Some(file.path().to_owned()) };
+    let config = Config { auth: hs256(), erasure, ..Config::default() };
+    let client = Client::over(Arc::clone(&store), config);
     let of = |user: &str, role: &str| client.with_token(token(&json!({"sub": user, "role": role})));
     let (alice, operator) = (of("alice", "user"), of("op", "operator"));
     let create = json!({"chat_id": "c1", "workflow_name": "Generator"});
@@ -257,6 +263,7 @@ async fn a_person_is_erased_in_the_background_and_the_receipt_names_no_person() 
     }
     let begun = operator.post(erasures, of_alice.clone()).await;
     assert_eq!((begun.status, &begun.body()["finished_at"]), (200, &json!(null)));
+    assert_eq!(begun.body()["signed"], json!(null), "not before it is finished");
     assert_eq!(operator.post(erasures, of_alice).await.body(), begun.body(), "idempotent");
     let body = begun.body();
     let this = format!("{erasures}/{}", body["pseudonym"].as_str().unwrap());
@@ -273,10 +280,16 @@ async fn a_person_is_erased_in_the_background_and_the_receipt_names_no_person() 
     assert_eq!(receipt.body()["erased"], json!({"chats": 1}));
     assert_eq!(receipt.body()["held"], json!([]));
     assert!(!receipt.text.contains("alice"), "{}", receipt.text);
+    let mut content = receipt.body();
+    let [header, signed] = verified(content["signed"].take().as_str().unwrap(), &public);
+    assert_eq!(header, json!({"typ": "reprise-erasure", "alg": "EdDSA"}));
+    assert_eq!(signed, content);
     assert_eq!(alice.get(C1).await.status, 404);
     let entries = store.list_audit_entries(&AuditFilter::default(), 100, None).await.unwrap();
     let last = entries.entries.first().unwrap();
     assert_eq!((last.action, last.role), (AuditAction::GetErasure, ActorRole::Operator));
+    let without_key = Client::over(Arc::clone(&store), Config::default()).get(&this).await;
+    assert_eq!(without_key.body(), content, "unsigned");
     let unknown = format!("{erasures}/{}", "0".repeat(64));
     assert_eq!(operator.get(&unknown).await.problem(), (404, "erasure-not-found".to_owned()));
     assert_eq!(operator.get(&format!("{erasures}/x")).await.status, 422);

@@ -6,8 +6,8 @@ use ring::hmac;
 use ring::rand::SystemRandom;
 use ring::rsa::PublicKeyComponents;
 use ring::signature::{
-    ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _, RSA_PKCS1_SHA256,
-    RSA_PKCS1_SHA512, RsaEncoding, RsaKeyPair,
+    ECDSA_P256_SHA256_FIXED_SIGNING, ED25519, EcdsaKeyPair, Ed25519KeyPair, KeyPair as _,
+    RSA_PKCS1_SHA256, RSA_PKCS1_SHA512, RsaEncoding, RsaKeyPair, UnparsedPublicKey,
 };
 use serde_json::{Value, json};
 
@@ -71,6 +71,26 @@ fn der(pem: &str) -> Vec<u8> {
 }
 
 /// Returns a new private key of ES256, as PEM.
+/// Returns the header and the content of a JSON Web Signature of an Ed25519 key.
+pub(crate) fn verified(signed: &str, public: &[u8]) -> [Value; 2] {
+    let (message, signature) = signed.rsplit_once('.').unwrap();
+    let decode = |part: &str| URL_SAFE_NO_PAD.decode(part).unwrap();
+    UnparsedPublicKey::new(&ED25519, public)
+        .verify(message.as_bytes(), &decode(signature))
+        .unwrap();
+    let (header, content) = message.split_once('.').unwrap();
+    [header, content].map(|part| serde_json::from_slice(&decode(part)).unwrap())
+}
+
+/// An Ed25519 key as OpenSSL writes it, without its public half, and that half.
+pub(crate) fn new_ed_key() -> (String, Vec<u8>) {
+    let seed: [u8; 32] = ring::rand::generate(&SystemRandom::new()).unwrap().expose();
+    let public = Ed25519KeyPair::from_seed_unchecked(&seed).unwrap().public_key().as_ref().to_vec();
+    let head = hex::decode("302e020100300506032b657004220420").unwrap();
+    let text = STANDARD.encode([head.as_slice(), &seed].concat());
+    (format!("-----BEGIN PRIVATE KEY-----\n{text}\n-----END PRIVATE KEY-----\n"), public)
+}
+
 pub(crate) fn new_ec_key() -> String {
     let algorithm = &ECDSA_P256_SHA256_FIXED_SIGNING;
     let key = EcdsaKeyPair::generate_pkcs8(algorithm, &SystemRandom::new()).unwrap();

@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 use crate::extract::{Json, Keyed, OperatedApp, Query};
 use crate::openapi::values;
 use crate::problem::Problem;
+use crate::receipts::ReceiptSigner;
 use crate::wire::ErasureResponse;
 
 /// The person to erase.
@@ -30,10 +31,11 @@ impl Keyed for EraseRequest {}
 #[operation(answers = "The erasure", problems = [UPGRADE_PENDING])]
 pub(crate) async fn erase_user(
     State(store): State<Arc<dyn Store>>,
+    State(signer): State<ReceiptSigner>,
     OperatedApp { app_id, actor }: OperatedApp,
     Query(()): Query<()>,
     Json(request): Json<EraseRequest>,
 ) -> Result<Json<ErasureResponse>, Problem> {
     let erasure = store.begin_erasure(&actor, &app_id, &request.user_id).await?;
-    Ok(Json(erasure.into()))
+    Ok(Json(ErasureResponse::new(erasure, &signer)))
 }

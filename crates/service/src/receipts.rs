@@ -1,0 +1,46 @@
+//! Signs the receipts of erasures.
+
+use std::fmt;
+use std::fs;
+
+use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
+use serde::Serialize;
+
+use crate::auth::signatures;
+use crate::config::{ConfigError, ErasureConfig};
+
+/// The type of a signed receipt, so that nobody takes it for a token.
+const TYPE: &str = "reprise-erasure";
+
+/// Signs receipts with the key of the settings, if they name one.
+#[derive(Clone)]
+pub struct ReceiptSigner(Option<EncodingKey>);
+
+impl ReceiptSigner {
+    /// Reads the key, and tries it.
+    pub fn new(config: &ErasureConfig) -> Result<Self, ConfigError> {
+        let Some(path) = &config.signing_key_file else { return Ok(Self(None)) };
+        let path = || path.clone();
+        let text = fs::read(path())
+            .map_err(|source| ConfigError::SigningKeyFile { path: path(), source })?;
+        let unusable = |_| ConfigError::SigningKey { path: path() };
+        let signer = Self(Some(EncodingKey::from_ed_pem(&text).map_err(unusable)?));
+        signatures::install();
+        signer.sign(&()).ok_or_else(|| ConfigError::SigningKey { path: path() })?;
+        Ok(signer)
+    }
+
+    /// Returns a receipt as a JSON Web Signature; `None` without a key.
+    pub(crate) fn sign(&self, receipt: &impl Serialize) -> Option<String> {
+        let header = Header { typ: Some(TYPE.to_owned()), ..Header::new(Algorithm::EdDSA) };
+        // It fails with an unusable key only, and the key was tried.
+        encode(&header, receipt, self.0.as_ref()?).ok()
+    }
+}
+
+impl fmt::Debug for ReceiptSigner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let has_key = self.0.is_some();
+        f.debug_struct("ReceiptSigner").field("has_key", &has_key).finish_non_exhaustive()
+    }
+}
