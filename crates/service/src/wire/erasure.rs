@@ -29,7 +29,7 @@ pub(crate) struct ErasureResponse {
     held: Vec<ChatId>,
     /// Where overwritten text stays for a while, and what ends that.
     remains: &'static str,
-    /// Once it is finished, this object, in which `signed` is null, as a JSON Web Signature (RFC 7515, compact, EdDSA).
+    /// Once it is finished, this object, in which `signed` is null, as a JSON Web Signature (RFC 7515, in compact form, by Ed25519).
     /// Stays null if the service has no key for receipts: the receipt is unsigned.
     signed: Option<String>,
 }
