@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::auth::signatures;
 use crate::config::{ConfigError, ErasureConfig};
 
-/// The type of a signed receipt, so that nobody takes it for a token.
+/// The type of a signed receipt, so that no library takes it for a token.
 const TYPE: &str = "reprise-erasure";
 
 /// Signs receipts with the key of the settings, if they name one.
