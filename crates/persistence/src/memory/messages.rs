@@ -211,15 +211,11 @@ impl Messages for MemoryStore {
                 check_expected(scope, chat_id, chat.session.last_sequence)?;
                 let message = &mut chat.kept(sequence)?.message;
                 check_seen(scope, chat_id, message)?;
-                let before = message.clone();
                 message.body = body;
                 message.edited_at = Some(now);
                 message.edited_by = scope.caller.person().cloned();
                 let message = message.clone();
-                // The same edit within a millisecond is none.
-                if message != before {
-                    self.note_edit(chat, sequence, now);
-                }
+                self.note_edit(chat, sequence, now);
                 Ok(message)
             })
         })

@@ -63,14 +63,15 @@ enum Edit {
 }
 
 impl Edit {
-    /// Applies the edit. A deleted message cannot be replaced: it is not found.
+    /// Applies the edit, and returns whether it is one: to delete a deleted message is none, and to replace it is refused,
+    /// because it is not found.
     fn apply(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
         message: &mut Message,
         at: chrono::DateTime<Utc>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<bool, StoreError> {
         match self {
             Self::Replace(_) if message.deleted_at.is_some() => {
                 let (chat_id, sequence) = (chat_id.clone(), message.sequence);
@@ -82,14 +83,14 @@ impl Edit {
                 message.edited_at = Some(at);
                 message.edited_by = scope.caller.person().cloned();
             }
-            Self::Delete if message.deleted_at.is_some() => {}
+            Self::Delete if message.deleted_at.is_some() => return Ok(false),
             Self::Delete => {
                 message.body = message.body.tombstone();
                 message.deleted_at = Some(at);
                 message.deleted_by = scope.caller.person().cloned();
             }
         }
-        Ok(())
+        Ok(true)
     }
 }
 
@@ -163,9 +164,9 @@ impl MongoStore {
             return Ok(Round::Done(old.message));
         }
         let mut stored = old.clone();
-        edit.apply(scope, chat_id, &mut stored.message, at)?;
+        let is_edit = edit.apply(scope, chat_id, &mut stored.message, at)?;
         check_seen(scope, chat_id, &old.message)?;
-        if stored.message == old.message {
+        if !is_edit {
             return Ok(Round::Done(stored.message));
         }
         if scope.expected_last_sequence.is_some() {
