@@ -492,7 +492,7 @@ fn list_filter(scope: &Scope, filter: &ChatFilter, range: ListRange) -> Document
     };
     let statuses: Vec<i32> = statuses.iter().map(|status| status.number()).collect();
     query.insert("status", doc! { "$in": statuses });
-    // The range may name one of these as well.
+    // In conditions of their own, because the range may set the same field.
     let named = [
         ("workflow_name", filter.workflow_name.as_ref().map(WorkflowName::as_str)),
         ("user_id", filter.user_id.as_ref().map(UserId::as_str)),

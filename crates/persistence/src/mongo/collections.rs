@@ -86,7 +86,7 @@ pub(crate) const FIRST_PENDING_INPUT: &str = "pending_inputs.0";
 /// The field of a fork with the id of its source.
 pub(crate) const FORKED_FROM: &str = "forked_from.chat_id";
 
-/// Returns the keys of an index of lists: of what selects a list, its order, and what narrows it.
+/// Returns the keys of an index of lists. What selects a list comes first, then its order, then what narrows it.
 macro_rules! list_keys {
     ([$($selects:expr),*], $time:expr, [$($narrows:expr),*]) => {
         &[

@@ -21,6 +21,7 @@ use crate::mongo::documents::{
 };
 use crate::mongo::engine::failure::{Failure, is_duplicate_key};
 use crate::mongo::engine::paging::limit_and_one;
+use crate::mongo::engine::scope::chat_filter;
 use crate::store::{ContextHistory, ContextVersionPage};
 
 /// How many replaced snapshots collect in the session; each is small, or refers to a blob.
@@ -232,7 +233,7 @@ impl MongoStore {
         self.insert_contexts(&scope.app_id, chat_id, &replaced).await?;
         let last = counter(newest.version.version);
         let pull = doc! { "$pull": { "context_recent": { "version": { "$lte": last } } } };
-        let one = doc! { "_id": chat_id.as_str(), "app_id": scope.app_id.as_str() };
+        let one = chat_filter(&scope.app_id, chat_id);
         self.inner.chat_sessions.update_one(one, pull).await?;
 
         let mut blobs: Vec<String> =

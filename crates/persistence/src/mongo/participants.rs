@@ -17,7 +17,7 @@ use crate::mongo::documents::{
 };
 use crate::mongo::engine::calls::Attempt;
 use crate::mongo::engine::failure::{Failure, is_duplicate_key};
-use crate::mongo::engine::scope::writable_chat;
+use crate::mongo::engine::scope::{chat_filter, writable_chat};
 use crate::mongo::engine::transaction::{Round, Transaction};
 use crate::mongo::members::SessionUpdate;
 use crate::rules::audit::Audited;
@@ -252,7 +252,7 @@ impl MongoStore {
         scope: &Scope,
         chat_id: &ChatId,
     ) -> Result<Vec<StoredParticipant>, Failure> {
-        let filter = doc! { "_id": chat_id.as_str(), "app_id": scope.app_id.as_str() };
+        let filter = chat_filter(&scope.app_id, chat_id);
         let found = self.inner.chat_participants.find_one(filter).await?;
         Ok(found.map_or(Ok(Vec::new()), |raw| participant_records(&raw))?)
     }

@@ -133,7 +133,7 @@ pub struct ChatFilter {
     pub team_id: Option<TeamId>,
     /// Only chats with this assistant.
     pub assistant_id: Option<AssistantId>,
-    /// Only chats in one of these statuses. If there is none, the status does not matter.
+    /// Only chats in one of these statuses. An empty list admits chats in every status.
     pub statuses: Vec<ChatStatus>,
     /// Only chats with a pending input request.
     pub needs_input: bool,

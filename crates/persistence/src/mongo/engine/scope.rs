@@ -21,7 +21,7 @@ pub(crate) fn writable_chat(scope: &Scope, chat_id: &ChatId) -> Document {
     filter
 }
 
-/// Returns the filter for a chat whatever a caller may do, for the work of operators.
+/// Returns the filter for a chat whatever a caller may do: for the store's own work, and for that of operators.
 pub(crate) fn chat_filter(app_id: &AppId, chat_id: &ChatId) -> Document {
     doc! { "_id": chat_id.as_str(), "app_id": app_id.as_str() }
 }

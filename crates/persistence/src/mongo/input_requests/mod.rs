@@ -24,7 +24,7 @@ use crate::mongo::documents::{
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::paging::{limit_and_one, older_than};
-use crate::mongo::engine::scope::{permitted_chats, writable_chat};
+use crate::mongo::engine::scope::{chat_filter, permitted_chats, writable_chat};
 use crate::mongo::engine::sweep::Overdue;
 use crate::mongo::engine::transaction::{Round, Transaction};
 use crate::rules::input::{Cancel, KeptInput, Reply, should_run_again};
@@ -460,7 +460,7 @@ impl MongoStore {
         let end = requests.update_many(pending_ones(), end);
         end.session(&mut *tx.session().await?).await?;
 
-        let one = doc! { "_id": chat.chat_id.as_str(), "app_id": chat.app_id.as_str() };
+        let one = chat_filter(&chat.app_id, &chat.chat_id);
         let mut update = push_recent_inputs(&pending);
         update.insert("$set", doc! { "pending_inputs": Bson::Array(Vec::new()) });
         let update = self.inner.chat_sessions.update_one(one, update);

@@ -21,6 +21,7 @@ use crate::mongo::documents::{
     Segment, SegmentHead, Tail, counter, open_chat_session, segment_document, segment_id,
 };
 use crate::mongo::engine::failure::{Failure, is_duplicate_key};
+use crate::mongo::engine::scope::chat_filter;
 
 /// When messages are moved out of the session document, and how many (decision 0002).
 #[derive(Debug, Clone, Copy)]
@@ -203,7 +204,7 @@ impl MongoStore {
         interruption: Interruption,
     ) -> Result<Option<Tail>, Failure> {
         let sessions = &self.inner.chat_sessions;
-        let session = doc! { "_id": chat_id.as_str(), "app_id": app_id.as_str() };
+        let session = chat_filter(app_id, chat_id);
         let Some(raw) =
             sessions.find_one(session.clone()).projection(Tail::with_messages()).await?
         else {
