@@ -12,6 +12,7 @@ mod operations;
 mod router;
 pub use router::router;
 
+mod receipts;
 pub use receipts::ReceiptSigner;
 
 mod starting;
@@ -42,7 +43,6 @@ pub use auth::{MintError, NewToken};
 mod extract;
 mod metrics;
 mod problem;
-mod receipts;
 mod registry;
 mod request_id;
 mod state;

@@ -13,20 +13,18 @@ use crate::config::{ConfigError, ErasureConfig};
 const TYPE: &str = "reprise-erasure";
 
 /// Signs receipts with the key of the settings, if they name one.
-#[derive(Clone)]
 pub struct ReceiptSigner(Option<EncodingKey>);
 
 impl ReceiptSigner {
     /// Reads the key, and tries it.
     pub fn new(config: &ErasureConfig) -> Result<Self, ConfigError> {
         let Some(path) = &config.signing_key_file else { return Ok(Self(None)) };
-        let path = || path.clone();
-        let text = fs::read(path())
-            .map_err(|source| ConfigError::SigningKeyFile { path: path(), source })?;
-        let unusable = |_| ConfigError::SigningKey { path: path() };
-        let signer = Self(Some(EncodingKey::from_ed_pem(&text).map_err(unusable)?));
+        let unreadable = |source| ConfigError::SigningKeyFile { path: path.clone(), source };
+        let content = fs::read(path).map_err(unreadable)?;
         signatures::install();
-        signer.sign(&()).ok_or_else(|| ConfigError::SigningKey { path: path() })?;
+        let signer = Self(EncodingKey::from_ed_pem(&content).ok());
+        // A key that could not be read, or is of another kind, signs nothing.
+        signer.sign(&()).ok_or_else(|| ConfigError::SigningKey { path: path.clone() })?;
         Ok(signer)
     }
 

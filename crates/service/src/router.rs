@@ -46,7 +46,7 @@ pub fn router(store: Arc<dyn Store>, config: Config) -> Result<Router, ConfigErr
     authenticator.follow(&metrics);
     let failed_attempts = FailedAttempts::new(&limits, metrics.auth.clone());
     let state = AppState {
-        receipts: ReceiptSigner::new(&config.erasure)?,
+        receipts: Arc::new(ReceiptSigner::new(&config.erasure)?),
         hub: Arc::new(hub),
         registry,
         metrics: Arc::new(metrics),

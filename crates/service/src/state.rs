@@ -26,7 +26,7 @@ pub(crate) struct AppState {
     pub(crate) billing: Billing,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) hub: Arc<Hub>,
-    pub(crate) receipts: ReceiptSigner,
+    pub(crate) receipts: Arc<ReceiptSigner>,
 }
 
 impl FromRef<AppState> for Arc<Hub> {
@@ -65,8 +65,8 @@ impl FromRef<AppState> for Billing {
     }
 }
 
-impl FromRef<AppState> for ReceiptSigner {
+impl FromRef<AppState> for Arc<ReceiptSigner> {
     fn from_ref(state: &AppState) -> Self {
-        state.receipts.clone()
+        Self::clone(&state.receipts)
     }
 }

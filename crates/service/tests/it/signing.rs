@@ -70,7 +70,6 @@ fn der(pem: &str) -> Vec<u8> {
     STANDARD.decode(lines.collect::<String>()).unwrap()
 }
 
-/// Returns a new private key of ES256, as PEM.
 /// Returns the header and the content of a JSON Web Signature of an Ed25519 key.
 pub(crate) fn verified(signed: &str, public: &[u8]) -> [Value; 2] {
     let (message, signature) = signed.rsplit_once('.').unwrap();
@@ -82,18 +81,22 @@ pub(crate) fn verified(signed: &str, public: &[u8]) -> [Value; 2] {
     [header, content].map(|part| serde_json::from_slice(&decode(part)).unwrap())
 }
 
-/// An Ed25519 key as OpenSSL writes it, without its public half, and that half.
+/// Returns a new private Ed25519 key as OpenSSL writes it, without its public half, and that half.
 pub(crate) fn new_ed_key() -> (String, Vec<u8>) {
     let seed: [u8; 32] = ring::rand::generate(&SystemRandom::new()).unwrap().expose();
     let public = Ed25519KeyPair::from_seed_unchecked(&seed).unwrap().public_key().as_ref().to_vec();
     let head = hex::decode("302e020100300506032b657004220420").unwrap();
-    let text = STANDARD.encode([head.as_slice(), &seed].concat());
-    (format!("-----BEGIN PRIVATE KEY-----\n{text}\n-----END PRIVATE KEY-----\n"), public)
+    (pem(&[head.as_slice(), &seed].concat()), public)
 }
 
+/// Returns a new private key of ES256, as PEM.
 pub(crate) fn new_ec_key() -> String {
     let algorithm = &ECDSA_P256_SHA256_FIXED_SIGNING;
     let key = EcdsaKeyPair::generate_pkcs8(algorithm, &SystemRandom::new()).unwrap();
-    let text = STANDARD.encode(key.as_ref());
+    pem(key.as_ref())
+}
+
+fn pem(der: &[u8]) -> String {
+    let text = STANDARD.encode(der);
     format!("-----BEGIN PRIVATE KEY-----\n{text}\n-----END PRIVATE KEY-----\n")
 }

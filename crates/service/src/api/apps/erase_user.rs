@@ -31,7 +31,7 @@ impl Keyed for EraseRequest {}
 #[operation(answers = "The erasure", problems = [UPGRADE_PENDING])]
 pub(crate) async fn erase_user(
     State(store): State<Arc<dyn Store>>,
-    State(signer): State<ReceiptSigner>,
+    State(signer): State<Arc<ReceiptSigner>>,
     OperatedApp { app_id, actor }: OperatedApp,
     Query(()): Query<()>,
     Json(request): Json<EraseRequest>,

@@ -14,7 +14,7 @@ use crate::wire::ErasureResponse;
 #[operation(answers = "The erasure", problems = [ERASURE_NOT_FOUND])]
 pub(crate) async fn get_erasure(
     State(store): State<Arc<dyn Store>>,
-    State(signer): State<ReceiptSigner>,
+    State(signer): State<Arc<ReceiptSigner>>,
     OperatedApp { app_id, actor }: OperatedApp,
     Path(pseudonym): Path<Pseudonym>,
     Query(()): Query<()>,
