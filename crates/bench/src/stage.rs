@@ -62,9 +62,23 @@ impl Stage {
         })
     }
 
-    /// Removes both databases.
+    /// Returns another store on the same server, whose sessions have no index but that of their ids.
+    pub(crate) async fn store_without_indexes(&self) -> Result<MongoStore> {
+        let database = self.bare_database();
+        let store = MongoStore::connect(&MongoOptions::new(&*self.uri, &database)).await?;
+        store.ping().await?;
+        self.floor.drop_indexes(&database, "chat_sessions").await?;
+        Ok(store)
+    }
+
+    fn bare_database(&self) -> String {
+        format!("{}_bare", self.store_database)
+    }
+
+    /// Removes all databases.
     pub(crate) async fn strike(self) -> Result<()> {
-        self.floor.drop_databases(&self.store_database).await
+        let bare = self.bare_database();
+        self.floor.drop_databases(&[&self.store_database, &bare]).await
     }
 
     /// Chooses between the full size of something and the quick one.

@@ -54,9 +54,18 @@ impl Floor {
         Ok(reply.get_str("version")?.to_owned())
     }
 
-    /// Removes this database and another one.
-    pub(crate) async fn drop_databases(self, other: &str) -> Result<()> {
-        self.database.client().database(other).drop().await?;
+    /// Removes all indexes of a collection of another database, except that of the ids.
+    pub(crate) async fn drop_indexes(&self, other: &str, collection: &str) -> Result<()> {
+        let drop = doc! { "dropIndexes": collection, "index": "*" };
+        self.database.client().database(other).run_command(drop).await?;
+        Ok(())
+    }
+
+    /// Removes this database and others.
+    pub(crate) async fn drop_databases(self, others: &[&str]) -> Result<()> {
+        for other in others {
+            self.database.client().database(other).drop().await?;
+        }
         Ok(self.database.drop().await?)
     }
 }

@@ -37,6 +37,8 @@ pub(crate) enum Target {
     RatioAtMost(f64),
     /// The ratio is at least this.
     RatioAtLeast(f64),
+    /// The ratio is certainly below this: the upper end of its 95 % interval is.
+    RatioSurelyBelow(f64),
     /// The difference is at most this, in milliseconds.
     DifferenceAtMost(f64),
 }
@@ -57,6 +59,8 @@ pub(crate) struct Spread {
     pub(crate) median: f64,
     pub(crate) lower_quartile: f64,
     pub(crate) upper_quartile: f64,
+    /// The upper end of the 95 % interval of the median, by rank; it assumes nothing about the distribution.
+    pub(crate) upper_bound: f64,
     pub(crate) min: f64,
     pub(crate) max: f64,
 }
@@ -93,6 +97,7 @@ impl Comparison {
         self.target.map(|target| match target {
             Target::RatioAtMost(bound) => self.ratio.median <= bound,
             Target::RatioAtLeast(bound) => self.ratio.median >= bound,
+            Target::RatioSurelyBelow(bound) => self.ratio.upper_bound < bound,
             Target::DifferenceAtMost(bound) => self.difference_ms.median <= bound,
         })
     }
@@ -116,10 +121,17 @@ impl Spread {
             median: at(0.5),
             lower_quartile: at(0.25),
             upper_quartile: at(0.75),
+            upper_bound: at(upper_share(sorted.len())),
             min: at(0.0),
             max: at(1.0),
         }
     }
+}
+
+/// Returns the share of the values below which the median lies with 97.5 % certainty (the binomial distribution, as a normal one).
+fn upper_share(values: usize) -> f64 {
+    let values = values.max(1) as f64;
+    (0.5 + 0.98 / values.sqrt() + 0.5 / values).min(1.0)
 }
 
 #[cfg(test)]
@@ -165,6 +177,15 @@ mod tests {
     }
 
     #[test]
+    fn the_upper_bound_of_the_median_is_a_rank() {
+        let numbers = |count: u32| (1..=count).map(f64::from);
+        // For 40 values the binomial distribution gives the 27th.
+        assert!(near(Spread::of(numbers(40)).upper_bound, 27.0));
+        assert!(near(Spread::of(numbers(100)).upper_bound, 61.0));
+        assert!(near(Spread::of(numbers(3)).upper_bound, 3.0));
+    }
+
+    #[test]
     fn a_target_is_held_against_the_median() {
         let comparison = compare(Measure::Latency, &[lap(&[3])], &[lap(&[2])]);
         assert_eq!(comparison.is_met(), None);
@@ -173,6 +194,8 @@ mod tests {
         assert_eq!(is_met(Target::RatioAtMost(1.4)), Some(false));
         assert_eq!(is_met(Target::RatioAtLeast(1.5)), Some(true));
         assert_eq!(is_met(Target::RatioAtLeast(1.6)), Some(false));
+        assert_eq!(is_met(Target::RatioSurelyBelow(1.6)), Some(true));
+        assert_eq!(is_met(Target::RatioSurelyBelow(1.5)), Some(false));
         assert_eq!(is_met(Target::DifferenceAtMost(1.0)), Some(true));
         assert_eq!(is_met(Target::DifferenceAtMost(0.9)), Some(false));
     }

@@ -1,3 +1,6 @@
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
+
 use anyhow::{Result, ensure};
 use async_trait::async_trait;
 use persistence::{Messages as _, Outcome};
@@ -13,6 +16,8 @@ use crate::messages::Message;
 pub(crate) struct Append {
     chats: Vec<Chat>,
     event_ids: EventIds,
+    /// The number of writes so far, if each goes to the next chat.
+    next: Option<AtomicUsize>,
 }
 
 /// The source of the event ids.
@@ -27,12 +32,17 @@ pub(crate) enum EventIds {
 impl Append {
     /// All writers write to one chat.
     pub(crate) fn to(chat: Chat) -> Self {
-        Self { chats: vec![chat], event_ids: EventIds::Given }
+        Self::to_each(vec![chat])
     }
 
     /// Each writer writes to a chat of its own.
     pub(crate) fn to_each(chats: Vec<Chat>) -> Self {
-        Self { chats, event_ids: EventIds::Given }
+        Self { chats, event_ids: EventIds::Given, next: None }
+    }
+
+    /// Each write goes to the next chat.
+    pub(crate) fn to_next(chats: Vec<Chat>) -> Self {
+        Self { next: Some(AtomicUsize::new(0)), ..Self::to_each(chats) }
     }
 
     /// The same with ids that the store mints.
@@ -46,7 +56,8 @@ impl Write for Append {
     type Input = (Chat, Vec<NewMessage>);
 
     fn prepare(&self, writer: usize, messages: &[Message]) -> Result<Self::Input> {
-        let chat = self.chats[writer % self.chats.len()].clone();
+        let number = self.next.as_ref().map_or(writer, |next| next.fetch_add(1, Relaxed));
+        let chat = self.chats[number % self.chats.len()].clone();
         let mut messages = new_messages(messages, self.event_ids)?;
         if chat.scope.permission == Permission::Say {
             for message in &mut messages {

@@ -87,6 +87,7 @@ fn goal(measure: Measure, target: Target) -> String {
     match target {
         Target::RatioAtMost(bound) => format!("{} ≤ {bound} ×", of(measure)),
         Target::RatioAtLeast(bound) => format!("{} ≥ {bound} ×", of(measure)),
+        Target::RatioSurelyBelow(bound) => format!("{} surely < {bound} ×", of(measure)),
         Target::DifferenceAtMost(bound) => format!("p50 ≤ floor + {bound} ms"),
     }
 }

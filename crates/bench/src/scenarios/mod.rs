@@ -4,6 +4,7 @@ mod append;
 mod append_batch;
 mod append_growth;
 mod append_hot;
+mod append_indexes;
 mod append_many;
 mod append_members;
 mod calls_hot;
@@ -38,6 +39,9 @@ pub(crate) enum Scenario {
     AppendMany,
     /// One writer, one chat with 256 members, as a service and as one of them; floor: a chat without members
     AppendMembers,
+    /// Appends with all indexes of the sessions: to one chat, to 10,000 one after the other and to 64 at once; floor: the
+    /// same without these indexes
+    AppendIndexes,
     /// Batches of 100 messages, from one writer and from 8; floor: `insert_many` of the same
     AppendBatch,
     /// A chat of 2,000 messages, in the format from which AG2 resumes, with its context snapshot and its
@@ -87,6 +91,7 @@ impl Scenario {
             Self::AppendHot => append_hot::run(stage).await,
             Self::AppendMany => append_many::run(stage).await,
             Self::AppendMembers => append_members::run(stage).await,
+            Self::AppendIndexes => append_indexes::run(stage).await,
             Self::AppendBatch => append_batch::run(stage).await,
             Self::Resume => resume::run(stage).await,
             Self::ResumePlan => resume_plan::run(stage).await,

@@ -15,12 +15,13 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-const SCENARIOS: [&str; 18] = [
+const SCENARIOS: [&str; 19] = [
     "append",
     "append-growth",
     "append-hot",
     "append-many",
     "append-members",
+    "append-indexes",
     "append-batch",
     "resume",
     "resume-plan",
