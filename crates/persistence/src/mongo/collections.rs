@@ -3,6 +3,8 @@
 //! A new record adds a name to `collection_names.rs`, and one row to [`COLLECTIONS`]. From the row follow
 //! the indexes, the recognition of a new database, and the tests of queries and of golden documents.
 
+use std::fmt;
+
 use bson::RawDocumentBuf;
 use mongodb::options::Hint;
 use records::ChatId;
@@ -45,10 +47,16 @@ pub struct StoredCollection {
     pub records: &'static [&'static str],
     /// One index for each kind of query; a query must never scan the collection.
     pub(crate) indexes: &'static [Index],
+    /// Whose rights guard its documents, in words.
+    pub rights: &'static str,
+    /// What the export of a person's data takes from it, in words.
+    pub export: &'static str,
     /// What the erasure of a person does with its documents, in words.
     pub erasure: &'static str,
+    /// What finds a fault in its documents, in words.
+    pub check: &'static str,
     /// What a purge of a chat does with its documents.
-    pub(crate) purge: Purge,
+    pub purge: Purge,
     /// Reads a document as the calls of its record do, and writes it again.
     #[cfg_attr(not(test), expect(dead_code, reason = "for tests of golden documents"))]
     pub(crate) rewrite: Rewrite,
@@ -56,7 +64,7 @@ pub struct StoredCollection {
 
 /// What a purge of a chat does with the documents of a collection.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Purge {
+pub enum Purge {
     /// It deletes the documents whose `_id` begins with the chat.
     Deletes,
     /// It deletes the document whose `_id` is the chat.
@@ -66,7 +74,20 @@ pub(crate) enum Purge {
     /// Code of its own decides.
     Itself,
     /// Nothing, for this reason.
-    Keeps(#[expect(dead_code, reason = "the reason is for people")] &'static str),
+    Keeps(&'static str),
+}
+
+impl fmt::Display for Purge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Deletes | Self::DeletesOne => f.write_str("deletes those of the chat"),
+            Self::Clears(fields) => {
+                write!(f, "takes `{}` from those of the chat", fields.join("`, `"))
+            }
+            Self::Itself => f.write_str("keeps the numbers, and what a fork still shows"),
+            Self::Keeps(reason) => write!(f, "nothing: {reason}"),
+        }
+    }
 }
 
 /// Returns the document as the record's struct writes it; `None` for a record that is not written as one struct.
@@ -106,7 +127,10 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: CHAT_SESSIONS,
         records: &["chat_session", "chat_fork", "chat_shared", "chat_purged"],
+        rights: "those of the chat",
+        export: "chats of the person whole; of others their names in it",
         erasure: "purges the chats of the person, and takes the person out of the others",
+        check: "`stats verify` counts them; each read checks the shape",
         purge: Purge::Itself,
         indexes: &[
             Index::of(
@@ -236,7 +260,10 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: CHAT_SEGMENTS,
         records: &["chat_segment"],
+        rights: "those of the chat",
+        export: "messages of the chats of the person, and those they wrote elsewhere",
         erasure: "takes the text from the messages that the person wrote, and from all in their chats",
+        check: "each read checks that the sequences have no gap",
         purge: Purge::Itself,
         indexes: &[
             Index::of(
@@ -263,7 +290,10 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: MESSAGE_VERSIONS,
         records: &["message_version"],
+        rights: "those of the chat",
+        export: "with the messages that they replace",
         erasure: "takes the text from the messages that the person wrote, and from all in their chats",
+        check: "each read checks the shape",
         purge: Purge::Itself,
         indexes: &[],
         rewrite: |raw| {
@@ -274,7 +304,10 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: CHAT_BLOBS,
         records: &["chat_blob"],
+        rights: "those of the chat",
+        export: "with the snapshots and artifacts that they hold",
         erasure: "deletes those of the chats of the person",
+        check: "each read checks the shape",
         purge: Purge::Deletes,
         indexes: &[],
         rewrite: |raw| {
@@ -285,7 +318,10 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: CONTEXT_SNAPSHOTS,
         records: &["context_snapshot"],
+        rights: "those of the chat",
+        export: "all kept versions in the chats of the person",
         erasure: "deletes those of the chats of the person, and what forks took over",
+        check: "each read checks the shape",
         purge: Purge::Deletes,
         indexes: &[],
         rewrite: |raw| {
@@ -296,7 +332,10 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: CHAT_PARTICIPANTS,
         records: &["chat_participants"],
+        rights: "those of the chat",
+        export: "all in the chats of the person, their own elsewhere",
         erasure: "replaces the id by the pseudonym, and removes the name",
+        check: "each read checks the shape",
         purge: Purge::DeletesOne,
         indexes: &[],
         rewrite: |raw| Ok(participant_records(raw).map(|_| None)?),
@@ -304,7 +343,10 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: PRESENCE,
         records: &["presence"],
+        rights: "those of the chat",
+        export: "nothing: it expires within minutes",
         erasure: "deletes those of the person",
+        check: "each read checks the shape",
         purge: Purge::Deletes,
         indexes: &[Index::of("presence_ttl", &[("expires_at", 1)])],
         rewrite: |raw| Ok(announcement_record(raw).map(|_| None)?),
@@ -312,7 +354,10 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: PROVIDER_CALLS,
         records: &["provider_call"],
+        rights: "those of the chat",
+        export: "nothing: they are numbers",
         erasure: "takes the ids that providers gave from those of the chats of the person",
+        check: "`stats verify` adds them up",
         purge: Purge::Clears(&["request_id"]),
         indexes: &[
             Index::of(
@@ -332,7 +377,10 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: INPUT_REQUESTS,
         records: &["input_request"],
+        rights: "those of the chat",
+        export: "all in the chats of the person, those they answered elsewhere",
         erasure: "deletes those of the chats of the person, and takes the text from their answers elsewhere",
+        check: "each read checks the shape",
         purge: Purge::Deletes,
         indexes: &[
             Index::of(
@@ -361,7 +409,10 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: RESUME_POINTS,
         records: &["resume_point", "resume_point_cut"],
+        rights: "those of the chat",
+        export: "all in the chats of the person",
         erasure: "deletes those of the chats of the person",
+        check: "each read checks the shape",
         purge: Purge::Deletes,
         indexes: &[Index::of(
             "rp_app_chat_turn",
@@ -372,7 +423,10 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: TURNS_WITHOUT_MESSAGES,
         records: &["turn_without_messages"],
+        rights: "those of the chat",
+        export: "nothing: they are digests",
         erasure: "deletes those of the chats of the person",
+        check: "each read checks the shape",
         purge: Purge::Deletes,
         indexes: &[],
         rewrite: |raw| {
@@ -383,7 +437,10 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: STATUS_CHANGES,
         records: &["status_change"],
+        rights: "only the statistics read them",
+        export: "nothing: they name no person and have no text",
         erasure: "nothing: they name no person and have no text",
+        check: "`stats verify` counts them",
         purge: Purge::Keeps("the statistics count them, and they have no text"),
         indexes: &[Index::of(
             "change_app_workflow_changed",
@@ -397,7 +454,10 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: WORKFLOW_STATS,
         records: &["rollup", "workflow_stats"],
+        rights: "`observe` of the app",
+        export: "nothing: they are sums",
         erasure: "nothing: they are sums",
+        check: "`stats verify` compares them with all records",
         purge: Purge::Keeps("they are sums"),
         indexes: &[
             Index::of(
@@ -421,7 +481,10 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: APPS,
         records: &["app"],
+        rights: "`administer`",
+        export: "nothing: they name no person",
         erasure: "nothing: they name no person",
+        check: "each read checks the shape",
         purge: Purge::Keeps("an app is of no chat"),
         indexes: &[],
         rewrite: |raw| {
@@ -432,7 +495,10 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: WALLETS,
         records: &["wallet"],
+        rights: "the person reads it, `bill` of the app changes it",
+        export: "that of the person",
         erasure: "replaces the id by the pseudonym, and removes the reasons",
+        check: "`wallets verify` compares it with its entries",
         purge: Purge::Keeps("a wallet is of a user"),
         indexes: &[],
         rewrite: |raw| {
@@ -443,7 +509,10 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: WALLET_ENTRIES,
         records: &["wallet_entry"],
+        rights: "the person reads it, `bill` of the app changes it",
+        export: "those of the person",
         erasure: "replaces the id by the pseudonym, and removes the reasons",
+        check: "`wallets verify` adds them up",
         purge: Purge::Keeps("an entry is of a wallet"),
         indexes: &[Index::of(
             "we_app_user_sequence",
@@ -457,7 +526,10 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: TICKETS,
         records: &["ticket"],
+        rights: "who presents one",
+        export: "nothing: it expires within minutes",
         erasure: "deletes those of the person",
+        check: "each read checks the shape",
         purge: Purge::Keeps("a ticket expires within minutes, and admits to no chat that is gone"),
         indexes: &[Index::of("ticket_ttl", &[("expires_at", 1)])],
         rewrite: |raw| {
@@ -468,7 +540,10 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: ACCESS_KEYS,
         records: &["access_key"],
+        rights: "`administer`",
+        export: "nothing: they are digests of secrets",
         erasure: "deletes those of the person for this app alone",
+        check: "each read checks the shape",
         purge: Purge::Keeps("a key is of no chat"),
         indexes: &[
             Index::of("access_key_ttl", &[("forget_at", 1)]),
@@ -482,7 +557,10 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: REVOCATIONS,
         records: &["revocation"],
+        rights: "`administer`, and the service itself",
+        export: "nothing: they say whom they keep out, until they expire",
         erasure: "nothing: each names whom it keeps out, until it expires",
+        check: "each read checks the shape",
         purge: Purge::Keeps("a revocation is of no chat"),
         indexes: &[
             Index::of("revocation_changed", &[("changed_at", 1), ("_id", 1)]),
@@ -496,7 +574,10 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: AUDIT_ENTRIES,
         records: &["audit_entry"],
+        rights: "who may read the database (`reprise audit`)",
+        export: "nothing: they name persons by pseudonyms",
         erasure: "nothing: they name persons by pseudonyms",
+        check: "each read checks the shape",
         purge: Purge::Keeps("the log names persons by pseudonyms and has no text"),
         indexes: &[
             // The log is listed newest first.
@@ -514,7 +595,10 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: PSEUDONYM_KEYS,
         records: &["pseudonym_key"],
+        rights: "only the audit log reads them",
+        export: "nothing: they are random keys",
         erasure: "deletes that of the person, at the end",
+        check: "each read checks the shape",
         purge: Purge::Keeps("a key is of a person"),
         indexes: &[],
         rewrite: |raw| {
@@ -525,7 +609,10 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: ERASURES,
         records: &["erasure", "erasure_finished"],
+        rights: "`administer` of the app",
+        export: "nothing: they name no person once they are finished",
         erasure: "removes the id of the person, at the end",
+        check: "each read checks the shape",
         purge: Purge::Keeps("an erasure is of a person"),
         indexes: &[Index::of("erasure_user", &[(ERASED_USER, 1)]).only_with(ERASED_USER)],
         rewrite: |raw| {
@@ -536,7 +623,10 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: STORE_FORMAT,
         records: &["store_format"],
+        rights: "only the store reads it",
+        export: "nothing: it names no person",
         erasure: "nothing: it names no person",
+        check: "each start checks the number",
         purge: Purge::Keeps("it is of no chat"),
         indexes: &[],
         rewrite: |raw| {

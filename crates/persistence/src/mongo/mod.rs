@@ -41,7 +41,7 @@ mod turns;
 mod upgrade;
 mod wallets;
 
-pub use collections::{COLLECTIONS, StoredCollection};
+pub use collections::{COLLECTIONS, Purge, StoredCollection};
 pub use engine::client::{ConnectError, MongoOptions};
 pub use engine::index::IndexState;
 pub use engine::indexes::IndexReport;

@@ -118,3 +118,15 @@ pub(crate) async fn assert_golden(database: &Database) -> BTreeSet<&'static str>
     }
     with_documents
 }
+
+/// What is done with each collection is a table of the page for operators, so that the two cannot differ.
+#[test]
+fn the_page_says_what_is_done_with_the_documents_of_each_collection() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/STORED-SHAPES.md");
+    let page = fs::read_to_string(page).unwrap();
+    for stored in COLLECTIONS {
+        let StoredCollection { name, rights, export, erasure, check, purge, .. } = stored;
+        let row = format!("| {name} | {rights} | {export} | {erasure} | {purge} | {check} |");
+        assert!(page.lines().any(|line| line == row), "docs/STORED-SHAPES.md lacks:\n{row}");
+    }
+}
