@@ -3,8 +3,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    apps, audit, check, config, demo, erase, history, keys, purge, resume_sweep, serve, stats,
-    tokens, upgrade, wallets,
+    apps, audit, check, config, demo, erase, export, history, keys, purge, resume_sweep, serve,
+    stats, tokens, upgrade, wallets,
 };
 use crate::settings::{Settings, SettingsError};
 
@@ -46,6 +46,8 @@ pub(crate) enum Command {
     Config(config::Arguments),
     /// Print the messages of a chat, one JSON object a line.
     History(history::Arguments),
+    /// Print everything that is stored about a person in an app, one JSON object a line.
+    Export(export::Arguments),
     /// Erase a person from an app: their chats, and what they said in chats of others.
     Erase(erase::Arguments),
     /// Remove for good what was said in the chats whose retention is over.

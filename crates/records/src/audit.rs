@@ -109,6 +109,8 @@ named! {
         LiftHold = "lift_hold",
         /// The erasure of a person was begun.
         EraseUser = "erase_user",
+        /// What is stored about a person was exported.
+        ExportUser = "export_user",
         /// An erasure was read.
         GetErasure = "get_erasure",
         /// A purge of the chats that are due was started by an operator.

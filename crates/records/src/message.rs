@@ -28,6 +28,15 @@ pub struct Message {
     pub deleted_by: Option<UserId>,
 }
 
+impl Message {
+    /// Returns whether a person wrote, edited or deleted the message.
+    pub fn names(&self, user_id: &UserId) -> bool {
+        let author = self.author.as_ref().map(|author| &author.user_id);
+        let others = [self.edited_by.as_ref(), self.deleted_by.as_ref()];
+        others.into_iter().chain([author]).flatten().any(|it| it == user_id)
+    }
+}
+
 /// The person who wrote a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Author {

@@ -29,6 +29,9 @@ mod paced_stream;
 mod serve;
 pub use serve::serve;
 
+mod export;
+pub use export::{ExportError, Exported, export};
+
 pub mod history;
 pub mod responses;
 

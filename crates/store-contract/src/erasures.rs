@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use persistence::{AuditFilter, Billing, Outcome, Store, StoreError};
 use records::{
-    Actor, AuditAction, Author, DisplayName, Erasure, MemberRole, Message, MessageEdit,
-    NewChatSession, NewFork, NewInputAnswer, NewInputRequest, NewMessage, NewProviderCall,
-    Permission, Pseudonym, Question, Scope, UserId, Visibility,
+    Actor, AuditAction, Author, ChatId, DisplayName, Erasure, Lifecycle, MemberRole, Message,
+    MessageEdit, NewChatSession, NewFork, NewInputAnswer, NewInputRequest, NewMessage,
+    NewProviderCall, Permission, Pseudonym, Question, Scope, SessionChange, UserId, Visibility,
 };
 use serde_json::{Value, json};
 
@@ -306,6 +306,44 @@ async fn erase_or_done(store: &Arc<dyn Store>, scope: &Scope, begun: &Erasure) -
         }
     }
     panic!("the erasure does not end");
+}
+
+pub async fn what_an_erasure_would_find_is_found_before_it_and_not_after(store: Arc<dyn Store>) {
+    let theirs = TestChat::create_from(&store, of_person("ada")).await;
+    let new = || TestChat::create_in(&theirs.scope, &store, of_person("bob"));
+    let said_in = new().await;
+    said_in.append([said("ada", message("mine"))]).await.unwrap();
+    said_in.append_filler().await;
+    let member = new().await;
+    member.put_member("ada", MemberRole::Member).await.unwrap();
+    let joined = new().await;
+    joined.seen_by("ada", None).needing(Permission::Read).join("ada").await.unwrap();
+    let untouched = new().await;
+    untouched.append([said("bob", message("alone"))]).await.unwrap();
+    let deleted = TestChat::create_in(&theirs.scope, &store, of_person("ada")).await;
+    deleted.change(SessionChange::to_lifecycle(Lifecycle::Deleted)).await.unwrap();
+    let mut expected = vec![&theirs.id, &said_in.id, &member.id, &joined.id, &deleted.id];
+    expected.sort();
+    let (found, searched) = find(&store, &theirs.scope, "ada").await;
+    assert_eq!((found.iter().collect::<Vec<_>>(), searched), (expected, 6));
+    assert_eq!(find(&store, &some_scope(), "ada").await, (vec![], 0));
+    erase(&store, &theirs.scope, "ada").await;
+    assert_eq!(find(&store, &theirs.scope, "ada").await.0, vec![]);
+}
+
+/// Returns the chats in which there is anything of a person, and how many were searched.
+async fn find(store: &Arc<dyn Store>, scope: &Scope, person: &str) -> (Vec<ChatId>, u64) {
+    let (mut found, mut searched, mut after) = (Vec::new(), 0, None);
+    loop {
+        let step = store.find_chats_of(&scope.app_id, &user(person), after.as_ref(), 2).await;
+        let step = step.unwrap();
+        found.extend(step.found);
+        searched += step.searched;
+        after = step.last;
+        if after.is_none() {
+            return (found, searched);
+        }
+    }
 }
 
 pub async fn an_erased_message_cannot_be_edited(store: Arc<dyn Store>) {

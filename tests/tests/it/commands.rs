@@ -214,7 +214,7 @@ async fn resume_sweep_interrupts_what_was_left_and_names_it_once() -> Result<()>
 }
 
 #[tokio::test]
-async fn erase_takes_a_person_out_of_an_app_and_prints_the_receipt() -> Result<()> {
+async fn a_person_is_exported_and_then_erased_with_a_receipt() -> Result<()> {
     let database = Database::create().await?;
     let store = MongoStore::connect(&MongoOptions::new(database.uri(), database.name())).await?;
     store.ping().await?;
@@ -234,6 +234,21 @@ async fn erase_takes_a_person_out_of_an_app_and_prints_the_receipt() -> Result<(
     let said = NewMessage { author, ..MessageBody::new("user", Some("Alice"), "hi").into() };
     store.append(&scope, &other, vec![said]).await?;
     store.set_hold(&Actor::command_line(), &scope.app_id, &held, Some("dispute")).await?;
+    let export = run(&["export", "--app", APP, "--user", "alice"], &settings).await?.stdout;
+    let exported: Vec<Value> = serde_json::Deserializer::from_slice(&export)
+        .into_iter()
+        .collect::<serde_json::Result<_>>()?;
+    let kinds: Vec<_> = exported.iter().filter_map(|line| line["record"].as_str()).collect();
+    let mut expected = vec!["export", "end"];
+    let mut chats = [(&theirs, "chat"), (&held, "chat"), (&other, "other_chat")];
+    chats.sort();
+    for (_, kind) in chats.into_iter().rev() {
+        let with_message = [kind, "message"];
+        expected.splice(1..1, with_message[..if kind == "chat" { 1 } else { 2 }].iter().copied());
+    }
+    assert_eq!(kinds, expected);
+    let end = json!({ "record": "end", "searched": 3, "chats": 3, "messages": 1 });
+    assert_eq!(exported.last(), Some(&end));
     let erase = ["erase", "--app", APP, "--user", "alice"];
     let output = String::from_utf8(run(&erase, &settings).await?.stdout)?;
     let lines: Vec<&str> = output.lines().collect();

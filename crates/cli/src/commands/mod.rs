@@ -6,6 +6,7 @@ pub(crate) mod check;
 pub(crate) mod config;
 pub(crate) mod demo;
 pub(crate) mod erase;
+pub(crate) mod export;
 pub(crate) mod history;
 pub(crate) mod keys;
 pub(crate) mod purge;
@@ -41,6 +42,9 @@ pub(crate) async fn run(command: Command, settings: Settings) -> anyhow::Result<
         }
         Command::Audit(arguments) => {
             audit::run(&arguments, &settings).await.map(|()| ExitCode::SUCCESS)
+        }
+        Command::Export(arguments) => {
+            export::run(&arguments, &settings).await.map(|()| ExitCode::SUCCESS)
         }
         Command::Erase(arguments) => erase::run(&arguments, &settings).await,
         Command::Purge(arguments) => purge::run(&arguments, &settings).await,

@@ -14,7 +14,7 @@ use crate::metrics::Call;
 use crate::rules::audit::Audited;
 use crate::rules::erasure::{ERASED_NAME, Extent, Person, ended};
 use crate::rules::stored_digest::{ERASED, StoredDigest};
-use crate::store::Erasures;
+use crate::store::{Erasures, PersonChats};
 
 #[async_trait]
 impl Erasures for MemoryStore {
@@ -87,6 +87,30 @@ impl Erasures for MemoryStore {
         })
         .await
     }
+
+    async fn find_chats_of(
+        &self,
+        app_id: &AppId,
+        user_id: &UserId,
+        after: Option<&ChatId>,
+        limit: usize,
+    ) -> Result<PersonChats, StoreError> {
+        self.observe(Call::FindChatsOf, || {
+            let chats = self.chats();
+            let of_app = |(_, chat): &(&ChatId, &Chat)| chat.session.app_id == *app_id;
+            let mut chats: Vec<_> = chats.iter().filter(of_app).collect();
+            chats.retain(|(id, _)| after.is_none_or(|after| *id > after));
+            chats.sort_by_key(|(id, _)| *id);
+            chats.truncate(limit);
+            let found = chats.iter().filter(|(_, chat)| chat.concerns(user_id));
+            Ok(PersonChats {
+                found: found.map(|(id, _)| (*id).clone()).collect(),
+                searched: chats.len() as u64,
+                last: chats.last().map(|(id, _)| (*id).clone()),
+            })
+        })
+        .await
+    }
 }
 
 impl MemoryStore {
@@ -97,7 +121,8 @@ impl MemoryStore {
         ids.sort();
         for chat_id in ids {
             erasure.searched += 1;
-            let Some(chat) = chats.get(&chat_id).filter(|chat| chat.concerns(person)) else {
+            let Some(chat) = chats.get(&chat_id).filter(|chat| chat.concerns(&person.user_id))
+            else {
                 continue;
             };
             let is_theirs = chat.session.user_id.as_ref() == Some(&person.user_id);
@@ -172,16 +197,15 @@ fn inherited(chats: &HashMap<ChatId, Chat>, chat_id: &ChatId) -> Vec<(ChatId, Ra
 
 impl Chat {
     /// Returns whether anything of a person is in the chat.
-    fn concerns(&self, person: &Person) -> bool {
-        let is_theirs = |user_id: &UserId| *user_id == person.user_id;
-        let mut copy = self.messages.clone();
+    fn concerns(&self, person: &UserId) -> bool {
+        let is_theirs = |user_id: &UserId| user_id == person;
         self.session.user_id.as_ref().is_some_and(is_theirs)
             || self.session.updated_by.as_ref().is_some_and(is_theirs)
             || self.members.iter().any(|member| is_theirs(&member.user_id))
             || self.participants.iter().any(|it| is_theirs(&it.user_id))
             || self.announced.values().any(|it| is_theirs(&it.user_id))
-            || self.inputs.iter().any(|input| input.request.is_answered_by(&person.user_id))
-            || copy.iter_mut().any(|kept| kept.wipe(person, Extent::Written))
+            || self.inputs.iter().any(|input| input.request.is_answered_by(person))
+            || self.messages.iter().any(|kept| kept.message.names(person))
     }
 
     /// Erases a person from a chat of others.

@@ -25,6 +25,7 @@ label! {
         ContinueErasure = "continue_erasure",
         GetErasure = "get_erasure",
         UnfinishedErasures = "unfinished_erasures",
+        FindChatsOf = "find_chats_of",
         SetStatus = "set_status",
         ChangeChat = "change_chat",
         ForkChat = "fork_chat",

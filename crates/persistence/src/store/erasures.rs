@@ -1,5 +1,5 @@
 use async_trait::async_trait;
-use records::{Actor, AppId, Erasure, Pseudonym, UserId};
+use records::{Actor, AppId, ChatId, Erasure, Pseudonym, UserId};
 
 use crate::StoreError;
 
@@ -39,4 +39,25 @@ pub trait Erasures: Send + Sync {
 
     /// Lists up to `limit` erasures that are not finished, of all apps.
     async fn unfinished_erasures(&self, limit: usize) -> Result<Vec<Erasure>, StoreError>;
+
+    /// Searches up to `limit` chats of an app for anything of a person, in the order of the ids of the chats, after a given
+    /// one. Finds what an erasure finds, in chats that are deleted, too.
+    async fn find_chats_of(
+        &self,
+        app_id: &AppId,
+        user_id: &UserId,
+        after: Option<&ChatId>,
+        limit: usize,
+    ) -> Result<PersonChats, StoreError>;
+}
+
+/// The result of searching chats for a person.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PersonChats {
+    /// The chats in which there is anything of the person.
+    pub found: Vec<ChatId>,
+    /// How many chats were searched.
+    pub searched: u64,
+    /// The last chat that was searched; `None` if there are no more.
+    pub last: Option<ChatId>,
 }

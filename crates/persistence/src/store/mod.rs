@@ -53,7 +53,7 @@ pub use chat_sessions::{
 };
 pub use context_history::{ContextHistory, ContextVersionPage};
 pub use contexts::{Contexts, RecordVersions};
-pub use erasures::Erasures;
+pub use erasures::{Erasures, PersonChats};
 pub use exchanges::{Exchange, Exchanges};
 pub use forks::Forks;
 pub use input_requests::{

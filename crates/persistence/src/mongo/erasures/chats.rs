@@ -92,7 +92,7 @@ impl MongoStore {
         erasure: &mut Erasure,
     ) -> Result<(), StoreError> {
         let app_id = &erasure.app_id.clone();
-        if !self.read(|| self.concerns(person, app_id, chat)).await? {
+        if !self.read(|| self.concerns(&person.user_id, app_id, chat)).await? {
             return Ok(());
         }
         let forks = self.read(|| self.descendants(app_id, chat)).await?;
@@ -194,20 +194,20 @@ impl MongoStore {
     }
 
     /// Returns whether anything of a person is in a chat.
-    async fn concerns(
+    pub(super) async fn concerns(
         &self,
-        person: &Person,
+        user_id: &UserId,
         app_id: &AppId,
         chat: &Candidate,
     ) -> Result<bool, Failure> {
-        let (user_id, chat_id) = (person.user_id.as_str(), &chat.chat_id);
-        if chat.user_id.as_ref() == Some(&person.user_id) {
+        if chat.user_id.as_ref() == Some(user_id) {
             return Ok(true);
         }
+        let (user_id, chat_id) = (user_id.as_str(), &chat.chat_id);
         let one = || chat_filter(app_id, chat_id);
         let of_chat = || records_filter(app_id, chat_id);
         let only_id = || doc! { "_id": 1 };
-        let mut named = named_in("messages", person);
+        let mut named = named_in("messages", user_id);
         let fields = [MEMBERS_PATH, "updated_by"];
         let others = fields.map(|field| Bson::from(doc! { field: user_id }));
         if let Ok(any) = named.get_array_mut("$or") {
@@ -222,13 +222,13 @@ impl MongoStore {
         if participants.find_one(participant).projection(only_id()).await?.is_some() {
             return Ok(true);
         }
-        let sealed = with(of_chat(), named_in("messages", person));
+        let sealed = with(of_chat(), named_in("messages", user_id));
         if chat.first_sequence > 0
             && self.inner.chat_segments.find_one(sealed).projection(only_id()).await?.is_some()
         {
             return Ok(true);
         }
-        let version = with(of_chat(), named_in("message", person));
+        let version = with(of_chat(), named_in("message", user_id));
         if chat.revision > 0
             && self.inner.message_versions.find_one(version).projection(only_id()).await?.is_some()
         {

@@ -79,15 +79,14 @@ impl Erasing<'_> {
     fn filter(&self, mut filter: Document, messages: &str) -> Document {
         filter.insert("app_id", self.app_id.as_str());
         if self.extent == Extent::Written {
-            filter.extend(named_in(messages, self.person));
+            filter.extend(named_in(messages, self.person.user_id.as_str()));
         }
         filter
     }
 }
 
 /// Returns the condition that messages name a person.
-pub(super) fn named_in(messages: &str, person: &Person) -> Document {
-    let user_id = person.user_id.as_str();
+pub(super) fn named_in(messages: &str, user_id: &str) -> Document {
     let fields = ["author.user_id", "edited_by", "deleted_by"];
     let named = fields.map(|field| doc! { format!("{messages}.{field}"): user_id });
     doc! { "$or": named.to_vec() }

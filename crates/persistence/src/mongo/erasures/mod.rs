@@ -30,7 +30,7 @@ use crate::mongo::engine::marks::with_mark;
 use crate::mongo::engine::transaction::Round;
 use crate::rules::audit::Audited;
 use crate::rules::erasure::{Person, ended};
-use crate::store::Erasures;
+use crate::store::{Erasures, PersonChats};
 
 /// The field that only unfinished erasures have.
 pub(crate) const ERASED_USER: &str = "user_id";
@@ -117,6 +117,27 @@ impl Erasures for MongoStore {
                 found.iter().map(read).collect()
             };
             self.read(find).await
+        })
+        .await
+    }
+
+    async fn find_chats_of(
+        &self,
+        app_id: &AppId,
+        user_id: &UserId,
+        after: Option<&ChatId>,
+        limit: usize,
+    ) -> Result<PersonChats, StoreError> {
+        self.observe(Call::FindChatsOf, None, async {
+            let chats = self.chats_after(app_id, after, limit).await?;
+            let mut found = Vec::new();
+            for chat in &chats {
+                if self.read(|| self.concerns(user_id, app_id, chat)).await? {
+                    found.push(chat.chat_id.clone());
+                }
+            }
+            let last = chats.last().map(|chat| chat.chat_id.clone());
+            Ok(PersonChats { found, searched: chats.len() as u64, last })
         })
         .await
     }

@@ -113,6 +113,7 @@ async fn a_missing_index_makes_a_query_slower_and_does_not_fail_it() {
     }
     assert_eq!(database.next_app_with_chats(None).await.unwrap(), Some(scope.app_id.clone()));
     let actor = Actor::command_line();
+    database.find_chats_of(&scope.app_id, &user, None, 10).await.unwrap();
     let erasure = database.begin_erasure(&actor, &scope.app_id, &user).await.unwrap();
     for _ in 0..4 {
         database.continue_erasure(&scope.app_id, erasure.pseudonym, 9).await.unwrap();

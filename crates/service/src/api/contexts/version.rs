@@ -25,6 +25,13 @@ pub(crate) struct KeptContextResponse {
     context_snapshot: JsonObject,
 }
 
+impl KeptContextResponse {
+    pub(crate) fn new(chat_id: ChatId, kept: KeptContext) -> Self {
+        let KeptContext { version, data } = kept;
+        Self { chat_id: chat_id.into(), version: version.into(), context_snapshot: data }
+    }
+}
+
 /// Returns a version of the context snapshot.
 #[operation(answers = "The snapshot", problems = [CONTEXT_VERSION_NOT_FOUND])]
 pub(crate) async fn get_context_version(
@@ -34,13 +41,8 @@ pub(crate) async fn get_context_version(
     Query(()): Query<()>,
     _: Reserve<12>,
 ) -> Result<Json<KeptContextResponse>, Problem> {
-    let KeptContext { version, data } =
-        retained_version(&*store, &scope, &chat_id, version).await?;
-    Ok(Json(KeptContextResponse {
-        chat_id: chat_id.into(),
-        version: version.into(),
-        context_snapshot: data,
-    }))
+    let kept = retained_version(&*store, &scope, &chat_id, version).await?;
+    Ok(Json(KeptContextResponse::new(chat_id, kept)))
 }
 
 /// Returns a retained version, or the problem that it does not exist.

@@ -1,0 +1,262 @@
+//! Everything that is stored about a person in an app, as lines of JSON.
+
+use std::pin::pin;
+use std::sync::Arc;
+
+use async_stream::try_stream;
+use chrono::{DateTime, Utc};
+use futures::{Stream, TryStreamExt as _};
+use persistence::{MessageRange, ResumePointFilter, Store, StoreError};
+use records::{AppId, ChatId, ChatSession, Scope, UserId, WorkflowName};
+use serde::Serialize;
+
+use crate::api::contexts::version::KeptContextResponse;
+use crate::api::members::list::MemberResponse;
+use crate::wire::{
+    ArtifactResponse, ChatSessionResponse, EntryResponse, InputRequestResponse, MessageResponse,
+    ParticipantResponse, ResumePointResponse, Time, WalletResponse,
+};
+
+/// How many chats are searched, or records read, at a time.
+const BATCH: usize = 100;
+
+/// A line of an export; `record` says what it holds.
+///
+/// Each record is in an object of its own, as the API returns it: messages have fields that their callers named.
+#[derive(Debug, Serialize)]
+#[serde(tag = "record", rename_all = "snake_case")]
+enum Record {
+    /// The first line.
+    Export { app_id: AppId, user_id: UserId, exported_at: Time },
+    /// A chat of the person; everything in it follows.
+    Chat { chat: Box<ChatSessionResponse> },
+    /// A chat of somebody else; what the person said and is called in it follows.
+    OtherChat { chat_id: ChatId, workflow_name: WorkflowName, created_at: Time },
+    /// A message, also one that is deleted.
+    Message { chat_id: ChatId, message: Box<MessageResponse> },
+    /// A version of the context snapshot that is still stored.
+    Context { context: KeptContextResponse },
+    /// The last artifact.
+    Artifact { artifact: ArtifactResponse },
+    /// A step of a turn that broke off.
+    ResumePoint { chat_id: ChatId, resume_point: Box<ResumePointResponse> },
+    /// A question, with its answer.
+    InputRequest { input_request: Box<InputRequestResponse> },
+    /// A user with whom the chat is shared.
+    Member { chat_id: ChatId, member: MemberResponse },
+    /// A user who joined the chat.
+    Participant { chat_id: ChatId, participant: ParticipantResponse },
+    /// The wallet of the person.
+    Wallet { wallet: WalletResponse },
+    /// A change of the wallet.
+    WalletEntry { entry: EntryResponse },
+    /// The last line; without it the export is incomplete.
+    End { searched: u64, chats: u64, messages: u64 },
+}
+
+/// A step of an export.
+#[derive(Debug)]
+pub enum Exported {
+    /// A JSON object, without an end of line.
+    Line(String),
+    /// How many chats were searched so far.
+    Searched(u64),
+}
+
+/// Why an export broke off.
+#[derive(Debug, thiserror::Error)]
+pub enum ExportError {
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A record cannot be written as JSON.
+    #[error("a record cannot be written as JSON")]
+    Json(#[from] serde_json::Error),
+}
+
+/// Reads everything that is stored about a person in an app, in deleted chats too: their chats, and in chats of others what
+/// they said, edited, deleted, answered and are called.
+///
+/// What is written meanwhile may be missing. No more than a page of records is held at a time.
+pub fn export(
+    store: Arc<dyn Store>,
+    app_id: AppId,
+    user_id: UserId,
+    now: DateTime<Utc>,
+) -> impl Stream<Item = Result<Exported, ExportError>> {
+    let person = Person { store, scope: Scope::service(app_id).finding_deleted(), user_id };
+    try_stream! {
+        let (app_id, user_id) = (person.scope.app_id.clone(), person.user_id.clone());
+        let first = Record::Export { app_id, user_id, exported_at: now.into() };
+        yield Exported::Line(serde_json::to_string(&first)?);
+        let (mut searched, mut chats, mut messages) = (0, 0, 0);
+        let mut after = None;
+        loop {
+            let app_id = &person.scope.app_id;
+            let step = person.store.find_chats_of(app_id, &person.user_id, after.as_ref(), BATCH);
+            let step = step.await?;
+            for chat_id in step.found {
+                let mut records = pin!(person.in_chat(&chat_id));
+                while let Some(record) = records.try_next().await? {
+                    match record {
+                        Record::Chat { .. } | Record::OtherChat { .. } => chats += 1,
+                        Record::Message { .. } => messages += 1,
+                        _ => {}
+                    }
+                    yield Exported::Line(serde_json::to_string(&record)?);
+                }
+            }
+            searched += step.searched;
+            yield Exported::Searched(searched);
+            after = step.last;
+            if after.is_none() {
+                break;
+            }
+        }
+        let mut records = pin!(person.wallet());
+        while let Some(record) = records.try_next().await? {
+            yield Exported::Line(serde_json::to_string(&record)?);
+        }
+        let last = Record::End { searched, chats, messages };
+        yield Exported::Line(serde_json::to_string(&last)?);
+    }
+}
+
+/// A person in an app.
+struct Person {
+    store: Arc<dyn Store>,
+    scope: Scope,
+    user_id: UserId,
+}
+
+impl Person {
+    /// Reads what a chat holds of the person: all of it, if the chat is theirs.
+    fn in_chat(&self, chat_id: &ChatId) -> impl Stream<Item = Result<Record, StoreError>> {
+        let Self { store, scope, user_id } = self;
+        try_stream! {
+            // A chat that was purged meanwhile is left out.
+            let Some(chat) = store.get_chat(scope, chat_id).await? else { return };
+            let is_theirs = chat.user_id.as_ref() == Some(user_id);
+            yield first_of(chat, is_theirs);
+            let mut after = None;
+            loop {
+                let range = MessageRange::Oldest { after, before: None, limit: BATCH };
+                let page = store.messages(scope, chat_id, range).await?;
+                after = page.messages.last().map(|message| message.sequence);
+                for message in page.messages {
+                    if is_theirs || message.names(user_id) {
+                        let message = Box::new(message.into());
+                        yield Record::Message { chat_id: chat_id.clone(), message };
+                    }
+                }
+                if !page.has_more {
+                    break;
+                }
+            }
+            let mut after = None;
+            loop {
+                let page = store.list_input_requests(scope, chat_id, BATCH, after.as_ref()).await?;
+                for request in page.requests {
+                    if is_theirs || request.is_answered_by(user_id) {
+                        yield Record::InputRequest { input_request: Box::new(request.into()) };
+                    }
+                }
+                after = page.next;
+                if after.is_none() {
+                    break;
+                }
+            }
+            for member in store.list_members(scope, chat_id).await? {
+                if is_theirs || member.user_id == *user_id {
+                    yield Record::Member { chat_id: chat_id.clone(), member: member.into() };
+                }
+            }
+            let mut after = None;
+            loop {
+                let page = store.list_participants(scope, chat_id, BATCH, after.as_ref()).await?;
+                for participant in page.participants {
+                    if is_theirs || participant.user_id == *user_id {
+                        let participant = participant.into();
+                        yield Record::Participant { chat_id: chat_id.clone(), participant };
+                    }
+                }
+                after = page.next;
+                if after.is_none() {
+                    break;
+                }
+            }
+            if is_theirs {
+                let mut records = pin!(self.state(chat_id));
+                while let Some(record) = records.try_next().await? {
+                    yield record;
+                }
+            }
+        }
+    }
+
+    /// Reads the state from which a chat resumes: versions of its context snapshot, its last artifact, its resume points.
+    fn state(&self, chat_id: &ChatId) -> impl Stream<Item = Result<Record, StoreError>> {
+        let Self { store, scope, .. } = self;
+        try_stream! {
+            let mut before = None;
+            loop {
+                let page = store.list_context_versions(scope, chat_id, BATCH, before).await?;
+                for version in page.versions {
+                    let version = version.version;
+                    if let Some(kept) = store.get_context_version(scope, chat_id, version).await? {
+                        let context = KeptContextResponse::new(chat_id.clone(), kept);
+                        yield Record::Context { context };
+                    }
+                }
+                before = page.next;
+                if before.is_none() {
+                    break;
+                }
+            }
+            if let Some(artifact) = store.get_last_artifact(scope, chat_id).await? {
+                let artifact = ArtifactResponse::new(chat_id.clone(), Some(artifact));
+                yield Record::Artifact { artifact };
+            }
+            let (all, mut cursor) = (ResumePointFilter::default(), None);
+            loop {
+                let page = store.list_resume_points(scope, chat_id, &all, BATCH, cursor).await?;
+                for point in page.points {
+                    let resume_point = Box::new(point.into());
+                    yield Record::ResumePoint { chat_id: chat_id.clone(), resume_point };
+                }
+                cursor = page.next;
+                if cursor.is_none() {
+                    break;
+                }
+            }
+        }
+    }
+
+    fn wallet(&self) -> impl Stream<Item = Result<Record, StoreError>> {
+        let Self { store, scope, user_id } = self;
+        try_stream! {
+            if let Some(wallet) = store.get_wallet(scope, user_id).await? {
+                yield Record::Wallet { wallet: wallet.into() };
+                let mut before = None;
+                loop {
+                    let page = store.list_wallet_entries(scope, user_id, BATCH, before).await?;
+                    for entry in page.entries {
+                        yield Record::WalletEntry { entry: entry.into() };
+                    }
+                    before = page.next;
+                    if before.is_none() {
+                        break;
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn first_of(chat: ChatSession, is_theirs: bool) -> Record {
+    if is_theirs {
+        return Record::Chat { chat: Box::new(chat.into()) };
+    }
+    let ChatSession { chat_id, workflow_name, created_at, .. } = chat;
+    Record::OtherChat { chat_id, workflow_name, created_at: created_at.into() }
+}
