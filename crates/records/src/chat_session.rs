@@ -64,6 +64,8 @@ pub struct ChatSession {
     pub assistant_id: Option<AssistantId>,
     /// The place of the chat in lists that are sorted by it.
     pub sort: i32,
+    /// The instructions for the model, which callers put before the messages; not a message itself.
+    pub system_prompt: Option<String>,
     /// Whether the chat is in use, put aside or removed.
     pub lifecycle: Lifecycle,
     /// When the lifecycle last changed, unless the chat is active.
@@ -111,6 +113,7 @@ impl ChatSession {
             forked_from: None,
             assistant_id: new.assistant_id,
             sort: new.sort,
+            system_prompt: new.system_prompt,
             lifecycle: Lifecycle::Active,
             lifecycle_at: None,
             session_version: 0,
@@ -181,6 +184,8 @@ pub struct NewChatSession {
     pub assistant_id: Option<AssistantId>,
     /// The place of the chat in lists that are sorted by it.
     pub sort: i32,
+    /// The instructions for the model, at most [`Limits::SYSTEM_PROMPT_BYTES`].
+    pub system_prompt: Option<String>,
 }
 
 impl NewChatSession {
@@ -197,6 +202,7 @@ impl NewChatSession {
             metadata: JsonObject::new(),
             assistant_id: None,
             sort: 0,
+            system_prompt: None,
         }
     }
 
@@ -210,6 +216,10 @@ impl NewChatSession {
         let assistant_id = self.assistant_id.as_ref().map(AssistantId::as_str);
         hasher.field("assistant_id", &Value::from(assistant_id));
         hasher.field("sort", &Value::from(self.sort));
+        // Without one the digest is that of releases that do not know it.
+        if let Some(prompt) = &self.system_prompt {
+            hasher.field("system_prompt", &Value::from(prompt.as_str()));
+        }
         hasher.finish()
     }
 
@@ -233,6 +243,7 @@ impl NewChatSession {
     /// Checks the fields that have limits.
     pub fn check(&self) -> Result<(), Invalid> {
         check_title(self.title.as_deref())?;
+        check_system_prompt(self.system_prompt.as_deref())?;
         check_metadata(&self.metadata)
     }
 }
@@ -242,6 +253,15 @@ pub(crate) fn check_title(title: Option<&str>) -> Result<(), Invalid> {
     if title.map_or(0, |title| title.chars().count()) > Limits::TITLE_CHARS {
         let limit = format!("must be at most {} characters", Limits::TITLE_CHARS);
         return Err(Invalid::value("/title", limit));
+    }
+    Ok(())
+}
+
+/// Checks the system prompt of a chat.
+pub(crate) fn check_system_prompt(prompt: Option<&str>) -> Result<(), Invalid> {
+    if prompt.map_or(0, str::len) > Limits::SYSTEM_PROMPT_BYTES {
+        let limit = format!("must be at most {} bytes", Limits::SYSTEM_PROMPT_BYTES);
+        return Err(Invalid::value("/system_prompt", limit));
     }
     Ok(())
 }

@@ -43,7 +43,7 @@ impl NewFork {
         hasher.finish()
     }
 
-    /// Returns the session to create, with the workflow, assistant, team and visibility of its source.
+    /// Returns the session to create, with the workflow, assistant, system prompt, team and visibility of its source.
     ///
     /// Refuses a sequence that is greater than the number of messages of the source.
     pub fn of(self, source: &ChatSession) -> Result<(NewChatSession, ForkOrigin), Invalid> {
@@ -59,6 +59,7 @@ impl NewFork {
             user_id: self.user_id,
             team_id: source.team_id.clone(),
             assistant_id: source.assistant_id.clone(),
+            system_prompt: source.system_prompt.clone(),
             visibility: source.visibility,
             cache_seed: self.cache_seed,
             title: self.title,

@@ -1,6 +1,6 @@
 use chrono::{DateTime, Utc};
 
-use crate::chat_session::{check_metadata, check_title};
+use crate::chat_session::{check_metadata, check_system_prompt, check_title};
 use crate::{
     AssistantId, ChatSession, FieldChange, Invalid, JsonObject, Lifecycle, TeamId, UserId,
     Visibility,
@@ -22,6 +22,8 @@ pub struct SessionChange {
     pub assistant_id: FieldChange<AssistantId>,
     /// The place in lists that are sorted by it.
     pub sort: Option<i32>,
+    /// The instructions for the model, at most [`Limits::SYSTEM_PROMPT_BYTES`](crate::Limits::SYSTEM_PROMPT_BYTES).
+    pub system_prompt: FieldChange<String>,
     /// The lifecycle: every change is allowed, but nothing becomes [`Lifecycle::Purged`] by it.
     pub lifecycle: Option<Lifecycle>,
 }
@@ -36,6 +38,7 @@ impl SessionChange {
     /// Checks the fields that have limits.
     pub fn check(&self) -> Result<(), Invalid> {
         check_title(self.title.value().map(String::as_str))?;
+        check_system_prompt(self.system_prompt.value().map(String::as_str))?;
         if let Some(metadata) = &self.metadata {
             check_metadata(metadata)?;
         }
@@ -62,6 +65,7 @@ impl SessionChange {
             team_id: change.team_id.applied_to(chat.team_id.clone()),
             assistant_id: change.assistant_id.applied_to(chat.assistant_id.clone()),
             sort: change.sort.unwrap_or(chat.sort),
+            system_prompt: change.system_prompt.applied_to(chat.system_prompt.clone()),
             lifecycle: change.lifecycle.unwrap_or(chat.lifecycle),
             ..chat.clone()
         };

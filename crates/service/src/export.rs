@@ -30,7 +30,7 @@ enum Record {
     Export { app_id: AppId, user_id: UserId, exported_at: Time },
     /// A chat of the person; everything in it follows.
     Chat { chat: Box<ChatSessionResponse> },
-    /// A chat of somebody else; what the person said and is called in it follows.
+    /// A chat of another owner; what the person said and is called in it follows.
     OtherChat { chat_id: ChatId, workflow_name: WorkflowName, created_at: Time },
     /// A message, also one that is deleted.
     Message { chat_id: ChatId, message: Box<MessageResponse> },

@@ -41,6 +41,7 @@ pub async fn every_field_of_a_new_chat_is_returned(store: Arc<dyn Store>) {
         metadata: object(json!({"b": 1, "a": [null, {"x": true}]})),
         assistant_id: Some(AssistantId::parse("größe").unwrap()),
         sort: i32::MIN,
+        system_prompt: Some("Größen, {\"$not\": a dot.}\n".to_owned()),
     };
     let created = store.create_chat(&scope, new.clone()).await.unwrap();
     let got = store.get_chat(&scope, &created.chat_id).await.unwrap();
@@ -56,6 +57,7 @@ pub async fn every_field_of_a_new_chat_is_returned(store: Arc<dyn Store>) {
         metadata: created.metadata,
         assistant_id: created.assistant_id,
         sort: created.sort,
+        system_prompt: created.system_prompt,
     };
     assert_eq!(returned, new);
     assert_eq!(created.app_id, scope.app_id);

@@ -120,7 +120,9 @@ pub async fn a_late_repeat_of_an_erased_message_is_a_duplicate(store: Arc<dyn St
 }
 
 pub async fn the_chats_of_a_person_are_gone_also_in_forks(store: Arc<dyn Store>) {
-    let theirs = TestChat::create_from(&store, of_person("ada")).await;
+    let system_prompt = Some("secret instructions".to_owned());
+    let with_prompt = NewChatSession { system_prompt, ..of_person("ada") };
+    let theirs = TestChat::create_from(&store, with_prompt).await;
     theirs.append([said("ada", event("e", "secret")), message("secret answer")]).await.unwrap();
     theirs.replace_context(object(json!({"a": "secret"}))).await.unwrap();
     theirs.append_filler().await;
@@ -149,7 +151,10 @@ pub async fn the_chats_of_a_person_are_gone_also_in_forks(store: Arc<dyn Store>)
     assert_eq!(texts(own), ["bob's own", "also bob's own"]);
     assert_erased(&part.get_message(0).await.unwrap());
     assert_eq!(part.load_context().await.unwrap().data, object(json!({})));
-    assert_eq!(of_fork.session().await.title.as_deref(), Some("bob's"));
+    for fork in [&part, &of_fork] {
+        let session = fork.session().await;
+        assert_eq!((session.title.as_deref(), session.system_prompt), (Some("bob's"), None));
+    }
 }
 
 pub async fn a_chat_of_another_that_a_person_forked_stays_whole(store: Arc<dyn Store>) {

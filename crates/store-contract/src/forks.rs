@@ -48,6 +48,7 @@ pub async fn every_field_of_a_fork_is_returned(store: Arc<dyn Store>) {
             team_id: Some(TeamId::parse("blue").unwrap()),
             visibility: Visibility::Team,
             title: Some("the first try".to_owned()),
+            system_prompt: Some("Be brief.".to_owned()),
             ..new_chat()
         },
     )
@@ -72,6 +73,7 @@ pub async fn every_field_of_a_fork_is_returned(store: Arc<dyn Store>) {
     assert_eq!(made.team_id, before.session.team_id);
     assert_eq!((made.visibility, made.status), (Visibility::Team, ChatStatus::Running));
     assert_eq!(made.workflow_name, before.session.workflow_name);
+    assert_eq!(made.system_prompt, before.session.system_prompt);
     let origin = ForkOrigin { chat_id: source.id.clone(), sequence: 2 };
     assert_eq!(made.forked_from, Some(origin));
     assert!(made.created_at >= before.session.created_at);

@@ -38,6 +38,7 @@ pub async fn a_change_sets_what_it_names_and_keeps_the_rest(store: Arc<dyn Store
         team_id: FieldChange::Set(TeamId::parse("analysts").unwrap()),
         assistant_id: FieldChange::Set(AssistantId::parse("helper").unwrap()),
         sort: Some(-3),
+        system_prompt: FieldChange::Set("Be brief.\0".to_owned()),
         lifecycle: Some(Lifecycle::Archived),
     };
     let changed = chat.change(everything.clone()).await.unwrap();
@@ -48,6 +49,7 @@ pub async fn a_change_sets_what_it_names_and_keeps_the_rest(store: Arc<dyn Store
         team_id: TeamId::parse("analysts").ok(),
         assistant_id: AssistantId::parse("helper").ok(),
         sort: -3,
+        system_prompt: Some("Be brief.\0".to_owned()),
         lifecycle: Lifecycle::Archived,
         lifecycle_at: Some(changed.last_updated_at),
         session_version: 1,
@@ -66,6 +68,7 @@ pub async fn a_change_sets_what_it_names_and_keeps_the_rest(store: Arc<dyn Store
         team_id: FieldChange::Clear,
         assistant_id: FieldChange::Clear,
         sort: Some(0),
+        system_prompt: FieldChange::Clear,
         lifecycle: Some(Lifecycle::Active),
     };
     let cleared = chat.change(cleared).await.unwrap();
@@ -105,6 +108,9 @@ pub async fn a_change_past_a_limit_is_refused_and_changes_nothing(store: Arc<dyn
     let metadata = Some(object(json!({"a": "x".repeat(20_000)})));
     let metadata = SessionChange { metadata, ..renamed("not set") };
     assert_invalid(chat.change(metadata).await, "/metadata", TooLarge(SizeLimit::Metadata));
+    let system_prompt = FieldChange::Set("ü".repeat(8_193));
+    let prompt = SessionChange { system_prompt, ..renamed("not set") };
+    assert_invalid(chat.change(prompt).await, "/system_prompt", NotAdmitted);
     let team = SessionChange { visibility: Some(Visibility::Team), ..renamed("not set") };
     assert_invalid(chat.change(team).await, "/visibility", NotAdmitted);
     let purged = SessionChange::to_lifecycle(Lifecycle::Purged);

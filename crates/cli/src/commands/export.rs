@@ -16,7 +16,7 @@ use crate::terminal::safe_json;
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "The chats of the person are exported whole, deleted ones too; of the chats of others what the person said, \
+    after_help = "The chats of the person are exported whole, deleted ones too; from the chats of others comes what the person said, \
                         answered and is called in them; and the wallet. Each line is a JSON object. The last one has \
                         \"record\": \"end\": an export without it is incomplete. Example:\n  \
                         reprise export --app acme_corp --user alice > alice.jsonl"

@@ -140,7 +140,7 @@ impl MemoryStore {
                 for (fork, span) in inherited {
                     let Some(fork) = chats.get_mut(&fork) else { continue };
                     erasure.add(ErasedKind::Messages, fork.wipe(person, Extent::All, &span));
-                    fork.forget_inherited_context();
+                    fork.forget_inherited_state();
                     self.notify_change(fork);
                 }
             } else {
@@ -276,8 +276,9 @@ impl Chat {
         wiped
     }
 
-    /// Forgets the context snapshot that a fork has taken over from its source.
-    fn forget_inherited_context(&mut self) {
+    /// Forgets the context snapshot and the system prompt that a fork has taken over from its source.
+    fn forget_inherited_state(&mut self) {
+        self.session.system_prompt = None;
         self.contexts.retain(|KeptContext { version, .. }| version.version != 1);
         if self.context_version == 1 {
             self.context_version = 0;

@@ -497,6 +497,7 @@ fn remains_update(chat: &ChatSession, now: Time<Utc>) -> Document {
         "active_minute",
         "assistant_id",
         "sort",
+        "system_prompt",
         "updated_by",
         "creation_digest",
         "hold",

@@ -106,6 +106,9 @@ fn difference(from: &ChatSession, to: &ChatSession) -> Document {
     if from.sort != to.sort {
         put("sort", Some(to.sort).filter(|sort| *sort != 0).map(Bson::from));
     }
+    if from.system_prompt != to.system_prompt {
+        put("system_prompt", to.system_prompt.as_deref().map(Bson::from));
+    }
     if from.lifecycle != to.lifecycle {
         let lifecycle = Some(to.lifecycle).filter(|it| *it != Lifecycle::Active);
         put(LIFECYCLE, lifecycle.map(|it| it.number().into()));

@@ -19,6 +19,8 @@ impl Limits {
     pub const ARTIFACT_BYTES: usize = 8 << 20;
     /// The largest size of the metadata of a chat session.
     pub const METADATA_BYTES: usize = 16 << 10;
+    /// The largest size of the system prompt of a chat session.
+    pub const SYSTEM_PROMPT_BYTES: usize = 16 << 10;
     /// The largest length of a title, in characters.
     pub const TITLE_CHARS: usize = 512;
     /// The largest length of the `timestamp` of a message, in characters.

@@ -62,6 +62,8 @@ pub(crate) struct ChatSessionResponse {
     /// The place of the chat in lists that are sorted by it.
     #[schema(example = 0)]
     sort: i32,
+    /// The instructions for the model, which callers put before the messages.
+    system_prompt: Option<String>,
     /// `active`, `archived` or `deleted`.
     #[schema(value_type = values::Lifecycle)]
     lifecycle: &'static str,
@@ -140,6 +142,7 @@ impl From<ChatSession> for ChatSessionResponse {
             last_turn: chat.last_turn.map(Into::into),
             assistant_id: chat.assistant_id.map(Into::into),
             sort: chat.sort,
+            system_prompt: chat.system_prompt,
             lifecycle: chat.lifecycle.as_str(),
             lifecycle_at: chat.lifecycle_at.map(Into::into),
             session_version: chat.session_version,

@@ -51,7 +51,7 @@ async fn a_chat_is_renamed_and_listeners_hear_of_it() {
     let before = alice.get(C1).await.body();
     let change = json!({
         "title": "after", "metadata": {"a": 1}, "visibility": "team", "team_id": "blue",
-        "assistant_id": "helper", "sort": -1,
+        "assistant_id": "helper", "sort": -1, "system_prompt": "Be brief.",
     });
     let changed = alice.patch(C1, change.clone()).await;
     assert_eq!((changed.status, changed.header("etag")), (200, "\"1\""));
@@ -65,11 +65,11 @@ async fn a_chat_is_renamed_and_listeners_hear_of_it() {
     assert_eq!(alice.patch(C1, change).await.body(), changed.body());
     let cleared = json!({
         "title": null, "metadata": null, "visibility": "private", "team_id": null,
-        "assistant_id": null, "sort": null,
+        "assistant_id": null, "sort": null, "system_prompt": null,
     });
     let cleared = alice.patch(C1, cleared).await.body();
     assert_eq!((&cleared["title"], &cleared["metadata"]), (&json!(null), &json!({})));
-    for field in ["team_id", "assistant_id", "sort", "visibility", "metadata"] {
+    for field in ["team_id", "assistant_id", "sort", "system_prompt", "visibility", "metadata"] {
         let expected = if field == "team_id" { &json!(null) } else { &before[field] };
         assert_eq!(cleared[field], *expected, "{field}");
     }
@@ -90,6 +90,7 @@ async fn a_change_that_is_invalid_is_refused_by_its_field() {
         (json!({"team_id": "red"}), "/team_id"),
         (json!({"assistant_id": "\n"}), "/assistant_id"),
         (json!({"sort": 2_147_483_648_i64}), "/sort"),
+        (json!({"system_prompt": "x".repeat(16_385)}), "/system_prompt"),
         (json!({"status": "paused"}), "/status"),
         (json!({"lifecycle": "archived"}), "/lifecycle"),
     ] {

@@ -120,6 +120,8 @@ pub(crate) struct ChatSessionDocument<'a> {
     assistant_id: Option<AssistantId>,
     #[serde(default, skip_serializing_if = "is_default")]
     sort: i32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    system_prompt: Option<String>,
     /// Absent while the chat is active.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     lifecycle: Option<StoredNumber<Lifecycle>>,
@@ -246,6 +248,7 @@ impl<'a> ChatSessionDocument<'a> {
             forked_from: chat.forked_from.as_ref().map(origin),
             assistant_id: chat.assistant_id.clone(),
             sort: chat.sort,
+            system_prompt: chat.system_prompt.clone(),
             lifecycle: Some(chat.lifecycle).filter(|it| *it != Lifecycle::Active).map(StoredNumber),
             lifecycle_at: chat.lifecycle_at.map(Time),
             session_version: chat.session_version,
@@ -299,6 +302,7 @@ impl TryFrom<ChatSessionDocument<'_>> for ChatSession {
             forked_from,
             assistant_id: document.assistant_id,
             sort: document.sort,
+            system_prompt: document.system_prompt,
             lifecycle: document.lifecycle.map(|it| it.0).unwrap_or_default(),
             lifecycle_at: document.lifecycle_at.map(|time| time.0),
             session_version: document.session_version,

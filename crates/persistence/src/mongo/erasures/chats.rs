@@ -145,7 +145,7 @@ impl MongoStore {
             let inherited =
                 self.write_until(step_deadline(), |_| self.erase_messages(&erasing)).await?;
             erasure.add(ErasedKind::Messages, inherited);
-            let forget = |_| self.forget_inherited_context(app_id, fork);
+            let forget = |_| self.forget_inherited_state(app_id, fork);
             self.write_until(self.deadline(), forget).await?;
         }
         let scope = Scope::service(app_id.clone());
@@ -321,8 +321,9 @@ impl MongoStore {
         ])
     }
 
-    /// Removes the context snapshot that a fork has taken over from its source, which is its first version.
-    async fn forget_inherited_context(
+    /// Removes what a fork has taken over from its source beside the messages: the context snapshot, which is its first
+    /// version, and the system prompt, even if it was changed since, because that cannot be seen.
+    async fn forget_inherited_state(
         &self,
         app_id: &AppId,
         chat_id: &ChatId,
@@ -338,8 +339,11 @@ impl MongoStore {
             "context_written": Bson::Null,
         } };
         sessions.update_one(unchanged, forgotten).await?;
-        let pull = doc! { "$pull": { "context_recent": { "version": 1 } } };
-        sessions.update_one(one, pull).await?;
+        let rest = doc! {
+            "$pull": { "context_recent": { "version": 1 } },
+            "$unset": { "system_prompt": "" },
+        };
+        sessions.update_one(one, rest).await?;
         let first = doc! { "_id": context_version_id(chat_id, 1), "app_id": app_id.as_str() };
         self.inner.context_snapshots.delete_one(first).await?;
         Ok(())

@@ -136,6 +136,7 @@ fn new_chat() -> impl Strategy<Value = NewChatSession> {
             metadata,
             assistant_id,
             sort: 0,
+            system_prompt: None,
         }
     })
 }
@@ -154,7 +155,17 @@ fn session_change() -> impl Strategy<Value = SessionChange> {
         |(title, visibility, team_id, rest)| {
             let (sort, metadata, lifecycle) = rest;
             let assistant_id = FieldChange::Keep;
-            SessionChange { title, metadata, visibility, team_id, assistant_id, sort, lifecycle }
+            let system_prompt = title.clone();
+            SessionChange {
+                title,
+                metadata,
+                visibility,
+                team_id,
+                assistant_id,
+                sort,
+                system_prompt,
+                lifecycle,
+            }
         },
     )
 }

@@ -197,6 +197,7 @@ async fn use_session_changes(database: &Database, scope: &Scope, chat_id: &ChatI
         team_id: FieldChange::Set(TeamId::parse("team").unwrap()),
         assistant_id: FieldChange::Set(AssistantId::parse("assistant").unwrap()),
         sort: Some(1),
+        system_prompt: FieldChange::Set("Be brief.".to_owned()),
         lifecycle: Some(Lifecycle::Archived),
     };
     database.change_chat(scope, chat_id, everything).await.unwrap();

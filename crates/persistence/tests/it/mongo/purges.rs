@@ -77,6 +77,7 @@ pub(super) async fn plant(database: &Database, token: &str, ids: &str) -> ChatId
         title: Some(token.to_owned()),
         metadata: object(json!({ token: token })),
         assistant_id: AssistantId::parse(ids).ok(),
+        system_prompt: Some(token.to_owned()),
         ..NewChatSession::of(WorkflowName::parse("Generator").unwrap())
     };
     let chat_id = &database.create_chat(scope, new).await.unwrap().chat_id;

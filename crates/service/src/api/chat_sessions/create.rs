@@ -58,6 +58,9 @@ pub(crate) struct CreateChatRequest {
     assistant_id: Option<AssistantId>,
     /// The place of the chat in lists that are sorted by it; 0 if missing.
     sort: Option<i32>,
+    /// The instructions for the model, which callers put before the messages; at most 16 KiB.
+    #[schema(max_length = 16_384)]
+    system_prompt: Option<String>,
 }
 
 impl Keyed for CreateChatRequest {
@@ -154,6 +157,7 @@ impl CreateChatRequest {
             metadata: self.metadata.unwrap_or_default(),
             assistant_id: self.assistant_id,
             sort: self.sort.unwrap_or_default(),
+            system_prompt: self.system_prompt,
             ..NewChatSession::of(self.workflow_name)
         })
     }

@@ -69,6 +69,8 @@ pub(crate) struct MetaResponse {
     /// The place of the chat in lists that are sorted by it.
     #[schema(example = 0)]
     sort: i32,
+    /// The instructions for the model, which callers put before the messages.
+    system_prompt: Option<String>,
     /// `active`, `archived` or `deleted`.
     #[schema(value_type = values::Lifecycle)]
     lifecycle: &'static str,
@@ -111,6 +113,7 @@ impl MetaResponse {
             forked_from: chat.forked_from.map(Into::into),
             assistant_id: chat.assistant_id.map(Into::into),
             sort: chat.sort,
+            system_prompt: chat.system_prompt,
             lifecycle: chat.lifecycle.as_str(),
             lifecycle_at: chat.lifecycle_at.map(Into::into),
             session_version: chat.session_version,

@@ -44,11 +44,15 @@ pub(crate) struct UpdateChatRequest {
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<i32>)]
     sort: FieldChange<i32>,
+    /// The instructions for the model, which callers put before the messages; at most 16 KiB.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>, max_length = 16_384)]
+    system_prompt: FieldChange<String>,
 }
 
 impl Keyed for UpdateChatRequest {}
 
-/// Changes the title, the metadata or the rights of a chat, whatever its status.
+/// Changes the title, the metadata, the system prompt or the rights of a chat, whatever its status.
 ///
 /// Idempotent: a change after which nothing differs changes nothing. Every other change increments `session_version` and
 /// sends the event `chat`. With `If-Match: "<session_version>"` it is refused if another change came between.
@@ -78,6 +82,7 @@ impl UpdateChatRequest {
             team_id: self.team_id,
             assistant_id: self.assistant_id,
             sort: self.sort.or_default(),
+            system_prompt: self.system_prompt,
             lifecycle: None,
         };
         if change == SessionChange::default() {
