@@ -46,6 +46,9 @@ pub use field_change::FieldChange;
 mod chat_session;
 pub use chat_session::{ChatSession, ChatStatus, NewChatSession, cache_seed, minute_of};
 
+mod title;
+pub use title::{TitlePart, title_trigrams};
+
 mod session_change;
 pub use session_change::SessionChange;
 

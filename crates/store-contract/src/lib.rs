@@ -155,6 +155,7 @@ macro_rules! contract_tests {
                 pages_by_activity_are_complete_and_each_is_ordered,
                 lists_that_no_index_serves_are_refused,
                 every_served_list_has_the_chats_that_its_filters_name,
+                chats_are_found_by_a_part_of_their_title,
                 chats_created_while_paging_cause_no_gap_and_no_repeat,
                 a_cursor_needs_no_chat_at_its_position,
             }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 use records::{
-    AssistantId, Caller, ChatId, ChatSession, ChatStatus, Lifecycle, MemberRole, MessageBody,
-    NewChatSession, NewInputRequest, NewTurn, Permission, Question, Scope, SessionChange, TeamId,
-    TurnId, TurnMessage, TurnOutcome, UserId, Visibility,
+    AssistantId, Caller, ChatId, ChatSession, ChatStatus, FieldChange, Lifecycle, MemberRole,
+    MessageBody, NewChatSession, NewFork, NewInputRequest, NewTurn, Permission, Question, Scope,
+    SessionChange, TeamId, TitlePart, TurnId, TurnMessage, TurnOutcome, UserId, Visibility,
 };
 
 use super::fixture::{
@@ -255,6 +255,8 @@ async fn create_different(scope: &Scope, store: &Arc<dyn Store>) -> Vec<TestChat
             team_id: [TeamId::parse("red").ok(), None][index / 2 % 2].clone(),
             assistant_id: [None, AssistantId::parse("helper").ok()][index / 3 % 2].clone(),
             visibility: Visibility::ALL[index % 4],
+            title: [None, Some("A picnic".to_owned()), Some("Budget".to_owned())][index / 2 % 3]
+                .clone(),
             ..new_chat()
         };
         let chat = TestChat::create_in(scope, store, new).await;
@@ -300,12 +302,13 @@ pub async fn every_served_list_has_the_chats_that_its_filters_name(store: Arc<dy
     }
     let ada = UserId::parse("ada").ok();
     let some = chats[9].session().await.created_at;
-    let filters: [&dyn Fn(&mut ChatFilter); 13] = [
+    let filters: [&dyn Fn(&mut ChatFilter); 14] = [
         &|filter| filter.workflow_name = Some(workflow("a")),
         &|filter| filter.user_id.clone_from(&ada),
         &|filter| filter.member.clone_from(&ada),
         &|filter| filter.team_id = TeamId::parse("red").ok(),
         &|filter| filter.assistant_id = AssistantId::parse("helper").ok(),
+        &|filter| filter.title_contains = TitlePart::parse("PICN").ok(),
         &|filter| filter.needs_input = true,
         &|filter| filter.last_turn_outcome = Some(TurnOutcome::Interrupted),
         &|filter| filter.statuses = vec![ChatStatus::Running, ChatStatus::Completed],
@@ -349,6 +352,47 @@ pub async fn every_served_list_has_the_chats_that_its_filters_name(store: Arc<dy
         }
     }
     assert!(served > 250, "only {served} lists were served");
+}
+
+pub async fn chats_are_found_by_a_part_of_their_title(store: Arc<dyn Store>) {
+    let scope = some_scope();
+    let mut ids = Vec::new();
+    for title in [None, Some("no"), Some("A Picnic {$ne: 1}"), Some("ÜBER 日本語"), Some("picnics")]
+    {
+        let new = NewChatSession { title: title.map(str::to_owned), ..new_chat() };
+        ids.push(TestChat::create_in(&scope, &store, new).await.id);
+        a_moment_passes().await;
+    }
+    let found = async |part: &str| {
+        let title_contains = Some(TitlePart::parse(part).unwrap());
+        let chats = list(&store, &scope, ChatFilter { title_contains, ..Default::default() }).await;
+        let number = |chat: ChatSession| ids.iter().position(|id| *id == chat.chat_id).unwrap();
+        chats.into_iter().map(number).collect::<Vec<_>>()
+    };
+    for (part, expected) in [
+        ("PICNIC", vec![4, 2]),
+        ("icnics", vec![4]),
+        ("picnic s", vec![]),
+        ("{$NE: 1}", vec![2]),
+        (".*.*", vec![]),
+        ("über 日", vec![3]),
+        ("日本語", vec![3]),
+        ("noo", vec![]),
+        ("nic\0", vec![]),
+    ] {
+        assert_eq!(found(part).await, expected, "{part}");
+    }
+    let chat = TestChat { store: Arc::clone(&store), scope: scope.clone(), id: ids[4].clone() };
+    let title = |title| SessionChange { title, ..SessionChange::default() };
+    chat.change(title(FieldChange::Set("Budget".to_owned()))).await.unwrap();
+    assert_eq!((found("picnic").await, found("budget").await), (vec![2], vec![4]));
+    chat.change(title(FieldChange::Clear)).await.unwrap();
+    assert_eq!(found("budget").await, Vec::<usize>::new());
+    let fork = NewFork { title: Some("Budget again".to_owned()), ..NewFork::default() };
+    let fork = chat.fork(fork).await.unwrap();
+    let title_contains = TitlePart::parse("GAIN").ok();
+    let filter = ChatFilter { title_contains, ..ChatFilter::default() };
+    assert_eq!(list(&store, &scope, filter).await, [fork.session().await]);
 }
 
 fn said(text: &str) -> TurnMessage {

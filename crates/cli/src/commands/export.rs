@@ -16,8 +16,8 @@ use crate::terminal::safe_json;
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "The chats of the person are exported whole, deleted ones too; from the chats of others comes what the person said, \
-                        answered and is called in them; and the wallet. Each line is a JSON object. The last one has \
+    after_help = "Exported are the chats of the person, whole, deleted ones too; what the person said, answered and is called in the \
+                        chats of others; and the wallet. Each line is a JSON object. The last one has \
                         \"record\": \"end\": an export without it is incomplete. Example:\n  \
                         reprise export --app acme_corp --user alice > alice.jsonl"
 )]

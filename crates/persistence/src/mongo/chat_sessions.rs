@@ -13,7 +13,7 @@ use crate::StoreError;
 use crate::metrics::Call;
 use crate::mongo::MongoStore;
 use crate::mongo::collections::{
-    ACTIVE_MINUTE, FIRST_PENDING_INPUT, LAST_TURN_OUTCOME, MEMBERS_PATH, session_index,
+    ACTIVE_MINUTE, FIRST_PENDING_INPUT, IS_LISTED, LAST_TURN_OUTCOME, MEMBERS_PATH, session_index,
 };
 use crate::mongo::documents::{
     ChatSessionDocument, LIFECYCLE, StatusChangeDocument, Tail, WITHOUT_LARGE_FIELDS,
@@ -77,6 +77,9 @@ impl ChatSessions for MongoStore {
     ) -> Result<Page, StoreError> {
         self.observe(Call::ListChats, None, async {
             let lists = serving_lists(scope, filter, after)?;
+            if filter.title_contains.is_some() {
+                return self.list_by_title(&lists, scope, filter, limit, after).await;
+            }
             let read = |list| self.list_within(list, scope, filter, limit, after);
             let chats = self.read_lists(&lists, scope, filter, read).await?;
             // A chat may be a person's own and shared with them, too.
@@ -95,6 +98,9 @@ impl ChatSessions for MongoStore {
     ) -> Result<ChatCount, StoreError> {
         self.observe(Call::CountChats, None, async {
             let lists = serving_lists(scope, filter, None)?;
+            if filter.title_contains.is_some() {
+                return self.count_by_title(&lists, scope, filter).await;
+            }
             let most = ChatCount::MAX_COUNTED.saturating_add(1);
             let ids = |list| self.listed_ids(list, scope, filter, doc! {}, most);
             let ids = self.read_lists(&lists, scope, filter, ids).await?;
@@ -160,7 +166,7 @@ impl MongoStore {
     }
 
     /// Reads the lists that together make one.
-    async fn read_lists<T, F>(
+    pub(crate) async fn read_lists<T, F>(
         &self,
         lists: &[&'static ServedList],
         scope: &Scope,
@@ -177,6 +183,9 @@ impl MongoStore {
             if filter.order == ChatOrder::Active {
                 self.require(Shape::ListsByActivity).await?;
             }
+            if filter.title_contains.is_some() {
+                self.require(Shape::TitleSearch).await?;
+            }
             try_join_all(lists.iter().copied().map(&read)).await
         });
         Ok(read.await?.into_iter().flatten().collect())
@@ -191,25 +200,32 @@ impl MongoStore {
         limit: usize,
         after: Option<&ListCursor>,
     ) -> Result<Vec<ChatSession>, Failure> {
-        let wanted = limit.saturating_add(1);
-        let mut chats = Vec::new();
         let query = list_filter(scope, filter, list.range);
-        for (filter, sort) in list_queries(&query, filter.order, after) {
-            let find = SortedFind {
-                filter,
-                sort,
-                index: session_index(list.index),
-                limit: wanted - chats.len(),
-                projection: without_large_fields(),
-            };
-            for raw in &find.read(&self.inner.chat_sessions).await? {
-                chats.push(chat_session_record(raw)?);
-            }
-            if chats.len() >= wanted {
+        let limit = limit.saturating_add(1);
+        let found = self.rows_within(list, &query, after, limit, without_large_fields()).await?;
+        found.iter().map(|raw| Ok(chat_session_record(raw)?)).collect()
+    }
+
+    /// Reads fields of the first sessions of a range that match a query.
+    pub(crate) async fn rows_within(
+        &self,
+        list: &ServedList,
+        query: &Document,
+        after: Option<&ListCursor>,
+        limit: usize,
+        projection: Document,
+    ) -> Result<Vec<RawDocumentBuf>, Failure> {
+        let mut rows = Vec::new();
+        for (filter, sort) in list_queries(query, list.order, after) {
+            let (index, limit) = (session_index(list.index), limit - rows.len());
+            let projection = projection.clone();
+            let find = SortedFind { filter, sort, index, limit, projection };
+            rows.extend(find.read(&self.inner.chat_sessions).await?);
+            if rows.len() >= limit {
                 break;
             }
         }
-        Ok(chats)
+        Ok(rows)
     }
 
     /// Returns the ids of the first chats of a range in an order, read from the index alone where it has all that the filter names.
@@ -483,8 +499,11 @@ fn lifecycle_condition(scope: &Scope, filter: &ChatFilter) -> Document {
 ///
 /// It names each value of lifecycle and status. The server then merges small scans, each in the order of the list, and reads
 /// no chat that the list leaves out.
-fn list_filter(scope: &Scope, filter: &ChatFilter, range: ListRange) -> Document {
+pub(crate) fn list_filter(scope: &Scope, filter: &ChatFilter, range: ListRange) -> Document {
     let mut query = listed_chats(scope, range);
+    if filter.of_app {
+        query.insert(IS_LISTED, true);
+    }
     query.insert(LIFECYCLE, lifecycle_condition(scope, filter));
     let statuses = match filter.statuses.as_slice() {
         [] => ChatStatus::ALL.as_slice(),

@@ -26,10 +26,11 @@ use crate::mongo::documents::stored::read_document;
 use crate::mongo::documents::{
     BlobDocument, CallDocument, FormatDocument, InputRequestDocument, LIFECYCLE, LIFECYCLE_AT,
     LineDocument, Lineage, PRODUCED_BY_PATH, Segment, StatusChangeDocument, StoredContext,
-    StoredMessage, Tail, TurnWithoutMessagesDocument, WalletDocument, announcement_record,
-    blob_data, call_record, chat_session_record, encode, format_number, input_record, line_record,
-    open_call, open_chat_session, participant_records, point_record, rollup_sums,
-    status_change_record, stored_wallet, turn_without_messages_digest, version_message,
+    StoredMessage, TITLE_TRIGRAMS, Tail, TurnWithoutMessagesDocument, WalletDocument,
+    announcement_record, blob_data, call_record, chat_session_record, encode, format_number,
+    input_record, line_record, open_call, open_chat_session, participant_records, point_record,
+    rollup_sums, status_change_record, stored_wallet, turn_without_messages_digest,
+    version_message,
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::index::Index;
@@ -96,7 +97,7 @@ pub(crate) type Rewrite = fn(&RawDocumentBuf) -> Result<Option<RawDocumentBuf>, 
 /// The field of a session with the ids of its members.
 pub(crate) const MEMBERS_PATH: &str = "members.user_id";
 /// The field of a session that every user of the app finds.
-const IS_LISTED: &str = "is_listed";
+pub(crate) const IS_LISTED: &str = "is_listed";
 /// The field of a session that lists by last activity are sorted by.
 pub(crate) const ACTIVE_MINUTE: &str = "active_minute";
 /// The field of a session with the outcome of its last turn.
@@ -238,6 +239,9 @@ pub static COLLECTIONS: &[StoredCollection] = &[
                 ),
             )
             .only_with(FIRST_PENDING_INPUT),
+            // Not by activity: an append would change as many entries as the title has trigrams.
+            Index::of("cs_list_title", list_keys!([TITLE_TRIGRAMS], "created_at", []))
+                .only_with(TITLE_TRIGRAMS),
             // For the proof of the statistics, which reads chats of every lifecycle and status.
             Index::of(
                 "cs_app_workflow_created",

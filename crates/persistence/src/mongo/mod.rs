@@ -37,6 +37,7 @@ mod revocations;
 mod session_change;
 mod stats;
 mod tickets;
+mod title_search;
 mod turns;
 mod upgrade;
 mod wallets;

@@ -17,8 +17,8 @@ use crate::mongo::MongoStore;
 use crate::mongo::chat_sessions::without_large_fields;
 use crate::mongo::collections::{COLLECTIONS, Purge, session_index};
 use crate::mongo::documents::{
-    Base, LIFECYCLE, LIFECYCLE_AT, Lineage, NEWEST_VERSION, Segment, Tail, chat_session_record,
-    counter, open_chat_session, segment_id,
+    Base, LIFECYCLE, LIFECYCLE_AT, Lineage, NEWEST_VERSION, Segment, TITLE_TRIGRAMS, Tail,
+    chat_session_record, counter, open_chat_session, segment_id,
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::format::Shape;
@@ -498,6 +498,7 @@ fn remains_update(chat: &ChatSession, now: Time<Utc>) -> Document {
         "assistant_id",
         "sort",
         "system_prompt",
+        TITLE_TRIGRAMS,
         "updated_by",
         "creation_digest",
         "hold",

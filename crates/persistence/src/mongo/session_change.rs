@@ -6,7 +6,7 @@ use records::{ChatId, ChatSession, Lifecycle, Scope, SessionChange, TeamId, Visi
 use crate::StoreError;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::word::StoredEnum as _;
-use crate::mongo::documents::{LIFECYCLE, LIFECYCLE_AT, counter};
+use crate::mongo::documents::{LIFECYCLE, LIFECYCLE_AT, TITLE_TRIGRAMS, counter, stored_trigrams};
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::format::Shape;
 use crate::mongo::engine::json::to_document;
@@ -89,6 +89,8 @@ fn difference(from: &ChatSession, to: &ChatSession) -> Document {
     put("updated_by", to.updated_by.as_ref().map(|it| it.as_str().into()));
     if from.title != to.title {
         put("title", Some(to.title.clone().into()));
+        let trigrams = stored_trigrams(to.title.as_deref());
+        put(TITLE_TRIGRAMS, trigrams.map(Bson::from_iter));
     }
     if from.metadata != to.metadata {
         put("metadata", Some(to_document(&to.metadata).into()));

@@ -1,6 +1,8 @@
 //! The end of a rolling upgrade: newer stored shapes are written from then on (decision 0026).
 
-use bson::{DateTime, RawDocumentBuf, doc};
+use std::collections::BTreeSet;
+
+use bson::{Bson, DateTime, RawBsonRef, RawDocumentBuf, doc};
 use futures::future::ready;
 use futures::{StreamExt, TryStreamExt, stream};
 use records::{Lifecycle, minute_of};
@@ -8,7 +10,8 @@ use records::{Lifecycle, minute_of};
 use super::MongoStore;
 use super::collection_names::STORE_FORMAT;
 use super::documents::{
-    LIFECYCLE, Lineage, NEWEST_VERSION, format_filter, open_chat_session, raise_format_update,
+    LIFECYCLE, Lineage, NEWEST_VERSION, TITLE_TRIGRAMS, format_filter, open_chat_session,
+    raise_format_update, stored_trigrams,
 };
 use super::engine::format::Shape;
 use crate::StoreError;
@@ -118,7 +121,7 @@ impl MongoStore {
         let mut projection =
             Lineage::add_to_projection(doc! { "revision": 1, "schema_version": 1 });
         projection.extend(doc! { "created_at": 1, "last_message_at": 1, "active_minute": 1 });
-        projection.insert(LIFECYCLE, 1);
+        projection.extend(doc! { LIFECYCLE: 1, "title": 1, TITLE_TRIGRAMS: 1 });
         let (mut after, mut seen, mut marked) = (String::new(), 0_u64, 0_u64);
         loop {
             let page: Vec<RawDocumentBuf> = self
@@ -131,7 +134,8 @@ impl MongoStore {
             let Some(last) = page.last() else { return Ok(marked) };
             last.get_str("_id").unwrap_or_default().clone_into(&mut after);
             marked += self.mark_shared_chats(&page).await?;
-            let filled = self.fill_active_minutes(&page).await?;
+            let mut filled = self.fill_active_minutes(&page).await?;
+            filled += self.fill_trigrams(&page).await?;
             seen += page.len() as u64;
             tracing::debug!(seen, marked, filled, "prepared chats for the newest format");
         }
@@ -151,6 +155,23 @@ impl MongoStore {
         };
         let marking = self.write_until(self.deadline(), |_| async { Ok(mark().await?) });
         Ok(marking.await?.modified_count)
+    }
+
+    /// Stores the trigrams of titles that an earlier release has stored without them, unless the title was changed since.
+    async fn fill_trigrams(&self, page: &[RawDocumentBuf]) -> Result<usize, StoreError> {
+        let outdated: Vec<_> = page.iter().filter_map(outdated_trigrams).collect();
+        let fill = |(id, title, trigrams): (&str, &str, BTreeSet<String>)| {
+            let filter = doc! { "_id": id, "title": title };
+            let trigrams = Bson::from_iter(trigrams);
+            let fill = doc! { "$set": { TITLE_TRIGRAMS: trigrams } };
+            self.inner.chat_sessions.update_one(filter, fill).into_future()
+        };
+        self.write_until(self.deadline(), |_| async {
+            let filling = stream::iter(outdated.clone()).map(fill).buffer_unordered(FILLED_AT_ONCE);
+            Ok(filling.try_for_each(|_| ready(Ok(()))).await?)
+        })
+        .await?;
+        Ok(outdated.len())
     }
 
     /// Stores the minute of the last activity of chats in which an earlier release has left it out or behind.
@@ -183,6 +204,18 @@ fn outdated_minute(raw: &RawDocumentBuf) -> Option<(&str, DateTime)> {
     let is_outdated = time("active_minute").is_none_or(|stored| stored < minute);
     let id = raw.get_str("_id").ok().filter(|_| is_outdated)?;
     Some((id, DateTime::from_chrono(minute)))
+}
+
+/// Returns the id, the title and the trigrams of a session that lacks them.
+fn outdated_trigrams(raw: &RawDocumentBuf) -> Option<(&str, &str, BTreeSet<String>)> {
+    let title = raw.get_str("title").ok()?;
+    let trigrams = stored_trigrams(Some(title))?;
+    let stored: Option<BTreeSet<&str>> = raw
+        .get_array(TITLE_TRIGRAMS)
+        .ok()
+        .map(|stored| stored.into_iter().flatten().filter_map(RawBsonRef::as_str).collect());
+    let is_outdated = stored.is_none_or(|stored| !trigrams.iter().eq(stored));
+    is_outdated.then_some((raw.get_str("_id").ok()?, title, trigrams))
 }
 
 /// Returns the id of a session with shared messages.

@@ -37,6 +37,8 @@ pub(crate) enum ListRange {
     Team,
     /// The chats that every user of the app finds.
     Listed,
+    /// The chats whose title has a part.
+    Title,
     Assistant,
     LastTurn,
     Workflow,
@@ -52,6 +54,7 @@ pub(crate) enum ListFilter {
     Member,
     TeamId,
     AssistantId,
+    TitleContains,
     NeedsInput,
     LastTurnOutcome,
     CreatedFrom,
@@ -63,11 +66,15 @@ pub(crate) enum ListFilter {
 use ChatOrder::{Active, Created};
 use ListFilter::{
     ActiveBefore, ActiveFrom, AssistantId, CreatedBefore, CreatedFrom, LastTurnOutcome, Member,
-    NeedsInput, TeamId, UserId, WorkflowName,
+    NeedsInput, TeamId, TitleContains, UserId, WorkflowName,
 };
 
 /// What narrows the lists of one person's chats, which are few.
 const OF_PERSON: &[ListFilter] = &[WorkflowName, UserId, TeamId, AssistantId, LastTurnOutcome];
+
+/// The same by creation. Titles are read from the chats, not from the index.
+const OF_PERSON_CREATED: &[ListFilter] =
+    &[WorkflowName, UserId, TeamId, AssistantId, LastTurnOutcome, TitleContains];
 
 /// What narrows the lists of chats that wait for an answer, which are few as well.
 const WAITING: &[ListFilter] = &[WorkflowName, UserId, TeamId, AssistantId];
@@ -78,14 +85,15 @@ pub(crate) static SERVED: &[ServedList] = &[
     ServedList::of(ListRange::Waiting, Active, "cs_list_waiting_active", WAITING),
     ServedList::of(ListRange::WaitingUser, Active, "cs_list_waiting_active", WAITING),
     ServedList::of(ListRange::WaitingTeam, Active, "cs_list_waiting_active", WAITING),
-    ServedList::of(ListRange::User, Created, "cs_list_user_created", OF_PERSON),
+    ServedList::of(ListRange::User, Created, "cs_list_user_created", OF_PERSON_CREATED),
     ServedList::of(ListRange::User, Active, "cs_list_user_active", OF_PERSON),
-    ServedList::of(ListRange::Member, Created, "cs_list_member_created", OF_PERSON),
+    ServedList::of(ListRange::Member, Created, "cs_list_member_created", OF_PERSON_CREATED),
     ServedList::of(ListRange::Member, Active, "cs_list_member_active", OF_PERSON),
-    ServedList::of(ListRange::Team, Created, "cs_list_team_created", OF_PERSON),
+    ServedList::of(ListRange::Team, Created, "cs_list_team_created", OF_PERSON_CREATED),
     ServedList::of(ListRange::Team, Active, "cs_list_team_active", OF_PERSON),
     ServedList::of(ListRange::Listed, Created, "cs_list_listed_created", OF_PERSON),
     ServedList::of(ListRange::Listed, Active, "cs_list_listed_active", OF_PERSON),
+    ServedList::of(ListRange::Title, Created, "cs_list_title", OF_PERSON_CREATED),
     ServedList::of(ListRange::Assistant, Active, "cs_list_assistant_active", &[]),
     ServedList::of(ListRange::LastTurn, Active, "cs_list_last_turn_active", &[]),
     ServedList::of(ListRange::Workflow, Created, "cs_list_workflow_created", &[]),
@@ -130,6 +138,7 @@ impl ListRange {
             Self::User => &[UserId],
             Self::Member => &[Member],
             Self::Team => &[TeamId],
+            Self::Title => &[TitleContains],
             Self::Assistant => &[AssistantId],
             Self::LastTurn => &[LastTurnOutcome],
             Self::Workflow => &[WorkflowName],
@@ -147,12 +156,13 @@ impl ListRange {
 }
 
 impl ListFilter {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 12] = [
         WorkflowName,
         UserId,
         Member,
         TeamId,
         AssistantId,
+        TitleContains,
         NeedsInput,
         LastTurnOutcome,
         CreatedFrom,
@@ -169,6 +179,7 @@ impl ListFilter {
             Member => "/member",
             TeamId => "/team_id",
             AssistantId => "/assistant_id",
+            TitleContains => "/title_contains",
             NeedsInput => "/needs_input",
             LastTurnOutcome => "/last_turn_outcome",
             CreatedFrom => "/created_from",
@@ -189,6 +200,7 @@ impl ListFilter {
             Member => filter.member.is_some(),
             TeamId => filter.team_id.is_some(),
             AssistantId => filter.assistant_id.is_some(),
+            TitleContains => filter.title_contains.is_some(),
             NeedsInput => filter.needs_input,
             LastTurnOutcome => filter.last_turn_outcome.is_some(),
             CreatedFrom => filter.created_from.is_some(),
@@ -218,6 +230,9 @@ pub(crate) fn serving_lists(
         return Err(Invalid::value("/cursor", "belongs to a list in another order"));
     }
     let lists = match scope.reach(scope.permission) {
+        _ if filter.of_app && filter.title_contains.is_some() => {
+            of_ranges(&[ListRange::Title], filter.order)?
+        }
         _ if filter.of_app => of_ranges(&[ListRange::Listed], filter.order)?,
         Reach::None => Vec::new(),
         Reach::Every => {
@@ -313,7 +328,9 @@ mod tests {
         let api = include_str!("../../../../docs/API.md");
         let mut rows: Vec<String> = Vec::new();
         for list in SERVED {
-            let same_range = |other: &&ServedList| other.range == list.range;
+            let same_range = |other: &&ServedList| {
+                other.range == list.range && other.narrowed_by == list.narrowed_by
+            };
             let orders = SERVED.iter().filter(same_range);
             let orders = orders.map(|other| format!("`{}`", other.order.as_str()));
             let orders = orders.collect::<Vec<_>>().join(", ");

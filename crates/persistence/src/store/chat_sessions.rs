@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use records::{
     AssistantId, ChatId, ChatSession, ChatStatus, Lifecycle, NewChatSession, Scope, SessionChange,
-    TeamId, TurnOutcome, UserId, Visibility, WorkflowName, minute_of,
+    TeamId, TitlePart, TurnOutcome, UserId, Visibility, WorkflowName, minute_of,
 };
 
 use crate::StoreError;
@@ -135,6 +135,8 @@ pub struct ChatFilter {
     pub assistant_id: Option<AssistantId>,
     /// Only chats in one of these statuses. An empty list admits chats in every status.
     pub statuses: Vec<ChatStatus>,
+    /// Only chats whose title has this part, in any case.
+    pub title_contains: Option<TitlePart>,
     /// Only chats with a pending input request.
     pub needs_input: bool,
     /// Only chats whose last turn ended in this way.
@@ -163,6 +165,7 @@ impl ChatFilter {
             && self.team_id.as_ref().is_none_or(|team| Some(team) == chat.team_id.as_ref())
             && self.assistant_id.as_ref().is_none_or(|it| Some(it) == chat.assistant_id.as_ref())
             && (self.statuses.is_empty() || self.statuses.contains(&chat.status))
+            && self.has_title(chat.title.as_deref())
             && (!self.needs_input || !chat.pending_inputs.is_empty())
             && self.last_turn_outcome.is_none_or(|wanted| {
                 chat.last_turn.as_ref().is_some_and(|turn| turn.outcome == wanted)
@@ -172,6 +175,12 @@ impl ChatFilter {
             && self.active_from.is_none_or(|from| minute_of(from) <= chat.active_minute())
             && self.active_before.is_none_or(|before| chat.active_minute() < minute_of(before))
             && self.lifecycle.map_or(chat.lifecycle.exists(), |wanted| wanted == chat.lifecycle)
+    }
+
+    /// Returns whether the filter admits a title.
+    pub(crate) fn has_title(&self, title: Option<&str>) -> bool {
+        let has = |part: &TitlePart| title.is_some_and(|title| part.is_in(title));
+        self.title_contains.as_ref().is_none_or(has)
     }
 }
 

@@ -1,4 +1,5 @@
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use bson::raw::{RawArrayBuf, RawBsonRef, cstr};
 use bson::{Bson, Document, RawDocument, RawDocumentBuf, doc, rawdoc};
@@ -6,7 +7,7 @@ use records::json::Digest;
 use records::{
     AppId, Artifact, AssistantId, ChatId, ChatSession, ChatStatus, ForkOrigin, Hold,
     InputRequestId, JsonObject, LastTurn, Lease, LeaseId, Lifecycle, Owner, TeamId, TurnId,
-    TurnOutcome, UserId, Visibility, WorkflowName,
+    TurnOutcome, UserId, Visibility, WorkflowName, title_trigrams,
 };
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -32,8 +33,16 @@ pub(crate) const LIFECYCLE: &str = "lifecycle";
 pub(crate) const LIFECYCLE_AT: &str = "lifecycle_at";
 
 /// The large fields, which reads of the session itself exclude.
-pub(crate) const WITHOUT_LARGE_FIELDS: [&str; 5] =
-    ["messages", "last_artifact", "context_snapshot", "context_recent", "members"];
+pub(crate) const WITHOUT_LARGE_FIELDS: [&str; 6] =
+    ["messages", "last_artifact", "context_snapshot", "context_recent", "members", TITLE_TRIGRAMS];
+
+/// The field of a session with the trigrams of its title, if it has any.
+pub(crate) const TITLE_TRIGRAMS: &str = "title_trigrams";
+
+/// Returns the stored trigrams of a title.
+pub(crate) fn stored_trigrams(title: Option<&str>) -> Option<BTreeSet<String>> {
+    title.map(title_trigrams).filter(|trigrams| !trigrams.is_empty())
+}
 
 /// A stored chat session.
 ///
@@ -122,6 +131,9 @@ pub(crate) struct ChatSessionDocument<'a> {
     sort: i32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     system_prompt: Option<String>,
+    /// Absent without a title, and in chats of earlier releases until the upgrade is finished.
+    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+    title_trigrams: Option<BTreeSet<String>>,
     /// Absent while the chat is active.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     lifecycle: Option<StoredNumber<Lifecycle>>,
@@ -249,6 +261,7 @@ impl<'a> ChatSessionDocument<'a> {
             assistant_id: chat.assistant_id.clone(),
             sort: chat.sort,
             system_prompt: chat.system_prompt.clone(),
+            title_trigrams: stored_trigrams(chat.title.as_deref()),
             lifecycle: Some(chat.lifecycle).filter(|it| *it != Lifecycle::Active).map(StoredNumber),
             lifecycle_at: chat.lifecycle_at.map(Time),
             session_version: chat.session_version,

@@ -32,18 +32,21 @@ pub(crate) enum Shape {
     /// The minute of the last activity in every chat: `active_minute`. An older release does not write it, so that lists in
     /// its order would lack chats. No document is marked for it.
     ListsByActivity,
+    /// The trigrams of every title: `title_trigrams`, in the same way.
+    TitleSearch,
 }
 
 impl Shape {
     /// Every shape, in the order of the formats.
-    pub(crate) const ALL: [Self; 3] = [Self::Forks, Self::DeletedChats, Self::ListsByActivity];
+    pub(crate) const ALL: [Self; 4] =
+        [Self::Forks, Self::DeletedChats, Self::ListsByActivity, Self::TitleSearch];
 
     /// Returns the first format in which the shape is written. It is also the `schema_version` of
     /// each document of that shape.
     pub(crate) const fn format(self) -> i64 {
         match self {
             Self::Forks => 2,
-            Self::DeletedChats | Self::ListsByActivity => 3,
+            Self::DeletedChats | Self::ListsByActivity | Self::TitleSearch => 3,
         }
     }
 
@@ -53,6 +56,7 @@ impl Shape {
             Self::Forks => "forks",
             Self::DeletedChats => "deleted chats",
             Self::ListsByActivity => "lists by activity",
+            Self::TitleSearch => "title search",
         }
     }
 }

@@ -282,6 +282,7 @@ fn filter() -> impl Strategy<Value = ChatFilter> {
             team_id: people.2,
             workflow_name: kinds.0,
             assistant_id: kinds.1,
+            title_contains: None,
             statuses: states.0.unwrap_or_default(),
             needs_input: states.1 < 40,
             last_turn_outcome: states.2,

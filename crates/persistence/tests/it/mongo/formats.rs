@@ -9,7 +9,7 @@ use persistence::{
 };
 use records::{
     Actor, AppId, ChatId, Lifecycle, MessageBody, MessageEdit, NewChatSession, NewFork, Scope,
-    SessionChange, WorkflowName,
+    SessionChange, TitlePart, WorkflowName,
 };
 
 use super::database::Database;
@@ -178,7 +178,7 @@ async fn before_the_upgrade_is_finished_a_fork_is_refused_and_changes_nothing() 
         FormatStatus {
             stored: 1,
             newest: NEWEST,
-            pending: vec!["forks", "deleted chats", "lists by activity"]
+            pending: vec!["forks", "deleted chats", "lists by activity", "title search"]
         }
     );
 }
@@ -195,6 +195,7 @@ async fn a_finished_upgrade_takes_effect_in_every_process_at_once() {
     let prepared = everything(&database).await["chat_sessions"][0].clone();
     let minute = prepared.get_datetime("active_minute").unwrap();
     expected.insert("active_minute", minute);
+    expected.insert("title_trigrams", vec!["cni", "icn", "nic", "pic"]);
     assert_eq!(prepared, expected);
 
     let fork = fork().await.unwrap().chat_id;
@@ -304,4 +305,19 @@ async fn the_end_of_an_upgrade_fills_in_and_corrects_the_minute_of_the_last_acti
         let minute = raw.get_datetime("active_minute").unwrap().to_chrono();
         assert_eq!(minute, chat.active_minute());
     }
+}
+
+#[tokio::test]
+async fn the_end_of_an_upgrade_makes_titles_findable() {
+    let database = older_database().await;
+    let filter =
+        ChatFilter { title_contains: TitlePart::parse("pic").ok(), ..ChatFilter::default() };
+    let refused = database.list_chats(&scope(), &filter, 10, None).await.unwrap_err();
+    assert!(matches!(refused, StoreError::UpgradePending { .. }), "{refused:?}");
+    let sessions = database.raw.collection::<RawDocumentBuf>("chat_sessions");
+    let titled = doc! { "$set": { "title": "A picnic" } };
+    sessions.update_one(doc! { "_id": golden_chat().as_str() }, titled).await.unwrap();
+    database.finish_upgrade().await.unwrap();
+    let found = database.list_chats(&scope(), &filter, 10, None).await.unwrap().chats;
+    assert_eq!(found.iter().map(|chat| &chat.chat_id).collect::<Vec<_>>(), [&golden_chat()]);
 }

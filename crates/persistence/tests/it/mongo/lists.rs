@@ -1,18 +1,18 @@
 //! How much lists read from the database, compared to what they return.
 
-use bson::{Document, RawDocumentBuf, doc};
+use bson::{Bson, Document, RawDocumentBuf, doc};
 use chrono::{DateTime, Utc};
 use futures::TryStreamExt;
 use persistence::{
     Apps, Billing, Calls, ChatCount, ChatFilter, ChatOrder, ChatSessions, ContextHistory, Contexts,
-    InputRequests, Members, MessageRange, Messages, Participants, ResumePointFilter, Stats,
-    StoreError, Turns, Wallets,
+    InputRequests, ListCursor, Members, MessageRange, Messages, Participants, ResumePointFilter,
+    Stats, StoreError, Turns, Wallets,
 };
 use records::{
     Actor, AssistantId, Caller, ChatId, ChatStatus, EntryId, JsonObject, Lifecycle, MemberRole,
     MessageBody, NewChatSession, NewInputRequest, NewProviderCall, NewTurn, NewWalletEntry,
     Permission, Question, Scope, SessionChange, StackFrame, StackId, Step, StepKind, TeamId,
-    TurnId, TurnMessage, TurnOutcome, UserId, Visibility, WorkflowName,
+    TitlePart, TurnId, TurnMessage, TurnOutcome, UserId, Visibility, WorkflowName, title_trigrams,
 };
 
 use super::database::Database;
@@ -244,6 +244,54 @@ async fn a_long_list_is_counted_in_the_index_up_to_a_bound() {
         1
     };
     assert_eq!(cost(&database, "count", counting).await.examined, 0);
+}
+
+/// The titles of an app have common words. A search for one of them reads few chats that it does not return, and a search for
+/// words that do not stand side by side ends after a bounded number of titles.
+#[tokio::test]
+async fn a_search_in_titles_reads_those_with_the_rarest_trigram_and_no_more_than_a_bound() {
+    let database = Database::create().await;
+    let title = Some("about a picnic".to_owned());
+    let new = NewChatSession { title, ..NewChatSession::of(WorkflowName::parse("flow").unwrap()) };
+    let chat_id = database.create_chat(&scope(), new).await.unwrap().chat_id;
+    let sessions = database.raw.collection::<RawDocumentBuf>("chat_sessions");
+    let one = sessions.find_one(doc! { "_id": chat_id.as_str() }).await.unwrap().unwrap();
+    let one = Document::try_from(&one).unwrap();
+    let title = "about a budget";
+    let copies = (0..5_000).map(|number| {
+        let mut copy = one.clone();
+        copy.insert("_id", format!("a-{number:05}"));
+        copy.insert("title", title);
+        copy.insert("title_trigrams", Bson::from_iter(title_trigrams(title)));
+        RawDocumentBuf::try_from(&copy).unwrap()
+    });
+    sessions.insert_many(copies.collect::<Vec<_>>()).await.unwrap();
+    let search = async |part: &str, after: Option<&ListCursor>| {
+        let title_contains = TitlePart::parse(part).ok();
+        let filter = ChatFilter { title_contains, ..ChatFilter::default() };
+        let page = database.list_chats(&scope(), &filter, 10, after).await.unwrap();
+        (page.chats.len(), page.next, database.count_chats(&scope(), &filter).await.unwrap())
+    };
+    let rare = async {
+        let (found, next, count) = search("about a pic", None).await;
+        assert_eq!((found, next, count), (1, None, ChatCount::Exactly(1)));
+        found
+    };
+    // One to compare the title, one to return it, one to count it.
+    assert_eq!(cost(&database, "a rare part", rare).await.examined, 3);
+    let (found, next, count) = search("about", None).await;
+    assert_eq!((found, next.is_some(), count), (10, true, ChatCount::Exactly(5_001)));
+    let (mut pages, mut after) = (0, None);
+    loop {
+        let (found, next, _) = search("about about", after.as_ref()).await;
+        assert_eq!(found, 0);
+        pages += 1;
+        after = next;
+        if after.is_none() {
+            break;
+        }
+    }
+    assert!(pages <= 3, "{pages}");
 }
 
 /// Checks what two pages of a list read; returns whether there were any.

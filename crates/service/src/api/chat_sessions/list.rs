@@ -4,8 +4,8 @@ use axum::extract::State;
 use operation::operation;
 use persistence::{ChatCount, ChatFilter, ChatOrder, ListCursor, Store, StoreError};
 use records::{
-    AssistantId, ChatStatus, Invalid, Lifecycle, Permission, TeamId, TurnOutcome, UserId,
-    WorkflowName,
+    AssistantId, ChatStatus, Invalid, Lifecycle, Permission, TeamId, TitlePart, TurnOutcome,
+    UserId, WorkflowName,
 };
 use serde::Serialize;
 use utoipa::openapi::path::Parameter;
@@ -42,6 +42,9 @@ pub(crate) struct ListChatsQuery {
     /// Only chats with this assistant.
     #[param(value_type = Option<values::Name>)]
     assistant_id: Option<AssistantId>,
+    /// Only chats whose title has these characters in a row, in any case.
+    #[param(value_type = Option<String>, min_length = 3, max_length = 64, example = "picnic")]
+    title_contains: Option<TitlePart>,
     /// Only chats in one of these statuses, separated by commas: `running`, `paused`, `completed`, `failed`.
     #[param(value_type = Option<values::ChatStatuses>)]
     status: Vec<ChatStatus>,
@@ -165,6 +168,9 @@ impl FromParams for ListChatsQuery {
             member: params.take("member")?,
             team_id: params.take("team_id")?,
             assistant_id: params.take("assistant_id")?,
+            title_contains: params.take_with("title_contains", |text| {
+                TitlePart::parse(text).map_err(|invalid| invalid.detail)
+            })?,
             status: params.take_with("status", parse_statuses)?.unwrap_or_default(),
             needs_input: params.take_with("needs_input", parse_true)?.unwrap_or_default(),
             last_turn_outcome: params.take_with("last_turn_outcome", parse_outcome)?,
@@ -211,6 +217,7 @@ pub(crate) async fn list_chats(
         member: query.member,
         team_id: query.team_id,
         assistant_id: query.assistant_id,
+        title_contains: query.title_contains,
         statuses: query.status,
         needs_input: query.needs_input,
         last_turn_outcome: query.last_turn_outcome,

@@ -1,0 +1,103 @@
+//! Search in the titles of chats: parts of them, in any case.
+
+use std::collections::BTreeSet;
+
+use crate::Invalid;
+
+/// A part of a title to search for, in lower case.
+///
+/// Lower case is that of Unicode, character by character. Nothing else is folded: accents and spaces count.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TitlePart(String);
+
+impl TitlePart {
+    /// The shortest part: what is shorter is in too many titles.
+    pub const MIN_CHARS: usize = 3;
+    /// The longest part.
+    pub const MAX_CHARS: usize = 64;
+
+    /// Takes a part of a title, in any case.
+    pub fn parse(part: &str) -> Result<Self, Invalid> {
+        let (least, most) = (Self::MIN_CHARS, Self::MAX_CHARS);
+        if !(least..=most).contains(&part.chars().count()) {
+            let limit = format!("must have {least} to {most} characters");
+            return Err(Invalid::value("/title_contains", limit));
+        }
+        Ok(Self(lower_case(part)))
+    }
+
+    /// Returns whether a title has the part.
+    #[must_use]
+    pub fn is_in(&self, title: &str) -> bool {
+        lower_case(title).contains(&self.0)
+    }
+
+    /// Returns the trigrams of the part: a title that has the part has all of them.
+    #[must_use]
+    pub fn trigrams(&self) -> BTreeSet<String> {
+        trigrams(&self.0)
+    }
+}
+
+/// Returns the trigrams of a title in lower case: each three characters that follow one another. A shorter title has none.
+#[must_use]
+pub fn title_trigrams(title: &str) -> BTreeSet<String> {
+    trigrams(&lower_case(title))
+}
+
+/// Unlike that of a whole text, the lower case of its characters does not depend on what stands beside them.
+fn lower_case(text: &str) -> String {
+    text.chars().flat_map(char::to_lowercase).collect()
+}
+
+fn trigrams(text: &str) -> BTreeSet<String> {
+    let characters: Vec<char> = text.chars().collect();
+    characters.windows(3).map(|three| three.iter().collect()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn part(text: &str) -> TitlePart {
+        TitlePart::parse(text).unwrap()
+    }
+
+    #[test]
+    fn a_part_is_found_in_any_case() {
+        for found in ["picnic", "NIC on", "ÄNGSTR", "ström 日本"] {
+            assert!(part(found).is_in("A PICNIC on Ängström 日本語"), "{found}");
+        }
+        assert!(part("ΟΔΟΣ").is_in("ΟΔΟΣΗΜΑ"));
+        for absent in ["picnics", "picnic  on", "angstr"] {
+            assert!(!part(absent).is_in("A PICNIC on Ängström 日本語"), "{absent}");
+        }
+    }
+
+    #[test]
+    fn a_part_has_three_to_sixty_four_characters() {
+        for refused in ["", "ab", "日本", &"x".repeat(65)] {
+            assert!(TitlePart::parse(refused).is_err(), "{refused}");
+        }
+        for accepted in ["abc", "日本語", &"ü".repeat(64)] {
+            assert!(TitlePart::parse(accepted).is_ok(), "{accepted}");
+        }
+    }
+
+    proptest! {
+        /// The index finds every title that has a part, whatever its characters become in lower case.
+        #[test]
+        fn a_title_with_a_part_has_all_of_its_trigrams(
+            before in ".{0,8}",
+            text in ".{3,9}",
+            after in ".{0,8}",
+        ) {
+            let (title, part) = (format!("{before}{text}{after}"), part(&text));
+            prop_assert!(part.is_in(&title));
+            prop_assert!(part.trigrams().is_subset(&title_trigrams(&title)));
+            prop_assert!(!part.trigrams().is_empty());
+        }
+    }
+}
