@@ -1,12 +1,13 @@
 //! Everything that is stored about a person in an app, as lines of JSON.
 
+use std::future::ready;
 use std::pin::pin;
 use std::sync::Arc;
 
 use async_stream::try_stream;
 use chrono::{DateTime, Utc};
-use futures::{Stream, TryStreamExt as _};
-use persistence::{MessageRange, ResumePointFilter, Store, StoreError};
+use futures::{Stream, StreamExt as _, TryStreamExt as _};
+use persistence::{InputCursor, ParticipantCursor, ResumePointFilter, Store, StoreError};
 use records::{AppId, ChatId, ChatSession, Scope, UserId, WorkflowName};
 use serde::Serialize;
 
@@ -87,8 +88,7 @@ pub fn export(
     let person = Person { store, scope: Scope::service(app_id).finding_deleted(), user_id };
     try_stream! {
         let (app_id, user_id) = (person.scope.app_id.clone(), person.user_id.clone());
-        let first = Record::Export { app_id, user_id, exported_at: now.into() };
-        yield Exported::Line(serde_json::to_string(&first)?);
+        yield line(&Record::Export { app_id, user_id, exported_at: now.into() })?;
         let (mut searched, mut chats, mut messages) = (0, 0, 0);
         let mut after = None;
         loop {
@@ -103,7 +103,7 @@ pub fn export(
                         Record::Message { .. } => messages += 1,
                         _ => {}
                     }
-                    yield Exported::Line(serde_json::to_string(&record)?);
+                    yield line(&record)?;
                 }
             }
             searched += step.searched;
@@ -115,10 +115,32 @@ pub fn export(
         }
         let mut records = pin!(person.wallet());
         while let Some(record) = records.try_next().await? {
-            yield Exported::Line(serde_json::to_string(&record)?);
+            yield line(&record)?;
         }
-        let last = Record::End { searched, chats, messages };
-        yield Exported::Line(serde_json::to_string(&last)?);
+        yield line(&Record::End { searched, chats, messages })?;
+    }
+}
+
+fn line(record: &Record) -> Result<Exported, serde_json::Error> {
+    serde_json::to_string(record).map(Exported::Line)
+}
+
+/// Reads a list to its end, page by page.
+fn whole<T, C>(
+    read: impl AsyncFn(Option<C>) -> Result<(Vec<T>, Option<C>), StoreError>,
+) -> impl Stream<Item = Result<T, StoreError>> {
+    try_stream! {
+        let mut cursor = None;
+        loop {
+            let (records, next) = read(cursor).await?;
+            for record in records {
+                yield record;
+            }
+            cursor = next;
+            if cursor.is_none() {
+                break;
+            }
+        }
     }
 }
 
@@ -132,61 +154,18 @@ struct Person {
 impl Person {
     /// Reads what a chat holds of the person: all of it, if the chat is theirs.
     fn in_chat(&self, chat_id: &ChatId) -> impl Stream<Item = Result<Record, StoreError>> {
-        let Self { store, scope, user_id } = self;
         try_stream! {
             // A chat that was purged meanwhile is left out.
-            let Some(chat) = store.get_chat(scope, chat_id).await? else { return };
-            let is_theirs = chat.user_id.as_ref() == Some(user_id);
+            let Some(chat) = self.store.get_chat(&self.scope, chat_id).await? else { return };
+            let is_theirs = chat.user_id.as_ref() == Some(&self.user_id);
             yield first_of(chat, is_theirs);
-            let mut after = None;
-            loop {
-                let range = MessageRange::Oldest { after, before: None, limit: BATCH };
-                let page = store.messages(scope, chat_id, range).await?;
-                after = page.messages.last().map(|message| message.sequence);
-                for message in page.messages {
-                    if is_theirs || message.names(user_id) {
-                        let message = Box::new(message.into());
-                        yield Record::Message { chat_id: chat_id.clone(), message };
-                    }
-                }
-                if !page.has_more {
-                    break;
-                }
-            }
-            let mut after = None;
-            loop {
-                let page = store.list_input_requests(scope, chat_id, BATCH, after.as_ref()).await?;
-                for request in page.requests {
-                    if is_theirs || request.is_answered_by(user_id) {
-                        yield Record::InputRequest { input_request: Box::new(request.into()) };
-                    }
-                }
-                after = page.next;
-                if after.is_none() {
-                    break;
-                }
-            }
-            for member in store.list_members(scope, chat_id).await? {
-                if is_theirs || member.user_id == *user_id {
-                    yield Record::Member { chat_id: chat_id.clone(), member: member.into() };
-                }
-            }
-            let mut after = None;
-            loop {
-                let page = store.list_participants(scope, chat_id, BATCH, after.as_ref()).await?;
-                for participant in page.participants {
-                    if is_theirs || participant.user_id == *user_id {
-                        let participant = participant.into();
-                        yield Record::Participant { chat_id: chat_id.clone(), participant };
-                    }
-                }
-                after = page.next;
-                if after.is_none() {
-                    break;
-                }
+            let said = self.said_in(chat_id, is_theirs);
+            let mut records = pin!(said.chain(self.people_in(chat_id, is_theirs)));
+            while let Some(record) = records.try_next().await? {
+                yield record;
             }
             if is_theirs {
-                let mut records = pin!(self.state(chat_id));
+                let mut records = pin!(self.state_of(chat_id));
                 while let Some(record) = records.try_next().await? {
                     yield record;
                 }
@@ -194,60 +173,96 @@ impl Person {
         }
     }
 
+    /// Reads messages and questions: all, or those that the person wrote, changed or answered.
+    fn said_in<'a>(
+        &'a self,
+        chat_id: &'a ChatId,
+        all: bool,
+    ) -> impl Stream<Item = Result<Record, StoreError>> + 'a {
+        let Self { store, scope, user_id } = self;
+        let messages = store.history(scope, chat_id);
+        let messages = messages.try_filter(move |it| ready(all || it.names(user_id)));
+        let messages = messages.map_ok(|message| {
+            let message = Box::new(message.into());
+            Record::Message { chat_id: chat_id.clone(), message }
+        });
+        let requests = whole(async |after: Option<InputCursor>| {
+            let page = store.list_input_requests(scope, chat_id, BATCH, after.as_ref()).await?;
+            Ok((page.requests, page.next))
+        });
+        let requests = requests.try_filter(move |it| ready(all || it.is_answered_by(user_id)));
+        let requests = requests
+            .map_ok(|request| Record::InputRequest { input_request: Box::new(request.into()) });
+        messages.chain(requests)
+    }
+
+    /// Reads members and participants: all, or the person as one of them.
+    fn people_in(
+        &self,
+        chat_id: &ChatId,
+        all: bool,
+    ) -> impl Stream<Item = Result<Record, StoreError>> {
+        let Self { store, scope, user_id } = self;
+        let members =
+            whole(async |_: Option<()>| Ok((store.list_members(scope, chat_id).await?, None)));
+        let members = members.try_filter(move |it| ready(all || it.user_id == *user_id));
+        let members = members
+            .map_ok(|member| Record::Member { chat_id: chat_id.clone(), member: member.into() });
+        let participants = whole(async |after: Option<ParticipantCursor>| {
+            let page = store.list_participants(scope, chat_id, BATCH, after.as_ref()).await?;
+            Ok((page.participants, page.next))
+        });
+        let participants = participants.try_filter(move |it| ready(all || it.user_id == *user_id));
+        let participants = participants.map_ok(|participant| {
+            let participant = participant.into();
+            Record::Participant { chat_id: chat_id.clone(), participant }
+        });
+        members.chain(participants)
+    }
+
     /// Reads the state from which a chat resumes: versions of its context snapshot, its last artifact, its resume points.
-    fn state(&self, chat_id: &ChatId) -> impl Stream<Item = Result<Record, StoreError>> {
+    fn state_of(&self, chat_id: &ChatId) -> impl Stream<Item = Result<Record, StoreError>> {
         let Self { store, scope, .. } = self;
-        try_stream! {
-            let mut before = None;
-            loop {
-                let page = store.list_context_versions(scope, chat_id, BATCH, before).await?;
-                for version in page.versions {
-                    let version = version.version;
-                    if let Some(kept) = store.get_context_version(scope, chat_id, version).await? {
-                        let context = KeptContextResponse::new(chat_id.clone(), kept);
-                        yield Record::Context { context };
-                    }
-                }
-                before = page.next;
-                if before.is_none() {
-                    break;
-                }
-            }
-            if let Some(artifact) = store.get_last_artifact(scope, chat_id).await? {
-                let artifact = ArtifactResponse::new(chat_id.clone(), Some(artifact));
-                yield Record::Artifact { artifact };
-            }
-            let (all, mut cursor) = (ResumePointFilter::default(), None);
-            loop {
-                let page = store.list_resume_points(scope, chat_id, &all, BATCH, cursor).await?;
-                for point in page.points {
-                    let resume_point = Box::new(point.into());
-                    yield Record::ResumePoint { chat_id: chat_id.clone(), resume_point };
-                }
-                cursor = page.next;
-                if cursor.is_none() {
-                    break;
-                }
-            }
-        }
+        let versions = whole(async |before| {
+            let page = store.list_context_versions(scope, chat_id, BATCH, before).await?;
+            Ok((page.versions, page.next))
+        });
+        let contexts = versions.try_filter_map(async |version| {
+            let kept = store.get_context_version(scope, chat_id, version.version).await?;
+            let context = kept.map(|kept| KeptContextResponse::new(chat_id.clone(), kept));
+            Ok(context.map(|context| Record::Context { context }))
+        });
+        let artifact = whole(async |_: Option<()>| {
+            let artifact = store.get_last_artifact(scope, chat_id).await?;
+            Ok((artifact.into_iter().collect(), None))
+        });
+        let artifact = artifact.map_ok(|artifact| {
+            let artifact = ArtifactResponse::new(chat_id.clone(), Some(artifact));
+            Record::Artifact { artifact }
+        });
+        let points = whole(async |cursor| {
+            let all = ResumePointFilter::default();
+            let page = store.list_resume_points(scope, chat_id, &all, BATCH, cursor).await?;
+            Ok((page.points, page.next))
+        });
+        let points = points.map_ok(|point| {
+            let resume_point = Box::new(point.into());
+            Record::ResumePoint { chat_id: chat_id.clone(), resume_point }
+        });
+        contexts.chain(artifact).chain(points)
     }
 
     fn wallet(&self) -> impl Stream<Item = Result<Record, StoreError>> {
         let Self { store, scope, user_id } = self;
         try_stream! {
-            if let Some(wallet) = store.get_wallet(scope, user_id).await? {
-                yield Record::Wallet { wallet: wallet.into() };
-                let mut before = None;
-                loop {
-                    let page = store.list_wallet_entries(scope, user_id, BATCH, before).await?;
-                    for entry in page.entries {
-                        yield Record::WalletEntry { entry: entry.into() };
-                    }
-                    before = page.next;
-                    if before.is_none() {
-                        break;
-                    }
-                }
+            let Some(wallet) = store.get_wallet(scope, user_id).await? else { return };
+            yield Record::Wallet { wallet: wallet.into() };
+            let mut entries = pin!(whole(async |before| {
+                let page = store.list_wallet_entries(scope, user_id, BATCH, before).await?;
+                Ok((page.entries, page.next))
+            }));
+            while let Some(entry) = entries.try_next().await? {
+                yield Record::WalletEntry { entry: entry.into() };
             }
         }
     }
