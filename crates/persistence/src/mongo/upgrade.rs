@@ -1,8 +1,6 @@
 //! The end of a rolling upgrade: newer stored shapes are written from then on (decision 0026).
 
-use std::collections::BTreeSet;
-
-use bson::{Bson, DateTime, RawBsonRef, RawDocumentBuf, doc};
+use bson::{Bson, DateTime, Document, RawBsonRef, RawDocumentBuf, doc};
 use futures::future::ready;
 use futures::{StreamExt, TryStreamExt, stream};
 use records::{Lifecycle, minute_of};
@@ -134,10 +132,16 @@ impl MongoStore {
             let Some(last) = page.last() else { return Ok(marked) };
             last.get_str("_id").unwrap_or_default().clone_into(&mut after);
             marked += self.mark_shared_chats(&page).await?;
-            let mut filled = self.fill_active_minutes(&page).await?;
-            filled += self.fill_trigrams(&page).await?;
+            let minutes = page.iter().filter_map(fill_active_minute);
+            let updates: Vec<_> = minutes.chain(page.iter().filter_map(fill_trigrams)).collect();
+            self.fill(&updates).await?;
             seen += page.len() as u64;
-            tracing::debug!(seen, marked, filled, "prepared chats for the newest format");
+            tracing::debug!(
+                seen,
+                marked,
+                filled = updates.len(),
+                "prepared chats for the newest format"
+            );
         }
     }
 
@@ -157,43 +161,23 @@ impl MongoStore {
         Ok(marking.await?.modified_count)
     }
 
-    /// Stores the trigrams of titles that an earlier release has stored without them, unless the title was changed since.
-    async fn fill_trigrams(&self, page: &[RawDocumentBuf]) -> Result<usize, StoreError> {
-        let outdated: Vec<_> = page.iter().filter_map(outdated_trigrams).collect();
-        let fill = |(id, title, trigrams): (&str, &str, BTreeSet<String>)| {
-            let filter = doc! { "_id": id, "title": title };
-            let trigrams = Bson::from_iter(trigrams);
-            let fill = doc! { "$set": { TITLE_TRIGRAMS: trigrams } };
-            self.inner.chat_sessions.update_one(filter, fill).into_future()
+    /// Updates sessions, some at the same time. Each update does nothing that another call has done meanwhile.
+    async fn fill(&self, updates: &[(Document, Document)]) -> Result<(), StoreError> {
+        let fill = |(filter, update): &(Document, Document)| {
+            self.inner.chat_sessions.update_one(filter.clone(), update.clone()).into_future()
         };
         self.write_until(self.deadline(), |_| async {
-            let filling = stream::iter(outdated.clone()).map(fill).buffer_unordered(FILLED_AT_ONCE);
+            let filling = stream::iter(updates).map(fill).buffer_unordered(FILLED_AT_ONCE);
             Ok(filling.try_for_each(|_| ready(Ok(()))).await?)
         })
-        .await?;
-        Ok(outdated.len())
-    }
-
-    /// Stores the minute of the last activity of chats in which an earlier release has left it out or behind.
-    ///
-    /// The minute only grows, so that an append meanwhile is not undone.
-    async fn fill_active_minutes(&self, page: &[RawDocumentBuf]) -> Result<usize, StoreError> {
-        let outdated: Vec<_> = page.iter().filter_map(outdated_minute).collect();
-        let fill = |(id, minute): (&str, DateTime)| {
-            let (filter, fill) = (doc! { "_id": id }, doc! { "$max": { "active_minute": minute } });
-            self.inner.chat_sessions.update_one(filter, fill).into_future()
-        };
-        self.write_until(self.deadline(), |_| async {
-            let filling = stream::iter(outdated.clone()).map(fill).buffer_unordered(FILLED_AT_ONCE);
-            Ok(filling.try_for_each(|_| ready(Ok(()))).await?)
-        })
-        .await?;
-        Ok(outdated.len())
+        .await
     }
 }
 
-/// Returns the id of a session and the minute of its last activity, if its document has not got it.
-fn outdated_minute(raw: &RawDocumentBuf) -> Option<(&str, DateTime)> {
+/// Returns the update that stores the minute of the last activity of a chat, if an earlier release has left it out or behind.
+///
+/// The minute only grows, so that an append meanwhile is not undone.
+fn fill_active_minute(raw: &RawDocumentBuf) -> Option<(Document, Document)> {
     // A purged chat has no minute: it is in no list, and is never due again.
     if raw.get_i32(LIFECYCLE).is_ok_and(|stored| stored == Lifecycle::Purged.number()) {
         return None;
@@ -203,19 +187,23 @@ fn outdated_minute(raw: &RawDocumentBuf) -> Option<(&str, DateTime)> {
     let minute = minute_of(last_active_at);
     let is_outdated = time("active_minute").is_none_or(|stored| stored < minute);
     let id = raw.get_str("_id").ok().filter(|_| is_outdated)?;
-    Some((id, DateTime::from_chrono(minute)))
+    let minute = DateTime::from_chrono(minute);
+    Some((doc! { "_id": id }, doc! { "$max": { "active_minute": minute } }))
 }
 
-/// Returns the id, the title and the trigrams of a session that lacks them.
-fn outdated_trigrams(raw: &RawDocumentBuf) -> Option<(&str, &str, BTreeSet<String>)> {
-    let title = raw.get_str("title").ok()?;
+/// Returns the update that stores the trigrams of a title, if an earlier release has left them out or behind.
+///
+/// It does nothing if the title was changed meanwhile.
+fn fill_trigrams(raw: &RawDocumentBuf) -> Option<(Document, Document)> {
+    let (id, title) = (raw.get_str("_id").ok()?, raw.get_str("title").ok()?);
     let trigrams = stored_trigrams(Some(title))?;
-    let stored: Option<BTreeSet<&str>> = raw
-        .get_array(TITLE_TRIGRAMS)
-        .ok()
-        .map(|stored| stored.into_iter().flatten().filter_map(RawBsonRef::as_str).collect());
-    let is_outdated = stored.is_none_or(|stored| !trigrams.iter().eq(stored));
-    is_outdated.then_some((raw.get_str("_id").ok()?, title, trigrams))
+    let stored = raw.get_array(TITLE_TRIGRAMS).ok();
+    let stored = stored.map(|them| them.into_iter().flatten().filter_map(RawBsonRef::as_str));
+    if stored.is_some_and(|stored| stored.eq(trigrams.iter().map(String::as_str))) {
+        return None;
+    }
+    let trigrams = Bson::from_iter(trigrams);
+    Some((doc! { "_id": id, "title": title }, doc! { "$set": { TITLE_TRIGRAMS: trigrams } }))
 }
 
 /// Returns the id of a session with shared messages.
