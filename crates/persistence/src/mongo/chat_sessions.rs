@@ -217,9 +217,13 @@ impl MongoStore {
     ) -> Result<Vec<RawDocumentBuf>, Failure> {
         let mut rows = Vec::new();
         for (filter, sort) in list_queries(query, list.order, after) {
-            let (index, limit) = (session_index(list.index), limit - rows.len());
-            let projection = projection.clone();
-            let find = SortedFind { filter, sort, index, limit, projection };
+            let find = SortedFind {
+                filter,
+                sort,
+                index: session_index(list.index),
+                limit: limit - rows.len(),
+                projection: projection.clone(),
+            };
             rows.extend(find.read(&self.inner.chat_sessions).await?);
             if rows.len() >= limit {
                 break;
@@ -501,6 +505,7 @@ fn lifecycle_condition(scope: &Scope, filter: &ChatFilter) -> Document {
 /// no chat that the list leaves out.
 pub(crate) fn list_filter(scope: &Scope, filter: &ChatFilter, range: ListRange) -> Document {
     let mut query = listed_chats(scope, range);
+    // Every user of the app finds them.
     if filter.of_app {
         query.insert(IS_LISTED, true);
     }

@@ -53,10 +53,7 @@ impl MongoStore {
         limit: usize,
         after: Option<&ListCursor>,
     ) -> Result<Page, StoreError> {
-        let read = |list| async move {
-            Ok(vec![self.titles_within(list, scope, filter, MAX_READ, after).await?])
-        };
-        let ranges = self.read_lists(lists, scope, filter, read).await?;
+        let ranges = self.titles_of(lists, scope, filter, MAX_READ, after).await?;
         // Behind the first end, a range may have chats that were not read.
         let end = ranges.iter().filter_map(|titles| titles.end.as_ref()).max();
         let found = ranges.iter().flat_map(|titles| &titles.found);
@@ -86,11 +83,7 @@ impl MongoStore {
         scope: &Scope,
         filter: &ChatFilter,
     ) -> Result<ChatCount, StoreError> {
-        let read = |list| async move {
-            let most = ChatCount::MAX_COUNTED;
-            Ok(vec![self.titles_within(list, scope, filter, most, None).await?])
-        };
-        let ranges = self.read_lists(lists, scope, filter, read).await?;
+        let ranges = self.titles_of(lists, scope, filter, ChatCount::MAX_COUNTED, None).await?;
         let ids = ranges.iter().flat_map(|titles| &titles.found).map(|chat| &chat.chat_id);
         let count = ids.collect::<BTreeSet<_>>().len();
         if ranges.iter().any(|titles| titles.end.is_some()) {
@@ -99,7 +92,21 @@ impl MongoStore {
         Ok(ChatCount::of(count))
     }
 
-    /// Reads the titles of a range of a list, as many as given.
+    /// Reads the titles of each range of a list, as many as given.
+    async fn titles_of(
+        &self,
+        lists: &[&'static ServedList],
+        scope: &Scope,
+        filter: &ChatFilter,
+        most: usize,
+        after: Option<&ListCursor>,
+    ) -> Result<Vec<Titles>, StoreError> {
+        let read = |list| async move {
+            Ok(vec![self.titles_within(list, scope, filter, most, after).await?])
+        };
+        self.read_lists(lists, scope, filter, read).await
+    }
+
     async fn titles_within(
         &self,
         list: &'static ServedList,
@@ -145,7 +152,7 @@ impl MongoStore {
         Ok(counts.into_iter().min().map(|(_, trigram)| trigram).unwrap_or_default())
     }
 
-    /// Reads those of these chats that still match a query.
+    /// Reads the chats with these ids that match a query, which may have changed since their titles were read.
     async fn chats_of(
         &self,
         query: &Document,

@@ -230,10 +230,11 @@ pub(crate) fn serving_lists(
         return Err(Invalid::value("/cursor", "belongs to a list in another order"));
     }
     let lists = match scope.reach(scope.permission) {
-        _ if filter.of_app && filter.title_contains.is_some() => {
-            of_ranges(&[ListRange::Title], filter.order)?
+        _ if filter.of_app => {
+            let is_search = filter.title_contains.is_some();
+            let range = if is_search { ListRange::Title } else { ListRange::Listed };
+            of_ranges(&[range], filter.order)?
         }
-        _ if filter.of_app => of_ranges(&[ListRange::Listed], filter.order)?,
         Reach::None => Vec::new(),
         Reach::Every => {
             let in_order = SERVED.iter().filter(|list| list.order == filter.order);

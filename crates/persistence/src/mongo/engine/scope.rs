@@ -63,8 +63,6 @@ pub(crate) fn permitted_chats(scope: &Scope) -> Document {
 pub(crate) fn listed_chats(scope: &Scope, range: ListRange) -> Document {
     let mut chats = doc! { "app_id": scope.app_id.as_str() };
     let relation = match (range, scope.reach(scope.permission)) {
-        // Every user of the app finds them.
-        (ListRange::Listed, _) => Some(doc! { "is_listed": true }),
         (ListRange::Team, Reach::Every) => {
             let all = Visibility::ALL.map(StoredEnum::name);
             Some(doc! { "visibility": { "$in": all.as_slice() } })
