@@ -44,9 +44,7 @@ impl Stage {
     pub(crate) async fn set_up(uri: &str, scenario: &str, plan: Plan) -> Result<Self> {
         let store_database = format!("store_{scenario}");
         let options = MongoOptions::new(uri, &store_database);
-        let store = MongoStore::connect(&options).await?;
-        // Creates the indexes, as a service does before it says it is ready.
-        store.ping().await?;
+        let store = ready_store(&options).await?;
         let floor_database = format!("floor_{scenario}");
         let floor = Floor::connect(uri, &floor_database, options.max_pool_size).await?;
         Ok(Self {
@@ -65,8 +63,7 @@ impl Stage {
     /// Returns another store on the same server, whose sessions have no index but that of their ids.
     pub(crate) async fn store_without_indexes(&self) -> Result<MongoStore> {
         let database = self.bare_database();
-        let store = MongoStore::connect(&MongoOptions::new(&*self.uri, &database)).await?;
-        store.ping().await?;
+        let store = ready_store(&MongoOptions::new(&*self.uri, &database)).await?;
         self.floor.drop_indexes(&database, "chat_sessions").await?;
         Ok(store)
     }
@@ -99,4 +96,11 @@ impl Stage {
             .with_prefix(self.scenario.clone())
             .with_message(part)
     }
+}
+
+/// Connects, and creates the indexes, as a service does before it says it is ready.
+async fn ready_store(options: &MongoOptions) -> Result<MongoStore> {
+    let store = MongoStore::connect(options).await?;
+    store.ping().await?;
+    Ok(store)
 }

@@ -1,7 +1,6 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use futures::{StreamExt as _, TryStreamExt as _, stream};
 use persistence::mongo::MongoStore;
 
 use crate::measure::{Comparison, Contest, Load, Measure, Target};
@@ -13,19 +12,19 @@ const EACH: [&str; 2] = ["a new minute of each chat", "the same, no indexes"];
 const MANY: [&str; 2] = ["64 chats at once", "64 chats at once, no indexes"];
 
 const WRITERS: usize = 64;
-const CREATED_AT_ONCE: usize = 16;
+const CREATED_AT_ONCE: usize = 500;
 
-/// From one minute to the next. The first append of a chat in a minute changes entries of its indexes.
-const MINUTE: Duration = Duration::from_secs(61);
+/// From one minute to the next, in seconds. The first append of a chat in a minute changes entries of its indexes.
+const MINUTE: usize = 61;
 
 pub(super) async fn run(stage: &Stage) -> Result<Vec<Comparison>> {
     let bare = stage.store_without_indexes().await?;
     let total = stage.sized(10_000, 20);
     let each = create(stage, &stage.store, total).await?;
     let each_bare = create(stage, &bare, total).await?;
-    tokio::time::sleep(MINUTE.mul_f64(stage.sized(10, 0) as f64 / 10.0)).await;
-    // Every lap is within the chats that were created: no chat comes twice.
+    tokio::time::sleep(Duration::from_secs(stage.sized(MINUTE, 0) as u64)).await;
     let one = Load { writers: 1, writes: stage.sized(50, 2), batch: 1 };
+    // Half of the chats are enough for all laps and the warm-up: none comes twice.
     let next = Load { writers: 1, writes: total / (2 * stage.rounds).max(1), batch: 1 };
     let many = Load { writers: WRITERS, writes: stage.sized(10, 2), batch: 1 };
     let chats = Chat::create_many(&stage.store, WRITERS).await?;
@@ -48,12 +47,12 @@ pub(super) async fn run(stage: &Stage) -> Result<Vec<Comparison>> {
 
 async fn create(stage: &Stage, store: &MongoStore, total: usize) -> Result<Vec<Chat>> {
     let progress = stage.progress("creating", total);
-    let creating = stream::iter(0..total).map(|_| async {
-        let chat = Chat::create(store).await?;
-        progress.inc(1);
-        anyhow::Ok(chat)
-    });
-    let chats = creating.buffer_unordered(CREATED_AT_ONCE).try_collect().await?;
+    let mut chats = Vec::new();
+    while chats.len() < total {
+        let count = CREATED_AT_ONCE.min(total - chats.len());
+        chats.extend(Chat::create_many(store, count).await?);
+        progress.inc(count as u64);
+    }
     progress.finish_and_clear();
     Ok(chats)
 }
