@@ -578,7 +578,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: AUDIT_ENTRIES,
         records: &["audit_entry"],
-        rights: "who may read the database (`reprise audit`)",
+        rights: "an operator reads them in the database, by `reprise audit`",
         export: "nothing: they name persons by pseudonyms",
         erasure: "nothing: they name persons by pseudonyms",
         check: "each read checks the shape",
