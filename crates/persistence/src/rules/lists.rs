@@ -112,12 +112,6 @@ impl ServedList {
         Self { range, order, index, narrowed_by }
     }
 
-    /// Returns what narrows the range beside the filter that selects it.
-    fn further_filters(&self) -> Vec<ListFilter> {
-        let own = self.range.selected_by();
-        self.narrowed_by.iter().copied().filter(|it| !own.contains(it)).collect()
-    }
-
     /// Returns a filter that the index does not serve.
     fn unserved(&self, filter: &ChatFilter) -> Option<ListFilter> {
         let is_served = |it: &ListFilter| {
@@ -294,24 +288,29 @@ fn ranges_of_person(
     Ok(ranges.into_iter().flatten().collect())
 }
 
-/// Describes the lists that are served in an order.
+/// Describes the lists that are served in an order, those together that the same filters narrow.
 fn refusal(order: ChatOrder) -> String {
-    let lists = SERVED.iter().filter(|list| list.order == order).map(|list| {
-        let also = names(&list.further_filters(), "");
-        let also = if also.is_empty() { also } else { format!(" (also {also})") };
-        let words = list.range.words();
-        let words = if words.is_empty() { "no filter" } else { &words };
-        format!("{words}{also}")
+    let mut groups: Vec<(&[ListFilter], Vec<String>)> = Vec::new();
+    for list in SERVED.iter().filter(|list| list.order == order) {
+        let words = Some(list.range.words()).filter(|words| !words.is_empty());
+        let words = words.unwrap_or_else(|| "no filter".to_owned()).replace(", ", " with ");
+        match groups.iter_mut().find(|(narrowed_by, _)| *narrowed_by == list.narrowed_by) {
+            // A list of a person may have the words of another one.
+            Some((_, lists)) if lists.contains(&words) => {}
+            Some((_, lists)) => lists.push(words),
+            None => groups.push((list.narrowed_by, vec![words])),
+        }
+    }
+    let groups = groups.into_iter().map(|(narrowed_by, lists)| match narrowed_by {
+        [] => lists.join(", "),
+        some => format!("{} (also {})", lists.join(", "), names(some, "")),
     });
-    let mut lists: Vec<_> = lists.collect();
-    // A list of a person may have the words of another one.
-    lists.dedup();
-    let lists = lists.join("; ");
+    let groups = groups.collect::<Vec<_>>().join("; ");
     let times = names(&times_of(order), "");
     let by = order.as_str();
     format!(
         "cannot be combined with the other filters in lists by {by}; these are served, each with status, lifecycle, {times}: \
-         {lists}"
+         {groups}"
     )
 }
 
@@ -335,7 +334,9 @@ mod tests {
             let orders = SERVED.iter().filter(same_range);
             let orders = orders.map(|other| format!("`{}`", other.order.as_str()));
             let orders = orders.collect::<Vec<_>>().join(", ");
-            let also = list.further_filters();
+            let own = list.range.selected_by();
+            let also = list.narrowed_by.iter().copied().filter(|it| !own.contains(it));
+            let also: Vec<ListFilter> = also.collect();
             let words = match list.range {
                 ListRange::App => "none".to_owned(),
                 range => format!("`{}`", range.words().replace(", ", "` and `")),
