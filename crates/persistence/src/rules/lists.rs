@@ -141,10 +141,10 @@ impl ListRange {
     }
 
     /// Returns the parameters that select the range.
-    fn words(self) -> String {
+    fn words(self) -> Vec<&'static str> {
         match self {
-            Self::Listed => "scope=app".to_owned(),
-            range => names(range.selected_by(), ""),
+            Self::Listed => vec!["scope=app"],
+            range => range.selected_by().iter().map(|filter| filter.name()).collect(),
         }
     }
 }
@@ -292,8 +292,10 @@ fn ranges_of_person(
 fn refusal(order: ChatOrder) -> String {
     let mut groups: Vec<(&[ListFilter], Vec<String>)> = Vec::new();
     for list in SERVED.iter().filter(|list| list.order == order) {
-        let words = Some(list.range.words()).filter(|words| !words.is_empty());
-        let words = words.unwrap_or_else(|| "no filter".to_owned()).replace(", ", " with ");
+        let words = match list.range {
+            ListRange::App => "no filter".to_owned(),
+            range => range.words().join(" with "),
+        };
         match groups.iter_mut().find(|(narrowed_by, _)| *narrowed_by == list.narrowed_by) {
             // A list of a person may have the words of another one.
             Some((_, lists)) if lists.contains(&words) => {}
@@ -339,7 +341,7 @@ mod tests {
             let also: Vec<ListFilter> = also.collect();
             let words = match list.range {
                 ListRange::App => "none".to_owned(),
-                range => format!("`{}`", range.words().replace(", ", "` and `")),
+                range => format!("`{}`", range.words().join("` and `")),
             };
             let row = format!("| {words} | {orders} | {} |", names(&also, "`"));
             if !rows.contains(&row) {
