@@ -58,5 +58,6 @@ pub fn stored_message(sequence: u64, event_id: EventId, body: MessageBody) -> Me
         edited_by: None,
         deleted_at: None,
         deleted_by: None,
+        is_text_kept: false,
     }
 }

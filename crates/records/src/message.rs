@@ -26,6 +26,8 @@ pub struct Message {
     pub deleted_at: Option<DateTime<Utc>>,
     /// The person who deleted the message; `None` as for `edited_by`.
     pub deleted_by: Option<UserId>,
+    /// The message is deleted, but its text is still stored, because another chat shares and shows it.
+    pub is_text_kept: bool,
 }
 
 impl Message {

@@ -57,6 +57,7 @@ fn chat(body: fn(usize) -> MessageBody) -> Vec<Message> {
             edited_by: None,
             deleted_at: None,
             deleted_by: None,
+            is_text_kept: false,
         }
     };
     (0..MESSAGES).map(message).collect()

@@ -46,6 +46,12 @@ pub async fn finish_purges(store: Arc<dyn Store>) {
     sweep_repeatedly("purged chats", 45_000..75_000, sweep).await;
 }
 
+/// Removes the texts of deleted messages that no chat shows any more, until the future is dropped.
+pub async fn remove_deleted_texts(store: Arc<dyn Store>) {
+    let sweep = || store.remove_deleted_texts(BATCH_SIZE);
+    sweep_repeatedly("deleted texts", 45_000..75_000, sweep).await;
+}
+
 /// Goes on with the erasures that are under way, until the future is dropped.
 pub async fn continue_erasures(store: Arc<dyn Store>) {
     let sweep = || async {

@@ -54,6 +54,7 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<()> {
     sweeps.spawn(service::expire_input_requests(Arc::clone(&store)));
     sweeps.spawn(service::interrupt_abandoned_chats(Arc::clone(&store)));
     sweeps.spawn(service::finish_purges(Arc::clone(&store)));
+    sweeps.spawn(service::remove_deleted_texts(Arc::clone(&store)));
     sweeps.spawn(service::continue_erasures(Arc::clone(&store)));
     sweeps.spawn(service::purge_due_chats(store, config.apps.settings));
     let served = tokio::select! {

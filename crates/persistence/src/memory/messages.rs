@@ -331,6 +331,7 @@ impl MemoryStore {
                     edited_by: None,
                     deleted_at: None,
                     deleted_by: None,
+                    is_text_kept: false,
                 },
                 digest: entry.digest,
             })

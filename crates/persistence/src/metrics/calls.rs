@@ -19,6 +19,7 @@ label! {
         ListDue = "list_due",
         CountDue = "count_due",
         FinishPurges = "finish_purges",
+        RemoveDeletedTexts = "remove_deleted_texts",
         NextAppWithChats = "next_app_with_chats",
         SetHold = "set_hold",
         BeginErasure = "begin_erasure",

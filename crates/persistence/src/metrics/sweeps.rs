@@ -8,6 +8,7 @@ label! {
         InputRequests = "input_requests",
         Leases = "leases",
         Purges = "purges",
+        DeletedTexts = "deleted_texts",
     }
 }
 

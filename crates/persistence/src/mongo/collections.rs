@@ -26,10 +26,10 @@ use crate::mongo::documents::stored::read_document;
 use crate::mongo::documents::{
     BlobDocument, CallDocument, FormatDocument, InputRequestDocument, LIFECYCLE, LIFECYCLE_AT,
     LineDocument, Lineage, PRODUCED_BY_PATH, Segment, StatusChangeDocument, StoredContext,
-    StoredMessage, TITLE_TRIGRAMS, Tail, TurnWithoutMessagesDocument, WalletDocument,
-    announcement_record, blob_data, call_record, chat_session_record, encode, format_number,
-    input_record, line_record, open_call, open_chat_session, participant_records, point_record,
-    rollup_sums, status_change_record, stored_wallet, turn_without_messages_digest,
+    StoredMessage, TEXT_CHECK_AT, TEXT_KEPT_IN, TITLE_TRIGRAMS, Tail, TurnWithoutMessagesDocument,
+    WalletDocument, announcement_record, blob_data, call_record, chat_session_record, encode,
+    format_number, input_record, line_record, open_call, open_chat_session, participant_records,
+    point_record, rollup_sums, status_change_record, stored_wallet, turn_without_messages_digest,
     version_message,
 };
 use crate::mongo::engine::failure::Failure;
@@ -299,7 +299,11 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         erasure: "takes the text from the messages that the person wrote, and from all in their chats",
         check: "each read checks the shape",
         purge: Purge::Itself,
-        indexes: &[],
+        indexes: &[
+            // Deleted messages whose text another chat may show.
+            Index::of("mv_text_kept_in", &[(TEXT_KEPT_IN, 1)]).only_with(TEXT_KEPT_IN),
+            Index::of("mv_text_check_at", &[(TEXT_CHECK_AT, 1)]).only_with(TEXT_CHECK_AT),
+        ],
         rewrite: |raw| {
             version_message(&chat_id(MESSAGE_VERSIONS, raw)?, raw)?;
             Ok(None)

@@ -123,6 +123,10 @@ impl Purges for MongoStore {
         .await
     }
 
+    async fn remove_deleted_texts(&self, limit: usize) -> Result<usize, StoreError> {
+        self.observe(Call::RemoveDeletedTexts, None, self.sweep_deleted_texts(limit)).await
+    }
+
     async fn next_app_with_chats(
         &self,
         after: Option<&AppId>,
@@ -326,7 +330,10 @@ impl MongoStore {
         let bases = doc! { "bases": 1, "revision": 1, "schema_version": 1 };
         let Some(raw) = find.projection(bases).await? else { return Ok(()) };
         let lineage = Lineage::read(chat_id, &open_chat_session(&raw)?)?;
+        // What is deleted in all others may have been shown by this one only.
+        self.check_deleted_texts(app_id, chat_id).await?;
         for base in lineage.base_chats() {
+            self.check_deleted_texts(app_id, base).await?;
             let purged = self.inner.chat_sessions.find_one(purged_filter(app_id, base));
             if purged.projection(doc! { "_id": 1 }).await?.is_some() {
                 self.remove_shared(app_id, base).await?;

@@ -101,6 +101,7 @@ mod tests {
             edited_by: Some(user("ada")),
             deleted_at: None,
             deleted_by: Some(user("bob")),
+            is_text_kept: false,
         }
     }
 

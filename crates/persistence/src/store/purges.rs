@@ -48,6 +48,13 @@ pub trait Purges: Send + Sync {
     /// purged [a while](PURGED_AGAIN_AFTER_MINUTES) ago. Returns how many chats it has finished.
     async fn finish_purges(&self, limit: usize) -> Result<usize, StoreError>;
 
+    /// Removes the texts of deleted messages that no chat shows any more, of up to `limit` messages that are due to be looked
+    /// at, and returns how many it has looked at.
+    ///
+    /// Forks share the messages of their source. So a message that is deleted in one chat keeps its text as long as another
+    /// one shows it ([`Message::is_text_kept`](records::Message::is_text_kept)).
+    async fn remove_deleted_texts(&self, limit: usize) -> Result<usize, StoreError>;
+
     /// Returns the first app after `after` that has chats, in the order of ids.
     async fn next_app_with_chats(&self, after: Option<&AppId>)
     -> Result<Option<AppId>, StoreError>;

@@ -32,6 +32,7 @@ pub(crate) fn stored(sequence: usize, message: &Value) -> Message {
         edited_by: None,
         deleted_at: message.get("deleted_at").map(|_| Default::default()),
         deleted_by: None,
+        is_text_kept: false,
     }
 }
 

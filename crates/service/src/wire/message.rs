@@ -49,6 +49,17 @@ pub(crate) struct MessageResponse {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "user_alice_456")]
     deleted_by: Option<String>,
+    /// True while the text of this deleted message is still stored, because another chat (a fork, or the source of this one)
+    /// shares the message and has not deleted it; otherwise missing.
+    #[serde(skip_serializing_if = "is_false")]
+    #[schema(value_type = Option<bool>)]
+    text_is_kept: bool,
+}
+
+/// Tells serde to skip a field that is false.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 impl From<Message> for MessageResponse {
@@ -70,6 +81,7 @@ impl From<Message> for MessageResponse {
             edited_by: message.edited_by.map(Into::into),
             deleted_at: message.deleted_at.map(Into::into),
             deleted_by: message.deleted_by.map(Into::into),
+            text_is_kept: message.is_text_kept,
         }
     }
 }

@@ -80,7 +80,13 @@ impl Lineage {
         self.shared_below() > 0
     }
 
-    /// Returns the sequence below which messages are shared. Their segments are never written.
+    /// Returns the chat whose segments hold a sealed message.
+    pub(crate) fn owner(&self, sequence: u64) -> &ChatId {
+        let base = self.bases.iter().find(|base| sequence < base.below);
+        base.map_or(&self.chat_id, |base| &base.chat_id)
+    }
+
+    /// Returns the sequence below which messages are shared. No edit writes their segments.
     pub(crate) fn shared_below(&self) -> u64 {
         let with_bases = self.bases.last().map_or(0, |base| base.below);
         with_bases.max(self.shared_below.unwrap_or(0))

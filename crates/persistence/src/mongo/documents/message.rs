@@ -126,6 +126,7 @@ impl StoredMessage {
             edited_by,
             deleted_at,
             deleted_by,
+            is_text_kept: false,
         };
         let digest = StoredDigest { digest: fields.required("digest", digest)?, salt };
         Ok(Self { message, digest, bytes: fields.required("bytes", bytes)? })

@@ -1,4 +1,4 @@
-use bson::{Document, RawDocument, RawDocumentBuf, doc, rawdoc};
+use bson::{DateTime, Document, RawDocument, RawDocumentBuf, doc, rawdoc};
 use records::{AppId, ChatId, Scope};
 use serde::Deserialize;
 
@@ -6,6 +6,7 @@ use crate::StoreError;
 use crate::mongo::collection_names::MESSAGE_VERSIONS;
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::{Base, SCHEMA_VERSION, StoredMessage, counter};
+use crate::mongo::engine::json::key;
 
 /// The key and size of an overlay: a version of a shared message.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +27,7 @@ struct VersionDocument<M> {
     #[serde(rename = "_id")]
     id: VersionId,
     message: M,
+    text_kept_in: Option<ChatId>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -59,14 +61,21 @@ pub(crate) fn versions_filter(scope: &Scope, editors: &[Base], start: u64) -> Do
     doc! { "app_id": scope.app_id.as_str(), "$or": made }
 }
 
-/// Creates the document of a version.
+/// The chat whose segment has the text of a deleted message, which other chats may show.
+pub(crate) const TEXT_KEPT_IN: &str = "text_kept_in";
+
+/// The time from which on it is to be looked whether that text is still shown.
+pub(crate) const TEXT_CHECK_AT: &str = "text_check_at";
+
+/// Creates the document of a version. If it deletes the message, `owner` is the chat whose segment has the text.
 pub(crate) fn version_document(
     app_id: &AppId,
     chat_id: &ChatId,
     revision: i64,
     message: &StoredMessage,
+    owner: &ChatId,
 ) -> RawDocumentBuf {
-    rawdoc! {
+    let mut document = rawdoc! {
         "_id": {
             "chat_id": chat_id.as_str(),
             "sequence": counter(message.message.sequence),
@@ -75,7 +84,12 @@ pub(crate) fn version_document(
         "app_id": app_id.as_str(),
         "schema_version": SCHEMA_VERSION,
         "message": message.document(),
+    };
+    if let Some(deleted_at) = message.message.deleted_at {
+        document.append(key(TEXT_KEPT_IN), owner.as_str());
+        document.append(key(TEXT_CHECK_AT), DateTime::from_chrono(deleted_at));
     }
+    document
 }
 
 impl VersionKey {
@@ -87,7 +101,7 @@ impl VersionKey {
     /// Reads the key from the document of a version. Errors name `chat_id`, the chat that is read.
     pub(crate) fn read(chat_id: &ChatId, raw: &RawDocument) -> Result<Self, StoreError> {
         let fields = Fields::open(MESSAGE_VERSIONS, chat_id.as_str(), raw)?;
-        let VersionDocument::<MessageSize> { id, message } = fields.read()?;
+        let VersionDocument::<MessageSize> { id, message, .. } = fields.read()?;
         let VersionId { chat_id, sequence, revision } = id;
         Ok(Self { chat_id, sequence, revision, bytes: message.bytes })
     }
@@ -104,6 +118,8 @@ pub(crate) fn version_message(
     raw: &RawDocument,
 ) -> Result<StoredMessage, StoreError> {
     let fields = Fields::open(MESSAGE_VERSIONS, chat_id.as_str(), raw)?;
-    let VersionDocument::<&RawDocument> { id, message } = fields.read()?;
-    StoredMessage::read(id.sequence, &fields.inside(message))
+    let VersionDocument::<&RawDocument> { id, message, text_kept_in } = fields.read()?;
+    let mut stored = StoredMessage::read(id.sequence, &fields.inside(message))?;
+    stored.message.is_text_kept = text_kept_in.is_some();
+    Ok(stored)
 }

@@ -66,7 +66,8 @@ pub(crate) use message::{
     MESSAGE_OVERHEAD, StoredMessage, known_messages, message_document, with_known_messages,
 };
 pub(crate) use message_version::{
-    VersionKey, version_document, version_id, version_message, versions_filter,
+    TEXT_CHECK_AT, TEXT_KEPT_IN, VersionKey, version_document, version_id, version_message,
+    versions_filter,
 };
 pub(crate) use participant::{
     ParticipantDocument, StoredParticipant, participant_records, participants_with_user,

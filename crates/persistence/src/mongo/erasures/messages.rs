@@ -111,6 +111,7 @@ impl MongoStore {
             let count = counter(sealed.len() as u64);
             let tell = doc! { "$inc": { "revision": count }, "$push": push_recent_edits(sealed) };
             self.inner.chat_sessions.update_many(these, tell).await?;
+            self.check_deleted_texts(app_id, chat_id).await?;
         }
         self.erase_repeated(app_id, chat_id, &found).await?;
         if !found.sequences.is_empty() {

@@ -134,8 +134,13 @@ impl MongoStore {
         let (scope, chat_id) = (scope.clone(), chat_id.clone());
         self.write(|call| async move {
             let round = |tx| call.edit_round(tx, &scope, &chat_id, sequence, &edit, &write_id, at);
-            let message = call.transact(&scope, &chat_id, round).await?;
+            let mut message = call.transact(&scope, &chat_id, round).await?;
             call.notify_change(&chat_id);
+            if message.is_text_kept {
+                let settled = call.settle_deletion(&scope, &chat_id, sequence).await;
+                // The message is deleted already, and the sweep will look again.
+                message.is_text_kept = settled.unwrap_or(true);
+            }
             Ok(message)
         })
         .await
@@ -175,7 +180,7 @@ impl MongoStore {
             check_expected(scope, chat_id, tail.last_sequence)?;
         }
         stored.measure()?;
-        let change = Change { stored, at, write_id: write_id.to_owned() };
+        let mut change = Change { stored, at, write_id: write_id.to_owned() };
         let written = match place {
             MessageLocation::Tail(tail) => {
                 self.write_in_tail(scope, chat_id, &tail, &old, &change).await?
@@ -184,6 +189,7 @@ impl MongoStore {
                 self.write_in_segment(&tx, scope, &lineage, segment, &change).await?
             }
             MessageLocation::Shared(shared) => {
+                change.stored.message.is_text_kept = matches!(edit, Edit::Delete);
                 self.write_overlay(&tx, scope, &shared, &change).await?
             }
         };

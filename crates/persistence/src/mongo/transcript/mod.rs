@@ -2,6 +2,7 @@
 //! forks, and read as one sequence.
 
 pub(crate) mod append;
+pub(crate) mod deleted_text;
 pub(crate) mod edit;
 pub(crate) mod forks;
 pub(crate) mod initial;

@@ -30,7 +30,8 @@ impl MongoStore {
             versions.delete_one(one).session(&mut *tx.session().await?).await?;
         }
         let revision = lineage.next_revision();
-        let document = version_document(&scope.app_id, chat_id, revision, message);
+        let owner = lineage.owner(message.message.sequence);
+        let document = version_document(&scope.app_id, chat_id, revision, message, owner);
         versions.insert_one(document).session(&mut *tx.session().await?).await?;
         Ok(())
     }

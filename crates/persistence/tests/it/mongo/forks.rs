@@ -1,13 +1,16 @@
 //! The cost of forks, and the messages that forks share.
 
+use std::collections::BTreeMap;
+
 use bson::{Document, RawDocumentBuf, doc};
 use futures::TryStreamExt as _;
 use persistence::mongo::Interruption;
-use persistence::{ChatSessions, Forks, MessageRange, Messages};
-use records::{ChatId, MessageEdit, NewFork};
+use persistence::{ChatSessions, Forks, MessageRange, Messages, Purges};
+use records::{Actor, ChatId, MessageBody, MessageEdit, NewFork};
 
 use super::database::Database;
 use super::faults::{chat, numbered, scope};
+use super::purges::holding;
 
 /// Creates a chat of this many messages, all but the newest of them sealed.
 async fn long_chat(database: &Database, messages: usize) -> ChatId {
@@ -151,4 +154,54 @@ async fn a_fork_of_a_chat_with_an_unfinished_sealing_is_complete() {
         let chat = database.get_chat(&scope(), &forked).await.unwrap().unwrap();
         assert_eq!(chat.last_sequence, 40);
     }
+}
+
+/// The text of a deleted message goes with the last chat that shows it, and each deletion says whether it has gone.
+#[tokio::test]
+async fn the_text_of_a_shared_message_goes_when_the_last_chat_deletes_it() {
+    let database = Database::create_unsealed().await;
+    let chat_id = chat(&database).await;
+    let text = |n: usize| format!("secret-{n}-end");
+    for n in 0..4 {
+        let body = MessageBody::new("user", Some("user"), text(n));
+        database.append(&scope(), &chat_id, vec![body.into()]).await.unwrap();
+    }
+    let filler = (0..60).map(|n| MessageBody::new("user", None, format!("filler {n}")).into());
+    database.append(&scope(), &chat_id, filler.collect()).await.unwrap();
+    database.seal(&scope().app_id, &chat_id, Interruption::Never).await.unwrap();
+    let first = fork(&database, &chat_id, None).await;
+    edit(&database, &first, 1, "secret-1-end in the fork").await;
+    let second = fork(&database, &first, None).await;
+    let delete = async |chat_id: &ChatId, sequence: u64| {
+        let deleted = database.delete_message(&scope(), chat_id, sequence).await.unwrap();
+        let read = database.get_message(&scope(), chat_id, sequence).await.unwrap();
+        assert_eq!(read, deleted);
+        deleted.is_text_kept
+    };
+    for n in [0, 1] {
+        assert!(delete(&chat_id, n).await && delete(&second, n).await);
+        let shown = database.get_message(&scope(), &first, n).await.unwrap();
+        assert!(shown.body.content.as_str().unwrap().starts_with(&text(n as usize)));
+        assert!(!holding(&database, &text(n as usize)).await.is_empty());
+        assert!(!delete(&first, n).await);
+        assert_eq!(holding(&database, &text(n as usize)).await, BTreeMap::new());
+        for chat_id in [&chat_id, &first, &second] {
+            let message = database.get_message(&scope(), chat_id, n).await.unwrap();
+            assert!(message.deleted_at.is_some() && !message.is_text_kept);
+        }
+    }
+    // Only one chat deletes it; the others are purged.
+    assert!(delete(&second, 2).await);
+    assert!(database.remove_deleted_texts(10).await.unwrap() > 0);
+    assert_eq!(database.remove_deleted_texts(10).await.unwrap(), 0, "nothing has changed");
+    let actor = Actor::command_line();
+    for purged in [&chat_id, &first] {
+        assert!(!holding(&database, &text(2)).await.is_empty());
+        assert!(database.purge_chat(&actor, &scope(), purged, None).await.unwrap());
+        assert!(database.remove_deleted_texts(10).await.unwrap() > 0);
+    }
+    assert_eq!(holding(&database, &text(2)).await, BTreeMap::new());
+    let shown = database.get_message(&scope(), &second, 3).await.unwrap();
+    assert_eq!(shown.body.content, text(3), "what is not deleted stays");
+    assert!(!database.get_message(&scope(), &second, 2).await.unwrap().is_text_kept);
 }

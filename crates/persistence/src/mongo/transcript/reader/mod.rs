@@ -23,4 +23,5 @@ mod session;
 pub(crate) use cursor::{MAX_READ_ATTEMPTS, SealedCursor, gap_error};
 pub(crate) use history::{HistoryReader, Moment};
 pub(crate) use message::Direction;
+pub(crate) use overlays::visible_versions;
 pub(crate) use session::SessionView;

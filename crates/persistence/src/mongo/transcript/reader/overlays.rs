@@ -73,7 +73,7 @@ impl MongoStore {
 
 /// Selects the version of each message that the chat shows, in the order of the messages: of the last chat in
 /// the lineage with a version of the message, the newest one.
-fn visible_versions(editors: &[Base], versions: Vec<VersionKey>) -> Vec<VersionKey> {
+pub(crate) fn visible_versions(editors: &[Base], versions: Vec<VersionKey>) -> Vec<VersionKey> {
     let rank = |key: &VersionKey| {
         let editor = editors.iter().position(|editor| editor.chat_id == key.chat_id);
         (editor, key.revision)
