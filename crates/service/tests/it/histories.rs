@@ -55,5 +55,6 @@ fn message(sequence: usize) -> Message {
         edited_by: None,
         deleted_at: None,
         deleted_by: None,
+        is_text_kept: false,
     }
 }

@@ -161,7 +161,7 @@ async fn a_fork_of_a_chat_with_an_unfinished_sealing_is_complete() {
 async fn the_text_of_a_shared_message_goes_when_the_last_chat_deletes_it() {
     let database = Database::create_unsealed().await;
     let chat_id = chat(&database).await;
-    let text = |n: usize| format!("secret-{n}-end");
+    let text = |n: u64| format!("secret-{n}-end");
     for n in 0..4 {
         let body = MessageBody::new("user", Some("user"), text(n));
         database.append(&scope(), &chat_id, vec![body.into()]).await.unwrap();
@@ -181,10 +181,10 @@ async fn the_text_of_a_shared_message_goes_when_the_last_chat_deletes_it() {
     for n in [0, 1] {
         assert!(delete(&chat_id, n).await && delete(&second, n).await);
         let shown = database.get_message(&scope(), &first, n).await.unwrap();
-        assert!(shown.body.content.as_str().unwrap().starts_with(&text(n as usize)));
-        assert!(!holding(&database, &text(n as usize)).await.is_empty());
+        assert!(shown.body.content.as_str().unwrap().starts_with(&text(n)));
+        assert!(!holding(&database, &text(n)).await.is_empty());
         assert!(!delete(&first, n).await);
-        assert_eq!(holding(&database, &text(n as usize)).await, BTreeMap::new());
+        assert_eq!(holding(&database, &text(n)).await, BTreeMap::new());
         for chat_id in [&chat_id, &first, &second] {
             let message = database.get_message(&scope(), chat_id, n).await.unwrap();
             assert!(message.deleted_at.is_some() && !message.is_text_kept);
