@@ -293,7 +293,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     },
     StoredCollection {
         name: MESSAGE_VERSIONS,
-        records: &["message_version"],
+        records: &["message_version", "message_version_deleted"],
         rights: "those of the chat",
         export: "with the messages that they replace",
         erasure: "takes the text from the messages that the person wrote, and from all in their chats",

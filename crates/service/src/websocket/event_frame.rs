@@ -113,6 +113,7 @@ mod tests {
             edited_by: None,
             deleted_at: None,
             deleted_by: None,
+            is_text_kept: false,
         }
     }
 
