@@ -7,8 +7,10 @@
 use async_trait::async_trait;
 use bson::{Bson, DateTime, Document, RawDocumentBuf, doc};
 use chrono::{DateTime as Time, TimeDelta, Utc};
+use mongodb::ClientSession;
+use mongodb::SessionCursor;
 use mongodb::action::{Action as _, CountDocuments, FindOne};
-use mongodb::options::{Hint, ReadConcern, SessionOptions};
+use mongodb::options::{Hint, ReadConcern};
 use records::{Actor, AppId, AuditAction, ChatId, ChatSession, Due, Hold, Lifecycle, Scope};
 
 use crate::StoreError;
@@ -18,7 +20,7 @@ use crate::mongo::chat_sessions::without_large_fields;
 use crate::mongo::collections::{COLLECTIONS, Purge, session_index};
 use crate::mongo::documents::{
     Base, LIFECYCLE, LIFECYCLE_AT, Lineage, NEWEST_VERSION, Segment, TITLE_TRIGRAMS, Tail,
-    chat_session_record, counter, open_chat_session, segment_id,
+    chat_session_record, counter, open_chat_session, segment_id, segments_filter,
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::format::Shape;
@@ -327,11 +329,12 @@ impl MongoStore {
         // The purged chat may have been the last fork of chats that were purged before it.
         let one = chat_filter(app_id, chat_id);
         let find = self.inner.chat_sessions.find_one(one);
-        let bases = doc! { "bases": 1, "revision": 1, "schema_version": 1 };
-        let Some(raw) = find.projection(bases).await? else { return Ok(()) };
+        let Some(raw) = find.projection(Lineage::projection()).await? else { return Ok(()) };
         let lineage = Lineage::read(chat_id, &open_chat_session(&raw)?)?;
         // What is deleted in all others may have been shown by this one only.
-        self.check_deleted_texts(app_id, chat_id).await?;
+        if lineage.is_shared() {
+            self.check_deleted_texts(app_id, chat_id).await?;
+        }
         for base in lineage.base_chats() {
             self.check_deleted_texts(app_id, base).await?;
             let purged = self.inner.chat_sessions.find_one(purged_filter(app_id, base));
@@ -353,11 +356,7 @@ impl MongoStore {
             versions.delete_many(unshared).await?;
             return Ok(());
         }
-        let above = doc! {
-            "_id": { "$gte": segment_id(chat_id, below), "$lt": segment_id(chat_id, u64::MAX) },
-            "app_id": app_id.as_str(),
-        };
-        segments.delete_many(above).await?;
+        segments.delete_many(segments_filter(app_id, chat_id, below..u64::MAX)).await?;
         self.cut_segment(app_id, chat_id, below).await?;
         unshared.insert(
             "$or",
@@ -377,10 +376,7 @@ impl MongoStore {
         chat_id: &ChatId,
         below: u64,
     ) -> Result<(), Failure> {
-        let before = doc! {
-            "_id": { "$gte": segment_id(chat_id, 0), "$lt": segment_id(chat_id, below) },
-            "app_id": app_id.as_str(),
-        };
+        let before = segments_filter(app_id, chat_id, 0..below);
         let find = self.inner.chat_segments.find_one(before).sort(doc! { "_id": -1 });
         let head = doc! { "count": 1, "schema_version": 1 };
         let Some(raw) = find.projection(head).await? else { return Ok(()) };
@@ -398,22 +394,30 @@ impl MongoStore {
         Ok(())
     }
 
+    /// Finds the chats that show sealed messages of a chat, with the fields of their lineages: the chat itself, and the chats
+    /// that share them. None of them is purged.
+    pub(crate) async fn chats_that_show(
+        &self,
+        app_id: &AppId,
+        chat_id: &ChatId,
+        session: &mut ClientSession,
+    ) -> Result<SessionCursor<RawDocumentBuf>, Failure> {
+        let chats = doc! {
+            "$or": [{ "_id": chat_id.as_str() }, { "bases.chat_id": chat_id.as_str() }],
+            "app_id": app_id.as_str(),
+            LIFECYCLE: { "$not": { "$gte": Lifecycle::Purged.number() } },
+        };
+        let find = self.inner.chat_sessions.find(chats).projection(Lineage::projection());
+        Ok(find.read_concern(ReadConcern::snapshot()).session(session).await?)
+    }
+
     /// Returns how far the messages of a purged chat are shared with chats that are not purged.
     ///
     /// It reads one snapshot: a fork of a fork may appear while the fork itself is purged, and a scan could miss both. No
     /// chat can begin to share the messages later, because it would have to fork one that shares them.
     async fn shared_with_forks(&self, app_id: &AppId, chat_id: &ChatId) -> Result<Shared, Failure> {
-        let moment = SessionOptions::builder().snapshot(true).build();
-        let mut session = self.inner.database.client().start_session().with_options(moment).await?;
-        let forks = doc! {
-            "bases.chat_id": chat_id.as_str(),
-            "app_id": app_id.as_str(),
-            LIFECYCLE: { "$not": { "$gte": Lifecycle::Purged.number() } },
-        };
-        let find = self.inner.chat_sessions.find(forks);
-        let find = find.projection(doc! { "bases": 1, "revision": 1, "schema_version": 1 });
-        let find = find.read_concern(ReadConcern::snapshot()).session(&mut session);
-        let mut found = find.await?;
+        let mut session = self.snapshot_session().await?;
+        let mut found = self.chats_that_show(app_id, chat_id, &mut session).await?;
         let mut shared = Shared::default();
         while let Some(raw) = found.next(&mut session).await.transpose()? {
             let lineage = Lineage::read(chat_id, &open_chat_session(&raw)?)?;

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use bson::{Document, RawDocumentBuf, doc};
 use futures::try_join;
 use mongodb::ClientSession;
-use mongodb::options::{ReadConcern, SessionOptions};
+use mongodb::options::ReadConcern;
 use records::{ChatId, ChatSession, InputRequest, ResumePoint, ResumeState, Scope};
 
 use crate::StoreError;
@@ -74,8 +74,7 @@ impl MongoStore {
         scope: &Scope,
         chat_id: &ChatId,
     ) -> Result<Option<ResumeSnapshot>, Failure> {
-        let moment = SessionOptions::builder().snapshot(true).build();
-        let mut session = self.inner.database.client().start_session().with_options(moment).await?;
+        let mut session = self.snapshot_session().await?;
         let find = self.inner.chat_sessions.find_one(permitted_chat(scope, chat_id));
         // The session holds the snapshot time. The read concern is set for each query, because the client's own
         // concern would apply otherwise.

@@ -116,8 +116,7 @@ impl MongoStore {
     /// Prepares the chats of earlier releases for the newest format, page by page; each page has its own deadlines. Returns
     /// how many chats with shared messages were marked.
     async fn prepare_chats(&self) -> Result<u64, StoreError> {
-        let mut projection =
-            Lineage::add_to_projection(doc! { "revision": 1, "schema_version": 1 });
+        let mut projection = Lineage::projection();
         projection.extend(doc! { "created_at": 1, "last_message_at": 1, "active_minute": 1 });
         projection.extend(doc! { LIFECYCLE: 1, "title": 1, TITLE_TRIGRAMS: 1 });
         let (mut after, mut seen, mut marked) = (String::new(), 0_u64, 0_u64);

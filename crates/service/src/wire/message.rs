@@ -51,15 +51,9 @@ pub(crate) struct MessageResponse {
     deleted_by: Option<String>,
     /// True while the text of this deleted message is still stored, because another chat (a fork, or the source of this one)
     /// shares the message and has not deleted it; otherwise missing.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[schema(value_type = Option<bool>)]
     text_is_kept: bool,
-}
-
-/// Tells serde to skip a field that is false.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
-fn is_false(value: &bool) -> bool {
-    !*value
 }
 
 impl From<Message> for MessageResponse {

@@ -32,6 +32,11 @@ pub(crate) struct Lineage {
 }
 
 impl Lineage {
+    /// Returns the projection that [`read`](Self::read) needs.
+    pub(crate) fn projection() -> Document {
+        Self::add_to_projection(doc! { "revision": 1, "schema_version": 1 })
+    }
+
     /// Adds the fields that [`read`](Self::read) needs to the projection of a tail.
     pub(crate) fn add_to_projection(mut projection: Document) -> Document {
         projection.extend(doc! { "bases": 1, "shared_below": 1, "shared_revision": 1 });

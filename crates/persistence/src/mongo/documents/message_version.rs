@@ -1,5 +1,5 @@
 use bson::{DateTime, Document, RawDocument, RawDocumentBuf, doc, rawdoc};
-use records::{AppId, ChatId, Scope};
+use records::{AppId, ChatId};
 use serde::Deserialize;
 
 use crate::StoreError;
@@ -48,7 +48,7 @@ pub(crate) fn version_id(chat_id: &ChatId, sequence: u64, revision: i64) -> Docu
 }
 
 /// Returns the filter for the versions of messages from `start` on that a chat with these editors may show.
-pub(crate) fn versions_filter(scope: &Scope, editors: &[Base], start: u64) -> Document {
+pub(crate) fn versions_filter(app_id: &AppId, editors: &[Base], start: u64) -> Document {
     let by = |editor: &Base| {
         let Base { chat_id, below, revision } = editor;
         let range = doc! {
@@ -58,7 +58,7 @@ pub(crate) fn versions_filter(scope: &Scope, editors: &[Base], start: u64) -> Do
         doc! { "_id": range, "_id.revision": { "$lte": *revision } }
     };
     let made: Vec<Document> = editors.iter().map(by).collect();
-    doc! { "app_id": scope.app_id.as_str(), "$or": made }
+    doc! { "app_id": app_id.as_str(), "$or": made }
 }
 
 /// The chat whose segment has the text of a deleted message, which other chats may show.

@@ -2,7 +2,7 @@ use std::ops::Range;
 
 use bson::raw::{BindRawBsonRef, RawArrayBuf, cstr};
 use bson::{Document, RawDocument, RawDocumentBuf, doc, rawdoc};
-use records::{AppId, ChatId, Scope};
+use records::{AppId, ChatId};
 
 use crate::StoreError;
 use crate::mongo::collection_names::CHAT_SEGMENTS;
@@ -39,9 +39,9 @@ pub(crate) fn segment_id(chat_id: &ChatId, first_sequence: u64) -> Document {
 }
 
 /// Returns the filter for the segments of a chat whose first sequence is in a span.
-pub(crate) fn segments_filter(scope: &Scope, chat_id: &ChatId, span: Range<u64>) -> Document {
+pub(crate) fn segments_filter(app_id: &AppId, chat_id: &ChatId, span: Range<u64>) -> Document {
     doc! {
-        "app_id": scope.app_id.as_str(),
+        "app_id": app_id.as_str(),
         "_id": { "$gte": segment_id(chat_id, span.start), "$lt": segment_id(chat_id, span.end) },
     }
 }

@@ -2,9 +2,10 @@ use bson::RawDocumentBuf;
 use futures::TryStreamExt;
 use mongodb::ClientSession;
 use mongodb::action::Find;
-use mongodb::options::ReadConcern;
+use mongodb::options::{ReadConcern, SessionOptions};
 use mongodb::raw_batch_cursor::RawBatch;
 
+use crate::mongo::MongoStore;
 use crate::mongo::engine::failure::Failure;
 
 /// The moment as of which documents are read.
@@ -49,5 +50,13 @@ impl ReadAt<'_> {
                 find.batch().await?.stream(session).try_next().await?
             }
         })
+    }
+}
+
+impl MongoStore {
+    /// Starts a session whose queries see the documents of one moment: that of the first query.
+    pub(crate) async fn snapshot_session(&self) -> Result<ClientSession, Failure> {
+        let moment = SessionOptions::builder().snapshot(true).build();
+        Ok(self.inner.database.client().start_session().with_options(moment).await?)
     }
 }

@@ -11,12 +11,11 @@ use records::{AppId, ChatId, MessageBody};
 
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{
-    NEWEST_VERSION, Segment, StoredMessage, counter, erased_digest, segment_id, version_id,
-    version_message,
+    NEWEST_VERSION, StoredMessage, counter, erased_digest, segment_id, version_id, version_message,
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::scope::chat_filter;
-use crate::mongo::transcript::edit::{decode_document, push_recent_edits, segment_filter};
+use crate::mongo::transcript::edit::{decode_document, push_recent_edits};
 use crate::mongo::transcript::reader::{Direction, MAX_READ_ATTEMPTS, SessionView, gap_error};
 use crate::rules::erasure::{Extent, Person};
 
@@ -104,13 +103,7 @@ impl MongoStore {
         let sealed: Vec<u64> = found.sequences.difference(&in_tail).copied().collect();
         if !sealed.is_empty() {
             // Forks that share them show the same. The update of the tail has told of those in it.
-            let these = doc! {
-                "app_id": app_id.as_str(),
-                "$or": [{ "_id": chat_id.as_str() }, { "bases.chat_id": chat_id.as_str() }],
-            };
-            let count = counter(sealed.len() as u64);
-            let tell = doc! { "$inc": { "revision": count }, "$push": push_recent_edits(sealed) };
-            self.inner.chat_sessions.update_many(these, tell).await?;
+            self.record_overwritten(app_id, &[chat_id.as_str()], &sealed).await?;
             self.check_deleted_texts(app_id, chat_id).await?;
         }
         self.erase_repeated(app_id, chat_id, &found).await?;
@@ -173,39 +166,12 @@ impl MongoStore {
         let ids = segments.find(filter).projection(doc! { "_id": 1 }).await?;
         let ids: Vec<RawDocumentBuf> = ids.try_collect().await?;
         for id in &ids {
-            self.erase_in_segment(erasing, &decode_document(id)?, found).await?;
+            // An edit may have split the segment meanwhile: the next pass finds the parts.
+            let one = erasing.filter(decode_document(id)?, "messages");
+            let wipe = |old| erasing.wipe(old, found);
+            self.overwrite_in_segment(erasing.app_id, chat_id, one, wipe).await?;
         }
         Ok(())
-    }
-
-    /// Erases messages in a segment, unless an edit has split it meanwhile: the next pass finds the parts.
-    async fn erase_in_segment(
-        &self,
-        erasing: &Erasing<'_>,
-        id: &Document,
-        found: &mut Found,
-    ) -> Result<(), Failure> {
-        let segments = &self.inner.chat_segments;
-        for _ in 0..MAX_READ_ATTEMPTS {
-            let one = erasing.filter(id.clone(), "messages");
-            let Some(raw) = segments.find_one(one).await? else { return Ok(()) };
-            let segment = Segment::read(erasing.chat_id, &raw)?;
-            let mut set = Document::new();
-            for (index, old) in segment.messages.into_iter().enumerate() {
-                if let Some(new) = erasing.wipe(old, found)? {
-                    set.insert(format!("messages.{index}"), decode_document(&new.document())?);
-                }
-            }
-            if set.is_empty() {
-                return Ok(());
-            }
-            let unchanged = segment_filter(erasing.app_id, erasing.chat_id, &segment.head);
-            let update = doc! { "$set": set, "$inc": { "edits": 1_i64 } };
-            if segments.update_one(unchanged, update).await?.matched_count == 1 {
-                return Ok(());
-            }
-        }
-        Err(gap_error(erasing.chat_id))
     }
 
     async fn erase_in_versions(
@@ -223,11 +189,7 @@ impl MongoStore {
         let all: Vec<RawDocumentBuf> = versions.find(filter).await?.try_collect().await?;
         for raw in &all {
             let Some(new) = erasing.wipe(version_message(chat_id, raw)?, found)? else { continue };
-            // A version never changes, but a later edit may have removed it.
-            let id = decode_document(raw)?.remove("_id");
-            let one = doc! { "_id": id, "app_id": app_id.as_str() };
-            let new = doc! { "$set": { "message": decode_document(&new.document())? } };
-            versions.update_one(one, new).await?;
+            self.overwrite_version(app_id, raw, &new).await?;
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use bson::{Document, RawDocumentBuf};
-use mongodb::options::{FindOptions, Hint, ReadConcern, SessionOptions};
+use mongodb::options::{FindOptions, Hint, ReadConcern};
 use mongodb::{ClientSession, Collection, SessionCursor};
 use tokio::time::timeout;
 
@@ -42,9 +42,7 @@ const BATCH_SIZE: u32 = 2_000;
 
 impl Snapshot {
     pub(super) async fn take(store: &MongoStore) -> Result<Self, Failure> {
-        let options = SessionOptions::builder().snapshot(true).build();
-        let client = store.inner.database.client();
-        Ok(Self { session: client.start_session().with_options(options).await? })
+        Ok(Self { session: store.snapshot_session().await? })
     }
 
     pub(super) async fn find(

@@ -4,12 +4,13 @@
 //! source shows. So what was found in one snapshot of the database stays true.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use bson::{DateTime, Document, RawDocumentBuf, doc};
 use futures::TryStreamExt as _;
-use mongodb::options::{ReadConcern, SessionOptions};
-use mongodb::{ClientSession, SessionCursor};
-use records::{AppId, ChatId, Lifecycle, Scope};
+use mongodb::ClientSession;
+use mongodb::options::ReadConcern;
+use records::{AppId, ChatId, Scope};
 
 use crate::StoreError;
 use crate::metrics::Sweep;
@@ -17,13 +18,13 @@ use crate::mongo::MongoStore;
 use crate::mongo::collection_names::MESSAGE_VERSIONS;
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::{
-    Base, LIFECYCLE, Lineage, NEWEST_VERSION, Segment, StoredMessage, TEXT_CHECK_AT, TEXT_KEPT_IN,
-    VersionKey, open_chat_session, segment_id, version_id, version_message,
+    Base, Lineage, NEWEST_VERSION, Segment, StoredMessage, TEXT_CHECK_AT, TEXT_KEPT_IN, VersionKey,
+    open_chat_session, segments_filter, version_message, versions_filter,
 };
 use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::read_at::ReadAt;
 use crate::mongo::engine::sweep::Overdue;
-use crate::mongo::transcript::edit::{decode_document, push_recent_edits, segment_filter};
-use crate::mongo::transcript::reader::{MAX_READ_ATTEMPTS, gap_error, visible_versions};
+use crate::mongo::transcript::reader::visible_versions;
 
 /// How many chats that share a message are looked at together.
 const CHATS_AT_ONCE: usize = 100;
@@ -38,15 +39,22 @@ pub(crate) struct DeletedText<'a> {
 }
 
 impl DeletedText<'_> {
+    fn span(&self) -> Range<u64> {
+        self.sequence..self.sequence.saturating_add(1)
+    }
+
     /// Returns the filter for the versions of the message that these chats have made.
     fn versions<'a>(&self, chats: impl IntoIterator<Item = &'a ChatId>) -> Document {
-        let end = self.sequence.saturating_add(1);
-        let by = |chat_id: &ChatId| {
-            let start = version_id(chat_id, self.sequence, 0);
-            doc! { "_id": { "$gte": start, "$lt": version_id(chat_id, end, 0) } }
-        };
-        let made: Vec<Document> = chats.into_iter().map(by).collect();
-        doc! { "app_id": self.app_id.as_str(), "$or": made }
+        let Range { start, end: below } = self.span();
+        let editor =
+            |chat_id: &ChatId| Base { chat_id: chat_id.clone(), below, revision: i64::MAX };
+        let editors: Vec<Base> = chats.into_iter().map(editor).collect();
+        versions_filter(self.app_id, &editors, start)
+    }
+
+    /// Returns the filter for the segments up to that of the message, which is the last of them.
+    fn segments(&self) -> Document {
+        segments_filter(self.app_id, self.owner, 0..self.span().end)
     }
 }
 
@@ -99,8 +107,7 @@ impl MongoStore {
         chat_id: &ChatId,
         sequence: u64,
     ) -> Result<bool, Failure> {
-        let fields = Lineage::add_to_projection(doc! { "revision": 1, "schema_version": 1 });
-        let raw = self.session_within(scope, chat_id, fields).await?;
+        let raw = self.session_within(scope, chat_id, Lineage::projection()).await?;
         let lineage = Lineage::read(chat_id, &open_chat_session(&raw)?)?;
         let (app_id, owner) = (&scope.app_id, lineage.owner(sequence));
         Ok(!self.remove_deleted_text(&DeletedText { app_id, owner, sequence }).await?)
@@ -132,18 +139,9 @@ impl MongoStore {
         &self,
         text: &DeletedText<'_>,
     ) -> Result<Option<BTreeSet<ChatId>>, Failure> {
-        let moment = SessionOptions::builder().snapshot(true).build();
-        let mut session = self.inner.database.client().start_session().with_options(moment).await?;
+        let mut session = self.snapshot_session().await?;
         let in_segment = self.is_deleted_in_segment(text, &mut session).await?;
-        let sharing = doc! {
-            "$or": [{ "_id": text.owner.as_str() }, { "bases.chat_id": text.owner.as_str() }],
-            "app_id": text.app_id.as_str(),
-            LIFECYCLE: { "$not": { "$gte": Lifecycle::Purged.number() } },
-        };
-        let projection = Lineage::add_to_projection(doc! { "revision": 1, "schema_version": 1 });
-        let find = self.inner.chat_sessions.find(sharing).projection(projection);
-        let find = find.read_concern(ReadConcern::snapshot()).session(&mut session);
-        let mut chats: SessionCursor<RawDocumentBuf> = find.await?;
+        let mut chats = self.chats_that_show(text.app_id, text.owner, &mut session).await?;
         // Of a purged owner, the versions that forks show.
         let mut all = BTreeSet::from([text.owner.clone()]);
         loop {
@@ -154,8 +152,7 @@ impl MongoStore {
                 let fields = open_chat_session(&raw)?;
                 let lineage = Lineage::read(&fields.parsed("_id")?, &fields)?;
                 if lineage.owner(text.sequence) == text.owner {
-                    let span = text.sequence..text.sequence.saturating_add(1);
-                    some.push(lineage.editors(&span));
+                    some.push(lineage.editors(&text.span()));
                 }
             }
             if some.is_empty() {
@@ -178,31 +175,29 @@ impl MongoStore {
     ) -> Result<bool, Failure> {
         let editors: BTreeSet<&ChatId> =
             chats.iter().flatten().map(|editor| &editor.chat_id).collect();
-        let mut versions = Vec::new();
+        let (mut versions, mut deleted) = (Vec::new(), Vec::new());
         if !editors.is_empty() {
             let mut fields = VersionKey::projection();
             fields.insert("message.deleted_at", 1);
             let find = self.inner.message_versions.find(text.versions(editors)).projection(fields);
-            let find = find.read_concern(ReadConcern::snapshot()).session(&mut *session);
-            let mut found: SessionCursor<RawDocumentBuf> = find.await?;
-            while let Some(raw) = found.next(&mut *session).await.transpose()? {
+            for raw in ReadAt::Snapshot(session).all(find).await? {
+                let key = VersionKey::read(text.owner, &raw)?;
                 let message = raw.get_document("message").ok();
-                let is_deleted = message.is_some_and(|it| it.get_datetime("deleted_at").is_ok());
-                versions.push((VersionKey::read(text.owner, &raw)?, is_deleted));
+                if message.is_some_and(|it| it.get_datetime("deleted_at").is_ok()) {
+                    deleted.push(key.clone());
+                }
+                versions.push(key);
             }
         }
         Ok(chats.iter().all(|editors| {
-            let made_by = |key: &VersionKey, editor: &Base| {
-                key.chat_id == editor.chat_id && key.revision <= editor.revision
+            let is_inherited = |key: &&VersionKey| {
+                editors
+                    .iter()
+                    .any(|editor| key.chat_id == editor.chat_id && key.revision <= editor.revision)
             };
-            let of_chat = versions
-                .iter()
-                .map(|(key, _)| key)
-                .filter(|key| editors.iter().any(|editor| made_by(key, editor)));
-            let shown = visible_versions(editors, of_chat.cloned().collect()).pop();
-            shown.map_or(in_segment, |shown| {
-                versions.iter().any(|(key, is_deleted)| *key == shown && *is_deleted)
-            })
+            let inherited = versions.iter().filter(is_inherited).cloned().collect();
+            let shown = visible_versions(editors, inherited).pop();
+            shown.map_or(in_segment, |shown| deleted.contains(&shown))
         }))
     }
 
@@ -212,7 +207,7 @@ impl MongoStore {
         text: &DeletedText<'_>,
         session: &mut ClientSession,
     ) -> Result<bool, Failure> {
-        let find = self.inner.chat_segments.find_one(segment_of(text)).sort(doc! { "_id": -1 });
+        let find = self.inner.chat_segments.find_one(text.segments()).sort(doc! { "_id": -1 });
         let find = find.projection(doc! { "messages.deleted_at": 1, "schema_version": 1 });
         let find = find.read_concern(ReadConcern::snapshot()).session(session);
         let Some(raw) = find.await? else { return Ok(true) };
@@ -226,25 +221,11 @@ impl MongoStore {
     }
 
     async fn wipe_in_segment(&self, text: &DeletedText<'_>) -> Result<(), Failure> {
-        let segments = &self.inner.chat_segments;
-        for _ in 0..MAX_READ_ATTEMPTS {
-            let find = segments.find_one(segment_of(text)).sort(doc! { "_id": -1 });
-            let Some(raw) = find.await? else { return Ok(()) };
-            let Segment { head, messages } = Segment::read(text.owner, &raw)?;
-            let mut at = messages.into_iter().enumerate();
-            let found = at.find(|(_, stored)| stored.message.sequence == text.sequence);
-            let Some((index, stored)) = found else { return Ok(()) };
-            let Some(wiped) = self.wiped(stored)? else { return Ok(()) };
-            let update = doc! {
-                "$set": { format!("messages.{index}"): decode_document(&wiped.document())? },
-                "$inc": { "edits": 1_i64 },
-            };
-            let unchanged = segment_filter(text.app_id, text.owner, &head);
-            if segments.update_one(unchanged, update).await?.matched_count == 1 {
-                return Ok(());
-            }
-        }
-        Err(gap_error(text.owner))
+        let wipe = |stored: StoredMessage| {
+            let is_it = stored.message.sequence == text.sequence;
+            if is_it { Ok(self.wiped(stored)?) } else { Ok(None) }
+        };
+        self.overwrite_in_segment(text.app_id, text.owner, text.segments(), wipe).await
     }
 
     /// Removes the text from all versions, and then the note that it is kept, so that a call that broke off is repeated.
@@ -263,27 +244,17 @@ impl MongoStore {
                 let key = VersionKey::read(text.owner, raw)?;
                 let stored = version_message(text.owner, raw)?;
                 if stored.message.is_text_kept {
-                    noted.insert(key.chat_id.to_string());
+                    noted.insert(key.chat_id);
                 }
                 let Some(wiped) = self.wiped(stored)? else { continue };
-                // A version never changes, but a later edit may have removed it.
-                let one = doc! { "_id": key.id(), "app_id": text.app_id.as_str() };
-                let wiped = doc! { "$set": { "message": decode_document(&wiped.document())? } };
-                versions.update_one(one, wiped).await?;
+                self.overwrite_version(text.app_id, raw, &wiped).await?;
             }
         }
         if noted.is_empty() {
             return Ok(());
         }
-        let noted: Vec<String> = noted.into_iter().collect();
-        let these = doc! {
-            "app_id": text.app_id.as_str(),
-            "$or": [{ "_id": { "$in": &noted } }, { "bases.chat_id": { "$in": &noted } }],
-        };
-        let tell = doc! {
-            "$inc": { "revision": 1_i64 }, "$push": push_recent_edits([text.sequence]),
-        };
-        self.inner.chat_sessions.update_many(these, tell).await?;
+        let noted: Vec<&str> = noted.iter().map(ChatId::as_str).collect();
+        self.record_overwritten(text.app_id, &noted, &[text.sequence]).await?;
         let forget = doc! { "$unset": { TEXT_KEPT_IN: "", TEXT_CHECK_AT: "" } };
         for editors in editors.chunks(CHATS_AT_ONCE) {
             let made = text.versions(editors.iter().copied());
@@ -301,14 +272,5 @@ impl MongoStore {
         stored.message.deleted_at = Some(self.inner.clock.now());
         stored.measure()?;
         Ok(Some(stored))
-    }
-}
-
-/// Returns the filter for the segments of a message and those before it. The last of them has the message.
-fn segment_of(text: &DeletedText<'_>) -> Document {
-    let end = segment_id(text.owner, text.sequence.saturating_add(1));
-    doc! {
-        "_id": { "$gte": segment_id(text.owner, 0), "$lt": end },
-        "app_id": text.app_id.as_str(),
     }
 }

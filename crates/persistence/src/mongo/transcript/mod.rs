@@ -8,6 +8,7 @@ pub(crate) mod forks;
 pub(crate) mod initial;
 pub(crate) mod locate;
 pub(crate) mod overlays;
+pub(crate) mod overwrite;
 pub(crate) mod reader;
 pub(crate) mod sealing;
 pub(crate) mod unlink;

@@ -235,7 +235,7 @@ impl MongoStore {
         if editors.is_empty() {
             return Ok(Vec::new());
         }
-        let mut filter = versions_filter(scope, &editors, 0);
+        let mut filter = versions_filter(&scope.app_id, &editors, 0);
         filter.insert(VERSION_LINK, call_id.as_str());
         let find = self.inner.message_versions.find(filter);
         let found = find.projection(VersionKey::projection()).await?;

@@ -36,7 +36,7 @@ impl MongoStore {
         let segments = &self.inner.chat_segments;
         // A push that left one of these behind will find the counters changed, and never use it.
         let left_behind =
-            segments_filter(push.scope, push.chat_id, before.tail.first_sequence..u64::MAX);
+            segments_filter(&push.scope.app_id, push.chat_id, before.tail.first_sequence..u64::MAX);
         segments.delete_many(left_behind).session(&mut *tx.session().await?).await?;
         let insert = segments.insert_many(self.segments(push, &before));
         insert.session(&mut *tx.session().await?).await?;

@@ -48,7 +48,7 @@ impl MongoStore {
             // Backwards, the query needs no start, because the limit ends it.
             (Direction::NewestFirst, _) => (-1, 0),
         };
-        let filter = segments_filter(scope, owner, start..piece.end);
+        let filter = segments_filter(&scope.app_id, owner, start..piece.end);
         let mut find = self.inner.chat_segments.find(filter).sort(doc! { "_id": order });
         if let Some(projection) = projection {
             find = find.projection(projection);
@@ -66,7 +66,7 @@ impl MongoStore {
         owner: &ChatId,
         sequence: u64,
     ) -> Result<u64, Failure> {
-        let filter = segments_filter(scope, owner, 0..sequence.saturating_add(1));
+        let filter = segments_filter(&scope.app_id, owner, 0..sequence.saturating_add(1));
         let find = self.inner.chat_segments.find(filter).sort(doc! { "_id": -1 }).limit(-1);
         let found = at.all(find.projection(doc! { "_id": 1, "schema_version": 1 })).await?;
         let start = found.first().map(|raw| Segment::open(owner, raw).map(|(start, _)| start));

@@ -35,7 +35,8 @@ impl MongoStore {
         if span.is_empty() || editors.is_empty() {
             return Ok(Overlays { found: BTreeMap::new(), span });
         }
-        let find = self.inner.message_versions.find(versions_filter(scope, &editors, span.start));
+        let find =
+            self.inner.message_versions.find(versions_filter(&scope.app_id, &editors, span.start));
         let found = at.all(find.projection(VersionKey::projection())).await?;
         let keys = found.iter().map(|raw| VersionKey::read(lineage.chat_id(), raw));
         let mut keys = visible_versions(&editors, keys.collect::<Result<_, _>>()?);
