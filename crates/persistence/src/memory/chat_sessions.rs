@@ -27,7 +27,7 @@ impl ChatSessions for MemoryStore {
         self.observe(Call::CreateChat, || {
             new.check()?;
             let session = started(scope, new, &*self.clock, &*self.ids);
-            self.insert(Chat::new(session))
+            self.insert(&mut self.chats(), Chat::new(session))
         })
         .await
     }
@@ -161,9 +161,13 @@ impl MemoryStore {
     }
 
     /// Stores a new chat, unless its id exists.
-    pub(super) fn insert(&self, chat: Chat) -> Result<ChatSession, StoreError> {
+    pub(super) fn insert(
+        &self,
+        chats: &mut HashMap<ChatId, Chat>,
+        chat: Chat,
+    ) -> Result<ChatSession, StoreError> {
         let session = chat.session.clone();
-        match self.chats().entry(session.chat_id.clone()) {
+        match chats.entry(session.chat_id.clone()) {
             Entry::Occupied(_) => Err(StoreError::ChatExists(session.chat_id)),
             Entry::Vacant(vacant) => {
                 vacant.insert(chat);

@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 use records::{ChatId, ChatSession, ContextSnapshot, ContextVersion, KeptContext, NewFork, Scope};
 
-use super::{Chat, Kept, MemoryStore};
+use super::{Chat, Kept, MemoryStore, work_on};
 use crate::StoreError;
 use crate::metrics::Call;
 use crate::rules::new_chat::forked;
@@ -16,11 +16,13 @@ impl Forks for MemoryStore {
         fork: NewFork,
     ) -> Result<ChatSession, StoreError> {
         self.observe(Call::ForkChat, || {
-            let fork = self.with_chat(scope, chat_id, |source| {
+            // With one lock: nothing is erased from the source between the copy and the insertion.
+            let mut chats = self.chats();
+            let fork = work_on(&mut chats, scope, chat_id, |source| {
                 let session = forked(scope, &source.session, fork, &*self.clock, &*self.ids)?;
                 Ok(source.fork(session))
             })?;
-            self.insert(fork)
+            self.insert(&mut chats, fork)
         })
         .await
     }

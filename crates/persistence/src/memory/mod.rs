@@ -179,19 +179,28 @@ impl MemoryStore {
         chat_id: &ChatId,
         work: impl FnOnce(&mut Chat) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let mut chats = self.chats();
-        let chat = chats.get_mut(chat_id);
-        let chat = chat.filter(|chat| chat.permits(&scope.needing(Permission::Read)));
-        let chat = chat.ok_or_else(|| StoreError::ChatNotFound(chat_id.clone()))?;
-        if !chat.permits(scope) {
-            let (chat_id, permission) = (chat_id.clone(), scope.permission);
-            return Err(StoreError::Forbidden { chat_id, permission });
-        }
-        work(chat).map_err(|error| {
-            let fence = error.is_conflict().then(|| chat.check_fence(scope.fencing_token));
-            fence.and_then(Result::err).unwrap_or(error)
-        })
+        work_on(&mut self.chats(), scope, chat_id, work)
     }
+}
+
+/// Runs `work` on one of these chats, as [`MemoryStore::with_chat`] does, for a call that goes on with the lock.
+fn work_on<T>(
+    chats: &mut HashMap<ChatId, Chat>,
+    scope: &Scope,
+    chat_id: &ChatId,
+    work: impl FnOnce(&mut Chat) -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    let chat = chats.get_mut(chat_id);
+    let chat = chat.filter(|chat| chat.permits(&scope.needing(Permission::Read)));
+    let chat = chat.ok_or_else(|| StoreError::ChatNotFound(chat_id.clone()))?;
+    if !chat.permits(scope) {
+        let (chat_id, permission) = (chat_id.clone(), scope.permission);
+        return Err(StoreError::Forbidden { chat_id, permission });
+    }
+    work(chat).map_err(|error| {
+        let fence = error.is_conflict().then(|| chat.check_fence(scope.fencing_token));
+        fence.and_then(Result::err).unwrap_or(error)
+    })
 }
 
 fn held<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
