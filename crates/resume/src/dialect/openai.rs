@@ -28,9 +28,9 @@ mod write;
 ///   dropped.
 /// - A result after another message is moved to its call, because the tool has run. If more than 1 MiB of messages lie
 ///   between, a note replaces it. Second results of a call and results without a call are dropped.
-/// - The same call twice in a message is one call. Of different calls with one id in a message, and of an id that an
-///   earlier message used, the later one gets the first free suffix `_2`, `_3`, …, and its results do too. Results of
-///   calls of a message with one id are matched in order.
+/// - The same call twice in a message is one call. Of different calls with one id in a message, the later one gets the
+///   first free suffix `_2`, `_3`, …, and its results do too. Results of calls of a message with one id are matched in
+///   order. A later message may use an id again.
 /// - Ids have at most 40 characters. A longer id, suffix included, becomes `call_` and 32 digits of its
 ///   digest.
 /// - Arguments that are not text become their JSON text, and missing or empty arguments become `{}`.
@@ -107,6 +107,7 @@ impl ToolDialect for OpenAi {
 ///   and Gemini refuse a conversation that has lost them.
 /// - Calls of custom tools become function calls, and legacy function calls get ids, which only `OpenAI` reads otherwise.
 /// - The id of a file of `OpenAI` becomes its JSON text: no other provider knows it.
+/// - A call with an id that an earlier message used gets a suffix, because other providers refuse it.
 #[derive(Debug, Clone, Copy)]
 pub struct OpenAiCompatible;
 

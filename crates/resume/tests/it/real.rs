@@ -81,8 +81,7 @@ fn airline_conversations_render_completely() {
         total.dropped += rendered.dropped.len();
         total.repaired += rendered.repaired.len();
     }
-    // Some runs use the id of a call again; each of those 38 calls and its result gets a new one.
-    let expected = Counts { messages: 2526, rendered: 2526, dropped: 0, repaired: 2 * 38 };
+    let expected = Counts { messages: 2526, rendered: 2526, dropped: 0, repaired: 0 };
     assert!(chats.is_empty() || total == expected, "{total:?}");
 }
 
@@ -102,12 +101,7 @@ fn airline_conversations_come_back_as_they_were() {
         let each: Vec<_> = each.collect();
         assert_eq!((&whole.messages, whole.dropped), (&each, vec![]));
         let rendered = rendered_in(&OpenAi, whole.messages);
-        let mut text = Value::from(rendered.messages).to_string();
-        // The ids that occur again were renamed.
-        for (renamed, original) in rendered.ids {
-            text = text.replace(&format!("\"{renamed}\""), &format!("\"{original}\""));
-        }
-        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), Value::from(chat));
+        assert_eq!(rendered.messages, chat);
     }
 }
 

@@ -76,8 +76,10 @@ mod tests {
         assert_eq!(rules(&interrupted), [(0, "unanswered_call"), (3, "orphan_result")]);
         let twice = json!([caller(&["a"]), result("a"), result("a")]);
         assert_eq!(rules(&twice), [(2, "orphan_result")]);
+        let same = json!([caller(&["a", "a"]), result("a"), result("a")]);
+        assert_eq!(rules(&same), [(0, "duplicate_call_id")]);
         let reused = json!([caller(&["a"]), result("a"), caller(&["a"]), result("a")]);
-        assert_eq!(rules(&reused), [(2, "duplicate_call_id")]);
+        assert_eq!(rules(&reused), []);
     }
 
     #[test]

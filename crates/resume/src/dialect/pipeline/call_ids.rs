@@ -5,10 +5,10 @@ use crate::Repair;
 use crate::calls::CallKey;
 use crate::dropped::shorten;
 
-/// Gives every call of a conversation an id of its own.
+/// Gives every call of a conversation, or of a message, an id of its own.
 ///
-/// Providers refuse a conversation in which two calls have the same id. Stored conversations do repeat
-/// ids: a parsed transcript without ids gets `call_1`, `call_2`, … whatever the chat already holds.
+/// Providers refuse two calls with the same id, most of them in the whole conversation. Stored conversations do repeat
+/// ids: models do, and a parsed transcript without ids gets `call_1`, `call_2`, … whatever the chat already holds.
 #[derive(Debug)]
 pub(super) struct CallIdAllocator {
     /// How often each reserved id was used so far.
@@ -16,7 +16,7 @@ pub(super) struct CallIdAllocator {
 }
 
 impl CallIdAllocator {
-    /// Reserves the ids of all calls in the conversation.
+    /// Reserves the ids of all calls in the conversation or message.
     ///
     /// They must be reserved before the first call is rendered: otherwise a new id that replaces a
     /// repeated one could be the id of a later call.

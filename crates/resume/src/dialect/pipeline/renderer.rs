@@ -5,9 +5,10 @@ use super::call_ids::CallIdAllocator;
 use super::late_results::{HeldMessages, LateResults};
 use super::matching::{CallDecision, ResultMatcher};
 use super::names::NameSanitiser;
-use super::rules::DialectRules;
+use super::rules::{DialectRules, UniqueIn};
 use super::viewpoint::Viewpoint;
 use super::writer::MessageWriter;
+use crate::calls::CallKey;
 use crate::canonical::{CanonicalMessage, Role};
 use crate::dropped::shorten;
 use crate::rendered::Rendered;
@@ -158,13 +159,18 @@ impl ToolCallRenderer {
         }
     }
 
-    /// Gives a new id to each call whose id was used before or is not accepted by the dialect.
+    /// Gives a new id to each call whose id the dialect does not accept, or not once more.
     fn rename_calls(&mut self, message: &mut CanonicalMessage) {
+        let rule = self.rules.call_ids;
+        if rule.unique_in == UniqueIn::Message {
+            let ids = message.calls.iter().map(|call| CallKey::from_id(&call.id));
+            self.call_ids = CallIdAllocator::new(ids);
+        }
         for call in &mut message.calls {
             if call.id != call.stored_id {
                 self.original_ids.insert(call.id.clone(), call.stored_id.clone());
             }
-            let allocated = self.call_ids.allocate(self.rules.call_ids, &call.id);
+            let allocated = self.call_ids.allocate(rule, &call.id);
             let Some((new_id, repair)) = allocated else {
                 continue;
             };

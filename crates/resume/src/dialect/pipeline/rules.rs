@@ -267,11 +267,20 @@ pub(in crate::dialect) struct CallIdRule {
     pub(in crate::dialect) max_chars: usize,
     /// Returns whether an id may hold a character.
     pub(in crate::dialect) allows: fn(char) -> bool,
+    pub(in crate::dialect) unique_in: UniqueIn,
+}
+
+/// Where two calls must not have the same id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::dialect) enum UniqueIn {
+    Transcript,
+    Message,
 }
 
 impl CallIdRule {
     /// Any id.
-    pub(in crate::dialect) const ANY: Self = Self { max_chars: usize::MAX, allows: |_| true };
+    pub(in crate::dialect) const ANY: Self =
+        Self { max_chars: usize::MAX, allows: |_| true, unique_in: UniqueIn::Transcript };
 
     /// Any characters, but at most the 40 that `OpenAI` accepts.
     pub(in crate::dialect) const SHORT: Self = Self { max_chars: 40, ..Self::ANY };

@@ -5,7 +5,7 @@
 use super::rules::{
     AcceptedFields, Arguments, CallFields, CallIdRule, CustomCalls, DialectRules, FileIds,
     LegacyCalls, MediaNames, MediaRule, MediaRules, NameRule, OwnFields, ReasoningRule,
-    ResultMedia, TextFiles, TurnRules, Urls, is_word,
+    ResultMedia, TextFiles, TurnRules, UniqueIn, Urls, is_word,
 };
 use crate::canonical::{Provider, Role};
 
@@ -14,8 +14,9 @@ pub(in crate::dialect) const OPENAI: DialectRules = DialectRules {
     // API reference, "Create chat completion": names of participants and functions.
     speakers: NameRule::WORD,
     functions: NameRule::WORD,
-    // 400 "string too long", expected at most 40 characters, for `tool_calls[].id`.
-    call_ids: CallIdRule::SHORT,
+    // 400 "string too long", expected at most 40 characters, for `tool_calls[].id`. Logs of agents that ran on show
+    // that a later message may use an id again: the model itself repeats ids.
+    call_ids: CallIdRule { unique_in: UniqueIn::Message, ..CallIdRule::SHORT },
     legacy_calls: LegacyCalls::Kept,
     // The name of a tool is in none of the types, and accepted: the logs of agents that ran have it.
     own_fields: OwnFields {
@@ -64,6 +65,8 @@ pub(in crate::dialect) const OPENAI_COMPATIBLE: DialectRules = DialectRules {
     // The converters of litellm leave out custom calls, and give legacy calls and their results ids that differ.
     custom_calls: CustomCalls::Converted,
     legacy_calls: LegacyCalls::Converted,
+    // Anthropic, behind the converters of litellm, refuses an id that is used again.
+    call_ids: CallIdRule::SHORT,
     // No other provider has the files that were uploaded to `OpenAI`.
     media: MediaRules { ids: FileIds::Refused, ..OPENAI.media },
     ..OPENAI

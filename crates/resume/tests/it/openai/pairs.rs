@@ -1,4 +1,4 @@
-use resume::dialect;
+use resume::dialect::{self, Dialect, OpenAiCompatible};
 use resume::{Options, Repair};
 use serde_json::json;
 
@@ -98,7 +98,8 @@ fn a_digest_that_replaces_an_id_is_used_once() {
     let again = [caller(None::<&str>, &[&long]), result(&long)];
     let suffixed = format!("{long}_2");
     let other = [caller(None::<&str>, &[&suffixed]), result(&suffixed)];
-    let rendered = render(&[again.clone(), again, other].concat());
+    let chat = log(&[again.clone(), again, other].concat());
+    let rendered = OpenAiCompatible.render(chat, &Options::default());
     let mut ids: Vec<_> =
         rendered.messages.iter().filter_map(|message| message["tool_call_id"].as_str()).collect();
     ids.dedup();
@@ -106,10 +107,13 @@ fn a_digest_that_replaces_an_id_is_used_once() {
 }
 
 #[test]
-fn an_id_that_is_used_again_is_renamed_with_its_result() {
+fn an_id_that_a_later_message_uses_again_stays_for_openai_and_is_renamed_for_others() {
     let again = [caller(None::<&str>, &["a"]), result("a")];
     let other = [caller(None::<&str>, &["a_2"]), result("a_2")];
-    let rendered = render(&[again.clone(), other, again.clone(), again].concat());
+    let chat = [again.clone(), other, again.clone(), again].concat();
+    let rendered = render(&chat);
+    assert_eq!((rendered.messages, rendered.repaired), (chat.clone(), vec![]));
+    let rendered = OpenAiCompatible.render(log(&chat), &Options::default());
     let ids: Vec<_> =
         rendered.messages.iter().filter_map(|message| message["tool_call_id"].as_str()).collect();
     assert_eq!(ids, ["a", "a_2", "a_3", "a_4"]);
@@ -182,10 +186,14 @@ fn ids_that_are_too_long_become_digests_with_their_results() {
         assert_eq!(dialect.validate(&rendered.messages), []);
         let ids = rendered.messages.iter().filter_map(|it| it["tool_calls"][0]["id"].as_str());
         let ids: Vec<_> = ids.collect();
-        assert_eq!((ids[0], ids.len()), (&*fits, 4));
-        assert!(ids[1..].iter().all(|id| id.starts_with("call_") && id.len() <= 40), "{ids:?}");
-        let originals: Vec<_> = ids[1..].iter().map(|id| &*rendered.ids[*id]).collect();
-        assert_eq!(originals, [&long, &fits, &long]);
+        let is_again_renamed = name != "openai";
+        assert_eq!(
+            (ids[0], ids[2] == fits, ids[3] == ids[1]),
+            (&*fits, !is_again_renamed, !is_again_renamed)
+        );
+        assert!(ids.iter().all(|id| id.len() <= 40) && ids[1].starts_with("call_"), "{ids:?}");
+        let originals = ids.iter().map(|id| rendered.ids.get(*id).map_or(*id, |id| &**id));
+        assert_eq!(originals.collect::<Vec<_>>(), [&fits, &long, &fits, &long]);
         let reasons: Vec<_> = repaired(&rendered).into_iter().map(|(_, slug)| slug).collect();
         assert!(
             !reasons.is_empty()

@@ -1,6 +1,7 @@
 use serde_json::Value;
 
 use crate::dialect::checks::{holds_object, is_fetched};
+use crate::dialect::open_calls::CallIds;
 use crate::dialect::violation::{Problem, Violation};
 use crate::dialect::violation_list::ViolationList;
 
@@ -19,6 +20,7 @@ pub(in crate::dialect::openai) fn violations(messages: &[Value]) -> Vec<Violatio
 /// Returns what other providers with this API refuse, besides what this one does.
 pub(in crate::dialect::openai) fn of_other_providers(messages: &[Value]) -> Vec<Violation> {
     let mut violations = ViolationList::default();
+    let mut call_ids = CallIds::default();
     for (index, message) in messages.iter().enumerate() {
         let parts = message["content"].as_array().into_iter().flatten();
         let files = parts.filter(|part| part["file"].get("file_id").is_some());
@@ -27,6 +29,10 @@ pub(in crate::dialect::openai) fn of_other_providers(messages: &[Value]) -> Vec<
             files.map(|_| ("foreign_file", "the id of a file is known to OpenAI alone".to_owned())),
         );
         let calls = message["tool_calls"].as_array().into_iter().flatten();
+        violations.report(
+            index,
+            calls.clone().filter_map(|call| call_ids.add(call["id"].as_str().unwrap_or_default())),
+        );
         let is_custom = calls.into_iter().any(|call| call["type"] == "custom");
         let is_legacy = message.get("function_call").is_some() || message["role"] == "function";
         let detail = "only OpenAI has calls of custom tools, and calls without ids";

@@ -24,16 +24,16 @@ pub(super) fn violations(messages: &[Value]) -> ViolationList {
 #[derive(Default)]
 struct PairChecker<'a> {
     violations: ViolationList,
-    /// The ids of all calls so far.
-    seen: CallIds<'a>,
     /// The calls without results so far, of the last message that is not a result.
     unanswered: OpenCalls<'a>,
 }
 
 impl<'a> PairChecker<'a> {
     fn begin_exchange(&mut self, index: usize, calls: &'a Value) {
+        // A later message may use an id again.
+        let mut seen = CallIds::default();
         for id in calls.as_array().into_iter().flatten().filter_map(|call| call["id"].as_str()) {
-            self.violations.report(index, self.seen.add(id));
+            self.violations.report(index, seen.add(id));
             self.unanswered.open(index, id);
         }
     }
