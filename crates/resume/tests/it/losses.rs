@@ -15,7 +15,7 @@ use crate::transcript::{log, stored_all};
 proptest! {
     #[test]
     fn only_the_declared_losses_are_lost(chat in transcript()) {
-        for dialect in dialect::ALL {
+        for dialect in dialect::all() {
             let rendered = dialect.render(log(&chat), &Options::default());
             let given = rendered.messages.clone();
             let after = if dialect.is_export_only() {
@@ -35,7 +35,7 @@ proptest! {
 
 #[test]
 fn no_loss_is_declared_twice() {
-    for dialect in dialect::ALL {
+    for dialect in dialect::all() {
         let losses = dialect.losses();
         for (at, loss) in losses.iter().enumerate() {
             assert!(!losses[..at].contains(loss), "{} loses {loss:?} twice", dialect.name());

@@ -19,11 +19,11 @@ proptest! {
 
     #[test]
     fn a_rendering_of_one_dialect_can_be_stored_and_rendered_in_all(chat in conversation()) {
-        for from in dialect::ALL {
+        for from in dialect::all() {
             let rendered = from.render(log(&chat), &Options::default());
             let parsed = from.parse(rendered.system, rendered.messages);
             let messages = stored_all(parsed.messages);
-            for to in dialect::ALL {
+            for to in dialect::all() {
                 let rendered = to.render(messages.clone(), &Options::default());
                 prop_assert_eq!(violations(to, &rendered.messages), [], "{:?} to {:?}", from, to);
             }
@@ -35,10 +35,10 @@ proptest! {
         messages in prop::collection::vec(prop_oneof![content(), strange()], 0..6),
         system in prop::collection::vec(content(), 0..2),
     ) {
-        for from in dialect::ALL {
+        for from in dialect::all() {
             let parsed = from.parse(system.clone(), messages.clone());
             prop_assert!(parsed.dropped.iter().all(|drop| drop.index < messages.len()));
-            for to in dialect::ALL {
+            for to in dialect::all() {
                 let rendered = rendered_in(to, parsed.messages.clone());
                 prop_assert_eq!(violations(to, &rendered.messages), [], "{:?} to {:?}", from, to);
             }
@@ -450,7 +450,7 @@ fn the_text_none_beside_calls_becomes_null() {
 
 #[test]
 fn unreadable_messages_are_reported() {
-    for dialect in dialect::ALL {
+    for dialect in dialect::all() {
         let parsed = dialect.parse(Vec::new(), vec![json!("x"), json!({"role": 5})]);
         let indices: Vec<_> = parsed.dropped.iter().map(|drop| drop.index).collect();
         assert_eq!((parsed.messages.len(), indices), (0, vec![0, 1]), "{dialect:?}");

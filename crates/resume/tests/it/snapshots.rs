@@ -21,7 +21,7 @@ fn the_documented_example_in_the_strict_form() {
 
 #[test]
 fn the_documented_example_in_every_dialect() {
-    for dialect in dialect::ALL {
+    for dialect in dialect::all() {
         let rendered = dialect.render(log(&documented_example()), &Options::default());
         insta::assert_json_snapshot!(format!("example_in_{}", dialect.name()), rendered);
     }
@@ -30,7 +30,7 @@ fn the_documented_example_in_every_dialect() {
 #[test]
 fn something_of_everything_in_every_dialect() {
     let rich = fixture("every-part.jsonl");
-    for dialect in dialect::ALL {
+    for dialect in dialect::all() {
         let rendered = dialect.render(log(&rich), &Options::default());
         assert_eq!(dialect::validate(dialect, &rendered.messages), Ok(()));
         insta::assert_json_snapshot!(format!("every_part_in_{}", dialect.name()), rendered);
