@@ -69,6 +69,8 @@ pub use otel_genai::OtelGenAi;
 
 mod violation_list;
 
+mod base64_text;
+
 mod checks;
 
 mod instructions;
@@ -81,9 +83,13 @@ mod pipeline;
 
 mod prepare;
 
+mod shapes;
+
 mod speaker;
 
 mod thinking;
+
+mod turn_pairs;
 
 mod turns;
 

@@ -62,6 +62,10 @@ impl ToolDialect for PydanticAi {
         validate::violations(messages)
     }
 
+    fn prepare(&self, messages: &mut [Value]) {
+        messages.iter_mut().for_each(media::normalise_bytes);
+    }
+
     fn parse(&self, system: Vec<Value>, messages: Vec<Value>) -> Parsed {
         parse::parse(system, messages)
     }

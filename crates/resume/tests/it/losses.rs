@@ -202,9 +202,10 @@ fn one(body: &MessageBody, losses: &[Loss]) -> Vec<Value> {
         Value::Array(parts) => parts.clone(),
         other => vec![json!({"type": "text", "text": other})],
     };
+    let is_web = |part: &Value| text(&part["image_url"]["url"]).starts_with("http");
     let is_lost = |part: &Value| match part["type"].as_str() {
         Some("text") => false,
-        Some("image_url") => lost(Loss::Media),
+        Some("image_url") => lost(Loss::Media) || (lost(Loss::WebMedia) && is_web(part)),
         Some("input_audio") if lost(Loss::Sounds) => true,
         _ => lost(Loss::Media) || lost(Loss::OtherMedia),
     };

@@ -188,6 +188,25 @@ fn what_the_gemini_library_for_python_dumps_is_read() {
 }
 
 #[test]
+fn bytes_of_gemini_in_the_base64_for_urls_are_read() {
+    let picture = json!({"inline_data": {"mime_type": "image/png", "data": "-_8="}});
+    let answer =
+        json!({"function_response": {"id": "a", "name": "f", "response": {}, "parts": [picture]}});
+    let mut messages = [
+        json!({"role": "user", "parts": [picture]}),
+        json!({"role": "model", "parts": [{"function_call": {"id": "a", "name": "f", "args": {}}}]}),
+        json!({"role": "user", "parts": [answer]}),
+    ];
+    let gemini = dialect::named("gemini").unwrap();
+    gemini.prepare(&mut messages);
+    let stored = gemini.parse(Vec::new(), messages.to_vec()).messages;
+    let url = json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,+/8="}});
+    for stored in [&stored[0], &stored[2]] {
+        assert_eq!(stored.body.content, json!([url]));
+    }
+}
+
+#[test]
 fn unknown_fields_of_a_message_are_kept_for_their_dialect() {
     for (dialect, message) in [
         (&Anthropic as &dyn Dialect, json!({"role": "user", "content": "hi", "id": "m1"})),
