@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# environment: adk
 """Loads the renderings in `google-adk` with Google's Agent Development Kit.
 
     python adk.py DIRECTORY

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# environment: clients
 """Resumes every rendering in the three dialects for AG2 up to 0.14, each in its own group chat.
 
     python classic.py DIRECTORY

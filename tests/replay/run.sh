@@ -4,15 +4,16 @@
 # Needs cargo, Python 3.11 with pip, and Node.js 20 or newer with npm; installs the libraries below the target
 # directory and beside this file, once. No model is called, and nothing is sent anywhere. Logs of real runs are
 # used if they are available. With NEWEST=1 the newest versions of the libraries are used instead of the pinned ones.
+#
+# A loader in Python is found by its line `# environment: NAME`, which names its requirements; one environment cannot have
+# both AG2 up to 0.14 and AG2 1.x, google-adk needs an older google-genai, and litellm an older openai. With arguments,
+# only these loaders run, as in `tests/replay/run.sh adk`.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-# AG2 up to 0.14 and AG2 1.x cannot be installed together, google-adk needs an older google-genai, and litellm an older
-# openai.
-classic=$(tests/venv.sh clients tests/clients/requirements.txt)
-typed=$(tests/venv.sh replay tests/replay/requirements.txt)
-adk=$(tests/venv.sh adk tests/replay/adk-requirements.txt)
-litellm=$(tests/venv.sh litellm tests/replay/litellm-requirements.txt)
+is_chosen() { [[ ${#chosen[@]} == 0 || " ${chosen[*]} " == *" $1 "* ]]; }
+chosen=("$@")
+
 node=tests/replay
 wanted=$node/package-lock.json
 if [[ -n ${NEWEST:-} ]]; then
@@ -37,8 +38,10 @@ cargo build --quiet --locked --workspace --bin renderings --bin sessions --examp
 
 printf '\n| dialect | loaded by | transcripts | messages |\n|---|---|---|---|\n'
 export PYTHONDONTWRITEBYTECODE=1
-"$classic/bin/python" tests/replay/classic.py "$work"
-"$typed/bin/python" tests/replay/typed.py "$work" "${CARGO_TARGET_DIR:-target}/debug/sessions"
-"$adk/bin/python" tests/replay/adk.py "$work"
-"$litellm/bin/python" tests/replay/wire.py "$work"
-node "$node/loaded.js" "$work"
+for loader in $(grep --files-with-matches '^# environment: ' tests/replay/*.py); do
+  is_chosen "$(basename "$loader" .py)" || continue
+  environment=$(sed -n 's/^# environment: //p' "$loader")
+  venv=$(tests/venv.sh "$environment" "tests/replay/$environment-requirements.txt")
+  "$venv/bin/python" "$loader" "$work" "${CARGO_TARGET_DIR:-target}/debug/sessions"
+done
+if is_chosen loaded; then node "$node/loaded.js" "$work"; fi

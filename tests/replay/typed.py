@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# environment: replay
 """Loads every rendering with the types of its target library.
 
     python typed.py DIRECTORY SESSIONS

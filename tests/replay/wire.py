@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# environment: litellm
 """Converts the renderings for Chat Completions with litellm, to what other providers are sent.
 
     python wire.py DIRECTORY

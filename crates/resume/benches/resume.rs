@@ -121,7 +121,7 @@ fn windowing(criterion: &mut Criterion) {
 
 fn rendering(criterion: &mut Criterion) {
     let chat = chat(with_calls);
-    for dialect in dialect::ALL {
+    for dialect in dialect::all() {
         let name = dialect.name();
         measure(criterion, &format!("{name}/at_once"), &chat, |chat| at_once(dialect, chat));
         measure(criterion, &format!("{name}/one_by_one"), &chat, |chat| one_by_one(dialect, chat));
@@ -131,7 +131,7 @@ fn rendering(criterion: &mut Criterion) {
 /// Measures the validation and parsing of renderings, in messages of the dialect.
 fn reading(criterion: &mut Criterion) {
     let chat = chat(with_calls);
-    for dialect in dialect::ALL {
+    for dialect in dialect::all() {
         let name = dialect.name();
         let messages = dialect.render(chat.clone(), &Options::default()).messages;
         measure(criterion, &format!("{name}/validate"), &messages, |it| dialect.validate(&it));

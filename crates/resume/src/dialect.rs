@@ -46,6 +46,8 @@ pub use ag2_v1::Ag2V1;
 mod anthropic;
 pub use anthropic::Anthropic;
 
+mod bedrock_converse;
+
 mod gemini;
 pub use gemini::{Gemini, GeminiApi};
 
@@ -69,6 +71,8 @@ pub use otel_genai::OtelGenAi;
 
 mod violation_list;
 
+mod base64_text;
+
 mod checks;
 
 mod instructions;
@@ -81,14 +85,18 @@ mod pipeline;
 
 mod prepare;
 
+mod shapes;
+
 mod speaker;
 
 mod thinking;
 
+mod turn_pairs;
+
 mod turns;
 
-/// Every dialect, in the order in which the documentation lists them.
-pub const ALL: [&dyn Dialect; 18] = [
+/// The registry: every dialect, in the order in which the documentation lists them.
+const REGISTRY: &[&dyn Dialect] = &[
     &Ag2,
     &Ag2Classic { profile: Profile::Pattern },
     &Ag2Classic { profile: Profile::Manager },
@@ -98,6 +106,7 @@ pub const ALL: [&dyn Dialect; 18] = [
     &OpenAiResponses,
     &Anthropic,
     &ClaudeAgentSdk,
+    &bedrock_converse::BedrockConverse,
     &Gemini { api: GeminiApi::Developer },
     &Gemini { api: GeminiApi::Vertex },
     &LangChain,
@@ -109,19 +118,24 @@ pub const ALL: [&dyn Dialect; 18] = [
     &OtelGenAi,
 ];
 
+/// Returns every dialect, in the order of the documentation.
+pub fn all() -> impl Iterator<Item = &'static dyn Dialect> {
+    REGISTRY.iter().copied()
+}
+
 /// Returns the dialect with this name.
 pub fn named(name: &str) -> Option<&'static dyn Dialect> {
-    ALL.into_iter().find(|dialect| dialect.name() == name)
+    all().find(|dialect| dialect.name() == name)
 }
 
 /// Returns the dialects that are parsed, too; the others are for export only.
 pub fn parsed() -> impl Iterator<Item = &'static dyn Dialect> {
-    ALL.into_iter().filter(|dialect| !dialect.is_export_only())
+    all().filter(|dialect| !dialect.is_export_only())
 }
 
 /// Returns the names of all dialects.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    ALL.into_iter().map(Dialect::name)
+    all().map(Dialect::name)
 }
 
 /// Checks messages against the rules of a dialect and of its provider; returns the violations, ordered
@@ -137,32 +151,14 @@ pub fn validate(dialect: &dyn Dialect, messages: &[Value]) -> Result<(), Vec<Vio
 mod tests {
     use super::*;
 
-    const NAMES: [&str; 18] = [
-        "ag2",
-        "ag2-classic",
-        "ag2-classic-manager",
-        "ag2-v1",
-        "openai",
-        "openai-compatible",
-        "openai-responses",
-        "anthropic",
-        "claude-agent-sdk",
-        "gemini",
-        "gemini-vertex",
-        "langchain",
-        "pydantic-ai",
-        "google-adk",
-        "ui-message",
-        "ag-ui",
-        "acp",
-        "otel-genai",
-    ];
-
     #[test]
-    fn every_dialect_is_found_by_its_name() {
-        assert_eq!(names().collect::<Vec<_>>(), NAMES);
-        for name in names() {
+    fn every_dialect_is_found_by_its_name_alone() {
+        for (position, name) in names().enumerate() {
+            assert!(
+                name.bytes().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || it == b'-')
+            );
             assert_eq!(named(name).map(Dialect::name), Some(name));
+            assert_eq!(names().position(|other| other == name), Some(position));
         }
         assert!(named("AG2").is_none());
     }

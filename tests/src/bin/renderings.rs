@@ -40,7 +40,7 @@ fn main() -> Result<()> {
     let transcripts = transcripts()?;
     println!("| dialect | transcripts | messages | rendered | left out | changed |");
     println!("|---|---|---|---|---|---|");
-    for dialect in dialect::ALL {
+    for dialect in dialect::all() {
         let mut count = Count::default();
         let mut file = BufWriter::new(File::create(out.join(format!("{}.jsonl", dialect.name())))?);
         for (source, messages) in &transcripts {

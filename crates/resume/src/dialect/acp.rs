@@ -3,7 +3,7 @@ use serde_json::Value;
 use super::contract::Resent;
 use super::loss::Loss;
 use super::parsed::Parsed;
-use super::pipeline::{DialectRules, MessageWriter, ToolDialect, targets};
+use super::pipeline::{DialectRules, MessageWriter, ToolDialect};
 use super::violation::Violation;
 use crate::Options;
 
@@ -15,6 +15,8 @@ mod own;
 pub(crate) use content::read_media;
 
 mod parse;
+
+mod rules;
 
 mod validate;
 pub(crate) use validate::NON_MESSAGE_UPDATES;
@@ -40,7 +42,7 @@ pub struct Acp;
 const NAME: &str = "acp";
 
 impl ToolDialect for Acp {
-    const RULES: &'static DialectRules = &targets::ACP;
+    const RULES: &'static DialectRules = &rules::ACP;
 
     const LOSSES: &'static [Loss] = &[
         Loss::Instructions,

@@ -2,7 +2,7 @@ use serde_json::Value;
 
 use super::loss::Loss;
 use super::parsed::Parsed;
-use super::pipeline::{DialectRules, MessageWriter, ToolDialect, targets};
+use super::pipeline::{DialectRules, MessageWriter, ToolDialect};
 use super::prepare::without_null_fields;
 use super::violation::Violation;
 use crate::Options;
@@ -11,6 +11,7 @@ mod profile;
 pub use profile::Profile;
 
 mod parse;
+mod rules;
 mod validate;
 mod write;
 
@@ -34,7 +35,7 @@ pub struct Ag2Classic {
 }
 
 impl ToolDialect for Ag2Classic {
-    const RULES: &'static DialectRules = &targets::AG2_CLASSIC;
+    const RULES: &'static DialectRules = &rules::AG2_CLASSIC;
 
     const LOSSES: &'static [Loss] = &[
         Loss::BlankText,

@@ -2,12 +2,13 @@ use serde_json::Value;
 
 use super::loss::Loss;
 use super::parsed::Parsed;
-use super::pipeline::{DialectRules, MessageWriter, ToolDialect, targets};
+use super::pipeline::{DialectRules, MessageWriter, ToolDialect};
 use super::violation::Violation;
 use crate::Options;
 
 mod events;
 mod parse;
+mod rules;
 mod validate;
 mod write;
 
@@ -26,7 +27,7 @@ mod write;
 pub struct Ag2V1;
 
 impl ToolDialect for Ag2V1 {
-    const RULES: &'static DialectRules = &targets::AG2_V1;
+    const RULES: &'static DialectRules = &rules::AG2_V1;
 
     const LOSSES: &'static [Loss] = &[
         Loss::InstructionPlaces,

@@ -2,7 +2,7 @@ use serde_json::Value;
 
 use super::loss::Loss;
 use super::parsed::Parsed;
-use super::pipeline::{DialectRules, MessageWriter, ToolDialect, targets};
+use super::pipeline::{DialectRules, MessageWriter, ToolDialect};
 use super::violation::Violation;
 use crate::Options;
 
@@ -10,6 +10,7 @@ mod content;
 mod own;
 mod parse;
 mod reasoning;
+mod rules;
 mod validate;
 mod write;
 
@@ -33,7 +34,7 @@ pub struct AgUi;
 const NAME: &str = "ag-ui";
 
 impl ToolDialect for AgUi {
-    const RULES: &'static DialectRules = &targets::AG_UI;
+    const RULES: &'static DialectRules = &rules::AG_UI;
 
     const LOSSES: &'static [Loss] =
         &[Loss::JoinedTexts, Loss::RefusalMarks, Loss::CustomCalls, Loss::CallSignatures];

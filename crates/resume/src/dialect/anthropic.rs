@@ -2,12 +2,15 @@ use serde_json::Value;
 
 use super::loss::Loss;
 use super::parsed::Parsed;
-use super::pipeline::{DialectRules, MessageWriter, ToolDialect, targets};
+use super::pipeline::{DialectRules, MessageWriter, ToolDialect};
 use super::prepare::{without_null_fields, without_null_fields_of};
 use super::violation::Violation;
 use crate::Options;
 
 mod parse;
+mod rules;
+pub(super) use rules::ANTHROPIC;
+
 mod validate;
 mod write;
 
@@ -34,7 +37,7 @@ mod write;
 pub struct Anthropic;
 
 impl ToolDialect for Anthropic {
-    const RULES: &'static DialectRules = &targets::ANTHROPIC;
+    const RULES: &'static DialectRules = &rules::ANTHROPIC;
 
     const LOSSES: &'static [Loss] = &[
         Loss::Names,

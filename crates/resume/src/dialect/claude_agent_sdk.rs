@@ -2,7 +2,7 @@ use serde_json::Value;
 
 use super::loss::Loss;
 use super::parsed::Parsed;
-use super::pipeline::{DialectRules, MessageWriter, ToolDialect, targets};
+use super::pipeline::{DialectRules, MessageWriter, ToolDialect};
 use super::violation::Violation;
 use crate::Options;
 use crate::canonical::CanonicalMessage;
@@ -13,6 +13,7 @@ mod chain;
 mod draft;
 mod own;
 mod parse;
+mod rules;
 mod user;
 mod validate;
 mod write;
@@ -48,8 +49,7 @@ fn is_own(message: &CanonicalMessage) -> bool {
 
 impl ToolDialect for ClaudeAgentSdk {
     // `getSessionMessages` and a resumed session take a call without a result as one that was interrupted.
-    const RULES: &'static DialectRules =
-        &DialectRules { waits: is_own, ..targets::CLAUDE_AGENT_SDK };
+    const RULES: &'static DialectRules = &DialectRules { waits: is_own, ..rules::CLAUDE_AGENT_SDK };
 
     const LOSSES: &'static [Loss] = &[
         Loss::Names,

@@ -3,13 +3,14 @@ use serde_json::Value;
 
 use super::loss::Loss;
 use super::parsed::Parsed;
-use super::pipeline::{DialectRules, MessageWriter, ToolDialect, targets};
+use super::pipeline::{DialectRules, MessageWriter, ToolDialect};
 use super::violation::Violation;
 use crate::Options;
 
 pub(super) mod call_ids;
 mod context;
 mod parse;
+mod rules;
 mod validate;
 mod write;
 
@@ -50,7 +51,7 @@ pub enum GeminiApi {
 }
 
 impl ToolDialect for Gemini {
-    const RULES: &'static DialectRules = &targets::GEMINI;
+    const RULES: &'static DialectRules = &rules::GEMINI;
 
     const LOSSES: &'static [Loss] = &[
         Loss::Names,
@@ -71,8 +72,8 @@ impl ToolDialect for Gemini {
 
     fn rules(&self) -> &'static DialectRules {
         match self.api {
-            GeminiApi::Developer => &targets::GEMINI,
-            GeminiApi::Vertex => &targets::GEMINI_VERTEX,
+            GeminiApi::Developer => &rules::GEMINI,
+            GeminiApi::Vertex => &rules::GEMINI_VERTEX,
         }
     }
 

@@ -2,7 +2,7 @@ use serde_json::Value;
 
 use super::loss::Loss;
 use super::parsed::Parsed;
-use super::pipeline::{DialectRules, MessageWriter, ToolDialect, targets};
+use super::pipeline::{DialectRules, MessageWriter, ToolDialect};
 use super::violation::Violation;
 use crate::Options;
 use crate::canonical::CanonicalMessage;
@@ -14,6 +14,7 @@ mod parse;
 mod prepare;
 mod read_parts;
 mod result;
+mod rules;
 mod validate;
 mod write;
 mod write_parts;
@@ -61,7 +62,7 @@ fn waits(message: &CanonicalMessage) -> bool {
 
 impl ToolDialect for GoogleAdk {
     // `Event.long_running_tool_ids`: such a call stays in the contents before it has a result.
-    const RULES: &'static DialectRules = &DialectRules { waits, ..targets::GOOGLE_ADK };
+    const RULES: &'static DialectRules = &DialectRules { waits, ..rules::GOOGLE_ADK };
 
     const LOSSES: &'static [Loss] = &[
         Loss::InstructionPlaces,

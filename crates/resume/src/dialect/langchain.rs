@@ -2,13 +2,14 @@ use serde_json::Value;
 
 use super::loss::Loss;
 use super::parsed::Parsed;
-use super::pipeline::{DialectRules, MessageWriter, ToolDialect, targets};
+use super::pipeline::{DialectRules, MessageWriter, ToolDialect};
 use super::violation::Violation;
 use crate::Options;
 
 mod blocks;
 mod parse;
 mod prepare;
+mod rules;
 mod validate;
 mod write;
 
@@ -34,7 +35,7 @@ pub struct LangChain;
 const NAME: &str = "langchain";
 
 impl ToolDialect for LangChain {
-    const RULES: &'static DialectRules = &targets::LANGCHAIN;
+    const RULES: &'static DialectRules = &rules::LANGCHAIN;
 
     const LOSSES: &'static [Loss] = &[Loss::BlankText, Loss::CustomCalls, Loss::CallSignatures];
 

@@ -50,6 +50,8 @@ pub enum Loss {
     ///
     /// A text file loses its media type; all other such media become their JSON text.
     MediaTypes,
+    /// Media at a URL of the web: each becomes its JSON text.
+    WebMedia,
     /// The file names of images and sounds.
     MediaNames,
     /// The file names of inline files; see `MediaNames` for those of images and sounds.

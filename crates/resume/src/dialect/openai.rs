@@ -2,7 +2,7 @@ use serde_json::Value;
 
 use super::loss::Loss;
 use super::parsed::Parsed;
-use super::pipeline::{DialectRules, MessageWriter, ToolDialect, targets};
+use super::pipeline::{DialectRules, MessageWriter, ToolDialect};
 use super::violation::Violation;
 use crate::Options;
 use crate::canonical::CanonicalMessage;
@@ -10,6 +10,9 @@ use crate::rendered::Rendered;
 
 mod content;
 mod parse;
+mod rules;
+pub(super) use rules::OPENAI_IMAGES;
+
 mod validate;
 mod write;
 
@@ -63,7 +66,7 @@ mod write;
 pub struct OpenAi;
 
 impl ToolDialect for OpenAi {
-    const RULES: &'static DialectRules = &targets::OPENAI;
+    const RULES: &'static DialectRules = &rules::OPENAI;
 
     const LOSSES: &'static [Loss] = &[
         Loss::BlankText,
@@ -112,7 +115,7 @@ impl ToolDialect for OpenAi {
 pub struct OpenAiCompatible;
 
 impl ToolDialect for OpenAiCompatible {
-    const RULES: &'static DialectRules = &targets::OPENAI_COMPATIBLE;
+    const RULES: &'static DialectRules = &rules::OPENAI_COMPATIBLE;
 
     const LOSSES: &'static [Loss] = &[
         Loss::BlankText,

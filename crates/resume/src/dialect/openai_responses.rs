@@ -2,7 +2,7 @@ use serde_json::Value;
 
 use super::loss::Loss;
 use super::parsed::Parsed;
-use super::pipeline::{DialectRules, MessageWriter, ToolDialect, targets};
+use super::pipeline::{DialectRules, MessageWriter, ToolDialect};
 use super::violation::Violation;
 use crate::Options;
 
@@ -12,6 +12,7 @@ mod open_call;
 mod parse;
 mod part;
 mod reasoning;
+mod rules;
 mod turn;
 mod validate;
 mod write;
@@ -44,7 +45,7 @@ pub struct OpenAiResponses;
 const NAME: &str = "openai-responses";
 
 impl ToolDialect for OpenAiResponses {
-    const RULES: &'static DialectRules = &targets::OPENAI_RESPONSES;
+    const RULES: &'static DialectRules = &rules::OPENAI_RESPONSES;
 
     const LOSSES: &'static [Loss] = &[
         Loss::Names,

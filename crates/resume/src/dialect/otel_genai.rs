@@ -2,10 +2,11 @@ use serde_json::Value;
 
 use super::loss::Loss;
 use super::parsed::Parsed;
-use super::pipeline::{DialectRules, MessageWriter, ToolDialect, targets};
+use super::pipeline::{DialectRules, MessageWriter, ToolDialect};
 use super::violation::Violation;
 use crate::{DropReason, Options};
 
+mod rules;
 mod validate;
 mod write;
 
@@ -24,7 +25,7 @@ mod write;
 pub struct OtelGenAi;
 
 impl ToolDialect for OtelGenAi {
-    const RULES: &'static DialectRules = &targets::OTEL_GENAI;
+    const RULES: &'static DialectRules = &rules::OTEL_GENAI;
 
     const LOSSES: &'static [Loss] = &[
         Loss::InstructionPlaces,

@@ -17,10 +17,8 @@ use crate::rendered::Rendered;
 use crate::window::Window;
 use crate::{Options, UnsettledCall};
 
-mod rules;
+pub(super) mod rules;
 pub(super) use rules::{DialectRules, TurnRules, is_word};
-
-pub(super) mod targets;
 
 mod lowering;
 use lowering::LoweringWriter;

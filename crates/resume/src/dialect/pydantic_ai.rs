@@ -2,7 +2,7 @@ use serde_json::Value;
 
 use super::loss::Loss;
 use super::parsed::Parsed;
-use super::pipeline::{DialectRules, MessageWriter, ToolDialect, targets};
+use super::pipeline::{DialectRules, MessageWriter, ToolDialect};
 use super::violation::Violation;
 use crate::Options;
 
@@ -12,6 +12,7 @@ mod own;
 mod parse;
 mod request;
 mod response;
+mod rules;
 mod validate;
 mod write;
 
@@ -38,7 +39,7 @@ pub struct PydanticAi;
 const NAME: &str = "pydantic-ai";
 
 impl ToolDialect for PydanticAi {
-    const RULES: &'static DialectRules = &targets::PYDANTIC_AI;
+    const RULES: &'static DialectRules = &rules::PYDANTIC_AI;
 
     const LOSSES: &'static [Loss] = &[
         Loss::Names,
@@ -59,6 +60,10 @@ impl ToolDialect for PydanticAi {
 
     fn violations(&self, messages: &[Value]) -> Vec<Violation> {
         validate::violations(messages)
+    }
+
+    fn prepare(&self, messages: &mut [Value]) {
+        messages.iter_mut().for_each(media::normalise_bytes);
     }
 
     fn parse(&self, system: Vec<Value>, messages: Vec<Value>) -> Parsed {

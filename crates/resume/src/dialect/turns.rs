@@ -5,7 +5,7 @@ use crate::Repair;
 use crate::rendered::{Origin, Rendered};
 
 /// The text of a user turn that is added because the dialect requires one.
-const CONTINUE_PROMPT: &str = "Continue.";
+pub(super) const CONTINUE_PROMPT: &str = "Continue.";
 
 /// Merges neighbouring messages of one role into turns.
 ///

@@ -3,7 +3,7 @@ use serde_json::Value;
 use super::contract::Resent;
 use super::loss::Loss;
 use super::parsed::Parsed;
-use super::pipeline::{DialectRules, MessageWriter, ToolDialect, targets};
+use super::pipeline::{DialectRules, MessageWriter, ToolDialect};
 use super::violation::Violation;
 use crate::Options;
 use crate::canonical::CanonicalMessage;
@@ -13,6 +13,7 @@ mod fields;
 mod own;
 mod parse;
 mod reasoning;
+mod rules;
 mod validate;
 mod write;
 pub(crate) use write::write_file;
@@ -49,7 +50,7 @@ fn waits(message: &CanonicalMessage) -> bool {
 
 impl ToolDialect for UiMessage {
     // Reference "UIMessage": a call waits for its input, for an approval or for its output.
-    const RULES: &'static DialectRules = &DialectRules { waits, ..targets::UI_MESSAGE };
+    const RULES: &'static DialectRules = &DialectRules { waits, ..rules::UI_MESSAGE };
 
     const LOSSES: &'static [Loss] =
         &[Loss::InstructionPlaces, Loss::Developer, Loss::RefusalMarks, Loss::CustomCalls];

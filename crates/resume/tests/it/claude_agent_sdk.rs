@@ -169,7 +169,7 @@ fn entries_of_every_kind_are_kept() {
 #[test]
 fn entries_that_are_no_messages_are_in_no_other_format() {
     let entries = [title(), user(0, &json!("hi")), entry(1, "system", &Value::Null), title()];
-    for to in dialect::ALL.into_iter().filter(|it| it.name() != "claude-agent-sdk") {
+    for to in dialect::all().filter(|it| it.name() != "claude-agent-sdk") {
         let rendered = stored_in(to, &ClaudeAgentSdk, &entries);
         assert!(!format!("{:?}", rendered.messages).contains("A trip"), "{to:?}");
         let dropped = rendered.dropped.iter().map(|it| it.index);

@@ -44,7 +44,7 @@ fn odd_content_blocks_are_reported_and_render_validly() {
             {"role": "assistant", "content": null, "content_blocks": odd, "tool_error": odd},
             {"role": "user", "content": "go on"},
         ]);
-        for to in dialect::ALL {
+        for to in dialect::all() {
             let rendered = to.render(log(messages.as_array().unwrap()), &Options::default());
             assert_eq!(violations(to, &rendered.messages), [], "{odd} in {to:?}");
         }

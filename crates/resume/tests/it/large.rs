@@ -27,7 +27,7 @@ fn exchange() -> Vec<Value> {
 fn many_calls_in_one_message_take_no_longer_than_in_several() {
     let options = Options { unsettled: Some(UnsettledPolicy::Settle), ..Options::default() };
     let messages = log(&exchange());
-    for dialect in dialect::ALL {
+    for dialect in dialect::all() {
         let rendered = dialect.render(messages.clone(), &options);
         assert_eq!(violations(dialect, &rendered.messages), []);
         if !dialect.is_export_only() {
@@ -48,7 +48,7 @@ fn only_the_first_of_very_many_violations_are_returned() {
         vec![json!({"role": "assistant", "content": "x", "tool_calls": calls})],
         vec![json!({"role": "tool", "content": "x", "tool_responses": results})],
     ];
-    for dialect in dialect::ALL {
+    for dialect in dialect::all() {
         for transcript in &transcripts {
             let found = dialect.validate(transcript);
             assert!(found.len() <= 2_000, "{dialect:?}: {}", found.len());

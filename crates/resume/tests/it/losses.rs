@@ -15,7 +15,7 @@ use crate::transcript::{log, stored_all};
 proptest! {
     #[test]
     fn only_the_declared_losses_are_lost(chat in transcript()) {
-        for dialect in dialect::ALL {
+        for dialect in dialect::all() {
             let rendered = dialect.render(log(&chat), &Options::default());
             let given = rendered.messages.clone();
             let after = if dialect.is_export_only() {
@@ -35,7 +35,7 @@ proptest! {
 
 #[test]
 fn no_loss_is_declared_twice() {
-    for dialect in dialect::ALL {
+    for dialect in dialect::all() {
         let losses = dialect.losses();
         for (at, loss) in losses.iter().enumerate() {
             assert!(!losses[..at].contains(loss), "{} loses {loss:?} twice", dialect.name());
@@ -202,9 +202,10 @@ fn one(body: &MessageBody, losses: &[Loss]) -> Vec<Value> {
         Value::Array(parts) => parts.clone(),
         other => vec![json!({"type": "text", "text": other})],
     };
+    let is_web = |part: &Value| text(&part["image_url"]["url"]).starts_with("http");
     let is_lost = |part: &Value| match part["type"].as_str() {
         Some("text") => false,
-        Some("image_url") => lost(Loss::Media),
+        Some("image_url") => lost(Loss::Media) || (lost(Loss::WebMedia) && is_web(part)),
         Some("input_audio") if lost(Loss::Sounds) => true,
         _ => lost(Loss::Media) || lost(Loss::OtherMedia),
     };

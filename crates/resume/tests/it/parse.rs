@@ -19,11 +19,11 @@ proptest! {
 
     #[test]
     fn a_rendering_of_one_dialect_can_be_stored_and_rendered_in_all(chat in conversation()) {
-        for from in dialect::ALL {
+        for from in dialect::all() {
             let rendered = from.render(log(&chat), &Options::default());
             let parsed = from.parse(rendered.system, rendered.messages);
             let messages = stored_all(parsed.messages);
-            for to in dialect::ALL {
+            for to in dialect::all() {
                 let rendered = to.render(messages.clone(), &Options::default());
                 prop_assert_eq!(violations(to, &rendered.messages), [], "{:?} to {:?}", from, to);
             }
@@ -35,10 +35,10 @@ proptest! {
         messages in prop::collection::vec(prop_oneof![content(), strange()], 0..6),
         system in prop::collection::vec(content(), 0..2),
     ) {
-        for from in dialect::ALL {
+        for from in dialect::all() {
             let parsed = from.parse(system.clone(), messages.clone());
             prop_assert!(parsed.dropped.iter().all(|drop| drop.index < messages.len()));
-            for to in dialect::ALL {
+            for to in dialect::all() {
                 let rendered = rendered_in(to, parsed.messages.clone());
                 prop_assert_eq!(violations(to, &rendered.messages), [], "{:?} to {:?}", from, to);
             }
@@ -185,6 +185,25 @@ fn what_the_gemini_library_for_python_dumps_is_read() {
     assert_eq!(bodies[0].content[1]["type"], "image_url", "{:?}", bodies[0]);
     assert_eq!(bodies[1].extra["tool_calls"][0]["function"]["name"], "f");
     assert_eq!(bodies[2].content, "1");
+}
+
+#[test]
+fn bytes_of_gemini_in_the_base64_for_urls_are_read() {
+    let picture = json!({"inline_data": {"mime_type": "image/png", "data": "-_8="}});
+    let answer =
+        json!({"function_response": {"id": "a", "name": "f", "response": {}, "parts": [picture]}});
+    let mut messages = [
+        json!({"role": "user", "parts": [picture]}),
+        json!({"role": "model", "parts": [{"function_call": {"id": "a", "name": "f", "args": {}}}]}),
+        json!({"role": "user", "parts": [answer]}),
+    ];
+    let gemini = dialect::named("gemini").unwrap();
+    gemini.prepare(&mut messages);
+    let stored = gemini.parse(Vec::new(), messages.to_vec()).messages;
+    let url = json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,+/8="}});
+    for stored in [&stored[0], &stored[2]] {
+        assert_eq!(stored.body.content, json!([url]));
+    }
 }
 
 #[test]
@@ -450,7 +469,7 @@ fn the_text_none_beside_calls_becomes_null() {
 
 #[test]
 fn unreadable_messages_are_reported() {
-    for dialect in dialect::ALL {
+    for dialect in dialect::all() {
         let parsed = dialect.parse(Vec::new(), vec![json!("x"), json!({"role": 5})]);
         let indices: Vec<_> = parsed.dropped.iter().map(|drop| drop.index).collect();
         assert_eq!((parsed.messages.len(), indices), (0, vec![0, 1]), "{dialect:?}");

@@ -19,7 +19,7 @@ proptest! {
         viewpoint in prop::option::of(Just("planner".to_owned())),
     ) {
         let options = Options { unsettled, viewpoint, ..Options::default() };
-        for dialect in dialect::ALL {
+        for dialect in dialect::all() {
             let rendered = dialect.render(log(&chat), &options);
             prop_assert_eq!(violations(dialect, &rendered.messages), []);
         }
@@ -27,7 +27,7 @@ proptest! {
 
     #[test]
     fn a_parsed_rendering_renders_the_same_again(chat in conversation()) {
-        for dialect in dialect::ALL {
+        for dialect in dialect::all() {
             let first = dialect.render(log(&chat), &Options::default());
             prop_assert_eq!(&dialect.render(log(&chat), &Options::default()), &first);
             if dialect.is_export_only() {
@@ -49,7 +49,7 @@ proptest! {
         unsettled in prop::option::of(select(&UnsettledPolicy::ALL)),
     ) {
         let options = Options { unsettled, ..Options::default() };
-        for dialect in dialect::ALL {
+        for dialect in dialect::all() {
             let mut messages = dialect.render(log(&chat), &Options::default()).messages;
             for (kind, from, to) in &damage {
                 damaged(&mut messages, *kind, *from, *to);
@@ -61,7 +61,7 @@ proptest! {
                 message.event_id = EventId::parse(format!("m_{number}")).ok();
             }
             let stored = stored_all(parsed);
-            for target in dialect::ALL {
+            for target in dialect::all() {
                 let rendered = target.render(stored.clone(), &options);
                 prop_assert_eq!(violations(target, &rendered.messages), []);
             }
@@ -74,7 +74,7 @@ proptest! {
         chat in conversation(),
         cuts in prop::collection::vec(any::<Index>(), 0..5),
     ) {
-        for dialect in dialect::ALL.into_iter().filter(|it| !reads_ahead(*it)) {
+        for dialect in dialect::all().filter(|it| !reads_ahead(*it)) {
             let messages = dialect.render(log(&chat), &Options::default()).messages;
             let mut cuts: Vec<_> = cuts.iter().map(|cut| cut.index(messages.len() + 1)).collect();
             cuts.extend([0, messages.len()]);
@@ -102,7 +102,7 @@ proptest! {
     #[test]
     fn the_order_is_kept(mut chat in conversation()) {
         number_the_contents(&mut chat);
-        for dialect in dialect::ALL {
+        for dialect in dialect::all() {
             let rendered = dialect.render(log(&chat), &Options::default());
             // Results are moved to their calls.
             let said = rendered.messages.iter().filter(|message| message["role"] != "tool");

@@ -318,7 +318,7 @@ fn other_fields_of_calls_and_results_are_kept_or_reported() {
     assert_eq!(rendered.messages[2]["content"][0].get("cache_control"), None);
     assert_eq!(repaired(&rendered), [(2, "call_fields_removed")]);
     let log = stored("cache_control", &json!({"type": "ephemeral"}));
-    for dialect in dialect::ALL.into_iter().filter(|dialect| dialect.name() != "ag2") {
+    for dialect in dialect::all().filter(|dialect| dialect.name() != "ag2") {
         let rendered = dialect.render(log.clone(), &Options::default());
         let mut found = repaired(&rendered);
         found.retain(|(_, slug)| *slug == "call_fields_removed");
@@ -410,7 +410,7 @@ fn openai_reports_the_reasoning_and_the_signatures_that_it_drops() {
 fn what_providers_refuse_renders_validly_in_every_dialect() {
     let chat = fixture("refused.jsonl");
     assert!(!chat.is_empty());
-    for dialect in dialect::ALL {
+    for dialect in dialect::all() {
         assert!(!render(dialect, &chat).messages.is_empty());
     }
 }

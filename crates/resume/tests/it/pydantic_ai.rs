@@ -40,6 +40,25 @@ fn binary() -> Value {
 }
 
 #[test]
+fn bytes_in_the_base64_for_urls_are_read() {
+    let with = |data: &str| {
+        let mut picture = binary();
+        picture["data"] = json!(data);
+        let arguments = json!({"kind": "binary", "data": "-_8"});
+        vec![
+            request(&[prompt(&json!([picture]))]),
+            response(&[call("a", &arguments), json!({"part_kind": "file", "content": picture})]),
+            request(&[result("a", &json!([picture]))]),
+        ]
+    };
+    let mut dumped = with("-_8=");
+    assert!(!PydanticAi.validate(&dumped).is_empty());
+    PydanticAi.prepare(&mut dumped);
+    assert_eq!(dumped, with("+/8="));
+    assert_eq!(PydanticAi.validate(&dumped), []);
+}
+
+#[test]
 fn requests_and_responses_are_kept() {
     let instruction =
         json!({"part_kind": "system-prompt", "content": "Be brief.", "scope": "request"});

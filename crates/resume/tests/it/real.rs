@@ -118,7 +118,7 @@ fn every_run_renders_validly_in_every_dialect() {
             for message in &mut messages {
                 ingest::speaker_from_role(&mut message.body);
             }
-            for dialect in dialect::ALL {
+            for dialect in dialect::all() {
                 let rendered = dialect.render(messages.clone(), &Options::default());
                 assert_eq!(dialect::validate(dialect, &rendered.messages), Ok(()));
                 assert!(!rendered.messages.is_empty());

@@ -79,7 +79,7 @@ proptest! {
             Some(size) => window::newest(messages.clone(), size),
             None => messages.clone(),
         };
-        for dialect in dialect::ALL {
+        for dialect in dialect::all() {
             let expected = dialect.render(in_window.clone(), &options);
             let replayed = replay(scanned_with(&options, dialect, newest, &messages), &messages);
             prop_assert_eq!(replayed, expected);
@@ -98,7 +98,7 @@ proptest! {
         for (index, change) in changes.iter().filter(|_| !scanned_log.is_empty()) {
             apply(change, &mut found[index.index(scanned_log.len())]);
         }
-        for dialect in dialect::ALL {
+        for dialect in dialect::all() {
             let replayed = replay(scanned(dialect, newest, &scanned_log), &found);
             prop_assert_eq!(violations(dialect, &replayed.messages), []);
             let sequences = replayed.dropped.iter().filter_map(|dropped| dropped.sequence);

@@ -27,7 +27,7 @@ pub(crate) fn check_faulty(
     dialect: &dyn Dialect,
     parsed: &[NewMessage],
 ) -> Result<(), TestCaseError> {
-    for to in dialect::ALL {
+    for to in dialect::all() {
         let rendered = rendered_in(to, parsed.to_vec());
         prop_assert_eq!(violations(to, &rendered.messages), [], "{:?}", to);
     }

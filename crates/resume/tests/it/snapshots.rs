@@ -20,20 +20,15 @@ fn the_documented_example_in_the_strict_form() {
 }
 
 #[test]
-fn the_documented_example_in_every_dialect() {
-    for dialect in dialect::ALL {
-        let rendered = dialect.render(log(&documented_example()), &Options::default());
-        insta::assert_json_snapshot!(format!("example_in_{}", dialect.name()), rendered);
-    }
-}
-
-#[test]
-fn something_of_everything_in_every_dialect() {
-    let rich = fixture("every-part.jsonl");
-    for dialect in dialect::ALL {
-        let rendered = dialect.render(log(&rich), &Options::default());
-        assert_eq!(dialect::validate(dialect, &rendered.messages), Ok(()));
-        insta::assert_json_snapshot!(format!("every_part_in_{}", dialect.name()), rendered);
+fn the_documented_example_and_every_part_in_every_dialect() {
+    let (example, every_part) = (log(&documented_example()), log(&fixture("every-part.jsonl")));
+    for dialect in dialect::all() {
+        let rendered = [&example, &every_part].map(|messages| {
+            let rendered = dialect.render(messages.clone(), &Options::default());
+            assert_eq!(dialect::validate(dialect, &rendered.messages), Ok(()));
+            rendered
+        });
+        insta::assert_json_snapshot!(format!("in_{}", dialect.name()), rendered);
     }
 }
 

@@ -12,7 +12,7 @@ use crate::transcript::{below_workspace, json_lines, rendered_in, violations};
 #[test]
 fn what_a_library_wrote_comes_back() {
     let mut found = 0;
-    for dialect in dialect::ALL {
+    for dialect in dialect::all() {
         let path = below_workspace("fixtures/written").join(dialect.name()).with_extension("jsonl");
         for transcript in json_lines(&path).into_iter().flatten() {
             let written = transcript["messages"].as_array().cloned().unwrap_or_default();
@@ -36,7 +36,7 @@ fn what_a_library_wrote_comes_back() {
 #[test]
 fn an_edit_is_applied_to_what_a_library_wrote() {
     let mut found = 0;
-    for dialect in dialect::ALL {
+    for dialect in dialect::all() {
         let path = below_workspace("fixtures/written").join(dialect.name()).with_extension("jsonl");
         for transcript in json_lines(&path).into_iter().flatten() {
             let written = transcript["messages"].as_array().cloned().unwrap_or_default();
@@ -69,7 +69,7 @@ proptest! {
         dialect.prepare(&mut messages);
         if ingest::check(dialect, &messages, Check::Lenient).refused.is_empty() {
             let parsed = dialect.parse(Vec::new(), messages.clone());
-            for to in dialect::ALL {
+            for to in dialect::all() {
                 let rendered = rendered_in(to, parsed.messages.clone());
                 prop_assert_eq!(violations(to, &rendered.messages), [], "{:?}\n{}", to, Value::from(messages));
             }
@@ -80,7 +80,7 @@ proptest! {
 /// Returns what libraries wrote, by dialect.
 fn written() -> Vec<(&'static dyn Dialect, Value)> {
     let mut written = Vec::new();
-    for dialect in dialect::ALL {
+    for dialect in dialect::all() {
         let path = below_workspace("fixtures/written").join(dialect.name()).with_extension("jsonl");
         let transcripts = json_lines(&path).into_iter().flatten();
         written.extend(transcripts.map(|mut transcript| (dialect, transcript["messages"].take())));

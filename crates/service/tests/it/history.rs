@@ -1,4 +1,5 @@
 use insta::{assert_json_snapshot, assert_snapshot};
+use resume::dialect;
 use serde_json::{Value, json};
 
 use crate::harness::Client;
@@ -93,7 +94,12 @@ async fn an_unknown_dialect_is_answered_with_the_known_ones() {
     let client = Client::open();
     let path = client.create_chat("c1").await;
     let answer = client.get(&format!("{path}/history?dialect=klingon")).await;
-    assert_json_snapshot!("unknown_dialect", answer.snapshot());
+    let names: Vec<_> = dialect::names().collect();
+    let known = format!("must be one of {}", names.join(", "));
+    assert_eq!(answer.body()["errors"][0]["detail"], known);
+    assert_json_snapshot!("unknown_dialect", answer.snapshot(), {
+        ".body.errors[0].detail" => "[the known dialects]",
+    });
     for query in ["newest=0", "newest=-1", "default_user_name=", "default_user_name=a%0ab"] {
         let answer = client.get(&format!("{path}/history?{query}")).await;
         assert_eq!(answer.status, 422, "{query}");

@@ -1,7 +1,8 @@
 use std::collections::BTreeSet;
 
 use insta::assert_json_snapshot;
-use serde_json::Value;
+use resume::dialect::{self, Dialect};
+use serde_json::{Value, json};
 
 use crate::harness::Client;
 use crate::rights;
@@ -42,7 +43,15 @@ pub(crate) fn filled(path: &str, app_id: &str) -> String {
 #[tokio::test]
 async fn the_api_is_described_as_it_is() {
     let document = document().await;
-    assert_json_snapshot!("document", document, { ".info.version" => "[version]" });
+    let schemas = &document["components"]["schemas"];
+    assert_eq!(schemas["Dialect"]["enum"], json!(dialect::names().collect::<Vec<_>>()));
+    let stored: Vec<_> = dialect::parsed().map(Dialect::name).collect();
+    assert_eq!(schemas["StoredDialect"]["enum"], json!(stored));
+    assert_json_snapshot!("document", document, {
+        ".info.version" => "[version]",
+        ".components.schemas.Dialect.enum" => "[dialects]",
+        ".components.schemas.StoredDialect.enum" => "[dialects]",
+    });
 }
 
 #[tokio::test]

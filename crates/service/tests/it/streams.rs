@@ -50,7 +50,7 @@ async fn a_long_chat_is_streamed_as_it_would_be_rendered_at_once() {
         (Scope::service(AppId::parse("acme_corp").unwrap()), ChatId::parse("c1").unwrap());
     let all: Vec<_> = store.history(&scope, &chat_id).try_collect().await.unwrap();
     assert!(all.len() == 8_000);
-    for dialect in dialect::ALL {
+    for dialect in dialect::all() {
         for newest in [None, Some(3), Some(4_001), Some(usize::MAX)] {
             let query = newest.map(|newest| format!("&newest={newest}")).unwrap_or_default();
             let url = format!("{HISTORY}?dialect={}{query}", dialect.name());

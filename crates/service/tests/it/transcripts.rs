@@ -260,7 +260,12 @@ async fn a_dialect_for_export_only_is_refused() {
     let messages = json!({"messages": exported.body()["messages"]});
     let answer =
         client.post(&format!("{path}/messages?dialect=otel-genai"), messages.clone()).await;
-    assert_json_snapshot!("export_only", answer.snapshot());
+    let names: Vec<_> = dialect::parsed().map(Dialect::name).collect();
+    let reason = format!("otel-genai is for export only; must be one of {}", names.join(", "));
+    assert_eq!(answer.body()["errors"][0]["detail"], reason);
+    assert_json_snapshot!("export_only", answer.snapshot(), {
+        ".body.errors[0].detail" => "[the reason, and the other dialects]",
+    });
     let (status, problem) = synchronise(&client, &path, "otel-genai", messages).await;
     assert_eq!((status, &problem["errors"]), (422, &answer.body()["errors"]));
 }

@@ -1,12 +1,12 @@
 use serde_json::Value;
 
+use crate::dialect::turn_pairs::{self, PairedBlock};
 use crate::dialect::violation::Violation;
 use crate::dialect::violation_list::ViolationList;
 
 mod limits;
 pub(super) use limits::violations as provider_violations;
 
-mod pairs;
 mod shape;
 
 /// Returns the rules that the messages break, ordered by position.
@@ -15,9 +15,17 @@ pub(super) fn violations(messages: &[Value]) -> Vec<Violation> {
     for (index, message) in messages.iter().enumerate() {
         violations.report(index, shape::problems(message));
     }
-    let mut across_messages = pairs::violations(messages);
+    let mut across_messages = turn_pairs::violations(messages, read_paired);
     across_messages.extend(end_violations(messages));
     violations.merged_with(across_messages)
+}
+
+fn read_paired(block: &Value) -> PairedBlock<'_> {
+    match block["type"].as_str() {
+        Some("tool_use") => PairedBlock::Call(block["id"].as_str().unwrap_or_default()),
+        Some("tool_result") => PairedBlock::Result(block["tool_use_id"].as_str()),
+        _ => PairedBlock::Other,
+    }
 }
 
 /// Checks the first message, the last message and the number of messages.

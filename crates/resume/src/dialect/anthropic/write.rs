@@ -2,9 +2,10 @@ use std::mem;
 
 use serde_json::{Value, json};
 
+use super::rules;
 use crate::canonical::anthropic::write_block;
 use crate::canonical::{CanonicalMessage, ContentPart, PlacedReasoning, Role, interleave};
-use crate::dialect::pipeline::{MessageWriter, targets};
+use crate::dialect::pipeline::MessageWriter;
 use crate::dialect::speaker;
 use crate::dialect::turns::{Neighbours, Turn, TurnKind, TurnMerger};
 use crate::rendered::Rendered;
@@ -20,7 +21,7 @@ pub(super) struct MessagesWriter {
 impl MessagesWriter {
     pub(super) fn new(options: &Options) -> Self {
         Self {
-            turns: TurnMerger::new("content", text_block, neighbours, targets::ANTHROPIC.turns),
+            turns: TurnMerger::new("content", text_block, neighbours, rules::ANTHROPIC.turns),
             default_user_name: options.default_user_name.clone(),
         }
     }

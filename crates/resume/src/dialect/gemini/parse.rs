@@ -5,6 +5,7 @@ use super::call_ids::CallIdResolver;
 use super::write::NO_SIGNATURE;
 use crate::DropReason;
 use crate::canonical::{Media, MediaKind, MediaSource, Reasoning, take_field};
+use crate::dialect::base64_text;
 use crate::dialect::parsed::{self, MessageBuilder, Parsed, as_object, keep_unread, take_text};
 use crate::dialect::prepare::{items_of, rename, without_null_fields, without_null_fields_of};
 
@@ -29,16 +30,26 @@ const ALIASES: [(&str, &str); 12] = [
     ("video_metadata", "videoMetadata"),
 ];
 
-/// What the library for Python writes: fields that are null, and names with underscores.
+/// What the library for Python writes: fields that are null, names with underscores, and bytes in the base64 for URLs.
 pub(super) fn prepare(contents: &mut [Value]) {
     without_null_fields(contents);
     without_null_fields_of("parts", contents);
     for part in items_of("parts", contents) {
-        rename_fields(part);
-        for media in ["fileData", "functionCall", "functionResponse", "inlineData"] {
-            if let Some(Value::Object(fields)) = part.get_mut(media) {
-                fields.retain(|_, value| !value.is_null());
-                rename_fields(fields);
+        clean_part(part);
+        let media = part.get_mut("functionResponse").and_then(|it| it.get_mut("parts"));
+        let media = media.and_then(Value::as_array_mut).into_iter().flatten();
+        media.filter_map(Value::as_object_mut).for_each(clean_part);
+    }
+}
+
+fn clean_part(part: &mut Map<String, Value>) {
+    rename_fields(part);
+    for payload in ["fileData", "functionCall", "functionResponse", "inlineData"] {
+        if let Some(Value::Object(fields)) = part.get_mut(payload) {
+            fields.retain(|_, value| !value.is_null());
+            rename_fields(fields);
+            if payload == "inlineData" {
+                base64_text::normalise(fields, "data");
             }
         }
     }

@@ -2,8 +2,9 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
+use super::rules;
 use crate::canonical::{CanonicalMessage, ContentPart, Media, MediaSource, Role, are_parts};
-use crate::dialect::pipeline::{MessageWriter, targets};
+use crate::dialect::pipeline::MessageWriter;
 use crate::dialect::speaker;
 use crate::dialect::turns::{Neighbours, Turn, TurnKind, TurnMerger};
 use crate::rendered::Rendered;
@@ -24,7 +25,7 @@ pub(super) struct ContentsWriter {
 impl ContentsWriter {
     pub(super) fn new(options: &Options) -> Self {
         Self {
-            turns: TurnMerger::new("parts", text_part, neighbours, targets::GEMINI.turns),
+            turns: TurnMerger::new("parts", text_part, neighbours, rules::GEMINI.turns),
             default_user_name: options.default_user_name.clone(),
             functions: HashMap::new(),
         }

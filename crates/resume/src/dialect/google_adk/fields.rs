@@ -5,30 +5,8 @@
 
 use serde_json::{Map, Value};
 
-use super::{LONG_RUNNING, media};
-
-/// What a field may hold.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Shape {
-    /// Any JSON.
-    Any,
-    Flag,
-    Number,
-    Integer,
-    Text,
-    /// Bytes, in either alphabet of base64.
-    Bytes,
-    List,
-    Texts,
-    Object,
-    /// An object whose values are integers.
-    Integers,
-    /// An object with these fields only.
-    Fields(Table),
-}
-
-/// The fields of an object.
-pub(super) type Table = &'static [(&'static str, Shape)];
+use super::LONG_RUNNING;
+use crate::dialect::shapes::{Shape, Table, retain};
 
 /// `google.adk.events.Event`, version 2.13. An object of another type of the library is not checked further.
 const EVENT: Table = &[
@@ -55,7 +33,7 @@ const EVENT: Table = &[
     ("liveSessionId", Shape::Text),
     ("liveSessionResumptionUpdate", Shape::Object),
     ("logprobsResult", Shape::Object),
-    (LONG_RUNNING, Shape::Texts),
+    (LONG_RUNNING, Shape::ListOf(&Shape::Text)),
     ("modelVersion", Shape::Text),
     ("nodeInfo", Shape::Fields(NODE_INFO)),
     ("output", Shape::Any),
@@ -90,8 +68,11 @@ const ACTIONS: Table = &[
     ("transferToAgent", Shape::Text),
 ];
 
-const NODE_INFO: Table =
-    &[("messageAsOutput", Shape::Flag), ("outputFor", Shape::Texts), ("path", Shape::Text)];
+const NODE_INFO: Table = &[
+    ("messageAsOutput", Shape::Flag),
+    ("outputFor", Shape::ListOf(&Shape::Text)),
+    ("path", Shape::Text),
+];
 
 /// What `google.genai.types.Part` may have beside its payload; a text that no model sees is one of them.
 pub(super) const PART: Table = &[
@@ -145,51 +126,7 @@ pub(super) fn retain_of_event(event: &mut Map<String, Value>) -> bool {
     removes_any
 }
 
-/// Removes the fields that are not in a table, or not of their type; returns whether there are any.
-pub(super) fn retain(object: &mut Map<String, Value>, table: Table) -> bool {
-    let mut removes_any = false;
-    object.retain(|field, value| {
-        let shape = table.iter().find(|(known, _)| known == field).map(|(_, shape)| *shape);
-        let is_kept = match (shape, &mut *value) {
-            (Some(Shape::Fields(table)), Value::Object(fields)) => {
-                removes_any |= retain(fields, table);
-                true
-            }
-            (Some(shape), value) => shape.fits(value),
-            (None, _) => false,
-        };
-        removes_any |= !is_kept;
-        is_kept
-    });
-    removes_any
-}
-
-/// Returns whether an object has fields of a table only, each of its type.
-pub(super) fn fits(object: &Map<String, Value>, table: Table) -> bool {
-    object.iter().all(|(field, value)| {
-        table.iter().any(|(known, shape)| known == field && shape.fits(value))
-    })
-}
-
 /// Returns whether a value is a list of texts.
 pub(super) fn is_text_list(value: &Value) -> bool {
     value.as_array().is_some_and(|list| list.iter().all(Value::is_string))
-}
-
-impl Shape {
-    fn fits(self, value: &Value) -> bool {
-        match self {
-            Self::Any => true,
-            Self::Flag => value.is_boolean(),
-            Self::Number => value.is_number(),
-            Self::Integer => value.is_i64(),
-            Self::Text => value.is_string(),
-            Self::Bytes => value.as_str().is_some_and(media::is_base64),
-            Self::List => value.is_array(),
-            Self::Texts => is_text_list(value),
-            Self::Object => value.is_object(),
-            Self::Integers => value.as_object().is_some_and(|it| it.values().all(Value::is_i64)),
-            Self::Fields(table) => value.as_object().is_some_and(|it| fits(it, table)),
-        }
-    }
 }

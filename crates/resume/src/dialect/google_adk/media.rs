@@ -1,18 +1,7 @@
-use base64::Engine as _;
-use base64::alphabet::{STANDARD, URL_SAFE};
-use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use serde_json::{Map, Value, json};
 
 use crate::canonical::{Media, MediaSource};
-
-const ANY_PADDING: GeneralPurposeConfig =
-    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
-
-/// Returns whether a text is base64 in either alphabet, with or without padding.
-pub(super) fn is_base64(text: &str) -> bool {
-    let decodes = |alphabet| GeneralPurpose::new(alphabet, ANY_PADDING).decode(text).is_ok();
-    decodes(&STANDARD) || decodes(&URL_SAFE)
-}
+use crate::dialect::base64_text::is_base64;
 
 /// Takes the media out of a part; returns the content part, and what it does not hold.
 pub(super) fn take(part: &mut Map<String, Value>) -> Option<(Value, Map<String, Value>)> {

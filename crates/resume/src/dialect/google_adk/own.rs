@@ -6,6 +6,7 @@ use super::fields;
 use crate::Repair;
 use crate::canonical::{CanonicalMessage, take_list, take_object};
 use crate::dialect::parsed::keep_own;
+use crate::dialect::shapes::retain;
 
 /// What only this format has, of one stored message.
 #[derive(Debug, Default)]
@@ -134,7 +135,7 @@ impl LeftPart {
         let kind = PartKind::ALL.into_iter().find(|known| kind == known.as_str())?;
         let mut part = take_object(&mut stored, "part");
         let payload = take_object(&mut stored, "payload");
-        let removes_any = fields::retain(&mut part, fields::PART);
+        let removes_any = retain(&mut part, fields::PART);
         Some((Self { kind, part, payload }, !removes_any))
     }
 

@@ -6,7 +6,9 @@ use super::own::{LeftPart, PartKind};
 use super::{fields, media};
 use crate::Repair;
 use crate::canonical::{Call, CanonicalMessage, ContentPart, Reasoning};
+use crate::dialect::base64_text::is_base64;
 use crate::dialect::pieces::{Piece, take_unnamed_pieces};
+use crate::dialect::shapes::{Table, fits};
 
 /// Takes the reasoning, the content and the calls of a message as parts.
 ///
@@ -121,7 +123,7 @@ fn write_call(call: &mut Call) -> Value {
     let mut part =
         json!({"functionCall": {"id": call.id, "name": call.target.name, "args": arguments}});
     match call.signature.take() {
-        Some(signature) if media::is_base64(&signature) => {
+        Some(signature) if is_base64(&signature) => {
             part["thoughtSignature"] = signature.into();
         }
         Some(_) => call.repairs.push(Repair::CallFieldsRemoved),
@@ -133,8 +135,8 @@ fn write_call(call: &mut Call) -> Value {
 /// Returns whether a content part is a part that no other format has.
 fn is_kept(part: &Value) -> bool {
     let kept = fields::KEPT.into_iter().find(|(field, _)| part["type"] == *field);
-    let is_payload = |(field, table): (&str, fields::Table)| {
-        part[field].as_object().is_some_and(|payload| fields::fits(payload, table))
+    let is_payload = |(field, table): (&str, Table)| {
+        part[field].as_object().is_some_and(|payload| fits(payload, table))
     };
     kept.is_some_and(is_payload) && part.as_object().is_some_and(|part| part.len() == 2)
 }

@@ -1,7 +1,7 @@
 //! Lowers messages to what a target accepts, before its writer spells them.
 //!
-//! This is the one place where the tables of [`targets`](super::targets) are applied to content, calls
-//! and reasoning. Each change is reported as a repair of the message.
+//! This is the one place where the tables of the dialects are applied to content, calls and reasoning. Each change is
+//! reported as a repair of the message.
 
 use records::JsonObject;
 use serde_json::Value;

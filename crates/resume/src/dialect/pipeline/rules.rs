@@ -14,7 +14,9 @@ pub(in crate::dialect) use media::{
     FileIds, MediaNames, MediaRule, MediaRules, ResultMedia, TextFiles, Urls,
 };
 
-/// What a dialect accepts, as data: a table for each target is in [`targets`](super::targets).
+/// What a dialect accepts, as data: each dialect has a table `rules`, with the source of every limit beside it.
+///
+/// The tables name pages of providers by their titles, and threads of trackers by repository and number.
 #[derive(Debug)]
 pub(in crate::dialect) struct DialectRules {
     /// The names of speakers.

@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::own::{add_fields, remove_empty};
 use crate::canonical::{Media, MediaKind, MediaSource};
+use crate::dialect::base64_text;
 use crate::dialect::parsed::add_missing;
 
 const URLS: [&str; 4] = ["image-url", "audio-url", "video-url", "document-url"];
@@ -16,6 +17,23 @@ pub(super) fn is_media(item: &Value) -> bool {
         Some("uploaded-file") => has("file_id"),
         Some(kind) => URLS.contains(&kind) && has("url"),
         None => false,
+    }
+}
+
+/// Writes the bytes of media in the standard alphabet of base64; the library dumps them in the one for URLs.
+///
+/// The arguments of a call are the model's.
+pub(super) fn normalise_bytes(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            if fields.get("kind").is_some_and(|kind| kind == "binary") {
+                base64_text::normalise(fields, "data");
+            }
+            let nested = fields.iter_mut().filter(|(field, _)| *field != "args");
+            nested.for_each(|(_, value)| normalise_bytes(value));
+        }
+        Value::Array(items) => items.iter_mut().for_each(normalise_bytes),
+        _ => {}
     }
 }
 

@@ -1,0 +1,17 @@
+use crate::canonical::Role;
+use crate::dialect::pipeline::rules::{
+    Arguments, CustomCalls, DialectRules, MediaRules, NameRule, ReasoningRule,
+};
+
+/// The events of AG2 1.x: the configured client converts for its provider.
+pub(super) const AG2_V1: DialectRules = DialectRules {
+    functions: NameRule::WORD,
+    custom_calls: CustomCalls::Converted,
+    // `ToolCallEvent.arguments` is parsed as an object before a call is run.
+    arguments: Arguments::Object,
+    // `ModelResponse` has no reasoning.
+    reasoning: ReasoningRule::Removed,
+    // `ModelMessage.content` is one text.
+    media: MediaRules { roles: &[Role::User], ..MediaRules::ANY },
+    ..DialectRules::ANY
+};

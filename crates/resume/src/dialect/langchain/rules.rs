@@ -1,0 +1,10 @@
+use crate::dialect::pipeline::rules::{Arguments, CustomCalls, DialectRules, OwnFields};
+
+/// `LangChain`: its adapters convert for the provider, so that content stays as it is.
+pub(super) const LANGCHAIN: DialectRules = DialectRules {
+    own_fields: OwnFields::all_of("langchain"),
+    custom_calls: CustomCalls::Converted,
+    // Reference "ToolCall": `args` is a dictionary.
+    arguments: Arguments::Object,
+    ..DialectRules::ANY
+};

@@ -1,0 +1,26 @@
+use crate::canonical::{Provider, Role};
+use crate::dialect::pipeline::rules::{
+    CallFields, CustomCalls, DialectRules, FileIds, MediaRule, MediaRules, OwnFields, Urls,
+};
+
+/// `UIMessage` of the AI SDK: a browser may know URLs that no provider knows.
+pub(super) const UI_MESSAGE: DialectRules = DialectRules {
+    // A message may have only data for the user interface.
+    own_fields: OwnFields { may_be_all: true, ..OwnFields::all_of("ui-message") },
+    custom_calls: CustomCalls::Converted,
+    // `callProviderMetadata` of a tool part; the provider of the AI SDK for Gemini reads it.
+    call_fields: CallFields::Of(Provider::Gemini),
+    media: MediaRules {
+        // Reference "UIMessage": instructions are text.
+        roles: &[Role::User, Role::Assistant],
+        // Reference "FileUIPart": a file has a URL; `convertToModelMessages` throws for a relative one.
+        images: ANY_ABSOLUTE,
+        sounds: ANY_ABSOLUTE,
+        files: ANY_ABSOLUTE,
+        ids: FileIds::Refused,
+        ..MediaRules::ANY
+    },
+    ..DialectRules::ANY
+};
+
+const ANY_ABSOLUTE: MediaRule = MediaRule { urls: Urls::Absolute, ..MediaRule::ANY };
