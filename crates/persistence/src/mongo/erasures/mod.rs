@@ -50,23 +50,28 @@ impl Erasures for MongoStore {
             let action = AuditAction::EraseUser;
             let audited = Audited::of_operator(actor, Some(app_id), None, action).about(user_id);
             let (app_id, user_id) = (app_id.clone(), user_id.clone());
-            let now = self.inner.clock.now();
+            let (now, entry_id) = (self.inner.clock.now(), self.mint_audit_id());
             self.write(|call| async move {
                 call.transact_without_chat(|tx| {
-                    let (call, audited) = (&call, &audited);
+                    let (call, audited, entry_id) = (&call, &audited, &entry_id);
                     let (app_id, user_id) = (&app_id, &user_id);
                     async move {
                         call.require(Shape::DeletedChats).await?;
-                        let entry = call.audit_document(audited).await?;
+                        let id = entry_id.clone();
+                        let entry = call.audit_document_with_id(audited, id).await?;
                         let pseudonym = call.pseudonym(Some(app_id), user_id).await?;
                         let begun = Erasure::begin(app_id.clone(), user_id.clone(), pseudonym, now);
                         let document = encode(&ErasureDocument::new(&begun))?;
                         let find = || call.find_erasure(app_id, pseudonym);
                         let erasures = &call.inner.erasures;
                         let found = insert_or_get(erasures, &document, find).await?;
+                        let begun = found.map_or(begun, |stored| stored.erasure);
+                        // Only the entry tells whether an earlier attempt was committed.
+                        if !tx.is_first() && call.has_audit_entry(entry_id).await? {
+                            return Ok(Round::Done(begun));
+                        }
                         tx.begin().await?;
                         call.insert_audit_document(&tx, &entry).await?;
-                        let begun = found.map_or(begun, |stored| stored.erasure);
                         Ok(Round::Done(begun))
                     }
                 })
