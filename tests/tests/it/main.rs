@@ -16,6 +16,7 @@ mod commands;
 mod credentials;
 mod database_errors;
 mod embedded;
+mod erasure;
 mod identity_under_load;
 mod keys;
 mod metrics;
