@@ -55,7 +55,7 @@ struct World {
     said: Mutex<Vec<Said>>,
     /// The messages that were edited or deleted.
     changed: Mutex<HashSet<(String, u64)>>,
-    /// Who is erased, or will be. Nobody writes as one of them any more.
+    /// The persons who are erased, or will be. No caller writes as one of them any more.
     erased: RwLock<HashSet<usize>>,
     is_over: AtomicBool,
     next_id: AtomicUsize,
@@ -211,7 +211,7 @@ impl World {
         self.call(method, &path, None).await.map(drop)
     }
 
-    /// Begins the erasure of a person, in whose name nobody writes any more.
+    /// Begins the erasure of a person, in whose name no caller writes any more.
     async fn erase(&self, person_number: usize) -> Result<()> {
         self.erased.write().await.insert(person_number);
         let begin = json!({ "user_id": person(person_number) });
@@ -379,7 +379,7 @@ async fn no_records(database: &Database, chat_id: &str) -> Result<()> {
         let sessions = database.raw().collection::<Document>("chat_sessions");
         let shown = doc! { "bases.chat_id": chat_id };
         let fork = sessions.find_one(shown).await?;
-        ensure!(fork.is_some(), "{chat_id} was purged, and nobody shows its segments");
+        ensure!(fork.is_some(), "{chat_id} was purged, and no chat shows its segments");
     }
     Ok(())
 }

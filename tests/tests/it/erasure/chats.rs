@@ -287,6 +287,14 @@ impl World<'_> {
             for what in ["meta", "context", "participants", "input-requests"] {
                 shown.push(chat.get(what).await?);
             }
+            let mut events = chat.events(None).await?;
+            while let Some(event) = events.next().await? {
+                let is_last = event.name == "caught-up";
+                shown.push(event.data);
+                if is_last {
+                    break;
+                }
+            }
         }
         Ok(shown)
     }

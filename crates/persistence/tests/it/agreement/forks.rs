@@ -118,7 +118,7 @@ async fn play(
     tree.compare(&*store).await
 }
 
-/// Returns the user with a number; the last number is nobody.
+/// Returns the user with a number; the last number is no user.
 fn user(number: usize) -> Option<UserId> {
     users().get(number).cloned()
 }
