@@ -25,7 +25,7 @@ impl StoredDigest {
         Self { digest, salt }
     }
 
-    /// Returns the greater of two numbers for documents: one for digests with a salt, and another one.
+    /// Returns the version of a document with this digest: one version for a digest with a salt, the other without.
     pub(crate) fn version(&self, with_salt: i64, without: i64) -> i64 {
         if self.salt.is_some() { with_salt } else { without }
     }
