@@ -56,14 +56,23 @@ pub async fn remove_deleted_texts(store: Arc<dyn Store>) {
 pub async fn continue_erasures(store: Arc<dyn Store>) {
     let sweep = || async {
         let unfinished = store.unfinished_erasures(BATCH_SIZE).await?;
+        let mut has_advanced = false;
         for Erasure { app_id, pseudonym, .. } in &unfinished {
-            let erasure = store.continue_erasure(app_id, *pseudonym, BATCH_SIZE).await?;
-            if erasure.is_some_and(|erasure| erasure.finished_at.is_some()) {
-                tracing::info!(%app_id, %pseudonym, "a person was erased");
+            // One that fails does not keep the others waiting.
+            match store.continue_erasure(app_id, *pseudonym, BATCH_SIZE).await {
+                Ok(erasure) => {
+                    has_advanced = true;
+                    if erasure.is_some_and(|erasure| erasure.finished_at.is_some()) {
+                        tracing::info!(%app_id, %pseudonym, "a person was erased");
+                    }
+                }
+                Err(error) => {
+                    tracing::warn!(%app_id, %pseudonym, %error, "an erasure has failed; it is tried again");
+                }
             }
         }
         // At once, until none is left.
-        Ok(if unfinished.is_empty() { 0 } else { BATCH_SIZE })
+        Ok(if has_advanced { BATCH_SIZE } else { 0 })
     };
     sweep_repeatedly("erasures", 1_500..2_500, sweep).await;
 }

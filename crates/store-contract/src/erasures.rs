@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use persistence::{AuditFilter, Billing, Outcome, Store, StoreError};
+use persistence::{AuditFilter, Billing, Outcome, ResumePointFilter, Store, StoreError};
 use records::{
     Actor, AuditAction, Author, ChatId, DisplayName, Erasure, Lifecycle, MemberRole, Message,
     MessageEdit, NewChatSession, NewFork, NewInputAnswer, NewInputRequest, NewMessage,
-    NewProviderCall, Permission, Pseudonym, Question, Scope, SessionChange, UserId, Visibility,
+    NewProviderCall, NewTurn, Permission, Pseudonym, Question, Scope, SessionChange, StackFrame,
+    StackId, Step, StepKind, TurnId, TurnMessage, TurnOutcome, UserId, Visibility,
 };
 use serde_json::{Value, json};
 
@@ -101,6 +102,30 @@ pub async fn what_a_person_wrote_in_chats_of_others_is_gone(store: Arc<dyn Store
     assert_eq!(participants[0].display_name, None);
     assert!(chat.get().await.unwrap().is_some(), "the chat is bob's");
     assert_eq!(erasure.erased["messages"], 3, "{erasure:?}");
+}
+
+pub async fn the_unfinished_steps_of_a_turn_with_erased_messages_are_gone(store: Arc<dyn Store>) {
+    let chat = TestChat::create_from(&store, of_person("bob")).await;
+    for by in ["bob", "ada"] {
+        let message = said(by, message("mine"));
+        let frame = StackFrame::root(StackId::parse("stack").unwrap());
+        let turn = NewTurn {
+            request_id: TurnId::parse(by).unwrap(),
+            outcome: TurnOutcome::Failed,
+            messages: vec![TurnMessage { body: message.body, author: message.author }],
+            steps: vec![Step::new(StepKind::Llm, frame)],
+            connector: Some("phone".to_owned()),
+            mode: Some("call".to_owned()),
+        };
+        store.append_turn(&chat.scope, &chat.id, turn).await.unwrap();
+    }
+    erase(&store, &chat.scope, "ada").await;
+    let all = ResumePointFilter::default();
+    let left = store.list_resume_points(&chat.scope, &chat.id, &all, 10, None).await.unwrap();
+    let of: Vec<&str> = left.points.iter().map(|point| point.request_id.as_str()).collect();
+    assert_eq!(of, ["bob"]);
+    let session = chat.session().await;
+    assert_eq!((session.last_connector, session.last_mode), (None, None));
 }
 
 pub async fn a_late_repeat_of_an_erased_message_is_a_duplicate(store: Arc<dyn Store>) {
@@ -394,8 +419,6 @@ pub async fn writes_that_race_with_an_erasure_leave_nothing_of_the_person(store:
     });
     let forks = writing.await.unwrap();
     erased.await.unwrap();
-    // A fork that was made in the middle of the last search is found by the next erasure.
-    erase(&store, &theirs.scope, "ada").await;
     assert_eq!(theirs.get().await.unwrap(), None);
     let history = chat.history().await.unwrap();
     assert_eq!(history.len(), 2 * 30 + 4 * 20);

@@ -118,6 +118,7 @@ macro_rules! contract_tests {
             }
             erasures {
                 what_a_person_wrote_in_chats_of_others_is_gone,
+                the_unfinished_steps_of_a_turn_with_erased_messages_are_gone,
                 a_late_repeat_of_an_erased_message_is_a_duplicate,
                 the_chats_of_a_person_are_gone_also_in_forks,
                 a_chat_of_another_that_a_person_forked_stays_whole,

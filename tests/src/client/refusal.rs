@@ -15,7 +15,7 @@ pub enum CallError {
     #[error("no socket")]
     NoSocket(#[source] Box<SocketError>),
     /// The service returned a problem.
-    #[error("the service answered {} ({}): {}", .0.status, .0.kind, .0.detail)]
+    #[error("the service answered {} ({}): {} {}", .0.status, .0.kind, .0.detail, .0.errors)]
     Refused(Problem),
     /// The response does not have the documented shape.
     #[error("the answer has another shape than it should")]
@@ -62,6 +62,9 @@ pub struct Problem {
     pub status: u16,
     /// The explanation.
     pub detail: String,
+    /// What is wrong with which field.
+    #[serde(default)]
+    pub errors: Value,
     /// The closed input request.
     pub input_request: Option<Box<Value>>,
     /// The seconds after which to retry.
@@ -96,6 +99,7 @@ impl Problem {
             kind: "untold".to_owned(),
             status,
             detail: text,
+            errors: Value::Null,
             input_request: None,
             retry_after: None,
         }

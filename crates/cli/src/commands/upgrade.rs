@@ -57,7 +57,7 @@ async fn show(output: Output, store: &MongoStore) -> anyhow::Result<ExitCode> {
     } else {
         writeln!(
             out,
-            "pending       {}: refused until the upgrade is finished",
+            "pending       {}: refused or left out until the upgrade is finished",
             pending.join(", ")
         )?;
         writeln!(

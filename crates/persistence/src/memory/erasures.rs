@@ -4,7 +4,7 @@ use std::ops::Range;
 use async_trait::async_trait;
 use records::{
     Actor, AppId, AuditAction, ChatId, ChatSession, Closed, ErasedKind, Erasure, KeptContext,
-    MessageBody, Pseudonym, UserId,
+    MessageBody, Pseudonym, TurnId, UserId,
 };
 use serde_json::Value;
 
@@ -270,9 +270,12 @@ impl Chat {
                 *digest = ERASED;
             }
         }
-        let ChatSession { last_connector, last_mode, .. } = &mut self.session;
-        last_connector.take_if(|text| repeats(MessageBody::CONNECTOR, text));
-        last_mode.take_if(|text| repeats(MessageBody::MODE, text));
+        let is_theirs = |turn: &TurnId| repeats(MessageBody::REQUEST_ID, turn.as_str());
+        self.points.retain(|point| !is_theirs(&point.request_id));
+        let ChatSession { last_connector, last_mode, last_turn, .. } = &mut self.session;
+        let is_last = last_turn.as_ref().is_some_and(|turn| is_theirs(&turn.request_id));
+        last_connector.take_if(|text| is_last || repeats(MessageBody::CONNECTOR, text));
+        last_mode.take_if(|text| is_last || repeats(MessageBody::MODE, text));
         wiped
     }
 

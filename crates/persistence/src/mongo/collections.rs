@@ -419,7 +419,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         records: &["resume_point", "resume_point_cut"],
         rights: "those of the chat",
         export: "all in the chats of the person",
-        erasure: "deletes those of the chats of the person",
+        erasure: "deletes those of the chats of the person, and of turns with their messages elsewhere",
         check: "each read checks the shape",
         purge: Purge::Deletes,
         indexes: &[Index::of(

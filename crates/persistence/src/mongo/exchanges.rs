@@ -116,7 +116,8 @@ impl MongoStore {
         self.seal_if_too_large(scope, chat_id, &probe.tail).await?;
 
         let condition = Condition::NoneOfTheIds { sealed_below: probe.tail.first_sequence };
-        let push = Push::of(scope, chat_id, &fresh, condition, self.inner.clock.now());
+        let (now, salting) = (self.inner.clock.now(), self.salting().await?);
+        let push = Push::of(scope, chat_id, &fresh, condition, now, salting)?;
         tx.begin_counted(&chat).await?;
         // The append comes first, so that concurrent appends wait for the transaction, and not the reverse.
         let tail = match fresh.len() {

@@ -102,6 +102,7 @@ impl MongoStore {
         }
         let marked = self.prepare_chats().await?;
         if from < to {
+            self.note_kept_texts().await?;
             let now = DateTime::from_chrono(self.inner.clock.now());
             self.write_until(self.deadline(), |_| async {
                 let format = &self.inner.store_format;

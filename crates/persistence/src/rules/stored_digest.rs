@@ -2,6 +2,8 @@
 
 use records::json::{Digest, Salt, salted};
 
+use crate::StoreError;
+
 /// Stands for the digest of an erased text.
 pub(crate) const ERASED: Digest = [0; 16];
 
@@ -23,9 +25,39 @@ impl StoredDigest {
         Self { digest, salt }
     }
 
+    /// Returns the version of a document with this digest: one version for a digest with a salt, the other without.
+    pub(crate) fn version(&self, with_salt: i64, without: i64) -> i64 {
+        if self.salt.is_some() { with_salt } else { without }
+    }
+
     /// Returns whether this was stored for a body with that digest.
     pub(crate) fn is_of(&self, digest: &Digest) -> bool {
         *self == Self::ERASED || *self == Self::new(*digest, self.salt)
+    }
+}
+
+/// Whether new digests get salts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Salting {
+    /// They get none: an older release may still run.
+    None,
+    /// Each gets a random one.
+    Random,
+}
+
+impl Salting {
+    /// Makes what is stored for a digest.
+    pub(crate) fn apply(self, digest: Digest) -> Result<StoredDigest, StoreError> {
+        let salt = match self {
+            Self::None => None,
+            Self::Random => {
+                let mut salt = Salt::default();
+                let filled = getrandom::fill(&mut salt);
+                filled.map_err(|error| StoreError::Refused { source: error.into() })?;
+                Some(salt)
+            }
+        };
+        Ok(StoredDigest::new(digest, salt))
     }
 }
 

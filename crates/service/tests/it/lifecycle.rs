@@ -1,11 +1,16 @@
 //! Changing, archiving, deleting and restoring a chat.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use axum::body::Body;
-use persistence::AuditFilter;
-use records::{ActorRole, AuditAction};
+use futures::stream::BoxStream;
+use persistence::memory::{Faults, MemoryStore};
+use persistence::metrics::Call;
+use persistence::{AuditFilter, StoreError};
+use records::{Actor, ActorRole, AppId, AuditAction, Message, UserId};
 use serde_json::{Value, json};
 use service::{Config, ErasureConfig, LimitsConfig};
 
@@ -294,6 +299,52 @@ async fn a_person_is_erased_in_the_background_and_the_receipt_names_no_person() 
     let unknown = format!("{erasures}/{}", "0".repeat(64));
     assert_eq!(operator.get(&unknown).await.problem(), (404, "erasure-not-found".to_owned()));
     assert_eq!(operator.get(&format!("{erasures}/x")).await.status, 422);
+}
+
+/// Fails the first erasure of each round.
+#[derive(Debug, Default)]
+struct FirstFails(AtomicBool);
+
+#[async_trait]
+impl Faults for FirstFails {
+    async fn before(&self, call: Call) -> Result<(), StoreError> {
+        match call {
+            Call::UnfinishedErasures => self.0.store(true, Ordering::Relaxed),
+            Call::ContinueErasure if self.0.swap(false, Ordering::Relaxed) => {
+                return Err(StoreError::Refused { source: "broken".into() });
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn history<'a>(
+        &'a self,
+        messages: BoxStream<'a, Result<Message, StoreError>>,
+    ) -> BoxStream<'a, Result<Message, StoreError>> {
+        messages
+    }
+}
+
+#[tokio::test]
+async fn an_erasure_that_fails_does_not_keep_others_waiting() {
+    let store = MemoryStore::default().with_faults(Arc::new(FirstFails::default()));
+    let store: Arc<dyn persistence::Store> = Arc::new(store);
+    let app_id = AppId::parse("acme_corp").unwrap();
+    for user in ["ada", "bob"] {
+        let user = UserId::parse(user).unwrap();
+        store.begin_erasure(&Actor::command_line(), &app_id, &user).await.unwrap();
+    }
+    let sweep = tokio::spawn(service::continue_erasures(Arc::clone(&store)));
+    let left = loop {
+        let left = store.unfinished_erasures(10).await.unwrap();
+        if left.len() < 2 {
+            break left;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    };
+    sweep.abort();
+    assert_eq!(left[0].user_id, UserId::parse("ada").ok(), "the failing one is left");
 }
 
 #[tokio::test]

@@ -396,10 +396,14 @@ pub(crate) fn read_status(field: &Field<'_>) -> Result<ChatStatus, StoreError> {
 const RECENT_TURNS: i64 = -16;
 
 /// Returns the `$push` of `recent_turns` that adds a turn.
-pub(crate) fn recent_turns_push(turn: &TurnMark) -> RawDocumentBuf {
+pub(crate) fn recent_turns_push(turn: &TurnMark, digest: &StoredDigest) -> RawDocumentBuf {
     let mut each = RawArrayBuf::new();
-    let digest = super::binary(&turn.digest);
-    each.push(rawdoc! { "request_id": turn.request_id.as_str(), "digest": digest });
+    let mut recent = rawdoc! { "request_id": turn.request_id.as_str() };
+    if let Some(salt) = &digest.salt {
+        recent.append(cstr!("salt"), super::binary(salt));
+    }
+    recent.append(cstr!("digest"), super::binary(&digest.digest));
+    each.push(recent);
     rawdoc! { "$each": each, "$slice": RECENT_TURNS }
 }
 

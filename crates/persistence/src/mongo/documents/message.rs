@@ -1,5 +1,5 @@
 use bson::raw::cstr;
-use bson::{DateTime, Document, RawDocumentBuf, rawdoc};
+use bson::{DateTime, Document, RawArray, RawBsonRef, RawDocumentBuf, rawdoc};
 use chrono::{DateTime as Time, Utc};
 use records::json::Salt;
 use records::{Author, Message, MessageBody};
@@ -26,14 +26,13 @@ pub(crate) struct StoredMessage {
 /// Creates the document of a new message.
 pub(crate) fn message_document(
     entry: &Entry,
-    salt: Option<Salt>,
+    digest: &StoredDigest,
     now: Time<Utc>,
 ) -> RawDocumentBuf {
     let bytes = entry.bytes + MESSAGE_OVERHEAD;
     let mut document = body_document(entry.event_id.as_str(), &entry.body);
     append_author(&mut document, entry.author.as_ref());
-    let digest = StoredDigest::new(entry.digest, salt);
-    finish(&mut document, &digest, bytes as u64, now);
+    finish(&mut document, digest, bytes as u64, now);
     document
 }
 
@@ -169,6 +168,14 @@ pub(crate) fn with_known_messages(mut projection: Document) -> Document {
         projection.insert(field, 1);
     }
     projection
+}
+
+/// Returns whether one of some stored messages has a salt.
+pub(crate) fn has_salt(messages: &RawArray) -> bool {
+    let has_salt = |message: RawBsonRef<'_>| {
+        message.as_document().is_some_and(|message| matches!(message.get("salt"), Ok(Some(_))))
+    };
+    messages.into_iter().flatten().any(has_salt)
 }
 
 /// Reads the salt beside a digest, if there is one.

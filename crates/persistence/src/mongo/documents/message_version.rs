@@ -5,7 +5,7 @@ use serde::Deserialize;
 use crate::StoreError;
 use crate::mongo::collection_names::MESSAGE_VERSIONS;
 use crate::mongo::documents::fields::Fields;
-use crate::mongo::documents::{Base, SCHEMA_VERSION, StoredMessage, counter};
+use crate::mongo::documents::{Base, SALTED_VERSION, SCHEMA_VERSION, StoredMessage, counter};
 use crate::mongo::engine::json::key;
 
 /// The key and size of an overlay: a version of a shared message.
@@ -82,7 +82,7 @@ pub(crate) fn version_document(
             "revision": revision,
         },
         "app_id": app_id.as_str(),
-        "schema_version": SCHEMA_VERSION,
+        "schema_version": message.digest.version(SALTED_VERSION, SCHEMA_VERSION),
         "message": message.document(),
     };
     if let Some(deleted_at) = message.message.deleted_at {

@@ -63,7 +63,8 @@ pub(crate) use input_request::{
 pub(crate) use lineage::{Base, Lineage};
 pub(crate) use member::{MemberDocument, member_records};
 pub(crate) use message::{
-    MESSAGE_OVERHEAD, StoredMessage, known_messages, message_document, with_known_messages,
+    MESSAGE_OVERHEAD, StoredMessage, has_salt, known_messages, message_document,
+    with_known_messages,
 };
 pub(crate) use message_version::{
     TEXT_CHECK_AT, TEXT_KEPT_IN, VersionKey, version_document, version_id, version_message,
@@ -102,7 +103,10 @@ pub(crate) use wallet::{
 pub(crate) const SCHEMA_VERSION: i64 = 1;
 
 /// The newest `schema_version` that this release can read: the format of the newest shape.
-pub(crate) const NEWEST_VERSION: i64 = 3;
+pub(crate) const NEWEST_VERSION: i64 = 4;
+
+/// The `schema_version` of documents with a salt.
+pub(crate) const SALTED_VERSION: i64 = 4;
 
 /// Converts a counter to the stored integer type; clamps at `i64::MAX`.
 pub(crate) fn counter(count: u64) -> i64 {

@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
 use crate::mongo::collection_names::RESUME_POINTS;
-use crate::mongo::documents::SCHEMA_VERSION;
 use crate::mongo::documents::stored::{read_document, read_record};
 use crate::mongo::documents::word::StoredName;
+use crate::mongo::documents::{SALTED_VERSION, SCHEMA_VERSION};
 use crate::mongo::engine::json::Json;
 use crate::rules::stored_digest::StoredDigest;
 use crate::rules::turn_batch::TurnMark;
@@ -72,6 +72,7 @@ pub(crate) struct TurnPoints<'a> {
     pub(crate) scope: &'a Scope,
     pub(crate) chat_id: &'a ChatId,
     pub(crate) mark: &'a TurnMark,
+    pub(crate) digest: StoredDigest,
     /// The number of the turn in its chat.
     pub(crate) turn: u64,
     pub(crate) created_at: Time<Utc>,
@@ -80,7 +81,7 @@ pub(crate) struct TurnPoints<'a> {
 impl<'a> ResumePointDocument<'a> {
     /// Creates the document of a resume point.
     pub(crate) fn new(points: &TurnPoints<'_>, open: &'a OpenStep) -> Self {
-        let TurnPoints { scope, chat_id, mark, turn, created_at } = points;
+        let TurnPoints { scope, chat_id, mark, digest, turn, created_at } = points;
         let OpenStep { sequence, step, stack_path } = open;
         let json = |object: &'a JsonObject| Json(Cow::Borrowed(object));
         Self {
@@ -104,9 +105,9 @@ impl<'a> ResumePointDocument<'a> {
             error: step.error.clone(),
             metadata: json(&step.metadata),
             created_at: DateTime::from_chrono(*created_at),
-            salt: None,
-            digest: mark.digest,
-            schema_version: SCHEMA_VERSION,
+            salt: digest.salt,
+            digest: digest.digest,
+            schema_version: digest.version(SALTED_VERSION, SCHEMA_VERSION),
         }
     }
 }

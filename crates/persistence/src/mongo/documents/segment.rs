@@ -7,7 +7,7 @@ use records::{AppId, ChatId};
 use crate::StoreError;
 use crate::mongo::collection_names::CHAT_SEGMENTS;
 use crate::mongo::documents::fields::Fields;
-use crate::mongo::documents::{SCHEMA_VERSION, StoredMessage, counter};
+use crate::mongo::documents::{SALTED_VERSION, SCHEMA_VERSION, StoredMessage, counter, has_salt};
 
 /// The path, in a session or a segment, to the ids of the provider calls that produced the messages.
 pub(crate) const PRODUCED_BY_PATH: &str = "messages.produced_by_call_id";
@@ -59,6 +59,7 @@ pub(crate) fn segment_document<M: BindRawBsonRef>(
         array.push(message);
         count += 1;
     }
+    let version = if has_salt(&array) { SALTED_VERSION } else { SCHEMA_VERSION };
     let mut document = rawdoc! {
         "_id": {
             "chat_id": chat_id.as_str(),
@@ -68,7 +69,7 @@ pub(crate) fn segment_document<M: BindRawBsonRef>(
         "count": counter(count),
         "revision": segment.revision,
         "edits": segment.edits,
-        "schema_version": SCHEMA_VERSION,
+        "schema_version": version,
     };
     if let Some(append_base) = segment.append_base {
         document.append(cstr!("append_base"), counter(append_base));

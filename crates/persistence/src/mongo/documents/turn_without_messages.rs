@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
 use crate::mongo::collection_names::TURNS_WITHOUT_MESSAGES;
-use crate::mongo::documents::SCHEMA_VERSION;
 use crate::mongo::documents::stored::read_document;
+use crate::mongo::documents::{SALTED_VERSION, SCHEMA_VERSION};
 use crate::rules::stored_digest::StoredDigest;
 use crate::rules::turn_batch::TurnMark;
 
@@ -49,6 +49,7 @@ impl TurnWithoutMessagesDocument {
         scope: &Scope,
         chat_id: &ChatId,
         mark: &TurnMark,
+        digest: &StoredDigest,
         turn: u64,
         now: Time<Utc>,
     ) -> Self {
@@ -57,10 +58,10 @@ impl TurnWithoutMessagesDocument {
             id: TurnKey { chat_id, request_id },
             app_id: scope.app_id.clone(),
             turn,
-            salt: None,
-            digest: mark.digest,
+            salt: digest.salt,
+            digest: digest.digest,
             created_at: DateTime::from_chrono(now),
-            schema_version: SCHEMA_VERSION,
+            schema_version: digest.version(SALTED_VERSION, SCHEMA_VERSION),
         }
     }
 }

@@ -7,6 +7,8 @@
 //! older process refuses such a document instead of misreading it.
 
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use bson::{DateTime, doc};
 
@@ -15,9 +17,11 @@ use crate::mongo::MongoStore;
 use crate::mongo::collection_names::STORE_FORMAT;
 use crate::mongo::collections::COLLECTIONS;
 use crate::mongo::documents::{
-    FormatDocument, NEWEST_VERSION, SCHEMA_VERSION, encode, format_filter, format_number,
+    FormatDocument, NEWEST_VERSION, SALTED_VERSION, SCHEMA_VERSION, encode, format_filter,
+    format_number,
 };
 use crate::mongo::engine::failure::{Failure, is_duplicate_key};
+use crate::rules::stored_digest::Salting;
 
 /// A stored shape that older releases cannot read, or do not keep current.
 ///
@@ -34,12 +38,14 @@ pub(crate) enum Shape {
     ListsByActivity,
     /// The trigrams of every title: `title_trigrams`, in the same way.
     TitleSearch,
+    /// Digests with a salt: `salt`. An older release would compare them as if they had none (decision 0048).
+    Salts,
 }
 
 impl Shape {
     /// Every shape, in the order of the formats.
-    pub(crate) const ALL: [Self; 4] =
-        [Self::Forks, Self::DeletedChats, Self::ListsByActivity, Self::TitleSearch];
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Forks, Self::DeletedChats, Self::ListsByActivity, Self::TitleSearch, Self::Salts];
 
     /// Returns the first format in which the shape is written. It is also the `schema_version` of
     /// each document of that shape.
@@ -47,6 +53,7 @@ impl Shape {
         match self {
             Self::Forks => 2,
             Self::DeletedChats | Self::ListsByActivity | Self::TitleSearch => 3,
+            Self::Salts => SALTED_VERSION,
         }
     }
 
@@ -57,13 +64,36 @@ impl Shape {
             Self::DeletedChats => "deleted chats",
             Self::ListsByActivity => "lists by activity",
             Self::TitleSearch => "title search",
+            Self::Salts => "salts",
         }
     }
 }
 
+/// How long a format is believed by calls that may learn late that an upgrade is finished.
+const BELIEVED_FOR: Duration = Duration::from_secs(1);
+
 /// The newest format of the database that this process has seen; 0 before the first read.
 #[derive(Debug, Default)]
-pub(crate) struct KnownFormat(AtomicI64);
+pub(crate) struct KnownFormat {
+    newest: AtomicI64,
+    read_at: Mutex<Option<Instant>>,
+}
+
+impl KnownFormat {
+    fn get(&self) -> i64 {
+        self.newest.load(Ordering::Relaxed)
+    }
+
+    /// Returns whether the format was read a moment ago. If not, the caller reads it, and others need not.
+    fn is_recent(&self) -> bool {
+        let mut read_at = self.read_at.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_recent = read_at.is_some_and(|read_at| read_at.elapsed() < BELIEVED_FOR);
+        if !is_recent {
+            *read_at = Some(Instant::now());
+        }
+        is_recent
+    }
+}
 
 impl MongoStore {
     /// Returns whether documents of a shape may be written.
@@ -74,12 +104,26 @@ impl MongoStore {
         Ok(self.format_from(shape.format()).await? >= shape.format())
     }
 
+    /// Returns whether salts are written (decision 0048). Until the upgrade is finished, this reads the format at most once a
+    /// second: learning late that salts may be written does no harm, and every append asks.
+    pub(crate) async fn salting(&self) -> Result<Salting, Failure> {
+        let format = &self.inner.format;
+        let is_known =
+            format.get() >= Shape::Salts.format() || format.get() > 0 && format.is_recent();
+        let is_written = if is_known {
+            format.get() >= Shape::Salts.format()
+        } else {
+            self.writes(Shape::Salts).await?
+        };
+        Ok(if is_written { Salting::Random } else { Salting::None })
+    }
+
     /// Refuses a call that needs a shape, unless documents of that shape may be written.
     pub(crate) async fn require(&self, shape: Shape) -> Result<(), Failure> {
         if self.writes(shape).await? {
             return Ok(());
         }
-        let (needed, stored) = (shape.format(), self.inner.format.0.load(Ordering::Relaxed));
+        let (needed, stored) = (shape.format(), self.inner.format.get());
         Err(StoreError::UpgradePending { shape: shape.name(), needed, stored }.into())
     }
 
@@ -94,12 +138,12 @@ impl MongoStore {
     /// Returns the format of the database. A remembered format of at least `enough` is returned
     /// without a read, because the format never decreases.
     async fn format_from(&self, enough: i64) -> Result<i64, Failure> {
-        let known = self.inner.format.0.load(Ordering::Relaxed);
+        let known = self.inner.format.get();
         if known >= enough {
             return Ok(known);
         }
         let stored = self.stored_format().await?;
-        self.inner.format.0.fetch_max(stored, Ordering::Relaxed);
+        self.inner.format.newest.fetch_max(stored, Ordering::Relaxed);
         Ok(stored)
     }
 

@@ -15,6 +15,7 @@ use crate::mongo::documents::{
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::scope::chat_filter;
+use crate::mongo::purges::records_filter;
 use crate::mongo::transcript::edit::{decode_document, push_recent_edits};
 use crate::mongo::transcript::reader::{Direction, MAX_READ_ATTEMPTS, SessionView, gap_error};
 use crate::rules::erasure::{Extent, Person};
@@ -194,8 +195,8 @@ impl MongoStore {
         Ok(())
     }
 
-    /// Erases what a session repeats of erased messages: the digests of their turns, from which a short text could be
-    /// guessed, and the newest connector and mode.
+    /// Erases what is repeated of erased messages: the unfinished steps of their turns, the digests of their turns, from which a
+    /// short text could be guessed, and the newest connector and mode.
     async fn erase_repeated(
         &self,
         app_id: &AppId,
@@ -213,6 +214,13 @@ impl MongoStore {
             };
             let these = doc! { "these.request_id": texts(&found.turns) };
             sessions.update_one(one.clone(), erase).array_filters([these]).await?;
+            let mut last = one.clone();
+            last.insert("last_turn.request_id", texts(&found.turns));
+            let forget = doc! { "last_connector": Bson::Null, "last_mode": Bson::Null };
+            sessions.update_one(last, doc! { "$set": forget }).await?;
+            let mut points = records_filter(app_id, chat_id);
+            points.insert("_id.request_id", texts(&found.turns));
+            self.inner.resume_points.delete_many(points).await?;
         }
         for (field, values) in [("last_connector", &found.connectors), ("last_mode", &found.modes)]
         {

@@ -35,8 +35,15 @@ use crate::store::{Erasures, PersonChats};
 /// The field that only unfinished erasures have.
 pub(crate) const ERASED_USER: &str = "user_id";
 
-/// How often all chats are searched. A call that was under way during the first search may have stored a record behind it.
+/// The field of the place that says whether a pass has found anything.
+const HAS_FOUND: &str = "has_found";
+
+/// How often all chats are searched at least. A call that was under way during the first search may have stored a record
+/// behind it.
 const PASSES: u32 = 2;
+
+/// How often they are searched at most, if each search finds something: a fork that is made during a search may be behind it.
+const MAX_PASSES: u32 = 8;
 
 #[async_trait]
 impl Erasures for MongoStore {
@@ -50,23 +57,28 @@ impl Erasures for MongoStore {
             let action = AuditAction::EraseUser;
             let audited = Audited::of_operator(actor, Some(app_id), None, action).about(user_id);
             let (app_id, user_id) = (app_id.clone(), user_id.clone());
-            let now = self.inner.clock.now();
+            let (now, entry_id) = (self.inner.clock.now(), self.mint_audit_id());
             self.write(|call| async move {
                 call.transact_without_chat(|tx| {
-                    let (call, audited) = (&call, &audited);
+                    let (call, audited, entry_id) = (&call, &audited, &entry_id);
                     let (app_id, user_id) = (&app_id, &user_id);
                     async move {
                         call.require(Shape::DeletedChats).await?;
-                        let entry = call.audit_document(audited).await?;
+                        let id = entry_id.clone();
+                        let entry = call.audit_document_with_id(audited, id).await?;
                         let pseudonym = call.pseudonym(Some(app_id), user_id).await?;
                         let begun = Erasure::begin(app_id.clone(), user_id.clone(), pseudonym, now);
                         let document = encode(&ErasureDocument::new(&begun))?;
                         let find = || call.find_erasure(app_id, pseudonym);
                         let erasures = &call.inner.erasures;
                         let found = insert_or_get(erasures, &document, find).await?;
+                        let begun = found.map_or(begun, |stored| stored.erasure);
+                        // Only the entry tells whether an earlier attempt was committed.
+                        if !tx.is_first() && call.has_audit_entry(entry_id).await? {
+                            return Ok(Round::Done(begun));
+                        }
                         tx.begin().await?;
                         call.insert_audit_document(&tx, &entry).await?;
-                        let begun = found.map_or(begun, |stored| stored.erasure);
                         Ok(Round::Done(begun))
                     }
                 })
@@ -166,17 +178,20 @@ impl MongoStore {
         let app_id = erasure.app_id.clone();
         let chats = self.chats_after(&app_id, place.after.as_ref(), limit).await?;
         let mut next = place.clone();
+        let mut is_done = false;
         if let Some(last) = chats.last() {
             next.after = Some(last.chat_id.clone());
             erasure.searched += chats.len() as u64;
             for chat in &chats {
                 self.erase_in_chat(&person, chat, &mut erasure).await?;
             }
+            next.has_found |= erasure.erased != before.erased;
         } else {
             self.erase_of_user(&person, &mut erasure).await?;
-            next = Place { pass: place.pass + 1, after: None };
+            next = Place { pass: place.pass + 1, after: None, has_found: false };
+            is_done = next.pass >= PASSES && !place.has_found || next.pass == MAX_PASSES;
         }
-        if next.pass == PASSES {
+        if is_done {
             self.delete_pseudonym_key(Some(&app_id), &person.user_id).await?;
             erasure = ended(&erasure, self.inner.clock.now());
         }
@@ -208,14 +223,24 @@ impl MongoStore {
         let mut at_place = one;
         at_place.insert("pass", from.pass);
         at_place.insert("after", from.after.as_ref().map(ChatId::as_str));
-        let mut go_on = doc! { "$set": {
+        let mut set = doc! {
             "searched": counter(erasure.searched),
             "pass": counter(to.pass.into()),
             "after": to.after.as_ref().map(ChatId::as_str),
             "finished_at": erasure.finished_at.map(DateTime::from_chrono),
-        } };
+        };
+        let mut gone = Document::new();
+        if to.has_found {
+            set.insert(HAS_FOUND, true);
+        } else {
+            gone.insert(HAS_FOUND, "");
+        }
         if erasure.user_id.is_none() {
-            go_on.insert("$unset", doc! { ERASED_USER: "" });
+            gone.insert(ERASED_USER, "");
+        }
+        let mut go_on = doc! { "$set": set };
+        if !gone.is_empty() {
+            go_on.insert("$unset", gone);
         }
         self.write_until(self.deadline(), |_| async {
             let erasures = &self.inner.erasures;
@@ -241,6 +266,8 @@ pub(crate) struct Place {
     pass: u32,
     /// The last chat that was searched in this pass.
     after: Option<ChatId>,
+    /// Whether this pass has found anything.
+    has_found: bool,
 }
 
 /// An erasure and its place.
@@ -263,6 +290,8 @@ pub(crate) struct ErasureDocument {
     held: Vec<ChatId>,
     pass: u32,
     after: Option<ChatId>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    has_found: bool,
     /// The marks of the newest steps, by which a retry recognises its own write.
     #[serde(default)]
     recent_writes: Vec<String>,
@@ -295,6 +324,7 @@ impl ErasureDocument {
             held: erasure.held.clone(),
             pass: 0,
             after: None,
+            has_found: false,
             recent_writes: Vec::new(),
             schema_version: SCHEMA_VERSION,
         }
@@ -316,7 +346,9 @@ impl TryFrom<ErasureDocument> for StoredErasure {
             erased: document.erased,
             held: document.held,
         };
-        Ok(Self { erasure, place: Place { pass: document.pass, after: document.after } })
+        let place =
+            Place { pass: document.pass, after: document.after, has_found: document.has_found };
+        Ok(Self { erasure, place })
     }
 }
 

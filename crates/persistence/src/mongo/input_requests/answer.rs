@@ -85,7 +85,8 @@ impl MongoStore {
 
         let fresh: Vec<_> = plan.fresh().collect();
         let condition = Condition::NoneOfTheIds { sealed_below: probe.tail.first_sequence };
-        let push = Push::of(scope, chat_id, &fresh, condition, now);
+        let salting = self.salting().await?;
+        let push = Push::of(scope, chat_id, &fresh, condition, now, salting)?;
         tx.begin_counted(&chat).await?;
         // The append comes first, so that concurrent appends wait for the transaction, and not the
         // reverse.

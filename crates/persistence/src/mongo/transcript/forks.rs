@@ -13,7 +13,7 @@ use crate::mongo::chat_sessions::without_large_fields;
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::{
     Base, BlobKind, ChatSessionDocument, Lineage, Tail, chat_session_record,
-    context_written_document, counter, encode, open_chat_session,
+    context_written_document, counter, encode, has_salt, open_chat_session,
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::format::Shape;
@@ -122,6 +122,9 @@ impl MongoStore {
         document.tail_bytes = taken.bytes;
         if !taken.bases.is_empty() {
             document.schema_version = Shape::Forks.format();
+        }
+        if has_salt(&taken.messages) {
+            document.schema_version = Shape::Salts.format();
         }
         document.bases = Some(taken.bases);
         document.messages = None;

@@ -6,6 +6,7 @@ pub(crate) mod deleted_text;
 pub(crate) mod edit;
 pub(crate) mod forks;
 pub(crate) mod initial;
+pub(crate) mod kept_texts;
 pub(crate) mod locate;
 pub(crate) mod overlays;
 pub(crate) mod overwrite;

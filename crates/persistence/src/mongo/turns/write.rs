@@ -94,8 +94,9 @@ impl MongoStore {
         self.seal_if_too_large(scope, chat_id, &tail).await?;
 
         let condition = Condition::NoneOfTheIds { sealed_below: tail.first_sequence };
-        let push = Push::of(scope, chat_id, &fresh, condition, self.inner.clock.now());
-        let push = push.of_turn(&turn.mark, tail.turns_without_messages);
+        let (now, salting) = (self.inner.clock.now(), self.salting().await?);
+        let push = Push::of(scope, chat_id, &fresh, condition, now, salting)?;
+        let push = push.of_turn(&turn.mark, tail.turns_without_messages)?;
         let (tail, committed) = if turn.fits_one_update() {
             match self.execute(&push).await? {
                 Pushed::Stored(tail) => (Some(tail), None),
@@ -150,8 +151,9 @@ impl MongoStore {
         let plan = turn.messages.plan(chat_id, &[])?;
         let fresh: Vec<_> = plan.fresh().collect();
         let condition = Condition::NoneOfTheIds { sealed_below: recall.below };
-        let push = Push::of(scope, chat_id, &fresh, condition, self.inner.clock.now());
-        let push = push.of_turn(&turn.mark, without_messages);
+        let (now, salting) = (self.inner.clock.now(), self.salting().await?);
+        let push = Push::of(scope, chat_id, &fresh, condition, now, salting)?;
+        let push = push.of_turn(&turn.mark, without_messages)?;
         Ok(match self.execute(&push).await? {
             Pushed::Stored(tail) => FirstTry::Written(self.stored(turn, &plan, &tail)),
             Pushed::Unknown { absent_below } => FirstTry::Unknown { absent_below },
@@ -223,14 +225,16 @@ impl MongoStore {
         let Some(tail) = pushed.filter(|_| !turn.open_steps.is_empty()) else { return Ok(pushed) };
         let (scope, chat_id) = push.place();
         let (mark, created_at) = (&turn.mark, push.now());
+        let Some(digest) = push.turn.map(|turn| turn.digest) else { return Ok(pushed) };
         if turn.messages.len() == 0 {
+            let (turn, now) = (tail.turns, created_at);
             let document =
-                TurnWithoutMessagesDocument::new(scope, chat_id, mark, tail.turns, created_at);
+                TurnWithoutMessagesDocument::new(scope, chat_id, mark, &digest, turn, now);
             let document = encode(&document)?;
             let turns = &self.inner.turns_without_messages;
             turns.insert_one(document).session(&mut *tx.session().await?).await?;
         }
-        let points = TurnPoints { scope, chat_id, mark, turn: tail.turns, created_at };
+        let points = TurnPoints { scope, chat_id, mark, digest, turn: tail.turns, created_at };
         self.insert_points(tx, &points, &turn.open_steps).await?;
         Ok(pushed)
     }

@@ -4,9 +4,9 @@ use chrono::{DateTime, Utc};
 use futures::TryStreamExt as _;
 use persistence::{Billing, ChatFilter, MessageRange, Page, ResumePointFilter, Store, StoreError};
 use records::{
-    AppId, CallId, Caller, ChatId, ChatStatus, DisplayName, Ids as _, JsonObject, MemberRole,
-    MessageEdit, NewArtifact, NewChatSession, NewFork, NewMessage, NewProviderCall, Permission,
-    Scope, SessionChange, UserId, Uuid7Ids, WorkflowName,
+    Actor, AppId, CallId, Caller, ChatId, ChatStatus, DisplayName, Erasure, Ids as _, JsonObject,
+    MemberRole, MessageEdit, NewArtifact, NewChatSession, NewFork, NewMessage, NewProviderCall,
+    Permission, Scope, SessionChange, UserId, Uuid7Ids, WorkflowName,
 };
 
 use super::apps::AppCall;
@@ -43,6 +43,8 @@ pub(crate) enum Call {
     },
     SetStatus(ChatStatus, Option<String>),
     Change(SessionChange),
+    Purge,
+    Erase(UserId),
     Append(Vec<NewMessage>),
     PersistInitial(Vec<NewMessage>),
     Messages(MessageRange),
@@ -171,6 +173,8 @@ impl Operation {
                 print(store.set_status(scope, chat, next, reason.as_deref()).await)
             }
             Call::Change(change) => print(store.change_chat(scope, chat, change).await),
+            Call::Purge => print(store.purge_chat(&Actor::command_line(), scope, chat, None).await),
+            Call::Erase(user_id) => print(erase(store, &scope.app_id, &user_id).await),
             Call::Append(messages) => print(store.append(scope, chat, messages).await),
             Call::PersistInitial(messages) => {
                 print(store.persist_initial_messages(scope, chat, messages).await)
@@ -273,7 +277,28 @@ pub(crate) fn users() -> [UserId; 2] {
     ["ada", "bob"].map(|name| UserId::parse(name).unwrap())
 }
 
-/// Returns the debug text of an answer.
+/// Erases a person, and returns the chats that were left. What else a receipt says depends on the steps of a store.
+async fn erase(
+    store: &dyn Store,
+    app_id: &AppId,
+    user_id: &UserId,
+) -> Result<Vec<ChatId>, StoreError> {
+    let begun = store.begin_erasure(&Actor::command_line(), app_id, user_id).await?;
+    loop {
+        let erasure = store.continue_erasure(app_id, begun.pseudonym, 2).await?;
+        if let Some(Erasure { held, finished_at: Some(_), .. }) = erasure {
+            return Ok(held);
+        }
+    }
+}
+
+/// Returns the debug text of an answer. Each store has pseudonyms of its own for erased persons.
 pub(crate) fn print(answer: impl Debug) -> String {
-    format!("{answer:?}")
+    let text = format!("{answer:?}");
+    let mut parts = text.split(Erasure::PREFIX);
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |told, part| {
+        let digits = part.bytes().take_while(u8::is_ascii_hexdigit).count();
+        told + Erasure::PREFIX + &part[digits..]
+    })
 }

@@ -66,6 +66,7 @@ fn call() -> impl Strategy<Value = Call> {
         4 => messages().prop_map(Call::PersistInitial),
         3 => (status, reason).prop_map(|(status, reason)| Call::SetStatus(status, reason)),
         4 => session_change().prop_map(Call::Change),
+        1 => prop_oneof![1 => Just(Call::Purge), 1 => user().prop_map(Call::Erase)],
         3 => (sequence(), edit()).prop_map(|(sequence, edit)| Call::UpdateMessage(sequence, edit)),
         2 => sequence().prop_map(Call::DeleteMessage),
         2 => json_object().prop_map(Call::ReplaceContext),

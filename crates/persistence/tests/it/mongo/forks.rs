@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bson::{Document, RawDocumentBuf, doc};
 use futures::TryStreamExt as _;
-use persistence::mongo::Interruption;
+use persistence::mongo::{Interruption, MongoStore};
 use persistence::{ChatSessions, Forks, MessageRange, Messages, Purges};
 use records::{Actor, ChatId, MessageBody, MessageEdit, NewFork};
 
@@ -157,6 +157,45 @@ async fn a_fork_of_a_chat_with_an_unfinished_sealing_is_complete() {
 }
 
 /// The text of a deleted message goes with the last chat that shows it, and each deletion says whether it has gone.
+/// Deletions by releases that did not note which chat has the text.
+#[tokio::test]
+async fn the_end_of_an_upgrade_finds_the_texts_of_earlier_deletions() {
+    let database = Database::create_unsealed().await;
+    let chat_id = chat(&database).await;
+    let said = (0..60).map(|_| MessageBody::new("user", None, "secret-end").into());
+    database.append(&scope(), &chat_id, said.collect()).await.unwrap();
+    database.seal(&scope().app_id, &chat_id, Interruption::Never).await.unwrap();
+    let other = fork(&database, &chat_id, None).await;
+    let versions = database.raw.collection::<RawDocumentBuf>("message_versions");
+    for chat_id in [&chat_id, &other] {
+        database.delete_message(&scope(), chat_id, 0).await.unwrap();
+        let forget = doc! { "$unset": { "text_kept_in": "", "text_check_at": "" } };
+        versions.update_many(doc! {}, forget).await.unwrap();
+    }
+    let text = async || {
+        let segments = database.all("chat_segments").await;
+        let first = segments[0].get_array("messages").unwrap().get_document(0).unwrap();
+        first.get_str("content").ok().map(str::to_owned)
+    };
+    // The second deletion found both, so the text is put back.
+    let put_back = doc! {
+        "$set": { "messages.0.content": "secret-end" }, "$unset": { "messages.0.deleted_at": "" },
+    };
+    let segments = database.raw.collection::<RawDocumentBuf>("chat_segments");
+    segments.update_one(doc! { "_id.first_sequence": 0_i64 }, put_back).await.unwrap();
+    assert_eq!(database.remove_deleted_texts(10).await.unwrap(), 0, "nothing is noted");
+    assert_eq!(text().await.as_deref(), Some("secret-end"));
+    let format = database.raw.collection::<RawDocumentBuf>("store_format");
+    format.update_one(doc! {}, doc! { "$set": { "format": 3_i64 } }).await.unwrap();
+    let upgrading = MongoStore::connect(&database.options).await.unwrap();
+    upgrading.finish_upgrade().await.unwrap();
+    assert!(database.remove_deleted_texts(10).await.unwrap() > 0);
+    assert_eq!(text().await, None);
+    for chat_id in [&chat_id, &other] {
+        assert!(!database.get_message(&scope(), chat_id, 0).await.unwrap().is_text_kept);
+    }
+}
+
 #[tokio::test]
 async fn the_text_of_a_shared_message_goes_when_the_last_chat_deletes_it() {
     let database = Database::create_unsealed().await;

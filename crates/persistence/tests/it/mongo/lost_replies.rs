@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use local_mongod::{Proxy, Source};
 use persistence::mongo::MongoStore;
-use persistence::{Artifacts, ChatSessions, Messages, StoreError};
-use records::{ChatId, ChatStatus, MessageEdit, NewArtifact};
+use persistence::{Artifacts, AuditFilter, AuditLog, ChatSessions, Erasures, Messages, StoreError};
+use records::{Actor, ChatId, ChatStatus, MessageEdit, NewArtifact, UserId};
 use serde_json::json;
 use tokio::time::sleep;
 
@@ -88,6 +88,17 @@ async fn an_artifact_with_a_lost_reply_keeps_a_later_one() {
     lose(&proxy, "findAndModify", clearing, meanwhile).await.unwrap();
     let last = other.get_last_artifact(&scope, &chat_id).await.unwrap().unwrap();
     assert_eq!(last.payload, "third");
+}
+
+#[tokio::test]
+async fn an_erasure_whose_commit_lost_its_reply_is_in_the_audit_log_once() {
+    let (_server, proxy, database) = database_behind_proxy().await;
+    let (actor, app_id) = (Actor::command_line(), scope().app_id);
+    let person = UserId::parse("ada").unwrap();
+    let beginning = database.begin_erasure(&actor, &app_id, &person);
+    lose(&proxy, "commitTransaction", beginning, async {}).await.unwrap();
+    let entries = database.list_audit_entries(&AuditFilter::default(), 10, None).await.unwrap();
+    assert_eq!(entries.entries.len(), 1, "{entries:?}");
 }
 
 #[tokio::test]

@@ -17,6 +17,7 @@ mod goldens;
 mod groups;
 mod growth;
 mod impossible_data;
+mod killed_deletions;
 mod large_groups;
 mod late_requests;
 mod lists;

@@ -5,17 +5,19 @@ use bson::{Bson, DateTime, Document, RawDocumentBuf, doc, rawdoc};
 use chrono::Utc;
 use records::{ChatId, ChatStatus, MessageBody, Scope, minute_of};
 
+use crate::StoreError;
 use crate::mongo::MongoStore;
 use crate::mongo::collection_names::CHAT_SESSIONS;
 use crate::mongo::documents::{
-    MESSAGE_OVERHEAD, Tail, append_last_turn, counter, encode, message_document, open_chat_session,
-    recent_turns_push,
+    MESSAGE_OVERHEAD, SALTED_VERSION, Tail, append_last_turn, counter, encode, message_document,
+    open_chat_session, recent_turns_push,
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::scope::writable_chat;
 use crate::mongo::engine::transaction::Transaction;
 use crate::mongo::transcript::append::shared::{Outcome, UpdateTrace};
 use crate::rules::batch::{Entry, last_text};
+use crate::rules::stored_digest::{Salting, StoredDigest};
 use crate::rules::turn_batch::TurnMark;
 
 /// The condition on which a push is applied, besides the chat being writable and not ended.
@@ -58,10 +60,26 @@ pub(crate) struct Push<'a> {
     connector: Option<&'a str>,
     mode: Option<&'a str>,
     /// The mark of the turn, if the messages are all those of one turn.
-    pub(crate) turn: Option<&'a TurnMark>,
+    pub(crate) turn: Option<PushedTurn<'a>>,
     /// For a turn: the number of turns without messages that the chat must have. If it has more, one was
     /// stored that this call has not seen.
     turns_without_messages: u64,
+    salting: Salting,
+}
+
+/// A turn that is pushed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PushedTurn<'a> {
+    mark: &'a TurnMark,
+    /// The digest of the turn as it is stored, wherever it is.
+    pub(crate) digest: StoredDigest,
+}
+
+impl PushedTurn<'_> {
+    /// Returns the `$push` of `recent_turns`.
+    pub(super) fn recent(&self) -> RawDocumentBuf {
+        recent_turns_push(self.mark, &self.digest)
+    }
 }
 
 impl MongoStore {
@@ -76,7 +94,8 @@ impl MongoStore {
         if fresh.is_empty() {
             return Ok(Pushed::NotMatched);
         }
-        let push = Push::of(scope, chat_id, fresh, condition, self.inner.clock.now());
+        let salting = self.salting().await?;
+        let push = Push::of(scope, chat_id, fresh, condition, self.inner.clock.now(), salting)?;
         self.execute(&push).await
     }
 
@@ -240,10 +259,10 @@ impl MongoStore {
         // matches nothing and seals it first, so the document never grows to the server's 16 MiB.
         let hard_bytes = counter(self.inner.sealer.bounds().hard_bytes);
         filter.insert("tail_bytes", doc! { "$lte": hard_bytes });
-        if let Some(turn) = push.turn {
+        if let Some(turn) = &push.turn {
             // A turn may have no messages, and so no ids to compare. Its request id and the number of
             // such turns replace them.
-            filter.insert("recent_turns.request_id", doc! { "$ne": turn.request_id.as_str() });
+            filter.insert("recent_turns.request_id", doc! { "$ne": turn.mark.request_id.as_str() });
             // A chat without such turns does not have the field, which null matches.
             let seen = Some(push.turns_without_messages).filter(|seen| *seen > 0).map(counter);
             filter.insert("turns_without_messages", seen);
@@ -265,20 +284,24 @@ impl<'a> Push<'a> {
         fresh: &[&'a Entry],
         condition: Condition,
         now: chrono::DateTime<Utc>,
-    ) -> Self {
-        Self {
+        salting: Salting,
+    ) -> Result<Self, StoreError> {
+        let document =
+            |entry: &&Entry| Ok(message_document(entry, &salting.apply(entry.digest)?, now));
+        Ok(Self {
             scope,
             chat_id,
             condition,
             event_ids: fresh.iter().map(|entry| entry.event_id.as_str()).collect(),
-            documents: fresh.iter().map(|entry| message_document(entry, None, now)).collect(),
+            documents: fresh.iter().map(document).collect::<Result<_, StoreError>>()?,
             bytes: fresh.iter().map(|entry| (entry.bytes + MESSAGE_OVERHEAD) as u64).sum(),
             now,
             connector: last_text(fresh.iter().copied(), MessageBody::CONNECTOR),
             mode: last_text(fresh.iter().copied(), MessageBody::MODE),
             turn: None,
             turns_without_messages: 0,
-        }
+            salting,
+        })
     }
 
     pub(crate) fn place(&self) -> (&'a Scope, &'a ChatId) {
@@ -289,11 +312,17 @@ impl<'a> Push<'a> {
         self.now
     }
 
-    pub(crate) fn of_turn(self, turn: &'a TurnMark, turns_without_messages: u64) -> Self {
+    pub(crate) fn of_turn(
+        self,
+        mark: &'a TurnMark,
+        turns_without_messages: u64,
+    ) -> Result<Self, StoreError> {
+        let digest = self.salting.apply(mark.digest)?;
+        let turn = PushedTurn { mark, digest };
         // What the turn says of itself decides.
-        let connector = turn.connector.as_deref().or(self.connector);
-        let mode = turn.mode.as_deref().or(self.mode);
-        Self { turn: Some(turn), turns_without_messages, connector, mode, ..self }
+        let connector = mark.connector.as_deref().or(self.connector);
+        let mode = mark.mode.as_deref().or(self.mode);
+        Ok(Self { turn: Some(turn), turns_without_messages, connector, mode, ..self })
     }
 
     /// Returns what is needed to find out later whether the push was applied to the expected tail, or to
@@ -322,8 +351,8 @@ impl<'a> Push<'a> {
             }
         }
         let mut pushed = rawdoc! { "messages": { "$each": messages } };
-        if let Some(turn) = self.turn {
-            pushed.append(cstr!("recent_turns"), recent_turns_push(turn));
+        if let Some(turn) = &self.turn {
+            pushed.append(cstr!("recent_turns"), turn.recent());
         }
         let mut update = self.update_setting(RawDocumentBuf::new());
         update.append(cstr!("$push"), pushed);
@@ -336,8 +365,8 @@ impl<'a> Push<'a> {
     pub(crate) fn update_setting(&self, mut set: RawDocumentBuf) -> RawDocumentBuf {
         let now = DateTime::from_chrono(self.now);
         set.append(cstr!("last_updated_at"), now);
-        if let Some(turn) = self.turn {
-            append_last_turn(&mut set, turn);
+        if let Some(turn) = &self.turn {
+            append_last_turn(&mut set, turn.mark);
         }
         if let Some(connector) = self.connector {
             set.append(cstr!("last_connector"), connector);
@@ -346,11 +375,18 @@ impl<'a> Push<'a> {
             set.append(cstr!("last_mode"), mode);
         }
         let mut update = rawdoc! { "$set": set, "$unset": { "lifecycle": "", "lifecycle_at": "" } };
+        let mut greatest = RawDocumentBuf::new();
         if !self.documents.is_empty() {
             // Both only grow, so that one is always the minute of the other: clocks of processes may differ.
             let minute = DateTime::from_chrono(minute_of(self.now));
-            update
-                .append(cstr!("$max"), rawdoc! { "last_message_at": now, "active_minute": minute });
+            greatest.append(cstr!("last_message_at"), now);
+            greatest.append(cstr!("active_minute"), minute);
+        }
+        if self.salting == Salting::Random {
+            greatest.append(cstr!("schema_version"), SALTED_VERSION);
+        }
+        if !greatest.is_empty() {
+            update.append(cstr!("$max"), greatest);
         }
         update
     }

@@ -12,9 +12,7 @@ use bson::{Bson, Document, RawDocument, RawDocumentBuf, doc, rawdoc};
 
 use crate::StoreError;
 use crate::mongo::MongoStore;
-use crate::mongo::documents::{
-    SegmentHead, Tail, counter, open_chat_session, recent_turns_push, segment_document,
-};
+use crate::mongo::documents::{SegmentHead, Tail, counter, open_chat_session, segment_document};
 use crate::mongo::engine::failure::{Failure, is_duplicate_key};
 use crate::mongo::transcript::append::push::{Condition, Push, Pushed};
 
@@ -142,9 +140,9 @@ impl PriorTail {
             set.append(cstr!("tail_bytes"), 0_i64);
         }
         let mut update = push.update_setting(set);
-        if let Some(turn) = push.turn {
+        if let Some(turn) = &push.turn {
             update.append(cstr!("$inc"), rawdoc! { "turns": 1_i64 });
-            update.append(cstr!("$push"), rawdoc! { "recent_turns": recent_turns_push(turn) });
+            update.append(cstr!("$push"), rawdoc! { "recent_turns": turn.recent() });
         }
         update
     }

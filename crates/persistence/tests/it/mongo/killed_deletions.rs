@@ -1,0 +1,89 @@
+//! A process that is killed between the deletion of a message and the removal of its text.
+
+use std::thread;
+use std::time::Duration;
+
+use bson::{RawDocumentBuf, doc};
+use persistence::mongo::{Interruption, MongoStore};
+use persistence::{Forks, Messages, Purges};
+use records::{ChatId, MessageBody, NewFork};
+use tokio::runtime::Runtime;
+use tokio::sync::oneshot;
+use tokio::time::sleep;
+
+use super::database::Database;
+use super::faults::{FailPoint, chat, database, scope};
+
+/// A process: a runtime in a thread. Killing it drops its tasks wherever they are.
+struct Process {
+    kill: oneshot::Sender<()>,
+    thread: thread::JoinHandle<()>,
+}
+
+impl Process {
+    /// Starts a process that deletes a message.
+    fn deleting(database: &Database, chat_id: &ChatId, sequence: u64) -> Self {
+        let (kill, killed) = oneshot::channel();
+        let (options, chat_id) = (database.options.clone(), chat_id.clone());
+        let thread = thread::spawn(move || {
+            let runtime = Runtime::new().unwrap();
+            runtime.spawn(async move {
+                let store = MongoStore::connect(&options).await.unwrap();
+                store.delete_message(&scope(), &chat_id, sequence).await
+            });
+            runtime.block_on(killed).unwrap();
+            runtime.shutdown_background();
+        });
+        Self { kill, thread }
+    }
+
+    fn kill(self) {
+        self.kill.send(()).unwrap();
+        self.thread.join().unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_text_whose_removal_was_cut_off_is_removed_by_the_sweep() {
+    let (server, database) = database().await;
+    let chat_id = chat(&database).await;
+    let said = (0..60).map(|_| MessageBody::new("user", None, "secret-end").into());
+    database.append(&scope(), &chat_id, said.collect()).await.unwrap();
+    database.seal(&scope().app_id, &chat_id, Interruption::Never).await.unwrap();
+    let fork = database.fork_chat(&scope(), &chat_id, NewFork::default()).await.unwrap().chat_id;
+    assert!(database.delete_message(&scope(), &chat_id, 0).await.unwrap().is_text_kept);
+
+    // The removal is the only update of a segment.
+    let client = mongodb::Client::with_uri_str(server.uri()).await.unwrap();
+    let refuse = doc! {
+        "failCommands": ["update"],
+        "namespace": format!("{}.chat_segments", database.raw.name()),
+        "appName": "under-test",
+        "closeConnection": true,
+    };
+    let point = FailPoint::set(&client, "failCommand", doc! { "times": 1_000_000 }, refuse).await;
+    let process = Process::deleting(&database, &fork, 0);
+    let versions = database.raw.collection::<RawDocumentBuf>("message_versions");
+    let deleted = doc! { "_id.chat_id": fork.as_str(), "message.deleted_at": { "$type": "date" } };
+    while versions.find_one(deleted.clone()).await.unwrap().is_none() {
+        sleep(Duration::from_millis(5)).await;
+    }
+    process.kill();
+    point.off().await;
+
+    let text = async || {
+        let segments = database.all("chat_segments").await;
+        let first = segments[0].get_array("messages").unwrap().get_document(0).unwrap();
+        first.get_str("content").ok().map(str::to_owned)
+    };
+    assert_eq!(text().await.as_deref(), Some("secret-end"));
+    for chat_id in [&chat_id, &fork] {
+        assert!(database.get_message(&scope(), chat_id, 0).await.unwrap().is_text_kept);
+    }
+    assert!(database.remove_deleted_texts(10).await.unwrap() > 0);
+    assert_eq!(text().await, None);
+    for chat_id in [&chat_id, &fork] {
+        let message = database.get_message(&scope(), chat_id, 0).await.unwrap();
+        assert!(message.deleted_at.is_some() && !message.is_text_kept);
+    }
+}
