@@ -6,7 +6,9 @@ use super::pipeline::{DialectRules, MessageWriter, ToolDialect};
 use super::violation::Violation;
 use crate::Options;
 
+mod documents;
 mod formats;
+mod kept;
 mod layout;
 mod media;
 mod parse;

@@ -17,9 +17,6 @@ const FIELDS: Table = &[
 const KINDS: [(&str, &[&str]); 3] =
     [("citations", &["document"]), ("context", &["document"]), ("error", &["image", "audio"])];
 
-/// The longest name of a document.
-pub(super) const MAX_NAME_CHARS: usize = 200;
-
 /// The longest URI.
 const MAX_URI_CHARS: usize = 1024;
 
@@ -164,14 +161,4 @@ fn is_account(owner: &Value) -> bool {
     owner
         .as_str()
         .is_some_and(|it| it.len() == 12 && it.bytes().all(|digit| digit.is_ascii_digit()))
-}
-
-/// Returns a name of a document that the API accepts; empty if nothing of the name is left.
-///
-/// Other characters become spaces, and spaces in a row become one: vercel/ai#20365.
-pub(super) fn document_name(name: &str) -> String {
-    let is_accepted = |it: char| it.is_ascii_alphanumeric() || "_-()[]".contains(it);
-    let words = name.split(|it| !is_accepted(it)).filter(|word| !word.is_empty());
-    let name = words.collect::<Vec<_>>().join(" ");
-    name.chars().take(MAX_NAME_CHARS).collect::<String>().trim_end().to_owned()
 }

@@ -2,9 +2,10 @@ use std::mem;
 
 use serde_json::{Value, json};
 
+use super::documents::DocumentNames;
 use super::layout::Layout;
 use super::rules;
-use super::write_blocks::{self, DocumentNames, is_reasoning};
+use super::write_blocks::{self, is_reasoning};
 use crate::canonical::{CanonicalMessage, Role};
 use crate::dialect::pipeline::MessageWriter;
 use crate::dialect::turns::{Neighbours, Turn, TurnKind, TurnMerger};

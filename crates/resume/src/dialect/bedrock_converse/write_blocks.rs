@@ -1,49 +1,22 @@
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Map, Value, json};
 
+use super::documents::DocumentNames;
+use super::kept::{CITATIONS, GUARD, is_kept, is_kept_in_result};
 use super::layout::{BlockKind, LeftBlock};
-use super::media::{self, document_name};
+use super::media;
 use super::write::text_block;
 use crate::Repair;
 use crate::canonical::{
     CanonicalMessage, ContentPart, PlacedReasoning, Reasoning, Role, interleave, take_list,
 };
 use crate::dialect::pieces::{Piece, take_unnamed_pieces};
-use crate::dialect::shapes::{Shape, Table, fits, retain};
+use crate::dialect::shapes::retain;
 use crate::dialect::speaker;
 use crate::dialect::turns::CONTINUE_PROMPT;
-
-/// The name of a document without one.
-const IMPUTED_NAME: &str = "document";
-
-/// The names of all documents so far, in lower case: the API refuses a name that occurs twice (maximhq/bifrost#7003).
-#[derive(Debug, Default)]
-pub(super) struct DocumentNames(HashSet<String>);
-
-impl DocumentNames {
-    /// Returns the name of a document, and what to report if it is another one.
-    fn name(&mut self, original: Option<&str>) -> (String, Option<Repair>) {
-        let accepted = original.map(document_name).filter(|name| !name.is_empty());
-        let base = accepted.unwrap_or_else(|| IMPUTED_NAME.to_owned());
-        let mut name = base.clone();
-        let mut number = 1;
-        while !self.0.insert(name.to_ascii_lowercase()) {
-            number += 1;
-            let end = format!(" {number}");
-            let kept: String = base.chars().take(media::MAX_NAME_CHARS - end.len()).collect();
-            name = format!("{}{end}", kept.trim_end());
-        }
-        let repair = match original {
-            Some(original) if original == name => None,
-            Some(_) => Some(Repair::PartFieldsRemoved),
-            None => Some(Repair::FileNameAdded { name: IMPUTED_NAME }),
-        };
-        (name, repair)
-    }
-}
 
 pub(super) fn is_reasoning(block: &Value) -> bool {
     block.get("reasoningContent").is_some()
@@ -300,85 +273,4 @@ fn merge(payload: &mut Value, left: Map<String, Value>) {
     for (field, value) in left {
         payload[field] = value;
     }
-}
-
-/// What the text of a `guardContent` block may have besides.
-const GUARD: Table = &[("qualifiers", Shape::ListOf(&Shape::Text))];
-
-/// What a `citationsContent` block may have besides its text.
-const CITATIONS: Table = &[("citations", Shape::ListOf(&Shape::Fields(CITATION)))];
-
-const CITATION: Table = &[
-    (
-        "location",
-        Shape::Fields(&[
-            ("documentChar", Shape::Fields(DOCUMENT_LOCATION)),
-            ("documentChunk", Shape::Fields(DOCUMENT_LOCATION)),
-            ("documentPage", Shape::Fields(DOCUMENT_LOCATION)),
-            (
-                "searchResultLocation",
-                Shape::Fields(&[
-                    ("end", Shape::Integer),
-                    ("searchResultIndex", Shape::Integer),
-                    ("start", Shape::Integer),
-                ]),
-            ),
-            ("web", Shape::Fields(&[("domain", Shape::Text), ("url", Shape::Text)])),
-        ]),
-    ),
-    ("source", Shape::Text),
-    ("sourceContent", Shape::ListOf(&Shape::Fields(TEXT))),
-    ("title", Shape::Text),
-];
-
-const DOCUMENT_LOCATION: Table =
-    &[("documentIndex", Shape::Integer), ("end", Shape::Integer), ("start", Shape::Integer)];
-
-const TEXT: Table = &[("text", Shape::Text)];
-
-/// The blocks that stay as they are, each with its fields.
-const KEPT: [(&str, Table, &[&str]); 2] = [
-    (
-        "searchResult",
-        &[
-            ("citations", Shape::Fields(&[("enabled", Shape::Flag)])),
-            ("content", Shape::ListOf(&Shape::Fields(TEXT))),
-            ("source", Shape::Text),
-            ("title", Shape::Text),
-        ],
-        &["source", "title", "content"],
-    ),
-    (
-        "document",
-        &[
-            ("citations", Shape::Fields(&[("enabled", Shape::Flag)])),
-            ("context", Shape::Text),
-            ("name", Shape::Text),
-            ("source", Shape::Fields(&[("content", Shape::ListOf(&Shape::Fields(TEXT)))])),
-        ],
-        &["name", "source"],
-    ),
-];
-
-/// Returns whether a content part is a block that no other format has, and that the API accepts.
-fn is_kept(part: &Value) -> bool {
-    let Some((name, table, required)) = KEPT.into_iter().find(|kept| part["type"] == kept.0) else {
-        return false;
-    };
-    let Some(payload) = part[name].as_object() else { return false };
-    let texts = payload.get("content").or_else(|| payload.get("source")?.get("content"));
-    let texts = texts.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let says = |text: &Value| text["text"].as_str().is_some_and(|it| !it.trim().is_empty());
-    part.as_object().is_some_and(|part| part.len() == 2)
-        && fits(payload, table)
-        && required.iter().all(|field| payload.contains_key(*field))
-        && payload.get("citations").is_none_or(|it| it.get("enabled").is_some())
-        && !texts.is_empty()
-        && texts.iter().all(says)
-}
-
-/// The same in a result, which has JSON as well.
-fn is_kept_in_result(part: &Value) -> bool {
-    let is_json = part["type"] == "json" && part["json"].is_object();
-    is_json && part.as_object().is_some_and(|part| part.len() == 2) || is_kept(part)
 }

@@ -11,7 +11,7 @@ use crate::{DropReason, Repair};
 mod media;
 pub(super) use media::Verdict;
 pub(in crate::dialect) use media::{
-    FileIds, MediaNames, MediaRule, MediaRules, ResultMedia, TextFiles, Urls,
+    FileIds, MediaNames, MediaRule, MediaRules, ResultMedia, TextFiles, UrlTypes, Urls,
 };
 
 /// What a dialect accepts, as data: each dialect has a table `rules`, with the source of every limit beside it.
@@ -45,6 +45,8 @@ pub(in crate::dialect) struct DialectRules {
     pub(in crate::dialect) turns: TurnRules,
     /// Returns whether the calls of a message without results are shown as waiting, unless a policy is chosen.
     pub(in crate::dialect) waits: fn(&CanonicalMessage) -> bool,
+    /// Returns whether each call of a message may have further results, which stay where they are.
+    pub(in crate::dialect) repeats_results: fn(&CanonicalMessage) -> bool,
 }
 
 /// Fields that a message of a dialect may have besides those of a stored message.
@@ -159,6 +161,7 @@ impl DialectRules {
         media: MediaRules::ANY,
         turns: TurnRules::ANY,
         waits: |_| false,
+        repeats_results: |_| false,
     };
 
     /// Reads a stored message, and passes each canonical message in it to `handle`.
