@@ -25,6 +25,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "COUNT")]
     rounds: Option<NonZeroUsize>,
 
+    /// Sessions of `lists-million`, and chats of `purge` [default: what the scenario states]
+    #[arg(long, value_name = "COUNT")]
+    sessions: Option<NonZeroUsize>,
+
     /// The seed of the generated messages.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -51,6 +55,8 @@ impl Arguments {
 
     pub(crate) fn plan(&self) -> Plan {
         let (size, rounds) = if self.quick { (Size::Quick, 2) } else { (Size::Full, 40) };
-        Plan { seed: self.seed, rounds: self.rounds.map_or(rounds, NonZeroUsize::get), size }
+        let rounds = self.rounds.map_or(rounds, NonZeroUsize::get);
+        let sessions = self.sessions.map(NonZeroUsize::get);
+        Plan { seed: self.seed, rounds, size, sessions }
     }
 }

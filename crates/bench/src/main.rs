@@ -6,6 +6,7 @@ mod scenarios;
 mod stage;
 
 mod messages;
+mod population;
 
 mod floor;
 mod http;

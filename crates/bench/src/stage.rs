@@ -19,6 +19,7 @@ pub(crate) struct Stage {
     pub(crate) source: SharedSource,
     pub(crate) rounds: usize,
     size: Size,
+    sessions: Option<usize>,
     scenario: String,
 }
 
@@ -28,6 +29,8 @@ pub(crate) struct Plan {
     pub(crate) seed: u64,
     pub(crate) rounds: usize,
     pub(crate) size: Size,
+    /// The number of sessions to fill in, if it was chosen.
+    pub(crate) sessions: Option<usize>,
 }
 
 /// The size of the scenarios.
@@ -56,6 +59,7 @@ impl Stage {
             source: SharedSource::new(plan.seed),
             rounds: plan.rounds,
             size: plan.size,
+            sessions: plan.sessions,
             scenario: scenario.to_owned(),
         })
     }
@@ -84,6 +88,11 @@ impl Stage {
             Size::Full => full,
             Size::Quick => quick,
         }
+    }
+
+    /// The number of sessions to fill in: the chosen one, or else the full or the quick one.
+    pub(crate) fn sessions(&self, full: usize, quick: usize) -> usize {
+        self.sessions.unwrap_or_else(|| self.sized(full, quick))
     }
 
     /// A progress bar for a part of the scenario; hidden if standard error is not a terminal.

@@ -20,6 +20,7 @@ pub use offload::offload;
 pub mod turn;
 
 mod rules;
+pub use rules::lists::{ServedFilters, served_filters};
 
 pub mod memory;
 pub mod mongo;

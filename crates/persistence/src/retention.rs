@@ -1,12 +1,16 @@
 //! Purges what retention says, app by app.
 
 use chrono::{DateTime, Utc};
+use futures::{StreamExt as _, TryStreamExt as _, stream};
 use records::{Actor, AppId, ChatSession, Due, Retention, Scope};
 
 use crate::{Store, StoreError};
 
 /// How many chats are listed with one query.
 const PAGE: usize = 100;
+
+/// How many chats are purged at once. Each is several writes one after the other, which wait for the disk.
+const AT_ONCE: usize = 4;
 
 /// A chat that was purged, or would be.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,9 +39,18 @@ pub async fn purge_due(
         let Some(before) = retention.cutoff(due, now) else { continue };
         loop {
             let chats = store.list_due(app_id, due, before, PAGE).await?;
+            let purge = |chat: ChatSession| {
+                let scope = &scope;
+                async move {
+                    let is_due = Some((due, before));
+                    let is_purged = store.purge_chat(actor, scope, &chat.chat_id, is_due).await?;
+                    Ok::<_, StoreError>((chat, is_purged))
+                }
+            };
+            let mut purging = stream::iter(chats).map(purge).buffered(AT_ONCE);
             let mut is_progress = false;
-            for chat in chats {
-                if store.purge_chat(actor, &scope, &chat.chat_id, Some((due, before))).await? {
+            while let Some((chat, is_purged)) = purging.try_next().await? {
+                if is_purged {
                     is_progress = true;
                     count += 1;
                     purged(DueChat { chat, due });

@@ -2,17 +2,21 @@
 //!
 //! The driver is named here and nowhere else in this crate.
 
+mod copies;
 mod counter;
 mod insert;
 mod list;
 mod message;
+mod recorder;
 mod session;
 mod watch;
 mod window;
 
+pub(crate) use copies::{Copies, SessionRow};
 pub(crate) use counter::CountThenInsert;
 pub(crate) use insert::{InsertMany, InsertOne};
 pub(crate) use list::ListSessions;
+pub(crate) use recorder::{Execution, Recorder};
 pub(crate) use session::ReadSession;
 pub(crate) use watch::Watch;
 pub(crate) use window::ReadWindow;

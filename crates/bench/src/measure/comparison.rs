@@ -25,6 +25,8 @@ pub(crate) struct Comparison {
 pub(crate) enum Measure {
     /// The p50 of the latencies; less is better.
     Latency,
+    /// The mean of the latencies; less is better. For operations of which some do more than the others.
+    Mean,
     /// Messages a second; more is better.
     Throughput,
 }
@@ -46,7 +48,7 @@ pub(crate) enum Target {
 /// The results of a lane over all rounds.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Summary {
-    pub(crate) name: &'static str,
+    pub(crate) name: String,
     pub(crate) operations: usize,
     pub(crate) p50_ms: f64,
     pub(crate) p99_ms: f64,
@@ -67,13 +69,10 @@ pub(crate) struct Spread {
 
 impl Comparison {
     /// Compares the laps of two lanes round by round.
-    pub(super) fn new(
-        measure: Measure,
-        ours: (&'static str, &[Lap]),
-        floor: (&'static str, &[Lap]),
-    ) -> Self {
+    pub(super) fn new(measure: Measure, ours: (&str, &[Lap]), floor: (&str, &[Lap])) -> Self {
         let value = |lap: &Lap| match measure {
             Measure::Latency => lap.p50_ms(),
+            Measure::Mean => lap.mean_ms(),
             Measure::Throughput => lap.per_second(),
         };
         let rounds = || ours.1.iter().zip(floor.1);
@@ -104,11 +103,17 @@ impl Comparison {
 }
 
 impl Summary {
-    fn of(name: &'static str, laps: &[Lap]) -> Self {
+    fn of(name: &str, laps: &[Lap]) -> Self {
         let all = Lap::joined(laps);
         let at = |share| milliseconds(quantile(all.latencies(), share));
         let (p50_ms, p99_ms, per_second) = (at(0.5), at(0.99), all.per_second());
-        Self { name, operations: all.latencies().len(), p50_ms, p99_ms, per_second }
+        Self {
+            name: name.to_owned(),
+            operations: all.latencies().len(),
+            p50_ms,
+            p99_ms,
+            per_second,
+        }
     }
 }
 

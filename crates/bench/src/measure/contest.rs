@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
+use indicatif::ProgressBar;
 
 use super::lane::{Delivering, Lane, Reading, Writing};
 use super::{Comparison, Deliver, Lap, Load, Measure, Read, Write};
@@ -9,15 +10,16 @@ use crate::stage::Stage;
 /// Lanes that take turns.
 pub(crate) struct Contest<'a> {
     stage: &'a Stage,
-    lanes: Vec<(&'static str, Box<dyn Lane>)>,
+    lanes: Vec<(String, Box<dyn Lane>)>,
     rounds: usize,
     warm_up: usize,
+    progress: Option<ProgressBar>,
 }
 
 /// The laps of one lane, by round.
 #[derive(Debug)]
 pub(crate) struct Laps {
-    name: &'static str,
+    name: String,
     laps: Vec<Lap>,
 }
 
@@ -29,7 +31,7 @@ impl<'a> Contest<'a> {
     /// A contest with the rounds of the run, after a few rounds to warm up.
     pub(crate) fn new(stage: &'a Stage) -> Self {
         let rounds = stage.rounds;
-        Self { stage, lanes: Vec::new(), rounds, warm_up: rounds.div_ceil(10) }
+        Self { stage, lanes: Vec::new(), rounds, warm_up: rounds.div_ceil(10), progress: None }
     }
 
     /// The same without a warm-up, for operations that happen only once.
@@ -37,36 +39,52 @@ impl<'a> Contest<'a> {
         Self { warm_up: 0, ..Self::new(stage) }
     }
 
+    /// The same without a progress bar, for one of many contests.
+    pub(crate) fn without_progress(self) -> Self {
+        Self { progress: Some(ProgressBar::hidden()), ..self }
+    }
+
     /// Adds a lane that writes.
-    pub(crate) fn writing(mut self, name: &'static str, load: Load, write: impl Write) -> Self {
-        self.lanes.push((name, Box::new(Writing { write: Arc::new(write), load })));
+    pub(crate) fn writing(
+        mut self,
+        name: impl Into<String>,
+        load: Load,
+        write: impl Write,
+    ) -> Self {
+        self.lanes.push((name.into(), Box::new(Writing { write: Arc::new(write), load })));
         self
     }
 
     /// Adds a lane with the given number of reads in each lap.
-    pub(crate) fn reading(mut self, name: &'static str, reads: usize, read: impl Read) -> Self {
-        self.lanes.push((name, Box::new(Reading { read, reads })));
+    pub(crate) fn reading(
+        mut self,
+        name: impl Into<String>,
+        reads: usize,
+        read: impl Read,
+    ) -> Self {
+        self.lanes.push((name.into(), Box::new(Reading { read, reads })));
         self
     }
 
     /// Adds a lane with the given number of deliveries in each lap.
     pub(crate) fn delivering(
         mut self,
-        name: &'static str,
+        name: impl Into<String>,
         deliveries: usize,
         deliver: impl Deliver,
     ) -> Self {
-        self.lanes.push((name, Box::new(Delivering { deliver, deliveries })));
+        self.lanes.push((name.into(), Box::new(Delivering { deliver, deliveries })));
         self
     }
 
     /// Runs all rounds.
     pub(crate) async fn run(self) -> Result<Outcome> {
         let messages = self.lanes.iter().map(|(_, lane)| lane.messages()).max().unwrap_or(0);
-        let names = self.lanes.iter().map(|(name, _)| *name);
+        let names = self.lanes.iter().map(|(name, _)| name.clone());
         let mut outcome: Vec<_> = names.map(|name| Laps { name, laps: Vec::new() }).collect();
         let total = self.warm_up + self.rounds;
-        let progress = self.stage.progress("measuring", total);
+        let shown = || self.stage.progress("measuring", total);
+        let progress = self.progress.clone().unwrap_or_else(shown);
         for round in 0..total {
             let messages = self.stage.source.take(messages);
             for index in turns(self.lanes.len(), round) {
@@ -111,7 +129,7 @@ impl Outcome {
 impl Laps {
     /// Compares these laps with those of the floor, round by round.
     pub(crate) fn compare(&self, floor: &Self, measure: Measure) -> Comparison {
-        Comparison::new(measure, (self.name, &self.laps), (floor.name, &floor.laps))
+        Comparison::new(measure, (&self.name, &self.laps), (&floor.name, &floor.laps))
     }
 }
 

@@ -27,6 +27,15 @@ impl Lap {
         milliseconds(quantile(&self.latencies, 0.5))
     }
 
+    pub(crate) fn mean_ms(&self) -> f64 {
+        let sum: Duration = self.latencies.iter().sum();
+        milliseconds(sum) / self.latencies.len().max(1) as f64
+    }
+
+    pub(crate) fn p99_ms(&self) -> f64 {
+        milliseconds(quantile(&self.latencies, 0.99))
+    }
+
     pub(crate) fn per_second(&self) -> f64 {
         self.items as f64 / self.elapsed.as_secs_f64()
     }

@@ -16,4 +16,4 @@ pub(crate) use comparison::{Comparison, Measure, Spread, Summary, Target};
 pub(crate) use contest::Contest;
 pub(crate) use delays::Delays;
 pub(crate) use lane::{Deliver, Load, Read, Write};
-use lap::Lap;
+pub(crate) use lap::Lap;

@@ -1,16 +1,19 @@
+use std::ops::Range;
+
 use anyhow::Result;
 use futures::future::try_join_all;
 use indicatif::ProgressBar;
 use persistence::mongo::{Interruption, MongoStore};
 use persistence::{Artifacts as _, ChatSessions as _, Contexts as _, Members as _, Messages as _};
 use records::{
-    AppId, Caller, ChatId, EventId, Member, MemberRole, MessageBody, NewArtifact, NewChatSession,
-    NewMessage, Permission, Scope, UserId, WorkflowName,
+    AppId, AssistantId, Caller, ChatId, EventId, Member, MemberRole, MessageBody, NewArtifact,
+    NewChatSession, NewMessage, Permission, Scope, TeamId, UserId, WorkflowName,
 };
 use serde_json::{Map, Value};
 
 use super::EventIds;
 use crate::messages::Message;
+use crate::population::{assistant, team_of, user};
 
 /// A chat in the store.
 #[derive(Debug, Clone)]
@@ -25,14 +28,35 @@ pub(crate) const APP: &str = "bench";
 
 impl Chat {
     pub(crate) async fn create(store: &MongoStore) -> Result<Self> {
-        let scope = Scope::service(AppId::parse(APP)?);
-        let new = NewChatSession::of(WorkflowName::parse("Benchmark")?);
-        let id = store.create_chat(&scope, new).await?.chat_id;
-        Ok(Self { store: store.clone(), scope, id })
+        Self::create_as(store, NewChatSession::of(WorkflowName::parse("Benchmark")?)).await
     }
 
     pub(crate) async fn create_many(store: &MongoStore, count: usize) -> Result<Vec<Self>> {
         try_join_all((0..count).map(|_| Self::create(store))).await
+    }
+
+    /// Creates chats of users, each with a team and an assistant.
+    pub(crate) async fn create_owned(
+        store: &MongoStore,
+        numbers: Range<usize>,
+    ) -> Result<Vec<Self>> {
+        let create = async |number: usize| {
+            let number = u32::try_from(number)?;
+            let new = NewChatSession {
+                user_id: Some(UserId::parse(user(number))?),
+                team_id: Some(TeamId::parse(team_of(number))?),
+                assistant_id: Some(AssistantId::parse(assistant(number % 50))?),
+                ..NewChatSession::of(WorkflowName::parse("Benchmark")?)
+            };
+            Self::create_as(store, new).await
+        };
+        try_join_all(numbers.map(create)).await
+    }
+
+    async fn create_as(store: &MongoStore, new: NewChatSession) -> Result<Self> {
+        let scope = Scope::service(AppId::parse(APP)?);
+        let id = store.create_chat(&scope, new).await?.chat_id;
+        Ok(Self { store: store.clone(), scope, id })
     }
 
     /// Adds as many members as a chat may have. Returns the last one.

@@ -6,6 +6,7 @@ mod chat;
 mod list;
 mod resume;
 mod tail;
+mod traffic;
 mod turn;
 
 pub(crate) use append::{Append, EventIds};
@@ -14,4 +15,5 @@ pub(crate) use chat::{APP, Chat};
 pub(crate) use list::ListChats;
 pub(crate) use resume::{Order, Part, Resume};
 pub(crate) use tail::ReadTail;
+pub(crate) use traffic::Traffic;
 pub(crate) use turn::{AppendSingly, AppendTurn, TURN_MESSAGES};

@@ -45,7 +45,7 @@ impl From<Vec<Comparison>> for Findings {
 /// A number that is compared with its target only.
 #[derive(Debug, Serialize)]
 pub(crate) struct Figure {
-    pub(crate) name: &'static str,
+    pub(crate) name: String,
     pub(crate) value: f64,
     pub(crate) unit: &'static str,
     /// The target, an upper bound.

@@ -68,7 +68,7 @@ fn row(scenario: &str, comparison: &Comparison) -> Vec<String> {
 
 fn summary(summary: &Summary) -> [String; 4] {
     let Summary { name, p50_ms, p99_ms, per_second, .. } = summary;
-    [(*name).to_owned(), format!("{p50_ms:.2}"), format!("{p99_ms:.2}"), format!("{per_second:.0}")]
+    [name.clone(), format!("{p50_ms:.2}"), format!("{p99_ms:.2}"), format!("{per_second:.0}")]
 }
 
 fn spread(spread: &Spread) -> String {
@@ -79,6 +79,7 @@ fn spread(spread: &Spread) -> String {
 fn of(measure: Measure) -> &'static str {
     match measure {
         Measure::Latency => "p50",
+        Measure::Mean => "mean",
         Measure::Throughput => "per s",
     }
 }

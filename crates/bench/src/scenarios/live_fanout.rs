@@ -54,8 +54,8 @@ pub(super) async fn run(stage: &Stage) -> Result<Findings> {
     let outcome = contest.run().await?;
     service.stop().await?;
 
-    let each = |name, before: u64, after: u64| Figure {
-        name,
+    let each = |name: &str, before: u64, after: u64| Figure {
+        name: name.to_owned(),
         value: (after as f64 - before as f64) / many as f64 / 1_024.0,
         unit: "KiB",
         at_most: Some(MOST_KIB),

@@ -48,8 +48,8 @@ pub(super) async fn run(stage: &Stage) -> Result<Findings> {
     there.stop().await?;
     let compare = |ours| outcome.compare(ours, FLOOR, Measure::Latency);
     let figures = delays.iter().zip(QUOTED).flat_map(|(delays, quoted)| {
-        let figure = |(name, share)| Figure {
-            name,
+        let figure = |(name, share): (&str, f64)| Figure {
+            name: name.to_owned(),
             value: delays.quantile(share),
             unit: "ms",
             at_most: None,

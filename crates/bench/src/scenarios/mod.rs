@@ -4,6 +4,7 @@ mod append;
 mod append_batch;
 mod append_growth;
 mod append_hot;
+mod append_in_turn;
 mod append_indexes;
 mod append_many;
 mod append_members;
@@ -12,8 +13,10 @@ mod http_append;
 mod http_resume;
 mod join;
 mod list;
+mod lists_million;
 mod live_fanout;
 mod live_latency;
+mod purge;
 mod resume;
 mod resume_plan;
 mod stats;
@@ -42,6 +45,9 @@ pub(crate) enum Scenario {
     /// Appends with all indexes of the sessions: to one chat, to 10,000 one after the other and to 64 at once; floor: the
     /// same without these indexes
     AppendIndexes,
+    /// Appends with all indexes of the sessions: to 10,000 chats of users one after the other, at any minute, and to one
+    /// chat; floor: the same without these indexes
+    AppendInTurn,
     /// Batches of 100 messages, from one writer and from 8; floor: `insert_many` of the same
     AppendBatch,
     /// A chat of 2,000 messages, in the format from which AG2 resumes, with its context snapshot and its
@@ -56,6 +62,10 @@ pub(crate) enum Scenario {
     Tail,
     /// The newest 20 of 10,000 sessions; floor: the same find
     List,
+    /// Every combination of the table of served lists, in an app of 1,000,000 sessions; floor: the same finds
+    ListsMillion,
+    /// 100,000 chats that are purged because their retention is over, beside appends
+    Purge,
     /// An append through the service on loopback; floor: the library's call
     HttpAppend,
     /// A resume through the service on loopback, whole and by request; floor: the library's calls
@@ -92,12 +102,15 @@ impl Scenario {
             Self::AppendMany => append_many::run(stage).await,
             Self::AppendMembers => append_members::run(stage).await,
             Self::AppendIndexes => append_indexes::run(stage).await,
+            Self::AppendInTurn => append_in_turn::run(stage).await,
             Self::AppendBatch => append_batch::run(stage).await,
             Self::Resume => resume::run(stage).await,
             Self::ResumePlan => resume_plan::run(stage).await,
             Self::Turn => turn::run(stage).await,
             Self::Tail => tail::run(stage).await,
             Self::List => list::run(stage).await,
+            Self::ListsMillion => return lists_million::run(stage).await,
+            Self::Purge => return purge::run(stage).await,
             Self::HttpAppend => http_append::run(stage).await,
             Self::HttpResume => http_resume::run(stage).await,
             Self::CallsHot => calls_hot::run(stage).await,

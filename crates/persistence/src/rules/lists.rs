@@ -205,6 +205,27 @@ impl ListFilter {
     }
 }
 
+/// A row of the table of served lists, for programs that try all of them.
+#[derive(Debug, Clone)]
+pub struct ServedFilters {
+    /// The order of the list.
+    pub order: ChatOrder,
+    /// The filters that together select the list, by their names in requests.
+    pub selected_by: Vec<&'static str>,
+    /// The filters of which any may narrow it.
+    pub narrowed_by: Vec<&'static str>,
+}
+
+/// Returns the table of served lists.
+pub fn served_filters() -> impl Iterator<Item = ServedFilters> {
+    let names_of = |filters: &[ListFilter]| filters.iter().map(|it| it.name()).collect();
+    SERVED.iter().map(move |list| ServedFilters {
+        order: list.order,
+        selected_by: names_of(list.range.selected_by()),
+        narrowed_by: names_of(list.narrowed_by),
+    })
+}
+
 /// Returns the filters that are ranges of the order itself.
 fn times_of(order: ChatOrder) -> [ListFilter; 2] {
     match order {
