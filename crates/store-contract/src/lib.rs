@@ -153,6 +153,7 @@ macro_rules! contract_tests {
                 a_message_moves_its_chat_to_the_front_of_the_list_by_activity,
                 a_change_of_a_chat_is_no_activity,
                 pages_by_activity_are_complete_and_each_is_ordered,
+                lists_have_every_order_in_both_directions,
                 lists_that_no_index_serves_are_refused,
                 every_served_list_has_the_chats_that_its_filters_name,
                 chats_are_found_by_a_part_of_their_title,

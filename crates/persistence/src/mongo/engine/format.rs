@@ -34,12 +34,19 @@ pub(crate) enum Shape {
     ListsByActivity,
     /// The trigrams of every title: `title_trigrams`, in the same way.
     TitleSearch,
+    /// The key of every title, and the `sort` of every chat: `title_key`, in the same way.
+    ListsByTitle,
 }
 
 impl Shape {
     /// Every shape, in the order of the formats.
-    pub(crate) const ALL: [Self; 4] =
-        [Self::Forks, Self::DeletedChats, Self::ListsByActivity, Self::TitleSearch];
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Forks,
+        Self::DeletedChats,
+        Self::ListsByActivity,
+        Self::TitleSearch,
+        Self::ListsByTitle,
+    ];
 
     /// Returns the first format in which the shape is written. It is also the `schema_version` of
     /// each document of that shape.
@@ -47,6 +54,7 @@ impl Shape {
         match self {
             Self::Forks => 2,
             Self::DeletedChats | Self::ListsByActivity | Self::TitleSearch => 3,
+            Self::ListsByTitle => 4,
         }
     }
 
@@ -57,6 +65,7 @@ impl Shape {
             Self::DeletedChats => "deleted chats",
             Self::ListsByActivity => "lists by activity",
             Self::TitleSearch => "title search",
+            Self::ListsByTitle => "lists by title",
         }
     }
 }

@@ -1,12 +1,12 @@
 //! How much lists read from the database, compared to what they return.
 
 use bson::{Bson, Document, RawDocumentBuf, doc};
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use futures::TryStreamExt;
 use persistence::{
     Apps, Billing, Calls, ChatCount, ChatFilter, ChatOrder, ChatSessions, ContextHistory, Contexts,
-    InputRequests, ListCursor, Members, MessageRange, Messages, Participants, ResumePointFilter,
-    Stats, StoreError, Turns, Wallets,
+    Direction, InputRequests, ListCursor, Members, MessageRange, Messages, Participants,
+    ResumePointFilter, Stats, StoreError, Turns, Wallets,
 };
 use records::{
     Actor, AssistantId, Caller, ChatId, ChatStatus, EntryId, JsonObject, Lifecycle, MemberRole,
@@ -200,7 +200,7 @@ async fn every_served_list_reads_at_most_twice_what_it_returns() {
         &|filter| filter.active_from = middle,
     ];
     let mut served = 0;
-    for order in [ChatOrder::Created, ChatOrder::Active] {
+    for order in ChatOrder::ALL {
         for caller in [&service, &person] {
             for (index, first) in filters.iter().enumerate() {
                 for second in &filters[index..] {
@@ -209,6 +209,9 @@ async fn every_served_list_reads_at_most_twice_what_it_returns() {
                         ChatFilter { order, lifecycle: active, ..ChatFilter::default() };
                     first(&mut filter);
                     second(&mut filter);
+                    if served % 2 == 0 {
+                        filter.direction = Some(Direction::Ascending);
+                    }
                     served += usize::from(is_served_well(&database, caller, &filter).await);
                 }
             }
@@ -294,6 +297,62 @@ async fn a_search_in_titles_reads_those_with_the_rarest_trigram_and_no_more_than
     assert!(pages <= 3, "{pages}");
 }
 
+/// A search by activity sorts the few titles with a rare trigram in memory, and goes through all titles for a common one.
+#[tokio::test]
+async fn a_search_in_titles_by_activity_reads_no_more_than_a_bound() {
+    let database = Database::create().await;
+    let minute = |number: i64| DateTime::<Utc>::UNIX_EPOCH + TimeDelta::minutes(number);
+    let new = NewChatSession::of(WorkflowName::parse("flow").unwrap());
+    let chat_id = database.create_chat(&scope(), new).await.unwrap().chat_id;
+    let sessions = database.raw.collection::<RawDocumentBuf>("chat_sessions");
+    let one = sessions.find_one(doc! { "_id": chat_id.as_str() }).await.unwrap().unwrap();
+    let one = Document::try_from(&one).unwrap();
+    let copies = (0..3_000_i64).map(|number| {
+        let mut copy = one.clone();
+        let title = if number % 300 == 7 { "about a picnic" } else { "about a budget about" };
+        // The newest chats were active first.
+        let active = bson::DateTime::from_chrono(minute(10_000 - number));
+        copy.insert("_id", format!("a-{number:05}"));
+        copy.insert("created_at", bson::DateTime::from_chrono(minute(number)));
+        copy.insert("last_message_at", active);
+        copy.insert("active_minute", active);
+        copy.insert("title", title);
+        copy.insert("title_trigrams", Bson::from_iter(title_trigrams(title)));
+        RawDocumentBuf::try_from(&copy).unwrap()
+    });
+    sessions.insert_many(copies.collect::<Vec<_>>()).await.unwrap();
+    let search = async |part: &str, direction, limit| {
+        let title_contains = TitlePart::parse(part).ok();
+        let order = ChatOrder::Active;
+        let filter = ChatFilter { title_contains, order, direction, ..ChatFilter::default() };
+        let (mut found, mut pages, mut after) = (Vec::new(), 0, None);
+        loop {
+            let page = database.list_chats(&scope(), &filter, limit, after.as_ref()).await.unwrap();
+            found.extend(page.chats.into_iter().map(|chat| chat.chat_id.as_str().to_owned()));
+            pages += 1;
+            after = page.next;
+            if after.is_none() {
+                return (found, pages);
+            }
+        }
+    };
+    let picnics: Vec<String> = (0..10).map(|number| format!("a-{:05}", number * 300 + 7)).collect();
+    let rare = async {
+        assert_eq!(search("PICNIC", None, 10).await, (picnics.clone(), 1));
+        10
+    };
+    // Each title to compare it, and each chat to return it.
+    assert_eq!(cost(&database, "a rare part", rare).await.examined, 20);
+    assert_eq!(search("picnic", None, 3).await, (picnics.clone(), 4));
+    let reversed: Vec<String> = picnics.into_iter().rev().collect();
+    assert_eq!(search("picnic", Some(Direction::Ascending), 3).await, (reversed, 4));
+    let (found, pages) = search("about", None, 100).await;
+    assert_eq!((found.len(), pages), (3_000, 30));
+    assert!(found.is_sorted());
+    let (found, pages) = search("about about", None, 100).await;
+    assert_eq!((found.len(), pages), (0, 2));
+}
+
 /// Checks what two pages of a list read; returns whether there were any.
 async fn is_served_well(database: &Database, caller: &Scope, filter: &ChatFilter) -> bool {
     let first = match database.list_chats(caller, filter, 3, None).await {
@@ -321,6 +380,8 @@ async fn fill_with_different_chats(database: &Database) {
             team_id: TeamId::parse(["red", "blue"][index % 2]).ok(),
             assistant_id: (index % 5 == 0).then(|| AssistantId::parse("helper").unwrap()),
             visibility: Visibility::ALL[index % 3 + usize::from(index % 7 == 0)],
+            title: (index % 5 > 0).then(|| format!("Title {}", index % 8)),
+            sort: i32::try_from(index % 10).unwrap() - 5,
             ..NewChatSession::of(WorkflowName::parse(format!("flow-{}", index % 3)).unwrap())
         };
         let chat_id = &database.create_chat(scope, new).await.unwrap().chat_id;

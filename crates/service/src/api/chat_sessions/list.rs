@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use operation::operation;
-use persistence::{ChatCount, ChatFilter, ChatOrder, ListCursor, Store, StoreError};
+use persistence::{ChatCount, ChatFilter, ChatOrder, Direction, ListCursor, Store, StoreError};
 use records::{
     AssistantId, ChatStatus, Invalid, Lifecycle, Permission, TeamId, TitlePart, TurnOutcome,
     UserId, WorkflowName,
@@ -71,9 +71,13 @@ pub(crate) struct ListChatsQuery {
     #[param(inline, value_type = Option<ListLifecycle>)]
     lifecycle: ListLifecycle,
     /// `created` (default): newest first by creation. `active`: newest first by last activity, which is the last message
-    /// or else the creation. Its pages may hold fewer chats. The error of a list that is not served names those that are.
+    /// or else the creation. Its pages may hold fewer chats. `title`: from A to Z in any case, chats without a title last.
+    /// `sort`: by `sort`, smallest first. The error of a list that is not served names those that are.
     #[param(inline, value_type = Option<ListOrder>)]
-    order_by: ListOrder,
+    order_by: ChatOrder,
+    /// `asc` or `desc`: the direction of the list, instead of that of `order_by`.
+    #[param(inline, value_type = Option<ListDirection>)]
+    order: Option<Direction>,
     /// `true`: count the chats of the whole list, in `total` or `total_is_at_least`.
     #[param(value_type = Option<bool>)]
     total: bool,
@@ -118,18 +122,21 @@ impl From<ListLifecycle> for Option<Lifecycle> {
 /// What a list is ordered by.
 #[derive(Debug, Clone, Copy, PartialEq, ToSchema)]
 #[schema(rename_all = "snake_case")]
+#[expect(dead_code, reason = "describes the parameter")]
 enum ListOrder {
     Created,
     Active,
+    Title,
+    Sort,
 }
 
-impl From<ListOrder> for ChatOrder {
-    fn from(order: ListOrder) -> Self {
-        match order {
-            ListOrder::Created => Self::Created,
-            ListOrder::Active => Self::Active,
-        }
-    }
+/// The direction of a list.
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+#[expect(dead_code, reason = "describes the parameter")]
+enum ListDirection {
+    Asc,
+    Desc,
 }
 
 /// Which chats are listed.
@@ -154,13 +161,18 @@ impl FromParams for ListChatsQuery {
             "all" => Ok(ListLifecycle::All),
             _ => Err("must be active, archived, deleted or all"),
         })?;
-        let order_by = params.take_with("order_by", |word| match word {
-            "created" => Ok(ListOrder::Created),
-            "active" => Ok(ListOrder::Active),
-            _ => Err("must be created or active"),
+        let order_by = params.take_with("order_by", |word| {
+            let named = ChatOrder::ALL.into_iter().find(|order| order.as_str() == word);
+            named.ok_or("must be created, active, title or sort")
+        })?;
+        let order = params.take_with("order", |word| match word {
+            "asc" => Ok(Direction::Ascending),
+            "desc" => Ok(Direction::Descending),
+            _ => Err("must be asc or desc"),
         })?;
         Ok(Self {
-            order_by: order_by.unwrap_or(ListOrder::Created),
+            order_by: order_by.unwrap_or_default(),
+            order,
             lifecycle: lifecycle.unwrap_or(ListLifecycle::Active),
             scope: scope.unwrap_or(ListScope::Mine),
             workflow_name: params.take("workflow_name")?,
@@ -203,7 +215,7 @@ fn parse_outcome(word: &str) -> Result<TurnOutcome, &'static str> {
     named.ok_or("must be one of completed, interrupted, failed")
 }
 
-/// Lists the chat sessions of an app, newest first by creation or by last activity.
+/// Lists the chat sessions of an app by creation, last activity, title or `sort`.
 #[operation(answers = "A page of chat sessions")]
 pub(crate) async fn list_chats(
     State(store): State<Arc<dyn Store>>,
@@ -226,7 +238,8 @@ pub(crate) async fn list_chats(
         active_from: query.active_from.map(|time| time.0),
         active_before: query.active_before.map(|time| time.0),
         lifecycle: query.lifecycle.into(),
-        order: query.order_by.into(),
+        order: query.order_by,
+        direction: query.order,
     };
     let scope = match query.lifecycle {
         ListLifecycle::Deleted => scope.needing(Permission::Manage).finding_deleted(),
