@@ -36,10 +36,8 @@ use crate::store::{
 /// The most titles that a page reads from a range. A page with fewer chats than wanted goes on behind them.
 const MAX_READ: usize = 2_000;
 
-/// How many titles with a trigram are sorted in memory.
-const FEW_TITLES: usize = 1_000;
-
-/// How many trigrams of a part are counted, and up to which number, to find the rarest.
+/// How many trigrams of a part are counted, and up to which number, to find the rarest. The titles with a trigram that fewer
+/// have are sorted in memory.
 const COUNTED_TRIGRAMS: usize = 8;
 const MAX_COUNTED_CHATS: u64 = 1_000;
 
@@ -136,17 +134,19 @@ impl MongoStore {
         let (ListRange::Title, Some(part)) = (list.range, &filter.title_contains) else {
             return self.read_titles(list, query, filter, read, most).await;
         };
+        let (trigram, titles) = self.rarest_trigram(list, scope, part).await?;
         let mut with_trigram = query.clone();
-        with_trigram.insert(TITLE_TRIGRAMS, self.rarest_trigram(list, scope, part).await?);
+        with_trigram.insert(TITLE_TRIGRAMS, trigram);
         if filter.order == ChatOrder::Created {
             return self.read_titles(list, with_trigram, filter, read, most).await;
         }
-        let whole = ListRead { order: ChatOrder::Created, after: None, ..read };
-        let mut few = self.read_titles(list, with_trigram, filter, whole, FEW_TITLES).await?;
-        if few.end.is_some() {
+        if titles >= MAX_COUNTED_CHATS {
             let all = unselected_list(filter).unwrap_or(list);
             return self.read_titles(all, query, filter, read, most).await;
         }
+        let whole = ListRead { order: ChatOrder::Created, after: None, ..read };
+        let mut few = self.read_titles(list, with_trigram, filter, whole, most).await?;
+        few.end = None;
         let compare = |chat: &ListCursor, after| filter.direction().compare(chat, after);
         few.found
             .retain(|chat| after.is_none_or(|after| compare(chat, after) == Ordering::Greater));
@@ -173,13 +173,14 @@ impl MongoStore {
         Ok(Titles { found: found.map(position).collect(), query, end })
     }
 
-    /// Returns the trigram of a part that the fewest titles of the app have. The server would take the first one.
+    /// Returns the trigram of a part that the fewest titles of the app have, and how many have it. The server would take the
+    /// first one.
     async fn rarest_trigram(
         &self,
         list: &ServedList,
         scope: &Scope,
         part: &TitlePart,
-    ) -> Result<String, Failure> {
+    ) -> Result<(String, u64), Failure> {
         let trigrams: Vec<String> = part.trigrams().into_iter().collect();
         let apart = trigrams.len().div_ceil(COUNTED_TRIGRAMS).max(1);
         let count = |trigram: String| async {
@@ -192,7 +193,8 @@ impl MongoStore {
             Ok::<_, Failure>((counted.await?, trigram))
         };
         let counts = try_join_all(trigrams.into_iter().step_by(apart).map(count)).await?;
-        Ok(counts.into_iter().min().map(|(_, trigram)| trigram).unwrap_or_default())
+        let rarest = counts.into_iter().min();
+        Ok(rarest.map(|(titles, trigram)| (trigram, titles)).unwrap_or_default())
     }
 
     /// Reads the chats with these ids that match a query, which may have changed since their titles were read.

@@ -341,6 +341,8 @@ async fn the_end_of_an_upgrade_makes_lists_by_title_and_sort_complete() {
     // A process of this release created the chat, and one of an earlier release changed it.
     let changed = doc! { "$set": { "title": "A budget" }, "$unset": { "sort": "" } };
     sessions.update_one(doc! { "_id": appended.as_str() }, changed).await.unwrap();
+    let older = doc! { "$unset": { "title_key": "", "sort": "" } };
+    sessions.update_one(doc! { "_id": golden_chat().as_str() }, older).await.unwrap();
     database.finish_upgrade().await.unwrap();
     let listed = async |order| {
         let filter = ChatFilter { order, ..ChatFilter::default() };
