@@ -204,6 +204,7 @@ macro_rules! contract_tests {
                 a_batch_is_stored_in_its_order,
                 every_field_of_a_message_is_returned,
                 an_append_updates_the_chat,
+                a_chat_has_the_speaker_of_its_last_message,
                 a_chat_has_the_last_connector_and_mode_of_its_messages,
                 equal_messages_without_ids_are_both_stored,
                 missing_event_ids_are_minted_and_unique,

@@ -270,7 +270,8 @@ impl Chat {
                 *digest = ERASED;
             }
         }
-        let ChatSession { last_connector, last_mode, .. } = &mut self.session;
+        let ChatSession { last_speaker, last_connector, last_mode, .. } = &mut self.session;
+        last_speaker.take_if(|text| before.iter().any(|body| body.speaker() == text));
         last_connector.take_if(|text| repeats(MessageBody::CONNECTOR, text));
         last_mode.take_if(|text| repeats(MessageBody::MODE, text));
         wiped

@@ -492,6 +492,7 @@ fn remains_update(chat: &ChatSession, now: Time<Utc>) -> Document {
         "artifact_blob",
         "lease",
         "last_message_at",
+        "last_speaker",
         "last_connector",
         "last_mode",
         "last_turn",

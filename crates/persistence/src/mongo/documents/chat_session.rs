@@ -95,6 +95,7 @@ pub(crate) struct ChatSessionDocument<'a> {
     /// Absent in chats of earlier releases until the upgrade is finished, and not current there.
     #[serde(skip_deserializing)]
     active_minute: Option<Time>,
+    last_speaker: Option<String>,
     last_connector: Option<String>,
     last_mode: Option<String>,
     last_turn: Option<LastTurnDocument>,
@@ -247,6 +248,7 @@ impl<'a> ChatSessionDocument<'a> {
             fencing_token: 0,
             last_message_at: None,
             active_minute: Some(Time(chat.active_minute())),
+            last_speaker: None,
             last_connector: None,
             last_mode: None,
             last_turn: None,
@@ -317,6 +319,7 @@ impl TryFrom<ChatSessionDocument<'_>> for ChatSession {
             pending_inputs: document.pending_inputs.unwrap_or_default(),
             lease: document.lease.map(Lease::from),
             last_message_at: document.last_message_at.map(|time| time.0),
+            last_speaker: document.last_speaker,
             last_connector: document.last_connector,
             last_mode: document.last_mode,
             last_turn: last_turn.transpose()?,
