@@ -380,6 +380,7 @@ macro_rules! contract_tests {
                 calls_of_an_unknown_chat_are_refused_and_not_counted,
                 a_call_past_a_limit_is_refused_with_its_batch,
                 calls_are_listed_newest_first_in_pages,
+                calls_are_summarized_for_the_chats_that_the_caller_may_see_them_of,
                 an_ended_chat_accepts_calls,
                 racing_recordings_count_every_call_once,
             }

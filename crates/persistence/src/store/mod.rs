@@ -46,7 +46,9 @@ pub use access_keys::{AccessKeyPage, AccessKeys};
 pub use apps::{AppPage, Apps};
 pub use artifacts::Artifacts;
 pub use audit::{AuditCursor, AuditFilter, AuditLog, AuditPage};
-pub use calls::{Billing, CallCursor, CallPage, Calls, Payment, RecordedCall, Recording};
+pub use calls::{
+    Billing, CallCursor, CallPage, CallSummary, Calls, Payment, RecordedCall, Recording,
+};
 pub use changes::{Change, Changes, ChatChange, ChatHead};
 pub use chat_sessions::{
     ChatCount, ChatFilter, ChatOrder, ChatSessions, Cursor, Direction, ListCursor, Page, Position,
