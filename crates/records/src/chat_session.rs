@@ -52,6 +52,8 @@ pub struct ChatSession {
     pub lease: Option<Lease>,
     /// When a message was last appended.
     pub last_message_at: Option<DateTime<Utc>>,
+    /// The name in the message that was appended last, or its role if it has no name.
+    pub last_speaker: Option<String>,
     /// The connector to a model, from the last turn or message that names one.
     pub last_connector: Option<String>,
     /// The mode, from the last turn or message that names one.
@@ -107,6 +109,7 @@ impl ChatSession {
             pending_inputs: Vec::new(),
             lease: None,
             last_message_at: None,
+            last_speaker: None,
             last_connector: None,
             last_mode: None,
             last_turn: None,

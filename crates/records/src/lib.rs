@@ -47,7 +47,7 @@ mod chat_session;
 pub use chat_session::{ChatSession, ChatStatus, NewChatSession, cache_seed, minute_of};
 
 mod title;
-pub use title::{TitlePart, title_trigrams};
+pub use title::{TitlePart, title_key, title_trigrams};
 
 mod session_change;
 pub use session_change::SessionChange;

@@ -156,6 +156,11 @@ impl MessageBody {
         self.extra.get(field)?.as_str()
     }
 
+    /// Returns who speaks: the name, or the role if there is no name.
+    pub fn speaker(&self) -> &str {
+        self.name.as_deref().unwrap_or(&self.role)
+    }
+
     /// Creates a body with a role, a speaker and a content.
     pub fn new(role: &str, name: Option<&str>, content: impl Into<Value>) -> Self {
         Self {

@@ -39,6 +39,21 @@ impl TitlePart {
     }
 }
 
+/// The most characters of a title that decide its place in a list by title.
+const KEY_CHARS: usize = 64;
+
+/// Begins no text that people write, and is greater than all they do.
+const WITHOUT_TITLE: &str = "\u{10FFFF}";
+
+/// Returns the key of a title in lists by title: its first 64 characters in lower case, without spaces around it. The key of a
+/// chat without a title comes after all others.
+#[must_use]
+pub fn title_key(title: Option<&str>) -> String {
+    let key: String =
+        lower_case(title.unwrap_or_default().trim()).chars().take(KEY_CHARS).collect();
+    if key.is_empty() { WITHOUT_TITLE.to_owned() } else { key }
+}
+
 /// Returns the trigrams of a title in lower case: each three characters that follow one another. A shorter title has none.
 #[must_use]
 pub fn title_trigrams(title: &str) -> BTreeSet<String> {
@@ -84,6 +99,15 @@ mod tests {
         for accepted in ["abc", "日本語", &"ü".repeat(64)] {
             assert!(TitlePart::parse(accepted).is_ok(), "{accepted}");
         }
+    }
+
+    #[test]
+    fn titles_are_ordered_whatever_their_case_and_before_none() {
+        let titles =
+            [Some("\0"), Some(" a"), Some("A b"), Some("b"), Some("Ä"), Some("日本"), None];
+        assert!(titles.map(title_key).is_sorted(), "{:?}", titles.map(title_key));
+        assert_eq!(title_key(Some(" \n")), title_key(None));
+        assert_eq!(title_key(Some(&"日".repeat(500))).chars().count(), 64);
     }
 
     proptest! {

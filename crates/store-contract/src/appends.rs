@@ -75,6 +75,27 @@ pub async fn an_append_updates_the_chat(store: Arc<dyn Store>) {
     assert_eq!(after.session.created_at, before.created_at);
 }
 
+pub async fn a_chat_has_the_speaker_of_its_last_message(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    let said = |id: &str, role: &str, name: Option<&str>| {
+        let body = MessageBody::new(role, name, "hello");
+        NewMessage { body, ..event(id, "") }
+    };
+    let last = async || chat.session().await.last_speaker;
+    assert_eq!(last().await, None);
+    let first = said("e1", "assistant", Some("Planner"));
+    chat.append([first.clone()]).await.unwrap();
+    assert_eq!(last().await.as_deref(), Some("Planner"));
+    chat.append([said("e2", "assistant", Some("Coder")), said("e3", "tool", None)]).await.unwrap();
+    assert_eq!(last().await.as_deref(), Some("tool"), "the role of a message without a name");
+    chat.append([first]).await.unwrap();
+    assert_eq!(last().await.as_deref(), Some("tool"), "a repeat changes nothing");
+    // So many that they are stored in a segment at once.
+    let many = (0..40).map(|n| said(&format!("m{n}"), "assistant", Some(&format!("Agent {n}"))));
+    chat.append(many.collect::<Vec<_>>()).await.unwrap();
+    assert_eq!(last().await.as_deref(), Some("Agent 39"));
+}
+
 pub async fn a_chat_has_the_last_connector_and_mode_of_its_messages(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let with = |id: &str, extra: Value| {

@@ -4,10 +4,13 @@ use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use records::InvalidKind::{TooLarge, Value as NotAdmitted};
-use records::{CallId, ChatStatus, Limits, Model, NewProviderCall, SizeLimit, Tokens, Usage};
+use records::{
+    AppId, CallId, Caller, ChatId, ChatStatus, Limits, Model, NewChatSession, NewProviderCall,
+    Permission, Scope, SizeLimit, Tokens, Usage, UserId,
+};
 
-use super::fixture::{TestChat, assert_invalid, assert_refused, race, some_scope};
-use persistence::{CallCursor, Outcome, Store, StoreError};
+use super::fixture::{TestChat, assert_invalid, assert_refused, new_chat, race, some_scope};
+use persistence::{CallCursor, CallSummary, Outcome, Store, StoreError};
 
 pub async fn every_field_of_a_call_is_returned(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
@@ -109,6 +112,41 @@ pub async fn calls_are_listed_newest_first_in_pages(store: Arc<dyn Store>) {
         }
     }
     assert_eq!(found, ["call_5", "call_0", "call_4", "call_3", "call_2", "call_1"]);
+}
+
+pub async fn calls_are_summarized_for_the_chats_that_the_caller_may_see_them_of(
+    store: Arc<dyn Store>,
+) {
+    let user = |name: &str| UserId::parse(name).ok();
+    let new = NewChatSession { user_id: user("ada"), ..new_chat() };
+    let scope = some_scope();
+    let chat = TestChat::create_in(&scope, &store, new).await;
+    let quiet = TestChat::create_in(&scope, &store, new_chat()).await;
+    let model =
+        |model: &str| Model { provider: Some("acme".to_owned()), model: Some(model.to_owned()) };
+    let calls = [(3, "old"), (5, "new"), (5, "newer"), (1, "oldest")];
+    let calls = calls.into_iter().enumerate().map(|(index, (moment, name))| NewProviderCall {
+        called_at: Some(at(moment)),
+        requested: model(name),
+        ..call(&format!("call_{index}"))
+    });
+    chat.record(calls.collect()).await.unwrap();
+    let ids = [chat.id.clone(), quiet.id.clone(), ChatId::parse("unknown").unwrap()];
+    let mut found = store.summarize_calls(&scope, &ids).await.unwrap();
+    found.sort_by_key(|summary| summary.newest.is_none());
+    let newest = found[0].newest.clone().unwrap();
+    assert_eq!((newest.call_id.as_str(), newest.used), ("call_2", model("newer")));
+    assert_eq!((&found[0].chat_id, found[0].usage), (&chat.id, chat.usage().await));
+    let nothing = CallSummary { chat_id: quiet.id, usage: Usage::default(), newest: None };
+    assert_eq!(found[1..], [nothing]);
+    let seen_by = async |name: &str, app: &AppId| {
+        let caller = Caller::User { user_id: user(name).unwrap(), team_id: None, may_run: false };
+        let scope = Scope::new(app.clone(), caller, Permission::Manage);
+        store.summarize_calls(&scope, &ids).await.unwrap().len()
+    };
+    assert_eq!(seen_by("ada", &scope.app_id).await, 1);
+    assert_eq!(seen_by("bob", &scope.app_id).await, 0);
+    assert_eq!(seen_by("ada", &AppId::parse("another").unwrap()).await, 0);
 }
 
 pub async fn an_ended_chat_accepts_calls(store: Arc<dyn Store>) {

@@ -154,6 +154,7 @@ macro_rules! contract_tests {
                 a_message_moves_its_chat_to_the_front_of_the_list_by_activity,
                 a_change_of_a_chat_is_no_activity,
                 pages_by_activity_are_complete_and_each_is_ordered,
+                lists_have_every_order_in_both_directions,
                 lists_that_no_index_serves_are_refused,
                 every_served_list_has_the_chats_that_its_filters_name,
                 chats_are_found_by_a_part_of_their_title,
@@ -204,6 +205,7 @@ macro_rules! contract_tests {
                 a_batch_is_stored_in_its_order,
                 every_field_of_a_message_is_returned,
                 an_append_updates_the_chat,
+                a_chat_has_the_speaker_of_its_last_message,
                 a_chat_has_the_last_connector_and_mode_of_its_messages,
                 equal_messages_without_ids_are_both_stored,
                 missing_event_ids_are_minted_and_unique,
@@ -379,6 +381,7 @@ macro_rules! contract_tests {
                 calls_of_an_unknown_chat_are_refused_and_not_counted,
                 a_call_past_a_limit_is_refused_with_its_batch,
                 calls_are_listed_newest_first_in_pages,
+                calls_are_summarized_for_the_chats_that_the_caller_may_see_them_of,
                 an_ended_chat_accepts_calls,
                 racing_recordings_count_every_call_once,
             }

@@ -7,12 +7,15 @@ use records::{
     AssistantId, Caller, ChatId, ChatSession, ChatStatus, FieldChange, Lifecycle, MemberRole,
     MessageBody, NewChatSession, NewFork, NewInputRequest, NewTurn, Permission, Question, Scope,
     SessionChange, TeamId, TitlePart, TurnId, TurnMessage, TurnOutcome, UserId, Visibility,
+    title_key,
 };
 
 use super::fixture::{
     TestChat, a_moment_passes, list_all, list_in_pages, new_chat, race, some_scope, workflow,
 };
-use persistence::{ChatCount, ChatFilter, ChatOrder, ListCursor, Position, Store, StoreError};
+use persistence::{
+    ChatCount, ChatFilter, ChatOrder, Direction, ListCursor, Position, Store, StoreError,
+};
 
 pub async fn chats_are_listed_newest_first(store: Arc<dyn Store>) {
     let scope = some_scope();
@@ -179,6 +182,66 @@ pub async fn pages_by_activity_are_complete_and_each_is_ordered(store: Arc<dyn S
     }
 }
 
+pub async fn lists_have_every_order_in_both_directions(store: Arc<dyn Store>) {
+    let scope = some_scope();
+    let titles =
+        [None, Some("b"), Some("A picnic"), Some("a picnic"), Some("Ä"), Some(" "), Some("B")];
+    for index in 0..titles.len() * 3 {
+        let title = titles[index % titles.len()].map(str::to_owned);
+        let new = NewChatSession { title, sort: [0, -3, 7][index / titles.len()], ..new_chat() };
+        let chat = TestChat::create_in(&scope, &store, new).await;
+        if index % 4 == 1 {
+            chat.change(SessionChange {
+                title: FieldChange::Set("Changed".to_owned()),
+                sort: Some(5),
+                ..SessionChange::default()
+            })
+            .await
+            .unwrap();
+        }
+        if index % 4 == 3 {
+            chat.change(SessionChange {
+                title: FieldChange::Clear,
+                sort: Some(0),
+                ..SessionChange::default()
+            })
+            .await
+            .unwrap();
+        }
+    }
+    for order in ChatOrder::ALL {
+        let filter = |direction| ChatFilter { order, direction, ..ChatFilter::default() };
+        let ascending = list(&store, &scope, filter(Some(Direction::Ascending))).await;
+        let position = |chat: &ChatSession| match order {
+            ChatOrder::Created | ChatOrder::Active => (Some(chat.last_active_at()), None, 0),
+            ChatOrder::Title => (None, Some(title_key(chat.title.as_deref())), 0),
+            ChatOrder::Sort => (None, None, chat.sort),
+        };
+        assert!(ascending.is_sorted_by_key(|chat| (position(chat), chat.chat_id.clone())));
+        let mut descending = list(&store, &scope, filter(Some(Direction::Descending))).await;
+        let default = list(&store, &scope, filter(None)).await;
+        match order.direction() {
+            Direction::Ascending => assert_eq!(default, ascending),
+            Direction::Descending => assert_eq!(default, descending),
+        }
+        descending.reverse();
+        assert_eq!(ascending, descending, "{order:?}");
+        for (direction, limit) in
+            [(Direction::Ascending, 1), (Direction::Ascending, 4), (Direction::Descending, 4)]
+        {
+            let mut pages = list_all(&store, &scope, &filter(Some(direction)), limit, None).await;
+            if direction == Direction::Descending {
+                pages.reverse();
+            }
+            if order == ChatOrder::Active {
+                // Its pages are in the order of the minutes.
+                pages.sort_by_key(|chat| (chat.last_active_at(), chat.chat_id.clone()));
+            }
+            assert_eq!(pages, ascending, "{order:?} {direction:?} {limit}");
+        }
+    }
+}
+
 pub async fn lists_that_no_index_serves_are_refused(store: Arc<dyn Store>) {
     let scope = some_scope();
     let created_at =
@@ -188,6 +251,8 @@ pub async fn lists_that_no_index_serves_are_refused(store: Arc<dyn Store>) {
     let none = ChatFilter::default;
     let helper = AssistantId::parse("helper").ok();
     let failed = Some(TurnOutcome::Failed);
+    let picnic = TitlePart::parse("picnic").ok();
+    let by_title = || ChatFilter { order: ChatOrder::Title, ..ChatFilter::default() };
     for (caller, filter, refused) in [
         (&scope, ChatFilter { user_id: user("ada"), ..by_activity() }, None),
         (&scope, ChatFilter { statuses: vec![ChatStatus::Failed], ..by_activity() }, None),
@@ -215,6 +280,38 @@ pub async fn lists_that_no_index_serves_are_refused(store: Arc<dyn Store>) {
         (&ada, ChatFilter { user_id: user("bob"), ..by_activity() }, None),
         (&ada, ChatFilter { member: user("ada"), ..none() }, None),
         (&ada, ChatFilter { member: user("bob"), ..none() }, Some("/member")),
+        (&scope, ChatFilter { title_contains: picnic.clone(), ..by_activity() }, None),
+        (
+            &scope,
+            ChatFilter {
+                title_contains: picnic.clone(),
+                workflow_name: Some(workflow("a")),
+                ..by_activity()
+            },
+            Some("/workflow_name"),
+        ),
+        (
+            &scope,
+            ChatFilter { workflow_name: Some(workflow("a")), ..by_title() },
+            Some("/workflow_name"),
+        ),
+        (
+            &scope,
+            ChatFilter { created_from: Some(created_at), ..by_title() },
+            Some("/created_from"),
+        ),
+        (
+            &scope,
+            ChatFilter { title_contains: picnic.clone(), ..by_title() },
+            Some("/title_contains"),
+        ),
+        (&ada, ChatFilter { title_contains: picnic, ..by_title() }, None),
+        (&ada, ChatFilter { of_app: true, ..by_title() }, Some("/order_by")),
+        (
+            &ada.needing(Permission::Manage).finding_deleted(),
+            ChatFilter { of_app: true, lifecycles: vec![Lifecycle::Deleted], ..none() },
+            Some("/lifecycle"),
+        ),
         (&ada, ChatFilter { needs_input: true, ..by_activity() }, None),
         (&ada, ChatFilter { needs_input: true, ..none() }, Some("/needs_input")),
         (&ada, ChatFilter { needs_input: true, user_id: user("ada"), ..by_activity() }, None),
@@ -257,6 +354,7 @@ async fn create_different(scope: &Scope, store: &Arc<dyn Store>) -> Vec<TestChat
             visibility: Visibility::ALL[index % 4],
             title: [None, Some("A picnic".to_owned()), Some("Budget".to_owned())][index / 2 % 3]
                 .clone(),
+            sort: [5, 0, -5][index / 4 % 3],
             ..new_chat()
         };
         let chat = TestChat::create_in(scope, store, new).await;
@@ -312,19 +410,22 @@ pub async fn every_served_list_has_the_chats_that_its_filters_name(store: Arc<dy
         &|filter| filter.needs_input = true,
         &|filter| filter.last_turn_outcome = Some(TurnOutcome::Interrupted),
         &|filter| filter.statuses = vec![ChatStatus::Running, ChatStatus::Completed],
-        &|filter| filter.lifecycle = Some(Lifecycle::Archived),
+        &|filter| filter.lifecycles = vec![Lifecycle::Archived],
         &|filter| filter.created_from = Some(some),
         &|filter| filter.created_before = Some(some),
         &|filter| filter.active_from = Some(some),
         &|filter| filter.of_app = true,
     ];
     let mut served = 0;
-    for order in [ChatOrder::Created, ChatOrder::Active] {
+    for order in ChatOrder::ALL {
         for caller in [&scope, &person(&scope, "ada")] {
             let of_caller = ChatFilter { order, ..ChatFilter::default() };
             let of_app = ChatFilter { of_app: true, ..of_caller.clone() };
             let own = list(&store, caller, of_caller.clone()).await;
-            let of_app = list(&store, caller, of_app).await;
+            let of_app = match store.list_chats(caller, &of_app, 100, None).await {
+                Ok(page) => page.chats,
+                Err(_) => Vec::new(),
+            };
             for first in &filters {
                 for second in &filters {
                     let mut filter = of_caller.clone();

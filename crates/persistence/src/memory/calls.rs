@@ -7,7 +7,7 @@ use crate::StoreError;
 use crate::metrics::Call;
 use crate::rules::billing::Bill;
 use crate::rules::call_batch::{CallBatch, DigestedCall};
-use crate::store::{Billing, CallCursor, CallPage, Calls, Payment, Recording};
+use crate::store::{Billing, CallCursor, CallPage, CallSummary, Calls, Payment, Recording};
 
 #[async_trait]
 impl Calls for MemoryStore {
@@ -50,6 +50,30 @@ impl Calls for MemoryStore {
                 calls.sort_by(|a, b| (b.called_at, &b.call_id).cmp(&(a.called_at, &a.call_id)));
                 Ok(CallPage::cut(calls, limit))
             })
+        })
+        .await
+    }
+
+    async fn summarize_calls(
+        &self,
+        scope: &Scope,
+        chat_ids: &[ChatId],
+    ) -> Result<Vec<CallSummary>, StoreError> {
+        self.observe(Call::SummarizeCalls, || {
+            let chats = self.chats();
+            let permitted = chat_ids.iter().filter_map(|chat_id| chats.get(chat_id));
+            let permitted = permitted.filter(|chat| chat.permits(scope));
+            let summary = |chat: &Chat| CallSummary {
+                chat_id: chat.session.chat_id.clone(),
+                usage: chat.usage(),
+                newest: chat
+                    .calls
+                    .iter()
+                    .map(|kept| &kept.call)
+                    .max_by_key(|call| (call.called_at, &call.call_id))
+                    .cloned(),
+            };
+            Ok(permitted.map(summary).collect())
         })
         .await
     }

@@ -1,3 +1,4 @@
+use std::cmp::Ordering;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -54,10 +55,13 @@ impl ChatSessions for MemoryStore {
     ) -> Result<Page, StoreError> {
         self.observe(Call::ListChats, || {
             serving_lists(scope, filter, after)?;
-            let order = filter.order;
+            let (order, direction) = (filter.order, filter.direction());
             let mut chats = self.listed(scope, filter);
-            chats.retain(|chat| after.is_none_or(|after| ListCursor::at(chat, order) < *after));
-            Ok(Page::cut(chats, limit, order))
+            chats.retain(|chat| {
+                let at = ListCursor::at(chat, order);
+                after.is_none_or(|after| direction.compare(after, &at) == Ordering::Less)
+            });
+            Ok(Page::cut(chats, limit, filter))
         })
         .await
     }

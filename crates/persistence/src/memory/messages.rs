@@ -7,7 +7,7 @@ use records::{ChatId, EventId, Message, MessageBody, MessageEdit, NewMessage, Sc
 use super::{Chat, Kept, MemoryStore};
 use crate::StoreError;
 use crate::metrics::Call;
-use crate::rules::batch::{Batch, Known, Plan, last_text};
+use crate::rules::batch::{Batch, Known, Plan, last_speaker, last_text};
 use crate::rules::deletion::{check_deleted, deletion};
 use crate::rules::examination::{Examination, Examined};
 use crate::rules::if_match::{check_expected, check_seen};
@@ -317,6 +317,7 @@ impl MemoryStore {
         let now = self.clock.now();
         let entries: Vec<_> = plan.fresh().collect();
         let last = |field: &str| last_text(entries.iter().copied(), field).map(str::to_owned);
+        let speaker = last_speaker(entries.iter().copied()).map(str::to_owned);
         let (connector, mode) = (last(MessageBody::CONNECTOR), last(MessageBody::MODE));
         let fresh: Vec<Kept> = (first_sequence..)
             .zip(&entries)
@@ -346,6 +347,7 @@ impl MemoryStore {
             chat.session.last_sequence += fresh.len() as u64;
             chat.session.last_updated_at = now;
             chat.session.last_message_at = chat.session.last_message_at.max(Some(now));
+            chat.session.last_speaker = speaker.or(chat.session.last_speaker.take());
             chat.session.last_connector = connector.or(chat.session.last_connector.take());
             chat.session.last_mode = mode.or(chat.session.last_mode.take());
             chat.activate();

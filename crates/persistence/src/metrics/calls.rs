@@ -62,6 +62,7 @@ label! {
         ConfirmedHead = "confirmed_head",
         RecordCalls = "record_calls",
         ListCalls = "list_calls",
+        SummarizeCalls = "summarize_calls",
         ChatUsage = "chat_usage",
         AppendExchange = "append_exchange",
         DeleteCall = "delete_call",

@@ -1,24 +1,33 @@
 //! Provider calls and their rollups, changed in one transaction.
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
-use bson::doc;
-use futures::TryStreamExt;
-use records::{ChatId, ChatSession, NewProviderCall, RollupKey, Scope, Subject, Usage};
+use bson::{RawDocumentBuf, doc};
+use futures::{StreamExt as _, TryStreamExt, stream};
+use mongodb::options::Hint;
+use records::{
+    ChatId, ChatSession, NewProviderCall, ProviderCall, RollupKey, Scope, Subject, Usage,
+};
 
 use crate::StoreError;
 use crate::metrics::Call;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{
-    CallDocument, call_key, call_record, encode, open_call, open_chat_session, rollup_id,
-    rollup_sums,
+    CallDocument, StoredRollup, call_key, call_record, encode, open_call, open_chat_session,
+    rollup_id, rollup_sums,
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::paging::{limit_and_one, older_than};
+use crate::mongo::engine::scope::permitted_chats;
 use crate::mongo::engine::transaction::{Round, Transaction};
 use crate::mongo::stats::Counted;
 use crate::rules::billing::Bill;
 use crate::rules::call_batch::{CallBatch, DigestedCall};
-use crate::store::{Billing, CallCursor, CallPage, Calls, Payment, Recording};
+use crate::store::{Billing, CallCursor, CallPage, CallSummary, Calls, Payment, Recording};
+
+/// How many chats' newest calls are read at the same time.
+const READ_AT_ONCE: usize = 8;
 
 /// A store call that records calls, identified by the mark that it leaves on them.
 #[derive(Debug)]
@@ -90,6 +99,17 @@ impl Calls for MongoStore {
         .await
     }
 
+    async fn summarize_calls(
+        &self,
+        scope: &Scope,
+        chat_ids: &[ChatId],
+    ) -> Result<Vec<CallSummary>, StoreError> {
+        self.observe(Call::SummarizeCalls, None, async {
+            self.read(|| self.call_summaries(scope, chat_ids)).await
+        })
+        .await
+    }
+
     async fn chat_usage(&self, scope: &Scope, chat_id: &ChatId) -> Result<Usage, StoreError> {
         self.observe(Call::ChatUsage, Some(chat_id), async {
             let read = || async {
@@ -108,6 +128,60 @@ impl Calls for MongoStore {
 }
 
 impl MongoStore {
+    /// Reads the permitted chats, then their rollups, then the newest call of each chat that has calls.
+    async fn call_summaries(
+        &self,
+        scope: &Scope,
+        chat_ids: &[ChatId],
+    ) -> Result<Vec<CallSummary>, Failure> {
+        let ids: Vec<&str> = chat_ids.iter().map(ChatId::as_str).collect();
+        let chats = doc! { "$and": [{ "_id": { "$in": ids } }, permitted_chats(scope)] };
+        let chats = self.inner.chat_sessions.find(chats).hint(Hint::Keys(doc! { "_id": 1 }));
+        let chats = chats.projection(doc! { "workflow_name": 1, "schema_version": 1 }).await?;
+        let chats: Vec<RawDocumentBuf> = chats.try_collect().await?;
+        let mut summaries = BTreeMap::new();
+        let mut rollups = Vec::with_capacity(chats.len());
+        for raw in &chats {
+            let fields = open_chat_session(raw)?;
+            let (chat_id, workflow_name) =
+                (fields.parsed::<ChatId>("_id")?, fields.parsed("workflow_name")?);
+            let key = RollupKey { subject: Subject::Chat(chat_id.clone()), hour: None };
+            rollups.push(rollup_id(&scope.app_id, &workflow_name, &key, 0));
+            let (usage, newest) = (Usage::default(), None);
+            summaries.insert(chat_id.clone(), CallSummary { chat_id, usage, newest });
+        }
+        let rollups = self.inner.workflow_stats.find(doc! { "_id": { "$in": rollups } }).await?;
+        let rollups: Vec<RawDocumentBuf> = rollups.try_collect().await?;
+        for raw in &rollups {
+            if let Subject::Chat(chat_id) = StoredRollup::read(raw)?.key.subject
+                && let Some(summary) = summaries.get_mut(&chat_id)
+            {
+                summary.usage = rollup_sums(raw)?.usage();
+            }
+        }
+        let complete = async |summary: CallSummary| {
+            let newest = if summary.usage.calls == 0 {
+                None
+            } else {
+                self.newest_call(scope, &summary.chat_id).await?
+            };
+            Ok(CallSummary { newest, ..summary })
+        };
+        let summaries = stream::iter(summaries.into_values()).map(complete);
+        summaries.buffer_unordered(READ_AT_ONCE).try_collect().await
+    }
+
+    async fn newest_call(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+    ) -> Result<Option<ProviderCall>, Failure> {
+        let of_chat = doc! { "app_id": scope.app_id.as_str(), "_id.chat_id": chat_id.as_str() };
+        let newest = self.inner.provider_calls.find_one(of_chat);
+        let newest = newest.sort(doc! { "called_at": -1, "_id.call_id": -1 }).await?;
+        newest.map(|raw| Ok(call_record(&open_call(&raw)?)?.call)).transpose()
+    }
+
     /// Records calls. Also returns whether any of them was new.
     async fn record_calls_round(
         &self,

@@ -16,7 +16,7 @@ use crate::mongo::collections::{
     ACTIVE_MINUTE, FIRST_PENDING_INPUT, IS_LISTED, LAST_TURN_OUTCOME, MEMBERS_PATH, session_index,
 };
 use crate::mongo::documents::{
-    ChatSessionDocument, LIFECYCLE, StatusChangeDocument, Tail, WITHOUT_LARGE_FIELDS,
+    ChatSessionDocument, LIFECYCLE, StatusChangeDocument, TITLE_KEY, Tail, WITHOUT_LARGE_FIELDS,
     chat_session_record, encode, open_chat_session, status_change_id,
 };
 use crate::mongo::engine::failure::Failure;
@@ -30,7 +30,9 @@ use crate::rules::audit::{Audited, status_action};
 use crate::rules::fence::check_fence;
 use crate::rules::lists::{ListRange, ServedList, serving_lists};
 use crate::rules::new_chat::{changes_pause_reason, moved, started};
-use crate::store::{ChatCount, ChatFilter, ChatOrder, ChatSessions, ListCursor, Page, Position};
+use crate::store::{
+    ChatCount, ChatFilter, ChatOrder, ChatSessions, Direction, ListCursor, Page, Position,
+};
 
 #[async_trait]
 impl ChatSessions for MongoStore {
@@ -86,7 +88,7 @@ impl ChatSessions for MongoStore {
             let mut seen = HashSet::new();
             let chats =
                 chats.into_iter().filter(|chat| seen.insert(chat.chat_id.clone())).collect();
-            Ok(Page::cut(chats, limit, filter.order))
+            Ok(Page::cut(chats, limit, filter))
         })
         .await
     }
@@ -176,12 +178,14 @@ impl MongoStore {
     where
         F: Future<Output = Result<Vec<T>, Failure>>,
     {
-        if filter.lifecycle.is_some_and(|lifecycle| !scope.finds(lifecycle)) {
+        if shown_lifecycles(scope, filter).next().is_none() {
             return Ok(Vec::new());
         }
         let read = self.read(|| async {
-            if filter.order == ChatOrder::Active {
-                self.require(Shape::ListsByActivity).await?;
+            match filter.order {
+                ChatOrder::Created => {}
+                ChatOrder::Active => self.require(Shape::ListsByActivity).await?,
+                ChatOrder::Title | ChatOrder::Sort => self.require(Shape::ListsByTitle).await?,
             }
             if filter.title_contains.is_some() {
                 self.require(Shape::TitleSearch).await?;
@@ -202,7 +206,8 @@ impl MongoStore {
     ) -> Result<Vec<ChatSession>, Failure> {
         let query = list_filter(scope, filter, list.range);
         let limit = limit.saturating_add(1);
-        let found = self.rows_within(list, &query, after, limit, without_large_fields()).await?;
+        let read = ListRead::of(filter, after);
+        let found = self.rows_within(list, &query, read, limit, without_large_fields()).await?;
         found.iter().map(|raw| Ok(chat_session_record(raw)?)).collect()
     }
 
@@ -211,12 +216,12 @@ impl MongoStore {
         &self,
         list: &ServedList,
         query: &Document,
-        after: Option<&ListCursor>,
+        read: ListRead<'_>,
         limit: usize,
         projection: Document,
     ) -> Result<Vec<RawDocumentBuf>, Failure> {
         let mut rows = Vec::new();
-        for (filter, sort) in list_queries(query, list.order, after) {
+        for (filter, sort) in read.queries(query) {
             let find = SortedFind {
                 filter,
                 sort,
@@ -485,14 +490,16 @@ pub(crate) fn without_large_fields() -> Document {
     WITHOUT_LARGE_FIELDS.into_iter().map(|field| (field.to_owned(), Bson::Int32(0))).collect()
 }
 
+/// Returns the lifecycles of the chats that a list shows.
+fn shown_lifecycles(scope: &Scope, filter: &ChatFilter) -> impl Iterator<Item = Lifecycle> {
+    let is_shown = |it: &Lifecycle| scope.finds(*it) && filter.has_lifecycle(*it);
+    Lifecycle::ALL.into_iter().filter(is_shown)
+}
+
 /// Returns the condition that a list has for the lifecycle: the values that are stored for those that it shows.
 fn lifecycle_condition(scope: &Scope, filter: &ChatFilter) -> Document {
-    let lifecycles = Lifecycle::ALL.into_iter().filter(|lifecycle| {
-        scope.finds(*lifecycle)
-            && filter.lifecycle.map_or(lifecycle.exists(), |it| it == *lifecycle)
-    });
     // An active chat has no lifecycle.
-    let stored = lifecycles.map(|lifecycle| match lifecycle {
+    let stored = shown_lifecycles(scope, filter).map(|lifecycle| match lifecycle {
         Lifecycle::Active => Bson::Null,
         other => other.number().into(),
     });
@@ -546,23 +553,40 @@ pub(crate) fn list_filter(scope: &Scope, filter: &ChatFilter, range: ListRange) 
     query
 }
 
-/// Returns the queries for the chats after a position, in the order of the list, and how each is sorted.
-///
-/// A minute may have any number of chats. One query for both ranges would read those before the position. Sorted by the
-/// minute as well, the server would sort the rest of it in memory.
-fn list_queries(
-    query: &Document,
-    order: ChatOrder,
-    after: Option<&ListCursor>,
-) -> Vec<(Document, Document)> {
-    let field = ordered_by(order);
-    let sort = doc! { field: -1, "_id": -1 };
-    let Some(ListCursor { position, chat_id }) = after else { return vec![(query.clone(), sort)] };
-    let (Position::Created(at) | Position::Active(at)) = position;
-    let at = DateTime::from_chrono(*at);
-    let within = doc! { "$and": [query, { field: at, "_id": { "$lt": chat_id.as_str() } }] };
-    let earlier = doc! { "$and": [query, { field: { "$lt": at } }] };
-    vec![(within, doc! { "_id": -1 }), (earlier, sort)]
+/// How the sessions of a range are read: in which order, and after which position.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ListRead<'a> {
+    pub(crate) order: ChatOrder,
+    pub(crate) direction: Direction,
+    pub(crate) after: Option<&'a ListCursor>,
+}
+
+impl<'a> ListRead<'a> {
+    /// Returns how the chats of a list are read.
+    pub(crate) fn of(filter: &ChatFilter, after: Option<&'a ListCursor>) -> Self {
+        Self { order: filter.order, direction: filter.direction(), after }
+    }
+
+    /// Returns the queries for the sessions, and how each is sorted.
+    ///
+    /// A minute, and every other value, may have any number of chats. One query for both ranges would read those before the
+    /// position. Sorted by the value as well, the server would sort the rest of it in memory.
+    fn queries(self, query: &Document) -> Vec<(Document, Document)> {
+        let field = ordered_by(self.order);
+        let (direction, beyond) = match self.direction {
+            Direction::Ascending => (1, "$gt"),
+            Direction::Descending => (-1, "$lt"),
+        };
+        let sort = doc! { field: direction, "_id": direction };
+        let Some(ListCursor { position, chat_id }) = self.after else {
+            return vec![(query.clone(), sort)];
+        };
+        let at = stored_position(position);
+        let same = doc! { field: at.clone(), "_id": { beyond: chat_id.as_str() } };
+        let within = doc! { "$and": [query, same] };
+        let others = doc! { "$and": [query, { field: { beyond: at } }] };
+        vec![(within, doc! { "_id": direction }), (others, sort)]
+    }
 }
 
 /// Returns the field that lists in an order are sorted by, before the id.
@@ -570,5 +594,16 @@ fn ordered_by(order: ChatOrder) -> &'static str {
     match order {
         ChatOrder::Created => "created_at",
         ChatOrder::Active => ACTIVE_MINUTE,
+        ChatOrder::Title => TITLE_KEY,
+        ChatOrder::Sort => "sort",
+    }
+}
+
+/// Returns the value of that field at a position.
+fn stored_position(position: &Position) -> Bson {
+    match position {
+        Position::Created(at) | Position::Active(at) => DateTime::from_chrono(*at).into(),
+        Position::Title(key) => key.as_str().into(),
+        Position::Sort(sort) => (*sort).into(),
     }
 }

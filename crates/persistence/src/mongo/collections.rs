@@ -26,11 +26,11 @@ use crate::mongo::documents::stored::read_document;
 use crate::mongo::documents::{
     BlobDocument, CallDocument, FormatDocument, InputRequestDocument, LIFECYCLE, LIFECYCLE_AT,
     LineDocument, Lineage, PRODUCED_BY_PATH, Segment, StatusChangeDocument, StoredContext,
-    StoredMessage, TEXT_CHECK_AT, TEXT_KEPT_IN, TITLE_TRIGRAMS, Tail, TurnWithoutMessagesDocument,
-    WalletDocument, announcement_record, blob_data, call_record, chat_session_record, encode,
-    format_number, input_record, line_record, open_call, open_chat_session, participant_records,
-    point_record, rollup_sums, status_change_record, stored_wallet, turn_without_messages_digest,
-    version_message,
+    StoredMessage, TEXT_CHECK_AT, TEXT_KEPT_IN, TITLE_KEY, TITLE_TRIGRAMS, Tail,
+    TurnWithoutMessagesDocument, WalletDocument, announcement_record, blob_data, call_record,
+    chat_session_record, encode, format_number, input_record, line_record, open_call,
+    open_chat_session, participant_records, point_record, rollup_sums, status_change_record,
+    stored_wallet, turn_without_messages_digest, version_message,
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::index::Index;
@@ -214,6 +214,59 @@ pub static COLLECTIONS: &[StoredCollection] = &[
                 ),
             )
             .only_with(IS_LISTED),
+            // No append changes an entry of those by title or sort.
+            Index::of("cs_list_title_key", list_keys!([], TITLE_KEY, [])),
+            Index::of(
+                "cs_list_user_title_key",
+                list_keys!(
+                    ["user_id"],
+                    TITLE_KEY,
+                    ["workflow_name", "team_id", "assistant_id", LAST_TURN_OUTCOME]
+                ),
+            ),
+            Index::of(
+                "cs_list_member_title_key",
+                list_keys!(
+                    [MEMBERS_PATH],
+                    TITLE_KEY,
+                    ["workflow_name", "user_id", "team_id", "assistant_id", LAST_TURN_OUTCOME]
+                ),
+            )
+            .only_with(MEMBERS_PATH),
+            Index::of(
+                "cs_list_team_title_key",
+                list_keys!(
+                    ["visibility", "team_id"],
+                    TITLE_KEY,
+                    ["workflow_name", "user_id", "assistant_id", LAST_TURN_OUTCOME]
+                ),
+            ),
+            Index::of("cs_list_sort", list_keys!([], "sort", [])),
+            Index::of(
+                "cs_list_user_sort",
+                list_keys!(
+                    ["user_id"],
+                    "sort",
+                    ["workflow_name", "team_id", "assistant_id", LAST_TURN_OUTCOME]
+                ),
+            ),
+            Index::of(
+                "cs_list_member_sort",
+                list_keys!(
+                    [MEMBERS_PATH],
+                    "sort",
+                    ["workflow_name", "user_id", "team_id", "assistant_id", LAST_TURN_OUTCOME]
+                ),
+            )
+            .only_with(MEMBERS_PATH),
+            Index::of(
+                "cs_list_team_sort",
+                list_keys!(
+                    ["visibility", "team_id"],
+                    "sort",
+                    ["workflow_name", "user_id", "assistant_id", LAST_TURN_OUTCOME]
+                ),
+            ),
             Index::of("cs_list_assistant_active", list_keys!(["assistant_id"], ACTIVE_MINUTE, []))
                 .only_with("assistant_id"),
             Index::of(

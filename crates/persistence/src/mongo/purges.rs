@@ -19,8 +19,8 @@ use crate::mongo::MongoStore;
 use crate::mongo::chat_sessions::without_large_fields;
 use crate::mongo::collections::{COLLECTIONS, Purge, session_index};
 use crate::mongo::documents::{
-    Base, LIFECYCLE, LIFECYCLE_AT, Lineage, NEWEST_VERSION, Segment, TITLE_TRIGRAMS, Tail,
-    chat_session_record, counter, open_chat_session, segment_id, segments_filter,
+    Base, LIFECYCLE, LIFECYCLE_AT, Lineage, NEWEST_VERSION, Segment, TITLE_KEY, TITLE_TRIGRAMS,
+    Tail, chat_session_record, counter, open_chat_session, segment_id, segments_filter,
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::format::Shape;
@@ -492,6 +492,7 @@ fn remains_update(chat: &ChatSession, now: Time<Utc>) -> Document {
         "artifact_blob",
         "lease",
         "last_message_at",
+        "last_speaker",
         "last_connector",
         "last_mode",
         "last_turn",
@@ -509,6 +510,7 @@ fn remains_update(chat: &ChatSession, now: Time<Utc>) -> Document {
         "assistant_id",
         "sort",
         "system_prompt",
+        TITLE_KEY,
         TITLE_TRIGRAMS,
         "updated_by",
         "creation_digest",

@@ -1,12 +1,16 @@
 //! Changes of a chat session itself: its title, its rights, its lifecycle.
 
 use bson::{Bson, DateTime, Document, doc};
-use records::{ChatId, ChatSession, Lifecycle, Scope, SessionChange, TeamId, Visibility};
+use records::{
+    ChatId, ChatSession, Lifecycle, Scope, SessionChange, TeamId, Visibility, title_key,
+};
 
 use crate::StoreError;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::word::StoredEnum as _;
-use crate::mongo::documents::{LIFECYCLE, LIFECYCLE_AT, TITLE_TRIGRAMS, counter, stored_trigrams};
+use crate::mongo::documents::{
+    LIFECYCLE, LIFECYCLE_AT, TITLE_KEY, TITLE_TRIGRAMS, counter, stored_trigrams,
+};
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::format::Shape;
 use crate::mongo::engine::json::to_document;
@@ -90,6 +94,7 @@ fn difference(from: &ChatSession, to: &ChatSession) -> Document {
     if from.title != to.title {
         put("title", Some(to.title.clone().into()));
         let trigrams = stored_trigrams(to.title.as_deref());
+        put(TITLE_KEY, Some(title_key(to.title.as_deref()).into()));
         put(TITLE_TRIGRAMS, trigrams.map(Bson::from_iter));
     }
     if from.metadata != to.metadata {
@@ -106,7 +111,7 @@ fn difference(from: &ChatSession, to: &ChatSession) -> Document {
         put("assistant_id", to.assistant_id.as_ref().map(|it| it.as_str().into()));
     }
     if from.sort != to.sort {
-        put("sort", Some(to.sort).filter(|sort| *sort != 0).map(Bson::from));
+        put("sort", Some(to.sort.into()));
     }
     if from.system_prompt != to.system_prompt {
         put("system_prompt", to.system_prompt.as_deref().map(Bson::from));

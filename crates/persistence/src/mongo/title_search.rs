@@ -2,8 +2,12 @@
 //!
 //! The titles of a range are read in the order of the list and compared here: no text of a caller becomes a pattern. For a
 //! service the range is that of the rarest trigram, for a person their own chats.
+//!
+//! The index of trigrams is by creation: by activity, an append would change as many entries as a title has trigrams. A search
+//! by activity reads all titles with a rare trigram, and sorts them here. If the trigram is not rare, many of the titles have
+//! the part, so it reads the titles of all chats in the order of the list.
 
-use std::cmp::Reverse;
+use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
 
 use bson::{Document, RawDocumentBuf, doc};
@@ -11,26 +15,29 @@ use futures::TryStreamExt as _;
 use futures::future::try_join_all;
 use mongodb::action::{Action as _, CountDocuments};
 use mongodb::options::Hint;
-use records::{ChatId, ChatSession, Scope, TitlePart};
+use records::{ChatId, ChatSession, Scope, TitlePart, title_key};
 use serde::Deserialize;
 
 use crate::StoreError;
 use crate::mongo::MongoStore;
-use crate::mongo::chat_sessions::{list_filter, without_large_fields};
+use crate::mongo::chat_sessions::{ListRead, list_filter, without_large_fields};
 use crate::mongo::collection_names::CHAT_SESSIONS;
-use crate::mongo::collections::session_index;
+use crate::mongo::collections::{ACTIVE_MINUTE, session_index};
 use crate::mongo::documents::stored::read_document;
 use crate::mongo::documents::time::Time;
 use crate::mongo::documents::{TITLE_TRIGRAMS, chat_session_record};
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::hinted::hinted;
-use crate::rules::lists::{ListRange, ServedList};
-use crate::store::{ChatCount, ChatFilter, ListCursor, Page, Position};
+use crate::rules::lists::{ListRange, ServedList, unselected_list};
+use crate::store::{
+    ChatCount, ChatFilter, ChatOrder, ListCursor, Page, Position, page_end, sort_page,
+};
 
 /// The most titles that a page reads from a range. A page with fewer chats than wanted goes on behind them.
 const MAX_READ: usize = 2_000;
 
-/// How many trigrams of a part are counted, and up to which number, to find the rarest.
+/// How many trigrams of a part are counted, and up to which number, to find the rarest. The titles with a trigram that fewer
+/// have are sorted in memory.
 const COUNTED_TRIGRAMS: usize = 8;
 const MAX_COUNTED_CHATS: u64 = 1_000;
 
@@ -54,25 +61,32 @@ impl MongoStore {
         after: Option<&ListCursor>,
     ) -> Result<Page, StoreError> {
         let ranges = self.titles_of(lists, scope, filter, MAX_READ, after).await?;
+        let compare =
+            |one: &&ListCursor, other: &&ListCursor| filter.direction().compare(*one, *other);
         // Behind the first end, a range may have chats that were not read.
-        let end = ranges.iter().filter_map(|titles| titles.end.as_ref()).max();
+        let end = ranges.iter().filter_map(|titles| titles.end.as_ref()).min_by(compare);
         let found = ranges.iter().flat_map(|titles| &titles.found);
-        let found = found.filter(|chat| end.is_none_or(|end| *chat >= end));
-        let mut found: Vec<_> = found.map(Reverse).collect::<BTreeSet<_>>().into_iter().collect();
+        let is_read = |chat: &&ListCursor| end.is_none_or(|end| compare(chat, &end).is_le());
+        let mut found: Vec<&ListCursor> = found.filter(is_read).collect();
+        found.sort_by(compare);
+        found.dedup();
+        let limit = page_end(found.iter().copied().cloned(), limit);
         let next = if found.len() > limit {
             found.truncate(limit);
-            found.last().map(|Reverse(chat)| (*chat).clone())
+            found.last().copied().cloned()
         } else {
             end.cloned()
         };
-        let ids: Vec<&ChatId> = found.iter().map(|Reverse(chat)| &chat.chat_id).collect();
+        let ids: Vec<&ChatId> = found.iter().map(|chat| &chat.chat_id).collect();
         let chats = self.read(|| async {
             let read = ranges.iter().map(|titles| self.chats_of(&titles.query, &ids));
             try_join_all(read).await
         });
         let mut chats: HashMap<ChatId, ChatSession> = chats.await?.into_iter().flatten().collect();
         let chats = ids.iter().filter_map(|id| chats.remove(*id));
-        let chats = chats.filter(|chat| filter.has_title(chat.title.as_deref())).collect();
+        let mut chats: Vec<_> =
+            chats.filter(|chat| filter.has_title(chat.title.as_deref())).collect();
+        sort_page(&mut chats, filter);
         Ok(Page { chats, next })
     }
 
@@ -115,28 +129,58 @@ impl MongoStore {
         most: usize,
         after: Option<&ListCursor>,
     ) -> Result<Titles, Failure> {
-        let mut query = list_filter(scope, filter, list.range);
-        if list.range == ListRange::Title
-            && let Some(part) = &filter.title_contains
-        {
-            query.insert(TITLE_TRIGRAMS, self.rarest_trigram(list, scope, part).await?);
+        let query = list_filter(scope, filter, list.range);
+        let read = ListRead::of(filter, after);
+        let (ListRange::Title, Some(part)) = (list.range, &filter.title_contains) else {
+            return self.read_titles(list, query, filter, read, most).await;
+        };
+        let (trigram, titles) = self.rarest_trigram(list, scope, part).await?;
+        let mut with_trigram = query.clone();
+        with_trigram.insert(TITLE_TRIGRAMS, trigram);
+        if filter.order == ChatOrder::Created {
+            return self.read_titles(list, with_trigram, filter, read, most).await;
         }
-        let fields = doc! { "created_at": 1, "title": 1, "schema_version": 1 };
-        let rows = self.rows_within(list, &query, after, most, fields).await?;
-        let rows = rows.iter().map(|raw| read_document::<Row>(CHAT_SESSIONS, raw));
-        let rows = rows.collect::<Result<Vec<_>, _>>()?;
-        let end = rows.last().filter(|_| rows.len() >= most).map(Row::position);
-        let found = rows.iter().filter(|row| filter.has_title(row.title.as_deref()));
-        Ok(Titles { found: found.map(Row::position).collect(), query, end })
+        if titles >= MAX_COUNTED_CHATS {
+            let all = unselected_list(filter).unwrap_or(list);
+            return self.read_titles(all, query, filter, read, most).await;
+        }
+        let whole = ListRead { order: ChatOrder::Created, after: None, ..read };
+        let mut few = self.read_titles(list, with_trigram, filter, whole, most).await?;
+        few.end = None;
+        let compare = |chat: &ListCursor, after| filter.direction().compare(chat, after);
+        few.found
+            .retain(|chat| after.is_none_or(|after| compare(chat, after) == Ordering::Greater));
+        Ok(few)
     }
 
-    /// Returns the trigram of a part that the fewest titles of the app have. The server would take the first one.
+    /// Reads titles in an index, and returns the positions in the list of those that have the part.
+    async fn read_titles(
+        &self,
+        list: &ServedList,
+        query: Document,
+        filter: &ChatFilter,
+        read: ListRead<'_>,
+        most: usize,
+    ) -> Result<Titles, Failure> {
+        let fields =
+            doc! { "created_at": 1, ACTIVE_MINUTE: 1, "sort": 1, "title": 1, "schema_version": 1 };
+        let rows = self.rows_within(list, &query, read, most, fields).await?;
+        let rows = rows.iter().map(|raw| read_document::<Row>(CHAT_SESSIONS, raw));
+        let rows = rows.collect::<Result<Vec<_>, _>>()?;
+        let position = |row: &Row| row.position(filter.order);
+        let end = rows.last().filter(|_| rows.len() >= most).map(position);
+        let found = rows.iter().filter(|row| filter.has_title(row.title.as_deref()));
+        Ok(Titles { found: found.map(position).collect(), query, end })
+    }
+
+    /// Returns the trigram of a part that the fewest titles of the app have, and how many have it. The server would take the
+    /// first one.
     async fn rarest_trigram(
         &self,
         list: &ServedList,
         scope: &Scope,
         part: &TitlePart,
-    ) -> Result<String, Failure> {
+    ) -> Result<(String, u64), Failure> {
         let trigrams: Vec<String> = part.trigrams().into_iter().collect();
         let apart = trigrams.len().div_ceil(COUNTED_TRIGRAMS).max(1);
         let count = |trigram: String| async {
@@ -149,7 +193,8 @@ impl MongoStore {
             Ok::<_, Failure>((counted.await?, trigram))
         };
         let counts = try_join_all(trigrams.into_iter().step_by(apart).map(count)).await?;
-        Ok(counts.into_iter().min().map(|(_, trigram)| trigram).unwrap_or_default())
+        let rarest = counts.into_iter().min();
+        Ok(rarest.map(|(titles, trigram)| (trigram, titles)).unwrap_or_default())
     }
 
     /// Reads the chats with these ids that match a query, which may have changed since their titles were read.
@@ -177,12 +222,22 @@ struct Row {
     #[serde(rename = "_id")]
     chat_id: ChatId,
     created_at: Time,
+    active_minute: Option<Time>,
+    #[serde(default)]
+    sort: i32,
     title: Option<String>,
 }
 
 impl Row {
-    fn position(&self) -> ListCursor {
-        let position = Position::Created(self.created_at.0);
+    fn position(&self, order: ChatOrder) -> ListCursor {
+        let position = match order {
+            ChatOrder::Created => Position::Created(self.created_at.0),
+            ChatOrder::Active => {
+                Position::Active(self.active_minute.as_ref().unwrap_or(&self.created_at).0)
+            }
+            ChatOrder::Title => Position::Title(title_key(self.title.as_deref())),
+            ChatOrder::Sort => Position::Sort(self.sort),
+        };
         ListCursor { position, chat_id: self.chat_id.clone() }
     }
 }

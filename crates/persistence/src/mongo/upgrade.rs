@@ -3,13 +3,13 @@
 use bson::{Bson, DateTime, Document, RawBsonRef, RawDocumentBuf, doc};
 use futures::future::ready;
 use futures::{StreamExt, TryStreamExt, stream};
-use records::{Lifecycle, minute_of};
+use records::{Lifecycle, minute_of, title_key};
 
 use super::MongoStore;
 use super::collection_names::STORE_FORMAT;
 use super::documents::{
-    LIFECYCLE, Lineage, NEWEST_VERSION, TITLE_TRIGRAMS, format_filter, open_chat_session,
-    raise_format_update, stored_trigrams,
+    LIFECYCLE, Lineage, NEWEST_VERSION, TITLE_KEY, TITLE_TRIGRAMS, format_filter,
+    open_chat_session, raise_format_update, stored_trigrams,
 };
 use super::engine::format::Shape;
 use crate::StoreError;
@@ -120,6 +120,7 @@ impl MongoStore {
         let mut projection = Lineage::projection();
         projection.extend(doc! { "created_at": 1, "last_message_at": 1, "active_minute": 1 });
         projection.extend(doc! { LIFECYCLE: 1, "title": 1, TITLE_TRIGRAMS: 1 });
+        projection.extend(doc! { TITLE_KEY: 1, "sort": 1 });
         let (mut after, mut seen, mut marked) = (String::new(), 0_u64, 0_u64);
         loop {
             let page: Vec<RawDocumentBuf> = self
@@ -132,8 +133,9 @@ impl MongoStore {
             let Some(last) = page.last() else { return Ok(marked) };
             last.get_str("_id").unwrap_or_default().clone_into(&mut after);
             marked += self.mark_shared_chats(&page).await?;
-            let minutes = page.iter().filter_map(fill_active_minute);
-            let updates: Vec<_> = minutes.chain(page.iter().filter_map(fill_trigrams)).collect();
+            let fills = [fill_active_minute, fill_trigrams, fill_title_key, fill_sort];
+            let updates = page.iter().flat_map(|raw| fills.map(|fill| fill(raw)));
+            let updates: Vec<_> = updates.flatten().collect();
             self.fill(&updates).await?;
             seen += page.len() as u64;
             tracing::debug!(
@@ -179,7 +181,7 @@ impl MongoStore {
 /// The minute only grows, so that an append meanwhile is not undone.
 fn fill_active_minute(raw: &RawDocumentBuf) -> Option<(Document, Document)> {
     // A purged chat has no minute: it is in no list, and is never due again.
-    if raw.get_i32(LIFECYCLE).is_ok_and(|stored| stored == Lifecycle::Purged.number()) {
+    if is_purged(raw) {
         return None;
     }
     let time = |field| raw.get_datetime(field).ok().map(DateTime::to_chrono);
@@ -204,6 +206,31 @@ fn fill_trigrams(raw: &RawDocumentBuf) -> Option<(Document, Document)> {
     }
     let trigrams = Bson::from_iter(trigrams);
     Some((doc! { "_id": id, "title": title }, doc! { "$set": { TITLE_TRIGRAMS: trigrams } }))
+}
+
+/// Returns the update that stores the key of a title, if an earlier release has left it out or behind.
+///
+/// It does nothing if the title was changed meanwhile.
+fn fill_title_key(raw: &RawDocumentBuf) -> Option<(Document, Document)> {
+    let (id, title) = (raw.get_str("_id").ok()?, raw.get_str("title").ok());
+    let key = title_key(title);
+    if is_purged(raw) || raw.get_str(TITLE_KEY).is_ok_and(|stored| stored == key) {
+        return None;
+    }
+    Some((doc! { "_id": id, "title": title }, doc! { "$set": { TITLE_KEY: key } }))
+}
+
+/// Returns the update that stores the `sort` of a chat, if an earlier release has left it out because it is 0.
+fn fill_sort(raw: &RawDocumentBuf) -> Option<(Document, Document)> {
+    if is_purged(raw) || raw.get("sort").is_ok_and(|stored| stored.is_some()) {
+        return None;
+    }
+    let missing = doc! { "_id": raw.get_str("_id").ok()?, "sort": { "$exists": false } };
+    Some((missing, doc! { "$set": { "sort": 0 } }))
+}
+
+fn is_purged(raw: &RawDocumentBuf) -> bool {
+    raw.get_i32(LIFECYCLE).is_ok_and(|stored| stored == Lifecycle::Purged.number())
 }
 
 /// Returns the id of a session with shared messages.

@@ -183,6 +183,13 @@ pub(crate) fn last_text<'a>(
     entries.rev().find_map(|entry| entry.body.extra_text(field))
 }
 
+/// Returns who said the last message: its name, or its role if it has none.
+pub(crate) fn last_speaker<'a>(
+    mut entries: impl DoubleEndedIterator<Item = &'a Entry>,
+) -> Option<&'a str> {
+    entries.next_back().map(|entry| entry.body.speaker())
+}
+
 /// Returns the author of a message: the user who appends it, or the author that a service states.
 fn author(caller: &Caller, stated: Option<Author>) -> Result<Option<Author>, Invalid> {
     let Some(person) = caller.person() else { return Ok(stated) };

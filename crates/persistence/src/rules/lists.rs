@@ -1,6 +1,6 @@
 //! Which lists of chat sessions an index serves: one read of it gives a page, however many chats there are.
 
-use records::{Invalid, Reach, Relations, Scope, UserId as PersonId};
+use records::{Invalid, Lifecycle, Reach, Relations, Scope, UserId as PersonId};
 
 use crate::store::{ChatFilter, ChatOrder, ListCursor};
 
@@ -63,7 +63,7 @@ pub(crate) enum ListFilter {
     ActiveBefore,
 }
 
-use ChatOrder::{Active, Created};
+use ChatOrder::{Active, Created, Sort, Title};
 use ListFilter::{
     ActiveBefore, ActiveFrom, AssistantId, CreatedBefore, CreatedFrom, LastTurnOutcome, Member,
     NeedsInput, TeamId, TitleContains, UserId, WorkflowName,
@@ -72,8 +72,8 @@ use ListFilter::{
 /// What narrows the lists of one person's chats, which are few.
 const OF_PERSON: &[ListFilter] = &[WorkflowName, UserId, TeamId, AssistantId, LastTurnOutcome];
 
-/// The same by creation. Titles are read from the chats, not from the index.
-const OF_PERSON_CREATED: &[ListFilter] =
+/// The same with titles, which are read from the chats, not from the index.
+const OF_PERSON_TITLED: &[ListFilter] =
     &[WorkflowName, UserId, TeamId, AssistantId, LastTurnOutcome, TitleContains];
 
 /// What narrows the lists of chats that wait for an answer, which are few as well.
@@ -85,21 +85,30 @@ pub(crate) static SERVED: &[ServedList] = &[
     ServedList::of(ListRange::Waiting, Active, "cs_list_waiting_active", WAITING),
     ServedList::of(ListRange::WaitingUser, Active, "cs_list_waiting_active", WAITING),
     ServedList::of(ListRange::WaitingTeam, Active, "cs_list_waiting_active", WAITING),
-    ServedList::of(ListRange::User, Created, "cs_list_user_created", OF_PERSON_CREATED),
-    ServedList::of(ListRange::User, Active, "cs_list_user_active", OF_PERSON),
-    ServedList::of(ListRange::Member, Created, "cs_list_member_created", OF_PERSON_CREATED),
-    ServedList::of(ListRange::Member, Active, "cs_list_member_active", OF_PERSON),
-    ServedList::of(ListRange::Team, Created, "cs_list_team_created", OF_PERSON_CREATED),
-    ServedList::of(ListRange::Team, Active, "cs_list_team_active", OF_PERSON),
+    ServedList::of(ListRange::User, Created, "cs_list_user_created", OF_PERSON_TITLED),
+    ServedList::of(ListRange::User, Active, "cs_list_user_active", OF_PERSON_TITLED),
+    ServedList::of(ListRange::User, Title, "cs_list_user_title_key", OF_PERSON_TITLED),
+    ServedList::of(ListRange::User, Sort, "cs_list_user_sort", OF_PERSON_TITLED),
+    ServedList::of(ListRange::Member, Created, "cs_list_member_created", OF_PERSON_TITLED),
+    ServedList::of(ListRange::Member, Active, "cs_list_member_active", OF_PERSON_TITLED),
+    ServedList::of(ListRange::Member, Title, "cs_list_member_title_key", OF_PERSON_TITLED),
+    ServedList::of(ListRange::Member, Sort, "cs_list_member_sort", OF_PERSON_TITLED),
+    ServedList::of(ListRange::Team, Created, "cs_list_team_created", OF_PERSON_TITLED),
+    ServedList::of(ListRange::Team, Active, "cs_list_team_active", OF_PERSON_TITLED),
+    ServedList::of(ListRange::Team, Title, "cs_list_team_title_key", OF_PERSON_TITLED),
+    ServedList::of(ListRange::Team, Sort, "cs_list_team_sort", OF_PERSON_TITLED),
     ServedList::of(ListRange::Listed, Created, "cs_list_listed_created", OF_PERSON),
     ServedList::of(ListRange::Listed, Active, "cs_list_listed_active", OF_PERSON),
-    ServedList::of(ListRange::Title, Created, "cs_list_title", OF_PERSON_CREATED),
+    ServedList::of(ListRange::Title, Created, "cs_list_title", OF_PERSON_TITLED),
+    ServedList::of(ListRange::Title, Active, "cs_list_title", &[]),
     ServedList::of(ListRange::Assistant, Active, "cs_list_assistant_active", &[]),
     ServedList::of(ListRange::LastTurn, Active, "cs_list_last_turn_active", &[]),
     ServedList::of(ListRange::Workflow, Created, "cs_list_workflow_created", &[]),
     ServedList::of(ListRange::Workflow, Active, "cs_list_workflow_active", &[]),
     ServedList::of(ListRange::App, Created, "cs_list_created", &[]),
     ServedList::of(ListRange::App, Active, "cs_list_active", &[]),
+    ServedList::of(ListRange::App, Title, "cs_list_title_key", &[]),
+    ServedList::of(ListRange::App, Sort, "cs_list_sort", &[]),
 ];
 
 impl ServedList {
@@ -227,10 +236,11 @@ pub fn served_filters() -> impl Iterator<Item = ServedFilters> {
 }
 
 /// Returns the filters that are ranges of the order itself.
-fn times_of(order: ChatOrder) -> [ListFilter; 2] {
+fn times_of(order: ChatOrder) -> &'static [ListFilter] {
     match order {
-        Created => [CreatedFrom, CreatedBefore],
-        Active => [ActiveFrom, ActiveBefore],
+        Created => &[CreatedFrom, CreatedBefore],
+        Active => &[ActiveFrom, ActiveBefore],
+        Title | Sort => &[],
     }
 }
 
@@ -244,7 +254,11 @@ pub(crate) fn serving_lists(
     if after.is_some_and(|cursor| cursor.position.order() != filter.order) {
         return Err(Invalid::value("/cursor", "belongs to a list in another order"));
     }
-    let lists = match scope.reach(scope.permission) {
+    let reach = scope.reach(scope.permission);
+    if filter.of_app && filter.lifecycles.contains(&Lifecycle::Deleted) && reach != Reach::Every {
+        return Err(Invalid::value("/lifecycle", "deleted cannot be combined with scope=app"));
+    }
+    let lists = match reach {
         _ if filter.of_app => {
             let is_search = filter.title_contains.is_some();
             let range = if is_search { ListRange::Title } else { ListRange::Listed };
@@ -267,6 +281,12 @@ pub(crate) fn serving_lists(
         None => Ok(lists),
         Some(unserved) => Err(Invalid::value(unserved.location(), refusal(filter.order))),
     }
+}
+
+/// Returns the list of all chats among which a filter selects, in its order.
+pub(crate) fn unselected_list(filter: &ChatFilter) -> Option<&'static ServedList> {
+    let range = if filter.of_app { ListRange::Listed } else { ListRange::App };
+    SERVED.iter().find(|list| list.range == range && list.order == filter.order)
 }
 
 /// Returns the list that serves each range. A list is read from all of them together.
@@ -329,11 +349,13 @@ fn refusal(order: ChatOrder) -> String {
         some => format!("{} (also {})", lists.join(", "), names(some, "")),
     });
     let groups = groups.collect::<Vec<_>>().join("; ");
-    let times = names(&times_of(order), "");
+    let each = match times_of(order) {
+        [] => "status, lifecycle".to_owned(),
+        times => format!("status, lifecycle, {}", names(times, "")),
+    };
     let by = order.as_str();
     format!(
-        "cannot be combined with the other filters in lists by {by}; these are served, each with status, lifecycle, {times}: \
-         {groups}"
+        "cannot be combined with the other filters in lists by {by}; these are served, each with {each}: {groups}"
     )
 }
 

@@ -35,8 +35,27 @@ pub trait Calls: Send + Sync {
         after: Option<&CallCursor>,
     ) -> Result<CallPage, StoreError>;
 
+    /// Summarizes the calls of each of these chats in which the caller has the permission of the scope. The order of the
+    /// summaries is not defined.
+    async fn summarize_calls(
+        &self,
+        scope: &Scope,
+        chat_ids: &[ChatId],
+    ) -> Result<Vec<CallSummary>, StoreError>;
+
     /// Returns the summed usage of all calls of a chat.
     async fn chat_usage(&self, scope: &Scope, chat_id: &ChatId) -> Result<Usage, StoreError>;
+}
+
+/// What the calls of a chat were, for lists of chats.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallSummary {
+    /// The chat.
+    pub chat_id: ChatId,
+    /// The summed usage of all of its calls.
+    pub usage: Usage,
+    /// The newest call by `called_at` and then by id.
+    pub newest: Option<ProviderCall>,
 }
 
 /// Whether calls are paid for.

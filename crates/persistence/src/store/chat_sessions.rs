@@ -1,10 +1,10 @@
-use std::cmp::Reverse;
+use std::cmp::Ordering;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use records::{
     AssistantId, ChatId, ChatSession, ChatStatus, Lifecycle, NewChatSession, Scope, SessionChange,
-    TeamId, TitlePart, TurnOutcome, UserId, Visibility, WorkflowName, minute_of,
+    TeamId, TitlePart, TurnOutcome, UserId, Visibility, WorkflowName, minute_of, title_key,
 };
 
 use crate::StoreError;
@@ -31,7 +31,7 @@ pub trait ChatSessions: Send + Sync {
         chat_id: &ChatId,
     ) -> Result<Option<ChatSession>, StoreError>;
 
-    /// Lists chat sessions in the order of the filter, then by id, both descending.
+    /// Lists chat sessions in the order of the filter, then by id, both in its direction.
     ///
     /// A person lists the chats that are theirs, that they are a member of, and that their team shares; other callers
     /// list every chat of the app.
@@ -95,25 +95,62 @@ pub trait ChatSessions: Send + Sync {
 /// The order of a list of chat sessions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ChatOrder {
-    /// By creation, newest first. No chat ever moves in it.
+    /// By creation. No chat ever moves in it.
     #[default]
     Created,
-    /// By last activity ([`ChatSession::last_active_at`]), newest first.
+    /// By last activity ([`ChatSession::last_active_at`]).
     ///
     /// The list is ordered by the minute of the activity, and each page exactly. A page ends with a whole minute where that
     /// leaves at least half of it, so it may hold fewer chats than its limit; a minute with more chats is continued by id.
     /// A chat that becomes active while it is listed moves to the front: a page that was read before may have it, too, and
     /// one that is read later does not.
     Active,
+    /// By the first 64 characters of the title in lower case ([`title_key`]). A chat without a title comes after all others.
+    Title,
+    /// By [`ChatSession::sort`].
+    Sort,
+}
+
+/// The direction of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// The smallest first.
+    Ascending,
+    /// The greatest first.
+    Descending,
+}
+
+impl Direction {
+    /// Compares two positions as the list does.
+    pub(crate) fn compare<T: Ord>(self, one: &T, other: &T) -> Ordering {
+        match self {
+            Self::Ascending => one.cmp(other),
+            Self::Descending => other.cmp(one),
+        }
+    }
 }
 
 impl ChatOrder {
+    /// Every order.
+    pub const ALL: [Self; 4] = [Self::Created, Self::Active, Self::Title, Self::Sort];
+
+    /// Returns the direction of a list that names none: newest first, and titles from A to Z.
+    #[must_use]
+    pub fn direction(self) -> Direction {
+        match self {
+            Self::Created | Self::Active => Direction::Descending,
+            Self::Title | Self::Sort => Direction::Ascending,
+        }
+    }
+
     /// Returns the name on the wire.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Created => "created",
             Self::Active => "active",
+            Self::Title => "title",
+            Self::Sort => "sort",
         }
     }
 }
@@ -149,11 +186,13 @@ pub struct ChatFilter {
     pub active_from: Option<DateTime<Utc>>,
     /// Only chats last active before the minute of this time.
     pub active_before: Option<DateTime<Utc>>,
-    /// Only chats in this lifecycle; without it those that are active or archived. Deleted chats are listed only in a
-    /// scope that [finds](Scope::finds_deleted) them.
-    pub lifecycle: Option<Lifecycle>,
+    /// Only chats in one of these lifecycles; an empty list admits those that are active or archived. Deleted chats are
+    /// listed only in a scope that [finds](Scope::finds_deleted) them.
+    pub lifecycles: Vec<Lifecycle>,
     /// The order of the list.
     pub order: ChatOrder,
+    /// The direction of the list; without it that of the [order](ChatOrder::direction).
+    pub direction: Option<Direction>,
 }
 
 impl ChatFilter {
@@ -174,7 +213,21 @@ impl ChatFilter {
             && self.created_before.is_none_or(|before| chat.created_at < before)
             && self.active_from.is_none_or(|from| minute_of(from) <= chat.active_minute())
             && self.active_before.is_none_or(|before| chat.active_minute() < minute_of(before))
-            && self.lifecycle.map_or(chat.lifecycle.exists(), |wanted| wanted == chat.lifecycle)
+            && self.has_lifecycle(chat.lifecycle)
+    }
+
+    /// Returns the direction of the list.
+    #[must_use]
+    pub fn direction(&self) -> Direction {
+        self.direction.unwrap_or(self.order.direction())
+    }
+
+    /// Returns whether the filter admits a lifecycle.
+    pub(crate) fn has_lifecycle(&self, lifecycle: Lifecycle) -> bool {
+        match self.lifecycles.as_slice() {
+            [] => lifecycle.exists(),
+            wanted => wanted.contains(&lifecycle),
+        }
     }
 
     /// Returns whether the filter admits a title.
@@ -209,6 +262,10 @@ pub enum Position {
     Created(DateTime<Utc>),
     /// The minute in which the chat was last active.
     Active(DateTime<Utc>),
+    /// The [key](title_key) of its title.
+    Title(String),
+    /// Its [`ChatSession::sort`].
+    Sort(i32),
 }
 
 impl Position {
@@ -218,6 +275,8 @@ impl Position {
         match self {
             Self::Created(_) => ChatOrder::Created,
             Self::Active(_) => ChatOrder::Active,
+            Self::Title(_) => ChatOrder::Title,
+            Self::Sort(_) => ChatOrder::Sort,
         }
     }
 }
@@ -228,6 +287,8 @@ impl ListCursor {
         let position = match order {
             ChatOrder::Created => Position::Created(chat.created_at),
             ChatOrder::Active => Position::Active(chat.active_minute()),
+            ChatOrder::Title => Position::Title(title_key(chat.title.as_deref())),
+            ChatOrder::Sort => Position::Sort(chat.sort),
         };
         Self { position, chat_id: chat.chat_id.clone() }
     }
@@ -266,25 +327,38 @@ pub struct Page {
 }
 
 impl Page {
-    /// Makes a page of the first chat sessions after a position, at most `limit`. Their order does not matter.
-    pub(crate) fn cut(mut chats: Vec<ChatSession>, limit: usize, order: ChatOrder) -> Self {
-        chats.sort_by_cached_key(|chat| Reverse(ListCursor::at(chat, order)));
-        let limit = match order {
-            ChatOrder::Created => limit,
-            ChatOrder::Active => whole_minutes(&chats, limit),
-        };
-        let last = super::cut(&mut chats, limit);
-        let next = last.map(|chat| ListCursor::at(chat, order));
-        if order == ChatOrder::Active {
-            chats.sort_by_cached_key(|chat| Reverse((chat.last_active_at(), chat.chat_id.clone())));
-        }
+    /// Makes a page of the first chat sessions of a list after a position, at most `limit`. Their order does not matter.
+    pub(crate) fn cut(mut chats: Vec<ChatSession>, limit: usize, filter: &ChatFilter) -> Self {
+        let (order, direction) = (filter.order, filter.direction());
+        let at = |chat: &ChatSession| ListCursor::at(chat, order);
+        chats.sort_by(|one, other| direction.compare(&at(one), &at(other)));
+        let limit = page_end(chats.iter().map(at), limit);
+        let next = super::cut(&mut chats, limit).map(at);
+        sort_page(&mut chats, filter);
         Self { chats, next }
     }
 }
 
-/// Returns how many chats a page holds that ends with a whole minute, or `limit` if that were less than half of it.
-fn whole_minutes(chats: &[ChatSession], limit: usize) -> usize {
-    let Some(beyond) = chats.get(limit).map(ChatSession::active_minute) else { return limit };
-    let whole = chats.iter().take_while(|chat| chat.active_minute() > beyond).count();
+/// Sorts a page by the time of the last activity, if its list is by the minutes of it.
+pub(crate) fn sort_page(chats: &mut [ChatSession], filter: &ChatFilter) {
+    if filter.order == ChatOrder::Active {
+        let key = |chat: &ChatSession| (chat.last_active_at(), chat.chat_id.clone());
+        chats.sort_by(|one, other| filter.direction().compare(&key(one), &key(other)));
+    }
+}
+
+/// Returns how many of the chats at these positions a page holds: as many as wanted, or so many that it ends with a whole
+/// minute, if that leaves at least half of it.
+pub(crate) fn page_end(positions: impl Iterator<Item = ListCursor>, limit: usize) -> usize {
+    let minute = |position: ListCursor| match position.position {
+        Position::Active(minute) => Some(minute),
+        _ => None,
+    };
+    let mut minutes: Vec<_> = positions.take(limit.saturating_add(1)).map_while(minute).collect();
+    if minutes.len() <= limit {
+        return limit;
+    }
+    let beyond = minutes.pop();
+    let whole = minutes.iter().take_while(|minute| Some(**minute) != beyond).count();
     if whole >= limit.div_ceil(2) { whole } else { limit }
 }

@@ -46,11 +46,14 @@ pub use access_keys::{AccessKeyPage, AccessKeys};
 pub use apps::{AppPage, Apps};
 pub use artifacts::Artifacts;
 pub use audit::{AuditCursor, AuditFilter, AuditLog, AuditPage};
-pub use calls::{Billing, CallCursor, CallPage, Calls, Payment, RecordedCall, Recording};
+pub use calls::{
+    Billing, CallCursor, CallPage, CallSummary, Calls, Payment, RecordedCall, Recording,
+};
 pub use changes::{Change, Changes, ChatChange, ChatHead};
 pub use chat_sessions::{
-    ChatCount, ChatFilter, ChatOrder, ChatSessions, Cursor, ListCursor, Page, Position,
+    ChatCount, ChatFilter, ChatOrder, ChatSessions, Cursor, Direction, ListCursor, Page, Position,
 };
+pub(crate) use chat_sessions::{page_end, sort_page};
 pub use context_history::{ContextHistory, ContextVersionPage};
 pub use contexts::{Contexts, RecordVersions};
 pub use erasures::{Erasures, PersonChats};

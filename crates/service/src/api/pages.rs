@@ -207,14 +207,28 @@ impl Cursor for ListCursor {
             Position::Active(at) => {
                 encode_pair(format_args!("{BY_ACTIVITY}{}", at.timestamp_millis()), &self.chat_id)
             }
+            // The key may hold any character, so its length is needed to part it from the id.
+            Position::Title(key) => encode_pair(
+                format_args!("{BY_TITLE}{}", key.len()),
+                format_args!("{key}{}", self.chat_id),
+            ),
+            Position::Sort(sort) => encode_pair(format_args!("{BY_SORT}{sort}"), &self.chat_id),
         }
     }
 
     fn decode(text: &str) -> Option<Self> {
         let (position, chat_id) = decode_pair(text)?;
-        let position = match position.strip_prefix(BY_ACTIVITY) {
-            Some(at) => Position::Active(time(at)?),
-            None => Position::Created(time(&position)?),
+        if let Some(length) = position.strip_prefix(BY_TITLE) {
+            let (key, chat_id) = chat_id.split_at_checked(length.parse().ok()?)?;
+            let position = Position::Title(key.to_owned());
+            return Some(Self { position, chat_id: chat_id.to_owned().try_into().ok()? });
+        }
+        let position = if let Some(at) = position.strip_prefix(BY_ACTIVITY) {
+            Position::Active(time(at)?)
+        } else if let Some(sort) = position.strip_prefix(BY_SORT) {
+            Position::Sort(sort.parse().ok()?)
+        } else {
+            Position::Created(time(&position)?)
         };
         Some(Self { position, chat_id: chat_id.try_into().ok()? })
     }
@@ -238,8 +252,10 @@ impl Cursor for PendingCursor {
     }
 }
 
-/// Begins the position in a list by last activity.
+/// Begin the positions in lists by last activity, title and sort.
 const BY_ACTIVITY: char = 'a';
+const BY_TITLE: char = 't';
+const BY_SORT: char = 's';
 
 by_time_and_id! {
     persistence::Cursor { created_at, chat_id },
@@ -272,7 +288,8 @@ mod tests {
     fn a_cursor_comes_back_as_it_was() {
         let at = DateTime::from_timestamp_millis(1_759_399_200_123).unwrap();
         let chat_id = ChatId::parse("chat_abc123").unwrap();
-        for position in [Position::Created(at), Position::Active(at)] {
+        let title = Position::Title("12 a t\0\u{10FFFF}".to_owned());
+        for position in [Position::Created(at), Position::Active(at), title, Position::Sort(-5)] {
             let cursor = ListCursor { position, chat_id: chat_id.clone() };
             assert_eq!(read(&cursor.encode()), Ok(cursor));
         }

@@ -49,6 +49,9 @@ pub(crate) struct ChatSessionResponse {
     lease: Option<HolderFields>,
     /// When the last message was appended.
     last_message_at: Option<Time>,
+    /// The name in the message that was appended last, or its role if it has no name; null if an earlier release
+    /// appended it.
+    last_speaker: Option<String>,
     /// The model connector of the last turn or message that names one.
     last_connector: Option<String>,
     /// The mode of the last turn or message that names one.
@@ -137,6 +140,7 @@ impl From<ChatSession> for ChatSessionResponse {
             forked_from: chat.forked_from.map(Into::into),
             lease: chat.lease.map(Into::into),
             last_message_at: chat.last_message_at.map(Into::into),
+            last_speaker: chat.last_speaker,
             last_connector: chat.last_connector,
             last_mode: chat.last_mode,
             last_turn: chat.last_turn.map(Into::into),

@@ -7,7 +7,7 @@ use records::json::Digest;
 use records::{
     AppId, Artifact, AssistantId, ChatId, ChatSession, ChatStatus, ForkOrigin, Hold,
     InputRequestId, JsonObject, LastTurn, Lease, LeaseId, Lifecycle, Owner, TeamId, TurnId,
-    TurnOutcome, UserId, Visibility, WorkflowName, title_trigrams,
+    TurnOutcome, UserId, Visibility, WorkflowName, title_key, title_trigrams,
 };
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -38,6 +38,9 @@ pub(crate) const WITHOUT_LARGE_FIELDS: [&str; 6] =
 
 /// The field of a session with the trigrams of its title, if it has any.
 pub(crate) const TITLE_TRIGRAMS: &str = "title_trigrams";
+
+/// The field of a session with the key of its title in lists by title.
+pub(crate) const TITLE_KEY: &str = "title_key";
 
 /// Returns the stored trigrams of a title.
 pub(crate) fn stored_trigrams(title: Option<&str>) -> Option<BTreeSet<String>> {
@@ -92,6 +95,7 @@ pub(crate) struct ChatSessionDocument<'a> {
     /// Absent in chats of earlier releases until the upgrade is finished, and not current there.
     #[serde(skip_deserializing)]
     active_minute: Option<Time>,
+    last_speaker: Option<String>,
     last_connector: Option<String>,
     last_mode: Option<String>,
     last_turn: Option<LastTurnDocument>,
@@ -127,10 +131,14 @@ pub(crate) struct ChatSessionDocument<'a> {
     forked_from: Option<OriginDocument>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     assistant_id: Option<AssistantId>,
-    #[serde(default, skip_serializing_if = "is_default")]
+    /// Absent in chats of earlier releases with the value 0 until the upgrade is finished.
+    #[serde(default)]
     sort: i32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     system_prompt: Option<String>,
+    /// Absent in chats of earlier releases until the upgrade is finished.
+    #[serde(skip_deserializing)]
+    title_key: String,
     /// Absent without a title, and in chats of earlier releases until the upgrade is finished.
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
     title_trigrams: Option<BTreeSet<String>>,
@@ -240,6 +248,7 @@ impl<'a> ChatSessionDocument<'a> {
             fencing_token: 0,
             last_message_at: None,
             active_minute: Some(Time(chat.active_minute())),
+            last_speaker: None,
             last_connector: None,
             last_mode: None,
             last_turn: None,
@@ -261,6 +270,7 @@ impl<'a> ChatSessionDocument<'a> {
             assistant_id: chat.assistant_id.clone(),
             sort: chat.sort,
             system_prompt: chat.system_prompt.clone(),
+            title_key: title_key(chat.title.as_deref()),
             title_trigrams: stored_trigrams(chat.title.as_deref()),
             lifecycle: Some(chat.lifecycle).filter(|it| *it != Lifecycle::Active).map(StoredNumber),
             lifecycle_at: chat.lifecycle_at.map(Time),
@@ -309,6 +319,7 @@ impl TryFrom<ChatSessionDocument<'_>> for ChatSession {
             pending_inputs: document.pending_inputs.unwrap_or_default(),
             lease: document.lease.map(Lease::from),
             last_message_at: document.last_message_at.map(|time| time.0),
+            last_speaker: document.last_speaker,
             last_connector: document.last_connector,
             last_mode: document.last_mode,
             last_turn: last_turn.transpose()?,

@@ -40,12 +40,20 @@ pub(crate) enum Shape {
     TitleSearch,
     /// Digests with a salt: `salt`. An older release would compare them as if they had none (decision 0048).
     Salts,
+    /// The key of every title, and the `sort` of every chat: `title_key`, in the same way.
+    ListsByTitle,
 }
 
 impl Shape {
     /// Every shape, in the order of the formats.
-    pub(crate) const ALL: [Self; 5] =
-        [Self::Forks, Self::DeletedChats, Self::ListsByActivity, Self::TitleSearch, Self::Salts];
+    pub(crate) const ALL: [Self; 6] = [
+        Self::Forks,
+        Self::DeletedChats,
+        Self::ListsByActivity,
+        Self::TitleSearch,
+        Self::Salts,
+        Self::ListsByTitle,
+    ];
 
     /// Returns the first format in which the shape is written. It is also the `schema_version` of
     /// each document of that shape.
@@ -54,6 +62,7 @@ impl Shape {
             Self::Forks => 2,
             Self::DeletedChats | Self::ListsByActivity | Self::TitleSearch => 3,
             Self::Salts => SALTED_VERSION,
+            Self::ListsByTitle => 4,
         }
     }
 
@@ -65,6 +74,7 @@ impl Shape {
             Self::ListsByActivity => "lists by activity",
             Self::TitleSearch => "title search",
             Self::Salts => "salts",
+            Self::ListsByTitle => "lists by title",
         }
     }
 }

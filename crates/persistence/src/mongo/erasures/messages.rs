@@ -34,7 +34,8 @@ pub(super) struct Erasing<'a> {
 #[derive(Debug, Default)]
 struct Found {
     sequences: BTreeSet<u64>,
-    /// The turns of the messages, their connectors and their modes.
+    /// The speakers and the turns of the messages, their connectors and their modes.
+    speakers: BTreeSet<String>,
     turns: BTreeSet<String>,
     connectors: BTreeSet<String>,
     modes: BTreeSet<String>,
@@ -67,6 +68,7 @@ impl Erasing<'_> {
         }
         found.sequences.insert(stored.message.sequence);
         if body != stored.message.body {
+            found.speakers.insert(body.speaker().to_owned());
             for (field, values) in found.repeated() {
                 values.extend(body.extra_text(field).map(str::to_owned));
             }
@@ -196,7 +198,7 @@ impl MongoStore {
     }
 
     /// Erases what is repeated of erased messages: the unfinished steps of their turns, the digests of their turns, from which a
-    /// short text could be guessed, and the newest connector and mode.
+    /// short text could be guessed, and the newest speaker, connector and mode.
     async fn erase_repeated(
         &self,
         app_id: &AppId,
@@ -222,8 +224,11 @@ impl MongoStore {
             points.insert("_id.request_id", texts(&found.turns));
             self.inner.resume_points.delete_many(points).await?;
         }
-        for (field, values) in [("last_connector", &found.connectors), ("last_mode", &found.modes)]
-        {
+        for (field, values) in [
+            ("last_speaker", &found.speakers),
+            ("last_connector", &found.connectors),
+            ("last_mode", &found.modes),
+        ] {
             if !values.is_empty() {
                 let mut same = one.clone();
                 same.insert(field, texts(values));

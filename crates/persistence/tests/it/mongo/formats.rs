@@ -182,6 +182,9 @@ async fn before_the_upgrade_is_finished_a_fork_is_refused_and_changes_nothing() 
     let by_activity = ChatFilter { order: ChatOrder::Active, ..ChatFilter::default() };
     let refusal = database.list_chats(&scope(), &by_activity, 10, None).await.unwrap_err();
     assert!(matches!(refusal, StoreError::UpgradePending { needed: 3, .. }), "{refusal:?}");
+    let by_title = ChatFilter { order: ChatOrder::Title, ..ChatFilter::default() };
+    let refusal = database.list_chats(&scope(), &by_title, 10, None).await.unwrap_err();
+    assert!(matches!(refusal, StoreError::UpgradePending { needed: 4, .. }), "{refusal:?}");
     assert_eq!(everything(&database).await, before);
     let archive = SessionChange::to_lifecycle(Lifecycle::Archived);
     database.change_chat(&scope(), &golden_chat(), archive).await.unwrap();
@@ -191,7 +194,14 @@ async fn before_the_upgrade_is_finished_a_fork_is_refused_and_changes_nothing() 
         FormatStatus {
             stored: 1,
             newest: NEWEST,
-            pending: vec!["forks", "deleted chats", "lists by activity", "title search", "salts"]
+            pending: vec![
+                "forks",
+                "deleted chats",
+                "lists by activity",
+                "title search",
+                "salts",
+                "lists by title"
+            ]
         }
     );
 }
@@ -209,6 +219,8 @@ async fn a_finished_upgrade_takes_effect_in_every_process_at_once() {
     let minute = prepared.get_datetime("active_minute").unwrap();
     expected.insert("active_minute", minute);
     expected.insert("title_trigrams", vec!["cni", "icn", "nic", "pic"]);
+    expected.insert("title_key", "picnic");
+    expected.insert("sort", 0);
     assert_eq!(prepared, expected);
 
     let fork = fork().await.unwrap().chat_id;
@@ -336,4 +348,27 @@ async fn the_end_of_an_upgrade_makes_titles_findable() {
     database.finish_upgrade().await.unwrap();
     let found = database.list_chats(&scope(), &filter, 10, None).await.unwrap().chats;
     assert_eq!(found.iter().map(|chat| &chat.chat_id).collect::<Vec<_>>(), [&golden_chat()]);
+}
+
+#[tokio::test]
+async fn the_end_of_an_upgrade_makes_lists_by_title_and_sort_complete() {
+    let database = older_database().await;
+    let appended = sealed_chat(&database).await;
+    let sessions = database.raw.collection::<RawDocumentBuf>("chat_sessions");
+    // A process of this release created the chat, and one of an earlier release changed it.
+    let changed = doc! { "$set": { "title": "A budget" }, "$unset": { "sort": "" } };
+    sessions.update_one(doc! { "_id": appended.as_str() }, changed).await.unwrap();
+    let older = doc! { "$unset": { "title_key": "", "sort": "" } };
+    sessions.update_one(doc! { "_id": golden_chat().as_str() }, older).await.unwrap();
+    database.finish_upgrade().await.unwrap();
+    let listed = async |order| {
+        let filter = ChatFilter { order, ..ChatFilter::default() };
+        let page = database.list_chats(&scope(), &filter, 1, None).await.unwrap();
+        let rest = database.list_chats(&scope(), &filter, 9, page.next.as_ref()).await.unwrap();
+        [page.chats, rest.chats].concat().into_iter().map(|chat| chat.chat_id).collect::<Vec<_>>()
+    };
+    assert_eq!(listed(ChatOrder::Title).await, [appended.clone(), golden_chat()]);
+    let mut by_id = [appended, golden_chat()];
+    by_id.sort();
+    assert_eq!(listed(ChatOrder::Sort).await, by_id);
 }

@@ -16,7 +16,7 @@ use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::scope::writable_chat;
 use crate::mongo::engine::transaction::Transaction;
 use crate::mongo::transcript::append::shared::{Outcome, UpdateTrace};
-use crate::rules::batch::{Entry, last_text};
+use crate::rules::batch::{Entry, last_speaker, last_text};
 use crate::rules::stored_digest::{Salting, StoredDigest};
 use crate::rules::turn_batch::TurnMark;
 
@@ -56,6 +56,8 @@ pub(crate) struct Push<'a> {
     pub(crate) documents: Vec<RawDocumentBuf>,
     pub(crate) bytes: u64,
     pub(crate) now: chrono::DateTime<Utc>,
+    /// Who said the last message.
+    speaker: Option<&'a str>,
     /// The connector and the mode of the turn, or of the last messages that have one.
     connector: Option<&'a str>,
     mode: Option<&'a str>,
@@ -296,6 +298,7 @@ impl<'a> Push<'a> {
             documents: fresh.iter().map(document).collect::<Result<_, StoreError>>()?,
             bytes: fresh.iter().map(|entry| (entry.bytes + MESSAGE_OVERHEAD) as u64).sum(),
             now,
+            speaker: last_speaker(fresh.iter().copied()),
             connector: last_text(fresh.iter().copied(), MessageBody::CONNECTOR),
             mode: last_text(fresh.iter().copied(), MessageBody::MODE),
             turn: None,
@@ -367,6 +370,9 @@ impl<'a> Push<'a> {
         set.append(cstr!("last_updated_at"), now);
         if let Some(turn) = &self.turn {
             append_last_turn(&mut set, turn.mark);
+        }
+        if let Some(speaker) = self.speaker {
+            set.append(cstr!("last_speaker"), speaker);
         }
         if let Some(connector) = self.connector {
             set.append(cstr!("last_connector"), connector);
