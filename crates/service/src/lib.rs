@@ -2,8 +2,9 @@
 
 mod config;
 pub use config::{
-    Algorithm, AppSettings, AppsConfig, AuthConfig, AuthMode, Config, ConfigError, ErasureConfig,
-    LimitsConfig, MetricsConfig, ServerConfig, SignInConfig, WalletsConfig, hidden, listen_address,
+    AdaptersConfig, Algorithm, AppSettings, AppsConfig, AuthConfig, AuthMode, Config, ConfigError,
+    ErasureConfig, HecateConfig, LimitsConfig, MetricsConfig, ServerConfig, SignInConfig,
+    WalletsConfig, hidden, listen_address,
 };
 
 mod config_check;
@@ -35,6 +36,7 @@ pub use export::{ExportError, Exported, export};
 pub mod history;
 pub mod responses;
 
+mod adapters;
 mod admission;
 mod api;
 mod dashboard;

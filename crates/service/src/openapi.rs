@@ -5,6 +5,7 @@ pub(crate) use crate::wire::values::{self, any_of, merged};
 
 use axum::body::Bytes;
 use axum::http::Method;
+use serde_json::{Value, json};
 use utoipa::OpenApi;
 use utoipa::openapi::path::{HttpMethod, Operation, PathItem};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
@@ -13,6 +14,7 @@ use utoipa::openapi::{OpenApi as Description, RefOr, Schema};
 
 use complete::complete;
 
+use crate::operations::Section;
 use crate::problem::ProblemResponse;
 
 /// The parts of the OpenAPI document that belong to no single operation.
@@ -48,8 +50,25 @@ impl Document {
         Self(description)
     }
 
+    /// The description of an adapter.
+    pub(crate) fn titled(title: &str) -> Self {
+        let mut document = Self::new();
+        title.clone_into(&mut document.0.info.title);
+        document
+    }
+
+    /// Adds sections with their operations.
+    pub(crate) fn sections<'a>(&mut self, sections: impl IntoIterator<Item = &'a Section>) {
+        for Section { tag, about, rows } in sections {
+            self.section(tag, about);
+            for row in rows {
+                self.operation(row.path, &row.method, &row.operation, &row.schemas);
+            }
+        }
+    }
+
     /// Adds a section of the API.
-    pub(crate) fn section(&mut self, tag: &str, about: &str) {
+    fn section(&mut self, tag: &str, about: &str) {
         let tag = TagBuilder::new().name(tag).description(Some(about)).build();
         self.0.tags.get_or_insert_default().push(tag);
     }
@@ -57,7 +76,7 @@ impl Document {
     /// Adds an operation.
     ///
     /// In a debug build, panics if two schemas have the same name: one would silently replace the other.
-    pub(crate) fn operation(
+    fn operation(
         &mut self,
         path: &str,
         method: &Method,
@@ -83,5 +102,24 @@ impl Document {
     /// Returns the text of the document.
     pub(crate) fn to_json(&self) -> Bytes {
         serde_json::to_vec(&complete(&self.0)).map(Bytes::from).unwrap_or_default()
+    }
+
+    /// Returns the text of the document with errors of another schema than problems.
+    pub(crate) fn with_errors_as(&self, schema: fn() -> Value) -> Bytes {
+        let mut document = json!(complete(&self.0));
+        let operations = document["paths"].as_object_mut().into_iter().flatten();
+        let operations =
+            operations.flat_map(|(_, item)| item.as_object_mut().into_iter().flatten());
+        for (_, operation) in operations {
+            let responses = operation["responses"].as_object_mut().into_iter().flatten();
+            for (_, response) in responses {
+                let content = response.get_mut("content").and_then(Value::as_object_mut);
+                let Some(content) = content else { continue };
+                if content.remove("application/problem+json").is_some() {
+                    content.insert("application/json".to_owned(), json!({"schema": schema()}));
+                }
+            }
+        }
+        Bytes::from(document.to_string())
     }
 }

@@ -5,8 +5,6 @@
 
 use std::sync::LazyLock;
 
-use axum::http::Method;
-
 use crate::api::{
     apps, artifacts, calls, chat_sessions as chats, contexts, events, exchanges, health,
     input_requests as inputs, leases, members, messages, metrics, participants, presence, resume,
@@ -26,13 +24,20 @@ macro_rules! sections {
     ($is_admitted:literal; $($tag:literal, $about:literal {
         $($method:ident $path:literal => $handler:ty;)+
     })+) => {
-        vec![$(Section {
+        vec![$(crate::operations::Section {
             tag: $tag,
             about: $about,
-            rows: vec![$(Row::of::<$handler>($tag, $path, Method::$method, $is_admitted)),+],
+            rows: vec![$(crate::operation::Row::of::<$handler>(
+                $tag,
+                $path,
+                axum::http::Method::$method,
+                $is_admitted,
+            )),+],
         }),+]
     };
 }
+
+pub(crate) use sections;
 
 /// The operations that are admitted: they count for the quotas of their caller.
 pub(crate) static OPERATIONS: LazyLock<Vec<Section>> = LazyLock::new(|| {

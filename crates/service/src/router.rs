@@ -11,6 +11,7 @@ use tower::util::option_layer;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::set_header::SetResponseHeaderLayer;
 
+use crate::adapters::{self, Aliases};
 use crate::admission::{FailedAttempts, MemoryBudget, Rates, TrustedProxies};
 use crate::auth::Authenticator;
 use crate::config::{Config, ConfigError};
@@ -36,6 +37,7 @@ const REPRISE_VERSION: HeaderName = HeaderName::from_static("reprise-version");
 pub fn router(store: Arc<dyn Store>, config: Config) -> Result<Router, ConfigError> {
     config.limits.check()?;
     config.apps.check()?;
+    config.adapters.hecate.check()?;
     let limits = Arc::new(config.limits);
     let registry = Arc::new(AppRegistry::new(Arc::clone(&store), &config.apps));
     let memory = Arc::new(MemoryBudget::new(&limits));
@@ -58,24 +60,27 @@ pub fn router(store: Arc<dyn Store>, config: Config) -> Result<Router, ConfigErr
         store,
         authenticator: Arc::new(authenticator),
         limits,
+        adapters: Arc::new(config.adapters.clone()),
     };
     let health = routes(&PROBES, &state);
-    let router = routes(&OPERATIONS, &state)
+    let adapters = adapters::enabled(&config.adapters).map(|adapter| {
+        let description = move || async move { described(adapter.description()) };
+        routes(&adapter.sections, &state).route(&adapter.description_path(), get(description))
+    });
+    let router = adapters
+        .fold(routes(&OPERATIONS, &state), Router::merge)
         .route("/openapi.json", get(description))
         .merge(dashboard::routes())
         .merge(problem_pages());
-    Ok(with_layers(admitted(router, &state).merge(with_method_check(health)), state))
+    let aliases = Aliases::of(&config.adapters);
+    let router = admitted(router, &state).merge(with_method_check(health));
+    Ok(aliases.before(with_layers(router, state)))
 }
 
 /// The description of all operations, as JSON.
 static DESCRIPTION: LazyLock<Bytes> = LazyLock::new(|| {
     let mut document = Document::new();
-    for Section { tag, about, rows } in OPERATIONS.iter().chain(&*PROBES) {
-        document.section(tag, about);
-        for row in rows {
-            document.operation(row.path, &row.method, &row.operation, &row.schemas);
-        }
-    }
+    document.sections(OPERATIONS.iter().chain(&*PROBES));
     document.to_json()
 });
 
@@ -96,7 +101,11 @@ fn routes(sections: &[Section], state: &AppState) -> Router<AppState> {
 }
 
 async fn description() -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, "application/json")], DESCRIPTION.clone())
+    described(DESCRIPTION.clone())
+}
+
+fn described(description: Bytes) -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, "application/json")], description)
 }
 
 /// Admits every request, also one to a path that does not exist: it counts for the quotas of its caller.

@@ -5,7 +5,7 @@ use persistence::{Billing, Store};
 
 use crate::admission::{FailedAttempts, MemoryBudget, Rates, TrustedProxies};
 use crate::auth::Authenticator;
-use crate::config::LimitsConfig;
+use crate::config::{AdaptersConfig, LimitsConfig};
 use crate::live::Hub;
 use crate::metrics::Metrics;
 use crate::receipts::ReceiptSigner;
@@ -27,6 +27,7 @@ pub(crate) struct AppState {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) hub: Arc<Hub>,
     pub(crate) receipts: Arc<ReceiptSigner>,
+    pub(crate) adapters: Arc<AdaptersConfig>,
 }
 
 impl FromRef<AppState> for Arc<Hub> {
@@ -62,6 +63,12 @@ impl FromRef<AppState> for Arc<dyn Store> {
 impl FromRef<AppState> for Billing {
     fn from_ref(state: &AppState) -> Self {
         state.billing
+    }
+}
+
+impl FromRef<AppState> for Arc<AdaptersConfig> {
+    fn from_ref(state: &AppState) -> Self {
+        Self::clone(&state.adapters)
     }
 }
 

@@ -37,6 +37,14 @@ pub enum ConfigError {
         /// The length of the secret.
         bytes: usize,
     },
+    /// A setting is not usable.
+    #[error("{name} is not usable: {rule}")]
+    Unusable {
+        /// The name of the setting.
+        name: &'static str,
+        /// What it must be.
+        rule: String,
+    },
     /// The tolerated clock difference is too large.
     #[error("auth.leeway_sec is {leeway_sec}: it must be from 0 to 60")]
     Leeway {

@@ -9,6 +9,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::paced_stream::Pace;
 
+mod adapters;
+pub use adapters::{AdaptersConfig, HecateConfig};
+
 mod error;
 pub use error::ConfigError;
 
@@ -43,6 +46,8 @@ pub struct Config {
     pub limits: LimitsConfig,
     /// Metrics.
     pub metrics: MetricsConfig,
+    /// Other systems whose clients are served.
+    pub adapters: AdaptersConfig,
 }
 
 /// The settings of the network.

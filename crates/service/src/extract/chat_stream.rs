@@ -1,10 +1,14 @@
+use std::marker::PhantomData;
+
 use axum::extract::FromRequestParts;
 use axum::http::HeaderName;
 use axum::http::request::Parts;
 use chrono::{DateTime, Utc};
 use records::{ChatId, Credential, Permission, Scope};
 
+use super::conditions::{Conditions, Unconditional};
 use super::identity::identified;
+use super::needs::{Needed, Read};
 use super::scope::{describe_chat, read_chat_scope};
 use super::ticket::identify_by_ticket;
 use crate::live::{DownloadLimits, Position, Shutdown, StreamLimits};
@@ -47,27 +51,29 @@ impl Input for ChatStream {
 
 /// A request for a download of one chat: like [`ChatScope`](super::ChatScope), with the limits that end it early.
 #[derive(Debug)]
-pub(crate) struct ChatDownload {
+pub(crate) struct ChatDownload<P = Read, C = Unconditional> {
     pub(crate) scope: Scope,
     pub(crate) chat_id: ChatId,
     pub(crate) limits: DownloadLimits,
+    kind: PhantomData<(P, C)>,
 }
 
-impl FromRequestParts<AppState> for ChatDownload {
+impl<P: Needed, C: Conditions> FromRequestParts<AppState> for ChatDownload<P, C> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
         let identity = identified(parts, state).await?;
-        let (scope, chat_id) = read_chat_scope(parts, &identity, Permission::Read, state).await?;
+        let (scope, chat_id) = read_chat_scope(parts, &identity, P::PERMISSION, state).await?;
         let token = state.authenticator.watch(&identity, &scope.app_id);
-        let limits = state.hub.download_limits(&scope, &chat_id, token);
-        Ok(Self { scope, chat_id, limits })
+        let limits = state.hub.download_limits(&scope.needing(Permission::Read), &chat_id, token);
+        Ok(Self { scope, chat_id, limits, kind: PhantomData })
     }
 }
 
-impl Input for ChatDownload {
+impl<P: Needed, C: Conditions> Input for ChatDownload<P, C> {
     fn describe(description: &mut Description) {
-        describe_chat(description, Permission::Read);
+        describe_chat(description, P::PERMISSION);
+        C::describe(description);
         description.no_deadline();
     }
 }

@@ -30,6 +30,11 @@ impl Params {
         Ok(Self(params))
     }
 
+    /// Keeps the first value of each name, as it is.
+    pub(super) fn first_of(pairs: Vec<(String, String)>) -> Self {
+        Self(pairs.into_iter().rev().collect())
+    }
+
     /// Takes a parameter, and parses it.
     pub(crate) fn take<T>(&mut self, name: &str) -> Result<Option<T>, Problem>
     where

@@ -57,6 +57,12 @@ impl<T: FromParams> FromRequestParts<AppState> for Query<T> {
     }
 }
 
+/// Reads the parameters of a query string in which everything is accepted; a malformed one has none.
+pub(crate) fn foreign_params(parts: &Parts) -> Params {
+    let pairs = axum_extra::extract::Query::<Vec<(String, String)>>::try_from_uri(&parts.uri);
+    Params::first_of(pairs.map(|pairs| pairs.0).unwrap_or_default())
+}
+
 /// Reads the parameters of the query string.
 pub(super) fn params(parts: &Parts) -> Result<Params, Problem> {
     let pairs = axum_extra::extract::Query::<Vec<(String, String)>>::try_from_uri(&parts.uri)

@@ -63,6 +63,29 @@ pub(crate) struct FieldError {
     detail: String,
 }
 
+/// Where in a request something was refused.
+pub(crate) enum Place<'a> {
+    /// A parameter of the path, the query or the headers.
+    Parameter(&'a str),
+    /// A part of the body, as a JSON pointer.
+    Body(String),
+}
+
+impl FieldError {
+    pub(crate) fn place(&self) -> Place<'_> {
+        match (&self.parameter, &self.pointer) {
+            (Some(name), _) => Place::Parameter(name),
+            (None, pointer) => {
+                Place::Body(pointer.as_ref().map(ToString::to_string).unwrap_or_default())
+            }
+        }
+    }
+
+    pub(crate) fn detail(&self) -> &str {
+        &self.detail
+    }
+}
+
 /// The message that already has an `event_id`.
 #[derive(Debug, Clone)]
 struct Conflict {

@@ -14,16 +14,17 @@ use utoipa::ToSchema;
 
 use super::kind::ProblemCode;
 use super::{Details, FieldError, Problem};
+use crate::adapters;
 use crate::request_id::RequestId;
 use crate::wire::{HolderFields, InputRequestResponse, UnsettledCallResponse};
 
 /// A problem in a response that has no body yet.
 #[derive(Debug, Clone)]
-pub(super) struct PendingProblem(Arc<Details>);
+pub(super) struct PendingProblem(Arc<Problem>);
 
 impl From<Problem> for PendingProblem {
     fn from(problem: Problem) -> Self {
-        Self(Arc::from(problem.0))
+        Self(Arc::new(problem))
     }
 }
 
@@ -77,13 +78,22 @@ pub(crate) struct ProblemResponse {
 
 /// Writes the body of every problem that a route returns, and logs its cause.
 pub(crate) async fn respond(request_id: RequestId, request: Request, next: Next) -> Response {
+    let foreign = adapters::problem_writer(request.uri().path());
     let mut response = next.run(request).await;
-    let Some(PendingProblem(details)) = response.extensions_mut().remove() else {
+    let Some(PendingProblem(problem)) = response.extensions_mut().remove() else {
         return response;
     };
-    log(&details);
-    response.headers_mut().extend(headers(&details));
-    *response.body_mut() = body(&details, request_id.as_str());
+    let details = &problem.0;
+    log(details);
+    response.headers_mut().extend(headers(details));
+    if let Some(write) = foreign {
+        let (status, body) = write(&problem);
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        *response.status_mut() = status;
+        *response.body_mut() = body.to_string().into();
+    } else {
+        *response.body_mut() = body(details, request_id.as_str());
+    }
     response
 }
 

@@ -22,6 +22,7 @@ mod failures;
 mod faulty;
 mod forks;
 mod harness;
+mod hecate;
 mod histories;
 mod history;
 mod if_match;

@@ -98,7 +98,7 @@ impl From<HistoryQuery> for Form {
 pub(crate) async fn get_history(
     State(store): State<Arc<dyn Store>>,
     State(limits): State<Arc<LimitsConfig>>,
-    ChatDownload { scope, chat_id, limits: download_limits }: ChatDownload,
+    ChatDownload { scope, chat_id, limits: download_limits, .. }: ChatDownload,
     Query(query): Query<HistoryQuery>,
     AcceptedFormat(format): AcceptedFormat,
     // Of these, 3 MiB are for messages that wait for the late result of a call.

@@ -69,7 +69,7 @@ impl FromParams for ResumeQuery {
 pub(crate) async fn get_resume(
     State(store): State<Arc<dyn Store>>,
     State(limits): State<Arc<LimitsConfig>>,
-    ChatDownload { scope, chat_id, limits: download_limits }: ChatDownload,
+    ChatDownload { scope, chat_id, limits: download_limits, .. }: ChatDownload,
     Query(query): Query<ResumeQuery>,
     memory: RequestMemory,
     request_id: RequestId,

@@ -1,0 +1,56 @@
+use axum::extract::State;
+use operation::operation;
+use persistence::{Creation, create_chat_once};
+use records::{Caller, NewChatSession, WorkflowName};
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::wire::SessionResponse;
+use crate::adapters::ForeignQuery;
+use crate::extract::needs::Create;
+use crate::extract::{AppScope, Json, Keyed, OptionalJson};
+use crate::problem::{Problem, ProblemKind};
+use crate::state::AppState;
+
+/// A session to create.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[schema(as = CreateChatSession, example = json!({"title": "A todo app"}))]
+pub(crate) struct CreateSessionRequest {
+    /// At most 512 characters; `New chat` if it is missing or blank.
+    title: Option<String>,
+}
+
+impl Keyed for CreateSessionRequest {}
+
+/// Creates a session.
+#[operation(answers = "The new session, without messages")]
+pub(crate) async fn create_session(
+    State(state): State<AppState>,
+    AppScope(scope, _): AppScope<Create>,
+    ForeignQuery(()): ForeignQuery<()>,
+    OptionalJson(request): OptionalJson<CreateSessionRequest>,
+) -> Result<Json<SessionResponse>, Problem> {
+    let settings = state.registry.check(&scope.app_id).await?;
+    let workflow_name = match &state.adapters.hecate.workflow_name {
+        Some(name) => name.clone(),
+        None => WorkflowName::parse("chat")
+            .map_err(|error| Problem::new(ProblemKind::INTERNAL, error.to_string()))?,
+    };
+    let title = request.title.unwrap_or_default();
+    let title = if title.trim().is_empty() { "New chat" } else { title.trim() };
+    let (user_id, team_id) = match &scope.caller {
+        Caller::User { user_id, team_id, .. } => (Some(user_id.clone()), team_id.clone()),
+        Caller::Service | Caller::Support { .. } => (None, None),
+    };
+    let new = NewChatSession {
+        title: Some(title.to_owned()),
+        user_id,
+        team_id,
+        visibility: settings.default_visibility,
+        ..NewChatSession::of(workflow_name)
+    };
+    state.rates.check_new_chat(&scope)?;
+    match create_chat_once(&*state.store, &scope, new).await? {
+        Creation::New(chat) | Creation::Repeated(chat) => Ok(Json(SessionResponse::empty(chat))),
+    }
+}

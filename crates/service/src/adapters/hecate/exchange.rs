@@ -1,0 +1,164 @@
+use axum::extract::State;
+use operation::operation;
+use records::json::ListLimit;
+use records::{
+    CallId, ChatId, Invalid, Item, JsonObject, Limits, Location, MessageBody, MicroDollars, Model,
+    NewMessage, NewProviderCall, Scope,
+};
+use serde::Deserialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::get::session_of;
+use super::session;
+use super::wire::SessionResponse;
+use crate::adapters::ForeignQuery;
+use crate::admission::Reserve;
+use crate::api::messages::MessageRequest;
+use crate::extract::conditions::Fenced;
+use crate::extract::needs::Bill;
+use crate::extract::{ChatDownload, Json, Keyed, LimitedLists, ListJson, typed};
+use crate::openapi::values;
+use crate::operation::Prepared;
+use crate::problem::Problem;
+use crate::request_id::RequestId;
+use crate::state::AppState;
+use crate::wire::Time;
+
+/// Messages, and the call of a provider that produced those of the assistant.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = ChatSessionExchange)]
+pub(crate) struct ExchangeRequest {
+    /// At most 1,000 messages, in the fields of a session's messages.
+    #[serde(default)]
+    #[schema(value_type = Vec<Object>, max_items = 1000)]
+    messages: Vec<JsonObject>,
+    call: ProviderCallRequest,
+}
+
+impl Keyed for ExchangeRequest {}
+
+impl LimitedLists for ExchangeRequest {
+    const LISTS: &'static [ListLimit] = &[MESSAGES];
+}
+
+/// The limit of a list of messages.
+pub(super) const MESSAGES: ListLimit =
+    ListLimit { field: "messages", items: Limits::BATCH_MESSAGES };
+
+/// A call of a provider.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = NewChatSessionProviderCall)]
+pub(super) struct ProviderCallRequest {
+    /// The id of the call, by which a repeated request is recognised.
+    #[schema(value_type = Option<values::Name>)]
+    id: Option<CallId>,
+    request_id: Option<String>,
+    requested_provider: Option<String>,
+    requested_model: Option<String>,
+    provider: Option<String>,
+    model: Option<String>,
+    #[serde(default)]
+    prompt_tokens: u64,
+    #[serde(default)]
+    completion_tokens: u64,
+    total_tokens: Option<u64>,
+    #[serde(default)]
+    cost_micros_usd: u64,
+    #[serde(default)]
+    duration_ms: u64,
+    created_at: Option<Time>,
+}
+
+impl ProviderCallRequest {
+    /// Converts the call; `call_id` is its id if it has none.
+    pub(super) fn into_call(self, call_id: Option<CallId>) -> Result<NewProviderCall, Invalid> {
+        let cost = MicroDollars::new(self.cost_micros_usd)
+            .map_err(|e| Invalid::value("/cost_micros_usd", e.to_string()))?;
+        let given = |text: Option<String>| text.filter(|text| !text.is_empty());
+        Ok(NewProviderCall {
+            call_id: self.id.or(call_id),
+            agent: None,
+            requested: Model {
+                provider: given(self.requested_provider),
+                model: given(self.requested_model),
+            },
+            used: Model { provider: given(self.provider), model: given(self.model) },
+            prompt_tokens: self.prompt_tokens,
+            completion_tokens: self.completion_tokens,
+            total_tokens: self.total_tokens,
+            cost,
+            duration_ms: self.duration_ms,
+            request_id: given(self.request_id),
+            called_at: self.created_at.map(|time| time.0),
+        })
+    }
+}
+
+/// Converts a message in the fields of a session's messages; `index` is its place in the request.
+pub(super) fn message(mut fields: JsonObject, index: usize) -> Result<NewMessage, Problem> {
+    let below = |e: Invalid| Problem::from(e.below(Item::Message(index)));
+    for (theirs, ours) in [("id", "event_id"), ("created_at", "timestamp")] {
+        if let Some(value) = fields.remove(theirs).filter(|value| *value != "" && !value.is_null())
+        {
+            fields.insert(ours.to_owned(), value);
+        }
+    }
+    // The session gives the sequences. A message without content has the empty one.
+    fields.remove("sequence");
+    fields.entry("content").or_insert(Value::Null);
+    let request: MessageRequest = typed(fields.into())
+        .map_err(|problem| Problem::located(problem, |at| at.below(Item::Message(index))))?;
+    let mut message = request.into_message(Some("user")).map_err(below)?;
+    // Without a call of its own a message is no product of the call that is recorded with it.
+    let extra = &mut message.body.extra;
+    if extra.get(MessageBody::PRODUCED_BY).is_some_and(|id| *id == "") {
+        extra.remove(MessageBody::PRODUCED_BY);
+    }
+    Ok(message)
+}
+
+/// Appends messages and the call that produced those of the assistant, all or nothing.
+#[operation(
+    answers = "The session",
+    problems = [CHAT_ENDED, EVENT_CONFLICT, CALL_CONFLICT, MESSAGE_TOO_LARGE, BATCH_TOO_LARGE],
+)]
+pub(crate) async fn append_session_exchange(
+    State(state): State<AppState>,
+    ChatDownload { scope, chat_id, limits, .. }: ChatDownload<Bill, Fenced>,
+    ForeignQuery(()): ForeignQuery<()>,
+    _: Reserve<9>,
+    request_id: RequestId,
+    ListJson(ExchangeRequest { messages, call }): ListJson<ExchangeRequest>,
+) -> Result<Prepared<Json<SessionResponse>>, Problem> {
+    let messages = messages.into_iter().enumerate();
+    let messages = messages.map(|(index, fields)| message(fields, index));
+    let messages = messages.collect::<Result<Vec<_>, _>>()?;
+    let minted = || CallId::parse(format!("call_{}", request_id.as_str())).ok();
+    let call = call.into_call(minted()).map_err(|e| e.below("/call"))?;
+    store(&state, &scope, &chat_id, messages, call).await?;
+    let chat = session_of(&state, &scope, &chat_id).await?;
+    session::answer(&state, chat, scope, limits, request_id).await
+}
+
+/// Stores messages with their call, or a call without messages.
+pub(super) async fn store(
+    state: &AppState,
+    scope: &Scope,
+    chat_id: &ChatId,
+    messages: Vec<NewMessage>,
+    call: NewProviderCall,
+) -> Result<(), Problem> {
+    let (store, billing) = (&state.store, state.billing);
+    if messages.is_empty() {
+        store.record_calls(scope, chat_id, vec![call], billing).await?;
+        return Ok(());
+    }
+    let place = |at: Location| match at.item {
+        Some(Item::Call(_)) => Location { item: None, ..at }.below("/call"),
+        _ => at,
+    };
+    let stored = store.append_exchange(scope, chat_id, messages, call, billing).await;
+    stored.map_err(|error| Problem::located(error, place))?;
+    Ok(())
+}

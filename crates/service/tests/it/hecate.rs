@@ -1,0 +1,271 @@
+//! Chat sessions in the shapes of Hecate.
+
+use records::AppId;
+use serde_json::{Value, json};
+use service::{AdaptersConfig, Config, HecateConfig};
+
+use crate::harness::{Answer, Client, memory};
+
+const SESSIONS: &str = "/hecate/v1/chat/sessions";
+
+fn client() -> Client {
+    let hecate = HecateConfig {
+        enabled: true,
+        app_id: Some(AppId::parse("hecate").unwrap()),
+        ..HecateConfig::default()
+    };
+    let adapters = AdaptersConfig { hecate, ..AdaptersConfig::default() };
+    Client::over(memory(), Config { adapters, ..Config::default() })
+}
+
+/// Creates a session, and returns its path.
+async fn session(client: &Client, body: Value) -> String {
+    let created = client.post(SESSIONS, body).await;
+    assert_eq!(created.status, 200, "{}", created.text);
+    format!("{SESSIONS}/{}", created.body()["data"]["id"].as_str().unwrap())
+}
+
+fn data(answer: &Answer) -> Value {
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    answer.body()["data"].clone()
+}
+
+/// Returns the type and the message of an error.
+fn error(answer: &Answer) -> (u16, String, String) {
+    assert_eq!(answer.header("content-type"), "application/json");
+    let error = &answer.body()["error"];
+    let text = |field: &str| error[field].as_str().unwrap().to_owned();
+    (answer.status, text("type"), text("message"))
+}
+
+fn call(id: &str) -> Value {
+    json!({"id": id, "request_id": "req_1", "requested_model": "auto", "provider": "anthropic",
+        "model": "claude-sonnet-4", "prompt_tokens": 12, "completion_tokens": 4,
+        "cost_micros_usd": 1234, "created_at": "2025-10-02T10:00:05Z"})
+}
+
+fn said(role: &str, content: &str) -> Value {
+    json!({"role": role, "content": content})
+}
+
+/// Returns the contents of the messages of a session.
+async fn contents(client: &Client, path: &str) -> Vec<Value> {
+    let session = data(&client.get(path).await);
+    session["messages"].as_array().unwrap().iter().map(|it| it["content"].clone()).collect()
+}
+
+/// Records a request with its history; returns what was stored.
+async fn record(client: &Client, path: &str, id: &str, history: &[Value], answer: &str) -> Value {
+    let response = json!({"choices": [{"message": said("assistant", answer)}]});
+    let body = json!({"request_id": id, "messages": history, "response": response, "call": {}});
+    let recorded = client.post(&format!("{path}/record"), body).await;
+    assert_eq!(recorded.status, 200, "{}", recorded.text);
+    recorded.body()
+}
+
+#[tokio::test]
+async fn a_session_has_both_streams_oldest_first() {
+    let client = client();
+    let path = session(&client, json!({"title": "  A todo app "})).await;
+    let call_of_tool =
+        json!([{"id": "t1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]);
+    let messages = json!([
+        {"id": "msg_1", "role": "user", "content": "Say hello.", "created_at": "2025-10-02T10:00:00Z"},
+        {"id": "msg_2", "role": "assistant", "content": "", "tool_calls": call_of_tool},
+        {"id": "msg_3", "role": "tool", "tool_call_id": "t1", "content": "boom", "tool_error": true},
+        {"id": "msg_4", "role": "assistant", "content": "Hello.", "content_blocks": [{"type": "thinking",
+            "thinking": "hm", "signature": "s"}, {"type": "text", "text": "Hello."}]},
+    ]);
+    let exchange = json!({"messages": messages, "call": call("call_1")});
+    let exchanges = format!("{path}/exchanges");
+    let answered = client.post(&exchanges, exchange.clone()).await;
+    insta::assert_json_snapshot!("hecate_session", answered.snapshot());
+    assert_eq!(client.post(&exchanges, exchange).await.body(), answered.body());
+    assert_eq!(client.get(&path).await.body(), answered.body());
+    // The text beside calls stays.
+    let beside = json!({"role": "assistant", "content": "I look.", "tool_calls": call_of_tool});
+    client.post(&exchanges, json!({"messages": [beside], "call": call("call_2")})).await;
+    assert_eq!(contents(&client, &path).await[4], "I look.");
+}
+
+#[tokio::test]
+async fn calls_are_written_oldest_first_however_many() {
+    let client = client();
+    let path = session(&client, json!({})).await;
+    for number in 0..3 {
+        let calls: Vec<_> = (0..700)
+            .map(|it| {
+                json!({"call_id": format!("call_{number}_{it:03}"), "prompt_tokens": 1,
+                "called_at": format!("2025-10-02T1{number}:00:00Z")})
+            })
+            .collect();
+        let id = path.rsplit('/').next().unwrap();
+        let native = format!("/api/chats/hecate/{id}/calls");
+        assert_eq!(client.post(&native, json!({"calls": calls})).await.status, 201);
+    }
+    let calls = data(&client.get(&path).await)["provider_calls"].as_array().unwrap().clone();
+    let ids: Vec<_> = calls.iter().map(|call| call["id"].as_str().unwrap()).collect();
+    assert_eq!(ids.len(), 2_100);
+    assert!(ids.is_sorted());
+}
+
+#[tokio::test]
+async fn titles_and_prompts_are_set_and_cleared() {
+    let client = client();
+    let path = session(&client, json!({"title": " "})).await;
+    assert_eq!(data(&client.get(&path).await)["title"], "New chat");
+    let set = client.patch(&path, json!({"title": " T ", "system_prompt": " Be kind. "})).await;
+    let set = data(&set);
+    assert_eq!((&set["title"], &set["system_prompt"]), (&json!("T"), &json!(" Be kind. ")));
+    let cleared = data(&client.patch(&path, json!({"system_prompt": ""})).await);
+    assert_eq!((&cleared["title"], cleared.get("system_prompt")), (&json!("T"), None));
+    let refused = client.patch(&path, json!({"other": 1})).await;
+    assert_eq!((refused.status, error(&refused).1), (400, "invalid_request".to_owned()));
+    // A blank title is refused before the session is looked for.
+    let unknown = format!("{SESSIONS}/chat_unknown");
+    assert_eq!(client.patch(&unknown, json!({"title": " "})).await.status, 400);
+    assert_eq!(client.patch(&unknown, json!({"title": "T"})).await.status, 404);
+}
+
+#[tokio::test]
+async fn a_deleted_session_is_not_found() {
+    let client = client();
+    let path = session(&client, json!({})).await;
+    let deleted = client.delete(&path).await;
+    assert_eq!((deleted.status, &*deleted.text), (204, ""));
+    let not_found = (404, "not_found".to_owned(), "chat session not found".to_owned());
+    assert_eq!(error(&client.get(&path).await), not_found);
+    assert_eq!(error(&client.delete(&path).await), not_found);
+}
+
+#[tokio::test]
+async fn only_what_is_new_of_a_history_is_recorded() {
+    let client = client();
+    let path = session(&client, json!({})).await;
+    client.patch(&path, json!({"system_prompt": "Be kind."})).await;
+    let prompt = said("system", "Be kind.");
+    let mut history = vec![prompt, said("user", "yes")];
+    record(&client, &path, "req_1", &history, "ok").await;
+    // The prompt of the session is left out on later requests, too; a repeated line is stored.
+    history.extend([said("assistant", "ok"), said("user", "yes")]);
+    record(&client, &path, "req_2", &history, "ok").await;
+    assert_eq!(contents(&client, &path).await, ["yes", "ok", "yes", "ok"]);
+    // A repeat stores nothing.
+    let again = record(&client, &path, "req_2", &history, "ok").await;
+    assert_eq!((&again["recorded"], &again["duplicate"]), (&json!(0), &json!(true)));
+    // Messages that a client sends were not produced by the call; its response was.
+    let session = data(&client.get(&path).await);
+    let produced: Vec<_> = session["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it.get("produced_by_call_id").is_some())
+        .collect();
+    assert_eq!(produced, [false, true, false, true]);
+    assert_eq!(session["provider_calls"].as_array().unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn a_client_that_trims_or_edits_its_history_loses_no_message() {
+    let client = client();
+    let path = session(&client, json!({})).await;
+    let full = [said("user", "one"), said("assistant", "1"), said("user", "two")];
+    record(&client, &path, "req_1", &full[..1], "1").await;
+    record(&client, &path, "req_2", &full, "2").await;
+    // The client keeps the last two messages only.
+    let trimmed = [said("user", "two"), said("assistant", "2"), said("user", "three")];
+    let recorded = record(&client, &path, "req_3", &trimmed, "3").await;
+    assert_eq!((&recorded["recorded"], &recorded["diverged"]), (&json!(2), &json!(false)));
+    // It edits its first message.
+    let edited = [
+        said("user", "two!"),
+        said("assistant", "2"),
+        said("user", "three"),
+        said("assistant", "3"),
+        said("user", "four"),
+    ];
+    let recorded = record(&client, &path, "req_4", &edited, "4").await;
+    assert_eq!((&recorded["recorded"], &recorded["diverged"]), (&json!(2), &json!(true)));
+    let expected = ["one", "1", "two", "2", "three", "3", "four", "4"];
+    assert_eq!(contents(&client, &path).await, expected);
+}
+
+#[tokio::test]
+async fn parallel_recordings_of_a_session_store_every_message_once() {
+    let client = client();
+    let path = session(&client, json!({})).await;
+    let texts: Vec<_> = (0..8).map(|number| format!("question {number}")).collect();
+    let racers = texts.iter().enumerate().map(|(number, text)| {
+        let (client, path) = (client.clone(), path.clone());
+        async move {
+            let history = [said("user", text)];
+            record(&client, &path, &format!("req_{number}"), &history, &format!("answer {number}"))
+                .await
+        }
+    });
+    futures::future::join_all(racers).await;
+    let contents = contents(&client, &path).await;
+    assert_eq!(contents.len(), 16);
+    for (number, text) in texts.iter().enumerate() {
+        let at = contents.iter().position(|it| it == text).unwrap();
+        assert_eq!(contents[at + 1], format!("answer {number}"));
+    }
+}
+
+#[tokio::test]
+async fn a_request_without_a_response_stores_its_inputs() {
+    let client = client();
+    let path = session(&client, json!({})).await;
+    for response in [json!(null), json!({"choices": []})] {
+        let body = json!({"request_id": response.to_string(), "messages": [said("user", "hi")],
+            "response": response, "call": {}});
+        assert_eq!(client.post(&format!("{path}/record"), body).await.status, 200);
+    }
+    assert_eq!(contents(&client, &path).await, ["hi"]);
+    let empty_role = json!({"choices": [{"message": {"role": "", "content": "Hello"}}, {"message": said("assistant", "no")}]});
+    let body = json!({"request_id": "r", "messages": [said("user", "hi")], "response": empty_role, "call": {}});
+    client.post(&format!("{path}/record"), body).await;
+    let messages = data(&client.get(&path).await)["messages"].clone();
+    assert_eq!(
+        (&messages[1]["role"], &messages[1]["content"]),
+        (&json!("assistant"), &json!("Hello"))
+    );
+    assert_eq!(messages.as_array().unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn the_prompt_comes_first_unless_the_messages_begin_with_one() {
+    let client = client();
+    let path = session(&client, json!({})).await;
+    let prompt = format!("{path}/prompt");
+    client.patch(&path, json!({"system_prompt": "Be kind."})).await;
+    assert_eq!(data(&client.get(&prompt).await), json!([said("system", "Be kind.")]));
+    record(&client, &path, "req_1", &[said("user", "hi")], "hello").await;
+    let expected =
+        json!([said("system", "Be kind."), said("user", "hi"), said("assistant", "hello")]);
+    assert_eq!(data(&client.get(&prompt).await), expected);
+    let other = session(&client, json!({})).await;
+    client.patch(&other, json!({"system_prompt": "Be kind."})).await;
+    record(&client, &other, "req_1", &[said("System", "Be brief."), said("user", "hi")], "hello")
+        .await;
+    let first = &data(&client.get(&format!("{other}/prompt")).await)[0];
+    assert_eq!(first, &said("System", "Be brief."));
+}
+
+#[tokio::test]
+async fn an_adapter_ignores_what_its_original_ignores_and_is_off_by_default() {
+    let client = client();
+    let path = session(&client, json!({"title": "T", "tenant": "x"})).await;
+    assert_eq!(client.get(&format!("{path}?tenant=x&tenant=y")).await.status, 200);
+    assert_eq!(client.get("/hecate/other/v1/chat/sessions/none").await.status, 404);
+    let description = client.get("/hecate/openapi.json").await.body();
+    assert!(
+        description["paths"]["/hecate/{app_id}/v1/chat/sessions/{chat_id}"]["patch"].is_object()
+    );
+    assert!(
+        client.get("/openapi.json").await.body()["paths"]
+            .get("/hecate/{app_id}/v1/chat/sessions")
+            .is_none()
+    );
+    assert_eq!(Client::open().post(SESSIONS, json!({})).await.status, 404);
+}
