@@ -26,7 +26,7 @@ use crate::problem::ProblemResponse;
             its `code` never changes.",
     ),
     // Only parameters have the other ones.
-    components(schemas(ProblemResponse, values::ChatStatuses, values::StoredDialect, values::Unsettled)),
+    components(schemas(ProblemResponse, values::ChatStatuses, values::Lifecycles, values::StoredDialect, values::Unsettled)),
 )]
 struct Api;
 

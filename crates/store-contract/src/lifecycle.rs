@@ -219,7 +219,7 @@ pub async fn only_those_who_manage_a_deleted_chat_find_it(store: Arc<dyn Store>)
     for (user, finds) in [("owner", true), ("stranger", false), ("reader", false)] {
         let seen = finding_deleted(&chat.seen_by(user, None).needing(Permission::Manage));
         assert_eq!(seen.get().await.unwrap().is_some(), finds, "{user}");
-        let filter = ChatFilter { lifecycle: Some(Lifecycle::Deleted), ..ChatFilter::default() };
+        let filter = ChatFilter { lifecycles: vec![Lifecycle::Deleted], ..ChatFilter::default() };
         let page = store.list_chats(&seen.scope, &filter, 10, None).await.unwrap();
         assert_eq!(page.chats.len(), usize::from(finds), "{user}");
         let page = store.list_chats(&chat.seen_by(user, None).scope, &filter, 10, None).await;
@@ -235,19 +235,24 @@ pub async fn lists_select_by_lifecycle(store: Arc<dyn Store>) {
         chat.change(SessionChange::to_lifecycle(lifecycle)).await.unwrap();
         ids.push(chat.id);
     }
-    let list = async |lifecycle, scope: &Scope| {
-        let filter = ChatFilter { lifecycle, ..ChatFilter::default() };
+    let list = async |lifecycles: &[Lifecycle], scope: &Scope| {
+        let lifecycles = lifecycles.to_vec();
+        let filter = ChatFilter { lifecycles, ..ChatFilter::default() };
         let page = store.list_chats(scope, &filter, 10, None).await.unwrap();
         let mut listed: Vec<_> = page.chats.into_iter().map(|chat| chat.chat_id).collect();
         listed.sort();
         listed
     };
-    assert_eq!(list(None, &scope).await, ids[..2]);
-    assert_eq!(list(Some(Lifecycle::Active), &scope).await, ids[..1]);
-    assert_eq!(list(Some(Lifecycle::Archived), &scope).await, ids[1..2]);
-    assert_eq!(list(Some(Lifecycle::Deleted), &scope).await, []);
-    assert_eq!(list(Some(Lifecycle::Deleted), &scope.finding_deleted()).await, ids[2..]);
-    assert_eq!(list(Some(Lifecycle::Purged), &scope.finding_deleted()).await, []);
+    use Lifecycle::{Active, Archived, Deleted, Purged};
+    assert_eq!(list(&[], &scope).await, ids[..2]);
+    assert_eq!(list(&[Active], &scope).await, ids[..1]);
+    assert_eq!(list(&[Archived], &scope).await, ids[1..2]);
+    assert_eq!(list(&[Archived, Active], &scope).await, ids[..2]);
+    assert_eq!(list(&[Deleted], &scope).await, []);
+    assert_eq!(list(&[Deleted, Archived], &scope).await, ids[1..2]);
+    assert_eq!(list(&[Deleted], &scope.finding_deleted()).await, ids[2..]);
+    assert_eq!(list(&[Deleted, Archived], &scope.finding_deleted()).await, ids[1..]);
+    assert_eq!(list(&[Purged], &scope.finding_deleted()).await, []);
 }
 
 pub async fn deleting_a_chat_ends_its_lease(store: Arc<dyn Store>) {

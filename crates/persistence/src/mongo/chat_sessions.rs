@@ -178,7 +178,7 @@ impl MongoStore {
     where
         F: Future<Output = Result<Vec<T>, Failure>>,
     {
-        if filter.lifecycle.is_some_and(|lifecycle| !scope.finds(lifecycle)) {
+        if shown_lifecycles(scope, filter).next().is_none() {
             return Ok(Vec::new());
         }
         let read = self.read(|| async {
@@ -490,14 +490,16 @@ pub(crate) fn without_large_fields() -> Document {
     WITHOUT_LARGE_FIELDS.into_iter().map(|field| (field.to_owned(), Bson::Int32(0))).collect()
 }
 
+/// Returns the lifecycles of the chats that a list shows.
+fn shown_lifecycles(scope: &Scope, filter: &ChatFilter) -> impl Iterator<Item = Lifecycle> {
+    let is_shown = |it: &Lifecycle| scope.finds(*it) && filter.has_lifecycle(*it);
+    Lifecycle::ALL.into_iter().filter(is_shown)
+}
+
 /// Returns the condition that a list has for the lifecycle: the values that are stored for those that it shows.
 fn lifecycle_condition(scope: &Scope, filter: &ChatFilter) -> Document {
-    let lifecycles = Lifecycle::ALL.into_iter().filter(|lifecycle| {
-        scope.finds(*lifecycle)
-            && filter.lifecycle.map_or(lifecycle.exists(), |it| it == *lifecycle)
-    });
     // An active chat has no lifecycle.
-    let stored = lifecycles.map(|lifecycle| match lifecycle {
+    let stored = shown_lifecycles(scope, filter).map(|lifecycle| match lifecycle {
         Lifecycle::Active => Bson::Null,
         other => other.number().into(),
     });

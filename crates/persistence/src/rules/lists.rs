@@ -1,6 +1,6 @@
 //! Which lists of chat sessions an index serves: one read of it gives a page, however many chats there are.
 
-use records::{Invalid, Reach, Relations, Scope, UserId as PersonId};
+use records::{Invalid, Lifecycle, Reach, Relations, Scope, UserId as PersonId};
 
 use crate::store::{ChatFilter, ChatOrder, ListCursor};
 
@@ -233,7 +233,11 @@ pub(crate) fn serving_lists(
     if after.is_some_and(|cursor| cursor.position.order() != filter.order) {
         return Err(Invalid::value("/cursor", "belongs to a list in another order"));
     }
-    let lists = match scope.reach(scope.permission) {
+    let reach = scope.reach(scope.permission);
+    if filter.of_app && filter.lifecycles.contains(&Lifecycle::Deleted) && reach != Reach::Every {
+        return Err(Invalid::value("/lifecycle", "deleted cannot be combined with scope=app"));
+    }
+    let lists = match reach {
         _ if filter.of_app => {
             let is_search = filter.title_contains.is_some();
             let range = if is_search { ListRange::Title } else { ListRange::Listed };

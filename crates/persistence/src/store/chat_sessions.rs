@@ -186,9 +186,9 @@ pub struct ChatFilter {
     pub active_from: Option<DateTime<Utc>>,
     /// Only chats last active before the minute of this time.
     pub active_before: Option<DateTime<Utc>>,
-    /// Only chats in this lifecycle; without it those that are active or archived. Deleted chats are listed only in a
-    /// scope that [finds](Scope::finds_deleted) them.
-    pub lifecycle: Option<Lifecycle>,
+    /// Only chats in one of these lifecycles; an empty list admits those that are active or archived. Deleted chats are
+    /// listed only in a scope that [finds](Scope::finds_deleted) them.
+    pub lifecycles: Vec<Lifecycle>,
     /// The order of the list.
     pub order: ChatOrder,
     /// The direction of the list; without it that of the [order](ChatOrder::direction).
@@ -213,13 +213,21 @@ impl ChatFilter {
             && self.created_before.is_none_or(|before| chat.created_at < before)
             && self.active_from.is_none_or(|from| minute_of(from) <= chat.active_minute())
             && self.active_before.is_none_or(|before| chat.active_minute() < minute_of(before))
-            && self.lifecycle.map_or(chat.lifecycle.exists(), |wanted| wanted == chat.lifecycle)
+            && self.has_lifecycle(chat.lifecycle)
     }
 
     /// Returns the direction of the list.
     #[must_use]
     pub fn direction(&self) -> Direction {
         self.direction.unwrap_or(self.order.direction())
+    }
+
+    /// Returns whether the filter admits a lifecycle.
+    pub(crate) fn has_lifecycle(&self, lifecycle: Lifecycle) -> bool {
+        match self.lifecycles.as_slice() {
+            [] => lifecycle.exists(),
+            wanted => wanted.contains(&lifecycle),
+        }
     }
 
     /// Returns whether the filter admits a title.

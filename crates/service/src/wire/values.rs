@@ -46,6 +46,8 @@ values! {
     Visibility => words(records::Visibility::ALL.map(records::Visibility::as_str));
     /// Whether a chat is in use (`active`), put aside (`archived`), or gone for its callers (`deleted`).
     Lifecycle => words(["active", "archived", "deleted"]);
+    /// `all`, or one lifecycle of a chat or several, separated by commas.
+    Lifecycles => text("^(all|(active|archived|deleted)(,(active|archived|deleted))*)$", 128, "active,archived");
     /// What a member may do: read and say (`member`), or read (`reader`).
     MemberRole => words(records::MemberRole::ALL.map(records::MemberRole::as_str));
     /// How a turn ended.

@@ -151,6 +151,112 @@ async fn chats_are_listed_by_last_activity_page_by_page() {
 }
 
 #[tokio::test]
+async fn chats_are_listed_by_title_and_sort_in_both_directions() {
+    let client = Client::open();
+    for (chat_id, title, sort) in
+        [("c1", json!("picnic t1 x"), 3), ("c2", json!("Budget"), -1), ("c3", json!(null), 0)]
+    {
+        let body = json!({"chat_id": chat_id, "workflow_name": "W", "title": title, "sort": sort});
+        client.post("/api/chats/acme_corp", body).await;
+    }
+    for (query, expected) in [
+        ("order_by=title", ["c2", "c1", "c3"]),
+        ("order_by=title&order=desc", ["c3", "c1", "c2"]),
+        ("order_by=sort", ["c2", "c3", "c1"]),
+        ("order_by=sort&order=desc", ["c1", "c3", "c2"]),
+        ("order_by=created&order=asc", ["c1", "c2", "c3"]),
+        ("order_by=active&order=asc", ["c1", "c2", "c3"]),
+    ] {
+        let (mut ids, mut next) = (Vec::new(), String::new());
+        loop {
+            let path = format!("/api/chats/acme_corp?{query}&limit=1{next}");
+            let page = client.get(&path).await.body();
+            let chats = page["data"].as_array().unwrap();
+            ids.extend(chats.iter().map(|chat| chat["chat_id"].as_str().unwrap().to_owned()));
+            let Some(cursor) = page["next_cursor"].as_str() else { break };
+            next = format!("&cursor={cursor}");
+        }
+        assert_eq!(ids, expected, "{query}");
+    }
+}
+
+#[tokio::test]
+async fn a_list_shows_several_lifecycles() {
+    let client = Client::open();
+    let paths = [
+        client.create_chat("c1").await,
+        client.create_chat("c2").await,
+        client.create_chat("c3").await,
+    ];
+    client.poke(&format!("{}/archive", paths[1])).await;
+    client.delete(&paths[2]).await;
+    for (lifecycle, expected) in [
+        ("active,archived", vec!["c2", "c1"]),
+        ("all", vec!["c2", "c1"]),
+        ("deleted,active", vec!["c3", "c1"]),
+        ("archived,deleted,active", vec!["c3", "c2", "c1"]),
+    ] {
+        let path = format!("/api/chats/acme_corp?lifecycle={lifecycle}");
+        let page = client.get(&path).await.body();
+        let ids: Vec<_> =
+            page["data"].as_array().unwrap().iter().map(|chat| chat["chat_id"].clone()).collect();
+        assert_eq!(ids, expected, "{lifecycle}");
+    }
+    for refused in ["purged", "active,", "all,active"] {
+        let answer = client.get(&format!("/api/chats/acme_corp?lifecycle={refused}")).await;
+        assert_eq!((answer.status, answer.culprit().as_str()), (422, "lifecycle"), "{refused}");
+    }
+}
+
+#[tokio::test]
+async fn a_list_has_time_groups_where_the_request_asks_for_them() {
+    let client = Client::open();
+    client.create_chat("c1").await;
+    client.create_chat("c2").await;
+    let page = client.get("/api/chats/acme_corp?group_by=time&tz=Europe/Berlin").await.body();
+    // The store of the tests has a clock of its own, which is behind.
+    let groups: Vec<_> =
+        page["data"].as_array().unwrap().iter().map(|chat| chat["time_group"].clone()).collect();
+    assert_eq!(groups, ["earlier", "earlier"]);
+    assert_eq!(page["time_groups"], json!([{"group": "earlier", "count": 2}]));
+    let plain = client.get("/api/chats/acme_corp").await.body();
+    assert_eq!((plain.get("time_groups"), plain["data"][0].get("time_group")), (None, None));
+    for (query, name) in [
+        ("group_by=day", "group_by"),
+        ("group_by=time&order_by=title", "group_by"),
+        ("group_by=time&tz=Berlin", "tz"),
+        ("tz=UTC", "tz"),
+    ] {
+        let answer = client.get(&format!("/api/chats/acme_corp?{query}")).await;
+        assert_eq!((answer.status, answer.culprit().as_str()), (422, name), "{query}");
+    }
+}
+
+#[tokio::test]
+async fn a_list_has_summaries_of_calls_where_the_request_asks_for_them() {
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    client.create_chat("c2").await;
+    let call = |name: &str, at: &str| {
+        json!({"call_id": name, "provider": "acme", "model": name, "called_at": at,
+               "prompt_tokens": 1, "completion_tokens": 1, "cost_micros_usd": 7,
+               "request_id": format!("req_{name}")})
+    };
+    let calls = [call("new", "2025-10-02T10:00:00Z"), call("old", "2025-10-01T10:00:00Z")];
+    let recorded = client.post(&format!("{path}/calls"), json!({"calls": calls})).await;
+    assert_eq!(recorded.status, 201, "{:?}", recorded.body());
+    let page = client.get("/api/chats/acme_corp?summary=calls").await.body();
+    let nothing = json!({"provider_call_count": 0, "cost_micros_usd": 0, "last_model": null,
+        "last_provider": null, "last_request_id": null});
+    assert_eq!(page["data"][0]["call_summary"], nothing);
+    let some = json!({"provider_call_count": 2, "cost_micros_usd": 14, "last_model": "new",
+        "last_provider": "acme", "last_request_id": "req_new"});
+    assert_eq!(page["data"][1]["call_summary"], some);
+    let plain = client.get("/api/chats/acme_corp").await.body();
+    assert_eq!(plain["data"][0].get("call_summary"), None);
+}
+
+#[tokio::test]
 async fn a_list_is_counted_where_the_request_asks_for_it() {
     let client = Client::open();
     for chat_id in ["c1", "c2", "c3"] {

@@ -265,8 +265,9 @@ fn filter() -> impl Strategy<Value = ChatFilter> {
         option::weighted(0.15, value)
     }
     let time = || rarely((0..60_u64).prop_map(moment));
+    let lifecycles = proptest::collection::vec(select(Lifecycle::ALL.as_slice()), 0..3);
     let order = select(ChatOrder::ALL.as_slice());
-    let list = (any::<u8>(), option::of(select(Lifecycle::ALL.as_slice())), order);
+    let list = (any::<u8>(), lifecycles, order);
     let people = (rarely(user()), rarely(user()), rarely(team()));
     let kinds = (rarely(workflow()), rarely(assistant()));
     let statuses = rarely(proptest::collection::vec(select(ChatStatus::ALL.as_slice()), 1..3));
@@ -275,7 +276,7 @@ fn filter() -> impl Strategy<Value = ChatFilter> {
     (list, people, kinds, states, times).prop_map(|(list, people, kinds, states, times)| {
         ChatFilter {
             of_app: list.0 < 40,
-            lifecycle: list.1,
+            lifecycles: list.1,
             order: list.2,
             direction: [None, Some(Direction::Ascending)][usize::from(list.0 % 2)],
             user_id: people.0,

@@ -163,7 +163,8 @@ async fn lists_by_activity_read_no_chats_of_another_lifecycle() {
         ("active of a person", &person, &all, Some(Lifecycle::Active)),
         ("all of a person", &person, &all, None),
     ] {
-        let filter = ChatFilter { lifecycle, ..filter.clone() };
+        let lifecycles = Vec::from_iter(lifecycle);
+        let filter = ChatFilter { lifecycles, ..filter.clone() };
         for limit in [2, 50] {
             let list = database.list_chats(scope, &filter, limit, None);
             let cost = cost(&database, name, async { list.await.unwrap().chats.len() }).await;
@@ -195,7 +196,7 @@ async fn every_served_list_reads_at_most_twice_what_it_returns() {
         &|filter| filter.needs_input = true,
         &|filter| filter.last_turn_outcome = Some(TurnOutcome::Failed),
         &|filter| filter.statuses = vec![ChatStatus::Paused],
-        &|filter| filter.lifecycle = Some(Lifecycle::Archived),
+        &|filter| filter.lifecycles = vec![Lifecycle::Archived],
         &|filter| filter.created_before = middle,
         &|filter| filter.active_from = middle,
     ];
@@ -204,9 +205,8 @@ async fn every_served_list_reads_at_most_twice_what_it_returns() {
         for caller in [&service, &person] {
             for (index, first) in filters.iter().enumerate() {
                 for second in &filters[index..] {
-                    let active = Some(Lifecycle::Active);
-                    let mut filter =
-                        ChatFilter { order, lifecycle: active, ..ChatFilter::default() };
+                    let lifecycles = vec![Lifecycle::Active];
+                    let mut filter = ChatFilter { order, lifecycles, ..ChatFilter::default() };
                     first(&mut filter);
                     second(&mut filter);
                     if served % 2 == 0 {
@@ -247,6 +247,53 @@ async fn a_long_list_is_counted_in_the_index_up_to_a_bound() {
         1
     };
     assert_eq!(cost(&database, "count", counting).await.examined, 0);
+}
+
+/// No list collects the ids of joined chats, so their number has no limit.
+#[tokio::test]
+async fn any_number_of_joined_chats_is_listed_and_each_page_reads_what_it_returns() {
+    let database = Database::create().await;
+    let new = NewChatSession::of(WorkflowName::parse("flow").unwrap());
+    let chat_id = database.create_chat(&scope(), new).await.unwrap().chat_id;
+    let role = MemberRole::Member;
+    database.put_member(&scope(), &chat_id, &user("ann"), role).await.unwrap();
+    let sessions = database.raw.collection::<RawDocumentBuf>("chat_sessions");
+    let one = sessions.find_one(doc! { "_id": chat_id.as_str() }).await.unwrap().unwrap();
+    let one = Document::try_from(&one).unwrap();
+    let copies = (1..2_500).map(|number| {
+        let mut copy = one.clone();
+        copy.insert("_id", format!("chat-{number}"));
+        copy.insert("title_key", format!("title {}", number % 700));
+        copy.insert("title", format!("title {}", number % 700));
+        RawDocumentBuf::try_from(&copy).unwrap()
+    });
+    sessions.insert_many(copies.collect::<Vec<_>>()).await.unwrap();
+    let caller = Caller::User { user_id: user("ann"), team_id: None, may_run: false };
+    let person = Scope::new(scope().app_id, caller, Permission::Read);
+    for order in [ChatOrder::Created, ChatOrder::Title] {
+        let filter = ChatFilter { member: Some(user("ann")), order, ..ChatFilter::default() };
+        let mut found = std::collections::BTreeSet::new();
+        let mut after = None;
+        loop {
+            let list = database.list_chats(&person, &filter, 500, after.as_ref());
+            let mut page = None;
+            let cost = cost(&database, "joined chats", async {
+                let listed = list.await.unwrap();
+                let length = listed.chats.len();
+                page = Some(listed);
+                length
+            });
+            let cost = cost.await;
+            assert!(!cost.is_too_much(), "{} read, {} returned", cost.examined, cost.returned);
+            let page = page.unwrap();
+            found.extend(page.chats.into_iter().map(|chat| chat.chat_id));
+            after = page.next;
+            if after.is_none() {
+                break;
+            }
+        }
+        assert_eq!(found.len(), 2_500, "{order:?}");
+    }
 }
 
 /// The titles of an app have common words. A search for one of them reads few chats that it does not return, and a search for
@@ -351,6 +398,22 @@ async fn a_search_in_titles_by_activity_reads_no_more_than_a_bound() {
     assert!(found.is_sorted());
     let (found, pages) = search("about about", None, 100).await;
     assert_eq!((found.len(), pages), (0, 2));
+    // Many titles have the part, and few of their chats are of the time: the others are not read.
+    let filter = ChatFilter {
+        title_contains: TitlePart::parse("about").ok(),
+        active_from: Some(minute(9_996)),
+        active_before: Some(minute(10_001)),
+        order: ChatOrder::Active,
+        ..ChatFilter::default()
+    };
+    let scope = scope();
+    let list = database.list_chats(&scope, &filter, 100, None);
+    let listing = async {
+        let found = list.await.unwrap().chats.len();
+        assert_eq!(found, 5);
+        found
+    };
+    assert_eq!(cost(&database, "of a time", listing).await.examined, 10);
 }
 
 /// Checks what two pages of a list read; returns whether there were any.
@@ -437,7 +500,7 @@ async fn chat_lists(database: &Database) -> Vec<Cost> {
         ChatFilter { workflow_name, statuses: vec![ChatStatus::Completed], ..by_user.clone() };
     let by_activity = ChatFilter { order: ChatOrder::Active, ..none() };
     let of_user = ChatFilter { order: ChatOrder::Active, ..by_user.clone() };
-    let active = ChatFilter { lifecycle: Some(Lifecycle::Active), ..by_activity.clone() };
+    let active = ChatFilter { lifecycles: vec![Lifecycle::Active], ..by_activity.clone() };
     let open = ChatFilter { order: ChatOrder::Active, ..of_app.clone() };
     let list = async |scope: &Scope, filter: &ChatFilter, limit: usize| {
         database.list_chats(scope, filter, limit, None).await.unwrap().chats.len()

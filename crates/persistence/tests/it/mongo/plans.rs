@@ -533,7 +533,7 @@ async fn use_lists(database: &Database, scope: &Scope) {
         statuses: vec![ChatStatus::Running],
         created_from: Some(DateTime::<Utc>::UNIX_EPOCH),
         created_before: Some(DateTime::<Utc>::MAX_UTC),
-        lifecycle: Some(Lifecycle::Archived),
+        lifecycles: vec![Lifecycle::Archived],
         order: ChatOrder::Created,
         ..ChatFilter::default()
     };
@@ -582,7 +582,8 @@ async fn use_lists_by_activity(
             (&person, &of_user),
             (&person, &of_app),
         ] {
-            let filter = ChatFilter { lifecycle, ..filter.clone() };
+            let lifecycles = Vec::from_iter(lifecycle);
+            let filter = ChatFilter { lifecycles, ..filter.clone() };
             database.list_chats(scope, &filter, 20, None).await.unwrap();
             database.list_chats(scope, &filter, 20, Some(&cursor)).await.unwrap();
         }

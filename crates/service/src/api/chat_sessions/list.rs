@@ -1,16 +1,20 @@
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use axum::extract::State;
 use operation::operation;
-use persistence::{ChatCount, ChatFilter, ChatOrder, Direction, ListCursor, Store, StoreError};
+use persistence::{
+    CallSummary, ChatCount, ChatFilter, ChatOrder, Direction, ListCursor, Store, StoreError,
+};
 use records::{
-    AssistantId, ChatStatus, Invalid, Lifecycle, Permission, TeamId, TitlePart, TurnOutcome,
-    UserId, WorkflowName,
+    AssistantId, ChatSession, ChatStatus, Clock as _, Invalid, Lifecycle, Permission, SystemClock,
+    TeamId, TitlePart, TurnOutcome, UserId, WorkflowName,
 };
 use serde::Serialize;
 use utoipa::openapi::path::Parameter;
 use utoipa::{IntoParams, ToSchema};
 
+use super::time_groups::{GroupCount, Grouping, TimeGroup, TimeZone, counted};
 use crate::api::pages::{Page, PageQuery};
 use crate::config::LimitsConfig;
 use crate::extract::needs::Read;
@@ -66,10 +70,10 @@ pub(crate) struct ListChatsQuery {
     /// Only chats last active before the minute of this time.
     #[param(value_type = Option<Time>)]
     active_before: Option<Time>,
-    /// Only chats in this lifecycle: `active` (default), `archived`, `deleted`, which lists the chats that the caller
-    /// manages, or `all`, which are the active and the archived ones.
-    #[param(inline, value_type = Option<ListLifecycle>)]
-    lifecycle: ListLifecycle,
+    /// Only chats in one of these lifecycles, separated by commas: `active` (default), `archived`, `deleted`. `all` are the
+    /// active and the archived ones. With `deleted` the list has only the chats that the caller manages.
+    #[param(value_type = Option<values::Lifecycles>)]
+    lifecycle: Vec<Lifecycle>,
     /// `created` (default): newest first by creation. `active`: newest first by last activity, which is the last message
     /// or else the creation. Its pages may hold fewer chats. `title`: from A to Z in any case, chats without a title last.
     /// `sort`: by `sort`, smallest first. The error of a list that is not served names those that are.
@@ -78,6 +82,15 @@ pub(crate) struct ListChatsQuery {
     /// `asc` or `desc`: the direction of the list, instead of that of `order_by`.
     #[param(inline, value_type = Option<ListDirection>)]
     order: Option<Direction>,
+    /// `calls`: with `call_summary` of each chat that the caller manages.
+    #[param(inline, value_type = Option<ListSummary>)]
+    summary: bool,
+    /// `time`: with `time_group` of each chat, for lists by creation or activity.
+    #[param(inline, value_type = Option<ListGroups>)]
+    group_by: bool,
+    /// The time zone of `group_by`, by its IANA name; `UTC` by default.
+    #[param(value_type = Option<String>, example = "Europe/Berlin")]
+    tz: TimeZone,
     /// `true`: count the chats of the whole list, in `total` or `total_is_at_least`.
     #[param(value_type = Option<bool>)]
     total: bool,
@@ -89,7 +102,10 @@ pub(crate) struct ListChatsQuery {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ListChatsResponse {
     #[serde(flatten)]
-    page: Page<ChatSessionResponse>,
+    page: Page<ListedChatResponse>,
+    /// How many chats of the page are in each time group, the latest group first; only with `group_by`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    time_groups: Option<Vec<GroupCount>>,
     /// The number of chats in the whole list, if it is at most 10,000.
     #[serde(skip_serializing_if = "Option::is_none")]
     total: Option<usize>,
@@ -98,25 +114,67 @@ pub(crate) struct ListChatsResponse {
     total_is_at_least: Option<usize>,
 }
 
-/// The lifecycles of the chats that are listed.
-#[derive(Debug, Clone, Copy, PartialEq, ToSchema)]
-#[schema(rename_all = "snake_case")]
-enum ListLifecycle {
-    Active,
-    Archived,
-    Deleted,
-    All,
+/// A chat session in a list.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ListedChat)]
+pub(crate) struct ListedChatResponse {
+    #[serde(flatten)]
+    chat: ChatSessionResponse,
+    /// The group of its creation, or of its last activity if the list is ordered by that; only with `group_by`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    time_group: Option<TimeGroup>,
+    /// Only with `summary`, and if the caller manages the chat.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    call_summary: Option<CallSummaryFields>,
 }
 
-impl From<ListLifecycle> for Option<Lifecycle> {
-    fn from(lifecycle: ListLifecycle) -> Self {
-        match lifecycle {
-            ListLifecycle::Active => Some(Lifecycle::Active),
-            ListLifecycle::Archived => Some(Lifecycle::Archived),
-            ListLifecycle::Deleted => Some(Lifecycle::Deleted),
-            ListLifecycle::All => None,
+/// The calls of a chat.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = CallSummary)]
+pub(crate) struct CallSummaryFields {
+    /// The number of calls.
+    #[schema(example = 3)]
+    provider_call_count: u64,
+    /// The cost of all calls, in millionths of a US dollar.
+    #[schema(example = 1_200)]
+    cost_micros_usd: u64,
+    /// The model that answered the newest call.
+    last_model: Option<String>,
+    /// The provider of that model.
+    last_provider: Option<String>,
+    /// The id that the provider gave to the newest call.
+    last_request_id: Option<String>,
+}
+
+impl From<CallSummary> for CallSummaryFields {
+    fn from(summary: CallSummary) -> Self {
+        let CallSummary { usage, newest, .. } = summary;
+        let (used, request_id) =
+            newest.map(|call| (call.used, call.request_id)).unwrap_or_default();
+        Self {
+            provider_call_count: usage.calls,
+            cost_micros_usd: usage.cost_micros,
+            last_model: used.model,
+            last_provider: used.provider,
+            last_request_id: request_id,
         }
     }
+}
+
+/// What a list adds to each chat.
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+#[expect(dead_code, reason = "describes the parameter")]
+enum ListSummary {
+    Calls,
+}
+
+/// What the chats of a list are grouped by.
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+#[expect(dead_code, reason = "describes the parameter")]
+enum ListGroups {
+    Time,
 }
 
 /// What a list is ordered by.
@@ -154,13 +212,7 @@ impl FromParams for ListChatsQuery {
             "app" => Ok(ListScope::App),
             _ => Err("must be mine or app"),
         })?;
-        let lifecycle = params.take_with("lifecycle", |word| match word {
-            "active" => Ok(ListLifecycle::Active),
-            "archived" => Ok(ListLifecycle::Archived),
-            "deleted" => Ok(ListLifecycle::Deleted),
-            "all" => Ok(ListLifecycle::All),
-            _ => Err("must be active, archived, deleted or all"),
-        })?;
+        let lifecycle = params.take_with("lifecycle", parse_lifecycles)?;
         let order_by = params.take_with("order_by", |word| {
             let named = ChatOrder::ALL.into_iter().find(|order| order.as_str() == word);
             named.ok_or("must be created, active, title or sort")
@@ -170,10 +222,15 @@ impl FromParams for ListChatsQuery {
             "desc" => Ok(Direction::Descending),
             _ => Err("must be asc or desc"),
         })?;
+        let order_by = order_by.unwrap_or_default();
+        let (group_by, tz) = take_groups(params, order_by)?;
         Ok(Self {
-            order_by: order_by.unwrap_or_default(),
+            summary: params.take_with("summary", parse_summary)?.unwrap_or_default(),
+            group_by,
+            tz,
+            order_by,
             order,
-            lifecycle: lifecycle.unwrap_or(ListLifecycle::Active),
+            lifecycle: lifecycle.unwrap_or_else(|| vec![Lifecycle::Active]),
             scope: scope.unwrap_or(ListScope::Mine),
             workflow_name: params.take("workflow_name")?,
             user_id: params.take("user_id")?,
@@ -206,6 +263,38 @@ fn parse_statuses(words: &str) -> Result<Vec<ChatStatus>, &'static str> {
     statuses.ok_or("must be some of running, paused, completed, failed, separated by commas")
 }
 
+fn parse_lifecycles(words: &str) -> Result<Vec<Lifecycle>, &'static str> {
+    let named = |word| match word {
+        "active" => Some(Lifecycle::Active),
+        "archived" => Some(Lifecycle::Archived),
+        "deleted" => Some(Lifecycle::Deleted),
+        _ => None,
+    };
+    if words == "all" {
+        return Ok(vec![Lifecycle::Active, Lifecycle::Archived]);
+    }
+    let lifecycles: Option<Vec<_>> = words.split(',').map(named).collect();
+    lifecycles.ok_or("must be all, or some of active, archived, deleted, separated by commas")
+}
+
+fn parse_summary(word: &str) -> Result<bool, &'static str> {
+    if word == "calls" { Ok(true) } else { Err("must be calls") }
+}
+
+/// Takes `group_by` and `tz`, which needs it.
+fn take_groups(params: &mut Params, order: ChatOrder) -> Result<(bool, TimeZone), Problem> {
+    let grouped = params.take_with("group_by", |word| match word {
+        "time" if matches!(order, ChatOrder::Created | ChatOrder::Active) => Ok(()),
+        "time" => Err("needs order_by=created or order_by=active"),
+        _ => Err("must be time"),
+    })?;
+    let zone = params.take_with("tz", |name| match grouped {
+        Some(()) => TimeZone::parse(name).ok_or("must be the IANA name of a time zone"),
+        None => Err("needs group_by=time"),
+    })?;
+    Ok((grouped.is_some(), zone.unwrap_or_default()))
+}
+
 fn parse_true(word: &str) -> Result<bool, &'static str> {
     if word == "true" { Ok(true) } else { Err("must be true") }
 }
@@ -222,6 +311,11 @@ pub(crate) async fn list_chats(
     AppScope(scope, _): AppScope<Read>,
     Query(query): Query<ListChatsQuery>,
 ) -> Result<Json<ListChatsResponse>, Problem> {
+    let scope = if query.lifecycle.contains(&Lifecycle::Deleted) {
+        scope.needing(Permission::Manage).finding_deleted()
+    } else {
+        scope
+    };
     let filter = ChatFilter {
         of_app: query.scope == ListScope::App,
         workflow_name: query.workflow_name,
@@ -237,13 +331,9 @@ pub(crate) async fn list_chats(
         created_before: query.created_before.map(|time| time.0),
         active_from: query.active_from.map(|time| time.0),
         active_before: query.active_before.map(|time| time.0),
-        lifecycle: query.lifecycle.into(),
+        lifecycles: query.lifecycle,
         order: query.order_by,
         direction: query.order,
-    };
-    let scope = match query.lifecycle {
-        ListLifecycle::Deleted => scope.needing(Permission::Manage).finding_deleted(),
-        _ => scope,
     };
     let PageQuery { limit, cursor } = query.page;
     let page = store.list_chats(&scope, &filter, limit, cursor.as_ref()).await.map_err(refused)?;
@@ -255,8 +345,30 @@ pub(crate) async fn list_chats(
     } else {
         (None, None)
     };
-    let page = Page::new(page.chats, page.next.as_ref());
-    Ok(Json(ListChatsResponse { page, total, total_is_at_least }))
+    let mut summaries = HashMap::new();
+    if query.summary {
+        let scope = scope.needing(Permission::Manage);
+        let ids: Vec<_> = page.chats.iter().map(|chat| chat.chat_id.clone()).collect();
+        let found = store.summarize_calls(&scope, &ids).await?;
+        summaries.extend(found.into_iter().map(|it| (it.chat_id.clone(), it)));
+    }
+    let grouping = query.group_by.then(|| Grouping::at(SystemClock.now(), query.tz));
+    let listed = |chat: ChatSession| {
+        let at = match filter.order {
+            ChatOrder::Active => chat.last_active_at(),
+            _ => chat.created_at,
+        };
+        ListedChatResponse {
+            time_group: grouping.as_ref().map(|grouping| grouping.group_of(at)),
+            call_summary: summaries.remove(&chat.chat_id).map(Into::into),
+            chat: chat.into(),
+        }
+    };
+    let chats: Vec<_> = page.chats.into_iter().map(listed).collect();
+    let groups = chats.iter().filter_map(|chat| chat.time_group);
+    let time_groups = grouping.as_ref().map(|_| counted(groups));
+    let page = Page::new(chats, page.next.as_ref());
+    Ok(Json(ListChatsResponse { page, time_groups, total, total_is_at_least }))
 }
 
 /// A filter that is refused came in the query, not in a body.

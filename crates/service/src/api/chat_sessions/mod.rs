@@ -15,6 +15,7 @@ pub(crate) mod list;
 pub(crate) mod meta;
 pub(crate) mod pause;
 pub(crate) mod reopen;
+mod time_groups;
 pub(crate) mod undelete;
 pub(crate) mod update;
 
