@@ -9,11 +9,17 @@ use tokio::time::{Instant, sleep, timeout};
 pub const MAX_WAIT: Duration = Duration::from_mins(1);
 
 /// Calls `probe` repeatedly until it returns a value, and returns that value.
-pub async fn until<T>(
+pub async fn until<T>(awaited: &str, probe: impl AsyncFnMut() -> Result<Option<T>>) -> Result<T> {
+    until_within(MAX_WAIT, awaited, probe).await
+}
+
+/// Like [`until`], with a limit of its own: for what takes long on a busy machine.
+pub async fn until_within<T>(
+    limit: Duration,
     awaited: &str,
     mut probe: impl AsyncFnMut() -> Result<Option<T>>,
 ) -> Result<T> {
-    let deadline = Instant::now() + MAX_WAIT;
+    let deadline = Instant::now() + limit;
     while Instant::now() < deadline {
         if let Some(seen) = probe().await? {
             return Ok(seen);

@@ -6,6 +6,7 @@ mod search;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use records::{Ids as _, Uuid7Ids};
@@ -16,7 +17,7 @@ use tests::client::{APP, Client};
 use tests::database::Database;
 use tests::service::Service;
 use tests::settings::Settings;
-use tests::waiting::until;
+use tests::waiting::{until, until_within};
 
 use self::chats::{ELSEWHERE, IN_OTHER_CHATS, IN_OWN_CHATS, OWN, World};
 use self::planter::Planter;
@@ -172,7 +173,7 @@ async fn erase(world: &World<'_>, person: &str, settings: &Settings) -> Result<(
     let begun = json!({ "user_id": person });
     let begun = world.operator.call(Method::POST, &erasures, Some(&begun)).await?;
     let path = format!("{erasures}/{}", begun["pseudonym"].as_str().context("no pseudonym")?);
-    until("the erasure to be finished", async || {
+    until_within(Duration::from_mins(5), "the erasure to be finished", async || {
         verify(settings).await?;
         let erasure = world.operator.call(Method::GET, &path, None).await?;
         ensure!(erasure["held"] == json!([]), "{erasure}");

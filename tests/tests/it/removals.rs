@@ -17,7 +17,7 @@ use tests::client::{APP, CallError, Client};
 use tests::database::Database;
 use tests::service::Service;
 use tests::settings::Settings;
-use tests::waiting::until;
+use tests::waiting::{until, until_within};
 use tokio::sync::{RwLock, watch};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
@@ -298,7 +298,7 @@ async fn every_chat_is_wholly_there_or_wholly_gone() -> Result<()> {
 /// Waits until the erasures are finished, and lets the time pass after which a purge looks for late records.
 async fn finish(database: &Database, settings: &Settings) -> Result<()> {
     let erasures = database.raw().collection::<Document>("erasures");
-    until("the erasures to be finished", async || {
+    until_within(Duration::from_mins(5), "the erasures to be finished", async || {
         Ok(erasures
             .find_one(doc! { "user_id": { "$exists": true } })
             .await?

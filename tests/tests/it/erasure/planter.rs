@@ -214,6 +214,8 @@ impl Planter {
             (_, "/app_id", _) => json!(APP),
             (_, _, "role") => json!("user"),
             ("append_turn", "/outcome" | "/steps/*/status", _) => json!("failed"),
+            // Longer than the test takes.
+            ("acquire_lease", "/ttl_ms", _) => json!(3_600_000),
             ("request_input", "/kind", _) => json!("choice"),
             (_, _, "props") => {
                 let token = self.token(side, id, path);
