@@ -76,7 +76,7 @@ impl Client {
         match response.status() {
             StatusCode::NO_CONTENT => Ok(Value::Null),
             status if status.is_success() => Ok(response.json().await?),
-            _ => Err(CallError::Refused(Problem::read(response).await?)),
+            _ => Err(CallError::Refused(Box::new(Problem::read(response).await?))),
         }
     }
 
@@ -180,7 +180,7 @@ impl Chat {
         if response.status().is_success() {
             return Ok(Events::new(response));
         }
-        Err(CallError::Refused(Problem::read(response).await?))
+        Err(CallError::Refused(Box::new(Problem::read(response).await?)))
     }
 
     /// Subscribes over a WebSocket as to a chat of a workflow, from the beginning or after an event.

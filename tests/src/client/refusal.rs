@@ -16,7 +16,7 @@ pub enum CallError {
     NoSocket(#[source] Box<SocketError>),
     /// The service returned a problem.
     #[error("the service answered {} ({}): {} {}", .0.status, .0.kind, .0.detail, .0.errors)]
-    Refused(Problem),
+    Refused(Box<Problem>),
     /// The response does not have the documented shape.
     #[error("the answer has another shape than it should")]
     OtherShape(#[from] serde_json::Error),
@@ -37,7 +37,7 @@ impl CallError {
 impl From<SocketError> for CallError {
     fn from(error: SocketError) -> Self {
         match error {
-            SocketError::Http(answer) => Self::Refused(Problem::of_handshake(&answer)),
+            SocketError::Http(answer) => Self::Refused(Box::new(Problem::of_handshake(&answer))),
             error => Self::NoSocket(Box::new(error)),
         }
     }
@@ -47,7 +47,7 @@ impl From<SocketError> for CallError {
 pub fn refusal<T>(answer: Result<T, CallError>) -> anyhow::Result<Problem> {
     match answer {
         Ok(_) => anyhow::bail!("the call was not refused"),
-        Err(CallError::Refused(problem)) => Ok(problem),
+        Err(CallError::Refused(problem)) => Ok(*problem),
         Err(error) => Err(error.into()),
     }
 }

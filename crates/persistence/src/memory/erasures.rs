@@ -272,7 +272,8 @@ impl Chat {
         }
         let is_theirs = |turn: &TurnId| repeats(MessageBody::REQUEST_ID, turn.as_str());
         self.points.retain(|point| !is_theirs(&point.request_id));
-        let ChatSession { last_speaker, last_connector, last_mode, last_turn, .. } = &mut self.session;
+        let ChatSession { last_speaker, last_connector, last_mode, last_turn, .. } =
+            &mut self.session;
         let is_last = last_turn.as_ref().is_some_and(|turn| is_theirs(&turn.request_id));
         last_speaker.take_if(|text| before.iter().any(|body| body.speaker() == text));
         last_connector.take_if(|text| is_last || repeats(MessageBody::CONNECTOR, text));

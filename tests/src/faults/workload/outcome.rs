@@ -49,8 +49,10 @@ mod tests {
 
     fn told(status: u16) -> Outcome<()> {
         let (kind, detail) = (String::new(), String::new());
-        let problem = Problem { kind, status, detail, input_request: None, retry_after: None };
-        outcome(Err(CallError::Refused(problem)))
+        let errors = serde_json::Value::Null;
+        let problem =
+            Problem { kind, status, detail, errors, input_request: None, retry_after: None };
+        outcome(Err(CallError::Refused(Box::new(problem))))
     }
 
     #[test]

@@ -84,10 +84,10 @@ pub(crate) struct ListChatsQuery {
     order: Option<Direction>,
     /// `calls`: with `call_summary` of each chat that the caller manages.
     #[param(inline, value_type = Option<ListSummary>)]
-    summary: bool,
+    summary: Option<ListSummary>,
     /// `time`: with `time_group` of each chat, for lists by creation or activity.
     #[param(inline, value_type = Option<ListGroups>)]
-    group_by: bool,
+    group_by: Option<ListGroups>,
     /// The time zone of `group_by`, by its IANA name; `UTC` by default.
     #[param(value_type = Option<String>, example = "Europe/Berlin")]
     tz: TimeZone,
@@ -162,17 +162,15 @@ impl From<CallSummary> for CallSummaryFields {
 }
 
 /// What a list adds to each chat.
-#[derive(ToSchema)]
+#[derive(Debug, ToSchema)]
 #[schema(rename_all = "snake_case")]
-#[expect(dead_code, reason = "describes the parameter")]
 enum ListSummary {
     Calls,
 }
 
 /// What the chats of a list are grouped by.
-#[derive(ToSchema)]
+#[derive(Debug, ToSchema)]
 #[schema(rename_all = "snake_case")]
-#[expect(dead_code, reason = "describes the parameter")]
 enum ListGroups {
     Time,
 }
@@ -225,7 +223,7 @@ impl FromParams for ListChatsQuery {
         let order_by = order_by.unwrap_or_default();
         let (group_by, tz) = take_groups(params, order_by)?;
         Ok(Self {
-            summary: params.take_with("summary", parse_summary)?.unwrap_or_default(),
+            summary: params.take_with("summary", parse_summary)?,
             group_by,
             tz,
             order_by,
@@ -277,22 +275,27 @@ fn parse_lifecycles(words: &str) -> Result<Vec<Lifecycle>, &'static str> {
     lifecycles.ok_or("must be all, or some of active, archived, deleted, separated by commas")
 }
 
-fn parse_summary(word: &str) -> Result<bool, &'static str> {
-    if word == "calls" { Ok(true) } else { Err("must be calls") }
+fn parse_summary(word: &str) -> Result<ListSummary, &'static str> {
+    if word == "calls" { Ok(ListSummary::Calls) } else { Err("must be calls") }
 }
 
 /// Takes `group_by` and `tz`, which needs it.
-fn take_groups(params: &mut Params, order: ChatOrder) -> Result<(bool, TimeZone), Problem> {
+fn take_groups(
+    params: &mut Params,
+    order: ChatOrder,
+) -> Result<(Option<ListGroups>, TimeZone), Problem> {
     let grouped = params.take_with("group_by", |word| match word {
-        "time" if matches!(order, ChatOrder::Created | ChatOrder::Active) => Ok(()),
+        "time" if matches!(order, ChatOrder::Created | ChatOrder::Active) => Ok(ListGroups::Time),
         "time" => Err("needs order_by=created or order_by=active"),
         _ => Err("must be time"),
     })?;
-    let zone = params.take_with("tz", |name| match grouped {
-        Some(()) => TimeZone::parse(name).ok_or("must be the IANA name of a time zone"),
+    let zone = params.take_with("tz", |name| match &grouped {
+        Some(ListGroups::Time) => {
+            TimeZone::parse(name).ok_or("must be the IANA name of a time zone")
+        }
         None => Err("needs group_by=time"),
     })?;
-    Ok((grouped.is_some(), zone.unwrap_or_default()))
+    Ok((grouped, zone.unwrap_or_default()))
 }
 
 fn parse_true(word: &str) -> Result<bool, &'static str> {
@@ -346,13 +349,13 @@ pub(crate) async fn list_chats(
         (None, None)
     };
     let mut summaries = HashMap::new();
-    if query.summary {
+    if query.summary.is_some() {
         let scope = scope.needing(Permission::Manage);
         let ids: Vec<_> = page.chats.iter().map(|chat| chat.chat_id.clone()).collect();
         let found = store.summarize_calls(&scope, &ids).await?;
         summaries.extend(found.into_iter().map(|it| (it.chat_id.clone(), it)));
     }
-    let grouping = query.group_by.then(|| Grouping::at(SystemClock.now(), query.tz));
+    let grouping = query.group_by.map(|_| Grouping::at(SystemClock.now(), query.tz));
     let listed = |chat: ChatSession| {
         let at = match filter.order {
             ChatOrder::Active => chat.last_active_at(),
