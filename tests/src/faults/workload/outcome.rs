@@ -17,7 +17,7 @@ pub fn outcome<T>(answer: Result<T, CallError>) -> Outcome<T> {
     match error {
         CallError::Refused(problem) => {
             let is_proof = problem.status < 500 || problem.status == 503;
-            let refusal = told(problem);
+            let refusal = told(*problem);
             if is_proof { Outcome::Fail(refusal) } else { Outcome::Info(refusal) }
         }
         CallError::NoAnswer(error) if error.is_connect() => Outcome::Fail(untold("not-connected")),
