@@ -228,6 +228,7 @@ pub async fn only_those_who_manage_a_deleted_chat_find_it(store: Arc<dyn Store>)
 }
 
 pub async fn lists_select_by_lifecycle(store: Arc<dyn Store>) {
+    use Lifecycle::{Active, Archived, Deleted, Purged};
     let scope = some_scope();
     let mut ids = Vec::new();
     for lifecycle in [Lifecycle::Active, Lifecycle::Archived, Lifecycle::Deleted] {
@@ -243,7 +244,6 @@ pub async fn lists_select_by_lifecycle(store: Arc<dyn Store>) {
         listed.sort();
         listed
     };
-    use Lifecycle::{Active, Archived, Deleted, Purged};
     assert_eq!(list(&[], &scope).await, ids[..2]);
     assert_eq!(list(&[Active], &scope).await, ids[..1]);
     assert_eq!(list(&[Archived], &scope).await, ids[1..2]);
