@@ -46,6 +46,8 @@ pub use ag2_v1::Ag2V1;
 mod anthropic;
 pub use anthropic::Anthropic;
 
+mod bedrock_converse;
+
 mod gemini;
 pub use gemini::{Gemini, GeminiApi};
 
@@ -104,6 +106,7 @@ const REGISTRY: &[&dyn Dialect] = &[
     &OpenAiResponses,
     &Anthropic,
     &ClaudeAgentSdk,
+    &bedrock_converse::BedrockConverse,
     &Gemini { api: GeminiApi::Developer },
     &Gemini { api: GeminiApi::Vertex },
     &LangChain,
