@@ -41,18 +41,21 @@ proptest! {
         }
     }
 
-    /// A rendering whose messages were dropped, doubled, moved or cut off is stored all the same, and rendered validly.
+    /// A rendering whose messages were dropped, doubled, moved or cut off, or with messages of another one between them, is
+    /// stored all the same, and rendered validly.
     #[test]
     fn a_damaged_transcript_is_stored_and_renders_validly(
         chat in conversation(),
-        damage in prop::collection::vec((0..4_usize, any::<Index>(), any::<Index>()), 1..6),
+        other in conversation(),
+        damage in prop::collection::vec((0..5_usize, any::<Index>(), any::<Index>()), 1..6),
         unsettled in prop::option::of(select(&UnsettledPolicy::ALL)),
     ) {
         let options = Options { unsettled, ..Options::default() };
         for dialect in dialect::all() {
             let mut messages = dialect.render(log(&chat), &Options::default()).messages;
+            let others = dialect.render(log(&other), &Options::default()).messages;
             for (kind, from, to) in &damage {
-                damaged(&mut messages, *kind, *from, *to);
+                damaged(&mut messages, &others, *kind, *from, *to);
             }
             let checked = ingest::check(dialect, &messages, Check::Lenient);
             prop_assert_eq!(checked.refused, [], "{:?}: {:?}", dialect, messages);
@@ -185,9 +188,12 @@ proptest! {
     }
 }
 
-/// Damages a transcript: drops, doubles or swaps a message, or cuts off those after it.
-fn damaged(messages: &mut Vec<Value>, kind: usize, from: Index, to: Index) {
-    if messages.is_empty() {
+/// Damages a transcript: drops, doubles or swaps a message, inserts one of others, or cuts off those after it.
+fn damaged(messages: &mut Vec<Value>, others: &[Value], kind: usize, from: Index, to: Index) {
+    if kind == 4 && !others.is_empty() {
+        messages.insert(to.index(messages.len() + 1), others[from.index(others.len())].clone());
+    }
+    if messages.is_empty() || kind == 4 {
         return;
     }
     let (from, to) = (from.index(messages.len()), to.index(messages.len()));
