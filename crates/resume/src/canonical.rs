@@ -14,6 +14,9 @@ pub(crate) use call::Call;
 mod media;
 pub(crate) use media::{Media, MediaKind, MediaSource, is_text_type};
 
+mod media_type;
+pub(crate) use media_type::{URL_TYPE, type_of_ending, url_type};
+
 mod message;
 pub(crate) use message::{CanonicalMessage, is_empty_value};
 

@@ -215,6 +215,35 @@ fn only_urls_that_a_provider_fetches_are_given_to_it() {
 }
 
 #[test]
+fn vertex_is_given_the_media_type_of_what_is_at_a_url() {
+    let image = |url: &str| json!({"type": "image_url", "image_url": {"url": url}});
+    let file =
+        |uri: &str, media_type: &str| json!({"fileData": {"fileUri": uri, "mimeType": media_type}});
+    let known = image("https://example.org/a.png?size=1");
+    let unknown = image("https://example.org/a");
+    for api in [&GEMINI, &VERTEX] {
+        let written = file("https://example.org/a.png?size=1", "image/png");
+        assert_eq!(part(api, &known), (written, vec![]));
+    }
+    let bare = json!({"fileData": {"fileUri": "https://example.org/a"}});
+    assert_eq!(part(&GEMINI, &unknown), (bare.clone(), vec![]));
+    for refused in [unknown, image("https://example.org/a.gif")] {
+        assert_eq!(part(&VERTEX, &refused).1, ["part_serialised"]);
+    }
+    let rules = |file: &Value| {
+        let found = VERTEX.provider_violations(&[json!({"role": "user", "parts": [file]})]);
+        found.into_iter().map(|it| it.rule).collect::<Vec<_>>()
+    };
+    assert_eq!(rules(&bare), ["missing_media_type"]);
+    assert_eq!(rules(&file("https://example.org/a", "")), ["missing_media_type"]);
+    // A type that the ending does not say comes back.
+    let said = json!({"role": "user", "parts": [file("gs://bucket/tour", "video/mp4")]});
+    let parsed = VERTEX.parse(Vec::new(), vec![said.clone()]).messages;
+    let rendered = rendered_in(&VERTEX, parsed);
+    assert_eq!((rendered.messages, rendered.repaired), (vec![said], vec![]));
+}
+
+#[test]
 fn instructions_alone_are_followed_by_the_user() {
     let chat = [json!({"role": "system", "content": "Be brief."})];
     for (dialect, field) in [(&Anthropic as &dyn Dialect, "content"), (&GEMINI, "parts")] {

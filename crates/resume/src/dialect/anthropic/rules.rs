@@ -34,6 +34,7 @@ pub(in crate::dialect) const ANTHROPIC: DialectRules = DialectRules {
         results: ResultMedia::Accepted,
         // 400 "all content must be type text if is_error is true": vellum-ai/vellum-assistant#18387.
         error_results: ResultMedia::Refused,
+        ..MediaRules::ANY
     },
     // The first message is the user's; Claude 4.6 and later refuse an answer that was begun.
     turns: TurnRules::AROUND,

@@ -32,6 +32,7 @@ pub(super) const BEDROCK_CONVERSE: DialectRules = DialectRules {
         results: ResultMedia::Accepted,
         // Claude: 400 "all content must be type text if is_error is true", vellum-ai/vellum-assistant#18387.
         error_results: ResultMedia::Refused,
+        ..MediaRules::ANY
     },
     // 400 "must alternate": langchain-ai/langchain-aws#192. The first message is the user's; Claude 4.6 and later
     // refuse an answer that was begun.

@@ -4,7 +4,9 @@ use serde_json::{Map, Value, json};
 use super::call_ids::CallIdResolver;
 use super::write::NO_SIGNATURE;
 use crate::DropReason;
-use crate::canonical::{Media, MediaKind, MediaSource, Reasoning, take_field};
+use crate::canonical::{
+    Media, MediaKind, MediaSource, Reasoning, URL_TYPE, take_field, type_of_ending,
+};
 use crate::dialect::base64_text;
 use crate::dialect::parsed::{self, MessageBuilder, Parsed, as_object, keep_unread, take_text};
 use crate::dialect::prepare::{items_of, rename, without_null_fields, without_null_fields_of};
@@ -152,8 +154,14 @@ fn read_part(part: Value) -> Value {
     let Value::Object(mut fields) = part else {
         return part;
     };
-    let mut stored = if let Some(media) = media {
-        fields.retain(|field, _| field != "inlineData" && field != "fileData");
+    let mut stored = if let Some(mut media) = media {
+        let file = fields.shift_remove("fileData").unwrap_or_default();
+        fields.shift_remove("inlineData");
+        if let Value::String(media_type) = &file["mimeType"]
+            && type_of_ending(file["fileUri"].as_str().unwrap_or_default()) != Some(media_type)
+        {
+            media[URL_TYPE] = media_type.as_str().into();
+        }
         media
     } else {
         json!({"type": part_type(&fields)})

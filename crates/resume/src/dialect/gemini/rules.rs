@@ -1,7 +1,7 @@
 use crate::canonical::{Provider, Role};
 use crate::dialect::pipeline::rules::{
     Arguments, CallFields, CustomCalls, DialectRules, FileIds, MediaNames, MediaRule, MediaRules,
-    NameRule, ReasoningRule, ResultMedia, TextFiles, TurnRules, Urls,
+    NameRule, ReasoningRule, ResultMedia, TextFiles, TurnRules, UrlTypes, Urls,
 };
 
 /// Gemini's developer API.
@@ -20,6 +20,8 @@ pub(super) const GEMINI: DialectRules = DialectRules {
 pub(super) const GEMINI_VERTEX: DialectRules = DialectRules {
     media: MediaRules {
         names: MediaNames::Kept,
+        // 400 for an empty `mimeType`: langchain-ai/langchainjs#8947.
+        url_types: UrlTypes::Required,
         // Files of the developer API are not there.
         ids: FileIds::Refused,
         // Reference "FileData": a URL, or an object in Cloud Storage.

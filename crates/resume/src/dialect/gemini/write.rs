@@ -1,9 +1,11 @@
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use serde_json::{Value, json};
 
 use super::rules;
-use crate::canonical::{CanonicalMessage, ContentPart, Media, MediaSource, Role, are_parts};
+use crate::canonical::{
+    CanonicalMessage, ContentPart, Media, MediaSource, Role, URL_TYPE, are_parts, url_type,
+};
 use crate::dialect::pipeline::MessageWriter;
 use crate::dialect::speaker;
 use crate::dialect::turns::{Neighbours, Turn, TurnKind, TurnMerger};
@@ -48,10 +50,12 @@ impl ContentsWriter {
     }
 
     fn write_speech(&mut self, message: &mut CanonicalMessage) -> Vec<Value> {
+        let mut types = take_url_types(message);
         let mut parts = message.take_parts();
         message.remove_blank_texts(&mut parts);
         speaker::prefix_with_name(message, &mut parts, &self.default_user_name);
-        let parts: Vec<_> = parts.into_iter().map(|it| write_part(message, it)).collect();
+        let parts: Vec<_> =
+            parts.into_iter().map(|it| write_part(message, it, &mut types)).collect();
         let calls: Vec<_> = self.write_calls(message);
         parts.into_iter().chain(calls).collect()
     }
@@ -109,11 +113,34 @@ impl MessageWriter for ContentsWriter {
     }
 }
 
-fn write_part(message: &mut CanonicalMessage, part: ContentPart) -> Value {
+/// Takes the media types of what is at the URLs in the content, in order.
+fn take_url_types(message: &mut CanonicalMessage) -> VecDeque<Option<String>> {
+    let mut types = VecDeque::new();
+    for part in message.content.as_array_mut().into_iter().flatten() {
+        if let Some(Media { source: MediaSource::Url(url), .. }) = Media::read(part) {
+            types.push_back(url_type(part, &url));
+            part.as_object_mut().and_then(|part| part.shift_remove(URL_TYPE));
+        }
+    }
+    types
+}
+
+fn write_part(
+    message: &mut CanonicalMessage,
+    part: ContentPart,
+    types: &mut VecDeque<Option<String>>,
+) -> Value {
     let media = match part {
         ContentPart::Text(text) => return text_part(&text),
         ContentPart::Media(media) => media,
     };
+    if let MediaSource::Url(url) = &media.source {
+        let mut file = json!({"fileUri": url});
+        if let Some(media_type) = types.pop_front().flatten() {
+            file["mimeType"] = media_type.into();
+        }
+        return json!({"fileData": file});
+    }
     write_media(&media).unwrap_or_else(|| {
         message.repairs.push(Repair::PartSerialised);
         text_part(&Value::from(media).to_string())

@@ -47,6 +47,7 @@ pub(super) const OPENAI: DialectRules = DialectRules {
         // API reference: a tool message has text parts only.
         results: ResultMedia::Refused,
         error_results: ResultMedia::Refused,
+        ..MediaRules::ANY
     },
     ..DialectRules::ANY
 };

@@ -37,8 +37,14 @@ fn part_problem(api: GeminiApi, part: &Value) -> Option<Problem> {
         GeminiApi::Developer => &["https", "http"],
         GeminiApi::Vertex => &["https", "http", "gs"],
     };
-    let valid = is_fetched(part.get("fileData")?["fileUri"].as_str().unwrap_or_default(), schemes);
-    (!valid).then(|| ("invalid_url", "a URI is not one that the API fetches".to_owned()))
+    let file = part.get("fileData")?;
+    if !is_fetched(file["fileUri"].as_str().unwrap_or_default(), schemes) {
+        return Some(("invalid_url", "a URI is not one that the API fetches".to_owned()));
+    }
+    let media_type = file["mimeType"].as_str().unwrap_or_default().trim();
+    let detail = || "a file at a URI has no media type".to_owned();
+    let lacks_type = api == GeminiApi::Vertex && media_type.is_empty();
+    lacks_type.then(|| ("missing_media_type", detail()))
 }
 
 /// The guides of the API on images, audio, video and documents list the types.
@@ -89,10 +95,13 @@ mod tests {
             ("/uploads/a.png", false, false),
             ("https://example.org/a.svg", false, false),
         ] {
-            let part = json!({"fileData": {"fileUri": uri}});
+            let part = json!({"fileData": {"fileUri": uri, "mimeType": "image/png"}});
             assert_eq!(rules(GeminiApi::Developer, &part).is_empty(), developer, "{uri}");
             assert_eq!(rules(GeminiApi::Vertex, &part).is_empty(), vertex, "{uri}");
         }
+        let bare = json!({"fileData": {"fileUri": "https://example.org/a.png", "mimeType": " "}});
+        assert_eq!(rules(GeminiApi::Developer, &bare), [] as [&str; 0]);
+        assert_eq!(rules(GeminiApi::Vertex, &bare), ["missing_media_type"]);
         assert_eq!(violations(GeminiApi::Vertex, &[])[0].rule, "no_messages");
     }
 }

@@ -1,8 +1,10 @@
 use serde_json::{Value, json};
 
 use crate::Repair;
-use crate::canonical::{CanonicalMessage, Media, MediaKind, MediaSource, Role, are_parts};
-use crate::dialect::pipeline::rules::{MediaNames, MediaRules, ResultMedia, Verdict};
+use crate::canonical::{
+    CanonicalMessage, Media, MediaKind, MediaSource, Role, are_parts, url_type,
+};
+use crate::dialect::pipeline::rules::{MediaNames, MediaRules, ResultMedia, UrlTypes, Verdict};
 use crate::dropped::shorten;
 
 /// The name of a file without one; only PDF files need a name.
@@ -37,6 +39,7 @@ fn lower_part(rules: &MediaRules, place: ResultMedia, part: &mut Value) -> Optio
     let verdict = match &media {
         // A part that cannot be read as media is not checked where any media are accepted.
         None if rules.is_any() => return None,
+        Some(media) if lacks_type(rules, media, part) => Verdict::Refused,
         Some(media) if may_be_there(place, media) => rules.judge(media),
         _ => Verdict::Refused,
     };
@@ -52,6 +55,13 @@ fn lower_part(rules: &MediaRules, place: ResultMedia, part: &mut Value) -> Optio
             Some(Repair::PartSerialised)
         }
     }
+}
+
+/// Returns whether media at a URL have no media type that the target accepts, although it requires one.
+fn lacks_type(rules: &MediaRules, media: &Media, part: &Value) -> bool {
+    let MediaSource::Url(url) = &media.source else { return false };
+    let is_accepted = || url_type(part, url).is_some_and(|it| rules.accepts_type(&it));
+    rules.url_types == UrlTypes::Required && !is_accepted()
 }
 
 fn may_be_there(place: ResultMedia, media: &Media) -> bool {

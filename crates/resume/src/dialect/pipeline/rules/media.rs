@@ -10,6 +10,8 @@ pub(in crate::dialect) struct MediaRules {
     pub(in crate::dialect) files: MediaRule,
     /// What happens to a text file whose type is not in the list of files.
     pub(in crate::dialect) text_files: TextFiles,
+    /// The media types of what is at a URL.
+    pub(in crate::dialect) url_types: UrlTypes,
     /// The names of inline media.
     pub(in crate::dialect) names: MediaNames,
     /// The ids of uploaded files.
@@ -40,6 +42,15 @@ pub(in crate::dialect) enum Urls {
     Fetched(&'static [&'static str]),
     /// None.
     Refused,
+}
+
+/// The media types of what is at a URL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::dialect) enum UrlTypes {
+    /// They may be unknown.
+    Optional,
+    /// They must be known, by the stored part or by the ending of the URL, and accepted.
+    Required,
 }
 
 /// What happens to a text file whose type is not in the list of files.
@@ -152,6 +163,7 @@ impl MediaRules {
         sounds: MediaRule::ANY,
         files: MediaRule::ANY,
         text_files: TextFiles::Kept,
+        url_types: UrlTypes::Optional,
         names: MediaNames::Kept,
         ids: FileIds::Any,
         results: ResultMedia::Raw,
@@ -166,6 +178,11 @@ impl MediaRules {
     /// Returns the rule for results, or for results of failed calls.
     pub(in crate::dialect::pipeline) fn of_result(&self, is_error: bool) -> ResultMedia {
         if is_error { self.error_results } else { self.results }
+    }
+
+    /// Returns whether media of a type are accepted in one of the kinds.
+    pub(in crate::dialect::pipeline) fn accepts_type(&self, media_type: &str) -> bool {
+        [&self.images, &self.sounds, &self.files].iter().any(|rule| rule.accepts_type(media_type))
     }
 
     /// Returns what happens to media in a message that may hold some.

@@ -1,0 +1,69 @@
+use serde_json::Value;
+
+/// The field of a stored part with the media type of what is at its URL, if the ending does not say it.
+pub(crate) const URL_TYPE: &str = "mimeType";
+
+/// Returns the media type of what is at a URL: the one that the stored part says, or that of its ending.
+pub(crate) fn url_type(part: &Value, url: &str) -> Option<String> {
+    let said = part.get(URL_TYPE).and_then(Value::as_str).filter(|it| !it.trim().is_empty());
+    said.or_else(|| type_of_ending(url)).map(str::to_owned)
+}
+
+/// Returns the media type for the ending of a path.
+pub(crate) fn type_of_ending(url: &str) -> Option<&'static str> {
+    let path = url.split(['?', '#']).next()?;
+    let (_, file) = path.rsplit_once("://")?.1.rsplit_once('/')?;
+    let ending = file.rsplit_once('.')?.1.to_ascii_lowercase();
+    Some(match ending.as_str() {
+        "png" => "image/png",
+        "jpg" | "jpeg" => "image/jpeg",
+        "webp" => "image/webp",
+        "heic" => "image/heic",
+        "heif" => "image/heif",
+        "gif" => "image/gif",
+        "mp3" => "audio/mp3",
+        "wav" => "audio/wav",
+        "flac" => "audio/flac",
+        "ogg" => "audio/ogg",
+        "aac" => "audio/aac",
+        "m4a" => "audio/m4a",
+        "pdf" => "application/pdf",
+        "txt" => "text/plain",
+        "md" => "text/markdown",
+        "csv" => "text/csv",
+        "htm" | "html" => "text/html",
+        "mp4" => "video/mp4",
+        "mpg" | "mpeg" => "video/mpeg",
+        "mov" => "video/quicktime",
+        "webm" => "video/webm",
+        "avi" => "video/x-msvideo",
+        "wmv" => "video/x-ms-wmv",
+        "flv" => "video/x-flv",
+        "3gp" => "video/3gpp",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_ending_of_a_path_says_the_type() {
+        let cases = [
+            ("https://example.org/a.PNG?x=.pdf#b", Some("image/png")),
+            ("gs://bucket/a.b/tour.mp4", Some("video/mp4")),
+            ("https://example.org/a", None),
+            ("https://example.png", None),
+            ("a.png", None),
+        ];
+        for (url, media_type) in cases {
+            assert_eq!(type_of_ending(url), media_type, "{url}");
+            let said = json!({"mimeType": "text/x"});
+            assert_eq!(url_type(&said, url).as_deref(), Some("text/x"));
+            assert_eq!(url_type(&json!({"mimeType": " "}), url).as_deref(), media_type);
+        }
+    }
+}
