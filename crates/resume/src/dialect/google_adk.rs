@@ -62,7 +62,9 @@ fn waits(message: &CanonicalMessage) -> bool {
 
 impl ToolDialect for GoogleAdk {
     // `Event.long_running_tool_ids`: such a call stays in the contents before it has a result.
-    const RULES: &'static DialectRules = &DialectRules { waits, ..rules::GOOGLE_ADK };
+    // It may be answered several times: the library gives its model the last answer.
+    const RULES: &'static DialectRules =
+        &DialectRules { waits, repeats_results: waits, ..rules::GOOGLE_ADK };
 
     const LOSSES: &'static [Loss] = &[
         Loss::InstructionPlaces,

@@ -236,6 +236,25 @@ fn calls_of_long_running_tools_may_wait() {
 }
 
 #[test]
+fn a_long_running_tool_may_answer_again() {
+    let mut caller = event("1", "guide", "model", &[call("a")]);
+    caller["longRunningToolIds"] = json!(["a"]);
+    let answer =
+        |id: &str, said: &str| event(id, "user", "user", &[result("a", &json!({"result": said}))]);
+    let events = [
+        caller,
+        answer("2", "pending"),
+        event("3", "guide", "model", &[json!({"text": "I wait."}), call("b")]),
+        event("4", "guide", "user", &[result("b", &json!({}))]),
+        answer("5", "done"),
+    ];
+    assert_kept(&GoogleAdk, &events);
+    let others = stored_in(&OpenAi, &GoogleAdk, &events);
+    assert_eq!(others.messages[1]["content"], "pending");
+    assert_eq!(others.dropped[0].reason.slug(), "late_result");
+}
+
+#[test]
 fn calls_and_responses_without_ids_are_matched() {
     let named = |field: &str| json!({field: {"name": "f"}});
     let events = [

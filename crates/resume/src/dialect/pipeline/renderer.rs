@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::mem;
 
 use super::call_ids::CallIdAllocator;
@@ -8,6 +8,7 @@ use super::names::NameSanitiser;
 use super::rules::DialectRules;
 use super::viewpoint::Viewpoint;
 use super::writer::MessageWriter;
+use crate::calls::CallKey;
 use crate::canonical::{CanonicalMessage, Role};
 use crate::dropped::shorten;
 use crate::rendered::Rendered;
@@ -25,6 +26,8 @@ pub(super) struct ToolCallRenderer {
     /// The original of each call id that was changed.
     original_ids: BTreeMap<String, String>,
     names: NameSanitiser,
+    /// The ids of rendered calls that may have further results, by what results name them.
+    repeatable: HashMap<CallKey, String>,
     /// What follows a call whose results have not all come.
     held: Option<HeldMessages>,
 }
@@ -62,6 +65,7 @@ impl ToolCallRenderer {
             call_ids,
             original_ids,
             names,
+            repeatable: HashMap::new(),
             held: None,
         }
     }
@@ -118,7 +122,13 @@ impl ToolCallRenderer {
         }
         match self.matcher.accept(&mut result) {
             Ok(()) => self.writer.write(result, rendered),
-            Err(reason) => rendered.drop(result.origin, reason),
+            Err(reason) => match self.repeatable.get(&CallKey::from_id(&result.call_id)) {
+                Some(id) => {
+                    result.call_id.clone_from(id);
+                    self.writer.write(result, rendered);
+                }
+                None => rendered.drop(result.origin, reason),
+            },
         }
     }
 
@@ -151,6 +161,11 @@ impl ToolCallRenderer {
         match kept {
             Ok(mut message) => {
                 self.rename_calls(&mut message);
+                if (self.rules.repeats_results)(&message) {
+                    let ids = message.calls.iter();
+                    let ids = ids.map(|it| (CallKey::from_id(&it.stored_id), it.id.clone()));
+                    self.repeatable.extend(ids);
+                }
                 self.names.sanitise(&mut message);
                 self.writer.write(message, rendered);
             }

@@ -45,6 +45,8 @@ pub(in crate::dialect) struct DialectRules {
     pub(in crate::dialect) turns: TurnRules,
     /// Returns whether the calls of a message without results are shown as waiting, unless a policy is chosen.
     pub(in crate::dialect) waits: fn(&CanonicalMessage) -> bool,
+    /// Returns whether each call of a message may have further results, which stay where they are.
+    pub(in crate::dialect) repeats_results: fn(&CanonicalMessage) -> bool,
 }
 
 /// Fields that a message of a dialect may have besides those of a stored message.
@@ -159,6 +161,7 @@ impl DialectRules {
         media: MediaRules::ANY,
         turns: TurnRules::ANY,
         waits: |_| false,
+        repeats_results: |_| false,
     };
 
     /// Reads a stored message, and passes each canonical message in it to `handle`.
