@@ -35,7 +35,8 @@ pub fn streams(name: &str) -> Result<Vec<Value>> {
     json_lines(&below_workspace("fixtures/streams").join(name))
 }
 
-fn json_lines(path: &Path) -> Result<Vec<Value>> {
+/// Reads a file with one JSON value on each line.
+pub fn json_lines(path: &Path) -> Result<Vec<Value>> {
     let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
     let lines = text.lines().map(|line| Ok(serde_json::from_str(line)?));
     lines.collect::<Result<_>>().with_context(|| path.display().to_string())

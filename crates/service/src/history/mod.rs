@@ -5,6 +5,7 @@
 mod download;
 mod error;
 mod format;
+mod json_text;
 mod read;
 mod response;
 mod source;

@@ -6,8 +6,8 @@ use resume::dialect::Rendered;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::Format;
 use super::response::{DroppedResponse, RepairedResponse};
+use super::{Format, json_text};
 
 /// The size of a chunk of the response, approximately; a chunk with a large message is larger.
 const CHUNK_BYTES: usize = 64 << 10;
@@ -87,7 +87,7 @@ impl Writer {
             self.text(",");
         }
         self.message_count += 1;
-        serde_json::to_writer(&mut self.buffer, message)?;
+        json_text::write(&mut self.buffer, message)?;
         if self.layout.format == Format::Ndjson {
             self.text("\n");
         }
