@@ -34,19 +34,29 @@ pub(crate) enum Shape {
     ListsByActivity,
     /// The trigrams of every title: `title_trigrams`, in the same way.
     TitleSearch,
+    /// The search index. An older release does not remove from it what it erases or purges. No document is marked for it.
+    MessageSearch,
 }
 
 impl Shape {
     /// Every shape, in the order of the formats.
-    pub(crate) const ALL: [Self; 4] =
-        [Self::Forks, Self::DeletedChats, Self::ListsByActivity, Self::TitleSearch];
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Forks,
+        Self::DeletedChats,
+        Self::ListsByActivity,
+        Self::TitleSearch,
+        Self::MessageSearch,
+    ];
 
     /// Returns the first format in which the shape is written. It is also the `schema_version` of
     /// each document of that shape.
     pub(crate) const fn format(self) -> i64 {
         match self {
             Self::Forks => 2,
-            Self::DeletedChats | Self::ListsByActivity | Self::TitleSearch => 3,
+            Self::DeletedChats
+            | Self::ListsByActivity
+            | Self::TitleSearch
+            | Self::MessageSearch => 3,
         }
     }
 
@@ -57,6 +67,7 @@ impl Shape {
             Self::DeletedChats => "deleted chats",
             Self::ListsByActivity => "lists by activity",
             Self::TitleSearch => "title search",
+            Self::MessageSearch => "message search",
         }
     }
 }

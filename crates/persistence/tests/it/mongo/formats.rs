@@ -178,7 +178,13 @@ async fn before_the_upgrade_is_finished_a_fork_is_refused_and_changes_nothing() 
         FormatStatus {
             stored: 1,
             newest: NEWEST,
-            pending: vec!["forks", "deleted chats", "lists by activity", "title search"]
+            pending: vec![
+                "forks",
+                "deleted chats",
+                "lists by activity",
+                "title search",
+                "message search",
+            ]
         }
     );
 }
