@@ -46,6 +46,7 @@ mod repeats;
 mod requests;
 mod revocations;
 mod rights;
+mod search;
 mod serve;
 mod sign_in;
 mod signatures;
