@@ -196,7 +196,7 @@ pub async fn persons_search_what_their_lists_contain(store: Arc<dyn Store>) {
     in_list(&[private, team, link, app], own, &of_bob).await;
     private.put_member("ada", MemberRole::Reader).await.unwrap();
     in_list(&[own, private], &ada, &needle).await;
-    // Whoever knows the id of an open chat may search it.
+    // A user who knows the id of an open chat may search it.
     let in_link = MessageSearch { chat_id: Some(link.id.clone()), ..needle.clone() };
     in_list(&[link], &ada, &in_link).await;
 }
