@@ -3,8 +3,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    apps, audit, check, config, demo, erase, export, history, keys, purge, resume_sweep, serve,
-    stats, tokens, upgrade, wallets,
+    apps, audit, check, config, demo, erase, export, history, keys, purge, resume_sweep, search,
+    serve, stats, tokens, upgrade, wallets,
 };
 use crate::settings::{Settings, SettingsError};
 
@@ -54,6 +54,8 @@ pub(crate) enum Command {
     Purge(purge::Arguments),
     /// Pause the running chats whose lease has expired.
     ResumeSweep(resume_sweep::Arguments),
+    /// Rebuild the index of the search in what was said.
+    Search(search::Arguments),
     /// Show, verify and rebuild what workflows do and cost.
     Stats(stats::Arguments),
     /// Manage the registry of apps.

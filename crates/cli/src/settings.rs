@@ -19,6 +19,7 @@ pub(crate) struct Settings {
     pub(crate) apps: service::AppsConfig,
     pub(crate) wallets: service::WalletsConfig,
     pub(crate) erasure: service::ErasureConfig,
+    pub(crate) search: service::SearchConfig,
     pub(crate) limits: service::LimitsConfig,
     pub(crate) metrics: service::MetricsConfig,
     pub(crate) audit: Audit,
@@ -107,6 +108,7 @@ impl Settings {
             apps: self.apps.clone(),
             wallets: self.wallets.clone(),
             erasure: self.erasure.clone(),
+            search: self.search.clone(),
             limits: self.limits.clone(),
             metrics: self.metrics.clone(),
         }

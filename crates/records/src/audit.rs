@@ -145,6 +145,8 @@ named! {
         ListRevocations = "list_revocations",
         /// A rebuild of the stats was started.
         RebuildStats = "rebuild_stats",
+        /// A rebuild of the search index of an app was started.
+        RebuildSearch = "rebuild_search",
         /// The end of an upgrade of the database was started.
         FinishUpgrade = "finish_upgrade",
         /// A sweep of the chats with expired leases was started by an operator.

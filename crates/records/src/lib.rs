@@ -49,6 +49,12 @@ pub use chat_session::{ChatSession, ChatStatus, NewChatSession, cache_seed, minu
 mod title;
 pub use title::{TitlePart, title_key, title_trigrams};
 
+mod search;
+pub use search::{
+    MAX_INDEXED_WORDS, MAX_WORD_CHARS, SearchQuery, Snippet, WordRange, said, search_rank,
+    search_words,
+};
+
 mod session_change;
 pub use session_change::SessionChange;
 

@@ -3,18 +3,21 @@
 mod config;
 pub use config::{
     AdaptersConfig, Algorithm, AppSettings, AppsConfig, AuthConfig, AuthMode, Config, ConfigError,
-    ErasureConfig, HecateConfig, LimitsConfig, MetricsConfig, ServerConfig, SignInConfig,
-    WalletsConfig, hidden, listen_address,
+    ErasureConfig, HecateConfig, LimitsConfig, MetricsConfig, SearchConfig, ServerConfig,
+    SignInConfig, WalletsConfig, hidden, listen_address,
 };
 
 mod config_check;
 
 mod operations;
 mod router;
-pub use router::router;
+pub use router::{router, router_and_indexer};
 
 mod receipts;
 pub use receipts::ReceiptSigner;
+
+mod search_index;
+pub use search_index::SearchIndexer;
 
 mod starting;
 pub use starting::Starting;

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use crate::api::{
     apps, artifacts, calls, chat_sessions as chats, contexts, events, exchanges, health,
     input_requests as inputs, leases, members, messages, metrics, participants, presence, resume,
-    resume_points, sign_in, stats, tickets, tokens, turns, user_input, wallets,
+    resume_points, search, sign_in, stats, tickets, tokens, turns, user_input, wallets,
 };
 use crate::operation::Row;
 
@@ -72,6 +72,9 @@ pub(crate) static OPERATIONS: LazyLock<Vec<Section>> = LazyLock::new(|| {
             POST   "/api/chats/{app_id}/{chat_id}/messages/delete" => messages::delete_several::delete_messages;
             POST   "/api/chats/{app_id}/{chat_id}/initial-messages" => messages::initial::persist_initial_messages;
             GET    "/api/chats/{app_id}/{chat_id}/history" => messages::history::get_history;
+        }
+        "search", "Search in what was said" {
+            GET    "/api/search/{app_id}" => search::find::search_messages;
         }
         "members", "The users with whom a chat is shared by name" {
             GET    "/api/chats/{app_id}/{chat_id}/members" => members::list::list_members;

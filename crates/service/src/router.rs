@@ -25,6 +25,7 @@ use crate::operations::{OPERATIONS, PROBES, Section};
 use crate::problem::{Problem, ProblemKind, problem_pages, respond};
 use crate::receipts::ReceiptSigner;
 use crate::registry::AppRegistry;
+use crate::search_index::{SearchIndex, SearchIndexer};
 use crate::state::AppState;
 
 /// The header that names the version of the service, in every response.
@@ -35,6 +36,14 @@ const REPRISE_VERSION: HeaderName = HeaderName::from_static("reprise-version");
 /// Reads the key files that the settings name, and does no other I/O: the store may be unreachable. In a runtime, tasks
 /// keep the keys and the revocations current as long as the router lives.
 pub fn router(store: Arc<dyn Store>, config: Config) -> Result<Router, ConfigError> {
+    router_and_indexer(store, config).map(|(router, _)| router)
+}
+
+/// Builds the whole API over a store as [`router`] does, and what keeps the search index of the store up to date.
+pub fn router_and_indexer(
+    store: Arc<dyn Store>,
+    config: Config,
+) -> Result<(Router, SearchIndexer), ConfigError> {
     config.limits.check()?;
     config.apps.check()?;
     config.adapters.hecate.check()?;
@@ -46,8 +55,11 @@ pub fn router(store: Arc<dyn Store>, config: Config) -> Result<Router, ConfigErr
     let metrics = Metrics::new(&config.metrics, Arc::clone(&store));
     let authenticator = Authenticator::new(&config.auth, &store, limits.recheck(), &metrics)?;
     authenticator.follow(&metrics);
+    let search = Arc::new(SearchIndex::new(config.search.enabled, metrics.search.clone()));
+    let indexer = SearchIndexer { store: Arc::clone(&store), index: Arc::clone(&search) };
     let failed_attempts = FailedAttempts::new(&limits, metrics.auth.clone());
     let state = AppState {
+        search,
         receipts: Arc::new(ReceiptSigner::new(&config.erasure)?),
         hub: Arc::new(hub),
         registry,
@@ -74,7 +86,7 @@ pub fn router(store: Arc<dyn Store>, config: Config) -> Result<Router, ConfigErr
         .merge(problem_pages());
     let aliases = Aliases::of(&config.adapters);
     let router = admitted(router, &state).merge(with_method_check(health));
-    Ok(aliases.before(with_layers(router, state)))
+    Ok((aliases.before(with_layers(router, state)), indexer))
 }
 
 /// The description of all operations, as JSON.

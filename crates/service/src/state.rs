@@ -10,6 +10,7 @@ use crate::live::Hub;
 use crate::metrics::Metrics;
 use crate::receipts::ReceiptSigner;
 use crate::registry::AppRegistry;
+use crate::search_index::SearchIndex;
 
 /// The shared state of handlers and extractors.
 #[derive(Debug, Clone)]
@@ -28,6 +29,13 @@ pub(crate) struct AppState {
     pub(crate) hub: Arc<Hub>,
     pub(crate) receipts: Arc<ReceiptSigner>,
     pub(crate) adapters: Arc<AdaptersConfig>,
+    pub(crate) search: Arc<SearchIndex>,
+}
+
+impl FromRef<AppState> for Arc<SearchIndex> {
+    fn from_ref(state: &AppState) -> Self {
+        Self::clone(&state.search)
+    }
 }
 
 impl FromRef<AppState> for Arc<Hub> {

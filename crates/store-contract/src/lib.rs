@@ -25,6 +25,7 @@ pub mod participants;
 pub mod presence;
 pub mod races;
 pub mod repeats;
+pub mod search;
 
 pub mod access_keys;
 pub mod artifacts;
@@ -556,6 +557,16 @@ macro_rules! contract_tests {
                 an_unknown_wallet_pays_nothing,
                 an_exchange_is_billed_for_its_call,
                 racing_calls_never_overdraw_a_wallet,
+            }
+            search {
+                messages_are_found_by_all_of_their_words,
+                hits_come_in_pages_newest_first,
+                an_edited_or_deleted_text_is_not_found,
+                persons_search_what_their_lists_contain,
+                nothing_is_found_after_a_right_was_withdrawn,
+                a_search_of_one_chat_takes_no_other_filter,
+                changes_that_no_process_noticed_are_found_later,
+                chats_may_be_indexed_by_several_at_once,
             }
             stats {
                 an_unused_workflow_has_empty_stats,

@@ -65,6 +65,19 @@ impl Floor {
         Ok(())
     }
 
+    /// Returns how many bytes a collection of another database takes on disk, with its indexes.
+    pub(crate) async fn stored_bytes(&self, other: &str, collection: &str) -> Result<f64> {
+        let database = self.database.client().database(other);
+        let reply = database.run_command(doc! { "collStats": collection }).await?;
+        let bytes = |field| match reply.get(field) {
+            Some(bson::Bson::Int32(bytes)) => f64::from(*bytes),
+            Some(bson::Bson::Int64(bytes)) => *bytes as f64,
+            Some(bson::Bson::Double(bytes)) => *bytes,
+            _ => 0.0,
+        };
+        Ok(bytes("storageSize") + bytes("totalIndexSize"))
+    }
+
     /// Removes this database and others.
     pub(crate) async fn drop_databases(self, others: &[&str]) -> Result<()> {
         for other in others {

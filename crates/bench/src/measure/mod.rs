@@ -17,3 +17,4 @@ pub(crate) use contest::Contest;
 pub(crate) use delays::Delays;
 pub(crate) use lane::{Deliver, Load, Read, Write};
 pub(crate) use lap::Lap;
+pub(crate) use quantiles::quantile;

@@ -2,7 +2,7 @@
 /// nearest by rank.
 ///
 /// Without values it is the default.
-pub(super) fn quantile<T: Copy + Default>(sorted: &[T], share: f64) -> T {
+pub(crate) fn quantile<T: Copy + Default>(sorted: &[T], share: f64) -> T {
     let rank = (sorted.len() as f64 * share).ceil();
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to the length")]
     let index = (rank as usize).max(1) - 1;

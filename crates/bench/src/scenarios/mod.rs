@@ -19,6 +19,7 @@ mod live_latency;
 mod purge;
 mod resume;
 mod resume_plan;
+mod search;
 mod stats;
 mod tail;
 mod turn;
@@ -84,6 +85,9 @@ pub(crate) enum Scenario {
     /// Joining a chat of 10,000 messages, over HTTP, to its first message and to the boundary; floor: its stored
     /// documents as raw bytes
     Join,
+    /// Search in 10,000 chats of 100 messages, 250 chats for each round: pages of 20 hits, the delay of the index behind
+    /// appends under load, and its size
+    Search,
 }
 
 impl Scenario {
@@ -118,6 +122,7 @@ impl Scenario {
             Self::LiveLatency => return live_latency::run(stage).await,
             Self::LiveFanout => return live_fanout::run(stage).await,
             Self::Join => join::run(stage).await,
+            Self::Search => return search::run(stage).await,
         };
         Ok(comparisons?.into())
     }

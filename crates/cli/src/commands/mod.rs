@@ -11,6 +11,7 @@ pub(crate) mod history;
 pub(crate) mod keys;
 pub(crate) mod purge;
 pub(crate) mod resume_sweep;
+pub(crate) mod search;
 pub(crate) mod serve;
 pub(crate) mod stats;
 pub(crate) mod tokens;
@@ -50,6 +51,9 @@ pub(crate) async fn run(command: Command, settings: Settings) -> anyhow::Result<
         Command::Purge(arguments) => purge::run(&arguments, &settings).await,
         Command::ResumeSweep(arguments) => {
             resume_sweep::run(&arguments, &settings).await.map(|()| ExitCode::SUCCESS)
+        }
+        Command::Search(arguments) => {
+            search::run(&arguments, &settings).await.map(|()| ExitCode::SUCCESS)
         }
         Command::Stats(arguments) => stats::run(&arguments, &settings).await,
         Command::Tokens(arguments) => {

@@ -48,7 +48,8 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<()> {
         () = shutdown.cancelled() => return Ok(()),
     };
     let store: Arc<dyn Store> = Arc::new(backend.store.clone());
-    starting.finish(service::router(Arc::clone(&store), config.clone())?);
+    let (router, indexer) = service::router_and_indexer(Arc::clone(&store), config.clone())?;
+    starting.finish(router);
     tokio::spawn(prepare(backend.store.clone()));
     let mut sweeps = JoinSet::new();
     sweeps.spawn(service::expire_input_requests(Arc::clone(&store)));
@@ -56,6 +57,7 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<()> {
     sweeps.spawn(service::finish_purges(Arc::clone(&store)));
     sweeps.spawn(service::remove_deleted_texts(Arc::clone(&store)));
     sweeps.spawn(service::continue_erasures(Arc::clone(&store)));
+    sweeps.spawn(indexer.run());
     sweeps.spawn(service::purge_due_chats(store, config.apps.settings));
     let served = tokio::select! {
         served = serving => served.context(SERVER_FAILED),

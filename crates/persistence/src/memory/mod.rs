@@ -25,6 +25,7 @@ mod presence;
 mod purges;
 mod resumption;
 mod revocations;
+mod search;
 mod stats;
 mod tickets;
 mod turns;

@@ -14,6 +14,7 @@ mod attempts;
 mod calls;
 mod pool;
 mod sealing;
+mod search;
 mod sweeps;
 
 pub use calls::Call;
@@ -27,6 +28,7 @@ pub(crate) use calls::CallMetrics;
 pub(crate) use label::Label;
 pub(crate) use pool::PoolMetrics;
 pub(crate) use sealing::SealingMetrics;
+pub(crate) use search::SearchMetrics;
 pub(crate) use sweeps::{Sweep, SweepMetrics};
 
 /// The metrics of one store; clones of a store share them.
@@ -35,6 +37,7 @@ pub struct StoreMetrics {
     pub(crate) calls: CallMetrics,
     pub(crate) appends: AppendMetrics,
     pub(crate) sealing: SealingMetrics,
+    pub(crate) search: SearchMetrics,
     pub(crate) sweeps: SweepMetrics,
     pub(crate) attempts: AttemptMetrics,
     pub(crate) pool: PoolMetrics,
@@ -49,6 +52,7 @@ impl StoreMetrics {
             self.calls.families(),
             self.appends.families(),
             self.sealing.families(),
+            self.search.families(),
             self.sweeps.families(),
             self.attempts.families(),
             self.pool.families(),

@@ -44,5 +44,11 @@ pub(crate) const AUDIT_ENTRIES: &str = "audit_entries";
 pub(crate) const PSEUDONYM_KEYS: &str = "pseudonym_keys";
 /// Erasures of persons: how far they have come, and their receipts.
 pub(crate) const ERASURES: &str = "erasures";
+/// The words of messages, for search.
+pub(crate) const SEARCH_ENTRIES: &str = "search_entries";
+/// How far the messages of each chat are in `search_entries`.
+pub(crate) const SEARCH_MARKS: &str = "search_marks";
+/// How far the chats of each app are known to be in `search_entries`.
+pub(crate) const SEARCH_PROGRESS: &str = "search_progress";
 /// The format of the database, in a single document.
 pub(crate) const STORE_FORMAT: &str = "store_format";

@@ -18,8 +18,9 @@ use crate::mongo::audit::{AuditEntryDocument, PseudonymKeyDocument, entry_record
 use crate::mongo::collection_names::{
     ACCESS_KEYS, APPS, AUDIT_ENTRIES, CHAT_BLOBS, CHAT_PARTICIPANTS, CHAT_SEGMENTS, CHAT_SESSIONS,
     CONTEXT_SNAPSHOTS, ERASURES, INPUT_REQUESTS, MESSAGE_VERSIONS, PRESENCE, PROVIDER_CALLS,
-    PSEUDONYM_KEYS, RESUME_POINTS, REVOCATIONS, STATUS_CHANGES, STORE_FORMAT, TICKETS,
-    TURNS_WITHOUT_MESSAGES, WALLET_ENTRIES, WALLETS, WORKFLOW_STATS,
+    PSEUDONYM_KEYS, RESUME_POINTS, REVOCATIONS, SEARCH_ENTRIES, SEARCH_MARKS, SEARCH_PROGRESS,
+    STATUS_CHANGES, STORE_FORMAT, TICKETS, TURNS_WITHOUT_MESSAGES, WALLET_ENTRIES, WALLETS,
+    WORKFLOW_STATS,
 };
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::stored::read_document;
@@ -37,6 +38,7 @@ use crate::mongo::engine::index::Index;
 use crate::mongo::engine::json::Json;
 use crate::mongo::erasures::{ERASED_USER, ErasureDocument, erasure_record};
 use crate::mongo::revocations::{RevocationDocument, revocation_entry};
+use crate::mongo::search::{MarkDocument, ProgressDocument, SearchEntryDocument};
 use crate::mongo::tickets::{TicketDocument, ticket_record};
 
 /// A collection of the database.
@@ -100,6 +102,8 @@ pub(crate) const MEMBERS_PATH: &str = "members.user_id";
 pub(crate) const IS_LISTED: &str = "is_listed";
 /// The field of a session that lists by last activity are sorted by.
 pub(crate) const ACTIVE_MINUTE: &str = "active_minute";
+/// The field of a session with the time of the last edit of a message, if there was one. Appends do not change it.
+pub(crate) const EDITED_AT: &str = "edited_at";
 /// The field of a session with the outcome of its last turn.
 pub(crate) const LAST_TURN_OUTCOME: &str = "last_turn.outcome";
 /// The field that only sessions with pending input requests have.
@@ -306,6 +310,9 @@ pub static COLLECTIONS: &[StoredCollection] = &[
                 &[("app_id", 1), (LIFECYCLE, 1), (LIFECYCLE_AT, 1), ("_id", 1)],
             )
             .only_with(LIFECYCLE),
+            // The chats whose messages were edited, for the search index.
+            Index::of("cs_app_edited", &[("app_id", 1), (EDITED_AT, 1), ("_id", 1)])
+                .only_with(EDITED_AT),
             Index::of("cs_purge_again", &[("purge_again_at", 1)]).only_with("purge_again_at"),
             // The forks that share messages of a chat.
             Index::of("cs_bases", &[("bases.chat_id", 1)]).only_with("bases.chat_id"),
@@ -680,6 +687,42 @@ pub static COLLECTIONS: &[StoredCollection] = &[
             erasure_record(raw)?;
             rewritten::<ErasureDocument>(ERASURES, raw)
         },
+    },
+    StoredCollection {
+        name: SEARCH_ENTRIES,
+        records: &["search_entry"],
+        rights: "those of the chat",
+        export: "nothing: they repeat words of messages",
+        erasure: "takes the words from those of the messages whose text it takes",
+        check: "each hit is compared with its message; `search rebuild` writes them anew",
+        purge: Purge::Deletes,
+        indexes: &[
+            Index::of("se_words", &[("app_id", 1), ("words", 1), ("rank", -1)]),
+            Index::of("se_chat", &[("app_id", 1), ("_id.chat_id", 1), ("rank", -1)]),
+        ],
+        rewrite: |raw| rewritten::<SearchEntryDocument>(SEARCH_ENTRIES, raw),
+    },
+    StoredCollection {
+        name: SEARCH_MARKS,
+        records: &["search_mark"],
+        rights: "only the index of the search reads them",
+        export: "nothing: they are numbers",
+        erasure: "nothing: they name no person and have no text",
+        check: "`search rebuild` writes them anew",
+        purge: Purge::DeletesOne,
+        indexes: &[],
+        rewrite: |raw| rewritten::<MarkDocument>(SEARCH_MARKS, raw),
+    },
+    StoredCollection {
+        name: SEARCH_PROGRESS,
+        records: &["search_progress"],
+        rights: "only the index of the search reads them",
+        export: "nothing: they are times",
+        erasure: "nothing: they name no person and have no text",
+        check: "each read checks the shape",
+        purge: Purge::Keeps("it is of an app"),
+        indexes: &[],
+        rewrite: |raw| rewritten::<ProgressDocument>(SEARCH_PROGRESS, raw),
     },
     StoredCollection {
         name: STORE_FORMAT,

@@ -34,6 +34,7 @@ mod presence;
 mod purges;
 mod resumption;
 mod revocations;
+mod search;
 mod session_change;
 mod stats;
 mod tickets;
@@ -105,6 +106,9 @@ struct Inner {
     audit_entries: Collection<RawDocumentBuf>,
     pseudonym_keys: Collection<RawDocumentBuf>,
     erasures: Collection<RawDocumentBuf>,
+    search_entries: Collection<RawDocumentBuf>,
+    search_marks: Collection<RawDocumentBuf>,
+    search_progress: Collection<RawDocumentBuf>,
     store_format: Collection<RawDocumentBuf>,
     format: KnownFormat,
     deadline: std::time::Duration,
@@ -175,6 +179,9 @@ impl MongoStore {
             audit_entries: database.collection(collection_names::AUDIT_ENTRIES),
             pseudonym_keys: database.collection(collection_names::PSEUDONYM_KEYS),
             erasures: database.collection(collection_names::ERASURES),
+            search_entries: database.collection(collection_names::SEARCH_ENTRIES),
+            search_marks: database.collection(collection_names::SEARCH_MARKS),
+            search_progress: database.collection(collection_names::SEARCH_PROGRESS),
             store_format: database.collection(collection_names::STORE_FORMAT),
             format: KnownFormat::default(),
             database,

@@ -17,7 +17,7 @@ use crate::StoreError;
 use crate::metrics::{Call, Sweep};
 use crate::mongo::MongoStore;
 use crate::mongo::chat_sessions::without_large_fields;
-use crate::mongo::collections::{COLLECTIONS, Purge, session_index};
+use crate::mongo::collections::{COLLECTIONS, EDITED_AT, Purge, session_index};
 use crate::mongo::documents::{
     Base, LIFECYCLE, LIFECYCLE_AT, Lineage, NEWEST_VERSION, Segment, TITLE_KEY, TITLE_TRIGRAMS,
     Tail, chat_session_record, counter, open_chat_session, segment_id, segments_filter,
@@ -515,6 +515,7 @@ fn remains_update(chat: &ChatSession, now: Time<Utc>) -> Document {
         "updated_by",
         "creation_digest",
         "hold",
+        EDITED_AT,
     ];
     let unset = gone.into_iter().map(|field| (field.to_owned(), Bson::from("")));
     doc! {

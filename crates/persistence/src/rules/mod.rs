@@ -21,5 +21,6 @@ pub(crate) mod new_chat;
 pub(crate) mod presence;
 pub(crate) mod purge;
 pub(crate) mod rights;
+pub(crate) mod search;
 pub(crate) mod stored_digest;
 pub(crate) mod turn_batch;

@@ -36,6 +36,7 @@ mod presence;
 mod purges;
 mod resumption;
 mod revocations;
+mod search;
 mod stats;
 mod tickets;
 mod turns;
@@ -75,6 +76,7 @@ pub use purges::{PURGED_AGAIN_AFTER_MINUTES, Purges};
 pub(crate) use resumption::resume_points_too_large;
 pub use resumption::{MessageSource, ResumeSnapshot, Resumption};
 pub use revocations::{RevocationCursor, RevocationEntry, RevocationPage, Revocations};
+pub use search::{CatchUp, Hit, HitPage, HitPosition, MessageSearch, Search};
 pub(crate) use stats::most_expensive_first;
 pub use stats::{
     ChatStats, ChatStatsPage, CountedApps, HourlyStats, Stats, WorkflowStats, WorkflowSummary,
@@ -112,6 +114,7 @@ pub trait Store:
     + Turns
     + Purges
     + Erasures
+    + Search
     + std::fmt::Debug
 {
     /// Returns once the store can be read and written, or returns the error that prevents it.

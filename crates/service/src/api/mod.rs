@@ -20,6 +20,7 @@ pub(crate) mod participants;
 pub(crate) mod presence;
 pub(crate) mod resume;
 pub(crate) mod resume_points;
+pub(crate) mod search;
 pub(crate) mod sign_in;
 pub(crate) mod stats;
 pub(crate) mod tickets;

@@ -8,7 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::{DateTime, Utc};
 use persistence::{
-    CallCursor, InputCursor, ListCursor, ParticipantCursor, PendingCursor, Position,
+    CallCursor, HitPosition, InputCursor, ListCursor, ParticipantCursor, PendingCursor, Position,
     ResumePointCursor,
 };
 use records::AppId;
@@ -252,6 +252,24 @@ impl Cursor for PendingCursor {
     }
 }
 
+impl Cursor for HitPosition {
+    fn encode(&self) -> String {
+        let Self { rank, chat_id, sequence } = self;
+        encode_pair(rank, format_args!("{sequence} {chat_id}"))
+    }
+
+    fn decode(text: &str) -> Option<Self> {
+        let (rank, rest) = decode_pair(text)?;
+        let (sequence, chat_id) = rest.split_once(' ')?;
+        let sequence = sequence.parse().ok().filter(|it| i64::try_from(*it).is_ok())?;
+        Some(Self {
+            rank: rank.parse().ok()?,
+            chat_id: chat_id.to_owned().try_into().ok()?,
+            sequence,
+        })
+    }
+}
+
 /// Begin the positions in lists by last activity, title and sort.
 const BY_ACTIVITY: char = 'a';
 const BY_TITLE: char = 't';
@@ -294,6 +312,8 @@ mod tests {
             assert_eq!(read(&cursor.encode()), Ok(cursor));
         }
         let request_id = InputRequestId::parse("q 1").unwrap();
+        let cursor = HitPosition { rank: -7, chat_id: chat_id.clone(), sequence: 8 };
+        assert_eq!(read(&cursor.encode()), Ok(cursor));
         let cursor = PendingCursor { created_at: at, chat_id, request_id };
         assert_eq!(read(&cursor.encode()), Ok(cursor));
         let call_id = CallId::parse("a call with spaces").unwrap();

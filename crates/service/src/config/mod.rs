@@ -42,6 +42,8 @@ pub struct Config {
     pub wallets: WalletsConfig,
     /// Erasures.
     pub erasure: ErasureConfig,
+    /// Search in what was said.
+    pub search: SearchConfig,
     /// Limits and timeouts.
     pub limits: LimitsConfig,
     /// Metrics.
@@ -338,6 +340,20 @@ impl WalletsConfig {
 pub struct ErasureConfig {
     /// The file with the private Ed25519 key that signs receipts: PEM, in PKCS#8. Without it, receipts are unsigned.
     pub signing_key_file: Option<PathBuf>,
+}
+
+/// The settings of the search in what was said.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SearchConfig {
+    /// Whether this process keeps the search index up to date, and answers searches.
+    pub enabled: bool,
+}
+
+impl Default for SearchConfig {
+    fn default() -> Self {
+        Self { enabled: true }
+    }
 }
 
 /// Limits and timeouts.

@@ -4,6 +4,7 @@ mod auth;
 mod keys;
 mod live;
 mod requests;
+mod search;
 mod store;
 
 use std::fmt;
@@ -21,6 +22,7 @@ pub(crate) use auth::AuthMetrics;
 pub(crate) use keys::KeyMetrics;
 pub(crate) use live::{LiveMetrics, SubscriberMetrics, Transport};
 pub(crate) use requests::RequestMetrics;
+pub(crate) use search::SearchIndexMetrics;
 use store::StoreCollector;
 
 /// The metrics of the service and its store.
@@ -31,6 +33,7 @@ pub(crate) struct Metrics {
     pub(crate) live: LiveMetrics,
     pub(crate) keys: KeyMetrics,
     pub(crate) auth: AuthMetrics,
+    pub(crate) search: SearchIndexMetrics,
     registry: Registry,
 }
 
@@ -47,8 +50,9 @@ impl Metrics {
         let live = LiveMetrics::new(&mut registry);
         let keys = KeyMetrics::new(&mut registry);
         let auth = AuthMetrics::new(&mut registry);
+        let search = SearchIndexMetrics::new(&mut registry);
         registry.register_collector(Box::new(StoreCollector(store)));
-        Self { is_public: config.public, requests, live, keys, auth, registry }
+        Self { is_public: config.public, requests, live, keys, auth, search, registry }
     }
 
     /// Returns the current metrics as OpenMetrics text.

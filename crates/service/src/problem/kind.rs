@@ -55,6 +55,7 @@ kinds! {
     FORBIDDEN_OWNER = FORBIDDEN, "forbidden-owner", "Not the caller's own";
     FORBIDDEN_PERMISSION = FORBIDDEN, "forbidden-permission", "The caller may read the chat, and not do this";
     SIGN_IN_FAILED = FORBIDDEN, "sign-in-failed", "The person was not signed in";
+    NO_SEARCH = NOT_FOUND, "no-search", "Messages cannot be searched here";
     NO_SIGN_IN = NOT_FOUND, "no-sign-in", "People cannot sign in here";
     FORBIDDEN_ROLE = FORBIDDEN, "forbidden-role", "The token has another role";
     NO_SUCH_ROUTE = NOT_FOUND, "no-such-route", "No such route";

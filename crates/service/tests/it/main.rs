@@ -47,6 +47,7 @@ mod repeats;
 mod requests;
 mod revocations;
 mod rights;
+mod search;
 mod serve;
 mod sign_in;
 mod signatures;

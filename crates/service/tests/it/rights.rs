@@ -100,7 +100,9 @@ fn refusal(caller: &str, visibility: &str, operation: &Operation) -> Option<(u16
         ("support", "create") => return Some((403, "forbidden-role")),
         ("support", _) if id == "fork_chat" => return Some((403, "forbidden-role")),
         (_, "create") => return None,
-        _ if matches!(id.as_str(), "list_chats" | "list_pending_inputs") => return None,
+        _ if matches!(id.as_str(), "list_chats" | "list_pending_inputs" | "search_messages") => {
+            return None;
+        }
         _ => {}
     }
     let has = |permissions: &[&str]| permissions.contains(&needed);
@@ -202,6 +204,7 @@ pub(crate) fn required_query(id: &str) -> &'static str {
         "token_balance" => "?app_id=acme_corp",
         "diff_context" => "?from=1&to=1",
         "put_transcript" => "?dialect=openai",
+        "search_messages" => "?q=secret",
         _ => "",
     }
 }

@@ -42,17 +42,20 @@ pub(crate) enum Shape {
     Salts,
     /// The key of every title, and the `sort` of every chat: `title_key`, in the same way.
     ListsByTitle,
+    /// The search index. An older release does not remove from it what it erases or purges. No document is marked for it.
+    MessageSearch,
 }
 
 impl Shape {
     /// Every shape, in the order of the formats.
-    pub(crate) const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::Forks,
         Self::DeletedChats,
         Self::ListsByActivity,
         Self::TitleSearch,
         Self::Salts,
         Self::ListsByTitle,
+        Self::MessageSearch,
     ];
 
     /// Returns the first format in which the shape is written. It is also the `schema_version` of
@@ -62,7 +65,7 @@ impl Shape {
             Self::Forks => 2,
             Self::DeletedChats | Self::ListsByActivity | Self::TitleSearch => 3,
             Self::Salts => SALTED_VERSION,
-            Self::ListsByTitle => 4,
+            Self::ListsByTitle | Self::MessageSearch => 4,
         }
     }
 
@@ -75,6 +78,7 @@ impl Shape {
             Self::TitleSearch => "title search",
             Self::Salts => "salts",
             Self::ListsByTitle => "lists by title",
+            Self::MessageSearch => "message search",
         }
     }
 }

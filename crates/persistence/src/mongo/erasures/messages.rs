@@ -5,11 +5,12 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use bson::{Bson, Document, RawDocumentBuf, doc};
+use bson::{Bson, DateTime, Document, RawDocumentBuf, doc};
 use futures::TryStreamExt as _;
 use records::{AppId, ChatId, MessageBody};
 
 use crate::mongo::MongoStore;
+use crate::mongo::collections::EDITED_AT;
 use crate::mongo::documents::{
     NEWEST_VERSION, StoredMessage, counter, erased_digest, segment_id, version_id, version_message,
 };
@@ -110,6 +111,8 @@ impl MongoStore {
             self.check_deleted_texts(app_id, chat_id).await?;
         }
         self.erase_repeated(app_id, chat_id, &found).await?;
+        // Also if an earlier attempt has erased them.
+        self.index_again(app_id, chat_id).await?;
         if !found.sequences.is_empty() {
             self.inner.chat_cache.forget_tail(chat_id);
             self.notify_change(chat_id);
@@ -141,6 +144,7 @@ impl MongoStore {
             if sequences.is_empty() {
                 return Ok(());
             }
+            set.insert(EDITED_AT, DateTime::from_chrono(erasing.person.now));
             let mut filter = one.clone();
             filter.insert("first_sequence", counter(tail.first_sequence));
             filter.insert("revision", tail.revision);

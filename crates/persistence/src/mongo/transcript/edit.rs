@@ -7,6 +7,7 @@ use records::{AppId, ChatId, Message, MessageEdit, Scope};
 
 use crate::StoreError;
 use crate::mongo::MongoStore;
+use crate::mongo::collections::EDITED_AT;
 use crate::mongo::documents::{
     Lineage, Segment, SegmentHead, StoredMessage, Tail, VersionKey, counter, open_chat_session,
     segment_document, segment_id,
@@ -270,6 +271,7 @@ impl MongoStore {
             "$set": {
                 format!("messages.{index}"): decode_document(&stored.document())?,
                 "last_updated_at": DateTime::from_chrono(*at),
+                EDITED_AT: DateTime::from_chrono(*at),
             },
             "$inc": { "revision": 1_i64, "tail_bytes": growth },
             "$push": push_recent_edits([stored.message.sequence]),
@@ -351,7 +353,10 @@ impl MongoStore {
         change: &Change,
     ) -> Result<bool, Failure> {
         let mut update = doc! {
-            "$set": { "last_updated_at": DateTime::from_chrono(change.at) },
+            "$set": {
+                "last_updated_at": DateTime::from_chrono(change.at),
+                EDITED_AT: DateTime::from_chrono(change.at),
+            },
             "$inc": { "revision": 1_i64 },
             "$push": push_recent_edits([change.stored.message.sequence]),
         };

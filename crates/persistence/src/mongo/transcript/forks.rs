@@ -40,7 +40,10 @@ impl Forks for MongoStore {
             let (scope, chat_id) = (scope.clone(), chat_id.clone());
             self.write(|call| async move {
                 let round = |tx| call.fork_round(tx, &scope, &chat_id, &fork, &creation_id);
-                call.transact(&scope.unfenced(), &fork_id, round).await
+                let chat = call.transact(&scope.unfenced(), &fork_id, round).await?;
+                // The search index must have its messages.
+                call.notify_append(&fork_id, chat.last_sequence);
+                Ok(chat)
             })
             .await
         })

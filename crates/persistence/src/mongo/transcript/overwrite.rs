@@ -1,10 +1,11 @@
 //! Overwrites messages where they are stored, also those that forks share: for erasures (decision 0053) and for deleted
 //! texts (decision 0054). Edits never do.
 
-use bson::{Document, RawDocument, doc};
+use bson::{DateTime, Document, RawDocument, doc};
 use records::{AppId, ChatId};
 
 use crate::mongo::MongoStore;
+use crate::mongo::collections::EDITED_AT;
 use crate::mongo::documents::{Segment, StoredMessage, counter};
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::transcript::edit::{decode_document, push_recent_edits, segment_filter};
@@ -70,6 +71,7 @@ impl MongoStore {
         };
         let count = counter(sequences.len() as u64);
         let tell = doc! {
+            "$set": { EDITED_AT: DateTime::from_chrono(self.inner.clock.now()) },
             "$inc": { "revision": count },
             "$push": push_recent_edits(sequences.iter().copied()),
         };

@@ -200,7 +200,8 @@ async fn before_the_upgrade_is_finished_a_fork_is_refused_and_changes_nothing() 
                 "lists by activity",
                 "title search",
                 "salts",
-                "lists by title"
+                "lists by title",
+                "message search",
             ]
         }
     );

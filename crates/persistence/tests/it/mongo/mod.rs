@@ -33,6 +33,7 @@ mod repeats;
 mod resume_points;
 mod salts;
 mod sealing;
+mod search;
 mod stats;
 mod sweeps;
 mod versions;

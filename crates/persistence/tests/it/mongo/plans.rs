@@ -10,9 +10,9 @@ use persistence::mongo::{COLLECTIONS, Interruption, StoredCollection};
 use persistence::{
     Apps, Artifacts, AuditFilter, AuditLog, Billing, Calls, Changes, ChatFilter, ChatOrder,
     ChatSessions, ContextHistory, Contexts, Erasures, Exchanges, Forks, InputRequests, Leases,
-    ListCursor, Members, MessageRange, Messages, Participants, PendingOrder, Position, Presence,
-    Purges, ResumePointCursor, ResumePointFilter, RevocationCursor, Revocations, Stats, Tickets,
-    Turns, Wallets,
+    ListCursor, Members, MessageRange, MessageSearch, Messages, Participants, PendingOrder,
+    Position, Presence, Purges, ResumePointCursor, ResumePointFilter, RevocationCursor,
+    Revocations, Search, Stats, Tickets, Turns, Wallets,
 };
 use records::{
     Actor, AppId, AppStatus, AssistantId, AuditAction, CallId, Caller, ChatId, ChatStatus,
@@ -20,7 +20,7 @@ use records::{
     InputRequestId, JsonObject, Lease, Lifecycle, MemberRole, MessageBody, MessageEdit,
     NewArtifact, NewChatSession, NewFork, NewInputAnswer, NewInputRequest, NewLease, NewMessage,
     NewProviderCall, NewRevocation, NewTicket, NewTurn, NewWalletEntry, Owner, Permission,
-    Question, RetentionChange, RevocationKey, RevocationTarget, Scope, SessionChange,
+    Question, RetentionChange, RevocationKey, RevocationTarget, Scope, SearchQuery, SessionChange,
     SettingsChange, StackFrame, StackId, Step, StepKind, TeamId, TicketDigest, TurnId, TurnMessage,
     TurnOutcome, UserId, Visibility, WorkflowName,
 };
@@ -177,6 +177,7 @@ async fn use_everything(database: &Database) {
         use_inputs(database, &scope, &chat_id).await;
         use_participants(database, &scope, &chat_id).await;
         use_lists(database, &scope).await;
+        use_search(database, &scope, &chat_id).await;
         use_wallet(database, &scope).await;
         use_ticket(database, &scope, &chat_id).await;
         use_lease(database, &scope, &chat_id).await;
@@ -187,6 +188,27 @@ async fn use_everything(database: &Database) {
             database.set_status(&scope, &chat_id, status, None).await.unwrap();
         }
     }
+}
+
+async fn use_search(database: &Database, scope: &Scope, chat_id: &ChatId) {
+    database.index_chats(std::slice::from_ref(chat_id)).await.unwrap();
+    let mut after = None;
+    loop {
+        after = database.catch_up_index(&scope.app_id, after.as_ref(), 1).await.unwrap();
+        if after.is_none() {
+            break;
+        }
+    }
+    for words in ["hello", "hel*", "hello message"] {
+        let search = MessageSearch::of(SearchQuery::parse(words).unwrap());
+        let in_chat = MessageSearch { chat_id: Some(chat_id.clone()), ..search.clone() };
+        let of_app = MessageSearch { of_app: true, ..search.clone() };
+        for search in [search, in_chat, of_app] {
+            let first = database.search_messages(scope, &search, 2, None).await.unwrap();
+            database.search_messages(scope, &search, 2, first.next.as_ref()).await.unwrap();
+        }
+    }
+    database.store.rebuild_search(&scope.app_id, &|_| {}).await.unwrap();
 }
 
 async fn use_session_changes(database: &Database, scope: &Scope, chat_id: &ChatId) {

@@ -375,7 +375,7 @@ pub(crate) async fn list_chats(
 }
 
 /// A filter that is refused came in the query, not in a body.
-fn refused(error: StoreError) -> Problem {
+pub(crate) fn refused(error: StoreError) -> Problem {
     match error {
         StoreError::Invalid(Invalid { location, detail, .. }) => {
             Problem::invalid_parameter(location.to_string().trim_start_matches('/'), detail)

@@ -24,4 +24,5 @@ pub(crate) use cursor::{MAX_READ_ATTEMPTS, SealedCursor, gap_error};
 pub(crate) use history::{HistoryReader, Moment};
 pub(crate) use message::Direction;
 pub(crate) use overlays::visible_versions;
+pub(crate) use page::Page;
 pub(crate) use session::SessionView;

@@ -1,0 +1,159 @@
+//! Finds what no process has noticed: a pass over the chats of an app that have changed since the last one.
+
+use bson::{Bson, DateTime, Document, RawDocumentBuf, doc};
+use chrono::{TimeDelta, Utc};
+use records::{AppId, ChatId, ChatStatus, Lifecycle, minute_of};
+use serde::Deserialize;
+
+use super::documents::ProgressDocument;
+use crate::StoreError;
+use crate::mongo::MongoStore;
+use crate::mongo::collection_names::{CHAT_SESSIONS, SEARCH_PROGRESS};
+use crate::mongo::collections::{ACTIVE_MINUTE, EDITED_AT, session_index};
+use crate::mongo::documents::stored::read_document;
+use crate::mongo::documents::time::Time;
+use crate::mongo::documents::{LIFECYCLE, SCHEMA_VERSION};
+use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::format::Shape;
+use crate::mongo::engine::hinted::SortedFind;
+use crate::store::CatchUp;
+
+/// How far before the end of the last pass the next one begins: longer than a change takes to become visible, and than the
+/// clocks of processes differ.
+const OVERLAP: TimeDelta = TimeDelta::minutes(3);
+
+/// A chat that has changed.
+#[derive(Debug, Deserialize)]
+struct Changed {
+    #[serde(rename = "_id")]
+    chat_id: ChatId,
+    active_minute: Option<Time>,
+    edited_at: Option<Time>,
+}
+
+impl MongoStore {
+    pub(super) async fn catch_up(
+        &self,
+        app_id: &AppId,
+        after: Option<&CatchUp>,
+        limit: usize,
+    ) -> Result<Option<CatchUp>, StoreError> {
+        let mut pass = match after {
+            Some(after) => after.clone(),
+            None => self.read(|| self.begin_pass(app_id)).await?,
+        };
+        let changed = self.read(|| self.changed_chats(app_id, &pass, limit)).await?;
+        let mut chats: Vec<ChatId> = changed.iter().map(|chat| chat.chat_id.clone()).collect();
+        while !chats.is_empty() {
+            chats = self.index(chats).await?;
+        }
+        let is_last = changed.len() < limit;
+        let last = changed.into_iter().next_back().and_then(|chat| {
+            let time = if pass.is_at_appends { chat.active_minute } else { chat.edited_at };
+            Some((time?.0, chat.chat_id))
+        });
+        match (pass.is_at_appends, is_last) {
+            (false, true) => Ok(Some(CatchUp { is_at_appends: true, last: None, ..pass })),
+            (false, false) => Ok(Some(CatchUp { last, ..pass })),
+            (true, true) => {
+                self.record_progress(app_id, pass.began_at).await?;
+                Ok(None)
+            }
+            (true, false) => {
+                // The edits are indexed already, so the appends alone say how far everything is.
+                if let Some((minute, _)) = &last {
+                    self.record_progress(app_id, (*minute).min(pass.began_at)).await?;
+                }
+                pass.last = last;
+                Ok(Some(pass))
+            }
+        }
+    }
+
+    async fn begin_pass(&self, app_id: &AppId) -> Result<CatchUp, Failure> {
+        self.require(Shape::MessageSearch).await?;
+        let began_at = self.inner.clock.now();
+        let since = self.indexed_to(app_id).await?.map(|indexed_to| indexed_to - OVERLAP);
+        // The first pass reads every chat as it is.
+        Ok(CatchUp { began_at, since, is_at_appends: since.is_none(), last: None })
+    }
+
+    /// Returns the time before which every change of an app is indexed.
+    pub(super) async fn indexed_to(
+        &self,
+        app_id: &AppId,
+    ) -> Result<Option<chrono::DateTime<Utc>>, Failure> {
+        let found = self.inner.search_progress.find_one(doc! { "_id": app_id.as_str() }).await?;
+        let Some(raw) = found else { return Ok(None) };
+        let progress: ProgressDocument = read_document(SEARCH_PROGRESS, &raw)?;
+        Ok(Some(progress.indexed_to.0))
+    }
+
+    async fn record_progress(
+        &self,
+        app_id: &AppId,
+        indexed_to: chrono::DateTime<Utc>,
+    ) -> Result<(), StoreError> {
+        let one = doc! { "_id": app_id.as_str() };
+        let update = doc! {
+            "$max": { "indexed_to": DateTime::from_chrono(indexed_to) },
+            "$setOnInsert": { "schema_version": SCHEMA_VERSION },
+        };
+        self.write_until(self.deadline(), |_| async {
+            let progress = &self.inner.search_progress;
+            progress.update_one(one.clone(), update.clone()).upsert(true).await?;
+            Ok(())
+        })
+        .await
+    }
+
+    async fn changed_chats(
+        &self,
+        app_id: &AppId,
+        pass: &CatchUp,
+        limit: usize,
+    ) -> Result<Vec<Changed>, Failure> {
+        let since = pass.since.unwrap_or_default();
+        let mut filter = doc! { "app_id": app_id.as_str() };
+        let (field, since, index) = if pass.is_at_appends {
+            let statuses = ChatStatus::ALL.map(|status| Bson::from(status.number()));
+            filter.insert("status", doc! { "$in": statuses.to_vec() });
+            let stored = [Lifecycle::Archived, Lifecycle::Deleted].map(|it| it.number().into());
+            // An active chat has no lifecycle.
+            let lifecycles: Vec<Bson> = stored.into_iter().chain([Bson::Null]).collect();
+            filter.insert(LIFECYCLE, doc! { "$in": lifecycles });
+            (ACTIVE_MINUTE, minute_of(since), "cs_list_active")
+        } else {
+            (EDITED_AT, since, "cs_app_edited")
+        };
+        let mut found: Vec<RawDocumentBuf> = Vec::new();
+        for (condition, sort) in after(field, since, pass) {
+            let mut filter = filter.clone();
+            filter.extend(condition);
+            let find = SortedFind {
+                filter,
+                sort,
+                index: session_index(index),
+                limit: limit.saturating_sub(found.len()),
+                projection: doc! { ACTIVE_MINUTE: 1, EDITED_AT: 1, "schema_version": 1 },
+            };
+            // A limit of 0 would be none.
+            if find.limit > 0 {
+                found.extend(find.read(&self.inner.chat_sessions).await?);
+            }
+        }
+        found.iter().map(|raw| Ok(read_document(CHAT_SESSIONS, raw)?)).collect()
+    }
+}
+
+/// Returns the conditions for the chats after the last one of a pass, and the order of each. As one condition, the server
+/// would sort in memory.
+fn after(field: &str, since: chrono::DateTime<Utc>, pass: &CatchUp) -> Vec<(Document, Document)> {
+    let sort = doc! { field: 1, "_id": 1 };
+    let Some((time, chat_id)) = &pass.last else {
+        return vec![(doc! { field: { "$gte": DateTime::from_chrono(since) } }, sort)];
+    };
+    let time = DateTime::from_chrono(*time);
+    let same = doc! { field: time, "_id": { "$gt": chat_id.as_str() } };
+    vec![(same, doc! { "_id": 1 }), (doc! { field: { "$gt": time } }, sort)]
+}

@@ -1,0 +1,3 @@
+//! Search in what was said.
+
+pub(crate) mod find;

@@ -1,0 +1,232 @@
+//! Keeps the search index up to date: it follows the changes of all chats, by any process, and now and then looks for what
+//! it has missed.
+//!
+//! Every process follows them. Each waits for a moment of its own, so that mostly one of them indexes a chat, and the others
+//! find it done. It does no harm if several do.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use futures::StreamExt as _;
+use persistence::{Change, Store, StoreError};
+use records::{ChatId, Clock as _, SystemClock};
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::metrics::SearchIndexMetrics;
+
+/// How many chats are indexed at a time.
+const BATCH_SIZE: usize = 128;
+
+/// How many changed chats are remembered. Beyond them, a pass over all chats finds those that have changed.
+const MAX_PENDING: usize = 100_000;
+
+/// How long a process waits after a change, in milliseconds.
+const DELAY_MS: Range<u64> = 50..350;
+
+/// How long it waits after a failure.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// How long it is from one pass over the chats to the next, in milliseconds.
+const PASS_MS: Range<u64> = 30_000..50_000;
+
+/// What this process knows of the search index.
+#[derive(Debug)]
+pub(crate) struct SearchIndex {
+    pub(crate) is_enabled: bool,
+    pending: Mutex<Pending>,
+    /// Whether every change is noticed, and what happened before was looked for.
+    is_complete: AtomicBool,
+    /// Whether changes are reported.
+    is_following: AtomicBool,
+    /// How often changes may have been missed.
+    misses: AtomicU64,
+    changed: Notify,
+    missed: Notify,
+    metrics: SearchIndexMetrics,
+}
+
+/// The changed chats that are not indexed yet, each with the time of its first change.
+#[derive(Debug, Default)]
+struct Pending {
+    waiting: HashMap<ChatId, Instant>,
+    /// The time of the oldest change of the chats that are being indexed.
+    in_work_since: Option<Instant>,
+}
+
+impl SearchIndex {
+    pub(crate) fn new(is_enabled: bool, metrics: SearchIndexMetrics) -> Self {
+        Self {
+            is_enabled,
+            pending: Mutex::default(),
+            is_complete: AtomicBool::new(false),
+            is_following: AtomicBool::new(false),
+            misses: AtomicU64::new(0),
+            changed: Notify::new(),
+            missed: Notify::new(),
+            metrics,
+        }
+    }
+
+    /// Returns how far the index is behind at most, if every change of an app before a time is known to be in it; `None` if
+    /// nothing is known.
+    pub(crate) fn behind(&self, indexed_to: Option<DateTime<Utc>>) -> Option<Duration> {
+        if self.is_complete.load(Ordering::Acquire) {
+            return Some(self.pending().behind());
+        }
+        indexed_to.map(|indexed_to| (SystemClock.now() - indexed_to).to_std().unwrap_or_default())
+    }
+
+    fn pending(&self) -> MutexGuard<'_, Pending> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note(&self, chats: impl IntoIterator<Item = (ChatId, Instant)>) {
+        let mut pending = self.pending();
+        for (chat_id, since) in chats {
+            if pending.waiting.len() >= MAX_PENDING {
+                pending.waiting.clear();
+                self.miss();
+            }
+            let first = pending.waiting.entry(chat_id).or_insert(since);
+            *first = since.min(*first);
+        }
+        self.metrics.set(pending.waiting.len(), pending.behind());
+        self.changed.notify_one();
+    }
+
+    /// Records that changes may have been missed.
+    fn miss(&self) {
+        self.misses.fetch_add(1, Ordering::AcqRel);
+        self.is_complete.store(false, Ordering::Release);
+        self.missed.notify_one();
+    }
+
+    /// Takes the chats that have waited the longest.
+    fn take(&self) -> Vec<(ChatId, Instant)> {
+        let mut pending = self.pending();
+        let mut oldest: Vec<_> = pending.waiting.iter().map(|(id, at)| (id.clone(), *at)).collect();
+        oldest.sort_unstable_by_key(|(_, since)| *since);
+        oldest.truncate(BATCH_SIZE);
+        for (chat_id, _) in &oldest {
+            pending.waiting.remove(chat_id);
+        }
+        pending.in_work_since = oldest.first().map(|(_, since)| *since);
+        oldest
+    }
+
+    fn finish(&self) {
+        let mut pending = self.pending();
+        pending.in_work_since = None;
+        self.metrics.set(pending.waiting.len(), pending.behind());
+    }
+}
+
+impl Pending {
+    fn behind(&self) -> Duration {
+        let oldest = self.waiting.values().min().copied();
+        let oldest = oldest.into_iter().chain(self.in_work_since).min();
+        oldest.map(|since| since.elapsed()).unwrap_or_default()
+    }
+}
+
+/// Keeps the search index of a store up to date.
+#[derive(Debug)]
+pub struct SearchIndexer {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) index: Arc<SearchIndex>,
+}
+
+impl SearchIndexer {
+    /// Follows the changes of all chats until the future is dropped, unless the search is off. It may be dropped at any time.
+    pub async fn run(self) {
+        if self.index.is_enabled {
+            tokio::join!(self.follow(), self.index_changed(), self.look_for_missed());
+        }
+    }
+
+    async fn follow(&self) {
+        let mut changes = self.store.changes();
+        while let Some(change) = changes.next().await {
+            match change {
+                Change::Chat(change) => self.index.note([(change.chat_id, Instant::now())]),
+                Change::Began | Change::Lost => {
+                    let is_following = change == Change::Began;
+                    self.index.is_following.store(is_following, Ordering::Release);
+                    self.index.miss();
+                }
+                Change::Usage(_) | Change::Presence(_) => {}
+            }
+        }
+    }
+
+    async fn index_changed(&self) {
+        loop {
+            self.index.changed.notified().await;
+            loop {
+                sleep(Duration::from_millis(fastrand::u64(DELAY_MS))).await;
+                let chats = self.index.take();
+                if chats.is_empty() {
+                    break;
+                }
+                let ids: Vec<ChatId> = chats.iter().map(|(chat_id, _)| chat_id.clone()).collect();
+                let unfinished = self.store.index_chats(&ids).await;
+                let is_failed = unfinished.is_err();
+                match unfinished {
+                    Ok(unfinished) => {
+                        self.index
+                            .note(chats.into_iter().filter(|(id, _)| unfinished.contains(id)));
+                    }
+                    Err(error) => {
+                        tracing::debug!(%error, "failed to index chats for the search");
+                        self.index.note(chats);
+                    }
+                }
+                self.index.finish();
+                if is_failed {
+                    sleep(PAUSE).await;
+                }
+            }
+        }
+    }
+
+    async fn look_for_missed(&self) {
+        loop {
+            let is_following = self.index.is_following.load(Ordering::Acquire);
+            let misses = self.index.misses.load(Ordering::Acquire);
+            match self.pass().await {
+                Ok(()) => {
+                    let is_missed = self.index.misses.load(Ordering::Acquire) != misses;
+                    let is_complete = is_following && !is_missed;
+                    self.index.is_complete.store(is_complete, Ordering::Release);
+                }
+                Err(error) => {
+                    tracing::debug!(%error, "failed to look for what the search index lacks")
+                }
+            }
+            let pause = Duration::from_millis(fastrand::u64(PASS_MS));
+            let _ = timeout(pause, self.index.missed.notified()).await;
+            sleep(PAUSE).await;
+        }
+    }
+
+    /// Goes through the changed chats of all apps.
+    async fn pass(&self) -> Result<(), StoreError> {
+        let mut app_id = None;
+        while let Some(next) = self.store.next_app_with_chats(app_id.as_ref()).await? {
+            let mut after = None;
+            loop {
+                after = self.store.catch_up_index(&next, after.as_ref(), BATCH_SIZE).await?;
+                if after.is_none() {
+                    break;
+                }
+            }
+            app_id = Some(next);
+        }
+        Ok(())
+    }
+}
