@@ -5,7 +5,7 @@ use chacha20::ChaCha8Rng;
 use chrono::{DateTime, TimeDelta, Utc};
 use indicatif::ProgressBar;
 use rand::{RngExt as _, SeedableRng as _};
-use records::title_trigrams;
+use records::{title_key, title_trigrams};
 
 use crate::floor::{Copies, SessionRow};
 use crate::messages::SharedSource;
@@ -98,9 +98,10 @@ impl Population {
                 80..95 => Some(2),
                 _ => Some(3),
             },
+            title_key: title_key(title.as_deref()),
             title,
             title_trigrams: trigrams.into_iter().collect(),
-            sort: self.happens(20).then(|| self.rng.random_range(1..100)),
+            sort: if self.happens(20) { self.rng.random_range(1..100) } else { 0 },
             created_at: created_at.timestamp_millis(),
             active_at: last_active.timestamp_millis(),
             members: (0..members).map(|_| user(self.user())).collect(),

@@ -205,7 +205,7 @@ impl SearchIndexer {
                     self.index.is_complete.store(is_complete, Ordering::Release);
                 }
                 Err(error) => {
-                    tracing::debug!(%error, "failed to look for what the search index lacks")
+                    tracing::debug!(%error, "failed to look for what the search index lacks");
                 }
             }
             let pause = Duration::from_millis(fastrand::u64(PASS_MS));

@@ -189,23 +189,18 @@ fn fates(planter: &Planter, before: &Found, after: &Found) -> (Vec<String>, Vec<
         let field = format!("{side} {id} {path}");
         let stays = reason(STAYS, id, path);
         let fate = match (before.tokens.get(&number), after.tokens.get(&number)) {
-            (_, Some(places)) => match stays {
-                Some(reason) => format!("stays: {reason}"),
-                None => {
-                    faults.push(format!("{field} is still in {places:?}"));
-                    continue;
-                }
-            },
-            (Some(_), None) => "erased".to_owned(),
-            (None, None) => match reason(NOT_STORED, id, path) {
-                Some(reason) => format!("not stored: {reason}"),
-                None => {
-                    faults.push(format!("{field} was not found before the erasure"));
-                    continue;
-                }
-            },
+            (_, Some(places)) => stays
+                .map(|reason| format!("stays: {reason}"))
+                .ok_or_else(|| format!("{field} is still in {places:?}")),
+            (Some(_), None) => Ok("erased".to_owned()),
+            (None, None) => reason(NOT_STORED, id, path)
+                .map(|reason| format!("not stored: {reason}"))
+                .ok_or_else(|| format!("{field} was not found before the erasure")),
         };
-        fates.insert(field, fate);
+        match fate {
+            Ok(fate) => _ = fates.insert(field, fate),
+            Err(fault) => faults.push(fault),
+        }
     }
     for ((side, id, path), reason) in planter.omitted() {
         fates.insert(format!("{side} {id} {path}"), format!("left out: {reason}"));

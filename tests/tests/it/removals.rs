@@ -31,7 +31,7 @@ const CHATS: usize = 10;
 
 /// How long the services are killed; `.ci/long removals` takes longer.
 fn duration() -> Duration {
-    let seconds = env::var("REMOVALS_SEC").ok().and_then(|seconds| seconds.parse().ok());
+    let seconds = env::var_os("REMOVALS_SEC").and_then(|seconds| seconds.to_str()?.parse().ok());
     Duration::from_secs(seconds.unwrap_or(15))
 }
 
@@ -348,9 +348,10 @@ async fn check(world: &World, client: &Client, database: &Database) -> Result<()
         }
         there.insert(chat_id.clone(), by_id);
     }
-    let (said, changed) = (held(&world.said), held(&world.changed).clone());
+    let said = std::mem::take(&mut *held(&world.said));
+    let changed = held(&world.changed).clone();
     let mut kept = 0;
-    for Said { chat_id, event_id, text } in &*said {
+    for Said { chat_id, event_id, text } in &said {
         let Some(messages) = there.get(chat_id) else { continue };
         let message = messages.get(event_id).with_context(|| format!("{event_id} was lost"))?;
         let sequence = message["sequence"].as_u64().context("no sequence")?;
@@ -363,7 +364,6 @@ async fn check(world: &World, client: &Client, database: &Database) -> Result<()
         }
     }
     ensure!(kept > 0 && gone > 0, "{kept} messages kept, {gone} chats gone: nothing was shown");
-    drop(said);
     no_traces(database).await
 }
 

@@ -21,7 +21,8 @@ pub(crate) struct SessionRow {
     pub(crate) lifecycle: Option<i32>,
     pub(crate) title: Option<String>,
     pub(crate) title_trigrams: Vec<String>,
-    pub(crate) sort: Option<i32>,
+    pub(crate) title_key: String,
+    pub(crate) sort: i32,
     pub(crate) created_at: i64,
     pub(crate) active_at: i64,
     pub(crate) members: Vec<String>,
@@ -81,6 +82,8 @@ impl Copies {
         copy.insert("visibility", row.visibility);
         copy.insert("status", row.status);
         copy.insert("title", row.title.as_deref());
+        copy.insert("title_key", &row.title_key);
+        copy.insert("sort", row.sort);
         copy.insert("created_at", DateTime::from_millis(row.created_at));
         let active = DateTime::from_millis(row.active_at);
         copy.insert("last_message_at", active);
@@ -99,7 +102,6 @@ impl Copies {
         };
         insert_some("is_listed", row.is_listed.then_some(true.into()));
         insert_some("assistant_id", row.assistant_id.as_deref().map(Bson::from));
-        insert_some("sort", row.sort.map(Bson::from));
         insert_some("lifecycle", row.lifecycle.map(Bson::from));
         insert_some("lifecycle_at", row.lifecycle.map(|_| active.into()));
         let trigrams = &row.title_trigrams;

@@ -26,7 +26,7 @@ const MAX_RATIO: f64 = 1.5;
 pub(super) async fn run(stage: &Stage) -> Result<Findings> {
     fill(stage).await?;
     let recorder = Recorder::of(&stage.floor, &stage.store_database);
-    let AskedLists { lists, unknown_filters } = AskedLists::of(title_part(stage)?)?;
+    let AskedLists { lists, unknown_filters } = AskedLists::of(&title_part(stage)?)?;
     let mut played = Vec::new();
     let progress = stage.progress("measuring", lists.len());
     for list in lists {

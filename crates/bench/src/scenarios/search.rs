@@ -27,8 +27,10 @@ const WRITERS: usize = 8;
 /// How many hits a page has.
 const PAGE: usize = 20;
 
-/// The kinds of queries, with the names of their figures.
-const QUERIES: [(&str, &str, fn(&[&str]) -> String); 4] = [
+/// A kind of query: the names of its two figures, and the query that it makes of the words of a message.
+type Kind = (&'static str, &'static str, fn(&[&str]) -> String);
+
+const QUERIES: [Kind; 4] = [
     ("one word, p50", "one word, p95", |words| words[0].to_owned()),
     ("two words of a message, p50", "two words of a message, p95", |words| words[..2].join(" ")),
     ("beginning of a word, p50", "beginning of a word, p95", |words| {
@@ -105,7 +107,12 @@ async fn index_all(stage: &Stage, messages: usize) -> Result<Figure> {
         }
     }
     let value = messages as f64 / began.elapsed().as_secs_f64();
-    Ok(Figure { name: "indexed by one process", value, unit: "messages/s", at_most: None })
+    Ok(Figure {
+        name: "indexed by one process".to_owned(),
+        value,
+        unit: "messages/s",
+        at_most: None,
+    })
 }
 
 async fn sizes(stage: &Stage) -> Result<Vec<Figure>> {
@@ -116,7 +123,8 @@ async fn sizes(stage: &Stage) -> Result<Vec<Figure>> {
         }
         anyhow::Ok(total / f64::from(1 << 20))
     };
-    let figure = |name, value| Figure { name, value, unit: "MiB", at_most: None };
+    let figure =
+        |name: &str, value| Figure { name: name.to_owned(), value, unit: "MiB", at_most: None };
     Ok(vec![
         figure("messages, with their indexes", size(&["chat_sessions", "chat_segments"]).await?),
         figure("search index", size(&["search_entries", "search_marks"]).await?),
@@ -182,6 +190,6 @@ fn quantiles(
     times.sort_unstable();
     named.into_iter().map(move |(name, share, at_most)| {
         let value = crate::measure::quantile(&times, share).as_secs_f64() * 1_000.0;
-        Figure { name, value, unit: "ms", at_most }
+        Figure { name: name.to_owned(), value, unit: "ms", at_most }
     })
 }

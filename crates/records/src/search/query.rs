@@ -151,6 +151,7 @@ impl Term {
 }
 
 #[cfg(test)]
+#[expect(clippy::single_range_in_vec_init, reason = "a position is a range")]
 mod tests {
     use proptest::prelude::*;
 

@@ -48,6 +48,7 @@ impl Snippet {
 }
 
 #[cfg(test)]
+#[expect(clippy::single_range_in_vec_init, reason = "a position is a range")]
 mod tests {
     use proptest::prelude::*;
 

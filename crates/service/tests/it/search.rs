@@ -161,7 +161,7 @@ async fn changed_chats_are_indexed_again_after_a_failure() {
                 sleep(Duration::from_millis(10)).await;
             }
         };
-        timeout(Duration::from_secs(60), reached).await.unwrap();
+        timeout(Duration::from_mins(1), reached).await.unwrap();
     };
     let chat = client.create_chat("c1").await;
     // It looks for what it has missed, and follows from then on.

@@ -127,7 +127,7 @@ impl World<'_> {
         for _ in 0..times {
             let answer = self.call(&place, id, alternative).await?;
             if needs == Needs::Nothing {
-                place.chat_id = answer["chat_id"].as_str().context("no id")?.to_owned();
+                answer["chat_id"].as_str().context("no id")?.clone_into(&mut place.chat_id);
             }
         }
         let place = &place;

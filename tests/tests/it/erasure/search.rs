@@ -51,7 +51,9 @@ impl Found {
                 self.note(prefix, place, &String::from_utf8_lossy(&binary.bytes));
             }
             Bson::Array(items) => {
-                items.iter().for_each(|item| self.visit(prefix, place, item));
+                for item in items {
+                    self.visit(prefix, place, item);
+                }
             }
             Bson::Document(document) => self.visit_document(prefix, place, document),
             _ => {}

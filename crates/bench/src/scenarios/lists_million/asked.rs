@@ -52,12 +52,12 @@ pub(super) struct AskedLists {
 impl AskedLists {
     /// Every combination of the filters of each row of the table of served lists, for each caller, with and without a status, a
     /// lifecycle and a time.
-    pub(super) fn of(title_part: TitlePart) -> Result<Self> {
+    pub(super) fn of(title_part: &TitlePart) -> Result<Self> {
         let (mut lists, mut unknown_filters) = (Vec::new(), BTreeSet::new());
         let mut seen = HashSet::new();
         for row in served_filters() {
             for names in combinations(&row) {
-                let filter = match filter(&names, row.order, &title_part)? {
+                let filter = match filter(&names, row.order, title_part)? {
                     Ok(filter) => filter,
                     Err(unknown) => {
                         unknown_filters.insert(unknown);
@@ -143,7 +143,7 @@ fn filter(
 /// Restricts a list by what every list takes.
 fn restrict(filter: &mut ChatFilter) {
     filter.statuses = vec![ChatStatus::Paused];
-    filter.lifecycle = Some(Lifecycle::Archived);
+    filter.lifecycles = vec![Lifecycle::Archived];
     let half_a_year_ago = Some(now() - TimeDelta::days(180));
     match filter.order.as_str() {
         "created" => filter.created_from = half_a_year_ago,
