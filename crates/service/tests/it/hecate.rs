@@ -128,6 +128,44 @@ async fn titles_and_prompts_are_set_and_cleared() {
 }
 
 #[tokio::test]
+async fn sessions_are_listed_with_their_newest_call_the_last_active_first() {
+    let client = client();
+    assert_eq!(
+        client.get(SESSIONS).await.body(),
+        json!({"object": "chat_sessions", "data": [], "has_more": false})
+    );
+    let mut paths = Vec::new();
+    for title in ["one", "two", "three"] {
+        paths.push(session(&client, json!({"title": title})).await);
+    }
+    record(&client, &paths[0], "req_1", &[said("user", "hi")], "hello").await;
+    let exchange = json!({"messages": [said("user", "more")], "call": call("call_1")});
+    client.post(&format!("{}/exchanges", paths[0]), exchange).await;
+    let listed = client.get(SESSIONS).await.body();
+    let first = &listed["data"][0];
+    assert_eq!(
+        (&first["title"], &first["message_count"], &first["provider_call_count"]),
+        (&json!("one"), &json!(3), &json!(2))
+    );
+    let part = client.get(&format!("{SESSIONS}?limit=1&offset=1&tenant=x")).await.body();
+    assert_eq!((&part["data"][0]["title"], &part["has_more"]), (&json!("three"), &json!(true)));
+    assert!(part["data"][0].get("messages").is_none());
+    insta::assert_json_snapshot!("hecate_summary", part["data"][0]);
+    let last = client.get(&format!("{SESSIONS}?offset=2")).await.body();
+    assert_eq!((&last["data"][0]["title"], &last["has_more"]), (&json!("two"), &json!(false)));
+    let none = client.get(&format!("{SESSIONS}?limit=0")).await.body();
+    assert_eq!((&none["data"], &none["has_more"]), (&json!([]), &json!(true)));
+    assert_eq!(client.get(&format!("{SESSIONS}?limit=1000")).await.status, 200);
+    for (query, name) in [("limit=-1", "limit"), ("offset=x", "offset"), ("limit=1.5", "limit")] {
+        let refused = error(&client.get(&format!("{SESSIONS}?{query}")).await);
+        assert_eq!(
+            (refused.0, &*refused.2),
+            (400, &*format!("{name} query parameter must be a non-negative integer"))
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_deleted_session_is_not_found() {
     let client = client();
     let path = session(&client, json!({})).await;

@@ -7,6 +7,7 @@ mod create;
 mod delete;
 mod exchange;
 mod get;
+mod list;
 mod overlap;
 mod problem;
 mod prompt;
@@ -23,6 +24,7 @@ pub(super) fn adapter() -> Adapter {
         title: "Chat sessions of Hecate, served by Reprise",
         sections: sections! { true;
             "chat sessions", "Conversations, and the calls that produced them" {
+                GET    "/hecate/{app_id}/v1/chat/sessions" => list::list_sessions;
                 POST   "/hecate/{app_id}/v1/chat/sessions" => create::create_session;
                 GET    "/hecate/{app_id}/v1/chat/sessions/{chat_id}" => get::get_session;
                 PATCH  "/hecate/{app_id}/v1/chat/sessions/{chat_id}" => update::update_session;
