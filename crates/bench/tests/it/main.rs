@@ -15,19 +15,22 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-const SCENARIOS: [&str; 19] = [
+const SCENARIOS: [&str; 23] = [
     "append",
     "append-growth",
     "append-hot",
     "append-many",
     "append-members",
     "append-indexes",
+    "append-in-turn",
     "append-batch",
     "resume",
     "resume-plan",
     "turn",
     "tail",
     "list",
+    "lists-million",
+    "purge",
     "http-append",
     "http-resume",
     "calls-hot",
@@ -35,6 +38,7 @@ const SCENARIOS: [&str; 19] = [
     "live-latency",
     "live-fanout",
     "join",
+    "search",
 ];
 
 #[test]
