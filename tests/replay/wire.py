@@ -81,8 +81,10 @@ def load_compatible(messages: list[dict]) -> None:
 
 
 def load_openai(messages: list[dict]) -> object:
-    # Custom calls, legacy calls and ids of files are known to OpenAI alone; litellm loses or refuses them.
-    if any(is_of_openai(message) for message in messages):
+    # Custom calls, legacy calls and ids of files are known to OpenAI alone; litellm loses or refuses them. Of calls with
+    # one id in several messages it confuses the names.
+    ids = [call["id"] for message in messages for call in message.get("tool_calls", [])]
+    if len(set(ids)) < len(ids) or any(is_of_openai(message) for message in messages):
         return REFUSED
     return load_compatible(messages)
 
