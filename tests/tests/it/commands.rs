@@ -615,7 +615,9 @@ async fn the_help_says_how_it_is_used() -> Result<()> {
 fn without_dialects(help: String) -> Result<String> {
     const LABEL: &str = "The format of the messages: ";
     let Some((before, list)) = help.split_once(LABEL) else { return Ok(help) };
-    let (list, after) = list.split_once(" [default: ").context("the list has no end")?;
+    // The line may be broken there.
+    let (list, after) = list.split_once("[default:").context("the list has no end")?;
+    let after = after.trim_start();
     let names: Vec<_> = list.split(',').map(str::trim).collect();
     assert_eq!(names, dialect::names().collect::<Vec<_>>());
     Ok(format!("{before}{LABEL}[dialects] [default: {after}"))

@@ -275,7 +275,8 @@ impl Chat {
         let ChatSession { last_speaker, last_connector, last_mode, last_turn, .. } =
             &mut self.session;
         let is_last = last_turn.as_ref().is_some_and(|turn| is_theirs(&turn.request_id));
-        last_speaker.take_if(|text| before.iter().any(|body| body.speaker() == text));
+        // It may be a name that the message had before an edit.
+        last_speaker.take_if(|_| wiped > 0);
         last_connector.take_if(|text| is_last || repeats(MessageBody::CONNECTOR, text));
         last_mode.take_if(|text| is_last || repeats(MessageBody::MODE, text));
         wiped

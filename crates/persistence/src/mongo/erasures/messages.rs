@@ -35,8 +35,7 @@ pub(super) struct Erasing<'a> {
 #[derive(Debug, Default)]
 struct Found {
     sequences: BTreeSet<u64>,
-    /// The speakers and the turns of the messages, their connectors and their modes.
-    speakers: BTreeSet<String>,
+    /// The turns of the messages, their connectors and their modes.
     turns: BTreeSet<String>,
     connectors: BTreeSet<String>,
     modes: BTreeSet<String>,
@@ -69,7 +68,6 @@ impl Erasing<'_> {
         }
         found.sequences.insert(stored.message.sequence);
         if body != stored.message.body {
-            found.speakers.insert(body.speaker().to_owned());
             for (field, values) in found.repeated() {
                 values.extend(body.extra_text(field).map(str::to_owned));
             }
@@ -228,11 +226,13 @@ impl MongoStore {
             points.insert("_id.request_id", texts(&found.turns));
             self.inner.resume_points.delete_many(points).await?;
         }
-        for (field, values) in [
-            ("last_speaker", &found.speakers),
-            ("last_connector", &found.connectors),
-            ("last_mode", &found.modes),
-        ] {
+        if !found.sequences.is_empty() {
+            // It may be a name that the message had before an edit.
+            let forget = doc! { "$set": { "last_speaker": Bson::Null } };
+            sessions.update_one(one.clone(), forget).await?;
+        }
+        for (field, values) in [("last_connector", &found.connectors), ("last_mode", &found.modes)]
+        {
             if !values.is_empty() {
                 let mut same = one.clone();
                 same.insert(field, texts(values));

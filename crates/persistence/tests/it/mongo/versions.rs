@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bson::{Document, doc};
+use bson::{Document, RawDocumentBuf, doc};
 use persistence::mongo::{Interruption, Workflow};
 use persistence::{
     Apps, Artifacts, Calls, Changes, ChatSessions, ContextHistory, Contexts, Forks, InputRequests,
@@ -202,8 +202,21 @@ async fn turns_of_version_1_load() {
 }
 
 #[tokio::test]
-async fn written_turns_have_the_fields_of_version_1() {
-    let database = Database::create_unsealed().await;
+async fn written_turns_have_the_fields_of_their_version() {
+    // Before and after an upgrade from an older release is finished.
+    written_turns_have_the_fields_of(&Database::create_older(&[]).await, golden).await;
+    let salted = |record: &str, version: u32| {
+        let mut golden = golden(record, version);
+        golden.insert("salt", self::golden("turn_without_messages", 4).get("salt").cloned());
+        golden
+    };
+    written_turns_have_the_fields_of(&Database::create_unsealed().await, salted).await;
+}
+
+async fn written_turns_have_the_fields_of(
+    database: &Database,
+    golden: impl Fn(&str, u32) -> Document,
+) {
     let new = NewChatSession::of(WorkflowName::parse("Generator").unwrap());
     let chat_id = database.create_chat(&scope(), new).await.unwrap().chat_id;
     let mut turn = NewTurn { messages: Vec::new(), ..interrupted_turn() };
@@ -370,11 +383,27 @@ async fn written_documents_have_the_fields_of_version_1() {
         assert!(WRITTEN.iter().all(|collection| written.contains(collection)), "{written:?}");
         for collection in database.raw.list_collection_names().await.unwrap() {
             for document in database.all(&collection).await {
-                assert_eq!(document.get_i64("schema_version").unwrap(), 1, "{document:?}");
+                let is_salted = SALTED.contains(&&*collection) && has_salt(&document);
+                let version = document.get_i64("schema_version").unwrap();
+                assert_eq!(version, if is_salted { 4 } else { 1 }, "{document:?}");
             }
         }
     }
 }
+
+/// Returns whether a document has a field `salt`, at any depth.
+fn has_salt(document: &RawDocumentBuf) -> bool {
+    document.as_bytes().windows(6).any(|bytes| bytes == b"\x05salt\0")
+}
+
+/// The collections whose documents may have salts.
+const SALTED: [&str; 5] = [
+    "chat_sessions",
+    "chat_segments",
+    "message_versions",
+    "resume_points",
+    "turns_without_messages",
+];
 
 /// The collections that [`write_every_record`] writes.
 const WRITTEN: [&str; 16] = [
@@ -477,9 +506,12 @@ async fn written_forks_have_the_fields_of_version_2() {
     // A fork has every field of a session, and its own.
     let mut golden_fork = golden("chat_session", 1);
     golden_fork.extend(golden("chat_fork", 2));
+    let edited_at = golden("chat_shared", 1).get("edited_at").cloned();
+    golden_fork.insert("edited_at", edited_at);
     assert_fields(&fork, &golden_fork, "chat_fork");
     let shared = ["shared_below", "shared_revision", "schema_version"].map(|it| shared.get_i64(it));
-    assert_eq!(shared.map(Result::unwrap), [36, 0, 2]);
+    // Its messages have salts.
+    assert_eq!(shared.map(Result::unwrap), [36, 0, 4]);
     let version = Document::try_from(&*database.all("message_versions").await[0]).unwrap();
     assert_fields(&version, &golden("message_version", 1), "message_version");
 }
