@@ -97,7 +97,9 @@ async fn every_field_that_a_person_can_fill_is_erased() -> Result<()> {
     let services = [Service::start(&settings).await?, Service::start(&settings).await?];
     let url = services[0].url();
     let document = services[0].client()?.call(Method::GET, "/openapi.json", None).await?;
-    let planter = Planter::new(document, Uuid7Ids.mint("t"));
+    // The random end of an id: a token must be no longer than a word of the search index may be.
+    let random = Uuid7Ids.mint("");
+    let planter = Planter::new(document, format!("t{}", &random[random.len() - 16..]));
     let person = planter.person();
     let service = token(&settings, "orchestrator", &["--role", "service"]).await?;
     let operator = token(&settings, "olga", &["--role", "operator"]).await?;
@@ -155,7 +157,9 @@ async fn every_field_that_a_person_can_fill_is_erased() -> Result<()> {
     .await?;
     drop(listening);
     insta::assert_snapshot!("fields", fates.join("\n"));
-    insta::assert_snapshot!("places", before.places().into_iter().collect::<Vec<_>>().join("\n"));
+    // The search index is written in its own time.
+    let places = before.places().into_iter().filter(|place| !place.starts_with("search_"));
+    insta::assert_snapshot!("places", places.collect::<Vec<_>>().join("\n"));
     for service in services {
         service.stop().await?;
     }
