@@ -2,7 +2,7 @@ use axum::extract::State;
 use operation::operation;
 use records::json::ListLimit;
 use records::{
-    CallId, ChatId, Invalid, Item, JsonObject, Limits, Location, MessageBody, MicroDollars, Model,
+    CallId, ChatId, Invalid, Item, JsonObject, Limits, MessageBody, MicroDollars, Model,
     NewMessage, NewProviderCall, Scope,
 };
 use serde::Deserialize;
@@ -14,6 +14,7 @@ use super::session;
 use super::wire::SessionResponse;
 use crate::adapters::ForeignQuery;
 use crate::admission::Reserve;
+use crate::api::exchanges::append::refused;
 use crate::api::messages::MessageRequest;
 use crate::extract::conditions::Fenced;
 use crate::extract::needs::Bill;
@@ -154,11 +155,7 @@ pub(super) async fn store(
         store.record_calls(scope, chat_id, vec![call], billing).await?;
         return Ok(());
     }
-    let place = |at: Location| match at.item {
-        Some(Item::Call(_)) => Location { item: None, ..at }.below("/call"),
-        _ => at,
-    };
     let stored = store.append_exchange(scope, chat_id, messages, call, billing).await;
-    stored.map_err(|error| Problem::located(error, place))?;
+    stored.map_err(refused)?;
     Ok(())
 }

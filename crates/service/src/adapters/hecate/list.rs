@@ -1,15 +1,15 @@
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use axum::extract::State;
 use operation::operation;
 use persistence::{CallSummary, ChatFilter, ChatOrder, ListCursor, Store};
-use records::{ChatId, ChatSession, Lifecycle, Permission, Scope};
+use records::{ChatSession, Lifecycle, Scope};
 use serde::Serialize;
 use utoipa::openapi::path::Parameter;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::adapters::ForeignQuery;
+use crate::api::chat_sessions::list::call_summaries;
 use crate::config::{AdaptersConfig, HecateConfig, LimitsConfig};
 use crate::extract::needs::Read;
 use crate::extract::{AppScope, FromParams, Json, Params, declared};
@@ -116,9 +116,7 @@ pub(crate) async fn list_sessions(
     let mut chats = newest(&*store, &scope, query.offset, limit + 1).await?;
     let has_more = chats.len() > limit;
     chats.truncate(limit);
-    let ids: Vec<ChatId> = chats.iter().map(|chat| chat.chat_id.clone()).collect();
-    let calls = store.summarize_calls(&scope.needing(Permission::Manage), &ids).await?;
-    let mut calls: HashMap<_, _> = calls.into_iter().map(|it| (it.chat_id.clone(), it)).collect();
+    let mut calls = call_summaries(&*store, &scope, &chats).await?;
     let summary = |chat: ChatSession| {
         let calls = calls.remove(&chat.chat_id);
         SessionSummary::new(chat, calls)

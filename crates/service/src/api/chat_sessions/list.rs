@@ -7,8 +7,8 @@ use persistence::{
     CallSummary, ChatCount, ChatFilter, ChatOrder, Direction, ListCursor, Store, StoreError,
 };
 use records::{
-    AssistantId, ChatSession, ChatStatus, Clock as _, Invalid, Lifecycle, Permission, SystemClock,
-    TeamId, TitlePart, TurnOutcome, UserId, WorkflowName,
+    AssistantId, ChatId, ChatSession, ChatStatus, Clock as _, Invalid, Lifecycle, Permission,
+    Scope, SystemClock, TeamId, TitlePart, TurnOutcome, UserId, WorkflowName,
 };
 use serde::Serialize;
 use utoipa::openapi::path::Parameter;
@@ -348,13 +348,10 @@ pub(crate) async fn list_chats(
     } else {
         (None, None)
     };
-    let mut summaries = HashMap::new();
-    if query.summary.is_some() {
-        let scope = scope.needing(Permission::Manage);
-        let ids: Vec<_> = page.chats.iter().map(|chat| chat.chat_id.clone()).collect();
-        let found = store.summarize_calls(&scope, &ids).await?;
-        summaries.extend(found.into_iter().map(|it| (it.chat_id.clone(), it)));
-    }
+    let mut summaries = match query.summary {
+        Some(ListSummary::Calls) => call_summaries(&*store, &scope, &page.chats).await?,
+        None => HashMap::new(),
+    };
     let grouping = query.group_by.map(|_| Grouping::at(SystemClock.now(), query.tz));
     let listed = |chat: ChatSession| {
         let at = match filter.order {
@@ -372,6 +369,17 @@ pub(crate) async fn list_chats(
     let time_groups = grouping.as_ref().map(|_| counted(groups));
     let page = Page::new(chats, page.next.as_ref());
     Ok(Json(ListChatsResponse { page, time_groups, total, total_is_at_least }))
+}
+
+/// Returns the summaries of the calls of those chats that the caller manages.
+pub(crate) async fn call_summaries(
+    store: &dyn Store,
+    scope: &Scope,
+    chats: &[ChatSession],
+) -> Result<HashMap<ChatId, CallSummary>, StoreError> {
+    let ids: Vec<_> = chats.iter().map(|chat| chat.chat_id.clone()).collect();
+    let found = store.summarize_calls(&scope.needing(Permission::Manage), &ids).await?;
+    Ok(found.into_iter().map(|it| (it.chat_id.clone(), it)).collect())
 }
 
 /// A filter that is refused came in the query, not in a body.
