@@ -12,7 +12,8 @@ use records::{AppId, ChatId, MessageBody};
 use crate::mongo::MongoStore;
 use crate::mongo::collections::EDITED_AT;
 use crate::mongo::documents::{
-    NEWEST_VERSION, StoredMessage, counter, erased_digest, segment_id, version_id, version_message,
+    NEWEST_VERSION, Segment, StoredMessage, counter, erased_digest, segment_id, version_id,
+    version_message,
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::scope::chat_filter;
@@ -76,6 +77,20 @@ impl Erasing<'_> {
         Ok(Some(stored))
     }
 
+    /// Returns a filter for segments with messages to erase.
+    fn segments(&self) -> Document {
+        let (chat_id, end) = (self.chat_id, self.span.end);
+        let range = doc! { "$gte": segment_id(chat_id, 0), "$lt": segment_id(chat_id, end) };
+        self.filter(doc! { "_id": range }, "messages")
+    }
+
+    /// Returns a filter for versions of messages to erase.
+    fn versions(&self) -> Document {
+        let of = |sequence| version_id(self.chat_id, sequence, 0);
+        let range = doc! { "$gte": of(self.span.start), "$lt": of(self.span.end) };
+        self.filter(doc! { "_id": range }, "message")
+    }
+
     /// Returns a filter for documents with messages to erase, if their array of messages has this name.
     fn filter(&self, mut filter: Document, messages: &str) -> Document {
         filter.insert("app_id", self.app_id.as_str());
@@ -95,13 +110,17 @@ pub(super) fn named_in(messages: &str, user_id: &str) -> Document {
 
 impl MongoStore {
     /// Erases messages of a chat, wherever they are stored, and tells listeners. Returns how many.
+    ///
+    /// What is repeated of the messages goes first: once they are overwritten, nothing tells any more what that was, and the
+    /// process may be killed in between. It goes again afterwards, because messages may have been written meanwhile.
     pub(super) async fn erase_messages(&self, erasing: &Erasing<'_>) -> Result<u64, Failure> {
+        let Erasing { app_id, chat_id, .. } = erasing;
+        self.erase_repeated(app_id, chat_id, &self.find_messages(erasing).await?).await?;
         let mut found = Found::default();
         self.erase_in_tail(erasing, &mut found).await?;
         let in_tail = found.sequences.clone();
         self.erase_in_segments(erasing, &mut found).await?;
         self.erase_in_versions(erasing, &mut found).await?;
-        let Erasing { app_id, chat_id, .. } = erasing;
         let sealed: Vec<u64> = found.sequences.difference(&in_tail).copied().collect();
         if !sealed.is_empty() {
             // Forks that share them show the same. The update of the tail has told of those in it.
@@ -116,6 +135,30 @@ impl MongoStore {
             self.notify_change(chat_id);
         }
         Ok(found.sequences.len() as u64)
+    }
+
+    /// Finds the messages to erase, and changes nothing.
+    async fn find_messages(&self, erasing: &Erasing<'_>) -> Result<Found, Failure> {
+        let chat_id = erasing.chat_id;
+        let mut found = Found::default();
+        let session = self.inner.chat_sessions.find_one(chat_filter(erasing.app_id, chat_id));
+        if let Some(raw) = session.projection(SessionView::projection()).await? {
+            let session = SessionView::read(chat_id, &raw)?;
+            for message in session.tail_messages(&erasing.span, Direction::OldestFirst)? {
+                erasing.wipe(message.decode()?, &mut found)?;
+            }
+        }
+        let mut segments = self.inner.chat_segments.find(erasing.segments()).await?;
+        while let Some(raw) = segments.try_next().await? {
+            for message in Segment::read(chat_id, &raw)?.messages {
+                erasing.wipe(message, &mut found)?;
+            }
+        }
+        let mut versions = self.inner.message_versions.find(erasing.versions()).await?;
+        while let Some(raw) = versions.try_next().await? {
+            erasing.wipe(version_message(chat_id, &raw)?, &mut found)?;
+        }
+        Ok(found)
     }
 
     async fn erase_in_tail(&self, erasing: &Erasing<'_>, found: &mut Found) -> Result<(), Failure> {
@@ -164,17 +207,14 @@ impl MongoStore {
         erasing: &Erasing<'_>,
         found: &mut Found,
     ) -> Result<(), Failure> {
-        let Erasing { chat_id, span, .. } = erasing;
-        let range = doc! { "$gte": segment_id(chat_id, 0), "$lt": segment_id(chat_id, span.end) };
-        let filter = erasing.filter(doc! { "_id": range }, "messages");
-        let segments = &self.inner.chat_segments;
-        let ids = segments.find(filter).projection(doc! { "_id": 1 }).await?;
+        let segments = self.inner.chat_segments.find(erasing.segments());
+        let ids = segments.projection(doc! { "_id": 1 }).await?;
         let ids: Vec<RawDocumentBuf> = ids.try_collect().await?;
         for id in &ids {
             // An edit may have split the segment meanwhile: the next pass finds the parts.
             let one = erasing.filter(decode_document(id)?, "messages");
             let wipe = |old| erasing.wipe(old, found);
-            self.overwrite_in_segment(erasing.app_id, chat_id, one, wipe).await?;
+            self.overwrite_in_segment(erasing.app_id, erasing.chat_id, one, wipe).await?;
         }
         Ok(())
     }
@@ -184,17 +224,12 @@ impl MongoStore {
         erasing: &Erasing<'_>,
         found: &mut Found,
     ) -> Result<(), Failure> {
-        let Erasing { app_id, chat_id, span, .. } = erasing;
-        let range = doc! {
-            "$gte": version_id(chat_id, span.start, 0),
-            "$lt": version_id(chat_id, span.end, 0),
-        };
-        let filter = erasing.filter(doc! { "_id": range }, "message");
-        let versions = &self.inner.message_versions;
-        let all: Vec<RawDocumentBuf> = versions.find(filter).await?.try_collect().await?;
+        let versions = self.inner.message_versions.find(erasing.versions());
+        let all: Vec<RawDocumentBuf> = versions.await?.try_collect().await?;
         for raw in &all {
-            let Some(new) = erasing.wipe(version_message(chat_id, raw)?, found)? else { continue };
-            self.overwrite_version(app_id, raw, &new).await?;
+            let old = version_message(erasing.chat_id, raw)?;
+            let Some(new) = erasing.wipe(old, found)? else { continue };
+            self.overwrite_version(erasing.app_id, raw, &new).await?;
         }
         Ok(())
     }

@@ -147,16 +147,11 @@ async fn a_write_that_may_have_been_applied_is_unknown_and_its_repeat_succeeds()
     let client = mongodb::Client::with_uri_str(server.uri()).await.unwrap();
     let namespace = format!("{}.chat_sessions", database.options.database);
     let withheld = doc! { "ns": namespace, "commands": ["findAndModify"] };
-    let set = doc! {
-        "configureFailPoint": "waitAfterCommandFinishesExecution", "mode": "alwaysOn",
-        "data": withheld,
-    };
-    client.database("admin").run_command(set).await.unwrap();
+    let name = "waitAfterCommandFinishesExecution";
+    let point = FailPoint::set(&client, name, "alwaysOn", withheld).await;
     let unknown = store.append(&scope(), &chat_id, message(Some("given"))).await.unwrap_err();
     assert!(matches!(unknown, StoreError::OutcomeUnknown { .. }), "{unknown:?}");
-    let admin = client.database("admin");
-    let off = FailPoint { admin, name: "waitAfterCommandFinishesExecution" };
-    assert!(off.off().await >= 1);
+    assert!(point.off().await >= 1);
     let repeat = store.append(&scope(), &chat_id, message(Some("given"))).await.unwrap();
     assert_eq!(sequences(&repeat), [0]);
     assert_eq!(repeat.messages[0].outcome, Outcome::Duplicate);

@@ -124,14 +124,14 @@ async fn an_exchange_that_fails_half_way_changes_nothing() {
     let (server, database) = database().await;
     let (scope, chat_id) = (scope(), chat(&database).await);
     let client = mongodb::Client::with_uri_str(server.uri()).await.unwrap();
-    for (failures, command) in [(1, "insert"), (2, "update")] {
+    for command in ["insert", "update"] {
         let refuse = doc! { "failCommands": [command], "appName": "under-test", "errorCode": 13 };
         let point = FailPoint::set(&client, "failCommand", doc! { "times": 1 }, refuse).await;
         let messages = vec![said("evt")];
         let exchange =
             database.append_exchange(&scope, &chat_id, messages, call("call_1"), Billing::Free);
         exchange.await.unwrap_err();
-        assert_eq!(point.off().await, failures);
+        assert_eq!(point.off().await, 1);
         let session = database.get_chat(&scope, &chat_id).await.unwrap().unwrap();
         assert_eq!(
             (session.last_sequence, usage(&database, &chat_id).await),

@@ -1,9 +1,11 @@
 //! What an erasure leaves in the database.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bson::{Binary, doc};
-use persistence::mongo::{Interruption, WalletVerification, Workflow};
+use persistence::mongo::{Interruption, MongoStore, WalletVerification, Workflow};
 use persistence::{
     Billing, ChatSessions, Erasures, Exchanges, Forks, InputRequests, Members, Messages,
     Participants, Presence, Tickets, Turns, Wallets,
@@ -18,7 +20,11 @@ use records::{
 use serde_json::json;
 
 use super::database::Database;
+use super::faults::{self, FailPoint, Process};
 use super::purges::{holding, plant, scope};
+
+/// How many writes of an erasure lie between two trials of killing it.
+const WRITES_BETWEEN_KILLS: usize = 3;
 
 /// Writes as a person wherever a person may write, in a chat of another person.
 async fn plant_elsewhere(database: &Database, person: &UserId, token: &str, ids: &str) -> ChatId {
@@ -118,11 +124,16 @@ async fn plant_elsewhere(database: &Database, person: &UserId, token: &str, ids:
     chat_id.clone()
 }
 
-async fn erase(database: &Database, person: &UserId) -> Erasure {
-    let app_id = scope().app_id;
-    let begun = database.begin_erasure(&Actor::command_line(), &app_id, person).await.unwrap();
+async fn erase(store: &MongoStore, person: &UserId, chats_at_once: usize) -> Erasure {
+    let app_id = &scope().app_id;
+    let begun = store.begin_erasure(&Actor::command_line(), app_id, person).await.unwrap();
+    finish(store, begun, chats_at_once).await
+}
+
+async fn finish(store: &MongoStore, begun: Erasure, chats_at_once: usize) -> Erasure {
+    let Erasure { app_id, pseudonym, .. } = begun;
     loop {
-        let erasure = database.continue_erasure(&app_id, begun.pseudonym, 2).await.unwrap();
+        let erasure = store.continue_erasure(&app_id, pseudonym, chats_at_once).await.unwrap();
         if let Some(erasure) = erasure.filter(|erasure| erasure.finished_at.is_some()) {
             return erasure;
         }
@@ -171,7 +182,7 @@ async fn an_erasure_leaves_no_text_and_no_name() {
     assert!(expected.iter().all(|place| places.contains(place)), "{before:?}");
     verify(&database).await;
 
-    let erasure = erase(&database, &person).await;
+    let erasure = erase(&database, &person, 2).await;
     assert_eq!(holding(&database, &token).await, [].into());
     assert_eq!(erasure.held, []);
     verify(&database).await;
@@ -180,6 +191,45 @@ async fn an_erasure_leaves_no_text_and_no_name() {
         let all = all.unwrap().messages;
         assert!(all.iter().zip(0..).all(|(message, sequence)| message.sequence == sequence));
         assert!(all.iter().all(|message| message.deleted_at.is_some()));
+    }
+}
+
+#[tokio::test]
+async fn an_erasure_that_is_killed_at_any_write_is_finished_by_another_process() {
+    let (server, database) = faults::database().await;
+    let client = mongodb::Client::with_uri_str(server.uri()).await.unwrap();
+    for writes in (0..).step_by(WRITES_BETWEEN_KILLS) {
+        let [token, ids] = ["token_", "ids_"].map(|prefix| Uuid7Ids.mint(prefix));
+        let person = UserId::parse(&token).unwrap();
+        plant_elsewhere(&database, &person, &token, &ids).await;
+        database.finish_tasks().await;
+        let refuse = doc! {
+            "failCommands": ["update", "delete", "insert", "findAndModify", "commitTransaction"],
+            "appName": "under-test",
+            "closeConnection": true,
+        };
+        let point = FailPoint::set(&client, "failCommand", doc! { "skip": writes }, refuse).await;
+        let (erasing, is_erased) = (person.clone(), Arc::new(AtomicBool::new(false)));
+        let tell = is_erased.clone();
+        let process = Process::start(&database, async move |store| {
+            erase(&store, &erasing, 1_000).await;
+            tell.store(true, Ordering::Relaxed);
+        });
+        while !point.is_hit().await && !is_erased.load(Ordering::Relaxed) {}
+        process.kill();
+        point.off().await;
+        let was_killed = !is_erased.load(Ordering::Relaxed);
+        // As the sweep of another process does. An erasure that was not even begun has to be begun again.
+        match database.unfinished_erasures(1).await.unwrap().pop() {
+            Some(begun) => finish(&database, begun, 1_000).await,
+            None => erase(&database, &person, 1_000).await,
+        };
+        assert_eq!(holding(&database, &token).await, [].into(), "killed after {writes} writes");
+        verify(&database).await;
+        if !was_killed {
+            assert!(writes > 20, "{writes}");
+            return;
+        }
     }
 }
 

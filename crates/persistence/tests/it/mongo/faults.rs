@@ -1,40 +1,92 @@
 //! Faults of the server, and fixtures for the tests of them.
 
-use bson::{Document, doc};
+use std::thread;
+
+use bson::{Bson, Document, doc};
 use local_mongod::{LocalMongod, Options, Proxy};
+use persistence::mongo::MongoStore;
 use persistence::{Append, ChatSessions, MessageRange, Messages};
 use records::{
     AppId, ChatId, EventId, MessageBody, NewChatSession, NewMessage, Scope, WorkflowName,
 };
+use tokio::runtime::Runtime;
+use tokio::sync::oneshot;
 
 use super::database::Database;
+
+/// A process: a runtime in a thread. Killing it drops its tasks wherever they are.
+pub(crate) struct Process {
+    kill: oneshot::Sender<()>,
+    thread: thread::JoinHandle<()>,
+}
+
+impl Process {
+    /// Starts a process that works with a store of its own.
+    pub(crate) fn start<Work>(
+        database: &Database,
+        work: impl FnOnce(MongoStore) -> Work + Send + 'static,
+    ) -> Self
+    where
+        Work: Future<Output = ()> + Send + 'static,
+    {
+        let (kill, killed) = oneshot::channel();
+        let options = database.options.clone();
+        let thread = thread::spawn(move || {
+            let runtime = Runtime::new().unwrap();
+            runtime.spawn(async move {
+                work(MongoStore::connect(&options).await.unwrap()).await;
+            });
+            runtime.block_on(killed).unwrap();
+            runtime.shutdown_background();
+        });
+        Self { kill, thread }
+    }
+
+    pub(crate) fn kill(self) {
+        self.kill.send(()).unwrap();
+        self.thread.join().unwrap();
+    }
+}
 
 /// A fail point belongs to the server, so it names the client that it affects. A test whose fail
 /// point cannot name a client has a separate server.
 pub(crate) struct FailPoint<'a> {
-    pub(crate) admin: mongodb::Database,
-    pub(crate) name: &'a str,
+    admin: mongodb::Database,
+    name: &'a str,
+    /// How often it had been hit before it was set.
+    before: i64,
 }
 
 impl<'a> FailPoint<'a> {
     pub(crate) async fn set(
         client: &mongodb::Client,
         name: &'a str,
-        mode: Document,
+        mode: impl Into<Bson>,
         data: Document,
     ) -> Self {
         let admin = client.database("admin");
-        let set = doc! { "configureFailPoint": name, "mode": mode, "data": data };
-        admin.run_command(set).await.unwrap();
-        Self { admin, name }
+        let set = doc! { "configureFailPoint": name, "mode": mode.into(), "data": data };
+        let before = count_of(&admin.run_command(set).await.unwrap());
+        Self { admin, name, before }
+    }
+
+    /// Returns whether the fail point is hit within a moment.
+    pub(crate) async fn is_hit(&self) -> bool {
+        let (once, briefly) = (self.before + 1, 100);
+        let wait =
+            doc! { "waitForFailPoint": self.name, "timesEntered": once, "maxTimeMS": briefly };
+        self.admin.run_command(wait).await.is_ok()
     }
 
     /// Turns the fail point off, and returns how often it was hit.
     pub(crate) async fn off(self) -> i64 {
         let off = doc! { "configureFailPoint": self.name, "mode": "off" };
-        let reply = self.admin.run_command(off).await.unwrap();
-        reply.get_i64("count").or_else(|_| reply.get_i32("count").map(i64::from)).unwrap()
+        count_of(&self.admin.run_command(off).await.unwrap()) - self.before
     }
+}
+
+fn count_of(reply: &Document) -> i64 {
+    reply.get_i64("count").or_else(|_| reply.get_i32("count").map(i64::from)).unwrap()
 }
 
 /// Creates a database on a separate server, so that fail points affect no other test.

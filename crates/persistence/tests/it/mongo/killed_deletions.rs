@@ -1,47 +1,14 @@
 //! A process that is killed between the deletion of a message and the removal of its text.
 
-use std::thread;
 use std::time::Duration;
 
 use bson::{RawDocumentBuf, doc};
-use persistence::mongo::{Interruption, MongoStore};
+use persistence::mongo::Interruption;
 use persistence::{Forks, Messages, Purges};
-use records::{ChatId, MessageBody, NewFork};
-use tokio::runtime::Runtime;
-use tokio::sync::oneshot;
+use records::{MessageBody, NewFork};
 use tokio::time::sleep;
 
-use super::database::Database;
-use super::faults::{FailPoint, chat, database, scope};
-
-/// A process: a runtime in a thread. Killing it drops its tasks wherever they are.
-struct Process {
-    kill: oneshot::Sender<()>,
-    thread: thread::JoinHandle<()>,
-}
-
-impl Process {
-    /// Starts a process that deletes a message.
-    fn deleting(database: &Database, chat_id: &ChatId, sequence: u64) -> Self {
-        let (kill, killed) = oneshot::channel();
-        let (options, chat_id) = (database.options.clone(), chat_id.clone());
-        let thread = thread::spawn(move || {
-            let runtime = Runtime::new().unwrap();
-            runtime.spawn(async move {
-                let store = MongoStore::connect(&options).await.unwrap();
-                store.delete_message(&scope(), &chat_id, sequence).await
-            });
-            runtime.block_on(killed).unwrap();
-            runtime.shutdown_background();
-        });
-        Self { kill, thread }
-    }
-
-    fn kill(self) {
-        self.kill.send(()).unwrap();
-        self.thread.join().unwrap();
-    }
-}
+use super::faults::{FailPoint, Process, chat, database, scope};
 
 #[tokio::test]
 async fn a_text_whose_removal_was_cut_off_is_removed_by_the_sweep() {
@@ -62,7 +29,10 @@ async fn a_text_whose_removal_was_cut_off_is_removed_by_the_sweep() {
         "closeConnection": true,
     };
     let point = FailPoint::set(&client, "failCommand", doc! { "times": 1_000_000 }, refuse).await;
-    let process = Process::deleting(&database, &fork, 0);
+    let shared = fork.clone();
+    let process = Process::start(&database, async move |store| {
+        store.delete_message(&scope(), &shared, 0).await.unwrap();
+    });
     let versions = database.raw.collection::<RawDocumentBuf>("message_versions");
     let deleted = doc! { "_id.chat_id": fork.as_str(), "message.deleted_at": { "$type": "date" } };
     while versions.find_one(deleted.clone()).await.unwrap().is_none() {
