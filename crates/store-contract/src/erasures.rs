@@ -128,6 +128,35 @@ pub async fn the_unfinished_steps_of_a_turn_with_erased_messages_are_gone(store:
     assert_eq!((session.last_connector, session.last_mode), (None, None));
 }
 
+pub async fn a_fork_of_an_erased_chat_forgets_every_context(store: Arc<dyn Store>) {
+    let chat = TestChat::create_from(&store, of_person("ada")).await;
+    chat.append([said("ada", message("mine"))]).await.unwrap();
+    let small = object(json!({"secret": "mine"}));
+    let large = object(json!({"secret": "mine".repeat(2_000)}));
+    let mut forks = Vec::new();
+    for data in [small, large] {
+        chat.replace_context(data).await.unwrap();
+        for writes in [0, 1, 12] {
+            let fork = chat.fork(NewFork { user_id: None, ..NewFork::default() }).await.unwrap();
+            for n in 0..writes {
+                fork.merge_context(object(json!({"own": n}))).await.unwrap();
+            }
+            forks.push(fork);
+        }
+    }
+    erase(&store, &chat.scope, "ada").await;
+    for fork in forks {
+        let (scope, id) = (&fork.scope, &fork.id);
+        let context = store.load_context_snapshot(scope, id).await.unwrap();
+        assert_eq!((context.sequence, context.data), (0, object(json!({}))));
+        let kept = store.list_context_versions(scope, id, 10, None).await.unwrap();
+        assert_eq!(kept.versions, []);
+        fork.merge_context(object(json!({"own": "new"}))).await.unwrap();
+        let context = store.load_context_snapshot(scope, id).await.unwrap();
+        assert_eq!(context.data, object(json!({"own": "new"})));
+    }
+}
+
 pub async fn a_late_repeat_of_an_erased_message_is_a_duplicate(store: Arc<dyn Store>) {
     let chat = TestChat::create_from(&store, of_person("bob")).await;
     chat.append([said("ada", event("e", "mine")), message("other")]).await.unwrap();

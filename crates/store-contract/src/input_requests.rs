@@ -56,6 +56,23 @@ pub async fn a_question_pauses_its_chat_until_it_is_answered(store: Arc<dyn Stor
     assert_eq!(moves.map(|counter| stats.total.count(counter)), [1, 1]);
 }
 
+pub async fn a_deleted_answer_is_gone_from_its_question(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    for (asked, is_sealed) in [("q1", false), ("q2", true)] {
+        ask(&chat, question(asked, "Why?")).await.unwrap();
+        let answered = answer(&chat, asked, "secret").await.unwrap();
+        if is_sealed {
+            chat.append_filler().await;
+        }
+        chat.delete_message(answered.append.messages[0].sequence).await.unwrap();
+        let Closed::Answered(given) = get(&chat, asked).await.unwrap().closing.unwrap().how else {
+            panic!("{asked} is not answered");
+        };
+        let sequence = answered.append.messages[0].sequence;
+        assert_eq!((given.content, given.sequence), (Value::Null, sequence));
+    }
+}
+
 pub async fn one_of_many_answers_wins_and_the_others_receive_it(store: Arc<dyn Store>) {
     const RIVALS: usize = 64;
     let chat = TestChat::create(&store).await;

@@ -120,6 +120,7 @@ macro_rules! contract_tests {
             erasures {
                 what_a_person_wrote_in_chats_of_others_is_gone,
                 the_unfinished_steps_of_a_turn_with_erased_messages_are_gone,
+                a_fork_of_an_erased_chat_forgets_every_context,
                 a_late_repeat_of_an_erased_message_is_a_duplicate,
                 the_chats_of_a_person_are_gone_also_in_forks,
                 a_chat_of_another_that_a_person_forked_stays_whole,
@@ -173,6 +174,7 @@ macro_rules! contract_tests {
                 a_turn_id_is_used_once_with_or_without_messages,
                 a_turn_without_messages_is_always_recognised,
                 a_fork_recognises_the_turns_of_its_inherited_messages,
+                a_deleted_message_of_a_turn_takes_the_unfinished_steps_with_it,
                 every_field_of_a_step_is_returned,
                 a_turn_past_a_limit_is_refused,
                 racing_repeats_of_a_turn_write_it_once,
@@ -433,6 +435,7 @@ macro_rules! contract_tests {
             }
             input_requests {
                 a_question_pauses_its_chat_until_it_is_answered,
+                a_deleted_answer_is_gone_from_its_question,
                 one_of_many_answers_wins_and_the_others_receive_it,
                 rivals_ask_no_more_questions_than_a_chat_may_wait_for,
                 racing_answers_and_appends_share_one_order,

@@ -297,6 +297,21 @@ pub async fn a_fork_recognises_the_turns_of_its_inherited_messages(store: Arc<dy
     assert_eq!(other.outcome, Outcome::Stored);
 }
 
+pub async fn a_deleted_message_of_a_turn_takes_the_unfinished_steps_with_it(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    for (turn, is_sealed) in [("r1", false), ("r2", true)] {
+        let broken = NewTurn { steps: nested(), ..broken(turn, ["a", "b"]) };
+        let written = write(&chat, broken).await.unwrap();
+        write(&chat, NewTurn { steps: nested(), ..self::broken("other", []) }).await.unwrap();
+        if is_sealed {
+            chat.append_filler().await;
+        }
+        chat.delete_message(written.messages[1].sequence).await.unwrap();
+        let left = points(&chat).await;
+        assert!(!left.is_empty() && left.iter().all(|it| it.request_id.as_str() == "other"));
+    }
+}
+
 pub async fn every_field_of_a_step_is_returned(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let tricky = || object(json!({"a.b": {"$set": [1, null, "x"]}, "": {"$oid": "zz"}}));

@@ -3,8 +3,8 @@ use std::ops::Range;
 
 use async_trait::async_trait;
 use records::{
-    Actor, AppId, AuditAction, ChatId, ChatSession, Closed, ErasedKind, Erasure, KeptContext,
-    MessageBody, Pseudonym, TurnId, UserId,
+    Actor, AppId, AuditAction, ChatId, ChatSession, Closed, ErasedKind, Erasure, MessageBody,
+    Pseudonym, TurnId, UserId,
 };
 use serde_json::Value;
 
@@ -282,12 +282,13 @@ impl Chat {
         wiped
     }
 
-    /// Forgets the context snapshot and the system prompt that a fork has taken over from its source.
+    /// Forgets the context snapshots and the system prompt of a fork. What was written there since may repeat what the fork has
+    /// taken over from its source, which cannot be seen.
     fn forget_inherited_state(&mut self) {
         self.session.system_prompt = None;
-        self.contexts.retain(|KeptContext { version, .. }| version.version != 1);
-        if self.context_version == 1 {
-            self.context_version = 0;
+        if !self.contexts.is_empty() || !self.context.data.is_empty() {
+            self.contexts.clear();
+            self.context_version += 1;
             self.context = records::ContextSnapshot::default();
         }
     }

@@ -1,13 +1,15 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use records::{
-    ChatId, ChatStatus, Closed, Closing, InputRequest, InputRequestId, NewInputAnswer,
-    NewInputRequest, Scope,
+    ChatId, ChatStatus, Closed, Closing, EventId, InputRequest, InputRequestId, MessageBody,
+    NewInputAnswer, NewInputRequest, Scope,
 };
+use serde_json::Value;
 
 use super::{Chat, MemoryStore};
 use crate::StoreError;
 use crate::metrics::Call;
+use crate::rules::erasure::ERASED_NAME;
 use crate::rules::input::{AnswerDecision, Cancel, KeptInput, Reply, should_run_again};
 use crate::store::{
     AnsweredInput, ChatHead, InputCursor, InputPage, InputRequests, Outcome, PendingCursor,
@@ -297,6 +299,31 @@ impl Chat {
     }
 
     /// Records that a request was created or closed.
+    /// Removes what repeats a deleted message: its text in the question that it answered, and the unfinished steps of its turn.
+    pub(super) fn forget_repeats(
+        &mut self,
+        event_id: &EventId,
+        said: &MessageBody,
+        now: DateTime<Utc>,
+    ) {
+        let mut answered = Vec::new();
+        for InputRequest { request_id, closing, .. } in
+            self.inputs.iter_mut().map(|input| &mut input.request)
+        {
+            if let Some(Closing { how: Closed::Answered(answer), .. }) = closing
+                && answer.event_id == *event_id
+            {
+                answer.content = Value::Null;
+                ERASED_NAME.clone_into(&mut answer.name);
+                answered.push(request_id.clone());
+            }
+        }
+        answered.into_iter().for_each(|request_id| self.note_input(request_id, now));
+        if let Some(turn) = said.extra_text(MessageBody::REQUEST_ID) {
+            self.points.retain(|point| point.request_id.as_str() != turn);
+        }
+    }
+
     pub(super) fn note_input(&mut self, request_id: InputRequestId, now: DateTime<Utc>) {
         self.session.last_updated_at = now;
         self.input_version += 1;

@@ -293,10 +293,12 @@ impl MemoryStore {
         chat.check_fence(scope.fencing_token)?;
         check_expected(scope, &chat_id, chat.session.last_sequence)?;
         let message = &mut chat.kept(sequence)?.message;
-        message.body = message.body.tombstone();
+        let tombstone = message.body.tombstone();
+        let said = std::mem::replace(&mut message.body, tombstone);
         message.deleted_at = Some(now);
         message.deleted_by = scope.caller.person().cloned();
         let message = message.clone();
+        chat.forget_repeats(&message.event_id, &said, now);
         self.note_edit(chat, sequence, now);
         Ok(message)
     }

@@ -319,7 +319,7 @@ impl MongoStore {
     }
 
     /// Returns the blobs to which snapshots refer.
-    async fn blobs_of(
+    pub(crate) async fn blobs_of(
         &self,
         chat_id: &ChatId,
         mut filter: Document,

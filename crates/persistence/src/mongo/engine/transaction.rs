@@ -77,6 +77,11 @@ impl Transaction<'_> {
         Ok(())
     }
 
+    /// Returns whether the transaction has begun.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.0.session.initialized()
+    }
+
     /// Begins a transaction that updates the rollups of the chat's workflow, in a stripe that no
     /// other transaction of this process uses.
     pub(crate) async fn begin_counted(&self, chat: &ChatSession) -> Result<(), Failure> {

@@ -15,9 +15,7 @@ use crate::mongo::MongoStore;
 use crate::mongo::collection_names::CHAT_SESSIONS;
 use crate::mongo::collections::{FORKED_FROM, MEMBERS_PATH};
 use crate::mongo::documents::stored::read_document;
-use crate::mongo::documents::{
-    LIFECYCLE, LIFECYCLE_AT, NEWEST_VERSION, context_version_id, erased_digest,
-};
+use crate::mongo::documents::{LIFECYCLE, LIFECYCLE_AT, NEWEST_VERSION, erased_digest};
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::format::Shape;
 use crate::mongo::engine::scope::chat_filter;
@@ -319,34 +317,6 @@ impl MongoStore {
             (ErasedKind::Participants, participants.modified_count),
             (ErasedKind::Members, members.modified_count),
         ])
-    }
-
-    /// Removes what a fork has taken over from its source beside the messages: the context snapshot, which is its first
-    /// version, and the system prompt, even if it was changed since, because that cannot be seen.
-    async fn forget_inherited_state(
-        &self,
-        app_id: &AppId,
-        chat_id: &ChatId,
-    ) -> Result<(), Failure> {
-        let one = chat_filter(app_id, chat_id);
-        let sessions = &self.inner.chat_sessions;
-        let unchanged = with(one.clone(), doc! { "context_version": 1 });
-        let forgotten = doc! { "$set": {
-            "context_snapshot": {},
-            "context_blob": Bson::Null,
-            "context_sequence": 0_i64,
-            "context_version": 0_i64,
-            "context_written": Bson::Null,
-        } };
-        sessions.update_one(unchanged, forgotten).await?;
-        let rest = doc! {
-            "$pull": { "context_recent": { "version": 1 } },
-            "$unset": { "system_prompt": "" },
-        };
-        sessions.update_one(one, rest).await?;
-        let first = doc! { "_id": context_version_id(chat_id, 1), "app_id": app_id.as_str() };
-        self.inner.context_snapshots.delete_one(first).await?;
-        Ok(())
     }
 }
 

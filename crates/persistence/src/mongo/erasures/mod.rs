@@ -4,6 +4,7 @@
 //! other, or beside it.
 
 mod chats;
+mod inherited;
 mod messages;
 mod user;
 

@@ -181,10 +181,17 @@ impl MongoStore {
             check_expected(scope, chat_id, tail.last_sequence)?;
         }
         stored.measure()?;
+        let repeats = match edit {
+            Edit::Replace(_) => None,
+            Edit::Delete => self.repeats_of(scope, chat_id, &old.message).await?,
+        };
+        if repeats.is_some() || !matches!(place, MessageLocation::Tail(_)) {
+            tx.begin().await?;
+        }
         let mut change = Change { stored, at, write_id: write_id.to_owned() };
         let written = match place {
             MessageLocation::Tail(tail) => {
-                self.write_in_tail(scope, chat_id, &tail, &old, &change).await?
+                self.write_in_tail(&tx, scope, chat_id, &tail, &old, &change).await?
             }
             MessageLocation::Segment(segment, lineage) => {
                 self.write_in_segment(&tx, scope, &lineage, segment, &change).await?
@@ -194,6 +201,9 @@ impl MongoStore {
                 self.write_overlay(&tx, scope, &shared, &change).await?
             }
         };
+        if let (Some(()), Some(repeats)) = (written, repeats) {
+            self.forget_repeats(&tx, scope, chat_id, repeats).await?;
+        }
         Ok(Round::of(written.map(|()| change.stored.message)))
     }
 
@@ -251,6 +261,7 @@ impl MongoStore {
     /// first because it is too large.
     async fn write_in_tail(
         &self,
+        tx: &Transaction<'_>,
         scope: &Scope,
         chat_id: &ChatId,
         tail: &Tail,
@@ -279,7 +290,12 @@ impl MongoStore {
         with_mark(write_id, &mut filter, &mut update);
         let sessions = &self.inner.chat_sessions;
         let updating = sessions.find_one_and_update(filter, update).projection(Tail::projection());
-        let updated = updating.return_document(ReturnDocument::After).await?;
+        let updating = updating.return_document(ReturnDocument::After);
+        let updated = if tx.has_begun() {
+            updating.session(&mut *tx.session().await?).await?
+        } else {
+            updating.await?
+        };
         let Some(updated) = updated else { return Ok(None) };
         let tail = Tail::read(&open_chat_session(&updated)?)?;
         self.seal_soon(&scope.app_id, chat_id, &tail);
@@ -304,7 +320,6 @@ impl MongoStore {
         let mut filter = editable_chat(scope, chat_id);
         // A fork may begin to share the segment at the same time.
         lineage.condition(&mut filter);
-        tx.begin().await?;
         if !self.record_edit(tx, filter, change).await? {
             return Ok(None);
         }
@@ -334,7 +349,6 @@ impl MongoStore {
         let mut filter = editable_chat(scope, lineage.chat_id());
         lineage.condition(&mut filter);
         filter.insert("revision", lineage.next_revision() - 1);
-        tx.begin().await?;
         if !self.record_edit(tx, filter, change).await? {
             return Ok(None);
         }

@@ -2,7 +2,8 @@
 //! forks, and read as one sequence.
 
 pub(crate) mod append;
-pub(crate) mod deleted_text;
+mod deleted_repeats;
+mod deleted_text;
 pub(crate) mod edit;
 pub(crate) mod forks;
 pub(crate) mod initial;

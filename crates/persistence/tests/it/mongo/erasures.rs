@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bson::{Binary, doc};
 use persistence::mongo::{Interruption, MongoStore, WalletVerification, Workflow};
 use persistence::{
-    Billing, ChatSessions, Erasures, Exchanges, Forks, InputRequests, Members, Messages,
+    Billing, ChatSessions, Contexts, Erasures, Exchanges, Forks, InputRequests, Members, Messages,
     Participants, Presence, Tickets, Turns, Wallets,
 };
 use records::{
@@ -157,8 +157,15 @@ async fn an_erasure_leaves_no_text_and_no_name() {
     let [token, ids] = ["token_", "ids_"].map(|prefix| Uuid7Ids.mint(prefix));
     let person = UserId::parse(&token).unwrap();
     let own = plant(&database, &token, &ids).await;
-    let fork = NewFork { user_id: UserId::parse("somebody").ok(), ..NewFork::default() };
-    let fork = database.fork_chat(&scope(), &own, fork).await.unwrap().chat_id;
+    let large = serde_json::from_value(json!({ "large": token.repeat(300) })).unwrap();
+    database.update_context_snapshot(&scope(), &own, large).await.unwrap();
+    let new = || NewFork { user_id: UserId::parse("somebody").ok(), ..NewFork::default() };
+    let fork = database.fork_chat(&scope(), &own, new()).await.unwrap().chat_id;
+    let changed = database.fork_chat(&scope(), &own, new()).await.unwrap().chat_id;
+    for n in 0..30 {
+        let mine = serde_json::from_value(json!({ "mine": n })).unwrap();
+        database.merge_context_snapshot(&scope(), &changed, mine).await.unwrap();
+    }
     let other = plant_elsewhere(&database, &person, &token, &ids).await;
     database.finish_tasks().await;
     let before = holding(&database, &token).await;
@@ -186,7 +193,7 @@ async fn an_erasure_leaves_no_text_and_no_name() {
     assert_eq!(holding(&database, &token).await, [].into());
     assert_eq!(erasure.held, []);
     verify(&database).await;
-    for chat_id in [&fork, &other] {
+    for chat_id in [&fork, &changed, &other] {
         let all = database.messages(&scope(), chat_id, persistence::MessageRange::all()).await;
         let all = all.unwrap().messages;
         assert!(all.iter().zip(0..).all(|(message, sequence)| message.sequence == sequence));

@@ -1,0 +1,77 @@
+//! What repeats a message that is deleted: the answer that it was to a question, and the unfinished steps of its turn.
+
+use bson::{Bson, Document, RawDocumentBuf, doc};
+use futures::TryStreamExt as _;
+use records::{ChatId, InputRequestId, Message, MessageBody, Scope};
+
+use crate::mongo::MongoStore;
+use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::scope::chat_filter;
+use crate::mongo::engine::transaction::Transaction;
+use crate::mongo::input_requests::push_recent_inputs;
+use crate::mongo::purges::records_filter;
+use crate::rules::erasure::ERASED_NAME;
+
+/// The records that repeat a message.
+pub(super) struct Repeats {
+    /// The questions that the message answered.
+    answered: Vec<InputRequestId>,
+    /// A filter for the resume points of its turn, if there are any.
+    points: Option<Document>,
+}
+
+impl MongoStore {
+    /// Returns what repeats a message; `None` if nothing does.
+    pub(super) async fn repeats_of(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        message: &Message,
+    ) -> Result<Option<Repeats>, Failure> {
+        let mut answers = records_filter(&scope.app_id, chat_id);
+        answers.insert("answer.event_id", message.event_id.as_str());
+        let found = self.inner.input_requests.find(answers).projection(doc! { "_id": 1 }).await?;
+        let found: Vec<RawDocumentBuf> = found.try_collect().await?;
+        let answered = found.iter().filter_map(|raw| {
+            let id = raw.get_document("_id").ok()?.get_str("request_id").ok()?;
+            InputRequestId::parse(id).ok()
+        });
+        let answered: Vec<InputRequestId> = answered.collect();
+        let mut points = None;
+        if let Some(turn) = message.body.extra_text(MessageBody::REQUEST_ID) {
+            let mut of_turn = records_filter(&scope.app_id, chat_id);
+            of_turn.insert("_id.request_id", turn);
+            let any = self.inner.resume_points.find_one(of_turn.clone());
+            points = any.projection(doc! { "_id": 1 }).await?.map(|_| of_turn);
+        }
+        Ok((!answered.is_empty() || points.is_some()).then_some(Repeats { answered, points }))
+    }
+
+    /// Removes what repeats a message, and tells listeners of the questions.
+    pub(super) async fn forget_repeats(
+        &self,
+        tx: &Transaction<'_>,
+        scope: &Scope,
+        chat_id: &ChatId,
+        repeats: Repeats,
+    ) -> Result<(), Failure> {
+        let Repeats { answered, points } = repeats;
+        let app_id = &scope.app_id;
+        if !answered.is_empty() {
+            let ids: Vec<&str> = answered.iter().map(InputRequestId::as_str).collect();
+            let mut these = records_filter(app_id, chat_id);
+            these.insert("_id.request_id", doc! { "$in": ids });
+            let forget = doc! { "answer.content": Bson::Null, "answer.name": ERASED_NAME };
+            let inputs = self.inner.input_requests.update_many(these, doc! { "$set": forget });
+            inputs.session(&mut *tx.session().await?).await?;
+            let tell = push_recent_inputs(&answered);
+            let telling = self.inner.chat_sessions.update_one(chat_filter(app_id, chat_id), tell);
+            telling.session(&mut *tx.session().await?).await?;
+        }
+        if let Some(points) = points {
+            let points = self.inner.resume_points.delete_many(points);
+            points.session(&mut *tx.session().await?).await?;
+        }
+        Ok(())
+    }
+}
