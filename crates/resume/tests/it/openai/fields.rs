@@ -114,6 +114,8 @@ fn messages_without_content_are_stored() {
             assert_eq!(checked.refused, []);
             assert_eq!(checked.noted[0].rule, "missing_content");
         }
+        let silent = json!({"role": "assistant", "content": content});
+        assert_eq!(dropped(&render(&[silent])), [(0, "null_content")]);
     }
     let wrong = json!({"role": "user", "content": {"a": 1}});
     assert_eq!(ingest::check(&OpenAi, &[wrong], Check::Lenient).refused.len(), 1);
