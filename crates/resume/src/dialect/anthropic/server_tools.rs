@@ -70,7 +70,7 @@ pub(super) fn paired(parts: &[Value]) -> HashSet<usize> {
 pub(super) fn unpaired(blocks: &[Value]) -> Option<Problem> {
     let paired = paired(blocks);
     let is_unpaired = |(at, block): &(usize, &Value)| {
-        block["type"].as_str().is_some_and(|kind| is_known(kind)) && !paired.contains(at)
+        block["type"].as_str().is_some_and(is_known) && !paired.contains(at)
     };
     let (_, block) = blocks.iter().enumerate().find(is_unpaired)?;
     Some((
