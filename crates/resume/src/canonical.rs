@@ -4,6 +4,9 @@
 //! content, the tool calls it makes or the tool call it answers. It does this in one place, so that
 //! no dialect interprets stored fields by itself.
 
+mod answer;
+pub(crate) use answer::{AFTER_CALLS, ANSWER, AnswerMark, AnswerShape};
+
 pub(crate) mod anthropic;
 
 mod blocks;

@@ -56,15 +56,17 @@ pub struct Checked {
 const CONTINUATION_RULES: [&str; 4] =
     ["first_not_user", "last_not_user", "missing_signature", "long_call_id"];
 
-/// The rules about pairs, order, names, blank texts and unknown fields. The renderings mend what breaks them, so a log may
+/// The rules about pairs, order, names, missing contents, blank texts, and unknown fields and blocks. The renderings mend what breaks them, so a log may
 /// break them: a call is stored before its result exists, and a person may speak in between.
-const RENDERED_RULES: [&str; 22] = [
+const RENDERED_RULES: [&str; 27] = [
     "blank_text",
     "both_kinds_of_calls",
+    "call_not_accepted",
     "call_out_of_turn",
     "duplicate_call_id",
     "duplicate_id",
     "invalid_name",
+    "missing_content",
     "missing_id",
     "missing_result",
     "mixed_responses",
@@ -78,7 +80,10 @@ const RENDERED_RULES: [&str; 22] = [
     "unknown_field",
     "unknown_parent",
     "unmatched_responses",
+    "unpaired_server_tool",
     "system_message",
+    "unfollowed_reasoning",
+    "unknown_block",
     "unsettled_call",
     "unsigned_thinking",
 ];

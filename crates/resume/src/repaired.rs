@@ -131,6 +131,11 @@ pub enum Repair {
     },
     /// Fields that a provider gave a call or its result were removed, such as its signature.
     CallFieldsRemoved,
+    /// A text stands for a document, because a request may not have so many, or none so large.
+    DocumentLeftOut {
+        /// The name of the document, shortened if it is long.
+        name: String,
+    },
     /// A file got a name, because the provider requires one.
     FileNameAdded {
         /// The new name.
@@ -187,6 +192,7 @@ impl Repair {
             Self::ProviderFieldsRemoved => "provider_fields_removed",
             Self::CallsSplit { .. } => "calls_split",
             Self::CallFieldsRemoved => "call_fields_removed",
+            Self::DocumentLeftOut { .. } => "document_left_out",
             Self::FileNameAdded { .. } => "file_name_added",
             Self::FileGivenAsText { .. } => "file_given_as_text",
             Self::ReasoningMoved => "reasoning_moved",
@@ -304,6 +310,7 @@ impl fmt::Display for Repair {
             Self::CallFieldsRemoved => f.write_str(
                 "fields of a call or its result were removed: the dialect has no such fields",
             ),
+            Self::DocumentLeftOut { name } => write!(f, "the document {name:?} was left out"),
             Self::FileNameAdded { name } => write!(f, "a file without a name got the name {name:?}"),
             Self::FileGivenAsText { name: Some(name) } => {
                 write!(f, "the file {name:?} became a text")

@@ -8,7 +8,8 @@
 //!    of `n` and *separates no call from its results*. A message that makes calls (`tool_calls`,
 //!    `function_call`), the messages that answer them (`tool_call_id`, `tool_responses`, role
 //!    `function`) and all messages between these are in the window together, or none of them is. A
-//!    result belongs to the nearest earlier message that makes its call.
+//!    result belongs to the nearest earlier message that makes its call. The same is true of the messages of
+//!    one answer of a model, which its format wrote as several.
 //!
 //! So a window may hold fewer than `n` messages. It is empty if `n` is 0, or if the conversation ends
 //! with a call that has more results than fit. A window keeps results without calls and calls without
@@ -20,9 +21,11 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use records::Message;
+use records::{Message, MessageBody};
+use serde_json::Value;
 
 use crate::calls::{self, CallKey};
+use crate::canonical::{AnswerMark, AnswerShape};
 
 /// Returns the messages in the window of this size, in order.
 pub fn newest(messages: Vec<Message>, size: usize) -> Vec<Message> {
@@ -101,15 +104,26 @@ pub struct WindowScan {
     instructions: VecDeque<usize>,
     /// The position of the last message that makes each call.
     last_callers: HashMap<CallKey, usize>,
-    answers: Vec<Answer>,
+    /// The answer to which the next message may belong.
+    answer: Option<OpenAnswer>,
+    links: Vec<Link>,
 }
 
-/// A message that answers calls.
+/// An answer of a model that was written as several messages.
 #[derive(Debug)]
-struct Answer {
+struct OpenAnswer {
+    mark: AnswerMark,
+    shape: AnswerShape,
+    /// The position of its first message.
+    start: usize,
+}
+
+/// A message that is not in the window without an earlier one.
+#[derive(Debug)]
+struct Link {
     position: usize,
-    /// The position of the earliest message that makes one of these calls.
-    earliest_call: usize,
+    /// The position of the earliest message that makes a call that it answers, or of the first message of its answer.
+    earliest: usize,
 }
 
 impl WindowScan {
@@ -120,7 +134,8 @@ impl WindowScan {
             count: 0,
             instructions: VecDeque::new(),
             last_callers: HashMap::new(),
-            answers: Vec::new(),
+            answer: None,
+            links: Vec::new(),
         }
     }
 
@@ -137,21 +152,40 @@ impl WindowScan {
         }
         let answered = calls::calls_answered(&message.body);
         let made_at = answered.filter_map(|key| self.last_callers.get(&key).copied());
-        if let Some(earliest_call) = made_at.min() {
-            self.answers.push(Answer { position, earliest_call });
-        }
+        let earliest =
+            made_at.min().into_iter().chain(self.start_of_answer(position, message)).min();
+        self.links.extend(earliest.map(|earliest| Link { position, earliest }));
         self.last_callers.extend(calls::calls_made(&message.body).map(|key| (key, position)));
+    }
+
+    /// Returns the position of the first message of the answer that a message continues.
+    fn start_of_answer(&mut self, position: usize, message: &Message) -> Option<usize> {
+        let provider = message.body.extra.get(MessageBody::PROVIDER).and_then(Value::as_object);
+        let mark = provider.and_then(AnswerMark::read);
+        let shape = AnswerShape::of_body(&message.body);
+        let may_interrupt = mark.is_none() && (message.body.role == "tool" || shape.is_reasoning());
+        if let Some(open) = &mut self.answer {
+            if may_interrupt && open.mark.id.is_some() {
+                return None;
+            }
+            if !may_interrupt && open.mark.is_same(open.shape, mark.as_ref(), shape) {
+                open.shape = open.shape.with(shape);
+                return Some(open.start);
+            }
+        }
+        self.answer = mark.map(|mark| OpenAnswer { mark, shape, start: position });
+        None
     }
 
     /// Ends the scan, and returns the window.
     pub fn into_window(self) -> Window {
         let first_instruction = self.instructions.front().copied().unwrap_or(self.count);
         let mut first_dialogue = self.earliest_start();
-        // If the window would begin between a call and its answer, it begins after the answer
-        // instead. Answers are in order, so that all earlier ones stay outside, and one pass is enough.
-        for answer in &self.answers {
-            if answer.earliest_call < first_dialogue && first_dialogue <= answer.position {
-                first_dialogue = answer.position + 1;
+        // If the window would begin between two linked messages, it begins after the later one
+        // instead. Links are in order, so that all earlier ones stay outside, and one pass is enough.
+        for link in &self.links {
+            if link.earliest < first_dialogue && first_dialogue <= link.position {
+                first_dialogue = link.position + 1;
             }
         }
         Window { first_instruction, first_dialogue }

@@ -124,7 +124,10 @@ fn read_other(
     role: Role,
     mut body: MessageBody,
 ) -> Result<CanonicalMessage, DropReason> {
-    let mut message = CanonicalMessage::new(origin, role, body.content);
+    // An empty list says as little as null.
+    let content = body.content.take();
+    let content = if content == Value::Array(Vec::new()) { Value::Null } else { content };
+    let mut message = CanonicalMessage::new(origin, role, content);
     message.name = body.name.filter(|name| !name.is_empty());
     message.timestamp = body.timestamp.take();
     message.metadata = body.metadata.take().unwrap_or_default();

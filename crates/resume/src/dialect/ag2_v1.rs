@@ -1,3 +1,4 @@
+use records::Message;
 use serde_json::Value;
 
 use super::loss::Loss;
@@ -6,6 +7,7 @@ use super::pipeline::{DialectRules, MessageWriter, ToolDialect};
 use super::violation::Violation;
 use crate::Options;
 
+mod context;
 mod events;
 mod parse;
 mod rules;
@@ -52,6 +54,14 @@ impl ToolDialect for Ag2V1 {
 
     fn violations(&self, messages: &[Value]) -> Vec<Violation> {
         validate::violations(messages)
+    }
+
+    fn needs_context(&self, messages: &[Value]) -> bool {
+        context::is_needed(messages)
+    }
+
+    fn context_of(&self, log: &[Message]) -> Vec<Value> {
+        context::of_log(log)
     }
 
     fn parse(&self, system: Vec<Value>, messages: Vec<Value>) -> Parsed {

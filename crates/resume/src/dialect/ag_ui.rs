@@ -39,8 +39,6 @@ impl ToolDialect for AgUi {
     const LOSSES: &'static [Loss] =
         &[Loss::JoinedTexts, Loss::RefusalMarks, Loss::CustomCalls, Loss::CallSignatures];
 
-    const SPLITS_MESSAGES: bool = true;
-
     fn name(&self) -> &'static str {
         NAME
     }

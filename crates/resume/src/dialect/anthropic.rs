@@ -9,6 +9,7 @@ use crate::Options;
 
 mod parse;
 mod rules;
+mod server_tools;
 pub(super) use rules::ANTHROPIC;
 
 mod validate;

@@ -1,3 +1,4 @@
+use records::Message;
 use serde_json::Value;
 
 use super::loss::Loss;
@@ -21,13 +22,13 @@ mod write;
 /// The entries of a session of the Claude Agent SDK, as its `SessionStore` appends and loads them, and as Claude Code
 /// writes them: one entry for each line of a transcript.
 ///
-/// - An answer of the model is one message, even if each of its blocks is an entry of its own, and even if results of its
-///   calls come between these entries. All of them have the same `message.id`.
+/// - An answer of the model may be several entries, one for each of its blocks, and results of its calls may come between
+///   them. Each is a message of its own; they have the same `message.id`, and other formats render one message.
 /// - Entries that are no messages, such as titles, snapshots of files and marks of compaction, are stored as messages that
 ///   say nothing. Only this dialect renders them; all others report them as dropped. The same is true of the entries of
-///   sub-agents among those of the main conversation.
-/// - The `uuid` of an entry is its event id. Any other event id becomes a UUID that is made from its digest. An entry
-///   follows the entry before it, unless it was stored with another parent.
+///   sub-agents after one of the main conversation.
+/// - The `uuid` of an entry is its event id. Any other event id becomes a UUID that is made from its digest. An entry of
+///   another format follows the entry before it.
 /// - A call of the SDK that has no result yet is rendered as it is, unless a policy for such calls is chosen.
 /// - The system instructions are kept apart: the options of the SDK have them, not the session.
 /// - There are no names: the text of a speaker begins with their name and a colon, unless the name repeats the role.
@@ -44,7 +45,7 @@ const NAME: &str = "claude-agent-sdk";
 
 /// Returns whether the SDK wrote a message: its calls may have no results.
 fn is_own(message: &CanonicalMessage) -> bool {
-    message.provider.contains_key("entries")
+    message.provider.contains_key(own::ENTRY)
 }
 
 impl ToolDialect for ClaudeAgentSdk {
@@ -65,8 +66,6 @@ impl ToolDialect for ClaudeAgentSdk {
         Loss::MediaNames,
     ];
 
-    const SPLITS_MESSAGES: bool = true;
-
     fn name(&self) -> &'static str {
         NAME
     }
@@ -77,6 +76,14 @@ impl ToolDialect for ClaudeAgentSdk {
 
     fn violations(&self, messages: &[Value]) -> Vec<Violation> {
         validate::violations(messages)
+    }
+
+    fn needs_context(&self, messages: &[Value]) -> bool {
+        messages.iter().any(parse::is_of_sub_agent)
+    }
+
+    fn context_of(&self, log: &[Message]) -> Vec<Value> {
+        parse::context_of(log)
     }
 
     fn parse(&self, system: Vec<Value>, messages: Vec<Value>) -> Parsed {

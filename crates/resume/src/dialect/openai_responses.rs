@@ -13,7 +13,6 @@ mod parse;
 mod part;
 mod reasoning;
 mod rules;
-mod turn;
 mod validate;
 mod write;
 
@@ -21,14 +20,15 @@ mod write;
 /// Agents SDK store.
 ///
 /// - A message is an item, its reasoning are items before it, and each of its calls and results is one
-///   after it. The parser joins what a model said in one turn: reasoning, one message, and calls.
+///   after it. Each item is stored by itself. Renderings join what a model said in one turn: reasoning, one message, and
+///   calls.
 /// - An answer has the content parts `output_text` and `refusal`. One that is a plain text without an
 ///   id of the API is written as `role` and `content`. An answer that needs an id gets one from its
 ///   event id.
 /// - There are no names: the text of a speaker begins with their name and a colon, unless the name
 ///   repeats the role.
 /// - Names of functions match `^[a-zA-Z0-9_-]{1,64}$`. Ids of calls have at most 64 characters.
-/// - The parser stores what a model says between a call and its output before the call, without the id.
+/// - What a model says between a call and its output is rendered before the call.
 /// - The API accepts only its own reasoning, which it knows by an id or by the encrypted content. Other
 ///   reasoning is removed.
 /// - Items of tools that the API defines and the client runs, such as `local_shell_call`, are stored as
@@ -58,8 +58,6 @@ impl ToolDialect for OpenAiResponses {
         Loss::Sounds,
         Loss::MediaNames,
     ];
-
-    const SPLITS_MESSAGES: bool = true;
 
     fn name(&self) -> &'static str {
         NAME

@@ -26,12 +26,21 @@ pub(super) fn take_pieces(
     default_user_name: &str,
 ) -> Vec<Piece> {
     let mut pieces = take_unnamed_pieces(message, is_kept);
+    prefix_with_name(message, &mut pieces, default_user_name);
+    pieces
+}
+
+/// Puts the name of the speaker in front of the first text.
+pub(super) fn prefix_with_name(
+    message: &mut CanonicalMessage,
+    pieces: &mut [Piece],
+    default_user_name: &str,
+) {
     let first_text = pieces.iter_mut().find_map(|piece| match piece {
         Piece::Content(ContentPart::Text(text)) => Some(text),
         _ => None,
     });
     speaker::prefix_text_with_name(message, first_text, default_user_name);
-    pieces
 }
 
 /// Takes the content of a message, for dialects that have a field for the name of the speaker.
@@ -39,11 +48,19 @@ pub(super) fn take_unnamed_pieces(
     message: &mut CanonicalMessage,
     is_kept: fn(&Value) -> bool,
 ) -> Vec<Piece> {
+    take_pieces_at(message, |_, part| is_kept(part))
+}
+
+/// The same with the position of each content part.
+pub(super) fn take_pieces_at(
+    message: &mut CanonicalMessage,
+    is_kept: impl Fn(usize, &Value) -> bool,
+) -> Vec<Piece> {
     let mut pieces = Vec::new();
     match message.content.take() {
         Value::Array(list) if !list.is_empty() && are_parts(&list) => {
-            for part in list {
-                pieces.push(if is_kept(&part) {
+            for (at, part) in list.into_iter().enumerate() {
+                pieces.push(if is_kept(at, &part) {
                     Piece::Kept(part)
                 } else {
                     Piece::Content(message.read_part(part))

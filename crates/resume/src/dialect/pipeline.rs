@@ -4,7 +4,7 @@
 //! names and ids that the dialect does not accept. It makes two passes: [`scan`] sees the whole
 //! conversation, [`renderer`] then renders it.
 
-use std::fmt;
+use std::{fmt, mem};
 
 use records::Message;
 use serde_json::Value;
@@ -30,6 +30,8 @@ mod writer;
 pub(super) use writer::MessageWriter;
 
 mod call_ids;
+
+mod joiner;
 
 mod late_results;
 
@@ -176,12 +178,12 @@ fn new_scan<D: ToolDialect>(dialect: &D, options: &Options) -> ToolCallScan {
 fn render(mut scan: ToolCallScan, messages: Vec<Message>) -> Rendered {
     let mut rendered = Rendered::default();
     let mut read = Vec::with_capacity(messages.len());
-    let mut viewpoint = scan.viewpoint.clone();
+    let (mut viewpoint, mut joiner) = (scan.viewpoint.clone(), scan.rules.joiner());
+    let mut see = |message, rendered: &mut Rendered| read.extend(viewpoint.see(message, rendered));
     for (index, message) in messages.into_iter().enumerate() {
-        scan.rules.read(index, message, &mut rendered, |message, rendered| {
-            read.extend(viewpoint.see(message, rendered));
-        });
+        scan.rules.read(index, message, &mut joiner, &mut rendered, &mut see);
     }
+    scan.rules.finish(&mut joiner, &mut rendered, &mut see);
     for message in &read {
         scan.observe_message(message);
     }
@@ -204,14 +206,18 @@ impl Scan for ToolCallScan {
         // The second pass reads the message again and reports what is dropped.
         let ignored = &mut Rendered::default();
         let rules = self.rules;
-        rules.read(position, message, ignored, |message, ignored| {
-            if let Some(message) = self.viewpoint.see(message, ignored) {
-                self.observe_message(&message);
-            }
+        let mut joiner = mem::take(&mut self.joiner);
+        rules.read(position, message, &mut joiner, ignored, |message, ignored| {
+            self.see(message, ignored);
         });
+        self.joiner = joiner;
     }
 
-    fn into_renderer(self: Box<Self>, window: &Window) -> Box<dyn Renderer> {
+    fn into_renderer(mut self: Box<Self>, window: &Window) -> Box<dyn Renderer> {
+        let ignored = &mut Rendered::default();
+        let rules = self.rules;
+        let mut joiner = mem::take(&mut self.joiner);
+        rules.finish(&mut joiner, ignored, |message, ignored| self.see(message, ignored));
         Box::new((*self).into_renderer(window))
     }
 }
@@ -220,11 +226,11 @@ impl Renderer for ToolCallRenderer {
     fn push(&mut self, index: usize, message: Message, rendered: &mut Rendered) {
         if self.rejected().is_empty() {
             let rules = self.rules;
-            rules.read(index, message, rendered, |message, rendered| {
-                if let Some(message) = self.viewpoint.see(message, rendered) {
-                    self.add(message, rendered);
-                }
+            let mut joiner = mem::take(&mut self.joiner);
+            rules.read(index, message, &mut joiner, rendered, |message, rendered| {
+                self.see(message, rendered);
             });
+            self.joiner = joiner;
         }
     }
 
@@ -232,7 +238,10 @@ impl Renderer for ToolCallRenderer {
         self.rejected()
     }
 
-    fn finish(self: Box<Self>, rendered: &mut Rendered) {
+    fn finish(mut self: Box<Self>, rendered: &mut Rendered) {
+        let rules = self.rules;
+        let mut joiner = mem::take(&mut self.joiner);
+        rules.finish(&mut joiner, rendered, |message, rendered| self.see(message, rendered));
         self.end(rendered);
     }
 }

@@ -1,4 +1,5 @@
 use resume::dialect::{Anthropic, Dialect, LangChain, OpenAi};
+use resume::ingest::{self, Check};
 use serde_json::{Value, json};
 
 use crate::round_trip::stored_in;
@@ -73,4 +74,16 @@ fn own_fields_change_nothing_that_is_stored() {
     assert_eq!(violations(&LangChain, &rendered.messages), []);
     assert_eq!(rendered.messages[0]["data"]["additional_kwargs"].get("tool_calls"), None);
     assert_eq!(rendered.messages[1]["data"]["tool_call_id"], "c");
+}
+
+/// `ChatMessage.model_dump()` has the type and the role beside each other.
+#[test]
+fn a_dumped_message_may_have_any_role() {
+    let said = json!({"content": "hm", "type": "chat", "role": "critic", "id": "c1"});
+    let checked = ingest::check(&LangChain, std::slice::from_ref(&said), Check::Lenient);
+    assert_eq!(checked.refused, []);
+    let parsed = LangChain.parse(Vec::new(), vec![said]);
+    assert_eq!(parsed.messages[0].body.name.as_deref(), Some("critic"));
+    let unknown = json!({"content": "hm", "role": "critic"});
+    assert_eq!(ingest::check(&LangChain, &[unknown], Check::Lenient).refused.len(), 1);
 }

@@ -150,7 +150,7 @@ fn number_the_calls(mut chat: Vec<Value>) -> Vec<Value> {
 fn said(messages: &[Message], losses: &[Loss]) -> Vec<Value> {
     let lost = |loss: Loss| losses.contains(&loss);
     let all = messages.iter().map(|message| one(&message.body, losses));
-    let mut all: Vec<Value> = all.flatten().collect();
+    let mut all = with_reasoning(all.flatten());
     if lost(Loss::Boundaries) {
         all.retain(|message| message["parts"] != json!([{"type": "text", "text": "Continue."}]));
     }
@@ -158,6 +158,26 @@ fn said(messages: &[Message], losses: &[Loss]) -> Vec<Value> {
         all.sort_by_key(|message| message["role"] != "system");
     }
     if lost(Loss::Boundaries) { merged(all) } else { all }
+}
+
+/// Puts reasoning that is a message of its own into the answer that follows it.
+fn with_reasoning(all: impl Iterator<Item = Value>) -> Vec<Value> {
+    let mut joined: Vec<Value> = Vec::new();
+    for mut message in all {
+        let is_alone = |last: &mut Value| {
+            let is_empty = |field: &str| items(&last[field]).next().is_none();
+            let says_nothing = is_empty("parts") && is_empty("calls") && last["refusal"].is_null();
+            last["role"] == "assistant" && says_nothing && !is_empty("reasoning")
+        };
+        if message["role"] == "assistant"
+            && let Some(last) = joined.pop_if(is_alone)
+        {
+            let (before, own) = (items(&last["reasoning"]), items(&message["reasoning"]));
+            message["reasoning"] = before.chain(own).cloned().collect();
+        }
+        joined.push(message);
+    }
+    joined
 }
 
 fn merged(all: Vec<Value>) -> Vec<Value> {

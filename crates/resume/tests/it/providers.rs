@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::fixtures::fixture;
 use crate::openai::{call, caller, dropped, repaired, result, said};
+use crate::round_trip::stored_in;
 use crate::transcript::{log, rendered_in, stored_all, violations};
 
 const GEMINI: Gemini = Gemini { api: GeminiApi::Developer };
@@ -442,4 +443,63 @@ fn what_providers_refuse_renders_validly_in_every_dialect() {
     for dialect in dialect::all() {
         assert!(!render(dialect, &chat).messages.is_empty());
     }
+}
+
+/// The library of Gemini gives a function any object as its response.
+#[test]
+fn the_response_of_a_gemini_function_stays_an_object() {
+    let gemini = Gemini { api: GeminiApi::Developer };
+    for response in [
+        json!({"result": {"temperature": [1, 2.5]}}),
+        json!({"output": [1], "unit": "C"}),
+        json!({"output": [1]}),
+        json!({"output": "sunny"}),
+        json!({"error": {"code": 5}}),
+        json!({}),
+    ] {
+        let call = json!({"functionCall": {"id": "a", "name": "f", "args": {}}});
+        let result = json!({"functionResponse": {"id": "a", "name": "f", "response": response}});
+        let messages = [
+            json!({"role": "user", "parts": [{"text": "hi"}]}),
+            json!({"role": "model", "parts": [call]}),
+            json!({"role": "user", "parts": [result]}),
+        ];
+        let rendered = stored_in(&gemini, &gemini, &messages);
+        assert_eq!(rendered.messages[2], messages[2]);
+    }
+}
+
+/// Five documents in a request, and none of more than 4.5 MB unless it is a PDF file: user guide of Bedrock.
+#[test]
+fn bedrock_gets_five_documents_that_are_not_too_large() {
+    let Some(bedrock) = dialect::named("bedrock-converse") else { panic!("no such dialect") };
+    let file = |kind: &str, name: &str, data: &str| json!({"type": "file", "file": {"file_data": format!("data:{kind};base64,{data}"), "filename": name}});
+    let large = "AAAA".repeat(1_500_001);
+    let mut files =
+        vec![file("text/csv", "large", &large), file("application/pdf", "scan", &large)];
+    files.extend((0..5).map(|number| file("application/pdf", &format!("p{number}"), "JVBE")));
+    let result = json!({"role": "tool", "tool_call_id": "a", "content": files[6..]});
+    let user = json!({"role": "user", "content": files[..6]});
+    let rendered =
+        bedrock.render(log(&[user, caller("x", &["a"]), result, said()]), &Options::default());
+    assert_eq!(violations(bedrock, &rendered.messages), []);
+    let documents = rendered.messages[0]["content"].as_array().into_iter().flatten();
+    let names: Vec<_> = documents.filter_map(|it| it["document"]["name"].as_str()).collect();
+    assert_eq!(names, ["scan", "p0", "p1", "p2", "p3"]);
+    let out: Vec<_> =
+        repaired(&rendered).into_iter().filter(|it| it.1 == "document_left_out").collect();
+    assert_eq!(out, [(0, "document_left_out"), (2, "document_left_out")]);
+    assert!(!Value::from(rendered.messages).to_string().contains("text/csv"));
+
+    let document = |name: usize| {
+        json!({"document": {
+            "format": "csv", "name": format!("d{name}"), "source": {"bytes": "YQ=="},
+        }})
+    };
+    let mut blocks: Vec<_> = (0..6).map(document).collect();
+    blocks.push(json!({"text": "look"}));
+    blocks[0]["document"]["source"]["bytes"] = large.into();
+    let found = bedrock.provider_violations(&[json!({"role": "user", "content": blocks})]);
+    let rules: Vec<_> = found.iter().map(|it| it.rule).collect();
+    assert_eq!(rules, ["large_document", "too_many_documents"]);
 }

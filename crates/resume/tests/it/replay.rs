@@ -13,7 +13,11 @@ use crate::strategies::conversation;
 use crate::transcript::{log, violations};
 
 /// Scans a conversation, if its dialect needs that.
-fn scanned(dialect: &dyn Dialect, newest: Option<usize>, messages: &[Message]) -> Replay {
+pub(crate) fn scanned(
+    dialect: &dyn Dialect,
+    newest: Option<usize>,
+    messages: &[Message],
+) -> Replay {
     scanned_with(&Options::default(), dialect, newest, messages)
 }
 
@@ -31,7 +35,7 @@ fn scanned_with(
 }
 
 /// Replays the conversation as it is after the scan.
-fn replay(mut replay: Replay, messages: &[Message]) -> Rendered {
+pub(crate) fn replay(mut replay: Replay, messages: &[Message]) -> Rendered {
     let mut rendered = Vec::new();
     for message in messages {
         rendered.extend(replay.push(message.clone()));

@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use proptest::sample::Index;
 use records::{EventId, Message, MessageBody, NewMessage};
-use resume::Options;
-use resume::dialect::{self, Dialect, Rendered, Violation};
+use resume::dialect::{self, Dialect, Rendered, Resent, Violation};
+use resume::{Options, ingest};
 use serde_json::Value;
 
 /// Creates a stored message; a value that is not an object becomes an empty message.
@@ -51,6 +52,35 @@ pub(crate) fn stored_all(messages: Vec<NewMessage>) -> Vec<Message> {
         Message { event_id, body: message.body, ..minted }
     };
     numbered.map(stored).collect()
+}
+
+/// Parses a transcript in the pieces into which it is cut, each after those before it are stored. That of a dialect that
+/// sends messages in chunks is cut before messages of the user alone.
+pub(crate) fn in_pieces(
+    dialect: &dyn Dialect,
+    messages: &[Value],
+    cuts: &[Index],
+) -> Vec<NewMessage> {
+    let mut cuts: Vec<_> = cuts.iter().map(|cut| cut.index(messages.len() + 1)).collect();
+    if dialect.resent() == Resent::Continues {
+        cuts.retain(|cut| messages.get(*cut).is_some_and(|it| begins_turn(it, &messages[..*cut])));
+    }
+    cuts.extend([0, messages.len()]);
+    cuts.sort_unstable();
+    let mut parsed = Vec::new();
+    for piece in cuts.windows(2).map(|cut| &messages[cut[0]..cut[1]]) {
+        let log =
+            if dialect.needs_context(piece) { stored_all(parsed.clone()) } else { Vec::new() };
+        parsed.extend(ingest::parse_piece(dialect, Vec::new(), piece.to_vec(), &log).messages);
+    }
+    parsed
+}
+
+/// Returns whether a chunk is the first one of a message of the user.
+fn begins_turn(chunk: &Value, before: &[Value]) -> bool {
+    let id = |chunk: &Value| chunk["_meta"]["messageId"].as_str().map(str::to_owned);
+    chunk["sessionUpdate"] == "user_message_chunk"
+        && before.last().is_none_or(|last| id(last) != id(chunk))
 }
 
 /// Stores parsed messages, and renders them in a dialect.

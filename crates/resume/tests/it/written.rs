@@ -5,9 +5,13 @@ use proptest::sample::{Index, select};
 use records::{MessageBody, MessageEdit};
 use resume::dialect::{self, Dialect};
 use resume::ingest::{self, Check};
+use resume::{Options, window};
 use serde_json::{Value, json};
 
-use crate::transcript::{below_workspace, json_lines, rendered_in, violations};
+use crate::replay::{replay, scanned};
+use crate::transcript::{
+    below_workspace, in_pieces, json_lines, rendered_in, stored_all, violations,
+};
 
 #[test]
 fn what_a_library_wrote_comes_back() {
@@ -56,6 +60,35 @@ fn an_edit_is_applied_to_what_a_library_wrote() {
 }
 
 proptest! {
+    /// In pieces and all at once, what a library wrote is the same log.
+    #[test]
+    fn what_a_library_wrote_in_pieces_is_the_same_log(
+        (dialect, mut messages) in select(written()),
+        cuts in prop::collection::vec(any::<Index>(), 0..8),
+    ) {
+        let mut messages: Vec<_> = messages.as_array_mut().map(std::mem::take).unwrap_or_default();
+        dialect.prepare(&mut messages);
+        let at_once = dialect.parse(Vec::new(), messages.clone()).messages;
+        prop_assert_eq!(in_pieces(dialect, &messages, &cuts), at_once, "{:?}", dialect);
+    }
+
+    /// A window does not cut an answer that a library wrote as several messages.
+    #[test]
+    fn a_replay_of_what_a_library_wrote_is_the_rendering_of_the_window(
+        (dialect, mut messages) in select(written()),
+        newest in prop::option::of(0_usize..12),
+        to in select(dialect::all().collect::<Vec<_>>()),
+    ) {
+        let messages = messages.as_array_mut().map(std::mem::take).unwrap_or_default();
+        let messages = stored_all(dialect.parse(Vec::new(), messages).messages);
+        let in_window = match newest {
+            Some(size) => window::newest(messages.clone(), size),
+            None => messages.clone(),
+        };
+        let whole = to.render(in_window, &Options::default());
+        prop_assert_eq!(replay(scanned(to, newest, &messages), &messages), whole);
+    }
+
     /// Own fields come from callers, who may send anything in them.
     #[test]
     fn what_a_library_wrote_renders_validly_with_any_value_replaced(

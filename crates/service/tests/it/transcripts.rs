@@ -154,6 +154,88 @@ async fn pieces_are_stored_in_the_order_in_which_they_happen() {
     assert_eq!(client.post(&url, strict).await.problem(), (422, "invalid-request".to_owned()));
 }
 
+/// An orchestrator appends each item as it happens, also those that only repeat a call. A chunk of `acp` is no item.
+#[tokio::test]
+async fn a_transcript_item_by_item_has_the_histories_of_the_whole_one() {
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    client.post(&format!("{path}/messages"), rich()).await;
+    for name in dialect::parsed().map(Dialect::name).filter(|name| *name != "acp") {
+        let history = client.get(&format!("{path}/history?dialect={name}")).await.body();
+        let (whole, pieces) = (format!("{name}-whole"), format!("{name}-pieces"));
+        let (whole, pieces) = (client.create_chat(&whole).await, client.create_chat(&pieces).await);
+        let body = json!({"messages": history["messages"]});
+        assert_eq!(synchronise(&client, &whole, name, body).await.0, 201);
+        for item in history["messages"].as_array().unwrap() {
+            let body = json!({"messages": [item]});
+            let (status, appended) = append(&client, &pieces, name, body).await;
+            assert!(status < 300, "{name}: {item}: {appended}");
+        }
+        for to in ["openai", "anthropic", "gemini", "bedrock-converse"] {
+            let [whole, pieces] =
+                [&whole, &pieces].map(|path| format!("{path}/history?dialect={to}"));
+            let (whole, pieces) =
+                (client.get(&whole).await.body(), client.get(&pieces).await.body());
+            assert_eq!(pieces["messages"], whole["messages"], "{name} in {to}");
+        }
+    }
+}
+
+/// The entries of a session of Claude Code, of which each block of an answer is one.
+fn session() -> Vec<Value> {
+    let uuid = |number: usize| format!("6f1d2c3b-0000-4000-8000-{number:012}");
+    let entry = |number: usize, kind: &str, id: &str, content: Value| {
+        json!({
+            "type": kind, "uuid": uuid(number), "parentUuid": number.checked_sub(1).map(uuid),
+            "isSidechain": false, "sessionId": "s", "timestamp": "2026-01-01T00:00:00.000Z",
+            "message": {"id": id, "role": kind, "content": content},
+        })
+    };
+    let call = |id: &str| json!([{"type": "tool_use", "id": id, "name": "Read", "input": {}}]);
+    let result = |id: &str| json!([{"type": "tool_result", "tool_use_id": id, "content": "1"}]);
+    let thinking = json!([{"type": "thinking", "thinking": "hm", "signature": "c2ln"}]);
+    vec![
+        entry(0, "user", "u1", json!("Read both.")),
+        entry(1, "assistant", "m1", thinking),
+        entry(2, "assistant", "m1", json!([{"type": "text", "text": "Let me see."}])),
+        entry(3, "assistant", "m1", call("a")),
+        entry(4, "user", "u2", result("a")),
+        entry(5, "assistant", "m1", call("b")),
+        entry(6, "user", "u3", result("b")),
+    ]
+}
+
+#[tokio::test]
+async fn a_session_in_pieces_is_the_same_log_as_the_whole_one() {
+    let client = Client::open();
+    let (pieces, whole) = (client.create_chat("pieces").await, client.create_chat("whole").await);
+    for entry in session() {
+        let body = json!({"messages": [entry]});
+        let (status, appended) = append(&client, &pieces, "claude-agent-sdk", body).await;
+        assert_eq!(status, 201, "{appended}");
+    }
+    let body = json!({"messages": session()});
+    // A session that is put again while an answer is written, and once it is whole.
+    let begun = json!({"messages": session()[..3]});
+    assert_eq!(synchronise(&client, &whole, "claude-agent-sdk", begun).await.0, 201);
+    assert_eq!(synchronise(&client, &whole, "claude-agent-sdk", body.clone()).await.0, 201);
+    let (status, repeated) = synchronise(&client, &pieces, "claude-agent-sdk", body).await;
+    assert_eq!((status, &repeated["last_sequence"]), (200, &json!(7)), "{repeated}");
+    for name in dialect::names() {
+        let history = async |path: &str| {
+            let history = client.get(&format!("{path}/history?dialect={name}")).await.body();
+            (history["messages"].clone(), history["repaired"].clone())
+        };
+        assert_eq!(history(&pieces).await, history(&whole).await, "{name}");
+    }
+    let history = client.get(&format!("{pieces}/history?dialect=claude-agent-sdk")).await.body();
+    assert_eq!(history["messages"], json!(session()));
+    let history = client.get(&format!("{pieces}/history?dialect=anthropic")).await.body();
+    let kinds = history["messages"][1]["content"].as_array().unwrap().iter();
+    let kinds: Vec<_> = kinds.map(|block| block["type"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["thinking", "text", "tool_use", "tool_use"]);
+}
+
 #[tokio::test]
 async fn a_transcript_that_breaks_rules_is_refused_and_stores_nothing() {
     let client = Client::open();

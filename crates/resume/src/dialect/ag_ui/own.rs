@@ -2,7 +2,7 @@ use records::MessageBody;
 use serde_json::{Map, Value};
 
 use super::NAME;
-use crate::canonical::{CanonicalMessage, take_list, take_object};
+use crate::canonical::{ANSWER, CanonicalMessage, take_list, take_object};
 use crate::dialect::parsed::keep_own;
 
 /// What only this format has, of one stored message.
@@ -12,13 +12,19 @@ pub(super) struct OwnFields {
     pub(super) fields: Map<String, Value>,
     /// The fields of the parts of its content, in order; null for a part that has none.
     pub(super) parts: Vec<Value>,
+    /// Whether the message is reasoning, a piece of the answer that follows it.
+    pub(super) is_piece: bool,
 }
 
 impl OwnFields {
     /// Takes the fields that a message came with; values of a wrong type are ignored.
     pub(super) fn take(message: &mut CanonicalMessage) -> Self {
         let stored = &mut message.provider;
-        Self { fields: take_object(stored, "fields"), parts: take_list(stored, "parts") }
+        Self {
+            fields: take_object(stored, "fields"),
+            parts: take_list(stored, "parts"),
+            is_piece: stored.remove(ANSWER).is_some(),
+        }
     }
 
     /// Stores the fields with their message.
@@ -29,6 +35,9 @@ impl OwnFields {
         }
         if self.parts.iter().any(|part| !part.is_null()) {
             stored.insert("parts".to_owned(), self.parts.into());
+        }
+        if self.is_piece {
+            stored.insert(ANSWER.to_owned(), true.into());
         }
         keep_own(body, NAME, stored);
     }

@@ -1,35 +1,30 @@
-use std::mem;
-
 use records::{EventId, MessageBody, NewMessage};
 use serde_json::{Map, Value};
 
 use super::content::read_content;
 use super::own::OwnFields;
-use super::reasoning::stored_blocks;
+use super::reasoning::stored_block;
 use crate::DropReason;
 use crate::dialect::parsed::{
     self, EventIds, Parsed, TranscriptPosition, as_object, set_extra, take_text,
 };
+use crate::dialect::thinking;
 
-/// Parses messages; reasoning becomes part of the next answer.
+/// Parses messages; reasoning is a piece of the answer that follows it.
 pub(super) fn parse(system: Vec<Value>, messages: Vec<Value>) -> Parsed {
     let parsed = Parsed::from_system(system);
     let mut reader = Reader { parsed, ..Reader::default() };
-    let count = messages.len();
     for (index, message) in messages.into_iter().enumerate() {
         if let Err(reason) = reader.read(index, message) {
             reader.parsed.drop(index, reason);
         }
     }
-    reader.end_reasoning(count.saturating_sub(1));
     reader.parsed
 }
 
 #[derive(Default)]
 struct Reader {
     parsed: Parsed,
-    /// The reasoning messages before the next answer.
-    reasoning: Vec<Map<String, Value>>,
     /// The ids of all messages so far.
     ids: EventIds,
 }
@@ -40,13 +35,10 @@ impl Reader {
         let role = take_text(&mut fields, "role").ok_or(DropReason::MissingRole)?;
         fields.retain(|_, value| !value.is_null());
         match role.as_str() {
-            "reasoning" => self.reasoning.push(fields),
+            "reasoning" => self.read_reasoning(index, fields),
             "assistant" => self.read_answer(index, fields),
             "tool" => self.read_result(index, fields),
-            "user" | "system" | "developer" => {
-                self.end_reasoning(index);
-                self.read_other(index, &role, fields);
-            }
+            "user" | "system" | "developer" => self.read_other(index, &role, fields),
             other => return Err(DropReason::unsupported_role(other)),
         }
         Ok(())
@@ -62,10 +54,7 @@ impl Reader {
         let mut body = MessageBody::new("assistant", name.as_deref(), content);
         set_extra(&mut body, "tool_calls", calls);
         let id = self.take_id(&mut fields);
-        let reasoning =
-            stored_blocks(mem::take(&mut self.reasoning), id.as_ref().map(EventId::as_str));
-        set_extra(&mut body, "reasoning_content", reasoning);
-        self.add(index, id, body.into(), OwnFields { fields, parts: Vec::new() });
+        self.add(index, id, body.into(), OwnFields { fields, ..OwnFields::default() });
     }
 
     fn read_result(&mut self, index: usize, mut fields: Map<String, Value>) {
@@ -80,7 +69,7 @@ impl Reader {
         // A result is rendered without its event id, so that its own id is stored beside it.
         fields.extend(id.as_ref().map(|id| ("id".to_owned(), id.as_str().into())));
         let message = parsed::stored_result(&call_id, content, failed);
-        self.add(index, id, message, OwnFields { fields, parts });
+        self.add(index, id, message, OwnFields { fields, parts, ..OwnFields::default() });
     }
 
     fn read_other(&mut self, index: usize, role: &str, mut fields: Map<String, Value>) {
@@ -89,17 +78,16 @@ impl Reader {
         let name = take_text(&mut fields, "name");
         let id = self.take_id(&mut fields);
         let body = MessageBody::new(role, name.as_deref(), content);
-        self.add(index, id, body.into(), OwnFields { fields, parts });
+        self.add(index, id, body.into(), OwnFields { fields, parts, ..OwnFields::default() });
     }
 
-    /// Ends reasoning that leads to no answer.
-    fn end_reasoning(&mut self, index: usize) {
-        if !self.reasoning.is_empty() {
-            let mut body = MessageBody::new("assistant", None, Value::Null);
-            let reasoning = stored_blocks(mem::take(&mut self.reasoning), None);
-            set_extra(&mut body, "reasoning_content", reasoning);
-            self.parsed.add(TranscriptPosition::Message(index), body.into());
-        }
+    fn read_reasoning(&mut self, index: usize, mut fields: Map<String, Value>) {
+        let id = self.take_id(&mut fields);
+        let mut body = MessageBody::new("assistant", None, Value::Null);
+        let reasoning = thinking::into_stored(vec![stored_block(fields)]);
+        set_extra(&mut body, "reasoning_content", reasoning);
+        let own = OwnFields { is_piece: true, ..OwnFields::default() };
+        self.add(index, id, body.into(), own);
     }
 
     /// Takes the id of a message; one that cannot be its event id is left out.

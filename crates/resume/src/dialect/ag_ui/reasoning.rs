@@ -5,13 +5,17 @@ use crate::canonical::CanonicalMessage;
 use crate::dialect::thinking;
 
 /// Takes the reasoning of an answer as messages of their own.
-pub(super) fn take_messages(message: &mut CanonicalMessage) -> Vec<Value> {
+///
+/// The first one of a piece of an answer has the id of that message.
+pub(super) fn take_messages(message: &mut CanonicalMessage, is_piece: bool) -> Vec<Value> {
     let blocks = thinking::take_blocks(message);
     let mut messages = Vec::with_capacity(blocks.len());
     for (number, (block, part)) in blocks.into_iter().enumerate() {
         let own = &block["extra_content"]["ag_ui"];
+        let is_own = is_piece && number == 0;
+        let id = if is_own { message.event_id.clone() } else { new_id(&message.event_id, number) };
         let mut written = json!({
-            "id": new_id(&message.event_id, number), "role": "reasoning", "content": part["content"],
+            "id": id, "role": "reasoning", "content": part["content"],
         });
         if let Some(value) = encrypted_value(&part) {
             written["encryptedValue"] = value.into();
@@ -26,13 +30,8 @@ pub(super) fn take_messages(message: &mut CanonicalMessage) -> Vec<Value> {
     messages
 }
 
-/// Returns the blocks to store for the reasoning messages before an answer with this id.
-pub(super) fn stored_blocks(messages: Vec<Map<String, Value>>, id: Option<&str>) -> Value {
-    let messages = messages.into_iter().enumerate();
-    thinking::into_stored(messages.map(|(number, own)| stored_block(own, number, id)).collect())
-}
-
-fn stored_block(mut own: Map<String, Value>, number: usize, id: Option<&str>) -> Value {
+/// Returns the block to store for a reasoning message.
+pub(super) fn stored_block(mut own: Map<String, Value>) -> Value {
     let mut fields = match own.get("encryptedValue").and_then(Value::as_str) {
         Some(text) => serde_json::from_str(text).unwrap_or_default(),
         None => Map::new(),
@@ -41,9 +40,6 @@ fn stored_block(mut own: Map<String, Value>, number: usize, id: Option<&str>) ->
     fields.insert("content".to_owned(), content);
     let mut block = thinking::read_thinking(&mut fields);
     own.retain(|field, value| field != "role" && !value.is_null());
-    if id.is_some_and(|id| own.get("id") == Some(&new_id(id, number).into())) {
-        own.remove("id");
-    }
     let part = thinking::write_block(&block);
     let written = part.as_ref().and_then(encrypted_value).map(Value::from);
     if written.is_some() && own.get("encryptedValue") == written.as_ref() {

@@ -20,7 +20,11 @@ impl MessageWriter for MessagesWriter {
         let mut written = match message.role {
             Role::Tool => write_result(&mut message, &own, of_parts),
             Role::Assistant => {
-                rendered.messages.extend(reasoning::take_messages(&mut message));
+                rendered.messages.extend(reasoning::take_messages(&mut message, own.is_piece));
+                if own.is_piece && message.says_nothing() {
+                    message.report_repairs(rendered);
+                    return;
+                }
                 write_answer(&mut message)
             }
             Role::System | Role::Developer => {

@@ -110,7 +110,9 @@ mod tests {
             (json!(1), "not_an_object"),
             (json!({"role": "user", "content": "x", "name": "a"}), "unknown_field"),
             (json!({"role": "user", "content": " "}), "blank_text"),
-            (json!({"role": "user", "content": []}), "invalid_content"),
+            (json!({"role": "user", "content": []}), "missing_content"),
+            (json!({"role": "user", "content": 1}), "invalid_content"),
+            (message("user", &json!(1)), "invalid_block"),
             (message("user", &json!({"type": "text", "text": "\n"})), "blank_text"),
             (message("user", &json!({"type": "riddle"})), "unknown_block"),
             (
@@ -126,9 +128,23 @@ mod tests {
         }
         let cases = [
             (json!({"type": "thinking", "thinking": "x"}), "unsigned_thinking"),
-            (json!({"type": "tool_use", "id": "a b", "name": "f", "input": {}}), "invalid_call"),
-            (json!({"type": "tool_use", "id": "a", "name": "f f", "input": {}}), "invalid_call"),
-            (json!({"type": "tool_use", "id": "a", "name": "f", "input": "{}"}), "invalid_call"),
+            (
+                json!({"type": "tool_use", "id": "a b", "name": "f", "input": {}}),
+                "call_not_accepted",
+            ),
+            (
+                json!({"type": "tool_use", "id": "a", "name": "f f", "input": {}}),
+                "call_not_accepted",
+            ),
+            (
+                json!({"type": "tool_use", "id": "a", "name": "f", "input": "{}"}),
+                "call_not_accepted",
+            ),
+            (json!({"type": "tool_use", "id": "a", "input": {}}), "invalid_call"),
+            (
+                json!({"type": "server_tool_use", "id": "a", "name": "f", "input": {}}),
+                "unpaired_server_tool",
+            ),
         ];
         let user = json!({"role": "user", "content": "x"});
         for (block, rule) in cases {

@@ -1,12 +1,13 @@
+use std::collections::HashSet;
 use std::mem;
 
 use serde_json::{Value, json};
 
-use super::rules;
+use super::{rules, server_tools};
 use crate::canonical::anthropic::write_block;
 use crate::canonical::{CanonicalMessage, ContentPart, PlacedReasoning, Role, interleave};
+use crate::dialect::pieces::{Piece, prefix_with_name, take_pieces_at};
 use crate::dialect::pipeline::MessageWriter;
-use crate::dialect::speaker;
 use crate::dialect::turns::{Neighbours, Turn, TurnKind, TurnMerger};
 use crate::rendered::Rendered;
 use crate::{DropReason, Options, Repair};
@@ -78,16 +79,20 @@ impl MessageWriter for MessagesWriter {
 
 fn write_speech(message: &mut CanonicalMessage, default_user_name: &str) -> Vec<Value> {
     let mut reasoning = message.take_placed_reasoning().unwrap_or_default();
-    let mut parts = message.take_parts();
+    let mut pieces = take_blocks(message);
     // Positions count the stored parts.
     for placed in &mut reasoning {
-        let before = parts.iter().take(placed.position);
-        placed.position = before.filter(|part| !part.is_blank()).count();
+        let before = pieces.iter().take(placed.position);
+        placed.position = before.filter(|piece| !piece.is_blank()).count();
     }
-    message.remove_blank_texts(&mut parts);
-    speaker::prefix_with_name(message, &mut parts, default_user_name);
-    remove_last_reasoning(message, &mut reasoning, parts.len());
-    let parts = parts.into_iter().map(|part| write_part(message, part)).collect();
+    let count = pieces.len();
+    pieces.retain(|piece| !piece.is_blank());
+    if pieces.len() < count {
+        message.repairs.push(Repair::BlankTextRemoved);
+    }
+    prefix_with_name(message, &mut pieces, default_user_name);
+    remove_last_reasoning(message, &mut reasoning, pieces.len());
+    let parts = pieces.into_iter().map(|piece| write_piece(message, piece)).collect();
     let mut blocks = interleave(reasoning, parts, Value::from);
     for call in &mut message.calls {
         let input = call.take_arguments();
@@ -99,6 +104,35 @@ fn write_speech(message: &mut CanonicalMessage, default_user_name: &str) -> Vec<
         blocks.push(block);
     }
     blocks
+}
+
+/// Takes the content; what a tool of the server wrote stays as it is.
+fn take_blocks(message: &mut CanonicalMessage) -> Vec<Piece> {
+    let answered = message.content.as_array().filter(|_| message.role == Role::Assistant);
+    let kept: HashSet<_> = answered.map_or_else(HashSet::new, |parts| {
+        let cited = parts.iter().enumerate().filter(|(_, part)| is_cited(part));
+        cited.map(|(at, _)| at).chain(server_tools::paired(parts)).collect()
+    });
+    take_pieces_at(message, |at, _| kept.contains(&at))
+}
+
+/// Returns whether a part is a text with what it cites, which the API accepts again.
+fn is_cited(part: &Value) -> bool {
+    let is_plain = |(field, value): (&String, &Value)| match field.as_str() {
+        "type" => value == "text",
+        "text" => value.as_str().is_some_and(|text| !text.trim().is_empty()),
+        "citations" => value.as_array().is_some_and(|list| list.iter().all(Value::is_object)),
+        _ => false,
+    };
+    let fields = part.as_object().filter(|part| part.contains_key("citations"));
+    fields.is_some_and(|part| part.iter().all(is_plain) && part.len() == 3)
+}
+
+fn write_piece(message: &mut CanonicalMessage, piece: Piece) -> Value {
+    match piece {
+        Piece::Kept(block) => block,
+        Piece::Content(part) => write_part(message, part),
+    }
 }
 
 /// Removes reasoning after the last text if no call follows it.

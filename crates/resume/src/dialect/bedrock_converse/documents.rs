@@ -1,5 +1,8 @@
 use std::collections::HashSet;
 
+use serde_json::Value;
+
+use super::rules::{MAX_DOCUMENT_BYTES, MAX_DOCUMENTS, UNLIMITED_FORMAT};
 use crate::Repair;
 
 /// The longest name of a document.
@@ -12,7 +15,22 @@ const IMPUTED_NAME: &str = "document";
 #[derive(Debug, Default)]
 pub(super) struct DocumentNames(HashSet<String>);
 
+/// Returns whether the API accepts a document of this size.
+fn is_small(document: &Value) -> bool {
+    let source = &document["source"];
+    let bytes = match (source["bytes"].as_str(), source["text"].as_str()) {
+        (Some(base64), _) => base64.trim_end_matches('=').len() / 4 * 3,
+        (None, text) => text.map_or(0, str::len),
+    };
+    document["format"] == UNLIMITED_FORMAT || bytes <= MAX_DOCUMENT_BYTES
+}
+
 impl DocumentNames {
+    /// Returns whether a request with the documents so far may have this one, too.
+    pub(super) fn admits(&self, document: &Value) -> bool {
+        self.0.len() < MAX_DOCUMENTS && is_small(document)
+    }
+
     /// Returns the name of a document, and what to report if it is another one.
     pub(super) fn name(&mut self, original: Option<&str>) -> (String, Option<Repair>) {
         let accepted = original.map(document_name).filter(|name| !name.is_empty());

@@ -45,3 +45,15 @@ pub(super) const BEDROCK_CONVERSE: DialectRules = DialectRules {
 };
 
 const IN_S3: Urls = Urls::Fetched(&["s3"]);
+
+/// The most documents in a request: user guide, "API restrictions"; 400 "You can't include more than 5 documents in a request":
+/// aws-samples/generative-ai-use-cases#1685.
+///
+/// The guide has no limit for images. Those of the API reference, "Message", are limits of models.
+pub(super) const MAX_DOCUMENTS: usize = 5;
+
+/// The size of the largest document, in bytes: user guide, "API restrictions", 4.5 MB.
+pub(super) const MAX_DOCUMENT_BYTES: usize = 4_500_000;
+
+/// The format of documents that may be larger: the guide exempts it for Claude 4 and later, and for Nova.
+pub(super) const UNLIMITED_FORMAT: &str = "pdf";

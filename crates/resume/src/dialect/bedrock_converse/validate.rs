@@ -46,7 +46,7 @@ pub(super) fn provider_violations(messages: &[Value]) -> Vec<Violation> {
         violations.push(Violation::new(0, "no_messages", "there are no messages"));
     }
     let mut role = &Value::Null;
-    let mut names = HashSet::new();
+    let (mut names, mut documents) = (HashSet::new(), 0);
     for (index, message) in messages.iter().enumerate() {
         if message["role"] == *role {
             let detail = "the message before it has the same role";
@@ -55,6 +55,17 @@ pub(super) fn provider_violations(messages: &[Value]) -> Vec<Violation> {
         role = &message["role"];
         let blocks = message["content"].as_array().map(Vec::as_slice).unwrap_or_default();
         violations.report(index, limits::problems(blocks));
+        for document in limits::documents(blocks) {
+            documents += 1;
+            if documents == 6 {
+                let detail = "the request has more than five documents";
+                violations.push(Violation::new(index, "too_many_documents", detail));
+            }
+            if limits::is_too_large(document) {
+                let detail = "a document has more than 4.5 MB";
+                violations.push(Violation::new(index, "large_document", detail));
+            }
+        }
         for name in limits::document_names(blocks) {
             if !names.insert(name.to_ascii_lowercase()) {
                 let detail = format!("there is another document {name:?}");

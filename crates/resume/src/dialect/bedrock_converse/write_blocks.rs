@@ -17,6 +17,7 @@ use crate::dialect::pieces::{Piece, take_unnamed_pieces};
 use crate::dialect::shapes::retain;
 use crate::dialect::speaker;
 use crate::dialect::turns::CONTINUE_PROMPT;
+use crate::dropped::shorten;
 
 pub(super) fn is_reasoning(block: &Value) -> bool {
     block.get("reasoningContent").is_some()
@@ -134,14 +135,25 @@ impl BlockWriter<'_> {
     }
 
     fn write_media(&mut self, written: media::WrittenMedia, name: Option<&str>) -> Value {
-        let media::WrittenMedia { kind, mut payload, removes_any } = written;
+        let media::WrittenMedia { kind, payload, removes_any } = written;
         self.removes_any |= removes_any;
         if kind == "document" {
-            let (name, repair) = self.documents.name(name);
-            self.message.repairs.extend(repair);
-            payload["name"] = name.into();
+            return self.write_document(payload, name);
         }
         Value::from_iter([(kind, payload)])
+    }
+
+    /// Writes a document with its name; a text stands for one that the request cannot have.
+    fn write_document(&mut self, mut document: Value, name: Option<&str>) -> Value {
+        if !self.documents.admits(&document) {
+            let name = shorten(name.unwrap_or("document"));
+            self.message.repairs.push(Repair::DocumentLeftOut { name: name.clone() });
+            return json!({"text": format!("[The document {name:?} is left out.]")});
+        }
+        let (name, repair) = self.documents.name(name);
+        self.message.repairs.extend(repair);
+        document["name"] = name.into();
+        json!({"document": document})
     }
 
     /// Writes a part that no other format has: its payload, without the type.
@@ -149,10 +161,9 @@ impl BlockWriter<'_> {
         if let Some(fields) = part.as_object_mut() {
             fields.shift_remove("type");
         }
-        if let Some(document) = part.get_mut("document") {
-            let (name, repair) = self.documents.name(document["name"].as_str());
-            self.message.repairs.extend(repair);
-            document["name"] = name.into();
+        if let Some(document) = part.get_mut("document").map(Value::take) {
+            let name = document["name"].as_str().map(str::to_owned);
+            return self.write_document(document, name.as_deref());
         }
         part
     }

@@ -1,4 +1,5 @@
 use std::collections::VecDeque;
+use std::mem;
 
 use records::MessageBody;
 use serde_json::{Value, json};
@@ -107,17 +108,15 @@ pub(super) fn write_anew(message: &mut CanonicalMessage, default_user_name: &str
     blocks
 }
 
-/// Writes an answer as the blocks of the entries that it had; `None` if it has other blocks now.
+/// Writes an answer as the blocks of the entry that it had; `None` if it has other blocks now.
 pub(super) fn write_again(
     message: &mut CanonicalMessage,
-    entries: &mut [OwnEntry],
-) -> Option<Vec<Vec<Value>>> {
-    let own = || entries.iter().flat_map(|entry| &entry.blocks);
-    let count = |queue: Queue| own().filter(|block| Queue::of(block) == queue).count();
+    entry: &mut OwnEntry,
+) -> Option<Vec<Value>> {
+    let count = |queue| entry.blocks.iter().filter(|block| Queue::of(block) == queue).count();
     let reasoning = message.read_reasoning()?;
     let parts = message.content.as_array().map_or(0, Vec::len);
-    let is_same = !entries.is_empty()
-        && reasoning.len() == count(Queue::Reasoning)
+    let is_same = reasoning.len() == count(Queue::Reasoning)
         && parts == count(Queue::Part)
         && message.calls.len() == count(Queue::Call)
         && message.name.is_none()
@@ -128,28 +127,22 @@ pub(super) fn write_again(
     message.reasoning = Value::Null;
     let mut reasoning: VecDeque<_> = reasoning.into_iter().map(|it| it.reasoning).collect();
     let mut pieces = VecDeque::from(take_pieces(message, is_kept, ""));
-    let mut calls = VecDeque::from(std::mem::take(&mut message.calls));
-    let mut repairs = Vec::new();
-    let mut written = Vec::with_capacity(entries.len());
-    for entry in entries {
-        let mut blocks = Vec::with_capacity(entry.blocks.len());
-        for mut own in std::mem::take(&mut entry.blocks) {
-            blocks.push(match Queue::of(&own) {
-                Queue::None => own[WHOLE].take(),
-                Queue::Reasoning => write_reasoning(reasoning.pop_front()?, own),
-                Queue::Part => write_piece(message, pieces.pop_front()?, own),
-                Queue::Call => {
-                    let mut call = calls.pop_front()?;
-                    let block = write_call(&mut call, own);
-                    repairs.append(&mut call.repairs);
-                    block
-                }
-            });
-        }
-        written.push(blocks);
+    let mut calls = VecDeque::from(mem::take(&mut message.calls));
+    let mut blocks = Vec::with_capacity(entry.blocks.len());
+    for mut own in mem::take(&mut entry.blocks) {
+        blocks.push(match Queue::of(&own) {
+            Queue::None => own[WHOLE].take(),
+            Queue::Reasoning => write_reasoning(reasoning.pop_front()?, own),
+            Queue::Part => write_piece(message, pieces.pop_front()?, own),
+            Queue::Call => {
+                let mut call = calls.pop_front()?;
+                let block = write_call(&mut call, own);
+                message.repairs.append(&mut call.repairs);
+                block
+            }
+        });
     }
-    message.repairs.append(&mut repairs);
-    Some(written)
+    Some(blocks)
 }
 
 fn write_reasoning(reasoning: Reasoning, own: Value) -> Value {

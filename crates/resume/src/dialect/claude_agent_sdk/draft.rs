@@ -51,12 +51,6 @@ impl Draft {
         });
         Self { origin: message.origin, id, timestamp, own, is_own, kind, content }
     }
-
-    /// Returns whether the entry makes the call with this id.
-    pub(super) fn makes_call(&self, id: &str) -> bool {
-        let mut blocks = self.content.as_array().into_iter().flatten();
-        blocks.any(|block| block["type"] == "tool_use" && block["id"] == id)
-    }
 }
 
 /// Returns the fields of the message of an answer that another system gave.

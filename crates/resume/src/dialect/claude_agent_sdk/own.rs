@@ -2,18 +2,23 @@ use records::{JsonObject, MessageBody};
 use serde_json::{Value, json};
 
 use super::NAME;
-use crate::canonical::{CanonicalMessage, take_list, take_object};
+use crate::canonical::{ANSWER, CanonicalMessage, take_list, take_object};
 use crate::dialect::parsed::keep_own;
+
+/// The field with what only an entry of this format has.
+pub(super) const ENTRY: &str = "entry";
 
 /// What only this format has, of one stored message.
 #[derive(Debug, Default)]
 pub(super) struct OwnFields {
-    /// The entries of the message, in order; a message of another format has none.
-    pub(super) entries: Vec<OwnEntry>,
+    /// The entry of the message; a message of another format has none.
+    pub(super) entry: Option<OwnEntry>,
     /// Whether the message belongs to the entry of the message before it.
     pub(super) continues: bool,
     /// An entry that is no message.
     pub(super) note: JsonObject,
+    /// The id that all entries of one answer have.
+    pub(super) answer: Option<Value>,
 }
 
 /// What only this format has, of one entry.
@@ -25,8 +30,6 @@ pub(super) struct OwnEntry {
     pub(super) message: JsonObject,
     /// The fields of the blocks of its content, each with its type.
     pub(super) blocks: Vec<Value>,
-    /// How many other entries come between the previous entry of the message and this one.
-    pub(super) after: usize,
     /// The place of each block in the entry, if results do not come first.
     pub(super) order: Vec<usize>,
     /// Whether the content of an answer is a text, not a list.
@@ -42,7 +45,8 @@ impl OwnFields {
         Self {
             continues: stored.remove("continues") == Some(Value::Bool(true)),
             note: take_object(stored, "note"),
-            entries: take_list(stored, "entries").into_iter().filter_map(OwnEntry::read).collect(),
+            answer: stored.remove(ANSWER),
+            entry: stored.remove(ENTRY).and_then(OwnEntry::read),
         }
     }
 
@@ -55,10 +59,8 @@ impl OwnFields {
         if !self.note.is_empty() {
             stored.insert("note".to_owned(), self.note.into());
         }
-        if !self.entries.is_empty() {
-            let entries: Vec<_> = self.entries.into_iter().map(OwnEntry::into_stored).collect();
-            stored.insert("entries".to_owned(), entries.into());
-        }
+        stored.extend(self.answer.map(|id| (ANSWER.to_owned(), id)));
+        stored.extend(self.entry.map(|entry| (ENTRY.to_owned(), entry.into_stored())));
         keep_own(body, NAME, stored);
     }
 }
@@ -72,7 +74,6 @@ impl OwnEntry {
             fields: take_object(&mut stored, "fields"),
             message: take_object(&mut stored, "message"),
             blocks: take_list(&mut stored, "blocks").into_iter().filter_map(read_block).collect(),
-            after: stored.get("after").and_then(number).unwrap_or_default(),
             order: order.iter().filter_map(number).collect(),
             is_text: stored.get("text").is_some(),
             is_unlinked: stored.get("unlinked").is_some(),
@@ -87,9 +88,6 @@ impl OwnEntry {
         }
         if !blocks.is_empty() {
             stored["blocks"] = blocks.into();
-        }
-        if self.after > 0 {
-            stored["after"] = self.after.into();
         }
         if !self.order.is_empty() {
             stored["order"] = self.order.into();

@@ -12,7 +12,7 @@ use crate::dialect::pieces::take_pieces;
 pub(super) fn read_user(content: Value, mut own: OwnEntry) -> Vec<(NewMessage, OwnFields)> {
     let Value::Array(blocks) = content else {
         let body = MessageBody::new("user", None, content);
-        let own = OwnFields { entries: vec![own], ..OwnFields::default() };
+        let own = OwnFields { entry: Some(own), ..OwnFields::default() };
         return vec![(body.into(), own)];
     };
     let numbered = blocks.into_iter().enumerate();
@@ -36,7 +36,7 @@ pub(super) fn read_user(content: Value, mut own: OwnEntry) -> Vec<(NewMessage, O
     let with_own = |(message, blocks): (NewMessage, Vec<Value>)| {
         let continues = own.is_none();
         let entry = OwnEntry { blocks, ..own.take().unwrap_or_default() };
-        (message, OwnFields { entries: vec![entry], continues, ..OwnFields::default() })
+        (message, OwnFields { entry: Some(entry), continues, ..OwnFields::default() })
     };
     messages.into_iter().map(with_own).collect()
 }

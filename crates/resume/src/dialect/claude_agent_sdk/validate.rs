@@ -9,7 +9,7 @@ use crate::dialect::violation_list::ViolationList;
 /// Returns the rules that the entries break, ordered by position.
 ///
 /// A result may come anywhere after its call, as the SDK puts both together, and a call may have none. Calls of
-/// sub-agents are not checked.
+/// sub-agents are not checked in the session of another agent.
 pub(super) fn violations(entries: &[Value]) -> Vec<Violation> {
     let mut validator = Validator::default();
     for (index, entry) in entries.iter().enumerate() {
@@ -28,6 +28,8 @@ struct Validator<'a> {
     uuids: HashSet<&'a str>,
     /// Whether one of them belongs to the main conversation.
     has_begun: bool,
+    /// Whether one of them is a message of the main conversation; until then, a sub-agent speaks in its own session.
+    has_main: bool,
     /// The ids of all calls so far.
     calls: CallIds<'a>,
     open: OpenCalls<'a>,
@@ -59,8 +61,16 @@ impl<'a> Validator<'a> {
     }
 
     fn check_pairs(&mut self, index: usize, entry: &'a Value) {
+        let says_any = match &entry["message"]["content"] {
+            Value::Array(blocks) => !blocks.is_empty(),
+            content => content.is_string(),
+        };
         if entry["isSidechain"] == true {
-            return;
+            if self.has_main {
+                return;
+            }
+        } else {
+            self.has_main |= says_any && (entry["type"] == "user" || entry["type"] == "assistant");
         }
         for block in entry["message"]["content"].as_array().into_iter().flatten() {
             match block["type"].as_str() {

@@ -8,7 +8,7 @@ use super::answer::{is_reasoning, write_again, write_anew};
 use super::block::{single_text, write_result};
 use super::chain::is_sidechain;
 use super::draft::{Draft, EntryLog};
-use super::own::{OwnEntry, OwnFields};
+use super::own::OwnFields;
 use super::user::{put_in_order, write_speech};
 use crate::canonical::{CanonicalMessage, Role, are_parts};
 use crate::dialect::instructions;
@@ -22,31 +22,28 @@ pub(super) struct EntriesWriter {
     default_user_name: String,
     log: EntryLog,
     open: Option<Draft>,
-    /// The entries of the last answer that come after entries of other messages.
-    delayed: VecDeque<Draft>,
     /// Results that come before the messages that were between them and their calls, by sequence.
     moved: VecDeque<(CanonicalMessage, OwnFields)>,
 }
 
 impl MessageWriter for EntriesWriter {
     fn write(&mut self, mut message: CanonicalMessage, rendered: &mut Rendered) {
-        self.write_moved(message.origin.sequence, rendered);
         let own = OwnFields::take(&mut message);
         let is_moved = |repair: &Repair| matches!(repair, Repair::ResultMoved { .. });
-        if !own.entries.is_empty() && message.repairs.iter().any(is_moved) {
+        if own.entry.is_some() && message.repairs.iter().any(is_moved) {
             message.repairs.retain(|repair| !is_moved(repair));
             let sequence = message.origin.sequence;
             let at = self.moved.partition_point(|(it, _)| it.origin.sequence <= sequence);
             self.moved.insert(at, (message, own));
             return;
         }
+        self.write_moved(message.origin.sequence, rendered);
         self.write_next(message, own, rendered);
     }
 
     fn finish(&mut self, rendered: &mut Rendered) {
         self.write_moved(u64::MAX, rendered);
         self.close(rendered);
-        self.write_delayed(rendered);
     }
 }
 
@@ -56,7 +53,6 @@ impl EntriesWriter {
             default_user_name: options.default_user_name.clone(),
             log: EntryLog::default(),
             open: None,
-            delayed: VecDeque::new(),
             moved: VecDeque::new(),
         }
     }
@@ -76,7 +72,7 @@ impl EntriesWriter {
         own: OwnFields,
         rendered: &mut Rendered,
     ) {
-        if message.says_nothing() && own.entries.is_empty() {
+        if message.says_nothing() && own.entry.is_none() {
             self.write_note(&message, own.note, rendered);
             return;
         }
@@ -87,8 +83,7 @@ impl EntriesWriter {
             }
             Role::Assistant => {
                 self.close(rendered);
-                self.write_delayed(rendered);
-                self.write_answer(message, own.entries, rendered);
+                self.write_answer(message, own, rendered);
             }
             _ => self.write_user(message, own, rendered),
         }
@@ -106,45 +101,42 @@ impl EntriesWriter {
         }
         self.close(rendered);
         self.log.push(message.origin, &message.event_id, note, rendered);
-        self.write_due(rendered);
     }
 
     fn write_answer(
         &mut self,
         mut message: CanonicalMessage,
-        mut entries: Vec<OwnEntry>,
+        own: OwnFields,
         rendered: &mut Rendered,
     ) {
-        let Some(contents) = write_again(&mut message, &mut entries) else {
-            let blocks = write_anew(&mut message, &self.default_user_name);
-            if blocks.iter().all(is_reasoning) {
-                rendered.drop(message.origin, DropReason::BlankContent);
-                return;
-            }
-            message.report_repairs(rendered);
-            let own = entries.into_iter().next();
-            let draft = Draft::new(&mut message, own, "assistant", blocks.into());
-            self.log.write(draft, rendered);
-            return;
-        };
-        message.report_repairs(rendered);
-        for (own, mut blocks) in entries.into_iter().zip(contents) {
-            let text = own.is_text.then(|| single_text(&mut blocks)).flatten();
-            let content = text.unwrap_or_else(|| blocks.into());
-            let draft = Draft::new(&mut message, Some(own), "assistant", content);
-            self.delayed.push_back(draft);
+        let mut entry = own.entry;
+        if let (Some(entry), Some(id)) = (&mut entry, own.answer) {
+            entry.message.entry("id").or_insert(id);
         }
-        self.write_first_delayed(rendered);
-        self.write_next_delayed(rendered);
+        let again = entry.as_mut().and_then(|entry| write_again(&mut message, entry));
+        let is_again = again.is_some();
+        let is_text = is_again && entry.as_ref().is_some_and(|entry| entry.is_text);
+        let mut blocks = match again {
+            Some(blocks) => blocks,
+            None => write_anew(&mut message, &self.default_user_name),
+        };
+        if !is_again && blocks.iter().all(is_reasoning) {
+            rendered.drop(message.origin, DropReason::BlankContent);
+            return;
+        }
+        message.report_repairs(rendered);
+        let text = is_text.then(|| single_text(&mut blocks)).flatten();
+        let content = text.unwrap_or_else(|| blocks.into());
+        self.log.write(Draft::new(&mut message, entry, "assistant", content), rendered);
     }
 
     fn write_user(
         &mut self,
         mut message: CanonicalMessage,
-        mut own: OwnFields,
+        own: OwnFields,
         rendered: &mut Rendered,
     ) {
-        let mut entry = own.entries.pop();
+        let mut entry = own.entry;
         let blocks = entry.as_mut().map(|entry| mem::take(&mut entry.blocks));
         let content: Value = if message.role == Role::Tool {
             let own = blocks.and_then(|blocks| blocks.into_iter().next()).unwrap_or_default();
@@ -157,7 +149,6 @@ impl EntriesWriter {
             return;
         }
         message.report_repairs(rendered);
-        self.write_call(&message.call_id, rendered);
         let content = match (&mut self.open, content) {
             (Some(Draft { content: Value::Array(open), .. }), Value::Array(more))
                 if own.continues =>
@@ -168,9 +159,6 @@ impl EntriesWriter {
             (_, content) => content,
         };
         self.close(rendered);
-        if message.role != Role::Tool {
-            self.write_delayed(rendered);
-        }
         self.open = Some(Draft::new(&mut message, entry, "user", content));
     }
 
@@ -181,44 +169,6 @@ impl EntriesWriter {
             put_in_order(blocks, &draft.own.order);
         }
         self.log.write(draft, rendered);
-        self.write_due(rendered);
-    }
-
-    /// Writes the delayed entries that come after one entry more.
-    fn write_due(&mut self, rendered: &mut Rendered) {
-        if let Some(next) = self.delayed.front_mut() {
-            next.own.after = next.own.after.saturating_sub(1);
-        }
-        self.write_next_delayed(rendered);
-    }
-
-    /// Writes the delayed entries after which no other one comes first.
-    fn write_next_delayed(&mut self, rendered: &mut Rendered) {
-        while self.delayed.front().is_some_and(|draft| draft.own.after == 0) {
-            self.write_first_delayed(rendered);
-        }
-    }
-
-    fn write_first_delayed(&mut self, rendered: &mut Rendered) {
-        if let Some(draft) = self.delayed.pop_front() {
-            self.log.write(draft, rendered);
-        }
-    }
-
-    /// Writes all delayed entries.
-    fn write_delayed(&mut self, rendered: &mut Rendered) {
-        for draft in mem::take(&mut self.delayed) {
-            self.log.write(draft, rendered);
-        }
-    }
-
-    /// Writes the delayed entries up to the one that makes a call: its result comes next.
-    fn write_call(&mut self, call_id: &str, rendered: &mut Rendered) {
-        while self.delayed.iter().any(|draft| draft.makes_call(call_id)) {
-            self.close(rendered);
-            self.write_first_delayed(rendered);
-            self.write_next_delayed(rendered);
-        }
     }
 }
 

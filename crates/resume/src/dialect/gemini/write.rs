@@ -1,6 +1,6 @@
 use std::collections::{HashMap, VecDeque};
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::rules;
 use crate::canonical::{
@@ -38,11 +38,15 @@ impl ContentsWriter {
         let field = if message.is_error { "error" } else { "output" };
         let media = take_media(message);
         let output = match &message.content {
-            Value::Null => Value::Null,
-            _ => message.take_text().into(),
+            Value::Array(parts) if are_parts(parts) => message.take_text().into(),
+            _ => message.content.take(),
+        };
+        let output = match output {
+            Value::Object(output) if is_response(&output) && !message.is_error => output.into(),
+            output => json!({field: output}),
         };
         let id = &message.call_id;
-        let mut response = json!({"id": id, "name": name, "response": {field: output}});
+        let mut response = json!({"id": id, "name": name, "response": output});
         if !media.is_empty() {
             response["parts"] = media.into();
         }
@@ -191,4 +195,9 @@ fn neighbours(open: &Turn, next: &Turn) -> Neighbours {
 
 fn text_part(text: &str) -> Value {
     json!({"text": text})
+}
+
+/// Returns whether an object can be a response, in which one field `output` or `error` has a meaning.
+fn is_response(output: &Map<String, Value>) -> bool {
+    output.len() != 1 || !(output.contains_key("output") || output.contains_key("error"))
 }

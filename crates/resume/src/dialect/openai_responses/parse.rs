@@ -1,5 +1,4 @@
 use std::collections::HashSet;
-use std::mem;
 
 use records::{MessageBody, NewMessage};
 use serde_json::{Map, Value, json};
@@ -7,45 +6,30 @@ use serde_json::{Map, Value, json};
 use super::NAME;
 use super::items::{ClientTool, kept_item_role};
 use super::part::read_parts;
-use super::turn::{Turn, keep_filled, own_fields};
+use super::reasoning::stored_block;
 use crate::DropReason;
-use crate::canonical::take_object;
+use crate::canonical::{ANSWER, is_empty_value, take_object};
 use crate::dialect::parsed::{
-    Parsed, TranscriptPosition, as_object, event_id, keep_own, take_text,
+    Parsed, TranscriptPosition, as_object, content_from_parts, event_id, keep_own, set_extra,
+    take_text,
 };
 
-/// Parses items; those that a model said in one turn become one message.
-///
-/// A stored message has its content before its calls. So a message between a call and its output
-/// joins the message of the call, as long as a later item is the output.
+/// Parses items; each becomes a message.
 pub(super) fn parse(system: Vec<Value>, items: Vec<Value>) -> Parsed {
-    let parsed = Parsed::from_system(system);
-    let answered = items.iter().filter_map(answered_id).map(str::to_owned).collect();
-    let mut reader = Reader { parsed, answered, ..Reader::default() };
+    let mut reader = Reader { parsed: Parsed::from_system(system), ..Reader::default() };
     for (index, item) in items.into_iter().enumerate() {
         if let Err(reason) = reader.read(index, item) {
             reader.parsed.drop(index, reason);
         }
     }
-    reader.end_turn();
     reader.parsed
-}
-
-/// Returns the id of the call that an item answers.
-fn answered_id(item: &Value) -> Option<&str> {
-    item["type"].as_str().filter(|kind| kind.ends_with("_output"))?;
-    let own = ClientTool::of_output(&item["type"]).and_then(|tool| item[tool.output_id].as_str());
-    own.or_else(|| item["call_id"].as_str())
 }
 
 #[derive(Default)]
 struct Reader {
     parsed: Parsed,
-    turn: Turn,
     /// The ids of all messages so far: two stored messages cannot have the same one.
     ids: HashSet<String>,
-    /// The ids of all calls that have an output.
-    answered: HashSet<String>,
 }
 
 impl Reader {
@@ -60,10 +44,9 @@ impl Reader {
         match kind.as_str() {
             "message" => return self.read_message(index, object),
             "reasoning" => {
-                if self.turn.calls.is_empty() && self.turn.has_content() {
-                    self.end_turn();
-                }
-                self.turn(index).push_reasoning(object);
+                let mut body = MessageBody::new("assistant", None, Value::Null);
+                set_extra(&mut body, "reasoning_content", vec![stored_block(object)]);
+                self.add_piece(index, None, body, Map::new());
             }
             "function_call" | "custom_tool_call" => self.read_call(index, &kind, object),
             "function_call_output" | "custom_tool_call_output" => {
@@ -78,14 +61,6 @@ impl Reader {
             _ => return self.read_built_in(index, object),
         }
         Ok(())
-    }
-
-    /// Returns the turn, which begins with the item at a position unless it has begun.
-    fn turn(&mut self, index: usize) -> &mut Turn {
-        if self.turn.is_empty() {
-            self.turn.index = index;
-        }
-        &mut self.turn
     }
 
     fn read_message(
@@ -106,7 +81,6 @@ impl Reader {
             self.read_answer(index, id, content, object);
             return Ok(());
         }
-        self.end_turn();
         let mut body = MessageBody::new(&role, None, content);
         keep_filled(&mut body, object);
         self.add(index, id, body);
@@ -120,24 +94,21 @@ impl Reader {
         content: Value,
         mut own: Map<String, Value>,
     ) {
-        self.end_turn_with_message();
         // An answer with an id that the API gave is complete unless it says otherwise.
         if id.is_some() {
             own.retain(|field, value| {
                 field != "type" && (field != "status" || value != "completed")
             });
         }
-        let turn = self.turn(index);
-        if !turn.has_message {
-            turn.id = id;
-            turn.own = own;
-        }
-        turn.has_message = true;
-        match content {
-            Value::Array(parts) => turn.parts.extend(parts),
-            Value::Null => {}
-            text => turn.parts.push(json!({"type": "text", "text": text})),
-        }
+        let mut parts = match content {
+            Value::Array(parts) => parts,
+            Value::Null => Vec::new(),
+            text => vec![json!({"type": "text", "text": text})],
+        };
+        let refusal = parts.pop_if(|part| is_plain_refusal(part));
+        let mut body = MessageBody::new("assistant", None, content_from_parts(parts));
+        set_extra(&mut body, "refusal", refusal.map(|part| part["refusal"].clone()));
+        self.add_piece(index, id, body, own);
     }
 
     fn read_call(&mut self, index: usize, kind: &str, mut object: Map<String, Value>) {
@@ -184,12 +155,11 @@ impl Reader {
         let item = Value::Object(object);
         match kept_item_role(&item) {
             Some("user") => {
-                self.end_turn();
                 self.add(index, None, MessageBody::new("user", None, json!([item])));
             }
             Some(_) => {
-                self.end_turn_with_message();
-                self.turn(index).parts.push(item);
+                let body = MessageBody::new("assistant", None, json!([item]));
+                self.add_piece(index, None, body, Map::new());
             }
             None => return Err(DropReason::unsupported_role(kind.as_str().unwrap_or_default())),
         }
@@ -197,38 +167,30 @@ impl Reader {
     }
 
     fn add_call(&mut self, index: usize, call: Value) {
-        // Beside calls, an empty content is removed when it is rendered: it stays a message of its own.
-        if self.turn.is_empty_message() {
-            self.end_turn();
-        }
-        let is_answered = call["id"].as_str().is_some_and(|id| self.answered.contains(id));
-        self.turn(index).push_call(call, is_answered);
+        let mut body = MessageBody::new("assistant", None, Value::Null);
+        set_extra(&mut body, "tool_calls", vec![call]);
+        self.add_piece(index, None, body, Map::new());
     }
 
     fn add_result(&mut self, index: usize, id: &str, content: Value, own: Map<String, Value>) {
-        self.end_turn();
         let mut body = MessageBody::new("tool", None, content);
         body.extra.insert("tool_call_id".to_owned(), id.into());
         keep_filled(&mut body, own);
         self.add(index, None, body);
     }
 
-    /// Ends a turn that has its message, unless the output of one of its calls comes later.
-    fn end_turn_with_message(&mut self) {
-        let is_complete = self.turn.has_message || !self.turn.calls.is_empty();
-        if is_complete && !self.turn.awaits_output {
-            self.end_turn();
-        }
-    }
-
-    /// Ends the turn. Reasoning after its last call begins the next turn, which it led to.
-    fn end_turn(&mut self) {
-        let mut turn = mem::take(&mut self.turn);
-        self.turn = turn.split_off_reasoning();
-        if !turn.is_empty() {
-            let (index, id) = (turn.index, turn.id.take());
-            self.add(index, id, turn.into_body());
-        }
+    /// Adds what a model said: an item of its turn.
+    fn add_piece(
+        &mut self,
+        index: usize,
+        id: Option<String>,
+        mut body: MessageBody,
+        own: Map<String, Value>,
+    ) {
+        let mut own = own_fields(own).unwrap_or_default();
+        own.insert(ANSWER.to_owned(), true.into());
+        keep_own(&mut body, NAME, own);
+        self.add(index, id, body);
     }
 
     /// Adds a message; an id of the API becomes its event id.
@@ -244,4 +206,22 @@ impl Reader {
         let message = NewMessage { event_id, ..body.into() };
         self.parsed.add(TranscriptPosition::Message(index), message);
     }
+}
+
+/// Returns whether a content part may be stored as the refusal of its message.
+fn is_plain_refusal(part: &Value) -> bool {
+    part.as_object().is_some_and(|part| part.len() == 2)
+        && part["type"] == "refusal"
+        && part["refusal"].as_str().is_some_and(|text| !text.is_empty())
+}
+
+/// Returns the fields that have a value.
+fn own_fields(object: Map<String, Value>) -> Option<Map<String, Value>> {
+    let own = object.into_iter().filter(|(_, value)| !is_empty_value(value));
+    Some(own.collect::<Map<_, _>>()).filter(|own| !own.is_empty())
+}
+
+/// Keeps the fields that have a value with their message.
+fn keep_filled(body: &mut MessageBody, object: Map<String, Value>) {
+    keep_own(body, NAME, own_fields(object).unwrap_or_default());
 }

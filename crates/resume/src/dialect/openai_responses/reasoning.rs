@@ -2,14 +2,11 @@ use serde_json::{Map, Value, json};
 
 use super::items::add_stored_fields;
 use crate::Repair;
-use crate::canonical::{CanonicalMessage, is_empty_value, take_field};
+use crate::canonical::{AFTER_CALLS, CanonicalMessage, is_empty_value, take_field};
 use crate::dialect::parsed::keep_other_fields;
 
-/// Where a stored block of reasoning holds how many calls of its message come before it.
-pub(super) const AFTER_CALLS: &str = "after_calls";
-
-/// Returns the block to store for a reasoning item that comes after this many calls of its message.
-pub(super) fn stored_block(mut item: Map<String, Value>, after_calls: usize) -> Value {
+/// Returns the block to store for a reasoning item.
+pub(super) fn stored_block(mut item: Map<String, Value>) -> Value {
     let texts = |list: Option<&Value>| -> Vec<String> {
         let list = list.and_then(Value::as_array).into_iter().flatten();
         list.filter_map(|part| part["text"].as_str().map(str::to_owned)).collect()
@@ -25,9 +22,6 @@ pub(super) fn stored_block(mut item: Map<String, Value>, after_calls: usize) -> 
     }
     let mut own = json!({});
     keep_other_fields(&mut own, item);
-    if after_calls > 0 {
-        own[AFTER_CALLS] = after_calls.into();
-    }
     json!({"type": "thinking", "thinking": text, "extra_content": {"openai": own}})
 }
 
@@ -61,7 +55,7 @@ fn write_item(mut block: Value) -> Option<(usize, Value)> {
     if !is_known("id") && !is_known("encrypted_content") {
         return None;
     }
-    let after_calls = own.remove(AFTER_CALLS).and_then(|count| count.as_u64()).unwrap_or_default();
+    let after_calls = block[AFTER_CALLS].as_u64().unwrap_or_default();
     let text = take_field(&mut block, "thinking");
     let summary = own.remove("summary").filter(Value::is_array);
     let summary = summary.unwrap_or_else(|| summary_of(text.as_str().unwrap_or_default()));

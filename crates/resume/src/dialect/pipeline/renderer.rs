@@ -2,6 +2,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::mem;
 
 use super::call_ids::CallIdAllocator;
+use super::joiner::AnswerJoiner;
 use super::late_results::{HeldMessages, LateResults};
 use super::matching::{CallDecision, ResultMatcher};
 use super::names::NameSanitiser;
@@ -20,6 +21,7 @@ pub(super) struct ToolCallRenderer {
     pub(super) rules: &'static DialectRules,
     writer: Box<dyn MessageWriter>,
     pub(super) viewpoint: Viewpoint,
+    pub(super) joiner: AnswerJoiner,
     unanswered: UnansweredCalls,
     matcher: ResultMatcher,
     call_ids: CallIdAllocator,
@@ -60,6 +62,7 @@ impl ToolCallRenderer {
             rules,
             writer,
             viewpoint,
+            joiner: rules.joiner(),
             unanswered,
             matcher,
             call_ids,
@@ -73,6 +76,13 @@ impl ToolCallRenderer {
     /// Returns the rejected calls; if there are any, nothing is rendered.
     pub(super) fn rejected(&self) -> &[UnsettledCall] {
         &self.unanswered.rejected
+    }
+
+    /// Adds a message as the agent sees it that it is rendered for.
+    pub(super) fn see(&mut self, message: CanonicalMessage, rendered: &mut Rendered) {
+        if let Some(message) = self.viewpoint.see(message, rendered) {
+            self.add(message, rendered);
+        }
     }
 
     /// Adds the next message to the rendering, or reports why it is dropped.

@@ -5,6 +5,7 @@ use records::json::{Hasher, hex};
 use serde_json::Value;
 
 use crate::canonical::{self, CanonicalMessage, Provider, Role};
+use crate::dialect::pipeline::joiner::AnswerJoiner;
 use crate::rendered::Rendered;
 use crate::{DropReason, Repair};
 
@@ -164,26 +165,53 @@ impl DialectRules {
         repeats_results: |_| false,
     };
 
-    /// Reads a stored message, and passes each canonical message in it to `handle`.
+    /// Returns what joins the pieces of answers. Those of the dialect itself stay apart if it renders pieces that say
+    /// nothing.
+    pub(super) fn joiner(&self) -> AnswerJoiner {
+        AnswerJoiner::new(if self.own_fields.may_be_all { self.own_fields.dialect } else { "" })
+    }
+
+    /// Reads a stored message, and passes each canonical message to which nothing is joined any more to `handle`.
     pub(super) fn read(
         &self,
         index: usize,
         message: Message,
+        joiner: &mut AnswerJoiner,
         rendered: &mut Rendered,
         mut handle: impl FnMut(CanonicalMessage, &mut Rendered),
     ) {
-        canonical::read_message(index, message, rendered, |mut message, rendered| {
-            self.own_fields.choose(&mut message);
-            let has_own = self.own_fields.may_be_all && !message.provider.is_empty();
-            if message.says_nothing() && !has_own {
-                rendered.drop(message.origin, DropReason::NullContent);
-                return;
-            }
-            match self.legacy_calls {
-                LegacyCalls::Kept => handle(message, rendered),
-                LegacyCalls::Converted => handle(message.with_call_ids(), rendered),
-            }
+        canonical::read_message(index, message, rendered, |message, rendered| {
+            joiner.add(message, &mut |message| self.choose(message, rendered, &mut handle));
         });
+    }
+
+    /// Passes the messages that were held back to `handle`.
+    pub(super) fn finish(
+        &self,
+        joiner: &mut AnswerJoiner,
+        rendered: &mut Rendered,
+        mut handle: impl FnMut(CanonicalMessage, &mut Rendered),
+    ) {
+        joiner.finish(&mut |message| self.choose(message, rendered, &mut handle));
+    }
+
+    /// Reduces a message to what is rendered of it, and passes it to `handle` if anything is.
+    fn choose(
+        &self,
+        mut message: CanonicalMessage,
+        rendered: &mut Rendered,
+        handle: &mut impl FnMut(CanonicalMessage, &mut Rendered),
+    ) {
+        self.own_fields.choose(&mut message);
+        let has_own = self.own_fields.may_be_all && !message.provider.is_empty();
+        if message.says_nothing() && !has_own {
+            rendered.drop(message.origin, DropReason::NullContent);
+            return;
+        }
+        match self.legacy_calls {
+            LegacyCalls::Kept => handle(message, rendered),
+            LegacyCalls::Converted => handle(message.with_call_ids(), rendered),
+        }
     }
 }
 

@@ -2,6 +2,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::Hash;
 
 use super::call_ids::CallIdAllocator;
+use super::joiner::AnswerJoiner;
 use super::late_results::{LateResults, MAX_HELD_BYTES};
 use super::names::{NameSanitiser, accepted_functions, accepted_speaker};
 use super::renderer::{ToolCallRenderer, UnansweredCalls};
@@ -11,6 +12,7 @@ use super::writer::MessageWriter;
 use crate::calls::CallKey;
 use crate::canonical::{CanonicalMessage, Role};
 use crate::dropped::shorten;
+use crate::rendered::Rendered;
 use crate::window::{MessageKind, Window};
 use crate::{UnsettledCall, UnsettledPolicy};
 
@@ -29,6 +31,7 @@ pub(super) struct ToolCallScan {
     policy: Option<UnsettledPolicy>,
     writer: Box<dyn MessageWriter>,
     pub(super) viewpoint: Viewpoint,
+    pub(super) joiner: AnswerJoiner,
     /// The message whose results are being scanned.
     caller: Option<Caller>,
     /// The messages before it that still have open calls, by position.
@@ -89,6 +92,7 @@ impl ToolCallScan {
             policy,
             writer,
             viewpoint,
+            joiner: rules.joiner(),
             caller: None,
             waiting: BTreeMap::new(),
             open_calls: HashMap::new(),
@@ -99,6 +103,13 @@ impl ToolCallScan {
             call_ids: HashMap::new(),
             names: HashMap::new(),
             instruction_names: HashMap::new(),
+        }
+    }
+
+    /// Records a message as the agent sees it that it is rendered for.
+    pub(super) fn see(&mut self, message: CanonicalMessage, rendered: &mut Rendered) {
+        if let Some(message) = self.viewpoint.see(message, rendered) {
+            self.observe_message(&message);
         }
     }
 

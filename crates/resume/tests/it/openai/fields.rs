@@ -1,4 +1,8 @@
+use resume::dialect::OpenAi;
+use resume::ingest::{self, Check};
 use serde_json::{Value, json};
+
+use crate::round_trip::stored_in;
 
 use super::{call, caller, dropped, render, repaired, result};
 
@@ -88,4 +92,31 @@ fn fields_of_other_roles_are_removed_and_reported() {
     let rendered = render(&[message]);
     assert_eq!(rendered.messages, [json!({"role": "user", "content": "x"})]);
     assert_eq!(repaired(&rendered), [(0, "field_removed")]);
+}
+
+/// As `ChatCompletionMessage.model_dump()` of the library writes them, and as a stream that was cut off leaves them.
+#[test]
+fn messages_without_content_are_stored() {
+    let refusal = json!({"role": "assistant", "content": null, "refusal": "No."});
+    let spoken = json!({"role": "assistant", "content": null, "audio": {"id": "audio_1"}});
+    for said in [&refusal, &spoken] {
+        let checked = ingest::check(&OpenAi, std::slice::from_ref(said), Check::Lenient);
+        assert_eq!((checked.refused, checked.noted), (vec![], vec![]), "{said}");
+    }
+    let rendered = stored_in(&OpenAi, &OpenAi, &[refusal]);
+    let part = json!([{"type": "refusal", "refusal": "No."}]);
+    assert_eq!(rendered.messages, [json!({"role": "assistant", "content": part})]);
+    assert_eq!(repaired(&rendered), [(0, "refusal_moved")]);
+    for content in [json!(null), json!([])] {
+        for role in ["user", "assistant", "system"] {
+            let said = json!({"role": role, "content": content});
+            let checked = ingest::check(&OpenAi, &[said], Check::Lenient);
+            assert_eq!(checked.refused, []);
+            assert_eq!(checked.noted[0].rule, "missing_content");
+        }
+        let silent = json!({"role": "assistant", "content": content});
+        assert_eq!(dropped(&render(&[silent])), [(0, "null_content")]);
+    }
+    let wrong = json!({"role": "user", "content": {"a": 1}});
+    assert_eq!(ingest::check(&OpenAi, &[wrong], Check::Lenient).refused.len(), 1);
 }

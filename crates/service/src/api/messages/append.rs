@@ -130,15 +130,15 @@ pub(super) async fn append_transcript(
     chat_id: ChatId,
     read: ReadTranscript,
 ) -> Result<(StatusCode, Json<AppendResponse>), Problem> {
-    let ReadTranscript { parsed, mut noted, dialect, ids, request_id } = read;
+    let ReadTranscript { parsed, has_messages, mut noted, dialect, ids, request_id } = read;
     let Parsed { messages, positions, dropped } = parsed;
     let resent = match (dialect.resent(), ids) {
         // A whole transcript holds each message whole.
         (Resent::Continues, Ids::Derived) => Resent::Replaces,
         (resent, _) => resent,
     };
-    if messages.is_empty() && !dropped.is_empty() {
-        // What was dropped is told, and is no fault of the request.
+    if messages.is_empty() && has_messages {
+        // What was dropped is told, and what only repeats calls or results is no fault of the request.
         let append = append_nothing(state, scope, &chat_id).await?;
         return Ok(AppendResponse::from_transcript(chat_id, append, dropped, noted));
     }

@@ -121,6 +121,8 @@ pub(super) fn read_stored_dialect(name: &str) -> Result<&'static dyn Dialect, St
 #[derive(Debug)]
 pub(super) struct ReadTranscript {
     pub(super) parsed: Parsed,
+    /// Whether the transcript has messages. A piece may repeat what is stored, and nothing else.
+    pub(super) has_messages: bool,
     pub(super) noted: Vec<Violation>,
     /// The dialect, and how its ids are given: what happens to a message that is stored with another body.
     pub(super) dialect: &'static dyn Dialect,
@@ -186,7 +188,7 @@ fn parse(
     if !found.is_empty() {
         return Err(refused(dialect.name(), &found));
     }
-    let is_instructed = !system.is_empty();
+    let (is_instructed, has_messages) = (!system.is_empty(), !messages.is_empty());
     let mut parsed = ingest::parse_piece(dialect, system, messages, newest);
     if is_instructed
         && !parsed.positions.iter().any(|it| matches!(it, TranscriptPosition::System(_)))
@@ -203,7 +205,7 @@ fn parse(
         let seed = request_id.as_ref().map_or("", EventId::as_str);
         ingest::assign_event_ids(seed, &mut parsed.messages);
     }
-    Ok(ReadTranscript { parsed, noted, dialect, ids, request_id })
+    Ok(ReadTranscript { parsed, has_messages, noted, dialect, ids, request_id })
 }
 
 /// Returns the location of a message in the body.

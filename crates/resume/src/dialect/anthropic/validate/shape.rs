@@ -1,34 +1,24 @@
 use serde_json::Value;
 
+use super::super::server_tools;
 use crate::dialect::violation::Problem;
 use crate::dialect::violation_list::ViolationList;
 
-const USER_BLOCKS: [&str; 7] = [
-    "text",
-    "image",
-    "document",
-    "tool_result",
-    "search_result",
-    "container_upload",
-    "web_search_tool_result",
-];
-const ASSISTANT_BLOCKS: [&str; 6] = [
-    "text",
-    "tool_use",
-    "thinking",
-    "redacted_thinking",
-    "server_tool_use",
-    "web_search_tool_result",
-];
+const USER_BLOCKS: [&str; 6] =
+    ["text", "image", "document", "tool_result", "search_result", "container_upload"];
+
+const ASSISTANT_BLOCKS: [&str; 4] = ["text", "tool_use", "thinking", "redacted_thinking"];
 
 /// Returns the problems of one message, without regard to other messages.
 pub(super) fn problems(message: &Value) -> Vec<Problem> {
     let Some(object) = message.as_object() else {
         return vec![("not_an_object", "the message is not a JSON object".to_owned())];
     };
-    let blocks: &[&str] = match message["role"].as_str() {
-        Some("user") => &USER_BLOCKS,
-        Some("assistant") => &ASSISTANT_BLOCKS,
+    let is_known = match message["role"].as_str() {
+        Some("user") => |kind: &str| USER_BLOCKS.contains(&kind),
+        Some("assistant") => {
+            |kind: &str| ASSISTANT_BLOCKS.contains(&kind) || server_tools::is_known(kind)
+        }
         _ => return vec![("unknown_role", format!("the dialect has no role {}", message["role"]))],
     };
     let mut problems = Vec::new();
@@ -38,8 +28,12 @@ pub(super) fn problems(message: &Value) -> Vec<Problem> {
     match &message["content"] {
         Value::String(text) => problems.extend(blank_problem(text)),
         Value::Array(content) if !content.is_empty() => {
-            let broken = content.iter().filter_map(|block| block_problem(blocks, block));
+            let broken = content.iter().filter_map(|block| block_problem(is_known, block));
             problems.extend(broken.take(ViolationList::MAX));
+            problems.extend(server_tools::unpaired(content));
+        }
+        Value::Null | Value::Array(_) => {
+            problems.push(("missing_content", "the message has no content".to_owned()));
         }
         _ => problems.push((
             "invalid_content",
@@ -54,9 +48,11 @@ fn blank_problem(text: &str) -> Option<Problem> {
     text.trim().is_empty().then(|| ("blank_text", detail()))
 }
 
-fn block_problem(known: &[&str], block: &Value) -> Option<Problem> {
-    let kind = block["type"].as_str().unwrap_or_default();
-    if !known.contains(&kind) {
+fn block_problem(is_known: fn(&str) -> bool, block: &Value) -> Option<Problem> {
+    let Some(kind) = block["type"].as_str().filter(|kind| !kind.is_empty()) else {
+        return Some(("invalid_block", "the block is not an object with a type".to_owned()));
+    };
+    if !is_known(kind) {
         return Some((
             "unknown_block",
             format!("the role has no block of the type {}", block["type"]),
@@ -71,9 +67,13 @@ fn block_problem(known: &[&str], block: &Value) -> Option<Problem> {
         "redacted_thinking" if !is_text("data") => {
             Some(("unsigned_thinking", "the thinking has no data".to_owned()))
         }
-        "tool_use" if !is_call(block) => {
-            Some(("invalid_call", "the call lacks a valid id, name or input".to_owned()))
+        "tool_use" if !is_text("id") || !is_text("name") || block["input"].is_null() => {
+            Some(("invalid_call", "the call lacks an id, a name or an input".to_owned()))
         }
+        "tool_use" if !is_call(block) => Some((
+            "call_not_accepted",
+            "the id or the name has other characters, or the input is no object".to_owned(),
+        )),
         "tool_result" => result_problem(block),
         "image" | "document" if !is_source(kind, &block["source"]) => {
             Some(("invalid_source", format!("the source does not fit a block of the type {kind}")))
@@ -117,10 +117,13 @@ fn result_problem(block: &Value) -> Option<Problem> {
     let invalid = |detail: &str| Some(("invalid_result", detail.to_owned()));
     match block.get("content") {
         _ if !block["tool_use_id"].is_string() => invalid("the result has no call id"),
-        None | Some(Value::String(_)) => None,
+        None | Some(Value::Null | Value::String(_)) => None,
         Some(Value::Array(parts)) => {
-            let known = ["text", "image", "document", "search_result"];
-            parts.iter().find_map(|part| block_problem(&known, part))
+            let is_known = |kind: &str| {
+                ["text", "image", "document", "search_result", "tool_reference", "browser_state"]
+                    .contains(&kind)
+            };
+            parts.iter().find_map(|part| block_problem(is_known, part))
         }
         Some(_) => invalid("the content is neither text nor a list of blocks"),
     }

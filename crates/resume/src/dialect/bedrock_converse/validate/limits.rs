@@ -21,11 +21,24 @@ pub(super) fn problems(blocks: &[Value]) -> Vec<Problem> {
     problems
 }
 
-/// Returns the names of all documents in the blocks and in the results among them.
-pub(super) fn document_names(blocks: &[Value]) -> impl Iterator<Item = &str> {
+/// Returns all documents in the blocks and in the results among them.
+pub(super) fn documents(blocks: &[Value]) -> impl Iterator<Item = &Value> {
     let in_results = blocks.iter().filter_map(|block| block["toolResult"]["content"].as_array());
-    let all = blocks.iter().chain(in_results.flatten());
-    all.filter_map(|block| block["document"]["name"].as_str())
+    blocks.iter().chain(in_results.flatten()).filter_map(|block| block.get("document"))
+}
+
+/// Returns the names of all documents.
+pub(super) fn document_names(blocks: &[Value]) -> impl Iterator<Item = &str> {
+    documents(blocks).filter_map(|document| document["name"].as_str())
+}
+
+/// Returns whether a document has more than 4.5 MB; this limit does not hold for PDF files.
+pub(super) fn is_too_large(document: &Value) -> bool {
+    let base64 = document["source"]["bytes"].as_str().unwrap_or_default();
+    let padding = base64.bytes().rev().take_while(|byte| *byte == b'=').count();
+    let size = (base64.len() * 3 / 4).saturating_sub(padding);
+    let text = document["source"]["text"].as_str().map_or(0, str::len);
+    document["format"] != "pdf" && size.max(text) > 4_500_000
 }
 
 fn is_document_name(name: &str) -> bool {

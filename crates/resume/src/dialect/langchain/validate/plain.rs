@@ -19,7 +19,10 @@ pub(super) fn role(message: &Value) -> &Value {
 /// Returns the problems of a message with a role.
 pub(super) fn problems(message: &Value) -> Vec<Problem> {
     let role = role(message);
-    let Some(role) = role.as_str().filter(|role| ROLES.contains(role)) else {
+    // A `ChatMessage` may have any role.
+    let is_chat = message["type"] == "chat" && *role != message["type"];
+    let is_known = |role: &&str| ROLES.contains(role) || is_chat && !role.is_empty();
+    let Some(role) = role.as_str().filter(is_known) else {
         return vec![("unknown_role", format!("the dialect has no role {role}"))];
     };
     let mut problems = Vec::new();

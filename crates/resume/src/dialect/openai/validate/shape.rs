@@ -1,6 +1,7 @@
 use serde_json::{Map, Value};
 
 use super::calls;
+use crate::canonical::is_empty_value;
 use crate::dialect::checks::is_name;
 use crate::dialect::violation::Problem;
 use crate::dialect::violation_list::ViolationList;
@@ -79,17 +80,22 @@ fn content_problem(shape: &Shape, message: &Map<String, Value>) -> Option<Proble
         Some(Value::Array(parts)) => {
             !parts.is_empty() && parts.iter().all(|part| is_part(shape, part))
         }
-        Some(Value::Null) => shape.role == "function" || has_calls(message),
-        None => has_calls(message),
+        Some(Value::Null) => shape.role == "function" || needs_no_content(message),
+        None => needs_no_content(message),
         Some(_) => false,
     };
+    let content = message.get("content").unwrap_or(&Value::Null);
+    if !valid && is_empty_value(content) {
+        return Some(("missing_content", format!("the role {} needs a content", shape.role)));
+    }
     let detail = || format!("the role {} cannot have this content", shape.role);
     (!valid).then(|| ("invalid_content", detail()))
 }
 
-/// Returns whether a message makes calls: then it needs no content.
-fn has_calls(message: &Map<String, Value>) -> bool {
-    message.contains_key("tool_calls") || message.contains_key("function_call")
+/// Returns whether a message makes calls, refuses or speaks: then it needs no content.
+fn needs_no_content(message: &Map<String, Value>) -> bool {
+    let says = |field: &str| message.get(field).is_some_and(|it| !it.is_null());
+    ["tool_calls", "function_call", "refusal", "audio"].into_iter().any(says)
 }
 
 fn is_part(shape: &Shape, part: &Value) -> bool {

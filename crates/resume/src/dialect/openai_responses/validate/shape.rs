@@ -66,6 +66,9 @@ fn message_problem(item: &Value, role: &str) -> Option<Problem> {
         Value::Array(parts) => parts.iter().all(|part| is_part(role, part)),
         _ => false,
     };
+    if item["content"].is_null() {
+        return Some(("missing_content", format!("the role {role} needs a content")));
+    }
     let detail = || format!("the role {role} cannot have this content");
     (!valid).then(|| ("invalid_content", detail()))
 }
