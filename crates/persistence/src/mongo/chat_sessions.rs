@@ -80,7 +80,7 @@ impl ChatSessions for MongoStore {
         self.observe(Call::ListChats, None, async {
             let lists = serving_lists(scope, filter, after)?;
             if filter.title_contains.is_some() {
-                return self.list_by_title(&lists, scope, filter, limit, after).await;
+                return self.list_compared(&lists, scope, filter, limit, after).await;
             }
             let read = |list| self.list_within(list, scope, filter, limit, after);
             let chats = self.read_lists(&lists, scope, filter, read).await?;
@@ -101,7 +101,7 @@ impl ChatSessions for MongoStore {
         self.observe(Call::CountChats, None, async {
             let lists = serving_lists(scope, filter, None)?;
             if filter.title_contains.is_some() {
-                return self.count_by_title(&lists, scope, filter).await;
+                return self.count_compared(&lists, scope, filter).await;
             }
             let most = ChatCount::MAX_COUNTED.saturating_add(1);
             let ids = |list| self.listed_ids(list, scope, filter, doc! {}, most);

@@ -42,7 +42,7 @@ const COUNTED_TRIGRAMS: usize = 8;
 const MAX_COUNTED_CHATS: u64 = 1_000;
 
 /// What was read of a range of a list.
-struct Titles {
+struct Compared {
     /// The chats whose title has the part, with what selects the range.
     found: Vec<ListCursor>,
     query: Document,
@@ -52,7 +52,7 @@ struct Titles {
 
 impl MongoStore {
     /// Lists the chats whose title has the part of the filter.
-    pub(super) async fn list_by_title(
+    pub(super) async fn list_compared(
         &self,
         lists: &[&'static ServedList],
         scope: &Scope,
@@ -60,12 +60,12 @@ impl MongoStore {
         limit: usize,
         after: Option<&ListCursor>,
     ) -> Result<Page, StoreError> {
-        let ranges = self.titles_of(lists, scope, filter, MAX_READ, after).await?;
+        let ranges = self.compare_lists(lists, scope, filter, MAX_READ, after).await?;
         let compare =
             |one: &&ListCursor, other: &&ListCursor| filter.direction().compare(*one, *other);
         // Behind the first end, a range may have chats that were not read.
-        let end = ranges.iter().filter_map(|titles| titles.end.as_ref()).min_by(compare);
-        let found = ranges.iter().flat_map(|titles| &titles.found);
+        let end = ranges.iter().filter_map(|it| it.end.as_ref()).min_by(compare);
+        let found = ranges.iter().flat_map(|it| &it.found);
         let is_read = |chat: &&ListCursor| end.is_none_or(|end| compare(chat, &end).is_le());
         let mut found: Vec<&ListCursor> = found.filter(is_read).collect();
         found.sort_by(compare);
@@ -91,61 +91,61 @@ impl MongoStore {
     }
 
     /// Counts the chats whose title has the part of the filter.
-    pub(super) async fn count_by_title(
+    pub(super) async fn count_compared(
         &self,
         lists: &[&'static ServedList],
         scope: &Scope,
         filter: &ChatFilter,
     ) -> Result<ChatCount, StoreError> {
-        let ranges = self.titles_of(lists, scope, filter, ChatCount::MAX_COUNTED, None).await?;
-        let ids = ranges.iter().flat_map(|titles| &titles.found).map(|chat| &chat.chat_id);
+        let ranges = self.compare_lists(lists, scope, filter, ChatCount::MAX_COUNTED, None).await?;
+        let ids = ranges.iter().flat_map(|it| &it.found).map(|chat| &chat.chat_id);
         let count = ids.collect::<BTreeSet<_>>().len();
-        if ranges.iter().any(|titles| titles.end.is_some()) {
+        if ranges.iter().any(|it| it.end.is_some()) {
             return Ok(ChatCount::AtLeast(count.min(ChatCount::MAX_COUNTED)));
         }
         Ok(ChatCount::of(count))
     }
 
     /// Reads the titles of each range of a list, as many as given.
-    async fn titles_of(
+    async fn compare_lists(
         &self,
         lists: &[&'static ServedList],
         scope: &Scope,
         filter: &ChatFilter,
         most: usize,
         after: Option<&ListCursor>,
-    ) -> Result<Vec<Titles>, StoreError> {
+    ) -> Result<Vec<Compared>, StoreError> {
         let read = |list| async move {
-            Ok(vec![self.titles_within(list, scope, filter, most, after).await?])
+            Ok(vec![self.compare_within(list, scope, filter, most, after).await?])
         };
         self.read_lists(lists, scope, filter, read).await
     }
 
-    async fn titles_within(
+    async fn compare_within(
         &self,
         list: &'static ServedList,
         scope: &Scope,
         filter: &ChatFilter,
         most: usize,
         after: Option<&ListCursor>,
-    ) -> Result<Titles, Failure> {
+    ) -> Result<Compared, Failure> {
         let query = list_filter(scope, filter, list.range);
         let read = ListRead::of(filter, after);
         let (ListRange::Title, Some(part)) = (list.range, &filter.title_contains) else {
-            return self.read_titles(list, query, filter, read, most).await;
+            return self.read_compared(list, query, filter, read, most).await;
         };
         let (trigram, titles) = self.rarest_trigram(list, scope, part).await?;
         let mut with_trigram = query.clone();
         with_trigram.insert(TITLE_TRIGRAMS, trigram);
         if filter.order == ChatOrder::Created {
-            return self.read_titles(list, with_trigram, filter, read, most).await;
+            return self.read_compared(list, with_trigram, filter, read, most).await;
         }
         if titles >= MAX_COUNTED_CHATS {
             let all = unselected_list(filter).unwrap_or(list);
-            return self.read_titles(all, query, filter, read, most).await;
+            return self.read_compared(all, query, filter, read, most).await;
         }
         let whole = ListRead { order: ChatOrder::Created, after: None, ..read };
-        let mut few = self.read_titles(list, with_trigram, filter, whole, most).await?;
+        let mut few = self.read_compared(list, with_trigram, filter, whole, most).await?;
         few.end = None;
         let compare = |chat: &ListCursor, after| filter.direction().compare(chat, after);
         few.found
@@ -154,14 +154,14 @@ impl MongoStore {
     }
 
     /// Reads titles in an index, and returns the positions in the list of those that have the part.
-    async fn read_titles(
+    async fn read_compared(
         &self,
         list: &ServedList,
         query: Document,
         filter: &ChatFilter,
         read: ListRead<'_>,
         most: usize,
-    ) -> Result<Titles, Failure> {
+    ) -> Result<Compared, Failure> {
         let fields =
             doc! { "created_at": 1, ACTIVE_MINUTE: 1, "sort": 1, "title": 1, "schema_version": 1 };
         let rows = self.rows_within(list, &query, read, most, fields).await?;
@@ -170,7 +170,7 @@ impl MongoStore {
         let position = |row: &Row| row.position(filter.order);
         let end = rows.last().filter(|_| rows.len() >= most).map(position);
         let found = rows.iter().filter(|row| filter.has_title(row.title.as_deref()));
-        Ok(Titles { found: found.map(position).collect(), query, end })
+        Ok(Compared { found: found.map(position).collect(), query, end })
     }
 
     /// Returns the trigram of a part that the fewest titles of the app have, and how many have it. The server would take the
