@@ -1,7 +1,9 @@
-//! Lists of the chats whose title has a part.
+//! Lists whose chats are compared one by one: those whose title has a part, and lists of a range that are narrowed by a value of
+//! the metadata.
 //!
-//! The titles of a range are read in the order of the list and compared here: no text of a caller becomes a pattern. For a
-//! service the range is that of the rarest trigram, for a person their own chats.
+//! The titles and the attributes of a range are read in the order of the list and compared here: no text of a caller becomes a
+//! pattern. For a service that searches titles the range is that of the rarest trigram, otherwise it is the chats of a person or
+//! of a team.
 //!
 //! The index of trigrams is by creation: by activity, an append would change as many entries as a title has trigrams. A search
 //! by activity reads all titles with a rare trigram, and sorts them here. If the trigram is not rare, many of the titles have
@@ -25,7 +27,7 @@ use crate::mongo::collection_names::CHAT_SESSIONS;
 use crate::mongo::collections::{ACTIVE_MINUTE, session_index};
 use crate::mongo::documents::stored::read_document;
 use crate::mongo::documents::time::Time;
-use crate::mongo::documents::{TITLE_TRIGRAMS, chat_session_record};
+use crate::mongo::documents::{ATTRS, Attribute, TITLE_TRIGRAMS, chat_session_record};
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::hinted::hinted;
 use crate::rules::lists::{ListRange, ServedList, unselected_list};
@@ -33,7 +35,7 @@ use crate::store::{
     ChatCount, ChatFilter, ChatOrder, ListCursor, Page, Position, page_end, sort_page,
 };
 
-/// The most titles that a page reads from a range. A page with fewer chats than wanted goes on behind them.
+/// The most chats that a page compares of a range. A page with fewer chats than wanted goes on behind them.
 const MAX_READ: usize = 2_000;
 
 /// How many trigrams of a part are counted, and up to which number, to find the rarest. The titles with a trigram that fewer
@@ -41,9 +43,9 @@ const MAX_READ: usize = 2_000;
 const COUNTED_TRIGRAMS: usize = 8;
 const MAX_COUNTED_CHATS: u64 = 1_000;
 
-/// What was read of a range of a list.
+/// What was compared of a range of a list.
 struct Compared {
-    /// The chats whose title has the part, with what selects the range.
+    /// The chats that are in the list, with what selects the range.
     found: Vec<ListCursor>,
     query: Document,
     /// The last chat that was read, if there may be more.
@@ -51,7 +53,7 @@ struct Compared {
 }
 
 impl MongoStore {
-    /// Lists the chats whose title has the part of the filter.
+    /// Lists the chats whose title and metadata are as the filter says.
     pub(super) async fn list_compared(
         &self,
         lists: &[&'static ServedList],
@@ -84,13 +86,12 @@ impl MongoStore {
         });
         let mut chats: HashMap<ChatId, ChatSession> = chats.await?.into_iter().flatten().collect();
         let chats = ids.iter().filter_map(|id| chats.remove(*id));
-        let mut chats: Vec<_> =
-            chats.filter(|chat| filter.has_title(chat.title.as_deref())).collect();
+        let mut chats: Vec<_> = chats.filter(|chat| filter.has_texts(chat)).collect();
         sort_page(&mut chats, filter);
         Ok(Page { chats, next })
     }
 
-    /// Counts the chats whose title has the part of the filter.
+    /// Counts the chats whose title and metadata are as the filter says.
     pub(super) async fn count_compared(
         &self,
         lists: &[&'static ServedList],
@@ -106,7 +107,7 @@ impl MongoStore {
         Ok(ChatCount::of(count))
     }
 
-    /// Reads the titles of each range of a list, as many as given.
+    /// Compares the chats of each range of a list, as many as given.
     async fn compare_lists(
         &self,
         lists: &[&'static ServedList],
@@ -153,7 +154,7 @@ impl MongoStore {
         Ok(few)
     }
 
-    /// Reads titles in an index, and returns the positions in the list of those that have the part.
+    /// Reads the chats of an index, and returns the positions in the list of those whose title and metadata are as the filter says.
     async fn read_compared(
         &self,
         list: &ServedList,
@@ -162,14 +163,20 @@ impl MongoStore {
         read: ListRead<'_>,
         most: usize,
     ) -> Result<Compared, Failure> {
-        let fields =
+        let mut fields =
             doc! { "created_at": 1, ACTIVE_MINUTE: 1, "sort": 1, "title": 1, "schema_version": 1 };
+        if filter.metadata.is_some() {
+            fields.insert(ATTRS, 1);
+        }
+        let attribute = filter.metadata.as_ref().map(Attribute::of);
         let rows = self.rows_within(list, &query, read, most, fields).await?;
         let rows = rows.iter().map(|raw| read_document::<Row>(CHAT_SESSIONS, raw));
         let rows = rows.collect::<Result<Vec<_>, _>>()?;
         let position = |row: &Row| row.position(filter.order);
         let end = rows.last().filter(|_| rows.len() >= most).map(position);
-        let found = rows.iter().filter(|row| filter.has_title(row.title.as_deref()));
+        let found = rows
+            .iter()
+            .filter(|row| filter.has_title(row.title.as_deref()) && row.has(attribute.as_ref()));
         Ok(Compared { found: found.map(position).collect(), query, end })
     }
 
@@ -216,7 +223,7 @@ impl MongoStore {
     }
 }
 
-/// The fields of a session that are read to compare its title.
+/// The fields of a session that are read to compare it.
 #[derive(Debug, Deserialize)]
 struct Row {
     #[serde(rename = "_id")]
@@ -226,9 +233,14 @@ struct Row {
     #[serde(default)]
     sort: i32,
     title: Option<String>,
+    attrs: Option<Vec<Attribute>>,
 }
 
 impl Row {
+    fn has(&self, attribute: Option<&Attribute>) -> bool {
+        attribute.is_none_or(|it| self.attrs.as_ref().is_some_and(|attrs| attrs.contains(it)))
+    }
+
     fn position(&self, order: ChatOrder) -> ListCursor {
         let position = match order {
             ChatOrder::Created => Position::Created(self.created_at.0),

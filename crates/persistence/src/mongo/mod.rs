@@ -30,6 +30,7 @@ mod inspection;
 mod leases;
 mod members;
 mod messages;
+mod metadata_lists;
 mod participants;
 mod presence;
 mod purges;
