@@ -16,7 +16,7 @@ use crate::mongo::collection_names::CHAT_SESSIONS;
 use crate::mongo::collections::session_index;
 use crate::mongo::documents::stored::read_document;
 use crate::mongo::documents::{
-    ATTRS_VERSION, DeclaredKey, DeclaredKeys, LIFECYCLE, NEWEST_VERSION,
+    ATTRS, ATTRS_VERSION, DeclaredKey, DeclaredKeys, LIFECYCLE, NEWEST_VERSION,
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::hinted::SortedFind;
@@ -34,14 +34,16 @@ impl MongoStore {
     /// Reads a list by a value of the metadata, and refuses it if the app has not declared the key, or if a chat may be missing
     /// because its attributes are behind.
     ///
-    /// The keys are read last: a list that was read after a key was removed is refused.
+    /// The lowest version is read first: chats that are brought up while the list is read may be missing from it. The keys are
+    /// read last: a list that was read after a key was removed is refused.
     pub(crate) async fn read_indexed<T>(
         &self,
         app_id: &AppId,
         metadata: &MetadataFilter,
         read: impl Future<Output = Result<T, Failure>>,
     ) -> Result<T, Failure> {
-        let (lowest, list) = futures::try_join!(self.lowest_version(app_id), read)?;
+        let lowest = self.lowest_version(app_id).await?;
+        let list = read.await?;
         let DeclaredKeys { keys, .. } = self.declared_keys(app_id).await?;
         let is_named = |it: &&DeclaredKey| it.key == metadata.key;
         let Some(DeclaredKey { key, since }) = keys.iter().find(is_named) else {
@@ -152,7 +154,8 @@ fn update(
             tracing::warn!(%app_id, %error, "cannot index the metadata of a chat");
             let mut one = doc! { "_id": raw.get_str("_id").ok()?, "app_id": app_id.as_str() };
             one.insert(ATTRS_VERSION, behind(keys));
-            return Some((one, doc! { "$set": { ATTRS_VERSION: keys.version } }));
+            let none = doc! { "$set": { ATTRS_VERSION: keys.version }, "$unset": { ATTRS: "" } };
+            return Some((one, none));
         }
     };
     let mut filter = chat_filter(app_id, &source.chat_id);
