@@ -14,6 +14,7 @@ pub(crate) const USERS: u32 = 10_000;
 pub(crate) const TEAMS: u32 = 500;
 const ASSISTANTS: u32 = 50;
 const WORKFLOWS: u32 = 20;
+const CUSTOMERS: u32 = 1_000;
 
 const DAYS: i64 = 365;
 const MOST_DAYS_OF_A_CHAT: i64 = 30;
@@ -101,6 +102,7 @@ impl Population {
             title_key: title_key(title.as_deref()),
             title,
             title_trigrams: trigrams.into_iter().collect(),
+            customer: self.happens(80).then(|| customer(self.skewed(CUSTOMERS))),
             sort: if self.happens(20) { self.rng.random_range(1..100) } else { 0 },
             created_at: created_at.timestamp_millis(),
             active_at: last_active.timestamp_millis(),
@@ -165,6 +167,10 @@ pub(crate) fn team_of(user: u32) -> String {
 
 pub(crate) fn assistant(number: u32) -> String {
     format!("assistant_{number}")
+}
+
+pub(crate) fn customer(number: u32) -> String {
+    format!("customer_{number}")
 }
 
 pub(crate) fn workflow(number: u32) -> String {

@@ -260,6 +260,10 @@ pub enum StoreError {
         stored: i64,
     },
 
+    /// The app has declared the key a short while ago, and the metadata of its chats are still being indexed by it.
+    #[error("the chats of the app are still being indexed by the metadata key {0:?}")]
+    IndexingMetadata(String),
+
     /// The document was written by a newer version of this software.
     #[error(
         "{collection} document {id} has schema version {found}; this release supports versions up to {supported}"

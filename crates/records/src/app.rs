@@ -1,6 +1,6 @@
 use chrono::{DateTime, Utc};
 
-use crate::{AppId, FieldChange, OwnRetention, RetentionChange, Visibility};
+use crate::{AppId, FieldChange, MetadataKeys, OwnRetention, RetentionChange, Visibility};
 
 /// A registered application.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +40,7 @@ impl AppStatus {
 }
 
 /// The settings of one app. The settings of the service apply in place of a missing one.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OwnSettings {
     /// The visibility of a new chat that states none.
     pub default_visibility: Option<Visibility>,
@@ -50,10 +50,12 @@ pub struct OwnSettings {
     pub users_may_run: Option<bool>,
     /// For how long the chats of the app are kept.
     pub retention: OwnRetention,
+    /// The keys of the metadata by which chats are listed; the service has no setting for them.
+    pub metadata_keys: MetadataKeys,
 }
 
 /// A change of the settings of an app.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SettingsChange {
     /// The change of [`OwnSettings::default_visibility`].
     pub default_visibility: FieldChange<Visibility>,
@@ -63,17 +65,21 @@ pub struct SettingsChange {
     pub users_may_run: FieldChange<bool>,
     /// The change of [`OwnSettings::retention`].
     pub retention: RetentionChange,
+    /// The change of [`OwnSettings::metadata_keys`].
+    pub metadata_keys: FieldChange<MetadataKeys>,
 }
 
 impl OwnSettings {
     /// Returns the settings after a change.
     #[must_use]
     pub fn changed_by(self, change: SettingsChange) -> Self {
+        let metadata_keys = change.metadata_keys.or_default().unwrap_or(self.metadata_keys);
         Self {
             default_visibility: change.default_visibility.applied_to(self.default_visibility),
             support_access: change.support_access.applied_to(self.support_access),
             users_may_run: change.users_may_run.applied_to(self.users_may_run),
             retention: self.retention.changed_by(change.retention),
+            metadata_keys,
         }
     }
 }

@@ -49,6 +49,9 @@ pub use chat_session::{ChatSession, ChatStatus, NewChatSession, cache_seed, minu
 mod title;
 pub use title::{TitlePart, title_key, title_trigrams};
 
+mod metadata_keys;
+pub use metadata_keys::{MetadataFilter, MetadataKeys, listed_text};
+
 mod search;
 pub use search::{
     MAX_INDEXED_WORDS, MAX_WORD_CHARS, SearchQuery, Snippet, WordRange, said, search_rank,

@@ -24,8 +24,8 @@ pub use starting::Starting;
 
 mod sweeps;
 pub use sweeps::{
-    continue_erasures, expire_input_requests, finish_purges, interrupt_abandoned_chats,
-    purge_due_chats, remove_deleted_texts, retention_of,
+    continue_erasures, expire_input_requests, finish_purges, index_metadata,
+    interrupt_abandoned_chats, purge_due_chats, remove_deleted_texts, retention_of,
 };
 
 mod head_timer;

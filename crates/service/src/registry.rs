@@ -25,7 +25,8 @@ pub(crate) struct AppRegistry {
 #[derive(Debug, Clone, Copy)]
 struct Registered {
     status: AppStatus,
-    settings: OwnSettings,
+    /// Its own, and those of the service where it has none.
+    settings: AppSettings,
 }
 
 impl AppRegistry {
@@ -49,7 +50,7 @@ impl AppRegistry {
                 Err(Problem::new(ProblemKind::INVALID_APP_ID, detail))
             }
             None => Ok(self.settings),
-            Some(app) => Ok(self.settings.overridden_by(app.settings)),
+            Some(app) => Ok(app.settings),
         }
     }
 
@@ -63,7 +64,10 @@ impl AppRegistry {
             return Ok(known);
         }
         let app = self.store.get_app(app_id).await?;
-        let app = app.map(|app| Registered { status: app.status, settings: app.settings });
+        let app = app.map(|app| Registered {
+            status: app.status,
+            settings: self.settings.overridden_by(&app.settings),
+        });
         self.apps.insert(app_id.clone(), app);
         Ok(app)
     }
@@ -71,7 +75,7 @@ impl AppRegistry {
 
 impl AppSettings {
     /// Returns the settings of an app that has these settings of its own.
-    pub(crate) fn overridden_by(self, own: OwnSettings) -> Self {
+    pub(crate) fn overridden_by(self, own: &OwnSettings) -> Self {
         Self {
             default_visibility: own.default_visibility.unwrap_or(self.default_visibility),
             users_may_run: own.users_may_run.unwrap_or(self.users_may_run),

@@ -52,6 +52,12 @@ pub async fn remove_deleted_texts(store: Arc<dyn Store>) {
     sweep_repeatedly("deleted texts", 45_000..75_000, sweep).await;
 }
 
+/// Indexes the metadata of chats whose app has changed the keys of its lists, until the future is dropped.
+pub async fn index_metadata(store: Arc<dyn Store>) {
+    let sweep = || store.index_metadata(BATCH_SIZE);
+    sweep_repeatedly("metadata of chats", 1_500..2_500, sweep).await;
+}
+
 /// Goes on with the erasures that are under way, until the future is dropped.
 pub async fn continue_erasures(store: Arc<dyn Store>) {
     let sweep = || async {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use records::{
-    Actor, AppId, AppStatus, FieldChange, OwnRetention, OwnSettings, RetentionChange,
+    Actor, AppId, AppStatus, FieldChange, MetadataKeys, OwnRetention, OwnSettings, RetentionChange,
     SettingsChange, Visibility,
 };
 
@@ -64,10 +64,10 @@ pub async fn settings_of_an_app_are_changed_one_by_one_and_reset(store: Arc<dyn 
     let mut expected = OwnSettings::default();
     for visibility in Visibility::ALL {
         a_moment_passes().await;
-        let change = SettingsChange { default_visibility: Set(visibility), ..unchanged };
+        let change = SettingsChange { default_visibility: Set(visibility), ..unchanged.clone() };
         let app = store.update_app(&operator, &app_id, change).await.unwrap();
         expected.default_visibility = Some(visibility);
-        assert_eq!((app.settings, app.status), (expected, registered.status));
+        assert_eq!((&app.settings, app.status), (&expected, registered.status));
         assert!(app.last_updated_at > registered.last_updated_at);
         assert_eq!(store.get_app(&app_id).await.unwrap(), Some(app));
     }
@@ -76,10 +76,12 @@ pub async fn settings_of_an_app_are_changed_one_by_one_and_reset(store: Arc<dyn 
         support_access: Set(true),
         users_may_run: Set(false),
         retention: RetentionChange { failed_days: Set(7), ..RetentionChange::default() },
+        metadata_keys: Set(keys(&["region", "customer"])),
     };
     let app = store.update_app(&operator, &app_id, change).await.unwrap();
     expected = OwnSettings { support_access: Some(true), users_may_run: Some(false), ..expected };
     expected.retention.failed_days = Some(7);
+    expected.metadata_keys = keys(&["customer", "region"]);
     assert_eq!(app.settings, expected);
     // The status and the settings are independent.
     let disabled = store.set_app_status(&operator, &app_id, AppStatus::Disabled).await.unwrap();
@@ -93,20 +95,27 @@ pub async fn settings_of_an_app_are_changed_one_by_one_and_reset(store: Arc<dyn 
             deleted_days: Set(0),
             ..RetentionChange::default()
         },
+        metadata_keys: Set(keys(&["$where", "a.b", "region"])),
     };
     let app = store.update_app(&operator, &app_id, change).await.unwrap();
     expected = OwnSettings { default_visibility: None, users_may_run: Some(true), ..expected };
     expected.retention = OwnRetention { deleted_days: Some(0), ..OwnRetention::default() };
+    expected.metadata_keys = keys(&["$where", "a.b", "region"]);
     assert_eq!((app.settings, app.status), (expected, AppStatus::Disabled));
     let change = SettingsChange {
         support_access: Clear,
         users_may_run: Clear,
         retention: RetentionChange { deleted_days: Clear, ..RetentionChange::default() },
+        metadata_keys: Clear,
         ..SettingsChange::default()
     };
     let app = store.update_app(&operator, &app_id, change).await.unwrap();
     assert_eq!(app.settings, OwnSettings::default());
     assert_eq!(store.list_apps(1, None).await.unwrap().apps, [app]);
+}
+
+fn keys(keys: &[&str]) -> MetadataKeys {
+    MetadataKeys::parse(keys.iter().map(|key| (*key).to_owned()).collect()).unwrap()
 }
 
 pub async fn giving_an_app_the_settings_that_it_has_changes_nothing(store: Arc<dyn Store>) {
@@ -118,7 +127,7 @@ pub async fn giving_an_app_the_settings_that_it_has_changes_nothing(store: Arc<d
     for change in [SettingsChange::default(), reset] {
         assert_eq!(store.update_app(&operator, &app_id, change).await.unwrap(), registered);
     }
-    let updated = store.update_app(&operator, &app_id, set).await.unwrap();
+    let updated = store.update_app(&operator, &app_id, set.clone()).await.unwrap();
     a_moment_passes().await;
     for change in [set, SettingsChange::default()] {
         assert_eq!(store.update_app(&operator, &app_id, change).await.unwrap(), updated);
@@ -140,13 +149,17 @@ pub async fn racing_changes_of_settings_lose_nothing(store: Arc<dyn Store>) {
     store.register_app(&Actor::command_line(), &app_id).await.unwrap();
     let unchanged = SettingsChange::default();
     let changes = [
-        SettingsChange { default_visibility: FieldChange::Set(Visibility::Link), ..unchanged },
-        SettingsChange { support_access: FieldChange::Set(true), ..unchanged },
-        SettingsChange { users_may_run: FieldChange::Set(false), ..unchanged },
+        SettingsChange {
+            default_visibility: FieldChange::Set(Visibility::Link),
+            ..unchanged.clone()
+        },
+        SettingsChange { support_access: FieldChange::Set(true), ..unchanged.clone() },
+        SettingsChange { users_may_run: FieldChange::Set(false), ..unchanged.clone() },
+        SettingsChange { metadata_keys: FieldChange::Set(keys(&["customer"])), ..unchanged },
     ];
     let rivals = (0..12).map(|number| {
         let (store, app_id) = (Arc::clone(&store), app_id.clone());
-        let change = changes[number % changes.len()];
+        let change = changes[number % changes.len()].clone();
         async move { store.update_app(&Actor::command_line(), &app_id, change).await.unwrap() }
     });
     race(rivals).await;

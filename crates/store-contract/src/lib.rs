@@ -6,6 +6,7 @@ pub mod chat_sessions;
 pub mod erasures;
 pub mod lifecycle;
 pub mod lists;
+pub mod metadata_lists;
 pub mod purges;
 pub mod stats;
 pub mod statuses;
@@ -162,6 +163,16 @@ macro_rules! contract_tests {
                 chats_are_found_by_a_part_of_their_title,
                 chats_created_while_paging_cause_no_gap_and_no_repeat,
                 a_cursor_needs_no_chat_at_its_position,
+            }
+            metadata_lists {
+                chats_are_listed_by_a_value_of_their_metadata,
+                values_are_compared_whole_and_as_text,
+                lists_by_metadata_follow_changes_forks_and_purges,
+                lists_by_metadata_have_pages_counts_and_every_other_filter,
+                a_list_by_a_key_that_is_not_declared_is_refused,
+                chats_stored_before_a_key_was_declared_are_listed,
+                a_person_lists_only_their_own_chats_by_metadata,
+                lists_by_metadata_are_right_after_racing_changes,
             }
             turns {
                 a_turn_is_written_whole_and_recorded_in_its_chat,

@@ -5,14 +5,15 @@ use std::sync::Arc;
 use chrono::TimeDelta;
 use records::{
     AssistantId, Caller, ChatId, ChatSession, ChatStatus, FieldChange, Lifecycle, MemberRole,
-    MessageBody, NewChatSession, NewFork, NewInputRequest, NewTurn, Permission, Question, Scope,
-    SessionChange, TeamId, TitlePart, TurnId, TurnMessage, TurnOutcome, UserId, Visibility,
-    title_key,
+    MessageBody, MetadataFilter, NewChatSession, NewFork, NewInputRequest, NewTurn, Permission,
+    Question, Scope, SessionChange, TeamId, TitlePart, TurnId, TurnMessage, TurnOutcome, UserId,
+    Visibility, title_key,
 };
 
 use super::fixture::{
     TestChat, a_moment_passes, list_all, list_in_pages, new_chat, race, some_scope, workflow,
 };
+use super::metadata_lists::{declare, metadata};
 use persistence::{
     ChatCount, ChatFilter, ChatOrder, Direction, ListCursor, Position, Store, StoreError,
 };
@@ -253,6 +254,8 @@ pub async fn lists_that_no_index_serves_are_refused(store: Arc<dyn Store>) {
     let failed = Some(TurnOutcome::Failed);
     let picnic = TitlePart::parse("picnic").ok();
     let by_title = || ChatFilter { order: ChatOrder::Title, ..ChatFilter::default() };
+    let acme = MetadataFilter::parse("customer:acme").ok();
+    declare(&store, &scope.app_id, &["customer"]).await;
     for (caller, filter, refused) in [
         (&scope, ChatFilter { user_id: user("ada"), ..by_activity() }, None),
         (&scope, ChatFilter { statuses: vec![ChatStatus::Failed], ..by_activity() }, None),
@@ -312,6 +315,26 @@ pub async fn lists_that_no_index_serves_are_refused(store: Arc<dyn Store>) {
             ChatFilter { of_app: true, lifecycles: vec![Lifecycle::Deleted], ..none() },
             Some("/lifecycle"),
         ),
+        (&scope, ChatFilter { metadata: acme.clone(), ..none() }, None),
+        (&scope, ChatFilter { metadata: acme.clone(), ..by_activity() }, Some("/metadata")),
+        (&scope, ChatFilter { metadata: acme.clone(), of_app: true, ..none() }, Some("/metadata")),
+        (&scope, ChatFilter { metadata: acme.clone(), user_id: user("ada"), ..by_title() }, None),
+        (
+            &scope,
+            ChatFilter { metadata: acme.clone(), workflow_name: Some(workflow("a")), ..none() },
+            Some("/workflow_name"),
+        ),
+        (
+            &ada,
+            ChatFilter { metadata: acme.clone(), workflow_name: Some(workflow("a")), ..none() },
+            None,
+        ),
+        (&ada, ChatFilter { metadata: acme.clone(), ..by_activity() }, None),
+        (
+            &ada,
+            ChatFilter { metadata: acme, needs_input: true, ..by_activity() },
+            Some("/metadata"),
+        ),
         (&ada, ChatFilter { needs_input: true, ..by_activity() }, None),
         (&ada, ChatFilter { needs_input: true, ..none() }, Some("/needs_input")),
         (&ada, ChatFilter { needs_input: true, user_id: user("ada"), ..by_activity() }, None),
@@ -355,6 +378,7 @@ async fn create_different(scope: &Scope, store: &Arc<dyn Store>) -> Vec<TestChat
             title: [None, Some("A picnic".to_owned()), Some("Budget".to_owned())][index / 2 % 3]
                 .clone(),
             sort: [5, 0, -5][index / 4 % 3],
+            metadata: metadata("customer", ["acme", "other"][index / 3 % 2]),
             ..new_chat()
         };
         let chat = TestChat::create_in(scope, store, new).await;
@@ -391,6 +415,7 @@ async fn create_different(scope: &Scope, store: &Arc<dyn Store>) -> Vec<TestChat
 
 pub async fn every_served_list_has_the_chats_that_its_filters_name(store: Arc<dyn Store>) {
     let scope = some_scope();
+    declare(&store, &scope.app_id, &["customer"]).await;
     let chats = create_different(&scope, &store).await;
     let mut with_ada = Vec::new();
     for chat in &chats {
@@ -400,13 +425,14 @@ pub async fn every_served_list_has_the_chats_that_its_filters_name(store: Arc<dy
     }
     let ada = UserId::parse("ada").ok();
     let some = chats[9].session().await.created_at;
-    let filters: [&dyn Fn(&mut ChatFilter); 14] = [
+    let filters: [&dyn Fn(&mut ChatFilter); 15] = [
         &|filter| filter.workflow_name = Some(workflow("a")),
         &|filter| filter.user_id.clone_from(&ada),
         &|filter| filter.member.clone_from(&ada),
         &|filter| filter.team_id = TeamId::parse("red").ok(),
         &|filter| filter.assistant_id = AssistantId::parse("helper").ok(),
         &|filter| filter.title_contains = TitlePart::parse("PICN").ok(),
+        &|filter| filter.metadata = MetadataFilter::parse("customer:acme").ok(),
         &|filter| filter.needs_input = true,
         &|filter| filter.last_turn_outcome = Some(TurnOutcome::Interrupted),
         &|filter| filter.statuses = vec![ChatStatus::Running, ChatStatus::Completed],

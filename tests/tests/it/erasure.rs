@@ -20,11 +20,12 @@ use tests::settings::Settings;
 use tests::waiting::{until, until_within};
 
 use self::chats::{ELSEWHERE, IN_OTHER_CHATS, IN_OWN_CHATS, OWN, World};
-use self::planter::Planter;
+use self::planter::{LISTED_KEY, Planter};
 use self::search::Found;
 
 /// Operations that take text, but none of a person.
-const NOT_OF_A_PERSON: &[(&str, &str)] = &[];
+const NOT_OF_A_PERSON: &[(&str, &str)] =
+    &[("update_app", "an operator names keys of the metadata")];
 
 /// What stays after an erasure, and why, by the operation, or any, and the field.
 const STAYS: &[(&str, &str, &str)] = &[
@@ -111,6 +112,7 @@ async fn every_field_that_a_person_can_fill_is_erased() -> Result<()> {
         database: &database,
         lasting: Vec::new(),
     };
+    declare_listed_key(&world).await?;
     for (side, operations) in [(OWN, IN_OWN_CHATS), (ELSEWHERE, IN_OTHER_CHATS)] {
         for (id, needs) in operations {
             world.write(side, id, *needs).await?;
@@ -163,6 +165,15 @@ async fn every_field_that_a_person_can_fill_is_erased() -> Result<()> {
     for service in services {
         service.stop().await?;
     }
+    Ok(())
+}
+
+/// Declares the key of the metadata by which chats are listed, so that its values are stored twice.
+async fn declare_listed_key(world: &World<'_>) -> Result<()> {
+    let path = format!("/api/apps/{APP}");
+    world.operator.call(Method::PUT, &path, Some(&json!({}))).await?;
+    let settings = json!({ "settings": { "metadata_keys": [LISTED_KEY] } });
+    world.operator.call(Method::PATCH, &path, Some(&settings)).await?;
     Ok(())
 }
 

@@ -22,6 +22,8 @@ pub(crate) struct SessionRow {
     pub(crate) title: Option<String>,
     pub(crate) title_trigrams: Vec<String>,
     pub(crate) title_key: String,
+    /// The value of the metadata under [`CUSTOMER`].
+    pub(crate) customer: Option<String>,
     pub(crate) sort: i32,
     pub(crate) created_at: i64,
     pub(crate) active_at: i64,
@@ -38,6 +40,9 @@ pub(crate) struct Copies {
     session: Document,
     sealed: Vec<Document>,
 }
+
+/// The key of the metadata by which the sessions are listed.
+pub(crate) const CUSTOMER: &str = "customer";
 
 const MINUTE_MS: i64 = 60_000;
 
@@ -104,6 +109,10 @@ impl Copies {
         insert_some("assistant_id", row.assistant_id.as_deref().map(Bson::from));
         insert_some("lifecycle", row.lifecycle.map(Bson::from));
         insert_some("lifecycle_at", row.lifecycle.map(|_| active.into()));
+        let customer = |it: &String| vec![doc! { "k": CUSTOMER, "v": it }].into();
+        insert_some("attrs", row.customer.as_ref().map(customer));
+        let metadata = row.customer.as_ref().map(|it| doc! { CUSTOMER: it });
+        insert_some("metadata", Some(metadata.unwrap_or_default().into()));
         let trigrams = &row.title_trigrams;
         insert_some("title_trigrams", (!trigrams.is_empty()).then(|| trigrams.clone().into()));
         insert_some("members", (!members.is_empty()).then(|| members.into()));

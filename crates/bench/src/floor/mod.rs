@@ -12,7 +12,7 @@ mod session;
 mod watch;
 mod window;
 
-pub(crate) use copies::{Copies, SessionRow};
+pub(crate) use copies::{CUSTOMER, Copies, SessionRow};
 pub(crate) use counter::CountThenInsert;
 pub(crate) use insert::{InsertMany, InsertOne};
 pub(crate) use list::ListSessions;

@@ -1,13 +1,14 @@
 mod asked;
 
 use anyhow::{Context as _, Result};
-use persistence::{ChatSessions as _, ListCursor, StoreError};
-use records::TitlePart;
+use persistence::mongo::MongoStore;
+use persistence::{Apps as _, ChatSessions as _, ListCursor, StoreError};
+use records::{Actor, AppId, FieldChange, MetadataKeys, SettingsChange, TitlePart};
 
 use self::asked::{AskedList, AskedLists};
-use crate::floor::{Copies, Execution, Recorder};
+use crate::floor::{CUSTOMER, Copies, Execution, Recorder};
 use crate::measure::{Comparison, Contest, Measure, Target};
-use crate::ours::{Chat, ListChats};
+use crate::ours::{APP, Chat, ListChats};
 use crate::population::Population;
 use crate::report::{Figure, Findings};
 use crate::stage::Stage;
@@ -24,6 +25,7 @@ const MAX_EXAMINED: f64 = 2.0;
 const MAX_RATIO: f64 = 1.5;
 
 pub(super) async fn run(stage: &Stage) -> Result<Findings> {
+    declare_customer(&stage.store).await?;
     fill(stage).await?;
     let recorder = Recorder::of(&stage.floor, &stage.store_database);
     let AskedLists { lists, unknown_filters } = AskedLists::of(&title_part(stage)?)?;
@@ -38,6 +40,16 @@ pub(super) async fn run(stage: &Stage) -> Result<Findings> {
     }
     progress.finish_and_clear();
     Ok(findings(played, unknown_filters.len()))
+}
+
+/// Declares the key of the metadata by which the sessions are listed.
+async fn declare_customer(store: &MongoStore) -> Result<()> {
+    let (actor, app_id) = (Actor::command_line(), AppId::parse(APP)?);
+    store.register_app(&actor, &app_id).await?;
+    let metadata_keys = FieldChange::Set(MetadataKeys::parse(vec![CUSTOMER.to_owned()])?);
+    let change = SettingsChange { metadata_keys, ..SettingsChange::default() };
+    store.update_app(&actor, &app_id, change).await?;
+    Ok(())
 }
 
 /// Returns a part of some titles.
@@ -125,11 +137,6 @@ async fn passed_over(
 }
 
 impl PlayedList {
-    /// Returns whether titles are compared, of which a page may read many.
-    fn is_of_titles(&self) -> bool {
-        self.list.filter.title_contains.is_some()
-    }
-
     /// Returns the most documents that a page has examined for each that its finds returned.
     fn examined(&self) -> f64 {
         let share =
@@ -140,7 +147,7 @@ impl PlayedList {
 
 /// Reports every list by which one is selected; of those that are narrowed further, the worst.
 fn findings(played: Vec<PlayedList>, unknown_filters: usize) -> Findings {
-    let (titles, others): (Vec<_>, Vec<_>) = played.iter().partition(|it| it.is_of_titles());
+    let (compared, others): (Vec<_>, Vec<_>) = played.iter().partition(|it| it.list.is_compared());
     let most = |lists: &[&PlayedList], of: fn(&PlayedList) -> f64| {
         lists.iter().map(|list| of(list)).fold(0.0, f64::max)
     };
@@ -162,10 +169,10 @@ fn findings(played: Vec<PlayedList>, unknown_filters: usize) -> Findings {
         figure("left out", unknown_filters as f64, "filters unknown to this scenario", Some(0.0)),
         figure("explained", pages as f64, "pages", None),
         figure("examined at most", most(&others, PlayedList::examined), per, Some(MAX_EXAMINED)),
-        figure("examined at most, by title", most(&titles, PlayedList::examined), per, None),
+        figure("examined at most, compared", most(&compared, PlayedList::examined), per, None),
         figure("passed in an index at most", most(&others, keys), "keys for a page", None),
         figure("slowest first page", most(&others, ratio), "× its finds", Some(MAX_RATIO)),
-        figure("slowest first page, by title", most(&titles, ratio), "× its finds", None),
+        figure("slowest first page, compared", most(&compared, ratio), "× its finds", None),
         figure("lists above that", slow as f64, "combinations", Some(0.0)),
     ];
     let is_shown = |list: &PlayedList| list.list.is_plain || ratio(list) > MAX_RATIO;

@@ -3,8 +3,8 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use persistence::mongo::MongoStore;
 use persistence::{Apps as _, AuditLog as _};
 use records::{
-    Actor, App, AppId, AppStatus, AuditAction, FieldChange, OwnRetention, OwnSettings, Retention,
-    RetentionChange, SettingsChange, Visibility,
+    Actor, App, AppId, AppStatus, AuditAction, FieldChange, Invalid, MetadataKeys, OwnRetention,
+    OwnSettings, Retention, RetentionChange, SettingsChange, Visibility,
 };
 
 use crate::backend::Backend;
@@ -15,7 +15,8 @@ use crate::settings::Settings;
 #[command(after_help = "A running service notices a change within apps.cache_ms. Examples:\n  \
                         reprise apps register acme_corp\n  reprise apps disable acme_corp\n  \
                         reprise apps set acme_corp --users-may-run true --support-access default\n  \
-                        reprise apps set acme_corp --completed-days 90 --deleted-days 7")]
+                        reprise apps set acme_corp --completed-days 90 --deleted-days 7\n  \
+                        reprise apps set acme_corp --metadata-keys customer region")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     output: Output,
@@ -42,7 +43,7 @@ enum Verb {
 }
 
 /// With `default`, the setting of the service applies.
-#[derive(Debug, Clone, Copy, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 #[group(required = true, multiple = true)]
 struct Changes {
     /// The visibility of a new chat that states none.
@@ -66,6 +67,9 @@ struct Changes {
     /// Days that a deleted chat is kept after its deletion; 0 is for ever.
     #[arg(long, value_name = "DAYS", value_parser = days_or_default)]
     deleted_days: Option<FieldChange<u32>>,
+    /// The keys of the metadata by which chats are listed, at most 8; `default` alone for none.
+    #[arg(long, value_name = "KEY", num_args = 1..)]
+    metadata_keys: Option<Vec<String>>,
 }
 
 /// The value that removes a setting.
@@ -93,9 +97,17 @@ fn days_or_default(text: &str) -> Result<FieldChange<u32>, String> {
     days.map(FieldChange::Set).ok_or_else(rule)
 }
 
-impl From<Changes> for SettingsChange {
-    fn from(changes: Changes) -> Self {
-        Self {
+impl TryFrom<Changes> for SettingsChange {
+    type Error = Invalid;
+
+    fn try_from(changes: Changes) -> Result<Self, Invalid> {
+        let metadata_keys = match changes.metadata_keys {
+            None => FieldChange::Keep,
+            Some(keys) if keys == [DEFAULT] => FieldChange::Clear,
+            Some(keys) => FieldChange::Set(MetadataKeys::parse(keys)?),
+        };
+        Ok(Self {
+            metadata_keys,
             default_visibility: changes.default_visibility.unwrap_or_default(),
             support_access: changes.support_access.unwrap_or_default(),
             users_may_run: changes.users_may_run.unwrap_or_default(),
@@ -105,7 +117,7 @@ impl From<Changes> for SettingsChange {
                 abandoned_days: changes.abandoned_days.unwrap_or_default(),
                 deleted_days: changes.deleted_days.unwrap_or_default(),
             },
-        }
+        })
     }
 }
 
@@ -129,7 +141,7 @@ async fn execute(arguments: &Arguments, store: &MongoStore) -> anyhow::Result<()
             store.set_app_status(&Actor::command_line(), app, AppStatus::Enabled).await?
         }
         Verb::Set { app, changes } => {
-            store.update_app(&Actor::command_line(), app, (*changes).into()).await?
+            store.update_app(&Actor::command_line(), app, changes.clone().try_into()?).await?
         }
     };
     print(*output, app)
@@ -151,15 +163,17 @@ async fn list(output: Output, store: &MongoStore) -> anyhow::Result<()> {
 }
 
 fn print(output: Output, app: App) -> anyhow::Result<()> {
-    let settings = described(app.settings);
+    let settings = described(&app.settings);
     let text = format!("{:<8}  {}{settings}", app.status.as_str(), app.app_id);
     output.print(|| service::responses::app(app), || text)
 }
 
 /// Returns the settings that an app has of its own, such as `  users_may_run=true`.
-fn described(settings: OwnSettings) -> String {
-    let OwnSettings { default_visibility, support_access, users_may_run, retention } = settings;
+fn described(settings: &OwnSettings) -> String {
+    let OwnSettings { default_visibility, support_access, users_may_run, .. } = settings;
+    let OwnSettings { retention, metadata_keys, .. } = settings;
     let OwnRetention { completed_days, failed_days, abandoned_days, deleted_days } = retention;
+    let keys = Some(metadata_keys.as_slice()).filter(|keys| !keys.is_empty());
     let settings = [
         ("default_visibility", default_visibility.map(|it| it.as_str().to_owned())),
         ("support_access", support_access.map(|it| it.to_string())),
@@ -168,6 +182,7 @@ fn described(settings: OwnSettings) -> String {
         ("failed_days", failed_days.map(|it| it.to_string())),
         ("abandoned_days", abandoned_days.map(|it| it.to_string())),
         ("deleted_days", deleted_days.map(|it| it.to_string())),
+        ("metadata_keys", keys.map(|keys| keys.join(","))),
     ];
     let set = settings.into_iter().filter_map(|(name, value)| Some(format!("  {name}={}", value?)));
     set.collect()

@@ -56,6 +56,7 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<()> {
     sweeps.spawn(service::interrupt_abandoned_chats(Arc::clone(&store)));
     sweeps.spawn(service::finish_purges(Arc::clone(&store)));
     sweeps.spawn(service::remove_deleted_texts(Arc::clone(&store)));
+    sweeps.spawn(service::index_metadata(Arc::clone(&store)));
     sweeps.spawn(service::continue_erasures(Arc::clone(&store)));
     sweeps.spawn(indexer.run());
     sweeps.spawn(service::purge_due_chats(store, config.apps.settings));

@@ -80,7 +80,7 @@ impl Apps for MemoryStore {
             let mut apps = held(&self.apps);
             let app =
                 apps.get_mut(app_id).ok_or_else(|| StoreError::AppNotFound(app_id.clone()))?;
-            let settings = app.settings.changed_by(change);
+            let settings = app.settings.clone().changed_by(change);
             if app.settings != settings {
                 let action = AuditAction::UpdateApp;
                 self.add_audit_entry(&Audited::of_registry(actor, Some(app_id), action), now)?;

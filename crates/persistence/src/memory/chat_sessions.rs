@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use records::{
-    ChatId, ChatSession, ChatStatus, ContextSnapshot, Lifecycle, NewChatSession, Scope,
-    SessionChange, StatusChange, UserId,
+    ChatId, ChatSession, ChatStatus, ContextSnapshot, Lifecycle, MetadataKeys, NewChatSession,
+    Scope, SessionChange, StatusChange, UserId,
 };
 
-use super::{Chat, MemoryStore};
+use super::{Chat, MemoryStore, held};
 use crate::StoreError;
 use crate::metrics::Call;
 use crate::rules::audit::{Audited, change_action, status_action};
@@ -55,6 +55,7 @@ impl ChatSessions for MemoryStore {
     ) -> Result<Page, StoreError> {
         self.observe(Call::ListChats, || {
             serving_lists(scope, filter, after)?;
+            self.check_metadata_key(scope, filter)?;
             let (order, direction) = (filter.order, filter.direction());
             let mut chats = self.listed(scope, filter);
             chats.retain(|chat| {
@@ -73,9 +74,15 @@ impl ChatSessions for MemoryStore {
     ) -> Result<ChatCount, StoreError> {
         self.observe(Call::CountChats, || {
             serving_lists(scope, filter, None)?;
+            self.check_metadata_key(scope, filter)?;
             Ok(ChatCount::of(self.listed(scope, filter).len()))
         })
         .await
+    }
+
+    async fn index_metadata(&self, _limit: usize) -> Result<usize, StoreError> {
+        // Lists read the metadata themselves.
+        self.observe(Call::IndexMetadata, || Ok(0)).await
     }
 
     async fn set_status(
@@ -151,6 +158,15 @@ impl ChatSessions for MemoryStore {
 }
 
 impl MemoryStore {
+    /// Refuses a list by a key of the metadata that the app has not declared.
+    fn check_metadata_key(&self, scope: &Scope, filter: &ChatFilter) -> Result<(), StoreError> {
+        let Some(metadata) = &filter.metadata else { return Ok(()) };
+        let apps = held(&self.apps);
+        let declared = apps.get(&scope.app_id).map(|app| &app.settings.metadata_keys);
+        declared.unwrap_or(&MetadataKeys::default()).check(metadata)?;
+        Ok(())
+    }
+
     /// Returns the chats of a list, in no order.
     fn listed(&self, scope: &Scope, filter: &ChatFilter) -> Vec<ChatSession> {
         self.chats()

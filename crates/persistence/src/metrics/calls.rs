@@ -15,6 +15,7 @@ label! {
         GetChat = "get_chat",
         ListChats = "list_chats",
         CountChats = "count_chats",
+        IndexMetadata = "index_metadata",
         PurgeChat = "purge_chat",
         ListDue = "list_due",
         CountDue = "count_due",
@@ -263,7 +264,8 @@ impl CallOutcome {
             StoreError::OutcomeUnknown { .. } => Self::Unknown,
             StoreError::Refused { .. }
             | StoreError::NotAReplicaSet
-            | StoreError::UpgradePending { .. } => Self::Refused,
+            | StoreError::UpgradePending { .. }
+            | StoreError::IndexingMetadata(_) => Self::Refused,
             StoreError::Corrupt { .. } => Self::Corrupt,
             StoreError::UnsupportedVersion { .. } => Self::UnsupportedVersion,
         }

@@ -1,10 +1,11 @@
 use async_trait::async_trait;
 use bson::{Bson, DateTime, Document, RawDocument, RawDocumentBuf, doc};
 use futures::TryStreamExt;
-use mongodb::options::ReturnDocument;
+use mongodb::action::{Action as _, Find};
+use mongodb::options::{Hint, ReturnDocument};
 use records::{
-    Actor, App, AppId, AppStatus, AuditAction, FieldChange, OwnRetention, OwnSettings,
-    RetentionChange, SettingsChange, Visibility,
+    Actor, App, AppId, AppStatus, AuditAction, FieldChange, MetadataKeys, OwnRetention,
+    OwnSettings, RetentionChange, SettingsChange, Visibility,
 };
 use serde::{Deserialize, Serialize};
 
@@ -12,10 +13,12 @@ use crate::StoreError;
 use crate::metrics::Call;
 use crate::mongo::MongoStore;
 use crate::mongo::collection_names::APPS;
-use crate::mongo::documents::stored::read_record;
+use crate::mongo::documents::stored::{read_document, read_record};
 use crate::mongo::documents::word::StoredName;
-use crate::mongo::documents::{NEWEST_VERSION, SCHEMA_VERSION, encode};
+use crate::mongo::documents::{DeclaredKey, DeclaredKeys, NEWEST_VERSION, SCHEMA_VERSION, encode};
 use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::format::Shape;
+use crate::mongo::engine::hinted::hinted;
 use crate::mongo::engine::paging::limit_and_one;
 use crate::mongo::engine::transaction::{Round, Transaction};
 use crate::rules::audit::{Audited, registry_action};
@@ -91,7 +94,7 @@ impl Apps for MongoStore {
             let audited = Audited::of_registry(actor, Some(app_id), AuditAction::UpdateApp);
             let (app_id, now) = (app_id.clone(), DateTime::from_chrono(self.inner.clock.now()));
             self.write(|call| async move {
-                let round = |tx| call.update_app_round(tx, &app_id, change, now, &audited);
+                let round = |tx| call.update_app_round(tx, &app_id, change.clone(), now, &audited);
                 call.transact_without_chat(round).await
             })
             .await
@@ -152,18 +155,43 @@ impl MongoStore {
         now: DateTime,
         audited: &Audited,
     ) -> Result<Round<App>, Failure> {
-        let app = self.app(app_id).await?;
-        let app = app.ok_or_else(|| StoreError::AppNotFound(app_id.clone()))?;
+        let document = self.app_document(app_id).await?;
+        let document = document.ok_or_else(|| StoreError::AppNotFound(app_id.clone()))?;
+        let declared = document.declared_keys();
+        let app = App::from(document);
+        let settings = app.settings.clone().changed_by(change.clone());
         // An earlier attempt may have changed the settings.
-        if app.settings.changed_by(change) == app.settings {
+        if settings == app.settings {
             return Ok(Round::Done(app));
         }
-        let SettingsUpdate { different, mut set, unset } = settings_update(change);
-        let filter = doc! {
+        let has_new_keys = settings.metadata_keys != app.settings.metadata_keys;
+        let SettingsUpdate { different, mut set, mut unset } = settings_update(change);
+        let mut filter = doc! {
             "_id": app_id.as_str(),
-            "$or": different,
             "schema_version": { "$lte": NEWEST_VERSION },
         };
+        if has_new_keys {
+            self.require(Shape::MetadataLists).await?;
+            let DeclaredKeys { version, keys } = declared.changed_to(&settings.metadata_keys);
+            // No other change of the keys came between, so none has the same version.
+            filter.insert(
+                METADATA_KEYS_VERSION,
+                match declared.version {
+                    0 => Bson::Null,
+                    version => version.into(),
+                },
+            );
+            set.insert(METADATA_KEYS_VERSION, version);
+            match keys.is_empty() {
+                true => drop(unset.insert(METADATA_KEYS, "")),
+                false => {
+                    let keys = keys.iter().map(DeclaredKey::document);
+                    set.insert(METADATA_KEYS, keys.collect::<Vec<_>>());
+                }
+            }
+        } else {
+            filter.insert("$or", different);
+        }
         set.insert("last_updated_at", now);
         let mut update = doc! { "$set": set };
         if !unset.is_empty() {
@@ -191,8 +219,35 @@ impl MongoStore {
     }
 
     async fn app(&self, app_id: &AppId) -> Result<Option<App>, Failure> {
+        Ok(self.app_document(app_id).await?.map(App::from))
+    }
+
+    async fn app_document(&self, app_id: &AppId) -> Result<Option<AppDocument>, Failure> {
         let raw = self.inner.apps.find_one(doc! { "_id": app_id.as_str() }).await?;
-        Ok(raw.map(|raw| app_record(&raw)).transpose()?)
+        Ok(raw.map(|raw| read_document(APPS, &raw)).transpose()?)
+    }
+
+    /// Returns the keys of the metadata that an app has declared.
+    pub(crate) async fn declared_keys(&self, app_id: &AppId) -> Result<DeclaredKeys, Failure> {
+        let document = self.app_document(app_id).await?;
+        Ok(document.map(|document| document.declared_keys()).unwrap_or_default())
+    }
+
+    /// Returns the apps that have ever declared keys of the metadata.
+    pub(crate) async fn apps_with_metadata_keys(
+        &self,
+    ) -> Result<Vec<(AppId, DeclaredKeys)>, Failure> {
+        let declared = doc! { METADATA_KEYS_VERSION: { "$exists": true } };
+        let index = Hint::Keys(doc! { METADATA_KEYS_VERSION: 1 });
+        let found = hinted(index, |hint| async {
+            let find = self.inner.apps.find(declared.clone()).optional(hint, Find::hint);
+            Ok(find.await?.try_collect::<Vec<RawDocumentBuf>>().await?)
+        });
+        let keys = |raw: &RawDocumentBuf| {
+            let document: AppDocument = read_document(APPS, raw)?;
+            Ok((document.app_id.clone(), document.declared_keys()))
+        };
+        found.await?.iter().map(keys).collect()
     }
 }
 
@@ -206,7 +261,8 @@ struct SettingsUpdate {
 }
 
 fn settings_update(change: SettingsChange) -> SettingsUpdate {
-    let SettingsChange { default_visibility, support_access, users_may_run, retention } = change;
+    let SettingsChange { default_visibility, support_access, users_may_run, retention, .. } =
+        change;
     let RetentionChange { completed_days, failed_days, abandoned_days, deleted_days } = retention;
     let mut update = SettingsUpdate::default();
     update.add("settings.default_visibility", default_visibility, |it| it.as_str().into());
@@ -245,6 +301,10 @@ impl SettingsUpdate {
     }
 }
 
+/// The field of an app with the keys of the metadata that it has declared, and that with their version.
+const METADATA_KEYS: &str = "settings.metadata_keys";
+pub(crate) const METADATA_KEYS_VERSION: &str = "metadata_keys_version";
+
 /// A stored app.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct AppDocument {
@@ -257,6 +317,9 @@ pub(crate) struct AppDocument {
     /// Apps of older releases, and apps whose settings were never changed, have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     settings: Option<SettingsDocument>,
+    /// Grows with every change of the keys. Absent until the app first declares some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    metadata_keys_version: Option<i64>,
 }
 
 /// The settings of a stored app.
@@ -276,6 +339,8 @@ struct SettingsDocument {
     abandoned_days: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     deleted_days: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    metadata_keys: Option<Vec<DeclaredKey>>,
 }
 
 impl From<SettingsDocument> for OwnSettings {
@@ -284,15 +349,26 @@ impl From<SettingsDocument> for OwnSettings {
             document;
         let SettingsDocument { default_visibility, support_access, users_may_run, .. } = document;
         let retention = OwnRetention { completed_days, failed_days, abandoned_days, deleted_days };
-        Self { default_visibility, support_access, users_may_run, retention }
+        let keys = document.metadata_keys.unwrap_or_default().into_iter().map(|it| it.key);
+        let metadata_keys = MetadataKeys::from_stored(keys.collect());
+        Self { default_visibility, support_access, users_may_run, retention, metadata_keys }
     }
 }
 
 impl AppDocument {
+    fn declared_keys(&self) -> DeclaredKeys {
+        let keys = self.settings.as_ref().and_then(|settings| settings.metadata_keys.clone());
+        DeclaredKeys {
+            version: self.metadata_keys_version.unwrap_or_default(),
+            keys: keys.unwrap_or_default(),
+        }
+    }
+
     /// Describes an app that is registered now, which has no settings of its own.
     fn new(app: &App) -> Self {
         Self {
             settings: None,
+            metadata_keys_version: None,
             app_id: app.app_id.clone(),
             status: StoredName(app.status),
             created_at: DateTime::from_chrono(app.created_at),

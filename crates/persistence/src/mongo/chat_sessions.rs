@@ -16,8 +16,8 @@ use crate::mongo::collections::{
     ACTIVE_MINUTE, FIRST_PENDING_INPUT, IS_LISTED, LAST_TURN_OUTCOME, MEMBERS_PATH, session_index,
 };
 use crate::mongo::documents::{
-    ChatSessionDocument, LIFECYCLE, StatusChangeDocument, TITLE_KEY, Tail, WITHOUT_LARGE_FIELDS,
-    chat_session_record, encode, open_chat_session, status_change_id,
+    Attribute, ChatSessionDocument, LIFECYCLE, StatusChangeDocument, TITLE_KEY, Tail,
+    WITHOUT_LARGE_FIELDS, chat_session_record, encode, open_chat_session, status_change_id,
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::format::Shape;
@@ -45,10 +45,9 @@ impl ChatSessions for MongoStore {
             new.check()?;
             let chat = started(scope, new, &*self.inner.clock, &*self.inner.ids);
             let creation_id = self.inner.ids.mint("creation_");
-            let document = encode(&ChatSessionDocument::new(&chat, &creation_id))?;
             let scope = scope.unfenced();
             self.write(|call| async move {
-                let round = |tx| call.insert_chat(tx, &chat, &document, &creation_id);
+                let round = |tx| call.insert_chat(tx, &chat, &creation_id);
                 call.transact(&scope, &chat.chat_id, round).await?;
                 Ok(chat)
             })
@@ -79,8 +78,8 @@ impl ChatSessions for MongoStore {
     ) -> Result<Page, StoreError> {
         self.observe(Call::ListChats, None, async {
             let lists = serving_lists(scope, filter, after)?;
-            if filter.title_contains.is_some() {
-                return self.list_by_title(&lists, scope, filter, limit, after).await;
+            if lists.iter().any(|list| list.compares(filter)) {
+                return self.list_compared(&lists, scope, filter, limit, after).await;
             }
             let read = |list| self.list_within(list, scope, filter, limit, after);
             let chats = self.read_lists(&lists, scope, filter, read).await?;
@@ -100,8 +99,8 @@ impl ChatSessions for MongoStore {
     ) -> Result<ChatCount, StoreError> {
         self.observe(Call::CountChats, None, async {
             let lists = serving_lists(scope, filter, None)?;
-            if filter.title_contains.is_some() {
-                return self.count_by_title(&lists, scope, filter).await;
+            if lists.iter().any(|list| list.compares(filter)) {
+                return self.count_compared(&lists, scope, filter).await;
             }
             let most = ChatCount::MAX_COUNTED.saturating_add(1);
             let ids = |list| self.listed_ids(list, scope, filter, doc! {}, most);
@@ -110,6 +109,10 @@ impl ChatSessions for MongoStore {
             Ok(ChatCount::of(HashSet::<String>::from_iter(ids).len()))
         })
         .await
+    }
+
+    async fn index_metadata(&self, limit: usize) -> Result<usize, StoreError> {
+        self.observe(Call::IndexMetadata, None, self.index_attributes(limit)).await
     }
 
     async fn set_status(
@@ -178,9 +181,11 @@ impl MongoStore {
     where
         F: Future<Output = Result<Vec<T>, Failure>>,
     {
-        if shown_lifecycles(scope, filter).next().is_none() {
-            return Ok(Vec::new());
-        }
+        // Lists of no lifecycle are empty.
+        let lists = match shown_lifecycles(scope, filter).next() {
+            Some(_) => lists,
+            None => &[],
+        };
         let read = self.read(|| async {
             match filter.order {
                 ChatOrder::Created => {}
@@ -190,7 +195,14 @@ impl MongoStore {
             if filter.title_contains.is_some() {
                 self.require(Shape::TitleSearch).await?;
             }
-            try_join_all(lists.iter().copied().map(&read)).await
+            let read = try_join_all(lists.iter().copied().map(&read));
+            match &filter.metadata {
+                None => read.await,
+                Some(metadata) => {
+                    self.require(Shape::MetadataLists).await?;
+                    self.read_indexed(&scope.app_id, metadata, read).await
+                }
+            }
         });
         Ok(read.await?.into_iter().flatten().collect())
     }
@@ -257,13 +269,14 @@ impl MongoStore {
         &self,
         tx: Transaction<'_>,
         chat: &ChatSession,
-        document: &RawDocumentBuf,
         creation_id: &str,
     ) -> Result<Round<()>, Failure> {
         self.read_format_once().await?;
         if !tx.is_first() && self.is_created(&chat.chat_id, creation_id).await? {
             return Ok(Round::Done(()));
         }
+        let keys = self.declared_keys(&chat.app_id).await?;
+        let document = encode(&ChatSessionDocument::new(chat, creation_id, &keys))?;
         tx.begin_counted(chat).await?;
         let insert = self.inner.chat_sessions.insert_one(document);
         insert.session(&mut *tx.session().await?).await?;
@@ -523,6 +536,9 @@ pub(crate) fn list_filter(scope: &Scope, filter: &ChatFilter, range: ListRange) 
     };
     let statuses: Vec<i32> = statuses.iter().map(|status| status.number()).collect();
     query.insert("status", doc! { "$in": statuses });
+    if let Some(metadata) = filter.metadata.as_ref().filter(|_| range == ListRange::Metadata) {
+        query.extend(Attribute::of(metadata).condition());
+    }
     // In conditions of their own, because the range may set the same field.
     let named = [
         ("workflow_name", filter.workflow_name.as_ref().map(WorkflowName::as_str)),

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::StoreError;
 use crate::mongo::access_keys::{AccessKeyDocument, access_key_record};
-use crate::mongo::apps::{AppDocument, app_record};
+use crate::mongo::apps::{AppDocument, METADATA_KEYS_VERSION, app_record};
 use crate::mongo::audit::{AuditEntryDocument, PseudonymKeyDocument, entry_record, pseudonym_key};
 use crate::mongo::collection_names::{
     ACCESS_KEYS, APPS, AUDIT_ENTRIES, CHAT_BLOBS, CHAT_PARTICIPANTS, CHAT_SEGMENTS, CHAT_SESSIONS,
@@ -25,13 +25,13 @@ use crate::mongo::collection_names::{
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::stored::read_document;
 use crate::mongo::documents::{
-    BlobDocument, CallDocument, FormatDocument, InputRequestDocument, LIFECYCLE, LIFECYCLE_AT,
-    LineDocument, Lineage, PRODUCED_BY_PATH, Segment, StatusChangeDocument, StoredContext,
-    StoredMessage, TEXT_CHECK_AT, TEXT_KEPT_IN, TITLE_KEY, TITLE_TRIGRAMS, Tail,
-    TurnWithoutMessagesDocument, WalletDocument, announcement_record, blob_data, call_record,
-    chat_session_record, encode, format_number, input_record, line_record, open_call,
-    open_chat_session, participant_records, point_record, rollup_sums, status_change_record,
-    stored_wallet, turn_without_messages_digest, version_message,
+    ATTRS, ATTRS_VERSION, BlobDocument, CallDocument, FormatDocument, InputRequestDocument,
+    LIFECYCLE, LIFECYCLE_AT, LineDocument, Lineage, PRODUCED_BY_PATH, Segment,
+    StatusChangeDocument, StoredContext, StoredMessage, TEXT_CHECK_AT, TEXT_KEPT_IN, TITLE_KEY,
+    TITLE_TRIGRAMS, Tail, TurnWithoutMessagesDocument, WalletDocument, announcement_record,
+    blob_data, call_record, chat_session_record, encode, format_number, input_record, line_record,
+    open_call, open_chat_session, participant_records, point_record, rollup_sums,
+    status_change_record, stored_wallet, turn_without_messages_digest, version_message,
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::index::Index;
@@ -126,6 +126,10 @@ macro_rules! list_keys {
         ]
     };
 }
+
+/// The paths of the parts of an attribute.
+const ATTRS_KEY: &str = "attrs.k";
+const ATTRS_VALUE: &str = "attrs.v";
 
 /// Every collection.
 pub static COLLECTIONS: &[StoredCollection] = &[
@@ -299,6 +303,14 @@ pub static COLLECTIONS: &[StoredCollection] = &[
             // Not by activity: an append would change as many entries as the title has trigrams.
             Index::of("cs_list_title", list_keys!([TITLE_TRIGRAMS], "created_at", []))
                 .only_with(TITLE_TRIGRAMS),
+            // By creation, so that no append changes an entry.
+            Index::of(
+                "cs_list_attrs_created",
+                list_keys!([ATTRS_KEY, ATTRS_VALUE], "created_at", []),
+            )
+            .only_with(ATTRS),
+            // The chats whose attributes are behind the keys that their app has declared.
+            Index::of("cs_attrs_version", &[("app_id", 1), (ATTRS_VERSION, 1)]),
             // For the proof of the statistics, which reads chats of every lifecycle and status.
             Index::of(
                 "cs_app_workflow_created",
@@ -554,7 +566,9 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         erasure: "nothing: they name no person",
         check: "each read checks the shape",
         purge: Purge::Keeps("an app is of no chat"),
-        indexes: &[],
+        // The apps that have declared keys of the metadata.
+        indexes: &[Index::of("apps_metadata_keys", &[(METADATA_KEYS_VERSION, 1)])
+            .only_with(METADATA_KEYS_VERSION)],
         rewrite: |raw| {
             app_record(raw)?;
             rewritten::<AppDocument>(APPS, raw)

@@ -19,8 +19,9 @@ use crate::mongo::MongoStore;
 use crate::mongo::chat_sessions::without_large_fields;
 use crate::mongo::collections::{COLLECTIONS, EDITED_AT, Purge, session_index};
 use crate::mongo::documents::{
-    Base, LIFECYCLE, LIFECYCLE_AT, Lineage, NEWEST_VERSION, Segment, TITLE_KEY, TITLE_TRIGRAMS,
-    Tail, chat_session_record, counter, open_chat_session, segment_id, segments_filter,
+    ATTRS, Base, LIFECYCLE, LIFECYCLE_AT, Lineage, NEWEST_VERSION, Segment, TITLE_KEY,
+    TITLE_TRIGRAMS, Tail, chat_session_record, counter, open_chat_session, segment_id,
+    segments_filter,
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::format::Shape;
@@ -512,6 +513,7 @@ fn remains_update(chat: &ChatSession, now: Time<Utc>) -> Document {
         "system_prompt",
         TITLE_KEY,
         TITLE_TRIGRAMS,
+        ATTRS,
         "updated_by",
         "creation_digest",
         "hold",

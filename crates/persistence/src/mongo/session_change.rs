@@ -9,7 +9,7 @@ use crate::StoreError;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::word::StoredEnum as _;
 use crate::mongo::documents::{
-    LIFECYCLE, LIFECYCLE_AT, TITLE_KEY, TITLE_TRIGRAMS, counter, stored_trigrams,
+    DeclaredKeys, LIFECYCLE, LIFECYCLE_AT, TITLE_KEY, TITLE_TRIGRAMS, counter, stored_trigrams,
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::format::Shape;
@@ -68,7 +68,7 @@ impl MongoStore {
         let entry = self.audit_document(&audited).await?;
         let mut filter = writable_chat(scope, chat_id);
         filter.insert("session_version", same_number(chat.session_version));
-        let mut update = difference(&chat, &changed);
+        let mut update = difference(&chat, &changed, &self.declared_keys(&chat.app_id).await?);
         with_mark(mark, &mut filter, &mut update);
         tx.begin().await?;
         let updated = self.updated_session(Some(&tx), filter, update).await?;
@@ -78,9 +78,9 @@ impl MongoStore {
     }
 }
 
-/// Returns the update that changes one session into another. It leaves out what is the same, which other calls may be
-/// changing.
-fn difference(from: &ChatSession, to: &ChatSession) -> Document {
+/// Returns the update that changes one session into another, whose app has declared keys of the metadata. It leaves out what is
+/// the same, which other calls may be changing.
+fn difference(from: &ChatSession, to: &ChatSession, keys: &DeclaredKeys) -> Document {
     let mut set = doc! {
         "session_version": counter(to.session_version),
         "last_updated_at": DateTime::from_chrono(to.last_updated_at),
@@ -99,6 +99,9 @@ fn difference(from: &ChatSession, to: &ChatSession) -> Document {
     }
     if from.metadata != to.metadata {
         put("metadata", Some(to_document(&to.metadata).into()));
+        for (field, value) in keys.attributes(&to.metadata).fields() {
+            put(field, value);
+        }
     }
     if from.visibility != to.visibility {
         put("visibility", Some(to.visibility.name().into()));

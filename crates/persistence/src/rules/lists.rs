@@ -39,6 +39,8 @@ pub(crate) enum ListRange {
     Listed,
     /// The chats whose title has a part.
     Title,
+    /// The chats whose metadata have a value.
+    Metadata,
     Assistant,
     LastTurn,
     Workflow,
@@ -55,6 +57,7 @@ pub(crate) enum ListFilter {
     TeamId,
     AssistantId,
     TitleContains,
+    Metadata,
     NeedsInput,
     LastTurnOutcome,
     CreatedFrom,
@@ -66,15 +69,19 @@ pub(crate) enum ListFilter {
 use ChatOrder::{Active, Created, Sort, Title};
 use ListFilter::{
     ActiveBefore, ActiveFrom, AssistantId, CreatedBefore, CreatedFrom, LastTurnOutcome, Member,
-    NeedsInput, TeamId, TitleContains, UserId, WorkflowName,
+    Metadata, NeedsInput, TeamId, TitleContains, UserId, WorkflowName,
 };
 
 /// What narrows the lists of one person's chats, which are few.
 const OF_PERSON: &[ListFilter] = &[WorkflowName, UserId, TeamId, AssistantId, LastTurnOutcome];
 
-/// The same with titles, which are read from the chats, not from the index.
+/// The same with titles, which are compared with the chats, not in the index.
 const OF_PERSON_TITLED: &[ListFilter] =
     &[WorkflowName, UserId, TeamId, AssistantId, LastTurnOutcome, TitleContains];
+
+/// The same with metadata, which are compared in the same way.
+const OF_PERSON_COMPARED: &[ListFilter] =
+    &[WorkflowName, UserId, TeamId, AssistantId, LastTurnOutcome, TitleContains, Metadata];
 
 /// What narrows the lists of chats that wait for an answer, which are few as well.
 const WAITING: &[ListFilter] = &[WorkflowName, UserId, TeamId, AssistantId];
@@ -85,22 +92,23 @@ pub(crate) static SERVED: &[ServedList] = &[
     ServedList::of(ListRange::Waiting, Active, "cs_list_waiting_active", WAITING),
     ServedList::of(ListRange::WaitingUser, Active, "cs_list_waiting_active", WAITING),
     ServedList::of(ListRange::WaitingTeam, Active, "cs_list_waiting_active", WAITING),
-    ServedList::of(ListRange::User, Created, "cs_list_user_created", OF_PERSON_TITLED),
-    ServedList::of(ListRange::User, Active, "cs_list_user_active", OF_PERSON_TITLED),
-    ServedList::of(ListRange::User, Title, "cs_list_user_title_key", OF_PERSON_TITLED),
-    ServedList::of(ListRange::User, Sort, "cs_list_user_sort", OF_PERSON_TITLED),
-    ServedList::of(ListRange::Member, Created, "cs_list_member_created", OF_PERSON_TITLED),
-    ServedList::of(ListRange::Member, Active, "cs_list_member_active", OF_PERSON_TITLED),
-    ServedList::of(ListRange::Member, Title, "cs_list_member_title_key", OF_PERSON_TITLED),
-    ServedList::of(ListRange::Member, Sort, "cs_list_member_sort", OF_PERSON_TITLED),
-    ServedList::of(ListRange::Team, Created, "cs_list_team_created", OF_PERSON_TITLED),
-    ServedList::of(ListRange::Team, Active, "cs_list_team_active", OF_PERSON_TITLED),
-    ServedList::of(ListRange::Team, Title, "cs_list_team_title_key", OF_PERSON_TITLED),
-    ServedList::of(ListRange::Team, Sort, "cs_list_team_sort", OF_PERSON_TITLED),
+    ServedList::of(ListRange::User, Created, "cs_list_user_created", OF_PERSON_COMPARED),
+    ServedList::of(ListRange::User, Active, "cs_list_user_active", OF_PERSON_COMPARED),
+    ServedList::of(ListRange::User, Title, "cs_list_user_title_key", OF_PERSON_COMPARED),
+    ServedList::of(ListRange::User, Sort, "cs_list_user_sort", OF_PERSON_COMPARED),
+    ServedList::of(ListRange::Member, Created, "cs_list_member_created", OF_PERSON_COMPARED),
+    ServedList::of(ListRange::Member, Active, "cs_list_member_active", OF_PERSON_COMPARED),
+    ServedList::of(ListRange::Member, Title, "cs_list_member_title_key", OF_PERSON_COMPARED),
+    ServedList::of(ListRange::Member, Sort, "cs_list_member_sort", OF_PERSON_COMPARED),
+    ServedList::of(ListRange::Team, Created, "cs_list_team_created", OF_PERSON_COMPARED),
+    ServedList::of(ListRange::Team, Active, "cs_list_team_active", OF_PERSON_COMPARED),
+    ServedList::of(ListRange::Team, Title, "cs_list_team_title_key", OF_PERSON_COMPARED),
+    ServedList::of(ListRange::Team, Sort, "cs_list_team_sort", OF_PERSON_COMPARED),
     ServedList::of(ListRange::Listed, Created, "cs_list_listed_created", OF_PERSON),
     ServedList::of(ListRange::Listed, Active, "cs_list_listed_active", OF_PERSON),
     ServedList::of(ListRange::Title, Created, "cs_list_title", OF_PERSON_TITLED),
     ServedList::of(ListRange::Title, Active, "cs_list_title", &[]),
+    ServedList::of(ListRange::Metadata, Created, "cs_list_attrs_created", &[]),
     ServedList::of(ListRange::Assistant, Active, "cs_list_assistant_active", &[]),
     ServedList::of(ListRange::LastTurn, Active, "cs_list_last_turn_active", &[]),
     ServedList::of(ListRange::Workflow, Created, "cs_list_workflow_created", &[]),
@@ -119,6 +127,12 @@ impl ServedList {
         narrowed_by: &'static [ListFilter],
     ) -> Self {
         Self { range, order, index, narrowed_by }
+    }
+
+    /// Returns whether the chats of the range are compared with the filter one by one, because the index has not all of it.
+    pub(crate) fn compares(&self, filter: &ChatFilter) -> bool {
+        TitleContains.is_in(filter)
+            || Metadata.is_in(filter) && !self.range.selected_by().contains(&Metadata)
     }
 
     /// Returns a filter that the index does not serve.
@@ -142,6 +156,7 @@ impl ListRange {
             Self::Member => &[Member],
             Self::Team => &[TeamId],
             Self::Title => &[TitleContains],
+            Self::Metadata => &[Metadata],
             Self::Assistant => &[AssistantId],
             Self::LastTurn => &[LastTurnOutcome],
             Self::Workflow => &[WorkflowName],
@@ -159,13 +174,14 @@ impl ListRange {
 }
 
 impl ListFilter {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 13] = [
         WorkflowName,
         UserId,
         Member,
         TeamId,
         AssistantId,
         TitleContains,
+        Metadata,
         NeedsInput,
         LastTurnOutcome,
         CreatedFrom,
@@ -183,6 +199,7 @@ impl ListFilter {
             TeamId => "/team_id",
             AssistantId => "/assistant_id",
             TitleContains => "/title_contains",
+            Metadata => "/metadata",
             NeedsInput => "/needs_input",
             LastTurnOutcome => "/last_turn_outcome",
             CreatedFrom => "/created_from",
@@ -204,6 +221,7 @@ impl ListFilter {
             TeamId => filter.team_id.is_some(),
             AssistantId => filter.assistant_id.is_some(),
             TitleContains => filter.title_contains.is_some(),
+            Metadata => filter.metadata.is_some(),
             NeedsInput => filter.needs_input,
             LastTurnOutcome => filter.last_turn_outcome.is_some(),
             CreatedFrom => filter.created_from.is_some(),

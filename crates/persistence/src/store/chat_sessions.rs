@@ -3,8 +3,9 @@ use std::cmp::Ordering;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use records::{
-    AssistantId, ChatId, ChatSession, ChatStatus, Lifecycle, NewChatSession, Scope, SessionChange,
-    TeamId, TitlePart, TurnOutcome, UserId, Visibility, WorkflowName, minute_of, title_key,
+    AssistantId, ChatId, ChatSession, ChatStatus, Lifecycle, MetadataFilter, NewChatSession, Scope,
+    SessionChange, TeamId, TitlePart, TurnOutcome, UserId, Visibility, WorkflowName, minute_of,
+    title_key,
 };
 
 use crate::StoreError;
@@ -55,6 +56,13 @@ pub trait ChatSessions: Send + Sync {
         scope: &Scope,
         filter: &ChatFilter,
     ) -> Result<ChatCount, StoreError>;
+
+    /// Indexes the metadata of at most `limit` chats whose app has changed its
+    /// [keys](records::OwnSettings::metadata_keys), and returns how many. Repeated until it returns 0, it has indexed all.
+    ///
+    /// Until then a list by a new key is [`IndexingMetadata`](StoreError::IndexingMetadata), so that it never lacks a chat.
+    /// Safe to run in several processes.
+    async fn index_metadata(&self, limit: usize) -> Result<usize, StoreError>;
 
     /// Changes the status of the chat to `next`, as [`ChatStatus::may_become`] allows.
     ///
@@ -174,6 +182,9 @@ pub struct ChatFilter {
     pub statuses: Vec<ChatStatus>,
     /// Only chats whose title has this part, in any case.
     pub title_contains: Option<TitlePart>,
+    /// Only chats with this value in their metadata; its key must be one of those that the
+    /// [app](records::OwnSettings::metadata_keys) has declared.
+    pub metadata: Option<MetadataFilter>,
     /// Only chats with a pending input request.
     pub needs_input: bool,
     /// Only chats whose last turn ended in this way.
@@ -204,7 +215,7 @@ impl ChatFilter {
             && self.team_id.as_ref().is_none_or(|team| Some(team) == chat.team_id.as_ref())
             && self.assistant_id.as_ref().is_none_or(|it| Some(it) == chat.assistant_id.as_ref())
             && (self.statuses.is_empty() || self.statuses.contains(&chat.status))
-            && self.has_title(chat.title.as_deref())
+            && self.has_texts(chat)
             && (!self.needs_input || !chat.pending_inputs.is_empty())
             && self.last_turn_outcome.is_none_or(|wanted| {
                 chat.last_turn.as_ref().is_some_and(|turn| turn.outcome == wanted)
@@ -228,6 +239,12 @@ impl ChatFilter {
             [] => lifecycle.exists(),
             wanted => wanted.contains(&lifecycle),
         }
+    }
+
+    /// Returns whether the filter admits the title and the metadata of a chat.
+    pub(crate) fn has_texts(&self, chat: &ChatSession) -> bool {
+        self.has_title(chat.title.as_deref())
+            && self.metadata.as_ref().is_none_or(|filter| filter.is_in(&chat.metadata))
     }
 
     /// Returns whether the filter admits a title.

@@ -112,6 +112,7 @@ kinds! {
     NOT_A_REPLICA_SET = SERVICE_UNAVAILABLE, "not-a-replica-set", "The database has no transactions";
     KEYS_UNAVAILABLE = SERVICE_UNAVAILABLE, "keys-unavailable", "The key of the token cannot be fetched";
     UPGRADE_PENDING = SERVICE_UNAVAILABLE, "upgrade-pending", "An upgrade is not finished";
+    INDEXING_METADATA = SERVICE_UNAVAILABLE, "indexing-metadata", "The metadata are being indexed";
     OVERLOADED = SERVICE_UNAVAILABLE, "overloaded", "Too much is in progress";
     TOO_MANY_SUBSCRIBERS = SERVICE_UNAVAILABLE, "too-many-subscribers", "Too many listen already";
     DEADLINE_EXCEEDED = SERVICE_UNAVAILABLE, "deadline-exceeded", "The answer took too long";

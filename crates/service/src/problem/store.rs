@@ -9,6 +9,9 @@ use super::{Conflict, Problem, ProblemKind, Shortfall};
 /// When to repeat a call that waits for an operator, who must finish an upgrade or configure the database.
 const OPERATOR_RETRY: Duration = Duration::from_mins(1);
 
+/// When to repeat a list by a key of the metadata that is new.
+const INDEXING_RETRY: Duration = Duration::from_secs(5);
+
 /// How long to wait before repeating a write whose outcome is unknown.
 pub(crate) const UNKNOWN_RETRY: Duration = Duration::from_secs(1);
 
@@ -68,6 +71,9 @@ impl From<StoreError> for Problem {
             }
             StoreError::UpgradePending { .. } => {
                 Self::new(ProblemKind::UPGRADE_PENDING, detail).with_retry_after(OPERATOR_RETRY)
+            }
+            StoreError::IndexingMetadata(_) => {
+                Self::new(ProblemKind::INDEXING_METADATA, detail).with_retry_after(INDEXING_RETRY)
             }
             StoreError::Invalid(invalid) => invalid.into(),
             other => store_failure(other),

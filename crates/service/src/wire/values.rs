@@ -5,7 +5,9 @@
 use resume::dialect;
 use serde_json::json;
 use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::{KnownFormat, Object, ObjectBuilder, Schema, SchemaFormat, Type};
+use utoipa::openapi::schema::{
+    ArrayBuilder, KnownFormat, Object, ObjectBuilder, Schema, SchemaFormat, Type,
+};
 use utoipa::{PartialSchema, ToSchema};
 
 /// Declares schemas by name. A field has such a schema with `value_type`.
@@ -50,6 +52,12 @@ values! {
     Lifecycles => text("^(all|(active|archived|deleted)(,(active|archived|deleted))*)$", 128, "active,archived");
     /// What a member may do: read and say (`member`), or read (`reader`).
     MemberRole => words(records::MemberRole::ALL.map(records::MemberRole::as_str));
+    /// Different top-level keys of the metadata of chats, at most 8.
+    MetadataKeys => ArrayBuilder::new()
+        .items(ObjectBuilder::new().schema_type(Type::String).min_length(Some(1)).max_length(Some(records::MetadataKeys::MAX_KEY_CHARS)))
+        .max_items(Some(records::MetadataKeys::MAX_KEYS))
+        .unique_items(true)
+        .examples([json!(["customer"])]);
     /// How a turn ended.
     TurnOutcome => words(records::TurnOutcome::ALL.map(records::TurnOutcome::as_str));
     /// The kind of a step.

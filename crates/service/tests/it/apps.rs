@@ -143,6 +143,7 @@ async fn settings_of_an_app_are_set_kept_and_reset() {
     let all = json!({
         "default_visibility": "team", "users_may_run": true, "support_access": false,
         "completed_days": 90, "failed_days": 0, "abandoned_days": 36_500, "deleted_days": 7,
+        "metadata_keys": ["$where", "customer"],
     });
     let updated = client.patch(path, json!({"settings": all})).await;
     assert_json_snapshot!("updated", updated.snapshot());
@@ -150,10 +151,12 @@ async fn settings_of_an_app_are_set_kept_and_reset() {
     assert_eq!(settings(json!({"settings": {}})).await, all);
     let reset = json!({"settings": {
         "default_visibility": null, "users_may_run": false, "completed_days": null,
+        "metadata_keys": null,
     }});
     let expected = json!({
         "default_visibility": null, "users_may_run": false, "support_access": false,
         "completed_days": null, "failed_days": 0, "abandoned_days": 36_500, "deleted_days": 7,
+        "metadata_keys": null,
     });
     let refused = client.patch(path, json!({"settings": {"deleted_days": 36_501}})).await;
     assert_eq!((refused.status, &*refused.culprit()), (422, "/settings/deleted_days"));
@@ -165,6 +168,15 @@ async fn settings_of_an_app_are_set_kept_and_reset() {
         (json!({"settings": {"default_visibility": "public"}}), "/settings/default_visibility"),
         (json!({"settings": {"users_may_run": "yes"}}), "/settings/users_may_run"),
         (json!({"settings": {"owner": true}}), "/settings/owner"),
+        (json!({"settings": {"metadata_keys": "customer"}}), "/settings/metadata_keys"),
+        (json!({"settings": {"metadata_keys": ["a", "a"]}}), "/settings/metadata_keys"),
+        (json!({"settings": {"metadata_keys": ["a\0"]}}), "/settings/metadata_keys"),
+        (json!({"settings": {"metadata_keys": [""]}}), "/settings/metadata_keys"),
+        (json!({"settings": {"metadata_keys": ["a".repeat(65)]}}), "/settings/metadata_keys"),
+        (
+            json!({"settings": {"metadata_keys": ["1", "2", "3", "4", "5", "6", "7", "8", "9"]}}),
+            "/settings/metadata_keys",
+        ),
         (json!({"status": "disabled"}), "/status"),
         (json!({"settings": null}), "/settings"),
         (json!({}), ""),

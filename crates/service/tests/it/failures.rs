@@ -137,6 +137,14 @@ async fn a_fork_while_an_upgrade_is_not_finished_says_what_to_do() {
 }
 
 #[tokio::test]
+async fn a_list_by_a_key_that_is_being_indexed_says_when_to_repeat_it() {
+    let answer =
+        client(Fault::IndexingMetadata).get("/api/chats/acme_corp?metadata=customer:a").await;
+    assert_json_snapshot!("indexing_metadata", answer.snapshot());
+    assert_eq!(answer.header("retry-after"), "5");
+}
+
+#[tokio::test]
 async fn a_panic_is_answered_and_the_next_request_too() {
     let client = client(Fault::Panic);
     for _ in 0..2 {

@@ -25,6 +25,7 @@ pub(crate) enum Fault {
     Corrupt,
     UnsupportedVersion,
     UpgradePending,
+    IndexingMetadata,
     Hang,
     Panic,
     /// Fails after so many messages of a history.
@@ -95,6 +96,7 @@ impl Failing {
             Fault::UpgradePending => {
                 StoreError::UpgradePending { shape: "forks", needed: 2, stored: 1 }
             }
+            Fault::IndexingMetadata => StoreError::IndexingMetadata("customer".to_owned()),
             Fault::Hang => pending().await,
             Fault::Panic => panic!("the store panicked"),
         })

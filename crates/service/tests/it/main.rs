@@ -34,6 +34,7 @@ mod logs;
 mod memberships;
 mod messages;
 mod messages_by_id;
+mod metadata_lists;
 mod metrics;
 mod metrics_live;
 mod openapi;

@@ -9,6 +9,9 @@ use tests::client::APP;
 
 use super::chats::ELSEWHERE;
 
+/// The key of the metadata by which chats are listed.
+pub(super) const LISTED_KEY: &str = "customer";
+
 /// An operation of the API.
 #[derive(Clone, Debug)]
 pub(super) struct Operation {
@@ -217,6 +220,10 @@ impl Planter {
             // Longer than the test takes.
             ("acquire_lease", "/ttl_ms", _) => json!(3_600_000),
             ("request_input", "/kind", _) => json!("choice"),
+            ("create_chat" | "ensure_chat" | "update_chat" | "fork_chat", "/metadata", _) => {
+                let token = self.token(side, id, "/metadata/{}");
+                json!({ &token: { "deep": [token] }, LISTED_KEY: token })
+            }
             (_, _, "props") => {
                 let token = self.token(side, id, path);
                 json!({ &token: [token] })

@@ -4,12 +4,13 @@ use anyhow::Result;
 use chrono::{DateTime, TimeDelta, Utc};
 use persistence::{ChatFilter, ChatOrder, ServedFilters, served_filters};
 use records::{
-    AppId, AssistantId, Caller, ChatStatus, Lifecycle, Permission, Scope, TeamId, TitlePart,
-    TurnOutcome, UserId, WorkflowName,
+    AppId, AssistantId, Caller, ChatStatus, Lifecycle, MetadataFilter, Permission, Scope, TeamId,
+    TitlePart, TurnOutcome, UserId, WorkflowName,
 };
 
+use crate::floor::CUSTOMER;
 use crate::ours::APP;
-use crate::population::{assistant, team_of, user, workflow};
+use crate::population::{assistant, customer, team_of, user, workflow};
 
 /// The time of the population.
 pub(super) const NOW: TimeDelta = TimeDelta::days(20_800);
@@ -28,6 +29,13 @@ pub(super) struct AskedList {
 }
 
 impl AskedList {
+    /// Returns whether chats are compared one by one, of which a page may read many.
+    pub(super) fn is_compared(&self) -> bool {
+        self.filter.title_contains.is_some()
+            || self.filter.metadata.is_some()
+                && (self.caller != "service" || self.filters.len() > 1)
+    }
+
     /// Describes the list.
     pub(super) fn words(&self) -> String {
         let mut words = format!("{}, {}", self.caller, self.filter.order.as_str());
@@ -132,6 +140,10 @@ fn filter(
             "team_id" => filter.team_id = Some(TeamId::parse(team_of(USER))?),
             "assistant_id" => filter.assistant_id = Some(AssistantId::parse(assistant(1))?),
             "title_contains" => filter.title_contains = Some(title_part.clone()),
+            "metadata" => {
+                let (key, text) = (CUSTOMER.to_owned(), customer(1));
+                filter.metadata = Some(MetadataFilter { key, text });
+            }
             "needs_input" => filter.needs_input = true,
             "last_turn_outcome" => filter.last_turn_outcome = Some(TurnOutcome::Completed),
             unknown => return Ok(Err(unknown)),

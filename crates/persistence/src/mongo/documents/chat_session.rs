@@ -20,7 +20,9 @@ use crate::mongo::documents::message::read_salt;
 use crate::mongo::documents::stored::{FieldError, read_record};
 use crate::mongo::documents::time::Time;
 use crate::mongo::documents::word::{StoredName, StoredNumber};
-use crate::mongo::documents::{Base, SCHEMA_VERSION};
+use crate::mongo::documents::{
+    ATTRS, Attribute, Base, DeclaredKeys, SCHEMA_VERSION, StoredAttributes,
+};
 use crate::mongo::engine::json::Json;
 use crate::rules::stored_digest::StoredDigest;
 use crate::rules::turn_batch::TurnMark;
@@ -33,8 +35,15 @@ pub(crate) const LIFECYCLE: &str = "lifecycle";
 pub(crate) const LIFECYCLE_AT: &str = "lifecycle_at";
 
 /// The large fields, which reads of the session itself exclude.
-pub(crate) const WITHOUT_LARGE_FIELDS: [&str; 6] =
-    ["messages", "last_artifact", "context_snapshot", "context_recent", "members", TITLE_TRIGRAMS];
+pub(crate) const WITHOUT_LARGE_FIELDS: [&str; 7] = [
+    "messages",
+    "last_artifact",
+    "context_snapshot",
+    "context_recent",
+    "members",
+    TITLE_TRIGRAMS,
+    ATTRS,
+];
 
 /// The field of a session with the trigrams of its title, if it has any.
 pub(crate) const TITLE_TRIGRAMS: &str = "title_trigrams";
@@ -142,6 +151,11 @@ pub(crate) struct ChatSessionDocument<'a> {
     /// Absent without a title, and in chats of earlier releases until the upgrade is finished.
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
     title_trigrams: Option<BTreeSet<String>>,
+    /// Only in chats of apps that have declared keys of the metadata.
+    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+    attrs: Option<Vec<Attribute>>,
+    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+    attrs_version: Option<i64>,
     /// Absent while the chat is active.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     lifecycle: Option<StoredNumber<Lifecycle>>,
@@ -214,11 +228,12 @@ pub(crate) struct ArtifactDocument<D> {
 
 impl<'a> ChatSessionDocument<'a> {
     /// Creates the document of a new chat session.
-    pub(crate) fn new(chat: &'a ChatSession, creation_id: &str) -> Self {
+    pub(crate) fn new(chat: &'a ChatSession, creation_id: &str, keys: &DeclaredKeys) -> Self {
         let origin = |origin: &ForkOrigin| {
             let ForkOrigin { chat_id, sequence } = origin.clone();
             OriginDocument { chat_id, sequence }
         };
+        let StoredAttributes { attrs, attrs_version } = keys.attributes(&chat.metadata);
         Self {
             id: chat.chat_id.clone(),
             app_id: chat.app_id.clone(),
@@ -272,6 +287,8 @@ impl<'a> ChatSessionDocument<'a> {
             system_prompt: chat.system_prompt.clone(),
             title_key: title_key(chat.title.as_deref()),
             title_trigrams: stored_trigrams(chat.title.as_deref()),
+            attrs,
+            attrs_version,
             lifecycle: Some(chat.lifecycle).filter(|it| *it != Lifecycle::Active).map(StoredNumber),
             lifecycle_at: chat.lifecycle_at.map(Time),
             session_version: chat.session_version,

@@ -13,6 +13,7 @@
 //! Rollups are read field by field as well, because the names of their sums are those of counters and
 //! measures.
 
+mod attributes;
 mod blob;
 mod chat_session;
 mod context_version;
@@ -46,6 +47,9 @@ use bson::spec::BinarySubtype;
 
 use crate::rules::stored_digest::ERASED;
 
+pub(crate) use attributes::{
+    ATTRS, ATTRS_VERSION, Attribute, DeclaredKey, DeclaredKeys, StoredAttributes,
+};
 pub(crate) use blob::{BlobDocument, BlobKind, blob_data, blob_filter, blob_id, blobs_filter};
 pub(crate) use chat_session::{
     ArtifactDocument, ChatSessionDocument, LIFECYCLE, LIFECYCLE_AT, LeaseDocument, TITLE_KEY,

@@ -44,11 +44,14 @@ pub(crate) enum Shape {
     ListsByTitle,
     /// The search index. An older release does not remove from it what it erases or purges. No document is marked for it.
     MessageSearch,
+    /// The attributes of chats: `attrs`. An older release neither changes them with the metadata nor removes them in a purge. No
+    /// document is marked for it.
+    MetadataLists,
 }
 
 impl Shape {
     /// Every shape, in the order of the formats.
-    pub(crate) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 8] = [
         Self::Forks,
         Self::DeletedChats,
         Self::ListsByActivity,
@@ -56,6 +59,7 @@ impl Shape {
         Self::Salts,
         Self::ListsByTitle,
         Self::MessageSearch,
+        Self::MetadataLists,
     ];
 
     /// Returns the first format in which the shape is written. It is also the `schema_version` of
@@ -65,7 +69,7 @@ impl Shape {
             Self::Forks => 2,
             Self::DeletedChats | Self::ListsByActivity | Self::TitleSearch => 3,
             Self::Salts => SALTED_VERSION,
-            Self::ListsByTitle | Self::MessageSearch => 4,
+            Self::ListsByTitle | Self::MessageSearch | Self::MetadataLists => 4,
         }
     }
 
@@ -79,6 +83,7 @@ impl Shape {
             Self::Salts => "salts",
             Self::ListsByTitle => "lists by title",
             Self::MessageSearch => "message search",
+            Self::MetadataLists => "lists by metadata",
         }
     }
 }

@@ -115,7 +115,8 @@ impl MongoStore {
         let fields = open_chat_session(&raw)?;
         let (clock, ids) = (&*self.inner.clock, &*self.inner.ids);
         let chat = forked(scope, &chat_session_record(&raw)?, fork.clone(), clock, ids)?;
-        let mut document = ChatSessionDocument::new(&chat, creation_id);
+        let keys = self.declared_keys(&chat.app_id).await?;
+        let mut document = ChatSessionDocument::new(&chat, creation_id, &keys);
         let context = match fields.count("context_version")? {
             0 => Placed::nothing(),
             _ => self.fork_context(scope, chat_id, &chat, &mut document).await?,

@@ -1,7 +1,9 @@
 use persistence::Store;
 use proptest::prelude::*;
 use proptest::sample::select;
-use records::{Actor, AppId, AppStatus, FieldChange, RetentionChange, SettingsChange, Visibility};
+use records::{
+    Actor, AppId, AppStatus, FieldChange, MetadataKeys, RetentionChange, SettingsChange, Visibility,
+};
 
 use super::operation::print;
 
@@ -53,12 +55,18 @@ fn settings_change() -> impl Strategy<Value = SettingsChange> {
         field_change(any::<bool>()),
         field_change(any::<bool>()),
     );
-    let parts = (parts, field_change(0..3_u32));
-    parts.prop_map(|((default_visibility, support_access, users_may_run), days)| SettingsChange {
-        retention: RetentionChange { failed_days: days, ..RetentionChange::default() },
-        default_visibility,
-        support_access,
-        users_may_run,
+    let keys = select(vec![vec![], vec!["a"], vec!["b", "a"]]).prop_map(|keys: Vec<&str>| {
+        MetadataKeys::parse(keys.into_iter().map(str::to_owned).collect()).unwrap()
+    });
+    let parts = (parts, field_change(0..3_u32), field_change(keys));
+    parts.prop_map(|((default_visibility, support_access, users_may_run), days, keys)| {
+        SettingsChange {
+            retention: RetentionChange { failed_days: days, ..RetentionChange::default() },
+            default_visibility,
+            support_access,
+            users_may_run,
+            metadata_keys: keys,
+        }
     })
 }
 

@@ -255,6 +255,7 @@ async fn list(
 ) -> Result<Vec<Page>, StoreError> {
     const ENDLESS: usize = 1_000;
     let mut pages: Vec<Page> = Vec::new();
+    while store.index_metadata(100).await? > 0 {}
     while pages.len() < ENDLESS {
         let after = pages.last().and_then(|page| page.next.as_ref());
         let page = store.list_chats(scope, filter, limit, after).await?;

@@ -6,10 +6,10 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 use records::{
-    AssistantId, CallId, Caller, ChatStatus, DisplayName, EventId, FieldChange, Lifecycle,
-    MemberRole, MessageBody, MessageEdit, MicroDollars, NewArtifact, NewChatSession, NewFork,
-    NewMessage, NewProviderCall, Permission, SessionChange, TeamId, TurnOutcome, UserId,
-    Visibility, WorkflowName,
+    AssistantId, CallId, Caller, ChatStatus, DisplayName, EventId, FieldChange, JsonObject,
+    Lifecycle, MemberRole, MessageBody, MessageEdit, MetadataFilter, MicroDollars, NewArtifact,
+    NewChatSession, NewFork, NewMessage, NewProviderCall, Permission, SessionChange, TeamId,
+    TurnOutcome, UserId, Visibility, WorkflowName,
 };
 use serde_json::{Value, json};
 use store_contract::arbitrary::{json_object, json_value};
@@ -122,7 +122,7 @@ fn new_chat() -> impl Strategy<Value = NewChatSession> {
     let visibility = select(Visibility::ALL.to_vec());
     let words = (workflow(), option::of(user()), option::of(team()), title);
     let cache_seed = option::of(any::<u32>());
-    let rest = (visibility, cache_seed, json_object(), option::of(assistant()));
+    let rest = (visibility, cache_seed, metadata(), option::of(assistant()));
     (words, rest).prop_map(|(words, rest)| {
         let (visibility, cache_seed, metadata, assistant_id) = rest;
         let (workflow_name, user_id, team_id, title) = words;
@@ -150,7 +150,7 @@ fn session_change() -> impl Strategy<Value = SessionChange> {
     ];
     let title = field_change(select(vec!["A title".to_owned(), "Another".to_owned()]));
     let visibility = option::of(select(Visibility::ALL.to_vec()));
-    let (sort, metadata) = (option::of(-1..2_i32), option::of(json_object()));
+    let (sort, metadata) = (option::of(-1..2_i32), option::of(metadata()));
     let rest = (sort, metadata, option::of(lifecycle));
     (title, visibility, field_change(team()), rest).prop_map(
         |(title, visibility, team_id, rest)| {
@@ -171,8 +171,16 @@ fn session_change() -> impl Strategy<Value = SessionChange> {
     )
 }
 
+/// Generates metadata, mostly with values by which chats are listed.
+fn metadata() -> impl Strategy<Value = JsonObject> {
+    let listed =
+        select(vec![("a", json!(1)), ("a", json!("1")), ("b", json!("x")), ("b", json!([]))]);
+    let listed = listed.prop_map(|(key, value)| JsonObject::from_iter([(key.to_owned(), value)]));
+    prop_oneof![1 => json_object(), 2 => listed]
+}
+
 fn fork() -> impl Strategy<Value = NewFork> {
-    (option::of(sequence()), option::of(user()), json_object()).prop_map(
+    (option::of(sequence()), option::of(user()), metadata()).prop_map(
         |(sequence, user_id, metadata)| NewFork {
             sequence,
             user_id,
@@ -272,6 +280,8 @@ fn filter() -> impl Strategy<Value = ChatFilter> {
     let people = (rarely(user()), rarely(user()), rarely(team()));
     let kinds = (rarely(workflow()), rarely(assistant()));
     let statuses = rarely(proptest::collection::vec(select(ChatStatus::ALL.as_slice()), 1..3));
+    let metadata = rarely(select(vec!["a:1", "b:x"]));
+    let kinds = (kinds, metadata.prop_map(|it| MetadataFilter::parse(it?).ok()));
     let states = (statuses, any::<u8>(), rarely(select(TurnOutcome::ALL.as_slice())));
     let times = (time(), time(), time(), time());
     (list, people, kinds, states, times).prop_map(|(list, people, kinds, states, times)| {
@@ -283,9 +293,10 @@ fn filter() -> impl Strategy<Value = ChatFilter> {
             user_id: people.0,
             member: people.1,
             team_id: people.2,
-            workflow_name: kinds.0,
-            assistant_id: kinds.1,
+            workflow_name: kinds.0.0,
+            assistant_id: kinds.0.1,
             title_contains: None,
+            metadata: kinds.1,
             statuses: states.0.unwrap_or_default(),
             needs_input: states.1 < 40,
             last_turn_outcome: states.2,

@@ -8,8 +8,8 @@ use persistence::{
     Apps, ChatFilter, ChatOrder, ChatSessions, Forks, MessageRange, Messages, StoreError,
 };
 use records::{
-    Actor, AppId, ChatId, Lifecycle, MessageBody, MessageEdit, NewChatSession, NewFork, Scope,
-    SessionChange, TitlePart, WorkflowName,
+    Actor, AppId, ChatId, Lifecycle, MessageBody, MessageEdit, MetadataFilter, NewChatSession,
+    NewFork, Scope, SessionChange, TitlePart, WorkflowName,
 };
 
 use super::database::Database;
@@ -185,6 +185,10 @@ async fn before_the_upgrade_is_finished_a_fork_is_refused_and_changes_nothing() 
     let by_title = ChatFilter { order: ChatOrder::Title, ..ChatFilter::default() };
     let refusal = database.list_chats(&scope(), &by_title, 10, None).await.unwrap_err();
     assert!(matches!(refusal, StoreError::UpgradePending { needed: 4, .. }), "{refusal:?}");
+    let metadata = MetadataFilter::parse("customer:acme").ok();
+    let by_metadata = ChatFilter { metadata, ..ChatFilter::default() };
+    let refusal = database.list_chats(&scope(), &by_metadata, 10, None).await.unwrap_err();
+    assert!(matches!(refusal, StoreError::UpgradePending { needed: 4, .. }), "{refusal:?}");
     assert_eq!(everything(&database).await, before);
     let archive = SessionChange::to_lifecycle(Lifecycle::Archived);
     database.change_chat(&scope(), &golden_chat(), archive).await.unwrap();
@@ -202,6 +206,7 @@ async fn before_the_upgrade_is_finished_a_fork_is_refused_and_changes_nothing() 
                 "salts",
                 "lists by title",
                 "message search",
+                "lists by metadata",
             ]
         }
     );

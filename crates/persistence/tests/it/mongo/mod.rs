@@ -23,6 +23,7 @@ mod late_requests;
 mod lists;
 mod lost_replies;
 mod many_chats;
+mod metadata_lists;
 mod metrics;
 mod plans;
 mod presence;

@@ -18,11 +18,11 @@ use records::{
     Actor, AppId, AppStatus, AssistantId, AuditAction, CallId, Caller, ChatId, ChatStatus,
     Connection, ConnectionId, DisplayName, Due, EntryId, EventId, FieldChange, Grant,
     InputRequestId, JsonObject, Lease, Lifecycle, MemberRole, MessageBody, MessageEdit,
-    NewArtifact, NewChatSession, NewFork, NewInputAnswer, NewInputRequest, NewLease, NewMessage,
-    NewProviderCall, NewRevocation, NewTicket, NewTurn, NewWalletEntry, Owner, Permission,
-    Question, RetentionChange, RevocationKey, RevocationTarget, Scope, SearchQuery, SessionChange,
-    SettingsChange, StackFrame, StackId, Step, StepKind, TeamId, TicketDigest, TurnId, TurnMessage,
-    TurnOutcome, UserId, Visibility, WorkflowName,
+    MetadataFilter, MetadataKeys, NewArtifact, NewChatSession, NewFork, NewInputAnswer,
+    NewInputRequest, NewLease, NewMessage, NewProviderCall, NewRevocation, NewTicket, NewTurn,
+    NewWalletEntry, Owner, Permission, Question, RetentionChange, RevocationKey, RevocationTarget,
+    Scope, SearchQuery, SessionChange, SettingsChange, StackFrame, StackId, Step, StepKind, TeamId,
+    TicketDigest, TurnId, TurnMessage, TurnOutcome, UserId, Visibility, WorkflowName,
 };
 use serde_json::json;
 
@@ -427,10 +427,21 @@ async fn use_apps(database: &Database) {
                 abandoned_days: FieldChange::Set(3),
                 deleted_days: FieldChange::Set(4),
             },
+            metadata_keys: FieldChange::Set(MetadataKeys::parse(vec!["a".into()]).unwrap()),
         };
         database.update_app(&Actor::command_line(), &app_id, change).await.unwrap();
     }
     use_audit_log(database, &app_id).await;
+    let (new, scope) = (NewChatSession::of(WorkflowName::parse("flow").unwrap()), scope());
+    let chat_id = database.create_chat(&scope, new).await.unwrap().chat_id;
+    let sessions = database.raw.collection::<Document>("chat_sessions");
+    let behind = doc! { "$unset": { "attrs_version": "" } };
+    sessions.update_one(doc! { "_id": chat_id.as_str() }, behind).await.unwrap();
+    assert_eq!(database.index_metadata(9).await.unwrap(), 1);
+    let metadata = MetadataFilter::parse("a:1").ok();
+    let filter = ChatFilter { metadata, ..ChatFilter::default() };
+    database.list_chats(&scope, &filter, 9, None).await.unwrap();
+    database.count_chats(&scope, &filter).await.unwrap();
     database.list_apps(10, None).await.unwrap();
     database.list_apps(10, Some(&app_id)).await.unwrap();
 }

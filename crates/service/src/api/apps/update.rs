@@ -1,6 +1,6 @@
 use axum::extract::State;
 use operation::operation;
-use records::{FieldChange, Retention, RetentionChange, SettingsChange, Visibility};
+use records::{FieldChange, MetadataKeys, Retention, RetentionChange, SettingsChange, Visibility};
 use serde::{Deserialize, Deserializer, de};
 use utoipa::ToSchema;
 
@@ -55,6 +55,10 @@ struct SettingsRequest {
     #[serde(default, deserialize_with = "days")]
     #[schema(value_type = Option<u32>, maximum = 36_500)]
     deleted_days: FieldChange<u32>,
+    /// The keys of the metadata by which chats are listed; null removes them.
+    #[serde(default, deserialize_with = "metadata_keys")]
+    #[schema(value_type = Option<values::MetadataKeys>)]
+    metadata_keys: FieldChange<MetadataKeys>,
 }
 
 /// Reads a number of days.
@@ -65,6 +69,22 @@ fn days<'de, D: Deserializer<'de>>(deserializer: D) -> Result<FieldChange<u32>, 
         return Err(de::Error::custom(limit));
     }
     Ok(days)
+}
+
+/// Reads the keys of the metadata.
+fn metadata_keys<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<FieldChange<MetadataKeys>, D::Error> {
+    let keys: FieldChange<Vec<String>> = given(deserializer)?;
+    Ok(match keys {
+        FieldChange::Keep => FieldChange::Keep,
+        FieldChange::Clear => FieldChange::Clear,
+        FieldChange::Set(keys) => {
+            let keys =
+                MetadataKeys::parse(keys).map_err(|invalid| de::Error::custom(invalid.detail));
+            FieldChange::Set(keys?)
+        }
+    })
 }
 
 impl From<SettingsRequest> for SettingsChange {
@@ -79,6 +99,7 @@ impl From<SettingsRequest> for SettingsChange {
                 abandoned_days: request.abandoned_days,
                 deleted_days: request.deleted_days,
             },
+            metadata_keys: request.metadata_keys,
         }
     }
 }

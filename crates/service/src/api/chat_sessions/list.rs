@@ -7,8 +7,8 @@ use persistence::{
     CallSummary, ChatCount, ChatFilter, ChatOrder, Direction, ListCursor, Store, StoreError,
 };
 use records::{
-    AssistantId, ChatId, ChatSession, ChatStatus, Clock as _, Invalid, Lifecycle, Permission,
-    Scope, SystemClock, TeamId, TitlePart, TurnOutcome, UserId, WorkflowName,
+    AssistantId, ChatId, ChatSession, ChatStatus, Clock as _, Invalid, Lifecycle, MetadataFilter,
+    Permission, Scope, SystemClock, TeamId, TitlePart, TurnOutcome, UserId, WorkflowName,
 };
 use serde::Serialize;
 use utoipa::openapi::path::Parameter;
@@ -49,6 +49,10 @@ pub(crate) struct ListChatsQuery {
     /// Only chats whose title has these characters in a row, in any case.
     #[param(value_type = Option<String>, min_length = 3, max_length = 64, example = "picnic")]
     title_contains: Option<TitlePart>,
+    /// Only chats with this value in their metadata: a key that the app has declared, a colon, and the value. Before a colon or a
+    /// backslash in the key stands a backslash.
+    #[param(value_type = Option<String>, min_length = 2, example = "customer:acme")]
+    metadata: Option<MetadataFilter>,
     /// Only chats in one of these statuses, separated by commas: `running`, `paused`, `completed`, `failed`.
     #[param(value_type = Option<values::ChatStatuses>)]
     status: Vec<ChatStatus>,
@@ -238,6 +242,9 @@ impl FromParams for ListChatsQuery {
             title_contains: params.take_with("title_contains", |text| {
                 TitlePart::parse(text).map_err(|invalid| invalid.detail)
             })?,
+            metadata: params.take_with("metadata", |text| {
+                MetadataFilter::parse(text).map_err(|invalid| invalid.detail)
+            })?,
             status: params.take_with("status", parse_statuses)?.unwrap_or_default(),
             needs_input: params.take_with("needs_input", parse_true)?.unwrap_or_default(),
             last_turn_outcome: params.take_with("last_turn_outcome", parse_outcome)?,
@@ -308,7 +315,7 @@ fn parse_outcome(word: &str) -> Result<TurnOutcome, &'static str> {
 }
 
 /// Lists the chat sessions of an app by creation, last activity, title or `sort`.
-#[operation(answers = "A page of chat sessions")]
+#[operation(answers = "A page of chat sessions", problems = [INDEXING_METADATA])]
 pub(crate) async fn list_chats(
     State(store): State<Arc<dyn Store>>,
     AppScope(scope, _): AppScope<Read>,
@@ -327,6 +334,7 @@ pub(crate) async fn list_chats(
         team_id: query.team_id,
         assistant_id: query.assistant_id,
         title_contains: query.title_contains,
+        metadata: query.metadata,
         statuses: query.status,
         needs_input: query.needs_input,
         last_turn_outcome: query.last_turn_outcome,

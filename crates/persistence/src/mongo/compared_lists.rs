@@ -1,7 +1,9 @@
-//! Lists of the chats whose title has a part.
+//! Lists whose chats are compared one by one: those whose title has a part, and lists of a range that are narrowed by a value of
+//! the metadata.
 //!
-//! The titles of a range are read in the order of the list and compared here: no text of a caller becomes a pattern. For a
-//! service the range is that of the rarest trigram, for a person their own chats.
+//! The titles and the attributes of a range are read in the order of the list and compared here: no text of a caller becomes a
+//! pattern. For a service that searches titles the range is that of the rarest trigram, otherwise it is the chats of a person or
+//! of a team.
 //!
 //! The index of trigrams is by creation: by activity, an append would change as many entries as a title has trigrams. A search
 //! by activity reads all titles with a rare trigram, and sorts them here. If the trigram is not rare, many of the titles have
@@ -25,7 +27,7 @@ use crate::mongo::collection_names::CHAT_SESSIONS;
 use crate::mongo::collections::{ACTIVE_MINUTE, session_index};
 use crate::mongo::documents::stored::read_document;
 use crate::mongo::documents::time::Time;
-use crate::mongo::documents::{TITLE_TRIGRAMS, chat_session_record};
+use crate::mongo::documents::{ATTRS, Attribute, TITLE_TRIGRAMS, chat_session_record};
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::hinted::hinted;
 use crate::rules::lists::{ListRange, ServedList, unselected_list};
@@ -33,7 +35,7 @@ use crate::store::{
     ChatCount, ChatFilter, ChatOrder, ListCursor, Page, Position, page_end, sort_page,
 };
 
-/// The most titles that a page reads from a range. A page with fewer chats than wanted goes on behind them.
+/// The most chats that a page compares of a range. A page with fewer chats than wanted goes on behind them.
 const MAX_READ: usize = 2_000;
 
 /// How many trigrams of a part are counted, and up to which number, to find the rarest. The titles with a trigram that fewer
@@ -41,9 +43,9 @@ const MAX_READ: usize = 2_000;
 const COUNTED_TRIGRAMS: usize = 8;
 const MAX_COUNTED_CHATS: u64 = 1_000;
 
-/// What was read of a range of a list.
-struct Titles {
-    /// The chats whose title has the part, with what selects the range.
+/// What was compared of a range of a list.
+struct Compared {
+    /// The chats that are in the list, with what selects the range.
     found: Vec<ListCursor>,
     query: Document,
     /// The last chat that was read, if there may be more.
@@ -51,8 +53,8 @@ struct Titles {
 }
 
 impl MongoStore {
-    /// Lists the chats whose title has the part of the filter.
-    pub(super) async fn list_by_title(
+    /// Lists the chats whose title and metadata are as the filter says.
+    pub(super) async fn list_compared(
         &self,
         lists: &[&'static ServedList],
         scope: &Scope,
@@ -60,12 +62,12 @@ impl MongoStore {
         limit: usize,
         after: Option<&ListCursor>,
     ) -> Result<Page, StoreError> {
-        let ranges = self.titles_of(lists, scope, filter, MAX_READ, after).await?;
+        let ranges = self.compare_lists(lists, scope, filter, MAX_READ, after).await?;
         let compare =
             |one: &&ListCursor, other: &&ListCursor| filter.direction().compare(*one, *other);
         // Behind the first end, a range may have chats that were not read.
-        let end = ranges.iter().filter_map(|titles| titles.end.as_ref()).min_by(compare);
-        let found = ranges.iter().flat_map(|titles| &titles.found);
+        let end = ranges.iter().filter_map(|it| it.end.as_ref()).min_by(compare);
+        let found = ranges.iter().flat_map(|it| &it.found);
         let is_read = |chat: &&ListCursor| end.is_none_or(|end| compare(chat, &end).is_le());
         let mut found: Vec<&ListCursor> = found.filter(is_read).collect();
         found.sort_by(compare);
@@ -84,68 +86,67 @@ impl MongoStore {
         });
         let mut chats: HashMap<ChatId, ChatSession> = chats.await?.into_iter().flatten().collect();
         let chats = ids.iter().filter_map(|id| chats.remove(*id));
-        let mut chats: Vec<_> =
-            chats.filter(|chat| filter.has_title(chat.title.as_deref())).collect();
+        let mut chats: Vec<_> = chats.filter(|chat| filter.has_texts(chat)).collect();
         sort_page(&mut chats, filter);
         Ok(Page { chats, next })
     }
 
-    /// Counts the chats whose title has the part of the filter.
-    pub(super) async fn count_by_title(
+    /// Counts the chats whose title and metadata are as the filter says.
+    pub(super) async fn count_compared(
         &self,
         lists: &[&'static ServedList],
         scope: &Scope,
         filter: &ChatFilter,
     ) -> Result<ChatCount, StoreError> {
-        let ranges = self.titles_of(lists, scope, filter, ChatCount::MAX_COUNTED, None).await?;
-        let ids = ranges.iter().flat_map(|titles| &titles.found).map(|chat| &chat.chat_id);
+        let ranges = self.compare_lists(lists, scope, filter, ChatCount::MAX_COUNTED, None).await?;
+        let ids = ranges.iter().flat_map(|it| &it.found).map(|chat| &chat.chat_id);
         let count = ids.collect::<BTreeSet<_>>().len();
-        if ranges.iter().any(|titles| titles.end.is_some()) {
+        if ranges.iter().any(|it| it.end.is_some()) {
             return Ok(ChatCount::AtLeast(count.min(ChatCount::MAX_COUNTED)));
         }
         Ok(ChatCount::of(count))
     }
 
-    /// Reads the titles of each range of a list, as many as given.
-    async fn titles_of(
+    /// Compares the chats of each range of a list, as many as given.
+    async fn compare_lists(
         &self,
         lists: &[&'static ServedList],
         scope: &Scope,
         filter: &ChatFilter,
         most: usize,
         after: Option<&ListCursor>,
-    ) -> Result<Vec<Titles>, StoreError> {
+    ) -> Result<Vec<Compared>, StoreError> {
         let read = |list| async move {
-            Ok(vec![self.titles_within(list, scope, filter, most, after).await?])
+            Ok(vec![self.compare_within(list, scope, filter, most, after).await?])
         };
         self.read_lists(lists, scope, filter, read).await
     }
 
-    async fn titles_within(
+    async fn compare_within(
         &self,
         list: &'static ServedList,
         scope: &Scope,
         filter: &ChatFilter,
         most: usize,
         after: Option<&ListCursor>,
-    ) -> Result<Titles, Failure> {
+    ) -> Result<Compared, Failure> {
         let query = list_filter(scope, filter, list.range);
         let read = ListRead::of(filter, after);
         let (ListRange::Title, Some(part)) = (list.range, &filter.title_contains) else {
-            return self.read_titles(list, query, filter, read, most).await;
+            return self.read_compared(list, query, filter, read, most).await;
         };
         let (trigram, titles) = self.rarest_trigram(list, scope, part).await?;
         let mut with_trigram = query.clone();
         with_trigram.insert(TITLE_TRIGRAMS, trigram);
         if filter.order == ChatOrder::Created {
-            return self.read_titles(list, with_trigram, filter, read, most).await;
+            return self.read_compared(list, with_trigram, filter, read, most).await;
         }
         if titles >= MAX_COUNTED_CHATS {
             let all = unselected_list(filter).unwrap_or(list);
-            return self.read_titles(all, query, filter, read, most).await;
+            return self.read_compared(all, query, filter, read, most).await;
         }
         let whole = ListRead { order: ChatOrder::Created, after: None, ..read };
-        let mut few = self.read_titles(list, with_trigram, filter, whole, most).await?;
+        let mut few = self.read_compared(list, with_trigram, filter, whole, most).await?;
         few.end = None;
         let compare = |chat: &ListCursor, after| filter.direction().compare(chat, after);
         few.found
@@ -153,24 +154,30 @@ impl MongoStore {
         Ok(few)
     }
 
-    /// Reads titles in an index, and returns the positions in the list of those that have the part.
-    async fn read_titles(
+    /// Reads the chats of an index, and returns the positions in the list of those whose title and metadata are as the filter says.
+    async fn read_compared(
         &self,
         list: &ServedList,
         query: Document,
         filter: &ChatFilter,
         read: ListRead<'_>,
         most: usize,
-    ) -> Result<Titles, Failure> {
-        let fields =
+    ) -> Result<Compared, Failure> {
+        let mut fields =
             doc! { "created_at": 1, ACTIVE_MINUTE: 1, "sort": 1, "title": 1, "schema_version": 1 };
+        if filter.metadata.is_some() {
+            fields.insert(ATTRS, 1);
+        }
+        let attribute = filter.metadata.as_ref().map(Attribute::of);
         let rows = self.rows_within(list, &query, read, most, fields).await?;
         let rows = rows.iter().map(|raw| read_document::<Row>(CHAT_SESSIONS, raw));
         let rows = rows.collect::<Result<Vec<_>, _>>()?;
         let position = |row: &Row| row.position(filter.order);
         let end = rows.last().filter(|_| rows.len() >= most).map(position);
-        let found = rows.iter().filter(|row| filter.has_title(row.title.as_deref()));
-        Ok(Titles { found: found.map(position).collect(), query, end })
+        let found = rows
+            .iter()
+            .filter(|row| filter.has_title(row.title.as_deref()) && row.has(attribute.as_ref()));
+        Ok(Compared { found: found.map(position).collect(), query, end })
     }
 
     /// Returns the trigram of a part that the fewest titles of the app have, and how many have it. The server would take the
@@ -216,7 +223,7 @@ impl MongoStore {
     }
 }
 
-/// The fields of a session that are read to compare its title.
+/// The fields of a session that are read to compare it.
 #[derive(Debug, Deserialize)]
 struct Row {
     #[serde(rename = "_id")]
@@ -226,9 +233,14 @@ struct Row {
     #[serde(default)]
     sort: i32,
     title: Option<String>,
+    attrs: Option<Vec<Attribute>>,
 }
 
 impl Row {
+    fn has(&self, attribute: Option<&Attribute>) -> bool {
+        attribute.is_none_or(|it| self.attrs.as_ref().is_some_and(|attrs| attrs.contains(it)))
+    }
+
     fn position(&self, order: ChatOrder) -> ListCursor {
         let position = match order {
             ChatOrder::Created => Position::Created(self.created_at.0),
