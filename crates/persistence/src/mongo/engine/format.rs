@@ -17,8 +17,8 @@ use crate::mongo::MongoStore;
 use crate::mongo::collection_names::STORE_FORMAT;
 use crate::mongo::collections::COLLECTIONS;
 use crate::mongo::documents::{
-    FormatDocument, NEWEST_VERSION, SALTED_VERSION, SCHEMA_VERSION, encode, format_filter,
-    format_number,
+    FormatDocument, NEWEST_VERSION, SALTED_VERSION, SCHEMA_VERSION, USER_USAGE_VERSION, encode,
+    format_filter, format_number,
 };
 use crate::mongo::engine::failure::{Failure, is_duplicate_key};
 use crate::rules::stored_digest::Salting;
@@ -44,11 +44,16 @@ pub(crate) enum Shape {
     ListsByTitle,
     /// The search index. An older release does not remove from it what it erases or purges. No document is marked for it.
     MessageSearch,
+    /// Rollups that name a user: `user_id`. An older release would not count the calls of a chat for its user.
+    UserUsage,
+    /// The usage of every user. It is complete once the chats of earlier releases were counted, too. No document is marked for
+    /// it.
+    CompleteUserUsage,
 }
 
 impl Shape {
     /// Every shape, in the order of the formats.
-    pub(crate) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::Forks,
         Self::DeletedChats,
         Self::ListsByActivity,
@@ -56,6 +61,8 @@ impl Shape {
         Self::Salts,
         Self::ListsByTitle,
         Self::MessageSearch,
+        Self::UserUsage,
+        Self::CompleteUserUsage,
     ];
 
     /// Returns the first format in which the shape is written. It is also the `schema_version` of
@@ -66,6 +73,8 @@ impl Shape {
             Self::DeletedChats | Self::ListsByActivity | Self::TitleSearch => 3,
             Self::Salts => SALTED_VERSION,
             Self::ListsByTitle | Self::MessageSearch => 4,
+            Self::UserUsage => USER_USAGE_VERSION,
+            Self::CompleteUserUsage => 6,
         }
     }
 
@@ -79,6 +88,8 @@ impl Shape {
             Self::Salts => "salts",
             Self::ListsByTitle => "lists by title",
             Self::MessageSearch => "message search",
+            Self::UserUsage => "usage of users",
+            Self::CompleteUserUsage => "statistics of users",
         }
     }
 }

@@ -36,5 +36,6 @@ mod sealing;
 mod search;
 mod stats;
 mod sweeps;
+mod user_stats;
 mod versions;
 mod wallets;
