@@ -244,7 +244,7 @@ async fn a_person_is_exported_and_then_erased_with_a_receipt() -> Result<()> {
         [(&theirs, vec!["chat"]), (&held, vec!["chat"]), (&other, vec!["other_chat", "message"])];
     chats.sort();
     let [first, second, third] = chats.map(|(_, kinds)| kinds);
-    assert_eq!(kinds, [vec!["export"], first, second, third, vec!["end"]].concat());
+    assert_eq!(kinds, [vec!["export"], first, second, third, vec!["usage", "end"]].concat());
     let end = json!({ "record": "end", "searched": 3, "chats": 3, "messages": 1 });
     assert_eq!(exported.last(), Some(&end));
     let erase = ["erase", "--app", APP, "--user", "alice"];
