@@ -73,6 +73,7 @@ pub enum ErasedKind {
     Messages,
     Participants,
     Tickets,
+    Usages,
     WalletEntries,
     Wallets,
 }
@@ -89,6 +90,7 @@ impl ErasedKind {
             Self::Messages => "messages",
             Self::Participants => "participants",
             Self::Tickets => "tickets",
+            Self::Usages => "usages",
             Self::WalletEntries => "wallet_entries",
             Self::Wallets => "wallets",
         }

@@ -7,15 +7,18 @@ use std::sync::Arc;
 use async_stream::try_stream;
 use chrono::{DateTime, Utc};
 use futures::{Stream, StreamExt as _, TryStreamExt as _};
-use persistence::{InputCursor, ParticipantCursor, ResumePointFilter, Store, StoreError};
+use persistence::{
+    HourlyStats, InputCursor, ParticipantCursor, ResumePointFilter, Store, StoreError,
+};
 use records::{AppId, ChatId, ChatSession, Scope, UserId, WorkflowName};
 use serde::Serialize;
 
 use crate::api::contexts::version::KeptContextResponse;
 use crate::api::members::list::MemberResponse;
+use crate::api::user_stats::get::UserStatsResponse;
 use crate::wire::{
     ArtifactResponse, ChatSessionResponse, EntryResponse, InputRequestResponse, MessageResponse,
-    ParticipantResponse, ResumePointResponse, Time, WalletResponse,
+    ParticipantResponse, ResumePointResponse, Time, UsageFields, WalletResponse,
 };
 
 /// How many chats are searched, or records read, at a time.
@@ -51,6 +54,10 @@ enum Record {
     Wallet { wallet: WalletResponse },
     /// A change of the wallet.
     WalletEntry { entry: EntryResponse },
+    /// The usage of the chats that the person owns or owned; null while an upgrade from a release without it is not finished.
+    Usage { usage: Option<UserStatsResponse> },
+    /// The same usage in one hour of one workflow.
+    UsageHour { workflow_name: WorkflowName, hour: Time, usage: UsageFields },
     /// The last line; without it the export is incomplete.
     End { searched: u64, chats: u64, messages: u64 },
 }
@@ -76,7 +83,7 @@ pub enum ExportError {
 }
 
 /// Reads everything that is stored about a person in an app, in deleted chats too: their chats, and in chats of others what
-/// they said, edited, deleted, answered and are called.
+/// they said, edited, deleted, answered and are called; their wallet; and the usage of their chats, purged ones too.
 ///
 /// What is written meanwhile may be missing. No more than a page of records is held at a time.
 pub fn export(
@@ -113,7 +120,7 @@ pub fn export(
                 break;
             }
         }
-        let mut records = pin!(person.wallet());
+        let mut records = pin!(person.wallet().chain(person.usage()));
         while let Some(record) = records.try_next().await? {
             yield line(&record)?;
         }
@@ -250,6 +257,28 @@ impl Person {
             Record::ResumePoint { chat_id: chat_id.clone(), resume_point }
         });
         contexts.chain(artifact).chain(points)
+    }
+
+    /// Reads the usage of all chats of the person, also of those that were purged.
+    fn usage(&self) -> impl Stream<Item = Result<Record, StoreError>> {
+        let Self { store, scope: Scope { app_id, .. }, user_id } = self;
+        try_stream! {
+            let stats = match store.user_stats(app_id, user_id).await {
+                Err(StoreError::UpgradePending { .. }) => {
+                    yield Record::Usage { usage: None };
+                    return;
+                }
+                stats => stats?,
+            };
+            let usage = UserStatsResponse::new(app_id.clone(), user_id.clone(), stats);
+            yield Record::Usage { usage: Some(usage) };
+            let ever = DateTime::<Utc>::UNIX_EPOCH..DateTime::<Utc>::MAX_UTC;
+            for hourly in store.hourly_user_stats(app_id, user_id, ever).await? {
+                let HourlyStats { workflow_name, hour, rollup } = hourly;
+                let usage = rollup.usage().into();
+                yield Record::UsageHour { workflow_name, hour: hour.into(), usage };
+            }
+        }
     }
 
     fn wallet(&self) -> impl Stream<Item = Result<Record, StoreError>> {

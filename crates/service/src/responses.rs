@@ -1,11 +1,14 @@
 //! Responses of the API, for commands that print the same JSON.
 
-use persistence::{Store, StoreError};
-use records::{App, AppId, Erasure, WorkflowName};
+use persistence::{Store, StoreError, UserStats, UserStatsPage};
+use records::{App, AppId, Erasure, UserId, WorkflowName};
 use serde::Serialize;
 
 use crate::api::stats::workflow::WorkflowStatsResponse;
 use crate::api::stats::workflows::AppStatsResponse;
+use crate::api::user_stats::get::UserStatsResponse;
+use crate::api::user_stats::list::ListUserStatsResponse;
+pub use crate::api::user_stats::list::hours;
 use crate::extract::WorkflowScope;
 use crate::receipts::ReceiptSigner;
 use crate::wire::{AppResponse, ErasureResponse};
@@ -32,4 +35,14 @@ pub async fn workflow_stats(
     workflow_name: WorkflowName,
 ) -> Result<impl Serialize, StoreError> {
     WorkflowStatsResponse::read(store, WorkflowScope { app_id, workflow_name }).await
+}
+
+/// Returns users as `GET /api/user-stats/{app_id}` does.
+pub fn user_stats_page(page: UserStatsPage) -> impl Serialize {
+    ListUserStatsResponse::from(page)
+}
+
+/// Returns the usage of a user as `GET /api/user-stats/{app_id}/{user_id}` does.
+pub fn user_stats(app_id: AppId, user_id: UserId, stats: UserStats) -> impl Serialize {
+    UserStatsResponse::new(app_id, user_id, stats)
 }

@@ -17,7 +17,7 @@ use super::fixture::{
 };
 use super::scopes::full_chat;
 
-fn user(id: &str) -> UserId {
+pub(crate) fn user(id: &str) -> UserId {
     UserId::parse(id).unwrap()
 }
 
@@ -31,7 +31,7 @@ fn of_person(owner: &str) -> NewChatSession {
     NewChatSession { user_id: Some(user(owner)), visibility, ..new_chat() }
 }
 
-async fn erase(store: &Arc<dyn Store>, scope: &Scope, person: &str) -> Erasure {
+pub(crate) async fn erase(store: &Arc<dyn Store>, scope: &Scope, person: &str) -> Erasure {
     let actor = Actor::command_line();
     let begun = store.begin_erasure(&actor, &scope.app_id, &user(person)).await.unwrap();
     assert_eq!(begun.user_id, Some(user(person)));
@@ -50,7 +50,7 @@ async fn revision(chat: &TestChat) -> u64 {
     heads[0].revision
 }
 
-fn alias(erasure: &Erasure) -> UserId {
+pub(crate) fn alias(erasure: &Erasure) -> UserId {
     user(&format!("{}{}", Erasure::PREFIX, erasure.pseudonym))
 }
 

@@ -10,6 +10,7 @@ pub mod metadata_lists;
 pub mod purges;
 pub mod stats;
 pub mod statuses;
+pub mod user_stats;
 
 pub mod appends;
 pub mod authors;
@@ -592,6 +593,16 @@ macro_rules! contract_tests {
                 chats_are_listed_newest_first_with_their_usage,
                 apps_are_counted_separately_and_listed,
                 racing_status_changes_and_calls_are_counted_once,
+            }
+            user_stats {
+                an_unknown_user_has_no_usage,
+                calls_count_for_the_owner_of_their_chat,
+                a_fork_counts_for_its_own_owner,
+                users_are_listed_by_each_number_and_in_pages,
+                hours_of_a_user_add_up_to_the_total,
+                a_purged_chat_still_counts_for_its_owner,
+                an_erased_person_is_counted_under_the_pseudonym,
+                calls_that_race_with_an_erasure_are_counted_once,
             }
             metrics {
                 every_call_is_counted_with_its_outcome,

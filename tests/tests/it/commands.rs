@@ -244,7 +244,7 @@ async fn a_person_is_exported_and_then_erased_with_a_receipt() -> Result<()> {
         [(&theirs, vec!["chat"]), (&held, vec!["chat"]), (&other, vec!["other_chat", "message"])];
     chats.sort();
     let [first, second, third] = chats.map(|(_, kinds)| kinds);
-    assert_eq!(kinds, [vec!["export"], first, second, third, vec!["end"]].concat());
+    assert_eq!(kinds, [vec!["export"], first, second, third, vec!["usage", "end"]].concat());
     let end = json!({ "record": "end", "searched": 3, "chats": 3, "messages": 1 });
     assert_eq!(exported.last(), Some(&end));
     let erase = ["erase", "--app", APP, "--user", "alice"];
@@ -252,7 +252,8 @@ async fn a_person_is_exported_and_then_erased_with_a_receipt() -> Result<()> {
     let lines: Vec<&str> = output.lines().collect();
     assert!(lines[0].starts_with("erased; from now on erased_"), "{output}");
     let left = format!("left, because it is under hold: {held}");
-    assert_eq!(lines[1..], ["       1  chats", "       1  messages", left.as_str()]);
+    let counts = ["       1  chats", "       1  messages", "       1  usages"];
+    assert_eq!(lines[1..], [&counts[..], &[left.as_str()]].concat());
     assert_eq!(store.get_chat(&scope, &theirs).await?, None);
     let again = [&erase[..], &["--json"]].concat();
     let receipt: Value = serde_json::from_slice(&run(&again, &settings).await?.stdout)?;

@@ -17,7 +17,7 @@ use crate::terminal::safe_json;
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Exported are the chats of the person, whole, deleted ones too; what the person said, answered and is called in the \
-                        chats of others; and the wallet. Each line is a JSON object. The last one has \
+                        chats of others; the wallet; and the usage of the chats, also of purged ones. Each line is a JSON object. The last one has \
                         \"record\": \"end\": an export without it is incomplete. Example:\n  \
                         reprise export --app acme_corp --user alice > alice.jsonl"
 )]

@@ -71,9 +71,10 @@ async fn show(output: Output, store: &MongoStore) -> anyhow::Result<ExitCode> {
 
 async fn finish(output: Output, store: &MongoStore) -> anyhow::Result<ExitCode> {
     store.record_action(&Actor::command_line(), None, None, AuditAction::FinishUpgrade).await?;
-    let FinishedUpgrade { from, to, marked } = store.finish_upgrade().await?;
+    let FinishedUpgrade { from, to, marked, counted } = store.finish_upgrade().await?;
     if output.is_json() {
-        output.print(|| json!({ "from": from, "to": to, "marked": marked }), String::new)?;
+        let finished = || json!({ "from": from, "to": to, "marked": marked, "counted": counted });
+        output.print(finished, String::new)?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut out = std::io::stdout();
@@ -84,6 +85,9 @@ async fn finish(output: Output, store: &MongoStore) -> anyhow::Result<ExitCode> 
     }
     if marked > 0 {
         writeln!(out, "{marked} chats that share messages were marked for older releases")?;
+    }
+    if counted > 0 {
+        writeln!(out, "the calls of {counted} chats count for their users now")?;
     }
     Ok(ExitCode::SUCCESS)
 }

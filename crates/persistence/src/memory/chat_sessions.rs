@@ -202,6 +202,7 @@ impl Chat {
     /// Returns a chat without messages.
     pub(super) fn new(session: ChatSession) -> Self {
         Self {
+            counted_user: session.user_id.clone(),
             session,
             fencing_token: 0,
             turns: 0,

@@ -57,6 +57,7 @@ impl Erasures for MemoryStore {
             if let Some(user_id) = erasure.user_id.clone() {
                 let person = Person::new(user_id.clone(), pseudonym, self.clock.now())?;
                 self.erase_in_chats(erasure, &person);
+                self.erase_usage(erasure, &person);
                 self.erase_of_user(erasure, &person);
                 held(&self.pseudonym_keys).remove(&(Some(app_id.clone()), user_id));
                 *erasure = ended(erasure, self.clock.now());
@@ -148,6 +149,19 @@ impl MemoryStore {
                     chat.erase(person, erasure);
                     self.notify_change(chat);
                 });
+            }
+        }
+    }
+
+    /// Counts the calls of the person's purged chats for the pseudonym.
+    fn erase_usage(&self, erasure: &mut Erasure, person: &Person) {
+        for chat in self.chats().values_mut() {
+            let is_theirs = chat.session.app_id == erasure.app_id
+                && chat.session.user_id.as_ref() != Some(&person.user_id)
+                && chat.counted_user.as_ref() == Some(&person.user_id);
+            if is_theirs {
+                chat.counted_user = Some(person.alias.clone());
+                erasure.add(ErasedKind::Usages, 1);
             }
         }
     }

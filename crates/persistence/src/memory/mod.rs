@@ -85,6 +85,8 @@ const KEPT_CHANGES: usize = 1_024;
 #[derive(Debug)]
 struct Chat {
     session: ChatSession,
+    /// The user for whom the calls count: the owner, also after a purge; the pseudonym after an erasure.
+    counted_user: Option<UserId>,
     /// The token of the newest lease; 0 if there was none.
     fencing_token: u64,
     turns: u64,

@@ -132,7 +132,7 @@ impl Chat {
             digested.call.request_id = None;
         }
         let status_changes = std::mem::take(&mut self.status_changes);
-        let turns = self.turns;
-        *self = Self { turns, calls, status_changes, ..Self::new(session) };
+        let (turns, counted_user) = (self.turns, self.counted_user.take());
+        *self = Self { counted_user, turns, calls, status_changes, ..Self::new(session) };
     }
 }

@@ -1,18 +1,20 @@
 //! Computes the stats from all records at each read. Stores that maintain rollups must return the same.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use records::{AppId, ChatSession, Rollup, RollupKey, Subject, Tally, Usage, WorkflowName};
+use records::{AppId, ChatSession, Rollup, RollupKey, Subject, Tally, Usage, UserId, WorkflowName};
 
 use super::{Chat, MemoryStore, held};
 use crate::StoreError;
 use crate::metrics::Call;
 use crate::store::{
-    ChatStats, ChatStatsPage, CountedApps, Cursor, HourlyStats, Stats, WorkflowStats,
-    WorkflowSummary, most_expensive_first,
+    ChatStats, ChatStatsPage, CountedApps, Cursor, HourlyStats, Stats, UserStats, UserStatsCursor,
+    UserStatsFilter, UserStatsPage, UserUsage, WorkflowStats, WorkflowSummary,
+    most_expensive_first,
 };
 
 #[async_trait]
@@ -32,7 +34,7 @@ impl Stats for MemoryStore {
                     Subject::Workflow => stats.total = rollup,
                     Subject::Agent(agent) => stats.agents.push((agent, rollup)),
                     Subject::Model(model) => stats.models.push((model, rollup)),
-                    Subject::Chat(_) => {}
+                    Subject::Chat(_) | Subject::User(_) => {}
                 }
             }
             most_expensive_first(&mut stats.agents);
@@ -59,7 +61,7 @@ impl Stats for MemoryStore {
                     && after.as_ref().is_none_or(|after| key(&chat.session) < *after)
             };
             let mut chats: Vec<&Chat> = chats.values().filter(of_workflow).collect();
-            chats.sort_by_key(|chat| std::cmp::Reverse(key(&chat.session)));
+            chats.sort_by_key(|chat| Reverse(key(&chat.session)));
             let stats = |chat: &Chat| ChatStats {
                 chat_id: chat.session.chat_id.clone(),
                 started_at: chat.session.created_at,
@@ -95,20 +97,67 @@ impl Stats for MemoryStore {
         range: Range<DateTime<Utc>>,
     ) -> Result<Vec<HourlyStats>, StoreError> {
         self.observe(Call::HourlyStats, || {
-            let mut hours = Vec::new();
-            for (name, rollups) in self.rollups(app_id) {
-                if workflow_name.is_some_and(|wanted| *wanted != name) {
-                    continue;
-                }
-                for (key, rollup) in rollups {
-                    if let (Subject::Workflow, Some(hour)) = (key.subject, key.hour)
-                        && range.contains(&hour)
-                    {
-                        hours.push(HourlyStats { workflow_name: name.clone(), hour, rollup });
-                    }
+            Ok(self.hours_of(app_id, workflow_name, &Subject::Workflow, &range))
+        })
+        .await
+    }
+
+    async fn list_user_stats(
+        &self,
+        app_id: &AppId,
+        filter: &UserStatsFilter,
+        limit: usize,
+        after: Option<&UserStatsCursor>,
+    ) -> Result<UserStatsPage, StoreError> {
+        self.observe(Call::ListUserStats, || {
+            let UserStatsFilter { range, order } = filter;
+            let is_asked = |hour: Option<DateTime<Utc>>| match (range, hour) {
+                (None, hour) => hour.is_none(),
+                (Some(range), hour) => hour.is_some_and(|hour| range.contains(&hour)),
+            };
+            let mut sums: BTreeMap<UserId, Rollup> = BTreeMap::new();
+            for (key, rollup) in self.rollups(app_id).into_values().flatten() {
+                if let Subject::User(user_id) = key.subject
+                    && is_asked(key.hour)
+                {
+                    sums.entry(user_id).or_default().merge(&rollup, 1);
                 }
             }
-            Ok(hours)
+            let position =
+                |user: &UserUsage| (Reverse(order.number(&user.usage)), user.user_id.clone());
+            let after = after.map(|after| (Reverse(after.number), after.user_id.clone()));
+            let users = sums.into_iter().map(|(user_id, rollup)| {
+                let usage = rollup.usage();
+                UserUsage { user_id, usage }
+            });
+            let mut users: Vec<_> =
+                users.filter(|user| after.as_ref().is_none_or(|it| position(user) > *it)).collect();
+            users.sort_by_key(position);
+            Ok(UserStatsPage::cut(users, limit, *order))
+        })
+        .await
+    }
+
+    async fn user_stats(&self, app_id: &AppId, user_id: &UserId) -> Result<UserStats, StoreError> {
+        self.observe(Call::UserStats, || {
+            let key = RollupKey { subject: Subject::User(user_id.clone()), hour: None };
+            let workflows = self.rollups(app_id).into_iter();
+            let of_user = workflows.filter_map(|(name, mut rollups)| {
+                rollups.remove(&key).map(|rollup| (name, rollup))
+            });
+            Ok(UserStats::of(of_user))
+        })
+        .await
+    }
+
+    async fn hourly_user_stats(
+        &self,
+        app_id: &AppId,
+        user_id: &UserId,
+        range: Range<DateTime<Utc>>,
+    ) -> Result<Vec<HourlyStats>, StoreError> {
+        self.observe(Call::HourlyUserStats, || {
+            Ok(self.hours_of(app_id, None, &Subject::User(user_id.clone()), &range))
         })
         .await
     }
@@ -136,6 +185,31 @@ impl MemoryStore {
         held(&self.counted_at).insert(workflow, now);
     }
 
+    /// Returns the rollups of a subject in each hour of a range, of one workflow or of all.
+    fn hours_of(
+        &self,
+        app_id: &AppId,
+        workflow_name: Option<&WorkflowName>,
+        subject: &Subject,
+        range: &Range<DateTime<Utc>>,
+    ) -> Vec<HourlyStats> {
+        let mut hours = Vec::new();
+        for (name, rollups) in self.rollups(app_id) {
+            if workflow_name.is_some_and(|wanted| *wanted != name) {
+                continue;
+            }
+            for (key, rollup) in rollups {
+                if let Some(hour) = key.hour
+                    && key.subject == *subject
+                    && range.contains(&hour)
+                {
+                    hours.push(HourlyStats { workflow_name: name.clone(), hour, rollup });
+                }
+            }
+        }
+        hours
+    }
+
     fn rollups(&self, app_id: &AppId) -> BTreeMap<WorkflowName, BTreeMap<RollupKey, Rollup>> {
         let mut tallies: BTreeMap<WorkflowName, Tally> = BTreeMap::new();
         let chats = self.chats();
@@ -143,7 +217,12 @@ impl MemoryStore {
             let tally = tallies.entry(chat.session.workflow_name.clone()).or_default();
             tally.chat(&chat.session, 1);
             chat.status_changes.iter().for_each(|change| tally.status_change(change));
-            chat.calls.iter().for_each(|kept| tally.call(&kept.call, 1));
+            for kept in &chat.calls {
+                tally.call(&kept.call, 1);
+                if let Some(user_id) = &chat.counted_user {
+                    tally.user_call(user_id, &kept.call, 1);
+                }
+            }
             tally.usage(&Usage::default(), &chat.usage());
         }
         tallies.into_iter().map(|(name, tally)| (name, tally.finish())).collect()

@@ -280,9 +280,7 @@ impl MongoStore {
         tx.begin_counted(chat).await?;
         let insert = self.inner.chat_sessions.insert_one(document);
         insert.session(&mut *tx.session().await?).await?;
-        let mut tally = Tally::default();
-        tally.chat(chat, 1);
-        self.count(&Counted::of(chat), tally, &tx).await?;
+        self.count_new_chat(chat, &tx).await?;
         Ok(Round::Done(()))
     }
 

@@ -25,12 +25,12 @@ use crate::mongo::collection_names::{
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::stored::read_document;
 use crate::mongo::documents::{
-    ATTRS, ATTRS_VERSION, BlobDocument, CallDocument, FormatDocument, InputRequestDocument,
-    LIFECYCLE, LIFECYCLE_AT, LineDocument, Lineage, PRODUCED_BY_PATH, Segment,
-    StatusChangeDocument, StoredContext, StoredMessage, TEXT_CHECK_AT, TEXT_KEPT_IN, TITLE_KEY,
-    TITLE_TRIGRAMS, Tail, TurnWithoutMessagesDocument, WalletDocument, announcement_record,
-    blob_data, call_record, chat_session_record, encode, format_number, input_record, line_record,
-    open_call, open_chat_session, participant_records, point_record, rollup_sums,
+    ATTRS, ATTRS_VERSION, BlobDocument, COUNTED_USER, CallDocument, FormatDocument,
+    InputRequestDocument, LIFECYCLE, LIFECYCLE_AT, LineDocument, Lineage, PRODUCED_BY_PATH,
+    Segment, StatusChangeDocument, StoredContext, StoredMessage, StoredRollup, TEXT_CHECK_AT,
+    TEXT_KEPT_IN, TITLE_KEY, TITLE_TRIGRAMS, Tail, TurnWithoutMessagesDocument, WalletDocument,
+    announcement_record, blob_data, call_record, chat_session_record, encode, format_number,
+    input_record, line_record, open_call, open_chat_session, participant_records, point_record,
     status_change_record, stored_wallet, turn_without_messages_digest, version_message,
 };
 use crate::mongo::engine::failure::Failure;
@@ -535,10 +535,10 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         name: WORKFLOW_STATS,
         records: &["rollup", "workflow_stats"],
         rights: "`observe` of the app",
-        export: "nothing: they are sums",
-        erasure: "nothing: they are sums",
+        export: "the usage of the chats that the person owns or owned",
+        erasure: "counts the calls of the chats of the person for the pseudonym",
         check: "`stats verify` compares them with all records",
-        purge: Purge::Keeps("they are sums"),
+        purge: Purge::Keeps("they are sums, and say for whom the calls of the chat count"),
         indexes: &[
             Index::of(
                 "ws_app_kind_workflow_hour",
@@ -555,8 +555,17 @@ pub static COLLECTIONS: &[StoredCollection] = &[
                     ("_id.name", -1),
                 ],
             ),
+            // A call changes no entry: it adds one for each new hour of a user.
+            Index::of(
+                "ws_app_user_kind_hour",
+                &[("_id.app_id", 1), (COUNTED_USER, 1), ("_id.kind", 1), ("_id.hour", 1)],
+            )
+            .only_with(COUNTED_USER),
         ],
-        rewrite: |raw| Ok(rollup_sums(raw).map(|_| None)?),
+        rewrite: |raw| {
+            StoredRollup::read(raw)?.sums()?;
+            Ok(None)
+        },
     },
     StoredCollection {
         name: APPS,
@@ -754,11 +763,20 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     },
 ];
 
-/// Returns the hint that makes a query of sessions read an index. It names the keys, because the database may have them under
-/// another name.
+/// Returns the hint that makes a query of sessions read an index.
 pub(crate) fn session_index(name: &str) -> Hint {
-    let sessions = COLLECTIONS.iter().find(|stored| stored.name == CHAT_SESSIONS);
-    let index = sessions.and_then(|stored| stored.indexes.iter().find(|it| it.name == name));
+    index_of(CHAT_SESSIONS, name)
+}
+
+/// Returns the hint that makes a query of rollups read an index.
+pub(crate) fn stats_index(name: &str) -> Hint {
+    index_of(WORKFLOW_STATS, name)
+}
+
+/// Returns the hint for an index. It names the keys, because the database may have them under another name.
+fn index_of(collection: &str, name: &str) -> Hint {
+    let collection = COLLECTIONS.iter().find(|stored| stored.name == collection);
+    let index = collection.and_then(|stored| stored.indexes.iter().find(|it| it.name == name));
     index.map_or_else(|| Hint::Name(name.to_owned()), |index| Hint::Keys(index.model().keys))
 }
 

@@ -41,6 +41,8 @@ pub struct FinishedUpgrade {
     /// How many chats with shared messages were marked: forks, and forks of forks, of releases
     /// without formats.
     pub marked: u64,
+    /// How many chats of earlier releases were counted for their users.
+    pub counted: u64,
 }
 
 impl FormatStatus {
@@ -101,17 +103,32 @@ impl MongoStore {
             });
         }
         let marked = self.prepare_chats().await?;
+        let mut counted = 0;
         if from < to {
             self.note_kept_texts().await?;
-            let now = DateTime::from_chrono(self.inner.clock.now());
-            self.write_until(self.deadline(), |_| async {
-                let format = &self.inner.store_format;
-                let raise = format.update_one(format_filter(), raise_format_update(to, now));
-                Ok(raise.upsert(true).await?)
-            })
-            .await?;
+            // From here on every process counts new chats for their users. What none counts is left from before.
+            self.raise_format(Shape::UserUsage.format()).await?;
+            loop {
+                let found = self.count_for_owners().await?;
+                counted += found;
+                if found == 0 {
+                    break;
+                }
+            }
+            self.raise_format(to).await?;
         }
-        Ok(FinishedUpgrade { from, to, marked })
+        Ok(FinishedUpgrade { from, to, marked, counted })
+    }
+
+    async fn raise_format(&self, to: i64) -> Result<(), StoreError> {
+        let now = DateTime::from_chrono(self.inner.clock.now());
+        self.write_until(self.deadline(), |_| async {
+            let format = &self.inner.store_format;
+            let raise = format.update_one(format_filter(), raise_format_update(to, now));
+            raise.upsert(true).await?;
+            Ok(())
+        })
+        .await
     }
 
     /// Prepares the chats of earlier releases for the newest format, page by page; each page has its own deadlines. Returns

@@ -79,7 +79,8 @@ pub use revocations::{RevocationCursor, RevocationEntry, RevocationPage, Revocat
 pub use search::{CatchUp, Hit, HitPage, HitPosition, MessageSearch, Search};
 pub(crate) use stats::most_expensive_first;
 pub use stats::{
-    ChatStats, ChatStatsPage, CountedApps, HourlyStats, Stats, WorkflowStats, WorkflowSummary,
+    ChatStats, ChatStatsPage, CountedApps, HourlyStats, Stats, UserOrder, UserStats,
+    UserStatsCursor, UserStatsFilter, UserStatsPage, UserUsage, WorkflowStats, WorkflowSummary,
 };
 pub use tickets::Tickets;
 pub use turns::{AppendedTurn, ResumePointCursor, ResumePointFilter, ResumePointPage, Turns};

@@ -2,7 +2,7 @@ use std::ops::Range;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use records::{AppId, ChatId, ChatStatus, Model, Rollup, Usage, WorkflowName};
+use records::{AppId, ChatId, ChatStatus, Model, Rollup, Usage, UserId, WorkflowName};
 
 use super::Cursor;
 use crate::StoreError;
@@ -41,6 +41,33 @@ pub trait Stats: Send + Sync {
         &self,
         app_id: &AppId,
         workflow_name: Option<&WorkflowName>,
+        range: Range<DateTime<Utc>>,
+    ) -> Result<Vec<HourlyStats>, StoreError>;
+
+    /// Lists the users of an app by the usage of the chats that they own, the greatest first and then by id.
+    ///
+    /// A chat counts for its owner also after it was purged. Users without calls are left out. The cost grows with the number
+    /// of users that the filter counts. If usage changes between two pages, a user may be in both or in none.
+    ///
+    /// `limit` must be at least 1. While an upgrade from a release without it is not finished, this and the other calls about
+    /// users are [`UpgradePending`](StoreError::UpgradePending).
+    async fn list_user_stats(
+        &self,
+        app_id: &AppId,
+        filter: &UserStatsFilter,
+        limit: usize,
+        after: Option<&UserStatsCursor>,
+    ) -> Result<UserStatsPage, StoreError>;
+
+    /// Returns the usage of the chats that a user owns, by workflow, ordered by name.
+    async fn user_stats(&self, app_id: &AppId, user_id: &UserId) -> Result<UserStats, StoreError>;
+
+    /// Returns the usage of the chats that a user owns for each hour that begins within the range, by workflow. Hours
+    /// without calls are left out. Ordered by name and hour.
+    async fn hourly_user_stats(
+        &self,
+        app_id: &AppId,
+        user_id: &UserId,
         range: Range<DateTime<Utc>>,
     ) -> Result<Vec<HourlyStats>, StoreError>;
 
@@ -122,6 +149,103 @@ impl ChatStatsPage {
             chat_id: chat.chat_id.clone(),
         };
         Self { next: last.map(cursor), chats }
+    }
+}
+
+/// Which usage of users is listed, and in which order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct UserStatsFilter {
+    /// Only the calls of the hours that begin within the range; `None` for all calls.
+    pub range: Option<Range<DateTime<Utc>>>,
+    /// The order.
+    pub order: UserOrder,
+}
+
+/// The number by which users are listed, the greatest first.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum UserOrder {
+    /// The cost of the calls.
+    #[default]
+    Cost,
+    /// All tokens of the calls.
+    Tokens,
+    /// The number of calls.
+    Calls,
+}
+
+impl UserOrder {
+    /// Returns the number of a usage.
+    #[must_use]
+    pub fn number(self, usage: &Usage) -> u64 {
+        match self {
+            Self::Cost => usage.cost_micros,
+            Self::Tokens => usage.tokens.total,
+            Self::Calls => usage.calls,
+        }
+    }
+}
+
+/// The usage of the chats that a user owns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UserUsage {
+    /// The user; after an erasure, the pseudonym.
+    pub user_id: UserId,
+    /// The summed usage of the calls.
+    pub usage: Usage,
+}
+
+/// The position after a user of a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UserStatsCursor {
+    /// The number of the user by which the list is ordered.
+    pub number: u64,
+    /// The user.
+    pub user_id: UserId,
+}
+
+/// A page of users.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UserStatsPage {
+    /// The users.
+    pub users: Vec<UserUsage>,
+    /// The position of the next page, if there is a next page.
+    pub next: Option<UserStatsCursor>,
+}
+
+impl UserStatsPage {
+    /// Makes a page of the first `limit` users.
+    pub(crate) fn cut(mut users: Vec<UserUsage>, limit: usize, order: UserOrder) -> Self {
+        let last = super::cut(&mut users, limit);
+        let cursor = |last: &UserUsage| UserStatsCursor {
+            number: order.number(&last.usage),
+            user_id: last.user_id.clone(),
+        };
+        Self { next: last.map(cursor), users }
+    }
+}
+
+/// The usage of the chats that a user owns.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct UserStats {
+    /// The summed usage of all calls.
+    pub total: Usage,
+    /// The usage in each workflow with calls.
+    pub workflows: Vec<(WorkflowName, Usage)>,
+}
+
+impl UserStats {
+    /// Adds up the rollups of each workflow.
+    pub(crate) fn of(workflows: impl IntoIterator<Item = (WorkflowName, Rollup)>) -> Self {
+        let mut total = Rollup::default();
+        let mut used = Vec::new();
+        for (workflow_name, rollup) in workflows {
+            total.merge(&rollup, 1);
+            let usage = rollup.usage();
+            if usage != Usage::default() {
+                used.push((workflow_name, usage));
+            }
+        }
+        Self { total: total.usage(), workflows: used }
     }
 }
 

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::{Counter, Measure, Rollup};
-use crate::{ChatId, ChatSession, ChatStatus, Model, ProviderCall, Usage, truncated};
+use crate::{ChatId, ChatSession, ChatStatus, Model, ProviderCall, Usage, UserId, truncated};
 
 /// The key of a rollup: which chats or calls of one workflow it counts.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -25,6 +25,8 @@ pub enum Subject {
     Model(Model),
     /// The chat.
     Chat(ChatId),
+    /// The user who owns the chats. Counted are only their calls, without distributions.
+    User(UserId),
 }
 
 /// A change of the status of a chat.
@@ -96,6 +98,21 @@ impl Tally {
                 rollup.measure_call(call, times);
             }
         }
+    }
+
+    /// Adds the usage of calls in an hour to the rollups of the user who owns their chat, `times` times.
+    pub fn user_usage(&mut self, user_id: &UserId, hour: DateTime<Utc>, usage: &Usage, times: i64) {
+        for hour in [None, Some(hour)] {
+            let rollup = self.rollup(Subject::User(user_id.clone()), hour);
+            rollup.merge(&Rollup::from_usage(usage), times);
+        }
+    }
+
+    /// Counts a call for the user who owns its chat `times` times; -1 subtracts it.
+    pub fn user_call(&mut self, user_id: &UserId, call: &ProviderCall, times: i64) {
+        let mut usage = Usage::default();
+        usage.add(call);
+        self.user_usage(user_id, hour_of(call.called_at), &usage, times);
     }
 
     /// Updates the measures of chats after the usage of one chat changed from `before` to `after`.
@@ -195,5 +212,24 @@ mod tests {
         assert_eq!(rollups.len(), 6, "{rollups:?}");
         assert!(rollups.values().all(|rollup| rollup.usage().calls == 1));
         assert_eq!(rollups[&key(Some(0))].histogram(Measure::CallDuration).count(), 1);
+    }
+
+    #[test]
+    fn a_call_counts_for_its_user_without_distributions() {
+        let call = NewProviderCall { prompt_tokens: 7, ..NewProviderCall::default() };
+        let call = call.kept_at(DateTime::from_timestamp(3_599, 0).unwrap(), &Uuid7Ids);
+        let user: UserId = "alice".parse().unwrap();
+        let mut tally = Tally::default();
+        tally.user_call(&user, &call, 1);
+        let rollups = tally.clone().finish();
+        let hours: Vec<_> = rollups.keys().map(|key| key.hour.map(|at| at.timestamp())).collect();
+        assert_eq!(hours, [None, Some(0)]);
+        for (key, rollup) in rollups {
+            assert_eq!(key.subject, Subject::User(user.clone()));
+            assert_eq!(rollup, Rollup::from_usage(&rollup.usage()));
+            assert_eq!(rollup.usage().tokens.total, 7);
+        }
+        tally.user_call(&user, &call, -1);
+        assert_eq!(tally.finish(), BTreeMap::new());
     }
 }

@@ -27,4 +27,5 @@ pub(crate) mod tickets;
 pub(crate) mod tokens;
 pub(crate) mod turns;
 pub(crate) mod user_input;
+pub(crate) mod user_stats;
 pub(crate) mod wallets;

@@ -9,7 +9,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::{DateTime, Utc};
 use persistence::{
     CallCursor, HitPosition, InputCursor, ListCursor, ParticipantCursor, PendingCursor, Position,
-    ResumePointCursor,
+    ResumePointCursor, UserStatsCursor,
 };
 use records::AppId;
 use serde::Serialize;
@@ -270,6 +270,18 @@ impl Cursor for HitPosition {
     }
 }
 
+impl Cursor for UserStatsCursor {
+    fn encode(&self) -> String {
+        encode_pair(self.number, &self.user_id)
+    }
+
+    fn decode(text: &str) -> Option<Self> {
+        let (number, user_id) = decode_pair(text)?;
+        let number = number.parse().ok().filter(|it| i64::try_from(*it).is_ok())?;
+        Some(Self { number, user_id: user_id.try_into().ok()? })
+    }
+}
+
 /// Begin the positions in lists by last activity, title and sort.
 const BY_ACTIVITY: char = 'a';
 const BY_TITLE: char = 't';
@@ -298,7 +310,7 @@ fn decode_pair(text: &str) -> Option<(String, String)> {
 
 #[cfg(test)]
 mod tests {
-    use records::{CallId, ChatId, InputRequestId};
+    use records::{CallId, ChatId, InputRequestId, UserId};
 
     use super::*;
 
@@ -318,6 +330,9 @@ mod tests {
         assert_eq!(read(&cursor.encode()), Ok(cursor));
         let call_id = CallId::parse("a call with spaces").unwrap();
         let cursor = CallCursor { called_at: at, call_id };
+        assert_eq!(read(&cursor.encode()), Ok(cursor));
+        let user_id = UserId::parse("Zoë von Ü.").unwrap();
+        let cursor = UserStatsCursor { number: 12, user_id };
         assert_eq!(read(&cursor.encode()), Ok(cursor));
         let cursor = ResumePointCursor { turn: u64::MAX, sequence: 0 };
         assert_eq!(read(&cursor.encode()), Ok(cursor));

@@ -44,7 +44,7 @@ pub(crate) use scope::{
     record_support,
 };
 pub(crate) use socket::{SocketRequest, SocketTarget};
-pub(crate) use stats_scope::{AllStatsScope, AppStatsScope, WorkflowScope};
+pub(crate) use stats_scope::{AllStatsScope, AppStatsScope, UserStatsScope, WorkflowScope};
 pub(crate) use ticket::TICKET_PARAM;
 pub(crate) use wallet_scope::{UnscopedUser, WalletScope};
 

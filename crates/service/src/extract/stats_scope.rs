@@ -1,6 +1,6 @@
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use records::{AppId, Permission, WorkflowName};
+use records::{AppId, Permission, UserId, WorkflowName};
 
 use super::identity::identified;
 use super::path::{PathParam, parse_path_param};
@@ -54,6 +54,29 @@ impl Input for WorkflowScope {
     fn describe(description: &mut Description) {
         AppStatsScope::describe(description);
         WorkflowName::describe(description);
+    }
+}
+
+/// A request by such a caller about one user.
+#[derive(Debug)]
+pub(crate) struct UserStatsScope {
+    pub(crate) app_id: AppId,
+    pub(crate) user_id: UserId,
+}
+
+impl FromRequestParts<AppState> for UserStatsScope {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
+        let AppStatsScope(app_id) = AppStatsScope::from_request_parts(parts, state).await?;
+        Ok(Self { app_id, user_id: parse_path_param(parts).await? })
+    }
+}
+
+impl Input for UserStatsScope {
+    fn describe(description: &mut Description) {
+        AppStatsScope::describe(description);
+        UserId::describe(description);
     }
 }
 

@@ -222,3 +222,93 @@ async fn only_operators_and_services_read_stats() {
     let answer = client.with_token(token(&operator)).get(STATS).await;
     assert_eq!(answer.problem(), (403, "forbidden-app".to_owned()));
 }
+
+/// Two chats of ada in two workflows, one of bob, and one without an owner.
+async fn usage_of_users() -> Client {
+    let (client, clock) = at_will();
+    let chats = [
+        ("c1", "Generator", Some("ada"), 30, 1),
+        ("c2", "Editor", Some("ada"), 3, 2),
+        ("c3", "Generator", Some("bob"), 100, 3),
+        ("c4", "Generator", None, 1_000, 4),
+    ];
+    for (chat_id, workflow_name, user_id, tokens, hour) in chats {
+        clock.set(hour * 3_600);
+        let chat = json!({"chat_id": chat_id, "workflow_name": workflow_name, "user_id": user_id});
+        let answer = client.post("/api/chats/acme_corp", chat).await;
+        assert_eq!(answer.status, 201, "{}", answer.text);
+        let call = json!({
+            "call_id": format!("call_{chat_id}"), "prompt_tokens": tokens,
+            "cost_micros_usd": 10_000 / tokens, "duration_ms": 40,
+        });
+        record(&client, &format!("/api/chats/acme_corp/{chat_id}"), call).await;
+    }
+    client
+}
+
+const USERS: &str = "/api/user-stats/acme_corp";
+
+#[tokio::test]
+async fn users_are_listed_by_what_their_chats_cost() {
+    let client = usage_of_users().await;
+    assert_json_snapshot!("users", client.get(USERS).await.snapshot());
+    let listed = async |query: &str| {
+        let page = client.get(&format!("{USERS}?{query}")).await.body();
+        let ids = page["users"].as_array().unwrap().iter();
+        let ids: Vec<_> = ids.map(|user| user["user_id"].as_str().unwrap().to_owned()).collect();
+        (ids, page["next_cursor"].as_str().map(str::to_owned))
+    };
+    assert_eq!(listed("order_by=cost").await.0, ["ada", "bob"]);
+    assert_eq!(listed("order_by=tokens").await.0, ["bob", "ada"]);
+    let (first, next) = listed("order_by=calls&limit=1").await;
+    assert_eq!(first, ["ada"]);
+    let second = format!("order_by=calls&limit=1&cursor={}", next.unwrap());
+    assert_eq!(listed(&second).await, (vec!["bob".to_owned()], None));
+    let some = "from=2025-10-02T13:10:00Z&to=2025-10-02T13:59:59Z";
+    assert_eq!(listed(some).await.0, ["bob"]);
+    assert_eq!(listed("from=2025-10-02T12:00:00Z").await.0, ["ada", "bob"]);
+    assert_eq!(listed("to=2025-10-02T11:00:00Z").await.0, ["ada"]);
+}
+
+#[tokio::test]
+async fn the_usage_of_one_user_is_by_workflow_and_by_step() {
+    let client = usage_of_users().await;
+    assert_json_snapshot!("user", client.get(&format!("{USERS}/ada")).await.snapshot());
+    let range = "from=2025-10-02T10:00:00Z&to=2025-10-02T13:00:00Z";
+    let series = client.get(&format!("{USERS}/ada/series?{range}")).await.body();
+    let points = series["points"].as_array().unwrap();
+    let tokens: Vec<_> =
+        points.iter().map(|point| point["usage"]["total_tokens"].clone()).collect();
+    assert_eq!(tokens, [0, 30, 3, 0]);
+    let by_day = client.get(&format!("{USERS}/ada/series?{range}&step=day")).await.body();
+    assert_eq!(by_day["points"].as_array().unwrap().len(), 1);
+    assert_eq!(by_day["points"][0]["usage"]["calls"], 2);
+    let unknown = client.get(&format!("{USERS}/carol")).await.body();
+    assert_eq!((&unknown["usage"]["calls"], &unknown["workflows"]), (&json!(0), &json!([])));
+}
+
+#[tokio::test]
+async fn a_refused_question_about_users_names_the_parameter() {
+    let client = Client::open();
+    for (query, culprit) in [
+        ("order_by=name", "order_by"),
+        ("from=yesterday", "from"),
+        ("from=2025-10-02T13:00:00Z&to=2025-10-02T12:00:00Z", "from"),
+        ("cursor=x", "cursor"),
+        ("limit=0", "limit"),
+        ("user_id=ada", "user_id"),
+    ] {
+        let answer = client.get(&format!("{USERS}?{query}")).await;
+        assert_eq!((answer.status, answer.culprit().as_str()), (422, culprit), "{query}");
+    }
+}
+
+/// A workflow may have any name, also one that looks like a list of users.
+#[tokio::test]
+async fn a_workflow_that_is_called_users_has_stats() {
+    let client = Client::open();
+    let chat = json!({"chat_id": "c1", "workflow_name": "users", "user_id": "ada"});
+    client.post("/api/chats/acme_corp", chat).await;
+    let stats = client.get("/api/stats/acme_corp/users").await.body();
+    assert_eq!((&stats["workflow_name"], &stats["chats"]), (&json!("users"), &json!(1)));
+}

@@ -1,7 +1,8 @@
-//! What workflows do and cost, in the terminal.
+//! What workflows and users do and cost, in the terminal.
 
 mod proof;
 mod show;
+mod users;
 
 use std::process::ExitCode;
 
@@ -19,6 +20,8 @@ pub(crate) struct Arguments {
 enum Verb {
     /// Show what the workflows of an app, or one workflow, have done.
     Show(show::Arguments),
+    /// Show which users cost what, by the calls of the chats that they own.
+    Users(users::Arguments),
     /// Recompute all stats from chats, status changes and calls; print every difference.
     #[command(after_help = "Services may run meanwhile. Exits with 1 if there is a difference. \
                             Examples:\n  reprise stats verify\n  reprise stats verify --app \
@@ -34,6 +37,7 @@ enum Verb {
 pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<ExitCode> {
     match &arguments.verb {
         Verb::Show(arguments) => show::run(arguments, settings).await.map(|()| ExitCode::SUCCESS),
+        Verb::Users(arguments) => users::run(arguments, settings).await.map(|()| ExitCode::SUCCESS),
         Verb::Verify(arguments) => proof::verify(arguments, settings).await,
         Verb::Rebuild(arguments) => proof::rebuild(arguments, settings).await,
     }

@@ -5,7 +5,7 @@ use comfy_table::{CellAlignment, Table, presets};
 use persistence::mongo::MongoStore;
 use persistence::{HourlyStats, Stats as _, WorkflowStats};
 use records::{
-    AppId, Clock as _, Counter, Histogram, Measure, MicroDollars, Rollup, SystemClock,
+    AppId, Clock as _, Counter, Histogram, Measure, MicroDollars, Rollup, SystemClock, Usage,
     WorkflowName, truncated,
 };
 use service::responses;
@@ -137,7 +137,11 @@ fn chats(rollup: &Rollup) -> [String; 4] {
 }
 
 fn usage(rollup: &Rollup) -> [String; 3] {
-    let usage = rollup.usage();
+    cells(&rollup.usage())
+}
+
+/// Returns the calls, tokens and cost of a usage.
+pub(super) fn cells(usage: &Usage) -> [String; 3] {
     let cost = readable(Measure::CallCost, usage.cost_micros);
     [usage.calls.to_string(), usage.tokens.total.to_string(), cost]
 }
@@ -194,7 +198,7 @@ fn sparkline(hours: &[HourlyStats], name: &WorkflowName, first: DateTime<Utc>) -
 }
 
 /// A table with a column of names, followed by columns of numbers.
-fn table(header: &[&str]) -> Table {
+pub(super) fn table(header: &[&str]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_header(header);
     for column in table.column_iter_mut().skip(1) {
@@ -203,7 +207,7 @@ fn table(header: &[&str]) -> Table {
     table
 }
 
-fn rendered(table: &Table) -> String {
+pub(super) fn rendered(table: &Table) -> String {
     let lines = table.to_string();
     lines.lines().fold(String::new(), |text, line| text + line.trim_end() + "\n")
 }

@@ -85,8 +85,8 @@ pub(crate) use resume_point::{
     turn_points_filter,
 };
 pub(crate) use rollup::{
-    AGENT, CHAT, MODEL, StoredRollup, WORKFLOW, chat_stats, rollup_id, rollup_statement,
-    rollup_sums, rollup_update,
+    AGENT, CHAT, COUNTED_USER, ChatStart, MODEL, StoredRollup, USER, WORKFLOW, chat_stats,
+    rollup_id, rollup_statement, rollup_sums, rollup_update,
 };
 pub(crate) use segment::{
     PRODUCED_BY_PATH, Segment, SegmentHead, segment_document, segment_id, segments_filter,
@@ -107,10 +107,13 @@ pub(crate) use wallet::{
 pub(crate) const SCHEMA_VERSION: i64 = 1;
 
 /// The newest `schema_version` that this release can read: the format of the newest shape.
-pub(crate) const NEWEST_VERSION: i64 = 4;
+pub(crate) const NEWEST_VERSION: i64 = 6;
 
 /// The `schema_version` of documents with a salt.
 pub(crate) const SALTED_VERSION: i64 = 4;
+
+/// The `schema_version` of rollups that name a user.
+pub(crate) const USER_USAGE_VERSION: i64 = 5;
 
 /// Converts a counter to the stored integer type; clamps at `i64::MAX`.
 pub(crate) fn counter(count: u64) -> i64 {

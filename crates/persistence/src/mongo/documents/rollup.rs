@@ -1,13 +1,14 @@
 use bson::{Bson, DateTime, Document, RawDocumentBuf, doc};
 use chrono::{DateTime as Time, Utc};
 use records::{
-    AppId, ChatId, ChatStatus, Counter, Measure, Model, Rollup, RollupKey, Subject, WorkflowName,
+    AppId, ChatId, ChatStatus, Counter, Measure, Model, Rollup, RollupKey, Subject, UserId,
+    WorkflowName,
 };
 
 use crate::StoreError;
 use crate::mongo::collection_names::WORKFLOW_STATS;
 use crate::mongo::documents::fields::Fields;
-use crate::mongo::documents::{SCHEMA_VERSION, encode};
+use crate::mongo::documents::{SCHEMA_VERSION, USER_USAGE_VERSION, encode};
 use crate::mongo::engine::failure::Failure;
 use crate::store::ChatStats;
 
@@ -31,6 +32,7 @@ pub(crate) fn rollup_id(
         }
         // A chat needs no stripes: it has few writers, and lists of chats need one document for each.
         Subject::Chat(chat_id) => (CHAT, chat_id.as_str().into(), 0),
+        Subject::User(user_id) => (USER, user_id.as_str().into(), stripe),
     };
     doc! {
         "app_id": app_id.as_str(),
@@ -47,16 +49,29 @@ pub(crate) const WORKFLOW: &str = "workflow";
 pub(crate) const AGENT: &str = "agent";
 pub(crate) const MODEL: &str = "model";
 pub(crate) const CHAT: &str = "chat";
+pub(crate) const USER: &str = "user";
+
+/// The field with the user of a rollup: of a user, or of a chat whose calls count for its owner.
+pub(crate) const COUNTED_USER: &str = "user_id";
 
 /// The field of the histograms. Its paths continue with the measure and the number of the bucket.
 const HISTOGRAMS: &str = "histograms";
 
-/// Returns the update that adds a change to a rollup. `started_at` is the creation time of the chat, for the
-/// rollup of a chat.
+/// What the rollup of a chat says of the chat from its first update on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ChatStart<'a> {
+    /// When the chat was created.
+    pub(crate) at: Time<Utc>,
+    /// The user for whom the calls of the chat count.
+    pub(crate) user_id: Option<&'a UserId>,
+}
+
+/// Returns the update that adds a change to a rollup. `start` is for the rollup of a chat.
 pub(crate) fn rollup_update(
+    subject: &Subject,
     change: &Rollup,
     now: Time<Utc>,
-    started_at: Option<Time<Utc>>,
+    start: Option<ChatStart<'_>>,
 ) -> Document {
     let mut sums = Document::new();
     for counter in Counter::ALL {
@@ -70,9 +85,18 @@ pub(crate) fn rollup_update(
             sums.insert(format!("{HISTOGRAMS}.{}.{bucket}", measure.name()), count);
         }
     }
-    let mut first = doc! { "schema_version": SCHEMA_VERSION };
-    if let Some(started_at) = started_at {
-        first.insert("started_at", DateTime::from_chrono(started_at));
+    let user_id = match subject {
+        Subject::User(user_id) => Some(user_id),
+        Subject::Chat(_) => start.and_then(|start| start.user_id),
+        Subject::Workflow | Subject::Agent(_) | Subject::Model(_) => None,
+    };
+    let version = if user_id.is_some() { USER_USAGE_VERSION } else { SCHEMA_VERSION };
+    let mut first = doc! { "schema_version": version };
+    if let Some(user_id) = user_id {
+        first.insert(COUNTED_USER, user_id.as_str());
+    }
+    if let Some(ChatStart { at, .. }) = start {
+        first.insert("started_at", DateTime::from_chrono(at));
     }
     doc! {
         "$inc": sums,
@@ -89,6 +113,8 @@ pub(crate) struct StoredRollup<'a> {
     pub(crate) last_updated_at: Option<Time<Utc>>,
     /// The creation time of the chat, for the rollup of a chat.
     pub(crate) started_at: Option<Time<Utc>>,
+    /// The user for whom the calls count, for the rollup of a chat or of a user.
+    pub(crate) user_id: Option<UserId>,
     fields: Fields<'a>,
 }
 
@@ -108,6 +134,7 @@ impl<'a> StoredRollup<'a> {
                 })
             }
             CHAT => Subject::Chat(name.parsed()?),
+            USER => Subject::User(name.parsed()?),
             _ => return Err(fields.corrupt("_id.kind", None)),
         };
         Ok(Self {
@@ -115,8 +142,16 @@ impl<'a> StoredRollup<'a> {
             key: RollupKey { subject, hour: id.field("hour")?.optional_time()? },
             last_updated_at: fields.field("last_updated_at")?.optional_time()?,
             started_at: fields.field("started_at")?.optional_time()?,
+            user_id: fields.field(COUNTED_USER)?.optional_parsed()?,
             fields,
         })
+    }
+
+    /// Returns the sums of this document.
+    pub(crate) fn sums(&self) -> Result<Rollup, StoreError> {
+        let mut rollup = Rollup::default();
+        self.add_to(&mut rollup)?;
+        Ok(rollup)
     }
 
     /// Adds the sums of this document to a rollup.

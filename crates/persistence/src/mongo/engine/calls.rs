@@ -215,7 +215,20 @@ impl MongoStore {
         T: Send + 'static,
         F: Future<Output = Result<T, StoreError>> + Send + 'static,
     {
-        let (deadline, ledger) = (self.deadline(), Arc::<Ledger>::default());
+        self.write_by(self.deadline(), work).await
+    }
+
+    /// Like [`write`](Self::write), with a deadline of its own. For transactions on much data.
+    pub(crate) async fn write_by<T, F>(
+        &self,
+        deadline: Instant,
+        work: impl FnOnce(WriteCall) -> F,
+    ) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, StoreError>> + Send + 'static,
+    {
+        let ledger = Arc::<Ledger>::default();
         let call = WriteCall { store: self.clone(), deadline, ledger: Arc::clone(&ledger) };
         let task = self.spawn(work(call).in_current_span());
         let caller = AbandonOnDrop(Arc::clone(&ledger));

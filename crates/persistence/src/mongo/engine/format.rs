@@ -17,8 +17,8 @@ use crate::mongo::MongoStore;
 use crate::mongo::collection_names::STORE_FORMAT;
 use crate::mongo::collections::COLLECTIONS;
 use crate::mongo::documents::{
-    FormatDocument, NEWEST_VERSION, SALTED_VERSION, SCHEMA_VERSION, encode, format_filter,
-    format_number,
+    FormatDocument, NEWEST_VERSION, SALTED_VERSION, SCHEMA_VERSION, USER_USAGE_VERSION, encode,
+    format_filter, format_number,
 };
 use crate::mongo::engine::failure::{Failure, is_duplicate_key};
 use crate::rules::stored_digest::Salting;
@@ -47,11 +47,16 @@ pub(crate) enum Shape {
     /// The attributes of chats: `attrs`. An older release neither changes them with the metadata nor removes them in a purge. No
     /// document is marked for it.
     MetadataLists,
+    /// Rollups that name a user: `user_id`. An older release would not count the calls of a chat for its user.
+    UserUsage,
+    /// The usage of every user. It is complete once the chats of earlier releases were counted, too. No document is marked for
+    /// it.
+    CompleteUserUsage,
 }
 
 impl Shape {
     /// Every shape, in the order of the formats.
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::Forks,
         Self::DeletedChats,
         Self::ListsByActivity,
@@ -60,6 +65,8 @@ impl Shape {
         Self::ListsByTitle,
         Self::MessageSearch,
         Self::MetadataLists,
+        Self::UserUsage,
+        Self::CompleteUserUsage,
     ];
 
     /// Returns the first format in which the shape is written. It is also the `schema_version` of
@@ -70,6 +77,8 @@ impl Shape {
             Self::DeletedChats | Self::ListsByActivity | Self::TitleSearch => 3,
             Self::Salts => SALTED_VERSION,
             Self::ListsByTitle | Self::MessageSearch | Self::MetadataLists => 4,
+            Self::UserUsage => USER_USAGE_VERSION,
+            Self::CompleteUserUsage => 6,
         }
     }
 
@@ -84,6 +93,8 @@ impl Shape {
             Self::ListsByTitle => "lists by title",
             Self::MessageSearch => "message search",
             Self::MetadataLists => "lists by metadata",
+            Self::UserUsage => "usage of users",
+            Self::CompleteUserUsage => "statistics of users",
         }
     }
 }

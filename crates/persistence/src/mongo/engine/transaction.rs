@@ -14,7 +14,7 @@ use std::time::Duration;
 use backon::{BackoffBuilder, ExponentialBuilder};
 use mongodb::ClientSession;
 use mongodb::error::{Error, TRANSIENT_TRANSACTION_ERROR};
-use records::{ChatId, ChatSession, Scope};
+use records::{AppId, ChatId, ChatSession, Scope, WorkflowName};
 use tokio::sync::{Mutex, MutexGuard, OnceCell};
 use tokio::time::{sleep, timeout_at};
 
@@ -85,8 +85,17 @@ impl Transaction<'_> {
     /// Begins a transaction that updates the rollups of the chat's workflow, in a stripe that no
     /// other transaction of this process uses.
     pub(crate) async fn begin_counted(&self, chat: &ChatSession) -> Result<(), Failure> {
+        self.begin_counting(&chat.app_id, &chat.workflow_name).await
+    }
+
+    /// Begins a transaction that updates the rollups of a workflow, in a stripe of its own.
+    pub(crate) async fn begin_counting(
+        &self,
+        app_id: &AppId,
+        workflow_name: &WorkflowName,
+    ) -> Result<(), Failure> {
         let Inner { store, attempt, lowest_stripe, stripe, .. } = &*self.0;
-        let taking = store.stripe(&chat.app_id, &chat.workflow_name, *lowest_stripe);
+        let taking = store.stripe(app_id, workflow_name, *lowest_stripe);
         let taken = timeout_at(attempt.deadline(), taking).await;
         drop(stripe.set(taken.map_err(|_| {
             Failure::Ended("too many concurrent transactions update the stats of the workflow")

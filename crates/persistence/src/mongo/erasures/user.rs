@@ -24,6 +24,8 @@ impl MongoStore {
         let entries = self.anonymise_wallet(person, &app_id).await?;
         erasure.add(ErasedKind::Wallets, u64::from(entries.is_some()));
         erasure.add(ErasedKind::WalletEntries, entries.unwrap_or_default());
+        let usages = self.erase_usage(&app_id, &person.user_id, &person.alias).await?;
+        erasure.add(ErasedKind::Usages, usages);
         let deleted = self.write_until(self.deadline(), |_| self.delete_of_user(person, &app_id));
         deleted.await?.into_iter().for_each(|(kind, count)| erasure.add(kind, count));
         Ok(())

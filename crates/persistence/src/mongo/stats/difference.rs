@@ -1,7 +1,7 @@
 use std::fmt;
 
 use chrono::{DateTime, Utc};
-use records::{Counter, Measure, Rollup, RollupKey, Subject};
+use records::{Counter, Measure, Rollup, RollupKey, Subject, UserId};
 
 /// A rollup that differs from the sum of its records.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,6 +14,8 @@ pub struct StatsDifference {
     pub expected: Rollup,
     /// The creation time of the chat, if the chat's rollup lacks it.
     pub missing_start: Option<DateTime<Utc>>,
+    /// The users for whom the calls of the chat count, and should count, if these differ.
+    pub wrong_user: Option<[Option<UserId>; 2]>,
 }
 
 impl fmt::Display for StatsDifference {
@@ -25,6 +27,7 @@ impl fmt::Display for StatsDifference {
                 write!(f, "model {}", model.model.as_deref().unwrap_or("-"))?;
             }
             Subject::Chat(chat_id) => write!(f, "{chat_id}")?,
+            Subject::User(user_id) => write!(f, "user {user_id}")?,
         }
         if let Some(hour) = self.key.hour {
             write!(f, " at {}", hour.format("%Y-%m-%dT%H:%MZ"))?;
@@ -46,6 +49,12 @@ impl fmt::Display for StatsDifference {
         }
         if self.missing_start.is_some() {
             write!(f, "{separator}its start is missing")?;
+            separator = "; ";
+        }
+        if let Some(users) = &self.wrong_user {
+            let [kept, expected] =
+                users.each_ref().map(|it| it.as_ref().map_or("-", UserId::as_str));
+            write!(f, "{separator}its user is {kept}, not {expected}")?;
         }
         Ok(())
     }

@@ -2,15 +2,18 @@
 
 mod count;
 mod difference;
+mod owners;
 mod proof;
 mod snapshot;
 mod stripes;
+mod users;
 
 pub(crate) use count::Counted;
 pub use difference::StatsDifference;
 pub(crate) use proof::MAX_STEP;
 pub use proof::Workflow;
 pub(crate) use stripes::{Stripe, Stripes};
+use users::hours_filter;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -19,7 +22,7 @@ use async_trait::async_trait;
 use bson::{Bson, DateTime as BsonTime, Document, RawDocumentBuf, doc};
 use chrono::{DateTime, Utc};
 use futures::TryStreamExt;
-use records::{AppId, Rollup, Subject, WorkflowName};
+use records::{AppId, Rollup, Subject, UserId, WorkflowName};
 
 use crate::StoreError;
 use crate::metrics::Call;
@@ -28,8 +31,8 @@ use crate::mongo::documents::{AGENT, CHAT, MODEL, StoredRollup, WORKFLOW, chat_s
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::paging::{limit_and_one, older_than};
 use crate::store::{
-    ChatStatsPage, CountedApps, Cursor, HourlyStats, Stats, WorkflowStats, WorkflowSummary,
-    most_expensive_first,
+    ChatStatsPage, CountedApps, Cursor, HourlyStats, Stats, UserStats, UserStatsCursor,
+    UserStatsFilter, UserStatsPage, WorkflowStats, WorkflowSummary, most_expensive_first,
 };
 
 #[async_trait]
@@ -55,7 +58,7 @@ impl Stats for MongoStore {
                     Subject::Workflow => &mut stats.total,
                     Subject::Agent(agent) => agents.entry(agent.clone()).or_default(),
                     Subject::Model(model) => models.entry(model.clone()).or_default(),
-                    Subject::Chat(_) => continue,
+                    Subject::Chat(_) | Subject::User(_) => continue,
                 };
                 stored.add_to(rollup)?;
             }
@@ -133,28 +136,43 @@ impl Stats for MongoStore {
         range: Range<DateTime<Utc>>,
     ) -> Result<Vec<HourlyStats>, StoreError> {
         self.observe(Call::HourlyStats, None, async {
-            let [from, to] = [range.start, range.end].map(BsonTime::from_chrono);
             let mut query = doc! {
                 "_id.app_id": app_id.as_str(),
                 "_id.kind": WORKFLOW,
-                "_id.hour": { "$gte": from, "$lt": to },
+                "_id.hour": hours_filter(&range),
             };
             if let Some(workflow_name) = workflow_name {
                 query.insert("_id.workflow_name", workflow_name.as_str());
             }
-            let mut hours: BTreeMap<(WorkflowName, DateTime<Utc>), Rollup> = BTreeMap::new();
-            for raw in &self.rollups(query).await? {
-                let stored = StoredRollup::read(raw)?;
-                if let Some(hour) = stored.key.hour {
-                    let rollup = hours.entry((stored.workflow_name.clone(), hour)).or_default();
-                    stored.add_to(rollup)?;
-                }
-            }
-            let hourly =
-                |((workflow_name, hour), rollup)| HourlyStats { workflow_name, hour, rollup };
-            Ok(hours.into_iter().map(hourly).filter(|hourly| !hourly.rollup.is_zero()).collect())
+            sum_hours(&self.rollups(query).await?)
         })
         .await
+    }
+
+    async fn list_user_stats(
+        &self,
+        app_id: &AppId,
+        filter: &UserStatsFilter,
+        limit: usize,
+        after: Option<&UserStatsCursor>,
+    ) -> Result<UserStatsPage, StoreError> {
+        let read = self.read(|| self.users_by_usage(app_id, filter, limit, after));
+        self.observe(Call::ListUserStats, None, read).await
+    }
+
+    async fn user_stats(&self, app_id: &AppId, user_id: &UserId) -> Result<UserStats, StoreError> {
+        let read = self.read(|| self.usage_of_user(app_id, user_id));
+        self.observe(Call::UserStats, None, read).await
+    }
+
+    async fn hourly_user_stats(
+        &self,
+        app_id: &AppId,
+        user_id: &UserId,
+        range: Range<DateTime<Utc>>,
+    ) -> Result<Vec<HourlyStats>, StoreError> {
+        let read = self.read(|| self.hours_of_user(app_id, user_id, &range));
+        self.observe(Call::HourlyUserStats, None, read).await
     }
 
     async fn list_apps_with_stats(
@@ -188,4 +206,18 @@ impl MongoStore {
         };
         self.read(read).await
     }
+}
+
+/// Adds up the documents of each hour of each workflow. Hours without any change are left out.
+fn sum_hours(found: &[RawDocumentBuf]) -> Result<Vec<HourlyStats>, StoreError> {
+    let mut hours: BTreeMap<(WorkflowName, DateTime<Utc>), Rollup> = BTreeMap::new();
+    for raw in found {
+        let stored = StoredRollup::read(raw)?;
+        if let Some(hour) = stored.key.hour {
+            let rollup = hours.entry((stored.workflow_name.clone(), hour)).or_default();
+            stored.add_to(rollup)?;
+        }
+    }
+    let hourly = |((workflow_name, hour), rollup)| HourlyStats { workflow_name, hour, rollup };
+    Ok(hours.into_iter().map(hourly).filter(|hourly| !hourly.rollup.is_zero()).collect())
 }

@@ -10,6 +10,7 @@
 mod chats;
 mod hours;
 mod totals;
+mod users;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
@@ -18,17 +19,19 @@ use bson::{Bson, DateTime as BsonTime, Document, RawDocumentBuf, doc};
 use chrono::{DateTime, Utc};
 use mongodb::Collection;
 use mongodb::options::Hint;
-use records::{AppId, ChatId, Rollup, RollupKey, Subject, WorkflowName};
+use records::{AppId, ChatId, Rollup, RollupKey, Subject, UserId, WorkflowName};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use super::difference::StatsDifference;
+use super::owners::Handover;
 use super::snapshot::Snapshot;
 use crate::StoreError;
 use crate::mongo::MongoStore;
 use crate::mongo::collections::session_index;
-use crate::mongo::documents::{CHAT, rollup_id, rollup_update};
+use crate::mongo::documents::{rollup_id, rollup_update};
 use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::format::Shape;
 use crate::store::Cursor;
 
 /// A workflow of an app.
@@ -65,6 +68,13 @@ struct Verification<'a> {
     without_status_change: BTreeMap<DateTime<Utc>, BTreeSet<ChatId>>,
 }
 
+/// What is wrong with the rollup of a chat beside its sums.
+#[derive(Debug, Default)]
+struct ChatOff {
+    missing_start: Option<DateTime<Utc>>,
+    wrong_user: Option<[Option<UserId>; 2]>,
+}
+
 /// What a verification compares next.
 #[derive(Debug, Clone, PartialEq)]
 enum Position {
@@ -74,7 +84,9 @@ enum Position {
     ChatRollups(Option<ChatId>),
     /// The hours from this one on.
     Hours(DateTime<Utc>),
-    /// The totals.
+    /// The totals of the users after this one, ordered by id.
+    Users(Option<UserId>),
+    /// The other totals.
     Totals,
     Done,
 }
@@ -168,10 +180,10 @@ impl MongoStore {
         workflow: &Workflow,
         difference: &StatsDifference,
     ) -> Result<(), StoreError> {
-        let StatsDifference { key, kept, expected, missing_start } = difference;
+        let StatsDifference { key, kept, expected, missing_start, wrong_user } = difference;
         let mut change = expected.clone();
         change.merge(kept, -1);
-        let mut update = rollup_update(&change, self.inner.clock.now(), None);
+        let mut update = rollup_update(&key.subject, &change, self.inner.clock.now(), None);
         if let Some(started_at) = missing_start {
             update.insert("$set", doc! { "started_at": BsonTime::from_chrono(*started_at) });
         }
@@ -179,6 +191,10 @@ impl MongoStore {
         let added = self.inner.workflow_stats.update_one(doc! { "_id": id }, update);
         // Not retried, because a retry could not detect whether the amount was added already.
         added.upsert(true).await.map_err(|e| StoreError::OutcomeUnknown { source: e.into() })?;
+        if let (Subject::Chat(chat_id), Some([from, to])) = (&key.subject, wrong_user.clone()) {
+            let (workflow, chat_id) = (workflow.clone(), chat_id.clone());
+            self.hand_over(Handover { workflow, chat_id, from, to }).await?;
+        }
         Ok(())
     }
 
@@ -250,6 +266,7 @@ impl<'a> Verification<'a> {
                     self.compare_chat_rollups(after, &mut snapshot).await?;
                 }
                 Position::Hours(from) => self.compare_hours(from, until, &mut snapshot).await?,
+                Position::Users(after) => self.compare_users(after, &mut snapshot).await?,
                 Position::Totals => {
                     // The totals must be read from one snapshot, so they get a new one with its
                     // whole lifetime.
@@ -258,23 +275,19 @@ impl<'a> Verification<'a> {
                 }
                 Position::Done => return Ok(()),
             }
-            // The comparison of the totals needs the differences found before.
-            let is_full = self.found.len() >= MAX_FOUND || self.position == Position::Totals;
+            // The comparisons of totals need the differences found before.
+            let is_full = self.found.len() >= MAX_FOUND
+                || matches!(self.position, Position::Users(None) | Position::Totals);
             if is_full || Instant::now() >= until {
                 return Ok(());
             }
         }
     }
 
-    fn report(
-        &mut self,
-        key: RollupKey,
-        kept: Rollup,
-        expected: Rollup,
-        missing_start: Option<DateTime<Utc>>,
-    ) {
-        if kept != expected || missing_start.is_some() {
-            self.found.push(StatsDifference { key, kept, expected, missing_start });
+    fn report(&mut self, key: RollupKey, kept: Rollup, expected: Rollup, off: ChatOff) {
+        let ChatOff { missing_start, wrong_user } = off;
+        if kept != expected || missing_start.is_some() || wrong_user.is_some() {
+            self.found.push(StatsDifference { key, kept, expected, missing_start, wrong_user });
         }
     }
 
@@ -299,22 +312,27 @@ impl<'a> Verification<'a> {
         doc! { "app_id": app_id.as_str(), "workflow_name": workflow_name.as_str() }
     }
 
-    /// Returns a filter for the rollups of the workflow's chats after `after`, by a range of their ids.
-    fn chat_rollups(&self, after: Option<&ChatId>) -> Document {
+    /// Returns a filter for the rollups of a kind after a name, all hours of it included, by a range of their ids.
+    fn rollups_after(&self, kind: &str, after: Option<&str>) -> Document {
         let Workflow { app_id, workflow_name } = self.workflow;
         let id = |name: Bson, hour: Bson| {
             doc! {
                 "app_id": app_id.as_str(),
                 "workflow_name": workflow_name.as_str(),
-                "kind": CHAT,
+                "kind": kind,
                 "name": name,
                 "hour": hour,
             }
         };
-        let from = after.map_or("", ChatId::as_str);
+        let from = after.unwrap_or("");
         let range =
             doc! { "$gt": id(from.into(), Bson::MaxKey), "$lt": id(Bson::MaxKey, Bson::MinKey) };
         doc! { "_id": range }
+    }
+
+    /// Returns whether the calls of every chat must count for its owner: the upgrade is finished.
+    async fn counts_for_owners(&self) -> Result<bool, Failure> {
+        self.store.writes(Shape::CompleteUserUsage).await
     }
 }
 

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use bson::raw::{RawArrayBuf, cstr};
 use bson::{Bson, RawDocumentBuf, doc};
-use records::{ChatId, ChatSession, ContextSnapshot, KeptContext, NewFork, Scope, Tally};
+use records::{ChatId, ChatSession, ContextSnapshot, KeptContext, NewFork, Scope};
 
 use crate::StoreError;
 use crate::metrics::Call;
@@ -20,7 +20,6 @@ use crate::mongo::engine::format::Shape;
 use crate::mongo::engine::json::to_document;
 use crate::mongo::engine::scope::permitted_chat;
 use crate::mongo::engine::transaction::{Round, Transaction};
-use crate::mongo::stats::Counted;
 use crate::rules::new_chat::forked;
 use crate::store::Forks;
 
@@ -198,9 +197,7 @@ impl MongoStore {
         let insert = self.inner.chat_sessions.insert_one(&fork.document);
         insert.session(&mut *tx.session().await?).await?;
         self.insert_blob(&fork.context, tx).await?;
-        let mut tally = Tally::default();
-        tally.chat(&fork.chat, 1);
-        self.count(&Counted::of(&fork.chat), tally, tx).await?;
+        self.count_new_chat(&fork.chat, tx).await?;
         Ok(Some(()))
     }
 }

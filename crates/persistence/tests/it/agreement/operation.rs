@@ -1,8 +1,12 @@
 use std::fmt::Debug;
+use std::ops::Range;
 
 use chrono::{DateTime, Utc};
 use futures::TryStreamExt as _;
-use persistence::{Billing, ChatFilter, MessageRange, Page, ResumePointFilter, Store, StoreError};
+use persistence::{
+    Billing, ChatFilter, MessageRange, Page, ResumePointFilter, Store, StoreError, UserOrder,
+    UserStatsFilter, UserUsage,
+};
 use records::{
     Actor, AppId, CallId, Caller, ChatId, ChatStatus, DisplayName, Erasure, Ids as _, JsonObject,
     MemberRole, MessageEdit, NewArtifact, NewChatSession, NewFork, NewMessage, NewProviderCall,
@@ -234,7 +238,8 @@ impl Operation {
                     store.workflow_stats(app_id, &workflow_name).await,
                     store.list_chat_stats(app_id, &workflow_name, 100, None).await,
                     store.app_stats(app_id).await,
-                    store.hourly_stats(app_id, None, ever).await,
+                    store.hourly_stats(app_id, None, ever.clone()).await,
+                    users_of(store, app_id, ever).await,
                 ))
             }
             Call::Input(call) => call.execute(store, scope, chat).await,
@@ -244,6 +249,37 @@ impl Operation {
             Call::App(call) => call.execute(store, &scope.app_id).await,
         }
     }
+}
+
+/// Lists the usage of all users. The pseudonyms of erased persons differ between stores, so these are listed without names.
+async fn users_of(
+    store: &dyn Store,
+    app_id: &AppId,
+    range: Range<DateTime<Utc>>,
+) -> Result<String, StoreError> {
+    let mut listed = Vec::new();
+    for range in [None, Some(range.clone())] {
+        let filter = UserStatsFilter { range, order: UserOrder::Tokens };
+        let mut after = None;
+        loop {
+            let page = store.list_user_stats(app_id, &filter, 2, after.as_ref()).await?;
+            listed.push(page.users);
+            after = page.next;
+            if after.is_none() {
+                break;
+            }
+        }
+    }
+    let is_erased = |user: &UserUsage| user.user_id.as_str().starts_with(Erasure::PREFIX);
+    let (erased, others): (Vec<_>, Vec<_>) = listed.into_iter().flatten().partition(is_erased);
+    let mut erased: Vec<_> = erased.iter().map(|user| format!("{:?}", user.usage)).collect();
+    erased.sort();
+    let mut of_each = Vec::new();
+    for user_id in users() {
+        let hours = store.hourly_user_stats(app_id, &user_id, range.clone()).await?;
+        of_each.push((store.user_stats(app_id, &user_id).await?, hours));
+    }
+    Ok(format!("{others:?} {erased:?} {of_each:?}"))
 }
 
 /// Lists all pages.

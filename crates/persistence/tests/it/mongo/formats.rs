@@ -19,7 +19,7 @@ use super::goldens::{assert_fields, golden};
 const OLDER: i64 = 1;
 
 /// The newest format of this release.
-const NEWEST: i64 = 4;
+const NEWEST: i64 = 6;
 
 fn scope() -> Scope {
     Scope::service(AppId::parse("acme_corp").unwrap())
@@ -75,13 +75,16 @@ fn has_salt(document: &Document) -> bool {
     })
 }
 
-/// Returns whether an older process would misread a document: it has fields for shared sealed messages, it is deleted, or it
-/// has digests with salts.
+/// Returns whether an older process would misread a document: it has fields for shared sealed messages, it is deleted, it
+/// has digests with salts, or it is a rollup that names a user.
 fn would_be_misread(collection: &str, document: &Document) -> bool {
     let has_bases = document.get_array("bases").is_ok_and(|bases| !bases.is_empty());
     let is_shared = document.get_i64("shared_below").is_ok_and(|below| below > 0);
     let is_deleted = document.get_i32("lifecycle").is_ok_and(|lifecycle| lifecycle > 2);
-    collection == "chat_sessions" && (has_bases || is_shared || is_deleted) || has_salt(document)
+    let names_user = collection == "workflow_stats" && document.contains_key("user_id");
+    collection == "chat_sessions" && (has_bases || is_shared || is_deleted)
+        || names_user
+        || has_salt(document)
 }
 
 /// Returns whether an older process refuses a document.
@@ -207,6 +210,8 @@ async fn before_the_upgrade_is_finished_a_fork_is_refused_and_changes_nothing() 
                 "lists by title",
                 "message search",
                 "lists by metadata",
+                "usage of users",
+                "statistics of users",
             ]
         }
     );
@@ -219,7 +224,7 @@ async fn a_finished_upgrade_takes_effect_in_every_process_at_once() {
     assert!(matches!(fork().await, Err(StoreError::UpgradePending { .. })));
 
     let finished = another_process(&database).await.finish_upgrade().await.unwrap();
-    assert_eq!(finished, FinishedUpgrade { from: 1, to: NEWEST, marked: 0 });
+    assert_eq!(finished, FinishedUpgrade { from: 1, to: NEWEST, marked: 0, counted: 0 });
     let mut expected = golden("chat_session", 1);
     let prepared = everything(&database).await["chat_sessions"][0].clone();
     let minute = prepared.get_datetime("active_minute").unwrap();
@@ -244,7 +249,7 @@ async fn finishing_an_upgrade_again_changes_nothing() {
     let before = everything(&database).await;
     for store in [database.store.clone(), another_process(&database).await] {
         let again = store.finish_upgrade().await.unwrap();
-        assert_eq!(again, FinishedUpgrade { from: NEWEST, to: NEWEST, marked: 0 });
+        assert_eq!(again, FinishedUpgrade { from: NEWEST, to: NEWEST, marked: 0, counted: 0 });
     }
     assert_eq!(everything(&database).await, before);
 }

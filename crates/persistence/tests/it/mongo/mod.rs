@@ -37,5 +37,6 @@ mod sealing;
 mod search;
 mod stats;
 mod sweeps;
+mod user_stats;
 mod versions;
 mod wallets;

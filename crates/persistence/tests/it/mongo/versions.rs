@@ -350,7 +350,7 @@ async fn a_document_of_a_newer_version_is_refused_and_not_changed() {
         let StoreError::UnsupportedVersion { found, supported, .. } = refusal else {
             panic!("{refusal:?}");
         };
-        assert_eq!((found, supported), (99, 4));
+        assert_eq!((found, supported), (99, 6));
     }
     assert_eq!(database.all("chat_sessions").await, before);
 }

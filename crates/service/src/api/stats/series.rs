@@ -1,10 +1,11 @@
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use axum::extract::State;
 use chrono::{DateTime, TimeDelta, Utc};
 use operation::operation;
-use persistence::Store;
+use persistence::{HourlyStats, Store};
 use records::{Clock as _, Measure, Rollup, SystemClock, truncated};
 use serde::{Deserialize, Serialize};
 use utoipa::openapi::path::Parameter;
@@ -48,13 +49,39 @@ impl Step {
 pub(crate) struct SeriesQuery {
     /// The first point contains this moment; by default there are 24 points.
     #[param(value_type = Option<Time>)]
-    from: DateTime<Utc>,
+    pub(crate) from: DateTime<Utc>,
     /// The last point contains this moment; now by default.
     #[param(value_type = Option<Time>)]
     to: DateTime<Utc>,
     /// `hour` (default) or `day`. At most 1,000 points.
     #[param(value_type = Option<Step>)]
-    step: Step,
+    pub(crate) step: Step,
+}
+
+impl SeriesQuery {
+    /// Returns the end of the last step.
+    pub(crate) fn end(&self) -> DateTime<Utc> {
+        self.to + self.step.length()
+    }
+
+    /// Returns the time that the points cover.
+    pub(crate) fn range(&self) -> Range<DateTime<Utc>> {
+        self.from..self.end()
+    }
+
+    /// Makes one point for each step, also if nothing happened in it.
+    pub(crate) fn points<T>(
+        &self,
+        hours: Vec<HourlyStats>,
+        point: impl Fn(DateTime<Utc>, &Rollup) -> T,
+    ) -> Vec<T> {
+        let mut sums: BTreeMap<DateTime<Utc>, Rollup> = BTreeMap::new();
+        for hour in hours {
+            sums.entry(self.step.begin(hour.hour)).or_default().merge(&hour.rollup, 1);
+        }
+        let point = |at| point(at, &sums.remove(&at).unwrap_or_default());
+        steps(self.from, self.to, self.step).map(point).collect()
+    }
 }
 
 impl FromParams for SeriesQuery {
@@ -139,21 +166,15 @@ pub(super) fn steps(
 pub(crate) async fn get_workflow_series(
     State(store): State<Arc<dyn Store>>,
     WorkflowScope { app_id, workflow_name }: WorkflowScope,
-    Query(SeriesQuery { from, to, step }): Query<SeriesQuery>,
+    Query(query): Query<SeriesQuery>,
 ) -> Result<Json<SeriesResponse>, Problem> {
-    let end = to + step.length();
-    let hours = store.hourly_stats(&app_id, Some(&workflow_name), from..end).await?;
-    let mut sums: BTreeMap<DateTime<Utc>, Rollup> = BTreeMap::new();
-    for hour in hours {
-        sums.entry(step.begin(hour.hour)).or_default().merge(&hour.rollup, 1);
-    }
-    let point = |at| Point::new(at, &sums.remove(&at).unwrap_or_default());
+    let hours = store.hourly_stats(&app_id, Some(&workflow_name), query.range()).await?;
     Ok(Json(SeriesResponse {
         app_id: app_id.into(),
         workflow_name: workflow_name.into(),
-        from: from.into(),
-        to: end.into(),
-        step,
-        points: steps(from, to, step).map(point).collect(),
+        from: query.from.into(),
+        to: query.end().into(),
+        step: query.step,
+        points: query.points(hours, Point::new),
     }))
 }

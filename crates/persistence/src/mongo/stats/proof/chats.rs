@@ -4,13 +4,16 @@ use std::collections::{HashMap, HashSet};
 
 use bson::{Bson, RawDocumentBuf, doc};
 use chrono::{DateTime, Utc};
-use records::{ChatId, ChatSession, Rollup, RollupKey, Subject, Tally, Usage, hour_of};
+use records::{
+    ChatId, ChatSession, Lifecycle, Rollup, RollupKey, Subject, Tally, Usage, UserId, hour_of,
+};
 
 use super::super::snapshot::{Query, Snapshot};
-use super::{Position, Verification, Workflow, chats_of_workflow};
+use super::{ChatOff, Position, Verification, Workflow, chats_of_workflow};
 use crate::mongo::chat_sessions::without_large_fields;
 use crate::mongo::documents::{
-    StoredRollup, call_record, chat_session_record, open_call, rollup_id, status_change_record,
+    CHAT, StoredRollup, call_record, chat_session_record, open_call, rollup_id,
+    status_change_record,
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::paging::older_than;
@@ -22,8 +25,8 @@ const CHATS: i64 = 200;
 /// How many rollups of chats are checked at a time.
 const ROLLUPS: i64 = 1_000;
 
-/// The stored rollup of each chat, and the chat's creation time according to it.
-type Kept = HashMap<ChatId, (Rollup, Option<DateTime<Utc>>)>;
+/// The stored rollup of each chat.
+type Kept = HashMap<ChatId, ChatRollup>;
 
 impl Verification<'_> {
     /// Compares one page of chats, newest first.
@@ -42,6 +45,7 @@ impl Verification<'_> {
         let mut kept = self.kept(&ids, snapshot).await?;
         let mut usages = self.usages(&ids, snapshot).await?;
         let without_status_change = self.ended_without_status_change(&chats, snapshot).await?;
+        let counts_for_owners = self.counts_for_owners().await?;
         for chat in chats {
             let mut tally = Tally::default();
             tally.chat(&chat, 1);
@@ -49,9 +53,19 @@ impl Verification<'_> {
             tally.chat_usage(&chat.chat_id, &usage);
             let key = RollupKey { subject: Subject::Chat(chat.chat_id.clone()), hour: None };
             let expected = tally.finish().remove(&key).unwrap_or_default();
-            let (kept, started_at) = kept.remove(&chat.chat_id).unwrap_or_default();
+            let (kept, started_at, user_id) = match kept.remove(&chat.chat_id) {
+                Some(ChatRollup { sums, started_at, user_id, .. }) => (sums, started_at, user_id),
+                None => Default::default(),
+            };
             let created_at = Some(chat.created_at);
-            self.report(key, kept, expected, created_at.filter(|_| started_at != created_at));
+            // Only its rollup knows whose a purged chat was.
+            let has_owner = counts_for_owners && chat.lifecycle != Lifecycle::Purged;
+            let is_wrong_user = has_owner && user_id != chat.user_id;
+            let off = ChatOff {
+                missing_start: created_at.filter(|_| started_at != created_at),
+                wrong_user: is_wrong_user.then_some([user_id, chat.user_id]),
+            };
+            self.report(key, kept, expected, off);
         }
         for (hour, chat_id) in without_status_change {
             self.without_status_change.entry(hour).or_default().insert(chat_id);
@@ -67,7 +81,7 @@ impl Verification<'_> {
         snapshot: &mut Snapshot,
     ) -> Result<(), Failure> {
         let query = Query {
-            filter: self.chat_rollups(after.as_ref()),
+            filter: self.rollups_after(CHAT, after.as_ref().map(ChatId::as_str)),
             sort: Some(doc! { "_id": 1 }),
             limit: Some(ROLLUPS),
             ..Query::default()
@@ -75,7 +89,7 @@ impl Verification<'_> {
         let mut found = snapshot.find(&self.store.inner.workflow_stats, query).await?;
         let mut kept: Vec<(ChatId, Rollup)> = Vec::new();
         while let Some(raw) = snapshot.next(&mut found).await? {
-            kept.extend(chat_rollup(&raw)?.map(|(chat_id, rollup, _)| (chat_id, rollup)));
+            kept.extend(chat_rollup(&raw)?.map(|rollup| (rollup.chat_id, rollup.sums)));
         }
         let Some((last, _)) = kept.last() else {
             self.position = Position::Hours(DateTime::<Utc>::MIN_UTC);
@@ -89,7 +103,7 @@ impl Verification<'_> {
         for (chat_id, kept) in kept {
             let usage = usages.remove(&chat_id).unwrap_or_default();
             let key = RollupKey { subject: Subject::Chat(chat_id), hour: None };
-            self.report(key, kept, Rollup::from_usage(&usage), None);
+            self.report(key, kept, Rollup::from_usage(&usage), ChatOff::default());
         }
         self.position = Position::ChatRollups(Some(last));
         Ok(())
@@ -121,7 +135,11 @@ impl Verification<'_> {
         Ok(chats)
     }
 
-    async fn kept(&self, chats: &[&ChatId], snapshot: &mut Snapshot) -> Result<Kept, Failure> {
+    pub(super) async fn kept(
+        &self,
+        chats: &[&ChatId],
+        snapshot: &mut Snapshot,
+    ) -> Result<Kept, Failure> {
         let Workflow { app_id, workflow_name } = self.workflow;
         let ids: Vec<_> = chats
             .iter()
@@ -134,7 +152,7 @@ impl Verification<'_> {
         let mut found = snapshot.find(&self.store.inner.workflow_stats, query).await?;
         let mut kept = Kept::new();
         while let Some(raw) = snapshot.next(&mut found).await? {
-            kept.extend(chat_rollup(&raw)?.map(|(chat_id, rollup, at)| (chat_id, (rollup, at))));
+            kept.extend(chat_rollup(&raw)?.map(|rollup| (rollup.chat_id.clone(), rollup)));
         }
         Ok(kept)
     }
@@ -211,14 +229,21 @@ impl Verification<'_> {
     }
 }
 
-/// A chat, its rollup, and the chat's creation time, if the rollup has it.
-type ChatRollup = (ChatId, Rollup, Option<DateTime<Utc>>);
+/// The stored rollup of a chat.
+pub(super) struct ChatRollup {
+    pub(super) chat_id: ChatId,
+    pub(super) sums: Rollup,
+    /// When the chat was created, if the rollup has it.
+    started_at: Option<DateTime<Utc>>,
+    /// The user for whom the calls of the chat count.
+    pub(super) user_id: Option<UserId>,
+}
 
 /// Reads the rollup of a chat.
 pub(super) fn chat_rollup(raw: &RawDocumentBuf) -> Result<Option<ChatRollup>, Failure> {
     let stored = StoredRollup::read(raw)?;
     let Subject::Chat(chat_id) = &stored.key.subject else { return Ok(None) };
-    let mut rollup = Rollup::default();
-    stored.add_to(&mut rollup)?;
-    Ok(Some((chat_id.clone(), rollup, stored.started_at)))
+    let (chat_id, sums) = (chat_id.clone(), stored.sums()?);
+    let StoredRollup { started_at, user_id, .. } = stored;
+    Ok(Some(ChatRollup { chat_id, sums, started_at, user_id }))
 }

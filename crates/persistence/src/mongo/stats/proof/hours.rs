@@ -5,20 +5,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use bson::{DateTime as BsonTime, Document, RawDocumentBuf, doc};
 use chrono::{DateTime, TimeDelta, Utc};
 use mongodb::Collection;
-use records::{ChatId, ProviderCall, Rollup, RollupKey, StatusChange, Tally, hour_of};
+use records::{ChatId, ProviderCall, Rollup, RollupKey, StatusChange, Tally, Usage, hour_of};
 use tokio::time::Instant;
 
 use super::super::snapshot::{Query, Snapshot, SnapshotCursor};
-use super::{MAX_FOUND, Position, Verification, Workflow, chats_of_workflow};
+use super::{ChatOff, MAX_FOUND, Position, Verification, Workflow, chats_of_workflow};
 use crate::StoreError;
 use crate::mongo::chat_sessions::without_large_fields;
 use crate::mongo::documents::{
-    AGENT, MODEL, StoredRollup, WORKFLOW, call_record, chat_session_record, open_call,
+    AGENT, MODEL, StoredRollup, USER, WORKFLOW, call_record, chat_session_record, open_call,
     status_change_record,
 };
 use crate::mongo::engine::failure::Failure;
 
-/// How many chats that ended in an hour are read at a time.
+/// How many chats that ended, or have calls, in an hour are read at a time.
 const CHATS: usize = 500;
 
 /// Reads a document and the time by which it is ordered.
@@ -33,7 +33,7 @@ struct Timeline<T> {
 
 /// All records that count for hours.
 struct Timelines {
-    calls: Timeline<ProviderCall>,
+    calls: Timeline<(ChatId, ProviderCall)>,
     moves: Timeline<StatusChange>,
     starts: Timeline<()>,
     rollups: Timeline<(RollupKey, Rollup)>,
@@ -54,7 +54,7 @@ impl Verification<'_> {
             let Some(hour) =
                 timelines.first().into_iter().chain(without_status_change).min().map(hour_of)
             else {
-                self.position = Position::Totals;
+                self.position = Position::Users(None);
                 return Ok(());
             };
             self.compare_hour(hour, &mut timelines, snapshot).await?;
@@ -75,10 +75,13 @@ impl Verification<'_> {
     ) -> Result<(), Failure> {
         let end = hour + TimeDelta::hours(1);
         let mut tally = Tally::default();
-        while let Some(call) = timelines.calls.next_before(end, snapshot).await? {
+        let mut usages: BTreeMap<ChatId, Usage> = BTreeMap::new();
+        while let Some((chat_id, call)) = timelines.calls.next_before(end, snapshot).await? {
             tally.call(&call, 1);
+            usages.entry(chat_id).or_default().add(&call);
             (self.read)();
         }
+        self.tally_users(hour, &usages, &mut tally, snapshot).await?;
         while let Some(()) = timelines.starts.next_before(end, snapshot).await? {
             tally.start(hour, 1);
             (self.read)();
@@ -99,12 +102,32 @@ impl Verification<'_> {
         for (key, expected) in tally.finish() {
             if key.hour == Some(hour) {
                 let kept = kept.remove(&key).unwrap_or_default();
-                self.report(key, kept, expected, None);
+                self.report(key, kept, expected, ChatOff::default());
             }
         }
         // The remaining rollups have no records.
         for (key, kept) in kept {
-            self.report(key, kept, Rollup::default(), None);
+            self.report(key, kept, Rollup::default(), ChatOff::default());
+        }
+        Ok(())
+    }
+
+    /// Counts the calls of an hour for the users of their chats, as the rollups of the chats say. The comparison of chats has
+    /// proven these.
+    async fn tally_users(
+        &self,
+        hour: DateTime<Utc>,
+        usages: &BTreeMap<ChatId, Usage>,
+        tally: &mut Tally,
+        snapshot: &mut Snapshot,
+    ) -> Result<(), Failure> {
+        let ids: Vec<&ChatId> = usages.keys().collect();
+        for ids in ids.chunks(CHATS) {
+            for (chat_id, rollup) in self.kept(ids, snapshot).await? {
+                if let (Some(user_id), Some(usage)) = (&rollup.user_id, usages.get(&chat_id)) {
+                    tally.user_usage(user_id, hour, usage, 1);
+                }
+            }
         }
         Ok(())
     }
@@ -168,7 +191,7 @@ impl Verification<'_> {
         let Workflow { app_id, workflow_name } = self.workflow;
         let filter = doc! {
             "_id.app_id": app_id.as_str(),
-            "_id.kind": { "$in": [WORKFLOW, AGENT, MODEL] },
+            "_id.kind": { "$in": [WORKFLOW, AGENT, MODEL, USER] },
             "_id.workflow_name": workflow_name.as_str(),
             "_id.hour": since_filter(from),
         };
@@ -222,9 +245,11 @@ fn since_filter(from: DateTime<Utc>) -> Document {
     doc! { "$gte": BsonTime::from_chrono(from) }
 }
 
-fn read_call(raw: &RawDocumentBuf) -> Result<(DateTime<Utc>, ProviderCall), StoreError> {
-    let call = call_record(&open_call(raw)?)?.call;
-    Ok((call.called_at, call))
+fn read_call(raw: &RawDocumentBuf) -> Result<(DateTime<Utc>, (ChatId, ProviderCall)), StoreError> {
+    let fields = open_call(raw)?;
+    let call = call_record(&fields)?.call;
+    let chat_id = fields.inside(fields.document("_id")?).parsed("chat_id")?;
+    Ok((call.called_at, (chat_id, call)))
 }
 
 fn read_status_change(raw: &RawDocumentBuf) -> Result<(DateTime<Utc>, StatusChange), StoreError> {

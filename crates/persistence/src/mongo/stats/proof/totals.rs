@@ -6,26 +6,32 @@ use bson::doc;
 use records::{ChatStatus, Counter, Rollup, RollupKey, Subject, Tally, Usage};
 
 use super::super::snapshot::{Query, Snapshot};
-use super::chats::chat_rollup;
-use super::{Position, Verification, Workflow};
-use crate::mongo::documents::{AGENT, MODEL, StoredRollup, WORKFLOW};
+use super::chats::{ChatRollup, chat_rollup};
+use super::{ChatOff, Position, Verification, Workflow};
+use crate::mongo::documents::{AGENT, CHAT, MODEL, StoredRollup, WORKFLOW};
 use crate::mongo::engine::failure::Failure;
 
 impl Verification<'_> {
-    /// Compares all totals. The sums are corrected by the errors found in their parts.
+    /// Compares the totals of all subjects but users. The sums are corrected by the errors found in their parts.
     pub(super) async fn compare_totals(&mut self, snapshot: &mut Snapshot) -> Result<(), Failure> {
         let [mut kept, mut expected] = self.totals_and_hours(snapshot).await?;
-        for (subject, off) in &self.off_in_hours {
+        let of_users = |subject: &Subject| matches!(subject, Subject::User(_));
+        for (subject, off) in self.off_in_hours.iter().filter(|(subject, _)| !of_users(subject)) {
             expected.entry(subject.clone()).or_default().merge(off, -1);
         }
         let of_chats = self.sum_chat_rollups(snapshot).await?;
         expected.entry(Subject::Workflow).or_default().merge(&of_chats, 1);
         for (subject, expected) in expected {
             let kept = kept.remove(&subject).unwrap_or_default();
-            self.report(RollupKey { subject, hour: None }, kept, expected, None);
+            self.report(RollupKey { subject, hour: None }, kept, expected, ChatOff::default());
         }
         for (subject, kept) in kept {
-            self.report(RollupKey { subject, hour: None }, kept, Rollup::default(), None);
+            self.report(
+                RollupKey { subject, hour: None },
+                kept,
+                Rollup::default(),
+                ChatOff::default(),
+            );
         }
         self.position = Position::Done;
         Ok(())
@@ -56,13 +62,13 @@ impl Verification<'_> {
     /// Returns what only chats determine: the number of chats in each status, and the distribution
     /// of their usage.
     async fn sum_chat_rollups(&self, snapshot: &mut Snapshot) -> Result<Rollup, Failure> {
-        let filter = self.chat_rollups(None);
+        let filter = self.rollups_after(CHAT, None);
         let query = Query { filter, ..Query::default() };
         let mut found = snapshot.find(&self.store.inner.workflow_stats, query).await?;
         let mut off = self.off_in_chats.clone();
         let mut sum = Sum::default();
         while let Some(raw) = snapshot.next(&mut found).await? {
-            if let Some((chat_id, mut rollup, _)) = chat_rollup(&raw)? {
+            if let Some(ChatRollup { chat_id, sums: mut rollup, .. }) = chat_rollup(&raw)? {
                 if let Some(off) = off.remove(&chat_id) {
                     rollup.merge(&off, -1);
                 }
