@@ -8,7 +8,8 @@ use indicatif::ProgressBar;
 use persistence::mongo::MongoStore;
 use persistence::{Billing, Calls as _, ChatSessions as _, Outcome, Stats as _};
 use records::{
-    AppId, Limits, MicroDollars, Model, NewChatSession, NewProviderCall, Scope, WorkflowName,
+    AppId, Limits, MicroDollars, Model, NewChatSession, NewProviderCall, Scope, UserId,
+    WorkflowName,
 };
 
 use super::Chat;
@@ -36,20 +37,30 @@ const CHATS: usize = 100;
 const AT_ONCE: usize = 16;
 
 impl RecordCall {
-    /// Chats of one workflow.
+    /// Chats of one workflow, without an owner.
     pub(crate) async fn of_one_workflow(store: &MongoStore, chats: usize) -> Result<Self> {
-        Self::new(store, (0..chats).map(|_| "hot".to_owned())).await
+        Self::new(store, (0..chats).map(|_| "hot".to_owned()), None).await
+    }
+
+    /// Chats of one workflow that one user owns.
+    pub(crate) async fn of_one_user(store: &MongoStore, chats: usize) -> Result<Self> {
+        let owner = UserId::parse("owner")?;
+        Self::new(store, (0..chats).map(|_| "owned".to_owned()), Some(&owner)).await
     }
 
     /// Chats of different workflows, one each.
     pub(crate) async fn of_many_workflows(store: &MongoStore, chats: usize) -> Result<Self> {
-        Self::new(store, (0..chats).map(|n| format!("workflow-{n}"))).await
+        Self::new(store, (0..chats).map(|n| format!("workflow-{n}")), None).await
     }
 
-    async fn new(store: &MongoStore, workflows: impl Iterator<Item = String>) -> Result<Self> {
+    async fn new(
+        store: &MongoStore,
+        workflows: impl Iterator<Item = String>,
+        owner: Option<&UserId>,
+    ) -> Result<Self> {
         let mut chats = Vec::new();
         for workflow in workflows {
-            chats.push(chat_of(store, &WorkflowName::parse(workflow)?).await?);
+            chats.push(chat_of(store, &WorkflowName::parse(workflow)?, owner).await?);
         }
         Ok(Self { chats })
     }
@@ -83,7 +94,7 @@ impl ReadStats {
         let workflow_name = WorkflowName::parse(workflow)?;
         let mut chats = Vec::new();
         for _ in 0..CHATS {
-            chats.push(chat_of(store, &workflow_name).await?);
+            chats.push(chat_of(store, &workflow_name, None).await?);
         }
         let begins = (0..calls).step_by(Limits::BATCH_CALLS).enumerate();
         let recording = stream::iter(begins).map(|(batch, begin)| {
@@ -117,9 +128,15 @@ impl Read for ReadStats {
     }
 }
 
-async fn chat_of(store: &MongoStore, workflow_name: &WorkflowName) -> Result<Chat> {
+async fn chat_of(
+    store: &MongoStore,
+    workflow_name: &WorkflowName,
+    owner: Option<&UserId>,
+) -> Result<Chat> {
     let scope = Scope::service(AppId::parse(APP)?);
-    let session = store.create_chat(&scope, NewChatSession::of(workflow_name.clone())).await?;
+    let new =
+        NewChatSession { user_id: owner.cloned(), ..NewChatSession::of(workflow_name.clone()) };
+    let session = store.create_chat(&scope, new).await?;
     Ok(Chat { store: store.clone(), scope, id: session.chat_id })
 }
 
