@@ -107,6 +107,7 @@ macro_rules! contract_tests {
                 deleting_a_chat_ends_its_lease,
                 a_fork_outlives_the_deletion_of_its_source,
                 appends_that_race_with_a_deletion_are_stored_or_refused,
+                writes_that_race_with_a_deletion_keep_their_rights,
             }
             purges {
                 a_purged_chat_exists_for_no_call_and_keeps_its_id,
