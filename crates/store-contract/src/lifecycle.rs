@@ -224,6 +224,10 @@ pub async fn only_those_who_manage_a_deleted_chat_find_it(store: Arc<dyn Store>)
         assert_eq!(page.chats.len(), usize::from(finds), "{user}");
         let page = store.list_chats(&chat.seen_by(user, None).scope, &filter, 10, None).await;
         assert_eq!(page.unwrap().chats, [], "{user}");
+        for lifecycle in [Lifecycle::Deleted, Lifecycle::Active].into_iter().filter(|_| !finds) {
+            let changed = seen.change(SessionChange::to_lifecycle(lifecycle)).await;
+            assert_refused(changed, &StoreError::ChatNotFound(chat.id.clone()));
+        }
     }
 }
 

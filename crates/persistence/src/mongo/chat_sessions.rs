@@ -5,8 +5,8 @@ use bson::{Bson, DateTime, Document, RawDocumentBuf, doc};
 use futures::future::try_join_all;
 use mongodb::options::ReturnDocument;
 use records::{
-    AssistantId, ChatId, ChatSession, ChatStatus, Lifecycle, NewChatSession, Permission, Scope,
-    SessionChange, StatusChange, Tally, TeamId, TurnOutcome, UserId, WorkflowName, minute_of,
+    AssistantId, ChatId, ChatSession, ChatStatus, Lifecycle, NewChatSession, Scope, SessionChange,
+    StatusChange, Tally, TeamId, TurnOutcome, UserId, WorkflowName, minute_of,
 };
 
 use crate::StoreError;
@@ -483,7 +483,7 @@ impl MongoStore {
         };
         if depends_on_chat(scope) {
             let permitted = permitted_chat(scope, chat_id);
-            let readable = permitted_chat(&scope.needing(Permission::Read), chat_id);
+            let readable = permitted_chat(&scope.reading(), chat_id);
             let only_readable = doc! { "$and": [readable, { "$nor": [permitted.clone()] }] };
             if exists(only_readable).await? {
                 let (chat_id, permission) = (chat_id.clone(), scope.permission);

@@ -197,13 +197,19 @@ async fn a_deleted_chat_is_gone_until_it_is_restored() {
     assert_eq!(listed(&bob, "?lifecycle=deleted").await.len(), 0);
     let deleted = format!("{C1}?deleted=true");
     assert_eq!(alice.get(&deleted).await.body()["lifecycle"], "deleted");
-    assert_eq!(bob.get(&deleted).await.status, 404);
+    for who in [&bob, &of(&client, "mallory")] {
+        let undelete = format!("{C1}/undelete");
+        for answer in [who.get(&deleted).await, who.delete(C1).await, who.poke(&undelete).await] {
+            assert_eq!(answer.problem(), (404, "chat-not-found".to_owned()));
+        }
+    }
     for _ in 0..2 {
         let restored = alice.poke(&format!("{C1}/undelete")).await;
         assert_eq!((restored.status, &restored.body()["lifecycle"]), (200, &json!("active")));
     }
     let messages = bob.get(&format!("{C1}/messages")).await.body();
     assert_eq!(messages["data"][0]["content"], "hello");
+    assert_eq!(bob.get(&deleted).await.body(), bob.get(C1).await.body());
 }
 
 #[tokio::test]
