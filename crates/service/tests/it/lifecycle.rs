@@ -91,6 +91,8 @@ async fn a_change_that_is_invalid_is_refused_by_its_field() {
         (json!({"title": 7}), "/title"),
         (json!({"metadata": {"a": "x".repeat(20_000)}}), "/metadata"),
         (json!({"visibility": "everybody"}), "/visibility"),
+        (json!({"visibility": null}), "/visibility"),
+        (json!({"visibility": null, "title": "x"}), "/visibility"),
         (json!({"visibility": "team", "team_id": null}), "/visibility"),
         (json!({"team_id": "red"}), "/team_id"),
         (json!({"assistant_id": "\n"}), "/assistant_id"),
@@ -207,9 +209,9 @@ async fn a_deleted_chat_is_gone_until_it_is_restored() {
         let restored = alice.poke(&format!("{C1}/undelete")).await;
         assert_eq!((restored.status, &restored.body()["lifecycle"]), (200, &json!("active")));
     }
+    assert_eq!(bob.get(&deleted).await.body(), bob.get(C1).await.body());
     let messages = bob.get(&format!("{C1}/messages")).await.body();
     assert_eq!(messages["data"][0]["content"], "hello");
-    assert_eq!(bob.get(&deleted).await.body(), bob.get(C1).await.body());
 }
 
 #[tokio::test]
