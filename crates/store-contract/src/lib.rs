@@ -133,6 +133,7 @@ macro_rules! contract_tests {
                 an_erased_message_cannot_be_edited,
                 what_an_erasure_would_find_is_found_before_it_and_not_after,
                 writes_that_race_with_an_erasure_leave_nothing_of_the_person,
+                processes_that_share_an_erasure_count_everything_once,
             }
             statuses {
                 only_allowed_status_changes_are_applied,
