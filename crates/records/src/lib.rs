@@ -46,6 +46,7 @@ pub use field_change::FieldChange;
 mod chat_session;
 pub use chat_session::{ChatSession, ChatStatus, NewChatSession, cache_seed, minute_of};
 
+mod sigma;
 mod title;
 pub use title::{TitlePart, title_key, title_trigrams};
 

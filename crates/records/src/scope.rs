@@ -80,6 +80,13 @@ impl Scope {
         Self { finds_deleted: true, ..self.clone() }
     }
 
+    /// Returns the scope in which the caller learns that a chat exists and that they lack the permission of this scope: they
+    /// may read it, and it is not deleted.
+    #[must_use]
+    pub fn reading(&self) -> Self {
+        Self { permission: Permission::Read, finds_deleted: false, ..self.clone() }
+    }
+
     /// Returns whether a chat in a lifecycle exists for the call.
     pub fn finds(&self, lifecycle: Lifecycle) -> bool {
         lifecycle < self.first_hidden()

@@ -461,3 +461,37 @@ pub async fn writes_that_race_with_an_erasure_leave_nothing_of_the_person(store:
     let by_bob = history.iter().skip(1).step_by(2).take(30);
     assert!(by_bob.into_iter().all(|message| message.body.content == "edited"));
 }
+
+pub async fn processes_that_share_an_erasure_count_everything_once(store: Arc<dyn Store>) {
+    let scope = some_scope();
+    for _ in 0..6 {
+        let chat = TestChat::create_in(&scope, &store, of_person("bob")).await;
+        chat.append((0..3).map(|_| said("ada", message("sealed")))).await.unwrap();
+        chat.append_filler().await;
+        chat.append((0..4).map(|_| said("ada", message("new")))).await.unwrap();
+        chat.put_member("ada", MemberRole::Member).await.unwrap();
+    }
+    for _ in 0..2 {
+        let chat = TestChat::create_in(&scope, &store, of_person("ada")).await;
+        chat.append((0..5).map(|_| said("ada", message("forked")))).await.unwrap();
+        chat.fork(NewFork { user_id: Some(user("bob")), ..NewFork::default() }).await.unwrap();
+    }
+    let begun = store.begin_erasure(&Actor::command_line(), &scope.app_id, &user("ada")).await;
+    let pseudonym = begun.unwrap().pseudonym;
+    let processes = (0..4).map(|_| {
+        let (store, app_id) = (Arc::clone(&store), scope.app_id.clone());
+        async move {
+            loop {
+                let erasure = store.continue_erasure(&app_id, pseudonym, 3).await.unwrap().unwrap();
+                if erasure.finished_at.is_some() {
+                    return;
+                }
+            }
+        }
+    });
+    race(processes.collect::<Vec<_>>()).await;
+    let erasure = store.get_erasure(&scope.app_id, pseudonym).await.unwrap().unwrap();
+    let expected = [("chats", 2), ("members", 6), ("messages", 6 * 7 + 2 * 5)];
+    let expected = expected.map(|(kind, count)| (kind.to_owned(), count));
+    assert_eq!(erasure.erased, expected.into());
+}

@@ -109,6 +109,7 @@ macro_rules! contract_tests {
                 deleting_a_chat_ends_its_lease,
                 a_fork_outlives_the_deletion_of_its_source,
                 appends_that_race_with_a_deletion_are_stored_or_refused,
+                writes_that_race_with_a_deletion_keep_their_rights,
             }
             purges {
                 a_purged_chat_exists_for_no_call_and_keeps_its_id,
@@ -135,6 +136,7 @@ macro_rules! contract_tests {
                 an_erased_message_cannot_be_edited,
                 what_an_erasure_would_find_is_found_before_it_and_not_after,
                 writes_that_race_with_an_erasure_leave_nothing_of_the_person,
+                processes_that_share_an_erasure_count_everything_once,
             }
             statuses {
                 only_allowed_status_changes_are_applied,

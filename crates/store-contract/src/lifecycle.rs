@@ -4,15 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use records::{
-    AssistantId, ChatId, ChatSession, FieldChange, IfMatch, Lifecycle, NewChatSession, NewFork,
-    NewLease, Owner, Permission, Scope, SessionChange, SizeLimit, TeamId, UserId, Uuid7Ids,
+    AssistantId, Author, ChatId, ChatSession, FieldChange, IfMatch, Lifecycle, NewChatSession,
+    NewFork, NewLease, NewMessage, Owner, Permission, Scope, SessionChange, SizeLimit, TeamId, UserId, Uuid7Ids,
     Visibility,
 };
 use serde_json::json;
 
 use super::fixture::{
     TestChat, a_moment_passes, assert_dense, assert_invalid, assert_refused, event, message,
-    new_chat, object, race, some_scope,
+    new_chat, new_content, object, race, some_scope,
 };
 use super::scopes::{assert_hidden, full_chat};
 use persistence::{ChatFilter, Creation, Store, StoreError, create_chat_once};
@@ -224,6 +224,10 @@ pub async fn only_those_who_manage_a_deleted_chat_find_it(store: Arc<dyn Store>)
         assert_eq!(page.chats.len(), usize::from(finds), "{user}");
         let page = store.list_chats(&chat.seen_by(user, None).scope, &filter, 10, None).await;
         assert_eq!(page.unwrap().chats, [], "{user}");
+        for lifecycle in [Lifecycle::Deleted, Lifecycle::Active].into_iter().filter(|_| !finds) {
+            let changed = seen.change(SessionChange::to_lifecycle(lifecycle)).await;
+            assert_refused(changed, &StoreError::ChatNotFound(chat.id.clone()));
+        }
     }
 }
 
@@ -323,4 +327,44 @@ pub async fn appends_that_race_with_a_deletion_are_stored_or_refused(store: Arc<
         found.sort();
         assert_eq!(found, stored);
     }
+}
+
+/// A writer may find the chat or not, whatever happens between the write and the search for why it was refused. It is never
+/// told that it lacks a permission.
+pub async fn writes_that_race_with_a_deletion_keep_their_rights(store: Arc<dyn Store>) {
+    let owner = UserId::parse("owner").unwrap();
+    let new = NewChatSession { user_id: Some(owner.clone()), ..new_chat() };
+    let chat = TestChat::create_from(&store, new).await;
+    let author = Author { user_id: owner, display_name: None };
+    let say = move || NewMessage { author: Some(author.clone()), ..message("mine") };
+    chat.append([say()]).await.unwrap();
+    let writers = (0..4).map(|_| {
+        let person = chat.seen_by("owner", None);
+        let (speaker, manager) =
+            (person.needing(Permission::Say), person.needing(Permission::Manage));
+        let say = say.clone();
+        async move {
+            for n in 0..25 {
+                let title = format!("title {n}");
+                for written in [
+                    speaker.append([say()]).await.map(drop),
+                    speaker.update_message(0, new_content(title.as_str())).await.map(drop),
+                    manager.change(renamed(&title)).await.map(drop),
+                ] {
+                    match written {
+                        Ok(()) | Err(StoreError::ChatNotFound(_)) => {}
+                        Err(error) => panic!("{error:?}"),
+                    }
+                }
+            }
+        }
+    });
+    let writing = tokio::spawn(race(writers.collect::<Vec<_>>()));
+    let manager = finding_deleted(&chat);
+    while !writing.is_finished() {
+        for lifecycle in [Lifecycle::Deleted, Lifecycle::Active] {
+            manager.change(SessionChange::to_lifecycle(lifecycle)).await.unwrap();
+        }
+    }
+    writing.await.unwrap();
 }

@@ -484,8 +484,15 @@ pub async fn every_served_list_has_the_chats_that_its_filters_name(store: Arc<dy
 pub async fn chats_are_found_by_a_part_of_their_title(store: Arc<dyn Store>) {
     let scope = some_scope();
     let mut ids = Vec::new();
-    for title in [None, Some("no"), Some("A Picnic {$ne: 1}"), Some("ÜBER 日本語"), Some("picnics")]
-    {
+    for title in [
+        None,
+        Some("no"),
+        Some("A Picnic {$ne: 1}"),
+        Some("ÜBER 日本語"),
+        Some("picnics"),
+        Some("Η ΟΔΟΣ"),
+        Some("η οδος Σ"),
+    ] {
         let new = NewChatSession { title: title.map(str::to_owned), ..new_chat() };
         ids.push(TestChat::create_in(&scope, &store, new).await.id);
         a_moment_passes().await;
@@ -506,6 +513,9 @@ pub async fn chats_are_found_by_a_part_of_their_title(store: Arc<dyn Store>) {
         ("日本語", vec![3]),
         ("noo", vec![]),
         ("nic\0", vec![]),
+        ("οδος", vec![6, 5]),
+        ("ΔΟΣ", vec![6, 5]),
+        ("δοσ σ", vec![6]),
     ] {
         assert_eq!(found(part).await, expected, "{part}");
     }

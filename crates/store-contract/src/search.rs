@@ -62,7 +62,9 @@ pub async fn messages_are_found_by_all_of_their_words(store: Arc<dyn Store>) {
     other.append([message(json!([{"type": "text", "text": "日本語の invoice"}]))]).await.unwrap();
     chat.append([message("invoices, and an Invoice of June")]).await.unwrap();
     elsewhere.append([message("invoice")]).await.unwrap();
+    other.append([message("Η ΟΔΟΣ"), message("η οδος")]).await.unwrap();
     index(&[&chat, &other, &elsewhere]).await;
+    let [capital, small] = [1, 2].map(|sequence| place(&other.id, sequence));
     let [first, order, last] = [0, 1, 2].map(|sequence| place(&chat.id, sequence));
     let japanese = place(&other.id, 0);
     for (words, expected) in [
@@ -79,6 +81,9 @@ pub async fn messages_are_found_by_all_of_their_words(store: Arc<dyn Store>) {
         ("invoice orders", vec![]),
         ("本日", vec![]),
         ("$ne invoice", vec![]),
+        ("οδος", vec![&small, &capital]),
+        ("ΟΔΟΣ η", vec![&small, &capital]),
+        ("οδος*", vec![&small, &capital]),
     ] {
         // Messages of one millisecond have no order that a caller knows: what is found is compared as a set.
         let found: BTreeSet<String> = found(&chat, words).await.into_iter().collect();

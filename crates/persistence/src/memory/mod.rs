@@ -42,8 +42,8 @@ use records::json::Digest;
 use records::{
     AccessKey, AccessKeyId, App, AppId, Artifact, AuditEntry, ChatId, ChatSession, Clock,
     ConnectionId, ContextSnapshot, Erasure, Ids, InputRequestId, KeptContext, Member, Message,
-    Participant, Permission, PseudonymKey, ResumePoint, Scope, StatusChange, SystemClock,
-    TicketDigest, TurnId, UserId, Uuid7Ids, WorkflowName,
+    Participant, PseudonymKey, ResumePoint, Scope, StatusChange, SystemClock, TicketDigest, TurnId,
+    UserId, Uuid7Ids, WorkflowName,
 };
 use tokio::sync::broadcast;
 
@@ -193,10 +193,12 @@ fn work_on<T>(
     chat_id: &ChatId,
     work: impl FnOnce(&mut Chat) -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {
-    let chat = chats.get_mut(chat_id);
-    let chat = chat.filter(|chat| chat.permits(&scope.needing(Permission::Read)));
-    let chat = chat.ok_or_else(|| StoreError::ChatNotFound(chat_id.clone()))?;
+    let not_found = || StoreError::ChatNotFound(chat_id.clone());
+    let chat = chats.get_mut(chat_id).ok_or_else(not_found)?;
     if !chat.permits(scope) {
+        if !chat.permits(&scope.reading()) {
+            return Err(not_found());
+        }
         let (chat_id, permission) = (chat_id.clone(), scope.permission);
         return Err(StoreError::Forbidden { chat_id, permission });
     }

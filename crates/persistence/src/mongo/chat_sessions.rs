@@ -5,8 +5,8 @@ use bson::{Bson, DateTime, Document, RawDocumentBuf, doc};
 use futures::future::try_join_all;
 use mongodb::options::ReturnDocument;
 use records::{
-    AssistantId, ChatId, ChatSession, ChatStatus, Lifecycle, NewChatSession, Permission, Scope,
-    SessionChange, StatusChange, Tally, TeamId, TurnOutcome, UserId, WorkflowName, minute_of,
+    AssistantId, ChatId, ChatSession, ChatStatus, Lifecycle, NewChatSession, Scope, SessionChange,
+    StatusChange, Tally, TeamId, TurnOutcome, UserId, WorkflowName, minute_of,
 };
 
 use crate::StoreError;
@@ -480,17 +480,30 @@ impl MongoStore {
     }
 
     /// Returns why a caller does not find a chat: it may not read the chat, or lacks the permission of the scope.
+    ///
+    /// One read decides that the permission is missing. Since the read that did not find the chat, it may have been restored,
+    /// or the caller may have got the permission: then the call is to be tried again.
     pub(crate) async fn refused_chat(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
     ) -> Result<Failure, Failure> {
+        let exists = async |filter: Document| {
+            let find = self.inner.chat_sessions.find_one(filter).projection(doc! { "_id": 1 });
+            Ok::<_, Failure>(find.await?.is_some())
+        };
         if depends_on_chat(scope) {
-            let readable = permitted_chat(&scope.needing(Permission::Read), chat_id);
-            let find = self.inner.chat_sessions.find_one(readable).projection(doc! { "_id": 1 });
-            if find.await?.is_some() {
+            let permitted = permitted_chat(scope, chat_id);
+            let readable = permitted_chat(&scope.reading(), chat_id);
+            let only_readable = doc! { "$and": [readable, { "$nor": [permitted.clone()] }] };
+            if exists(only_readable).await? {
                 let (chat_id, permission) = (chat_id.clone(), scope.permission);
                 return Ok(StoreError::Forbidden { chat_id, permission }.into());
+            }
+            if exists(permitted).await? {
+                return Ok(Failure::Overtaken(
+                    "the chat was restored, or the caller's rights were changed",
+                ));
             }
         }
         Ok(StoreError::ChatNotFound(chat_id.clone()).into())

@@ -30,6 +30,7 @@ use crate::mongo::documents::time::Time;
 use crate::mongo::documents::{ATTRS, Attribute, TITLE_TRIGRAMS, chat_session_record};
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::hinted::hinted;
+use crate::mongo::engine::one_of::one_of;
 use crate::rules::lists::{ListRange, ServedList, unselected_list};
 use crate::store::{
     ChatCount, ChatFilter, ChatOrder, ListCursor, Page, Position, page_end, sort_page,
@@ -137,7 +138,7 @@ impl MongoStore {
         };
         let (trigram, titles) = self.rarest_trigram(list, scope, part).await?;
         let mut with_trigram = query.clone();
-        with_trigram.insert(TITLE_TRIGRAMS, trigram);
+        with_trigram.insert(TITLE_TRIGRAMS, one_of(trigram));
         if filter.order == ChatOrder::Created {
             return self.read_compared(list, with_trigram, filter, read, most).await;
         }
@@ -180,18 +181,19 @@ impl MongoStore {
         Ok(Compared { found: found.map(position).collect(), query, end })
     }
 
-    /// Returns the trigram of a part that the fewest titles of the app have, and how many have it. The server would take the
-    /// first one.
+    /// Returns the trigram of a part that the fewest titles of the app have, in all spellings, and how many have it. The server
+    /// would take the first one.
     async fn rarest_trigram(
         &self,
         list: &ServedList,
         scope: &Scope,
         part: &TitlePart,
-    ) -> Result<(String, u64), Failure> {
-        let trigrams: Vec<String> = part.trigrams().into_iter().collect();
+    ) -> Result<(Vec<String>, u64), Failure> {
+        let trigrams = part.trigrams();
         let apart = trigrams.len().div_ceil(COUNTED_TRIGRAMS).max(1);
-        let count = |trigram: String| async {
-            let filter = doc! { "app_id": scope.app_id.as_str(), TITLE_TRIGRAMS: &trigram };
+        let count = |trigram: Vec<String>| async {
+            let with_trigram = one_of(trigram.clone());
+            let filter = doc! { "app_id": scope.app_id.as_str(), TITLE_TRIGRAMS: with_trigram };
             let counted = hinted(session_index(list.index), |hint| {
                 let count = self.inner.chat_sessions.count_documents(filter.clone());
                 let count = count.limit(MAX_COUNTED_CHATS);

@@ -2,10 +2,11 @@ use std::ops::Range;
 
 use super::words::{Token, Tokens};
 use crate::Invalid;
+use crate::sigma::{begins_with_spelling, is_spelling, spellings_of_end, with_folded_end};
 
 /// A search for messages that have all of some words.
 ///
-/// Characters of a script without spaces are found wherever they follow one another.
+/// Characters of a script without spaces are found wherever they follow one another. At the end of a word ς counts as σ.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchQuery {
     terms: Vec<Term>,
@@ -23,9 +24,9 @@ enum Term {
 /// The words under which the index has the messages with a term, or some of them.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum WordRange {
-    /// This word.
+    /// This word, in every spelling.
     Word(String),
-    /// Every word that begins so.
+    /// Every word that begins so, in every spelling.
     Prefix(String),
 }
 
@@ -34,8 +35,17 @@ impl WordRange {
     #[must_use]
     pub fn has(&self, word: &str) -> bool {
         match self {
-            Self::Word(own) => word == own,
-            Self::Prefix(prefix) => word.starts_with(prefix),
+            Self::Word(own) => is_spelling(word, own),
+            Self::Prefix(prefix) => begins_with_spelling(word, prefix),
+        }
+    }
+
+    /// Returns the spellings of the word, or of the beginning. Every text from the first of them up to what begins with the last
+    /// one begins with one of them.
+    #[must_use]
+    pub fn spellings(&self) -> Vec<String> {
+        match self {
+            Self::Word(text) | Self::Prefix(text) => spellings_of_end(text),
         }
     }
 }
@@ -58,7 +68,7 @@ impl SearchQuery {
         let mut terms: Vec<Term> = Vec::new();
         for token in Tokens::of(query) {
             terms.push(match token {
-                Token::Word { text, .. } => Term::Word(text),
+                Token::Word { text, .. } => Term::Word(with_folded_end(text)),
                 Token::Run(characters) => {
                     Term::Run(characters.into_iter().map(|it| it.0).collect())
                 }
@@ -135,8 +145,10 @@ impl SearchQuery {
 impl Term {
     fn places(&self, token: &Token) -> Vec<Range<usize>> {
         match (self, token) {
-            (Self::Word(own), Token::Word { text, at }) if text == own => vec![at.clone()],
-            (Self::Prefix(own), Token::Word { text, at }) if text.starts_with(own) => {
+            (Self::Word(own), Token::Word { text, at }) if is_spelling(text, own) => {
+                vec![at.clone()]
+            }
+            (Self::Prefix(own), Token::Word { text, at }) if begins_with_spelling(text, own) => {
                 vec![at.clone()]
             }
             (Self::Run(own), Token::Run(characters)) => {
@@ -176,6 +188,13 @@ mod tests {
         ] {
             assert_eq!(query(asked).find(text), Some(places), "{asked}");
         }
+        for (asked, text) in [("οδος", "ΟΔΟΣ"), ("ΟΔΟΣ", "η οδος"), ("οδος*", "οδος ΟΔΟΣΗΜΑ")]
+        {
+            let query = query(asked);
+            assert!(query.find(text).is_some(), "{asked}");
+            assert!(query.admits(&search_words(text)), "{asked}");
+        }
+        assert_eq!(query("οδος*").find("ΟΔΟΣΗΜΑ"), Some(vec![0..7]));
         for absent in ["invo", "invoice paid", "nvoice*", "語日", "cafe"] {
             assert_eq!(query(absent).find(text), None, "{absent}");
         }
@@ -200,7 +219,7 @@ mod tests {
         #[test]
         fn the_words_of_a_text_that_is_found_are_in_the_ranges(
             before in "\\PC{0,8}",
-            asked in "[a-zÀ-ž日本語กขค0-9]{2,9}",
+            asked in "[a-zÀ-žςσΣ日本語กขค0-9]{2,9}",
             after in "\\PC{0,8}",
         ) {
             let text = format!("{before} {asked} {after}");

@@ -29,9 +29,26 @@ pub(crate) struct ErasureResponse {
     held: Vec<ChatId>,
     /// Where overwritten text stays for a while, and what ends that.
     remains: &'static str,
-    /// Once it is finished, this object, in which `signed` is null, as a JSON Web Signature (RFC 7515, in compact form, by Ed25519).
+    /// Once it is finished, this object without `signed`, as a JSON Web Signature (RFC 7515, in compact form, by Ed25519).
     /// Stays null if the service has no key for receipts: the receipt is unsigned.
-    signed: Option<String>,
+    #[serde(skip_serializing_if = "Signed::is_payload")]
+    #[schema(value_type = Option<String>, required)]
+    signed: Signed,
+}
+
+/// The signature of a receipt, where it has one.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Signed {
+    /// The receipt is what is signed: in there, null would mean that it is unsigned.
+    Payload,
+    Answer(Option<String>),
+}
+
+impl Signed {
+    fn is_payload(&self) -> bool {
+        matches!(self, Self::Payload)
+    }
 }
 
 /// What an erasure cannot reach.
@@ -50,9 +67,10 @@ impl ErasureResponse {
             erased: erasure.erased,
             held: erasure.held,
             remains: REMAINS,
-            signed: None,
+            signed: Signed::Payload,
         };
-        response.signed = is_finished.then(|| signer.sign(&response)).flatten();
+        let signed = is_finished.then(|| signer.sign(&response)).flatten();
+        response.signed = Signed::Answer(signed);
         response
     }
 }

@@ -19,6 +19,8 @@ pub(crate) enum Failure {
     NotDurable(BoxError),
     /// The attempt was dropped before it ended.
     Unfinished(BoxError),
+    /// Something else changed between two reads of the attempt, which has written nothing: the next one decides anew.
+    Overtaken(&'static str),
     /// Nothing more is begun for the call, for this reason.
     Ended(&'static str),
 }
@@ -30,6 +32,7 @@ impl Failure {
             Self::Decided(_) => None,
             Self::Driver(error) => Some(reason(error)),
             Self::NotDurable(_) => Some(FailureReason::WriteConcern),
+            Self::Overtaken(_) => Some(FailureReason::Transient),
             Self::Unfinished(_) | Self::Ended(_) => Some(FailureReason::Deadline),
         }
     }
@@ -52,7 +55,7 @@ impl Failure {
     /// Returns whether a write of the attempt may have been applied.
     pub(crate) fn may_have_applied(&self) -> bool {
         match self {
-            Self::Decided(_) | Self::Ended(_) => false,
+            Self::Decided(_) | Self::Overtaken(_) | Self::Ended(_) => false,
             Self::Driver(error) => classify_error(error) == ErrorClass::Unknown,
             Self::NotDurable(_) | Self::Unfinished(_) => true,
         }
@@ -68,7 +71,7 @@ impl Failure {
             }
             Self::Driver(error) => Err(DriverError::from(error).into()),
             Self::NotDurable(source) | Self::Unfinished(source) => Err(source),
-            Self::Ended(reason) => Err(reason.into()),
+            Self::Overtaken(reason) | Self::Ended(reason) => Err(reason.into()),
         }
     }
 }

@@ -14,6 +14,7 @@ pub(crate) mod inserts;
 pub(crate) mod json;
 pub(crate) mod marks;
 pub(crate) mod observation;
+pub(crate) mod one_of;
 pub(crate) mod paging;
 pub(crate) mod pool_events;
 pub(crate) mod read_at;

@@ -12,8 +12,8 @@ use records::{AppId, ChatId, MessageBody};
 use crate::mongo::MongoStore;
 use crate::mongo::collections::EDITED_AT;
 use crate::mongo::documents::{
-    NEWEST_VERSION, Segment, StoredMessage, counter, erased_digest, segment_id, version_id,
-    version_message,
+    Lineage, NEWEST_VERSION, Segment, StoredMessage, counter, erased_digest, segment_id,
+    version_id, version_message,
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::scope::chat_filter;
@@ -32,14 +32,34 @@ pub(super) struct Erasing<'a> {
     pub(super) span: Range<u64>,
 }
 
-/// What was erased of the messages of one chat.
+/// What was found to erase of the messages of one chat.
 #[derive(Debug, Default)]
 struct Found {
     sequences: BTreeSet<u64>,
+    /// The messages that this process has erased. Each is erased in one conditional update where its chat has it, so of several
+    /// processes that share the work one counts it.
+    erased: BTreeSet<u64>,
     /// The turns of the messages, their connectors and their modes.
     turns: BTreeSet<String>,
     connectors: BTreeSet<String>,
     modes: BTreeSet<String>,
+}
+
+/// Where a chat has its messages, once its tail has nothing to erase any more.
+///
+/// They decide where a message counts, so that no copy of it counts again: in the tail; in a segment, if it is sealed (a sealing
+/// that did not end leaves copies of the tail); and in a version, if its segment is that of another chat.
+#[derive(Debug)]
+struct Places {
+    lineage: Lineage,
+    first_sequence: u64,
+}
+
+impl Places {
+    /// Returns whether the chat has a message in a segment of its own, or in its tail.
+    fn has_its_own(&self, sequence: u64) -> bool {
+        sequence >= self.first_sequence || self.lineage.owner(sequence) == self.lineage.chat_id()
+    }
 }
 
 impl Found {
@@ -109,7 +129,8 @@ pub(super) fn named_in(messages: &str, user_id: &str) -> Document {
 }
 
 impl MongoStore {
-    /// Erases messages of a chat, wherever they are stored, and tells listeners. Returns how many.
+    /// Erases messages of a chat, wherever they are stored, and tells listeners. Returns how many this process has erased: what
+    /// another one has erased meanwhile is counted there.
     ///
     /// What is repeated of the messages goes first: once they are overwritten, nothing tells any more what that was, and the
     /// process may be killed in between. It goes again afterwards, because messages may have been written meanwhile.
@@ -117,10 +138,10 @@ impl MongoStore {
         let Erasing { app_id, chat_id, .. } = erasing;
         self.erase_repeated(app_id, chat_id, &self.find_messages(erasing).await?).await?;
         let mut found = Found::default();
-        self.erase_in_tail(erasing, &mut found).await?;
+        let places = self.erase_in_tail(erasing, &mut found).await?;
         let in_tail = found.sequences.clone();
-        self.erase_in_segments(erasing, &mut found).await?;
-        self.erase_in_versions(erasing, &mut found).await?;
+        self.erase_in_segments(erasing, places.as_ref(), &mut found).await?;
+        self.erase_in_versions(erasing, places.as_ref(), &mut found).await?;
         let sealed: Vec<u64> = found.sequences.difference(&in_tail).copied().collect();
         if !sealed.is_empty() {
             // Forks that share them show the same. The update of the tail has told of those in it.
@@ -134,7 +155,7 @@ impl MongoStore {
             self.inner.chat_cache.forget_tail(chat_id);
             self.notify_change(chat_id);
         }
-        Ok(found.sequences.len() as u64)
+        Ok(found.erased.len() as u64)
     }
 
     /// Finds the messages to erase, and changes nothing.
@@ -161,13 +182,18 @@ impl MongoStore {
         Ok(found)
     }
 
-    async fn erase_in_tail(&self, erasing: &Erasing<'_>, found: &mut Found) -> Result<(), Failure> {
+    /// Returns where the chat has its messages afterwards; `None` if there is no chat.
+    async fn erase_in_tail(
+        &self,
+        erasing: &Erasing<'_>,
+        found: &mut Found,
+    ) -> Result<Option<Places>, Failure> {
         let Erasing { app_id, chat_id, span, .. } = erasing;
         let one = chat_filter(app_id, chat_id);
         for _ in 0..MAX_READ_ATTEMPTS {
             let find = self.inner.chat_sessions.find_one(one.clone());
             let Some(raw) = find.projection(SessionView::projection()).await? else {
-                return Ok(());
+                return Ok(None);
             };
             let session = SessionView::read(chat_id, &raw)?;
             let tail = session.tail;
@@ -182,8 +208,10 @@ impl MongoStore {
                     sequences.insert(new.message.sequence);
                 }
             }
+            let first_sequence = tail.first_sequence;
+            let places = Places { lineage: session.lineage, first_sequence };
             if sequences.is_empty() {
-                return Ok(());
+                return Ok(Some(places));
             }
             set.insert(EDITED_AT, DateTime::from_chrono(erasing.person.now));
             let mut filter = one.clone();
@@ -193,10 +221,11 @@ impl MongoStore {
             let update = doc! {
                 "$set": set,
                 "$inc": { "revision": counter(sequences.len() as u64), "tail_bytes": growth },
-                "$push": push_recent_edits(sequences),
+                "$push": push_recent_edits(sequences.iter().copied()),
             };
             if self.inner.chat_sessions.update_one(filter, update).await?.matched_count == 1 {
-                return Ok(());
+                found.erased.extend(sequences);
+                return Ok(Some(places));
             }
         }
         Err(gap_error(chat_id))
@@ -205,6 +234,7 @@ impl MongoStore {
     async fn erase_in_segments(
         &self,
         erasing: &Erasing<'_>,
+        places: Option<&Places>,
         found: &mut Found,
     ) -> Result<(), Failure> {
         let segments = self.inner.chat_segments.find(erasing.segments());
@@ -214,7 +244,10 @@ impl MongoStore {
             // An edit may have split the segment meanwhile: the next pass finds the parts.
             let one = erasing.filter(decode_document(id)?, "messages");
             let wipe = |old| erasing.wipe(old, found);
-            self.overwrite_in_segment(erasing.app_id, erasing.chat_id, one, wipe).await?;
+            let overwriting = self.overwrite_in_segment(erasing.app_id, erasing.chat_id, one, wipe);
+            let overwritten = overwriting.await?;
+            let is_sealed = |it: &u64| places.is_none_or(|places| *it < places.first_sequence);
+            found.erased.extend(overwritten.into_iter().filter(is_sealed));
         }
         Ok(())
     }
@@ -222,16 +255,41 @@ impl MongoStore {
     async fn erase_in_versions(
         &self,
         erasing: &Erasing<'_>,
+        places: Option<&Places>,
         found: &mut Found,
     ) -> Result<(), Failure> {
         let versions = self.inner.message_versions.find(erasing.versions());
-        let all: Vec<RawDocumentBuf> = versions.await?.try_collect().await?;
-        for raw in &all {
-            let old = version_message(erasing.chat_id, raw)?;
-            let Some(new) = erasing.wipe(old, found)? else { continue };
-            self.overwrite_version(erasing.app_id, raw, &new).await?;
+        let ids = versions.projection(doc! { "_id": 1 }).await?;
+        let ids: Vec<RawDocumentBuf> = ids.try_collect().await?;
+        for id in &ids {
+            let overwritten = self.erase_in_version(erasing, decode_document(id)?, found).await?;
+            let is_shared = |it: &u64| places.is_some_and(|places| !places.has_its_own(*it));
+            found.erased.extend(overwritten.filter(is_shared));
         }
         Ok(())
+    }
+
+    /// Erases the message of a version. Returns its sequence if this process has overwritten it.
+    async fn erase_in_version(
+        &self,
+        erasing: &Erasing<'_>,
+        id: Document,
+        found: &mut Found,
+    ) -> Result<Option<u64>, Failure> {
+        let versions = &self.inner.message_versions;
+        let one = erasing.filter(id, "message");
+        for _ in 0..MAX_READ_ATTEMPTS {
+            let Some(raw) = versions.find_one(one.clone()).await? else { return Ok(None) };
+            let old = version_message(erasing.chat_id, &raw)?;
+            let Some(new) = erasing.wipe(old, found)? else { return Ok(None) };
+            let mut unchanged = one.clone();
+            unchanged.insert("message", doc! { "$eq": decode_document(&raw)?.remove("message") });
+            let set = doc! { "$set": { "message": decode_document(&new.document())? } };
+            if versions.update_one(unchanged, set).await?.matched_count == 1 {
+                return Ok(Some(new.message.sequence));
+            }
+        }
+        Err(gap_error(erasing.chat_id))
     }
 
     /// Erases what is repeated of erased messages: the unfinished steps of their turns, the digests of their turns, from which a

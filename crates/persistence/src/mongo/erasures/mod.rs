@@ -186,7 +186,6 @@ impl MongoStore {
             for chat in &chats {
                 self.erase_in_chat(&person, chat, &mut erasure).await?;
             }
-            next.has_found |= erasure.erased != before.erased;
         } else {
             self.erase_of_user(&person, &mut erasure).await?;
             next = Place { pass: place.pass + 1, after: None, has_found: false };
@@ -200,6 +199,9 @@ impl MongoStore {
     }
 
     /// Stores what a step has erased and, unless another process has stored it first, how far the erasure has come.
+    ///
+    /// Each process adds what it has erased itself, whichever of them moves the place. What it has found makes another pass
+    /// necessary even if another process ends this one first.
     async fn record_step(
         &self,
         before: &Erasure,
@@ -219,21 +221,23 @@ impl MongoStore {
         let counts: Document = counts.collect();
         if !counts.is_empty() {
             add.insert("$inc", counts);
+            if from.pass == to.pass {
+                add.insert("$set", doc! { HAS_FOUND: true });
+            }
         }
         with_mark(&self.inner.ids.mint("step_"), &mut found, &mut add);
         let mut at_place = one;
         at_place.insert("pass", from.pass);
         at_place.insert("after", from.after.as_ref().map(ChatId::as_str));
-        let mut set = doc! {
+        let set = doc! {
             "searched": counter(erasure.searched),
             "pass": counter(to.pass.into()),
             "after": to.after.as_ref().map(ChatId::as_str),
             "finished_at": erasure.finished_at.map(DateTime::from_chrono),
         };
         let mut gone = Document::new();
-        if to.has_found {
-            set.insert(HAS_FOUND, true);
-        } else {
+        if from.pass != to.pass {
+            at_place.insert(HAS_FOUND, from.has_found.then_some(true));
             gone.insert(HAS_FOUND, "");
         }
         if erasure.user_id.is_none() {

@@ -13,6 +13,7 @@ use crate::mongo::MongoStore;
 use crate::mongo::collection_names::SEARCH_ENTRIES;
 use crate::mongo::documents::stored::read_document;
 use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::one_of::one_of;
 use crate::store::MessageSearch;
 
 /// How many entries are read at a time to find words.
@@ -34,11 +35,16 @@ pub(super) struct Expansion {
 /// Returns the condition for entries with a word of a range. A bound for both ends of one word needs `$elemMatch`.
 pub(super) fn with_word_in(range: &WordRange) -> Document {
     match range {
-        WordRange::Word(word) => doc! { WORDS: word },
+        WordRange::Word(_) => doc! { WORDS: one_of(range.spellings()) },
         WordRange::Prefix(prefix) => {
-            doc! { WORDS: { "$elemMatch": { "$gte": prefix, "$lt": end_of(prefix) } } }
+            doc! { WORDS: { "$elemMatch": { "$gte": begin_of(range), "$lt": end_of(prefix) } } }
         }
     }
+}
+
+/// Returns the first text of a range: that of its first spelling.
+fn begin_of(range: &WordRange) -> Option<String> {
+    range.spellings().into_iter().next()
 }
 
 /// Returns a text after every text that begins so.
@@ -82,12 +88,12 @@ impl MongoStore {
         range: &WordRange,
     ) -> Result<Expansion, Failure> {
         let prefix = match range {
-            WordRange::Word(word) => {
-                return Ok(Expansion { words: vec![word.clone()], is_cut: false });
+            WordRange::Word(_) => {
+                return Ok(Expansion { words: range.spellings(), is_cut: false });
             }
             WordRange::Prefix(prefix) => prefix,
         };
-        let (mut words, mut begin) = (BTreeSet::new(), doc! { "$gte": prefix });
+        let (mut words, mut begin) = (BTreeSet::new(), doc! { "$gte": begin_of(range) });
         let mut is_cut = true;
         for _ in 0..PAGES {
             begin.insert("$lt", end_of(prefix));

@@ -225,7 +225,8 @@ impl MongoStore {
             let is_it = stored.message.sequence == text.sequence;
             if is_it { Ok(self.wiped(stored)?) } else { Ok(None) }
         };
-        self.overwrite_in_segment(text.app_id, text.owner, text.segments(), wipe).await
+        self.overwrite_in_segment(text.app_id, text.owner, text.segments(), wipe).await?;
+        Ok(())
     }
 
     /// Removes the text from all versions, and then the note that it is kept, so that a call that broke off is repeated.

@@ -20,25 +20,26 @@ impl MongoStore {
         chat_id: &ChatId,
         filter: Document,
         mut change: impl FnMut(StoredMessage) -> Result<Option<StoredMessage>, Failure> + Send,
-    ) -> Result<(), Failure> {
+    ) -> Result<Vec<u64>, Failure> {
         let segments = &self.inner.chat_segments;
         for _ in 0..MAX_READ_ATTEMPTS {
             let find = segments.find_one(filter.clone()).sort(doc! { "_id": -1 });
-            let Some(raw) = find.await? else { return Ok(()) };
+            let Some(raw) = find.await? else { return Ok(Vec::new()) };
             let Segment { head, messages } = Segment::read(chat_id, &raw)?;
-            let mut set = Document::new();
+            let (mut set, mut overwritten) = (Document::new(), Vec::new());
             for (index, old) in messages.into_iter().enumerate() {
                 if let Some(new) = change(old)? {
                     set.insert(format!("messages.{index}"), decode_document(&new.document())?);
+                    overwritten.push(new.message.sequence);
                 }
             }
             if set.is_empty() {
-                return Ok(());
+                return Ok(Vec::new());
             }
             let update = doc! { "$set": set, "$inc": { "edits": 1_i64 } };
             let unchanged = segment_filter(app_id, chat_id, &head);
             if segments.update_one(unchanged, update).await?.matched_count == 1 {
-                return Ok(());
+                return Ok(overwritten);
             }
         }
         Err(gap_error(chat_id))

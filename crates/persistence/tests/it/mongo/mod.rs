@@ -31,6 +31,7 @@ mod proofs;
 mod purges;
 mod reading;
 mod repeats;
+mod restored;
 mod resume_points;
 mod salts;
 mod sealing;

@@ -16,7 +16,7 @@ use crate::wire::ChatSessionResponse;
 /// Which chats are found.
 #[derive(Debug, IntoParams)]
 pub(crate) struct GetChatQuery {
-    /// Whether the chat is found if it is deleted, too; that needs the permission `manage`.
+    /// Whether the chat is found if it is deleted, too; a deleted one needs the permission `manage`.
     #[param(value_type = Option<bool>)]
     deleted: bool,
 }
@@ -38,9 +38,11 @@ pub(crate) async fn get_chat(
     ChatScope { scope, chat_id, .. }: ChatScope<Read>,
     Query(query): Query<GetChatQuery>,
 ) -> Result<Json<ChatSessionResponse>, Problem> {
-    let scope =
-        if query.deleted { scope.needing(Permission::Manage).finding_deleted() } else { scope };
-    let chat = store.get_chat(&scope, &chat_id).await?;
+    let mut chat = store.get_chat(&scope, &chat_id).await?;
+    if chat.is_none() && query.deleted {
+        let managing = scope.needing(Permission::Manage).finding_deleted();
+        chat = store.get_chat(&managing, &chat_id).await?;
+    }
     let chat = chat.ok_or(StoreError::ChatNotFound(chat_id))?;
     Ok(Json(chat.into()))
 }

@@ -16,7 +16,7 @@ use crate::openapi::values;
 use crate::problem::Problem;
 use crate::wire::ChatSessionResponse;
 
-/// A change of a chat session. A missing field stays as it is; null clears it.
+/// A change of a chat session. A missing field stays as it is; null clears it, except for `visibility`.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = ChatSessionChange, example = json!({"title": "A todo app"}))]
@@ -29,9 +29,10 @@ pub(crate) struct UpdateChatRequest {
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<Object>)]
     metadata: FieldChange<JsonObject>,
-    /// Who may find and read the chat; `team` needs a `team_id`.
-    #[schema(value_type = Option<values::Visibility>)]
-    visibility: Option<Visibility>,
+    /// Who may find and read the chat; `team` needs a `team_id`. Every chat has one, so it is not null.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = values::Visibility)]
+    visibility: FieldChange<Visibility>,
     /// A user may name only their own team.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<values::Name>)]
@@ -75,10 +76,14 @@ impl UpdateChatRequest {
         if let (Caller::User { team_id, .. }, Some(given)) = (caller, self.team_id.value()) {
             own("/team_id", Some(given), team_id.as_ref())?;
         }
+        if self.visibility == FieldChange::Clear {
+            let detail = "must not be null: every chat has a visibility; leave it out to keep it";
+            return Err(Problem::invalid_body("/visibility", detail));
+        }
         let change = SessionChange {
             title: self.title,
             metadata: self.metadata.or_default(),
-            visibility: self.visibility,
+            visibility: self.visibility.value().copied(),
             team_id: self.team_id,
             assistant_id: self.assistant_id,
             sort: self.sort.or_default(),
