@@ -41,7 +41,7 @@ pub(super) fn keep_props(body: &mut MessageBody, kind: &str, mut props: JsonObje
             body.extra.insert("tool_calls".to_owned(), json!([call]));
         }
         "image" | "audio" | "video" if props.get("url").is_some_and(Value::is_string) => {
-            body.content = json!([media_part(kind, take(&mut props, "url"))]);
+            body.content = json!([media_part(kind, &take(&mut props, "url"))]);
         }
         // Only the user interface shows it, while something is awaited.
         "loading" => {}
@@ -171,7 +171,7 @@ fn is_call(props: &JsonObject) -> bool {
     is_named("id") && is_named("name") && text("arguments").is_some()
 }
 
-fn media_part(kind: &str, url: Value) -> Value {
+fn media_part(kind: &str, url: &Value) -> Value {
     let is_inline = url.as_str().is_some_and(|url| url.starts_with("data:"));
     match kind {
         "image" => json!({"type": "image_url", "image_url": {"url": url}}),

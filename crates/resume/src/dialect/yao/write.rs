@@ -82,7 +82,7 @@ impl<'a> TypedMessages<'a> {
     }
 
     /// Adds a message; the first has the id of the stored message, the others have a number behind it.
-    fn add(&mut self, kind: &str, props: Value) {
+    fn add(&mut self, kind: &str, props: &Value) {
         let id = match self.written.len() {
             0 => self.id.clone(),
             number => format!("{}_{number}", self.id),
@@ -109,7 +109,7 @@ impl<'a> TypedMessages<'a> {
         if let Some(name) = message.name.take().filter(|name| name != "user") {
             props["name"] = name.into();
         }
-        self.add("user_input", props);
+        self.add("user_input", &props);
     }
 
     fn write_result(&mut self, message: &mut CanonicalMessage) {
@@ -123,7 +123,7 @@ impl<'a> TypedMessages<'a> {
         let call_id = mem::take(&mut message.call_id);
         self.metadata.insert("tool_call_id".to_owned(), call_id.into());
         self.metadata.insert("is_tool_result".to_owned(), true.into());
-        self.add("text", json!({"content": content}));
+        self.add("text", &json!({"content": content}));
     }
 
     fn write_answer(&mut self, message: &mut CanonicalMessage) {
@@ -133,7 +133,7 @@ impl<'a> TypedMessages<'a> {
         let mut removes_any = reasoning.is_none();
         for block in reasoning.unwrap_or_default() {
             match block {
-                Reasoning::Text { text, .. } => self.add("thinking", json!({"content": text})),
+                Reasoning::Text { text, .. } => self.add("thinking", &json!({"content": text})),
                 Reasoning::Redacted(_) => removes_any = true,
             }
         }
@@ -145,7 +145,7 @@ impl<'a> TypedMessages<'a> {
                 ContentPart::Media(media) => self.write_media(media, message),
                 text @ ContentPart::Text(_) => {
                     let text = message.part_text(text);
-                    self.add("text", json!({"content": text}));
+                    self.add("text", &json!({"content": text}));
                 }
             }
         }
@@ -167,17 +167,14 @@ impl<'a> TypedMessages<'a> {
             MediaKind::Audio => Some("audio"),
             MediaKind::File => is_video.then_some("video"),
         };
-        match kind.zip(media.source.url()) {
-            Some((kind, url)) => {
-                if media.name.is_some() {
-                    message.repairs.push(Repair::PartFieldsRemoved);
-                }
-                self.add(kind, json!({"url": url}));
+        if let Some((kind, url)) = kind.zip(media.source.url()) {
+            if media.name.is_some() {
+                message.repairs.push(Repair::PartFieldsRemoved);
             }
-            None => {
-                let text = message.part_text(ContentPart::Media(media));
-                self.add("text", json!({"content": text}));
-            }
+            self.add(kind, &json!({"url": url}));
+        } else {
+            let text = message.part_text(ContentPart::Media(media));
+            self.add("text", &json!({"content": text}));
         }
     }
 
@@ -185,6 +182,6 @@ impl<'a> TypedMessages<'a> {
         call.convert_custom();
         let arguments = call.take_arguments_text();
         let props = json!({"id": call.id, "name": call.target.name, "arguments": arguments});
-        self.add("tool_call", props);
+        self.add("tool_call", &props);
     }
 }
