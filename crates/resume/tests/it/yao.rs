@@ -216,6 +216,7 @@ fn an_id_is_unique_in_its_request() {
 fn fields_that_no_other_format_has_come_back() {
     let mut message = typed("text", &json!({"content": "hi"}));
     message["plugin"] = json!({"id": 7});
+    message["created_at"] = json!("2024-01-15T10:00:05Z");
     let parsed = yao().parse(Vec::new(), vec![message.clone()]).messages;
     let kept = &parsed[0].body.extra[MessageBody::PROVIDER];
     assert_eq!(kept, &json!({"yao": {"plugin": {"id": 7}}}));

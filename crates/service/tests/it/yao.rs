@@ -23,10 +23,53 @@ fn client() -> Client {
 async fn session(client: &Client, chat_id: &str, fields: Value) -> String {
     let mut body =
         json!({"chat_id": chat_id, "workflow_name": "weather", "assistant_id": "weather"});
-    body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+    if let Value::Object(fields) = fields {
+        body.as_object_mut().unwrap().extend(fields);
+    }
     let created = client.post(NATIVE, body).await;
     assert_eq!(created.status, 201, "{}", created.text);
     format!("{SESSIONS}/{chat_id}")
+}
+
+#[tokio::test]
+async fn a_session_is_created_once() {
+    let client = client();
+    let wanted = json!({"chat_id": "c1", "assistant_id": "weather", "title": "Rain?", "other": 1,
+        "public": true, "sort": 3, "metadata": {"a": 1}});
+    let created = client.post(SESSIONS, wanted.clone()).await;
+    assert_eq!(created.status, 200, "{}", created.text);
+    let shown = created.body();
+    assert_eq!(
+        (&shown["assistant_id"], &shown["public"], &shown["sort"], &shown["status"]),
+        (&json!("weather"), &json!(true), &json!(3), &json!("active"))
+    );
+    assert_eq!(client.post(SESSIONS, wanted).await.body(), shown);
+    let other = json!({"chat_id": "c1", "assistant_id": "weather", "title": "Snow?"});
+    assert_eq!(error(&client.post(SESSIONS, other.clone()).await), (409, "conflict".to_owned()));
+    client.delete(&format!("{SESSIONS}/c1")).await;
+    assert_eq!(error(&client.post(SESSIONS, other).await), (409, "conflict".to_owned()));
+    let minted = client.post(SESSIONS, json!({"assistant_id": "weather"})).await.body();
+    assert_eq!(
+        (minted["public"].clone(), minted["share"].clone()),
+        (json!(false), json!("private"))
+    );
+    for refused in [json!({"title": "x"}), json!({"assistant_id": "weather", "share": "all"})] {
+        let refused = client.post(SESSIONS, refused).await;
+        assert_eq!(error(&refused), (400, "invalid_request".to_owned()));
+    }
+}
+
+#[tokio::test]
+async fn the_time_that_a_client_gives_a_message_stays() {
+    let client = client();
+    let path = session(&client, "c1", json!({})).await;
+    let at = json!({"created_at": "2024-01-15T10:00:05Z"});
+    append(&client, "c1", &[typed("M1", "text", json!({"content": "x"}), at), text("M2", "y")])
+        .await;
+    let shown = client.get(&format!("{path}/messages")).await.body();
+    assert_eq!(shown["messages"][0]["created_at"], "2024-01-15T10:00:05Z");
+    assert_ne!(shown["messages"][0]["updated_at"], "2024-01-15T10:00:05Z");
+    assert!(shown["messages"][1]["created_at"].is_string());
 }
 
 /// Appends typed messages to a chat.
@@ -39,7 +82,9 @@ async fn append(client: &Client, chat_id: &str, messages: &[Value]) {
 fn typed(id: &str, kind: &str, props: Value, more: Value) -> Value {
     let role = if kind == "user_input" { "user" } else { "assistant" };
     let mut message = json!({"message_id": id, "role": role, "type": kind, "props": props});
-    message.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    if let Value::Object(more) = more {
+        message.as_object_mut().unwrap().extend(more);
+    }
     message
 }
 

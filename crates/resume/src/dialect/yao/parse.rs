@@ -7,8 +7,8 @@ use crate::DropReason;
 use crate::dialect::parsed::{EventIds, Parsed, as_object, keep_unread, take_text};
 
 /// Fields that the store itself gives a message, and those of a stream in flight.
-const NOT_STORED: [&str; 8] =
-    ["id", "chat_id", "sequence", "created_at", "updated_at", "chunk_id", "delta", "delta_path"];
+const NOT_STORED: [&str; 7] =
+    ["id", "chat_id", "sequence", "updated_at", "chunk_id", "delta", "delta_path"];
 
 /// Parses typed messages, each into one message.
 pub(super) fn parse(system: Vec<Value>, messages: Vec<Value>) -> Parsed {
@@ -37,7 +37,8 @@ fn read(message: Value, ids: &mut EventIds) -> Result<NewMessage, DropReason> {
     };
     let answered = metadata.as_ref().filter(|_| kind == "text" && role == "assistant");
     let answered = answered.and_then(answered_call);
-    let mut body = MessageBody { role, metadata, ..MessageBody::default() };
+    let timestamp = take_text(&mut fields, "created_at");
+    let mut body = MessageBody { role, metadata, timestamp, ..MessageBody::default() };
     for field in ["message_id"].into_iter().chain(TEXT_FIELDS) {
         if let Some(text) = take_text(&mut fields, field) {
             body.extra.insert(field.to_owned(), text.into());

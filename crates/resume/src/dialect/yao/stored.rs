@@ -73,6 +73,9 @@ pub(super) fn write(message: &Message) -> Option<Value> {
     if let Some(metadata) = &body.metadata {
         written["metadata"] = metadata.clone().into();
     }
+    if let Some(time) = &body.timestamp {
+        written["created_at"] = time.as_str().into();
+    }
     let own = body.extra.get(MessageBody::PROVIDER).and_then(|provider| provider.get(NAME));
     for (field, value) in own.and_then(Value::as_object).into_iter().flatten() {
         if written.get(field).is_none() {

@@ -3,6 +3,7 @@
 use super::Adapter;
 use crate::operations::sections;
 
+mod create;
 mod delete;
 mod filter;
 mod get;
@@ -22,6 +23,7 @@ pub(super) fn adapter() -> Adapter {
         sections: sections! { true;
             "chat sessions", "Conversations with assistants" {
                 GET    "/yao/{app_id}/v1/chat/sessions" => list::list_sessions;
+                POST   "/yao/{app_id}/v1/chat/sessions" => create::create_session;
                 GET    "/yao/{app_id}/v1/chat/sessions/{chat_id}" => get::get_session;
                 PUT    "/yao/{app_id}/v1/chat/sessions/{chat_id}" => update::update_session;
                 DELETE "/yao/{app_id}/v1/chat/sessions/{chat_id}" => delete::delete_session;

@@ -121,7 +121,9 @@ fn typed_messages(chat_id: &ChatId, message: Message) -> Vec<Value> {
         typed["id"] = number.into();
         typed["chat_id"] = chat_id.as_str().into();
         typed["sequence"] = number.into();
-        typed["created_at"] = created_at.as_str().into();
+        if typed.get("created_at").is_none() {
+            typed["created_at"] = created_at.as_str().into();
+        }
         typed["updated_at"] = updated_at.as_deref().unwrap_or(&created_at).into();
     }
     rendered
