@@ -69,6 +69,8 @@ pub use ui_message::UiMessage;
 mod otel_genai;
 pub use otel_genai::OtelGenAi;
 
+mod yao;
+
 mod violation_list;
 
 mod base64_text;
@@ -115,6 +117,7 @@ const REGISTRY: &[&dyn Dialect] = &[
     &UiMessage,
     &AgUi,
     &Acp,
+    &yao::Yao,
     &OtelGenAi,
 ];
 

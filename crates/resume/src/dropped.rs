@@ -83,6 +83,12 @@ pub enum DropReason {
     /// Its calls are malformed, and it has no other content.
     #[error("the calls are malformed, and the message has no other content")]
     MalformedCalls,
+    /// It has no type, or its properties are not an object.
+    #[error("the type of the message is missing, or its props are not an object")]
+    MissingProps,
+    /// It is a signal of a stream in flight, which is not stored.
+    #[error("an event is a signal of a stream in flight, and is not stored")]
+    Transient,
     /// Its dialect is rendered, and not parsed.
     #[error("the dialect is for export only")]
     ExportOnly,
@@ -108,6 +114,8 @@ impl DropReason {
             Self::BlankContent => "blank_content",
             Self::OtherAgent => "other_agent",
             Self::MalformedCalls => "malformed_calls",
+            Self::MissingProps => "missing_props",
+            Self::Transient => "transient",
             Self::ExportOnly => "export_only",
         }
     }

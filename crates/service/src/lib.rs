@@ -4,7 +4,7 @@ mod config;
 pub use config::{
     AdaptersConfig, Algorithm, AppSettings, AppsConfig, AuthConfig, AuthMode, Config, ConfigError,
     ErasureConfig, HecateConfig, LimitsConfig, MetricsConfig, SearchConfig, ServerConfig,
-    SignInConfig, WalletsConfig, hidden, listen_address,
+    SignInConfig, WalletsConfig, YaoConfig, hidden, listen_address,
 };
 
 mod config_check;

@@ -33,3 +33,4 @@ mod unsettled;
 mod viewpoint;
 mod window;
 mod written;
+mod yao;

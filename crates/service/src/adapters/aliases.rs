@@ -22,9 +22,12 @@ impl Aliases {
     /// Returns the aliases of the adapters that the settings enable.
     pub(crate) fn of(config: &AdaptersConfig) -> Self {
         let hecate = config.hecate.app_id.as_ref().filter(|_| config.hecate.enabled);
-        let alias =
-            |app_id| Alias { prefix: "/hecate/v1/", target: format!("/hecate/{app_id}/v1/") };
-        Self(hecate.map(alias).into_iter().collect())
+        let hecate = hecate
+            .map(|app_id| Alias { prefix: "/hecate/v1/", target: format!("/hecate/{app_id}/v1/") });
+        let yao = config.yao.app_id.as_ref().filter(|_| config.yao.enabled);
+        let yao = yao
+            .map(|app_id| Alias { prefix: "/v1/chat/", target: format!("/yao/{app_id}/v1/chat/") });
+        Self(hecate.into_iter().chain(yao).collect())
     }
 
     /// Serves the aliases beside the paths of a router.

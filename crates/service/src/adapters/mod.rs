@@ -18,6 +18,7 @@ use crate::problem::Problem;
 mod aliases;
 mod foreign_query;
 mod hecate;
+mod yao;
 
 pub(crate) use aliases::Aliases;
 pub(crate) use foreign_query::ForeignQuery;
@@ -40,12 +41,13 @@ pub(crate) struct Adapter {
 pub(crate) type WriteProblem = fn(&Problem) -> (StatusCode, Value);
 
 /// Every adapter.
-static ADAPTERS: LazyLock<Vec<Adapter>> = LazyLock::new(|| vec![hecate::adapter()]);
+static ADAPTERS: LazyLock<Vec<Adapter>> = LazyLock::new(|| vec![hecate::adapter(), yao::adapter()]);
 
 impl Adapter {
     fn is_enabled(&self, config: &AdaptersConfig) -> bool {
         match self.name {
             "hecate" => config.hecate.enabled,
+            "yao" => config.yao.enabled,
             _ => false,
         }
     }

@@ -9,6 +9,18 @@ use super::ConfigError;
 pub struct AdaptersConfig {
     /// The chat sessions of Hecate.
     pub hecate: HecateConfig,
+    /// The chat sessions of Yao.
+    pub yao: YaoConfig,
+}
+
+/// The settings of the adapter for Yao.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct YaoConfig {
+    /// Whether the routes are served, below `/yao/{app_id}`.
+    pub enabled: bool,
+    /// The app of the paths below `/v1/chat`, which name none.
+    pub app_id: Option<AppId>,
 }
 
 /// The settings of the adapter for Hecate.

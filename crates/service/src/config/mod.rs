@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::paced_stream::Pace;
 
 mod adapters;
-pub use adapters::{AdaptersConfig, HecateConfig};
+pub use adapters::{AdaptersConfig, HecateConfig, YaoConfig};
 
 mod error;
 pub use error::ConfigError;

@@ -14,7 +14,7 @@ fn client() -> Client {
         app_id: Some(AppId::parse("hecate").unwrap()),
         ..HecateConfig::default()
     };
-    let adapters = AdaptersConfig { hecate };
+    let adapters = AdaptersConfig { hecate, ..AdaptersConfig::default() };
     Client::over(memory(), Config { adapters, ..Config::default() })
 }
 

@@ -66,3 +66,4 @@ mod websocket;
 mod websocket_handshake;
 mod websocket_input;
 mod websocket_limits;
+mod yao;

@@ -1,0 +1,193 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use chrono_tz::Tz;
+use operation::operation;
+use persistence::{ChatCount, ListCursor, Store};
+use records::{ChatSession, Clock as _, Scope, SystemClock};
+use serde::Serialize;
+use utoipa::openapi::path::Parameter;
+use utoipa::{IntoParams, ToSchema};
+
+use super::filter::SessionFilter;
+use super::groups::{SessionGroup, grouped};
+use super::wire::SessionItem;
+use crate::adapters::ForeignQuery;
+use crate::api::chat_sessions::list::refused;
+use crate::config::LimitsConfig;
+use crate::extract::needs::Read;
+use crate::extract::{AppScope, FromParams, Json, Params, declared};
+use crate::problem::Problem;
+use crate::wire::Time;
+
+/// How many chats are read at a time.
+const READ_AT_ONCE: usize = 200;
+/// The most chats that one request examines.
+const MAX_EXAMINED: usize = 10_000;
+
+/// The sessions to list. Values that are no numbers, times or time zones are ignored.
+#[derive(Debug, IntoParams)]
+#[expect(dead_code, reason = "describes the parameters")]
+struct SessionParameters {
+    /// The page, 1 by default. Sessions after the first 10,000 are not served.
+    page: Option<usize>,
+    /// The most sessions of a page, 1 to 100; 20 for any other value.
+    pagesize: Option<usize>,
+    /// Only sessions with this assistant.
+    assistant_id: Option<String>,
+    /// `active` or `archived`; both by default.
+    status: Option<String>,
+    /// Only sessions whose title has these characters in a row, in any case.
+    keywords: Option<String>,
+    /// Only sessions whose id begins so.
+    chat_id_prefix: Option<String>,
+    /// Only sessions at or after this time.
+    start_time: Option<Time>,
+    /// Only sessions at or before this time.
+    end_time: Option<Time>,
+    /// The time of that range: `last_message_at` (default) or `created_at`.
+    time_field: Option<String>,
+    /// `last_message_at` (default; the creation of a session without messages), `created_at`, `title` or `sort`.
+    order_by: Option<String>,
+    /// `asc` or `desc` (default).
+    order: Option<String>,
+    /// `time`: in groups, by when something was last said.
+    group_by: Option<String>,
+    /// The time zone of the groups, by its IANA name; `UTC` by default.
+    tz: Option<String>,
+}
+
+/// The page of the list of sessions to return.
+#[derive(Debug)]
+pub(crate) struct ListSessionsQuery {
+    page: usize,
+    pagesize: usize,
+    filter: SessionFilter,
+    groups: Option<Tz>,
+}
+
+impl FromParams for ListSessionsQuery {
+    fn from_params(params: &mut Params, _limits: &LimitsConfig) -> Result<Self, Problem> {
+        let mut number = |name: &str| {
+            params.take_with(name, |text| Ok::<_, String>(text.trim().parse::<usize>().ok()))
+        };
+        let page = number("page")?.flatten().filter(|page| *page > 0).unwrap_or(1);
+        let pagesize = number("pagesize")?.flatten().filter(|size| (1..=100).contains(size));
+        let pagesize = pagesize.unwrap_or(20);
+        if (page - 1).saturating_mul(pagesize) >= MAX_EXAMINED {
+            let rule = format!("must be within the first {MAX_EXAMINED} sessions");
+            return Err(Problem::invalid_parameter("page", rule));
+        }
+        let is_grouped = params.take_with("group_by", |word| Ok::<_, String>(word == "time"))?;
+        let zone = params.take_with("tz", |name| Ok::<_, String>(name.parse::<Tz>().ok()))?;
+        Ok(Self {
+            page,
+            pagesize,
+            groups: is_grouped.unwrap_or_default().then(|| zone.flatten().unwrap_or(Tz::UTC)),
+            filter: SessionFilter::from_params(params)?,
+        })
+    }
+
+    fn described() -> Vec<Parameter> {
+        declared::<SessionParameters>()
+    }
+}
+
+/// A page of sessions: `data`, or `groups` if they are grouped and there are any.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ChatSessions)]
+pub(crate) struct ListSessionsResponse {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data: Option<Vec<SessionItem>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    groups: Option<Vec<SessionGroup>>,
+    #[schema(example = 1)]
+    page: usize,
+    #[schema(example = 20)]
+    pagesize: usize,
+    /// At least 1.
+    #[schema(example = 1)]
+    pagecount: usize,
+    #[schema(example = 3)]
+    total: usize,
+    /// Whether there may be more sessions than `total`: the request examined as many as one may. Missing if not.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    total_is_at_least: bool,
+}
+
+/// Lists sessions: those of the caller, those that they are a member of, and those that their team shares.
+///
+/// With a filter, the first 10,000 sessions of the order are examined.
+#[operation(answers = "A page of sessions")]
+pub(crate) async fn list_sessions(
+    State(store): State<Arc<dyn Store>>,
+    AppScope(scope, _): AppScope<Read>,
+    ForeignQuery(query): ForeignQuery<ListSessionsQuery>,
+) -> Result<Json<ListSessionsResponse>, Problem> {
+    let ListSessionsQuery { page, pagesize, filter, groups } = query;
+    let found = find(&*store, &scope, &filter, (page - 1) * pagesize, pagesize).await?;
+    let (data, groups) = match groups.filter(|_| !found.chats.is_empty()) {
+        Some(zone) => (None, Some(grouped(found.chats, SystemClock.now(), zone))),
+        None => (Some(found.chats.into_iter().map(Into::into).collect()), None),
+    };
+    Ok(Json(ListSessionsResponse {
+        data,
+        groups,
+        page,
+        pagesize,
+        pagecount: found.total.div_ceil(pagesize).max(1),
+        total: found.total,
+        total_is_at_least: found.is_at_least,
+    }))
+}
+
+/// The chats of one page.
+struct Found {
+    chats: Vec<ChatSession>,
+    /// The number of chats in the whole list.
+    total: usize,
+    /// Whether there may be more.
+    is_at_least: bool,
+}
+
+/// Finds the chats of a page, and counts those of the whole list.
+async fn find(
+    store: &dyn Store,
+    scope: &Scope,
+    filter: &SessionFilter,
+    left_out: usize,
+    wanted: usize,
+) -> Result<Found, Problem> {
+    let list = filter.of_store();
+    let mut found = Found { chats: Vec::new(), total: 0, is_at_least: false };
+    let (mut examined, mut after): (usize, Option<ListCursor>) = (0, None);
+    loop {
+        let page =
+            store.list_chats(scope, &list, READ_AT_ONCE, after.as_ref()).await.map_err(refused)?;
+        examined += page.chats.len();
+        for chat in page.chats.into_iter().filter(|chat| filter.admits(chat)) {
+            if found.total >= left_out && found.chats.len() < wanted {
+                found.chats.push(chat);
+            }
+            found.total += 1;
+        }
+        after = page.next;
+        let is_full = found.chats.len() == wanted;
+        if after.is_none() {
+            return Ok(found);
+        }
+        if is_full && filter.is_whole_list() {
+            break;
+        }
+        if examined >= MAX_EXAMINED {
+            found.is_at_least = true;
+            return Ok(found);
+        }
+    }
+    (found.total, found.is_at_least) =
+        match store.count_chats(scope, &list).await.map_err(refused)? {
+            ChatCount::Exactly(count) => (count, false),
+            ChatCount::AtLeast(count) => (count, true),
+        };
+    Ok(found)
+}

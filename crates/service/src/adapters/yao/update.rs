@@ -1,0 +1,67 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use operation::operation;
+use persistence::Store;
+use records::{FieldChange, JsonObject, Lifecycle, SessionChange};
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::wire::ChangedResponse;
+use crate::adapters::ForeignQuery;
+use crate::extract::needs::Manage;
+use crate::extract::{ChatScope, Json, Keyed, given};
+use crate::problem::Problem;
+
+/// A change of a session: at least one field. What is missing stays; other fields are ignored.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[schema(as = UpdateChatSession, example = json!({"title": "The weather", "status": "archived"}))]
+pub(crate) struct UpdateSessionRequest {
+    /// At most 512 characters; null removes it.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>)]
+    title: FieldChange<String>,
+    /// `active` or `archived`.
+    status: Option<String>,
+    /// Replaces all of the old; null removes it.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<Object>)]
+    metadata: FieldChange<JsonObject>,
+}
+
+impl Keyed for UpdateSessionRequest {}
+
+impl UpdateSessionRequest {
+    fn into_change(self) -> Result<SessionChange, Problem> {
+        let lifecycle = match self.status.as_deref() {
+            None => None,
+            Some("active") => Some(Lifecycle::Active),
+            Some("archived") => Some(Lifecycle::Archived),
+            Some(_) => {
+                return Err(Problem::invalid_body("/status", "must be active or archived"));
+            }
+        };
+        let change = SessionChange {
+            title: self.title,
+            metadata: self.metadata.or_default(),
+            lifecycle,
+            ..SessionChange::default()
+        };
+        if change == SessionChange::default() {
+            return Err(Problem::invalid_body("", "title, status or metadata is required"));
+        }
+        Ok(change)
+    }
+}
+
+/// Changes the title, the status or the metadata of a session.
+#[operation(answers = "The session is changed", problems = [UPGRADE_PENDING])]
+pub(crate) async fn update_session(
+    State(store): State<Arc<dyn Store>>,
+    ChatScope { scope, chat_id, .. }: ChatScope<Manage>,
+    ForeignQuery(()): ForeignQuery<()>,
+    Json(request): Json<UpdateSessionRequest>,
+) -> Result<Json<ChangedResponse>, Problem> {
+    store.change_chat(&scope, &chat_id, request.into_change()?).await?;
+    Ok(Json(ChangedResponse::updated(chat_id.into())))
+}

@@ -1,0 +1,81 @@
+use records::{ChatSession, JsonObject, Lifecycle, Visibility};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::wire::Time;
+
+/// A chat session.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ChatSession)]
+pub(super) struct SessionItem {
+    #[schema(example = "chat_123")]
+    chat_id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
+    /// The assistant; the name of the workflow if the chat has none.
+    #[schema(example = "weather_assistant")]
+    assistant_id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_connector: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_mode: Option<String>,
+    /// `active` or `archived`.
+    #[schema(example = "active")]
+    status: &'static str,
+    /// Whether every user of the app finds the chat.
+    public: bool,
+    /// `private` or `team`.
+    #[schema(example = "private")]
+    share: &'static str,
+    sort: i32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_message_at: Option<Time>,
+    #[schema(value_type = Object)]
+    metadata: JsonObject,
+    created_at: Time,
+    updated_at: Time,
+}
+
+impl From<ChatSession> for SessionItem {
+    fn from(chat: ChatSession) -> Self {
+        Self {
+            assistant_id: assistant_of(&chat).to_owned(),
+            chat_id: chat.chat_id.into(),
+            title: chat.title,
+            last_connector: chat.last_connector,
+            last_mode: chat.last_mode,
+            status: if chat.lifecycle == Lifecycle::Archived { "archived" } else { "active" },
+            public: chat.visibility == Visibility::App,
+            share: if chat.visibility == Visibility::Team { "team" } else { "private" },
+            sort: chat.sort,
+            last_message_at: chat.last_message_at.map(Into::into),
+            metadata: chat.metadata,
+            created_at: chat.created_at.into(),
+            updated_at: chat.last_updated_at.into(),
+        }
+    }
+}
+
+/// Returns the assistant of a chat. Yao's chats have one always.
+pub(super) fn assistant_of(chat: &ChatSession) -> &str {
+    chat.assistant_id.as_ref().map_or(chat.workflow_name.as_str(), |id| id.as_str())
+}
+
+/// What was done to a session.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ChatSessionChanged)]
+pub(super) struct ChangedResponse {
+    #[schema(example = "Chat updated successfully")]
+    message: &'static str,
+    chat_id: String,
+}
+
+impl ChangedResponse {
+    pub(super) fn updated(chat_id: String) -> Self {
+        Self { message: "Chat updated successfully", chat_id }
+    }
+
+    pub(super) fn deleted(chat_id: String) -> Self {
+        Self { message: "Chat deleted successfully", chat_id }
+    }
+}
