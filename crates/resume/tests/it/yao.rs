@@ -11,7 +11,7 @@ use crate::round_trip::{assert_kept, check_faulty, stored_in};
 use crate::transcript::{log, rendered_in};
 
 fn yao() -> &'static dyn Dialect {
-    dialect::named("yao").unwrap()
+    dialect::named("yao").unwrap_or_else(|| panic!("there is no dialect yao"))
 }
 
 fn typed(kind: &str, props: &Value) -> Value {

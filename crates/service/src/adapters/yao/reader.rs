@@ -76,7 +76,9 @@ pub(super) async fn read(
             if is_backwards {
                 rendered.reverse();
             }
-            rendered.into_iter().for_each(|message| typed.add(message, filter));
+            for message in rendered {
+                typed.add(message, filter);
+            }
         }
         typed.is_truncated |=
             has_more && examined >= MAX_EXAMINED && typed.messages.len() < filter.limit;
