@@ -29,8 +29,8 @@ impl MetadataKeys {
             return refused("a key must not contain NUL".to_owned());
         }
         keys.sort_unstable();
-        if let Some(twice) = keys.windows(2).find(|pair| pair[0] == pair[1]) {
-            return refused(format!("has the key {:?} twice", twice[0]));
+        if let Some([key, ..]) = keys.windows(2).find(|pair| pair[0] == pair[1]) {
+            return refused(format!("has the key {key:?} twice"));
         }
         Ok(Self(keys))
     }

@@ -173,6 +173,7 @@ macro_rules! contract_tests {
                 lists_by_metadata_follow_changes_forks_and_purges,
                 lists_by_metadata_have_pages_counts_and_every_other_filter,
                 a_list_by_a_key_that_is_not_declared_is_refused,
+                lists_by_metadata_that_no_index_serves_are_refused,
                 chats_stored_before_a_key_was_declared_are_listed,
                 a_person_lists_only_their_own_chats_by_metadata,
                 lists_by_metadata_are_right_after_racing_changes,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use records::{
-    Actor, AppId, Caller, ChatId, ChatStatus, FieldChange, JsonObject, Lifecycle, MetadataFilter,
+    Actor, AppId, ChatId, ChatStatus, FieldChange, JsonObject, Lifecycle, MetadataFilter,
     MetadataKeys, NewChatSession, NewFork, Permission, Scope, SessionChange, SettingsChange,
     UserId,
 };
@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::fixture::{
     TestChat, a_moment_passes, event, list_all, new_chat, race, some_scope, workflow,
 };
+use super::lists::{person, refused_filter};
 use persistence::{ChatCount, ChatFilter, ChatOrder, Direction, Store, StoreError};
 
 /// Declares the keys of an app, and indexes its chats by them.
@@ -219,6 +220,32 @@ pub async fn a_list_by_a_key_that_is_not_declared_is_refused(store: Arc<dyn Stor
     assert!(refusal(&store, &of_other_app, &by("region:eu")).await.is_some());
 }
 
+pub async fn lists_by_metadata_that_no_index_serves_are_refused(store: Arc<dyn Store>) {
+    let scope = some_scope();
+    declare(&store, &scope.app_id, &["customer"]).await;
+    let ada = person(&scope, "ada");
+    let (acme, user_id) = (|| by("customer:acme"), UserId::parse("ada").ok());
+    let workflow_name = Some(workflow("a"));
+    let active = || ChatFilter { order: ChatOrder::Active, ..acme() };
+    for (caller, filter, refused) in [
+        (&scope, acme(), None),
+        (&scope, active(), Some("/metadata")),
+        (&scope, ChatFilter { of_app: true, ..acme() }, Some("/metadata")),
+        (&scope, ChatFilter { user_id, order: ChatOrder::Title, ..acme() }, None),
+        (
+            &scope,
+            ChatFilter { workflow_name: workflow_name.clone(), ..acme() },
+            Some("/workflow_name"),
+        ),
+        (&ada, ChatFilter { workflow_name, ..acme() }, None),
+        (&ada, active(), None),
+        (&ada, ChatFilter { needs_input: true, ..active() }, Some("/metadata")),
+    ] {
+        let refusal = refused_filter(&store, caller, &filter).await;
+        assert_eq!(refusal.as_deref(), refused, "{filter:?}");
+    }
+}
+
 pub async fn chats_stored_before_a_key_was_declared_are_listed(store: Arc<dyn Store>) {
     let scope = some_scope();
     let both = |customer: &str, region: &str| {
@@ -270,8 +297,7 @@ pub async fn a_person_lists_only_their_own_chats_by_metadata(store: Arc<dyn Stor
     }
     own.reverse();
     let user_id = UserId::parse("ada").unwrap();
-    let ada = Caller::User { user_id: user_id.clone(), team_id: None, may_run: false };
-    let ada = Scope::new(scope.app_id.clone(), ada, Permission::Read);
+    let ada = person(&scope, "ada");
     let acme = by("customer:acme");
     let ids = |name: Option<&str>| {
         let name = name.map(workflow);

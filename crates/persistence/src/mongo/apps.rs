@@ -1,8 +1,7 @@
 use async_trait::async_trait;
 use bson::{Bson, DateTime, Document, RawDocument, RawDocumentBuf, doc};
 use futures::TryStreamExt;
-use mongodb::action::{Action as _, Find};
-use mongodb::options::{Hint, ReturnDocument};
+use mongodb::options::ReturnDocument;
 use records::{
     Actor, App, AppId, AppStatus, AuditAction, FieldChange, MetadataKeys, OwnRetention,
     OwnSettings, RetentionChange, SettingsChange, Visibility,
@@ -18,7 +17,6 @@ use crate::mongo::documents::word::StoredName;
 use crate::mongo::documents::{DeclaredKey, DeclaredKeys, NEWEST_VERSION, SCHEMA_VERSION, encode};
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::format::Shape;
-use crate::mongo::engine::hinted::hinted;
 use crate::mongo::engine::paging::limit_and_one;
 use crate::mongo::engine::transaction::{Round, Transaction};
 use crate::rules::audit::{Audited, registry_action};
@@ -94,7 +92,7 @@ impl Apps for MongoStore {
             let audited = Audited::of_registry(actor, Some(app_id), AuditAction::UpdateApp);
             let (app_id, now) = (app_id.clone(), DateTime::from_chrono(self.inner.clock.now()));
             self.write(|call| async move {
-                let round = |tx| call.update_app_round(tx, &app_id, change.clone(), now, &audited);
+                let round = |tx| call.update_app_round(tx, &app_id, &change, now, &audited);
                 call.transact_without_chat(round).await
             })
             .await
@@ -151,7 +149,7 @@ impl MongoStore {
         &self,
         tx: Transaction<'_>,
         app_id: &AppId,
-        change: SettingsChange,
+        change: &SettingsChange,
         now: DateTime,
         audited: &Audited,
     ) -> Result<Round<App>, Failure> {
@@ -172,23 +170,9 @@ impl MongoStore {
         };
         if has_new_keys {
             self.require(Shape::MetadataLists).await?;
-            let DeclaredKeys { version, keys } = declared.changed_to(&settings.metadata_keys);
             // No other change of the keys came between, so none has the same version.
-            filter.insert(
-                METADATA_KEYS_VERSION,
-                match declared.version {
-                    0 => Bson::Null,
-                    version => version.into(),
-                },
-            );
-            set.insert(METADATA_KEYS_VERSION, version);
-            match keys.is_empty() {
-                true => drop(unset.insert(METADATA_KEYS, "")),
-                false => {
-                    let keys = keys.iter().map(DeclaredKey::document);
-                    set.insert(METADATA_KEYS, keys.collect::<Vec<_>>());
-                }
-            }
+            filter.insert(METADATA_KEYS_VERSION, declared.stored_version());
+            set_keys(&declared.changed_to(&settings.metadata_keys), &mut set, &mut unset);
         } else {
             filter.insert("$or", different);
         }
@@ -222,32 +206,23 @@ impl MongoStore {
         Ok(self.app_document(app_id).await?.map(App::from))
     }
 
-    async fn app_document(&self, app_id: &AppId) -> Result<Option<AppDocument>, Failure> {
+    pub(crate) async fn app_document(
+        &self,
+        app_id: &AppId,
+    ) -> Result<Option<AppDocument>, Failure> {
         let raw = self.inner.apps.find_one(doc! { "_id": app_id.as_str() }).await?;
         Ok(raw.map(|raw| read_document(APPS, &raw)).transpose()?)
     }
+}
 
-    /// Returns the keys of the metadata that an app has declared.
-    pub(crate) async fn declared_keys(&self, app_id: &AppId) -> Result<DeclaredKeys, Failure> {
-        let document = self.app_document(app_id).await?;
-        Ok(document.map(|document| document.declared_keys()).unwrap_or_default())
-    }
-
-    /// Returns the apps that have ever declared keys of the metadata.
-    pub(crate) async fn apps_with_metadata_keys(
-        &self,
-    ) -> Result<Vec<(AppId, DeclaredKeys)>, Failure> {
-        let declared = doc! { METADATA_KEYS_VERSION: { "$exists": true } };
-        let index = Hint::Keys(doc! { METADATA_KEYS_VERSION: 1 });
-        let found = hinted(index, |hint| async {
-            let find = self.inner.apps.find(declared.clone()).optional(hint, Find::hint);
-            Ok(find.await?.try_collect::<Vec<RawDocumentBuf>>().await?)
-        });
-        let keys = |raw: &RawDocumentBuf| {
-            let document: AppDocument = read_document(APPS, raw)?;
-            Ok((document.app_id.clone(), document.declared_keys()))
-        };
-        found.await?.iter().map(keys).collect()
+/// Adds changed keys of the metadata to an update of an app.
+fn set_keys(declared: &DeclaredKeys, set: &mut Document, unset: &mut Document) {
+    set.insert(METADATA_KEYS_VERSION, declared.version);
+    let keys: Vec<_> = declared.keys.iter().map(DeclaredKey::document).collect();
+    if keys.is_empty() {
+        unset.insert(METADATA_KEYS, "");
+    } else {
+        set.insert(METADATA_KEYS, keys);
     }
 }
 
@@ -260,10 +235,10 @@ struct SettingsUpdate {
     unset: Document,
 }
 
-fn settings_update(change: SettingsChange) -> SettingsUpdate {
-    let SettingsChange { default_visibility, support_access, users_may_run, retention, .. } =
-        change;
-    let RetentionChange { completed_days, failed_days, abandoned_days, deleted_days } = retention;
+fn settings_update(change: &SettingsChange) -> SettingsUpdate {
+    let SettingsChange { default_visibility, support_access, users_may_run, .. } = *change;
+    let RetentionChange { completed_days, failed_days, abandoned_days, deleted_days } =
+        change.retention;
     let mut update = SettingsUpdate::default();
     update.add("settings.default_visibility", default_visibility, |it| it.as_str().into());
     update.add("settings.support_access", support_access, Bson::Boolean);
@@ -309,7 +284,7 @@ pub(crate) const METADATA_KEYS_VERSION: &str = "metadata_keys_version";
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct AppDocument {
     #[serde(rename = "_id")]
-    app_id: AppId,
+    pub(crate) app_id: AppId,
     status: StoredName<AppStatus>,
     created_at: DateTime,
     last_updated_at: DateTime,
@@ -356,7 +331,7 @@ impl From<SettingsDocument> for OwnSettings {
 }
 
 impl AppDocument {
-    fn declared_keys(&self) -> DeclaredKeys {
+    pub(crate) fn declared_keys(&self) -> DeclaredKeys {
         let keys = self.settings.as_ref().and_then(|settings| settings.metadata_keys.clone());
         DeclaredKeys {
             version: self.metadata_keys_version.unwrap_or_default(),

@@ -6,7 +6,6 @@
 //! a slow writer has read: its chat is refused until the sweep has found it.
 
 use bson::{Document, RawDocumentBuf, doc};
-use futures::{StreamExt as _, TryStreamExt as _, stream};
 use records::{AppId, ChatId, JsonObject, MetadataFilter, MetadataKeys};
 use serde::Deserialize;
 
@@ -23,9 +22,6 @@ use crate::mongo::engine::hinted::SortedFind;
 use crate::mongo::engine::json::Json;
 use crate::mongo::engine::scope::chat_filter;
 use crate::mongo::leases::same_number;
-
-/// How many chats are updated at the same time.
-const INDEXED_AT_ONCE: usize = 16;
 
 /// The index of the versions.
 const VERSIONS: &str = "cs_attrs_version";
@@ -74,7 +70,11 @@ impl MongoStore {
                 break;
             }
             let behind = self.read(|| self.chats_behind(&app_id, &keys, limit - indexed)).await?;
-            indexed += self.index_chats_behind(&app_id, &keys, &behind).await?;
+            // One whose metadata have changed since they were read is left to a later call.
+            let updates: Vec<_> =
+                behind.iter().filter_map(|raw| update(&app_id, &keys, raw)).collect();
+            let modified = self.update_each(&updates).await?;
+            indexed += usize::try_from(modified).unwrap_or(usize::MAX);
         }
         Ok(indexed)
     }
@@ -93,28 +93,6 @@ impl MongoStore {
         let fields =
             doc! { "metadata": 1, "session_version": 1, LIFECYCLE: 1, "schema_version": 1 };
         in_order_of_versions(behind, limit, fields).read(&self.inner.chat_sessions).await
-    }
-
-    /// Updates chats, some at the same time, and returns how many. One whose metadata have changed since they were read is left to
-    /// a later call.
-    async fn index_chats_behind(
-        &self,
-        app_id: &AppId,
-        keys: &DeclaredKeys,
-        chats: &[RawDocumentBuf],
-    ) -> Result<usize, StoreError> {
-        let updates: Vec<_> = chats.iter().filter_map(|raw| update(app_id, keys, raw)).collect();
-        let write = |(filter, update): &(Document, Document)| {
-            self.inner.chat_sessions.update_one(filter.clone(), update.clone()).into_future()
-        };
-        let updated = self.write_until(self.deadline(), |_| async {
-            let writes = stream::iter(&updates).map(write).buffer_unordered(INDEXED_AT_ONCE);
-            let count = |sum, result: mongodb::results::UpdateResult| async move {
-                Ok(sum + result.modified_count)
-            };
-            Ok(writes.try_fold(0, count).await?)
-        });
-        Ok(usize::try_from(updated.await?).unwrap_or(usize::MAX))
     }
 }
 

@@ -23,6 +23,7 @@ mod chat_sessions;
 mod compared_lists;
 mod context_history;
 mod contexts;
+mod declared_keys;
 mod erasures;
 mod exchanges;
 mod input_requests;

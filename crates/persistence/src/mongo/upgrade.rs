@@ -1,8 +1,7 @@
 //! The end of a rolling upgrade: newer stored shapes are written from then on (decision 0026).
 
 use bson::{Bson, DateTime, Document, RawBsonRef, RawDocumentBuf, doc};
-use futures::future::ready;
-use futures::{StreamExt, TryStreamExt, stream};
+use futures::TryStreamExt;
 use records::{Lifecycle, minute_of, title_key};
 
 use super::MongoStore;
@@ -16,9 +15,6 @@ use crate::StoreError;
 
 /// How many sessions are read at a time.
 const PAGE: i64 = 200;
-
-/// How many sessions are updated at the same time.
-const FILLED_AT_ONCE: usize = 16;
 
 /// The format of a database, and the newest format of this release.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -153,7 +149,7 @@ impl MongoStore {
             let fills = [fill_active_minute, fill_trigrams, fill_title_key, fill_sort];
             let updates = page.iter().flat_map(|raw| fills.map(|fill| fill(raw)));
             let updates: Vec<_> = updates.flatten().collect();
-            self.fill(&updates).await?;
+            self.update_each(&updates).await?;
             seen += page.len() as u64;
             tracing::debug!(
                 seen,
@@ -178,18 +174,6 @@ impl MongoStore {
         };
         let marking = self.write_until(self.deadline(), |_| async { Ok(mark().await?) });
         Ok(marking.await?.modified_count)
-    }
-
-    /// Updates sessions, some at the same time. Each update does nothing that another call has done meanwhile.
-    async fn fill(&self, updates: &[(Document, Document)]) -> Result<(), StoreError> {
-        let fill = |(filter, update): &(Document, Document)| {
-            self.inner.chat_sessions.update_one(filter.clone(), update.clone()).into_future()
-        };
-        self.write_until(self.deadline(), |_| async {
-            let filling = stream::iter(updates).map(fill).buffer_unordered(FILLED_AT_ONCE);
-            Ok(filling.try_for_each(|_| ready(Ok(()))).await?)
-        })
-        .await
     }
 }
 

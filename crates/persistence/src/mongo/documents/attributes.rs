@@ -79,6 +79,14 @@ impl DeclaredKey {
 }
 
 impl DeclaredKeys {
+    /// Returns the stored version, which is missing before the first change.
+    pub(crate) fn stored_version(&self) -> Bson {
+        match self.version {
+            0 => Bson::Null,
+            version => version.into(),
+        }
+    }
+
     /// Returns the keys after a change. A key that stays declared keeps its version, so that lists by it go on.
     pub(crate) fn changed_to(&self, keys: &MetadataKeys) -> Self {
         let version = self.version.saturating_add(1);

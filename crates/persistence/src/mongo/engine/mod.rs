@@ -21,3 +21,4 @@ pub(crate) mod read_at;
 pub(crate) mod scope;
 pub(crate) mod sweep;
 pub(crate) mod transaction;
+pub(crate) mod update_each;
