@@ -163,3 +163,39 @@ async fn show_prints_tables_and_sparklines() -> Result<()> {
     }
     service.stop().await
 }
+
+#[tokio::test]
+async fn users_prints_who_costs_what() -> Result<()> {
+    let database = Database::create().await?;
+    let settings = Settings::of(&database);
+    let service = Service::start(&settings).await?;
+    let client = service.client()?;
+    for (chat_id, user_id, cost) in
+        [("c1", "ada", "0.5"), ("c2", "bob", "2"), ("c3", "ada", "0.25")]
+    {
+        let chat = json!({ "chat_id": chat_id, "workflow_name": "Generator", "user_id": user_id });
+        client.call(Method::POST, "/api/chats/acme_corp", Some(&chat)).await?;
+        let call = json!({ "prompt_tokens": 12, "cost_usd": cost });
+        let path = format!("/api/chats/acme_corp/{chat_id}/calls");
+        client.call(Method::POST, &path, Some(&call)).await?;
+    }
+    let users = ["stats", "users", "acme_corp"];
+    let shown = async |more: &[&str]| told(&run(&[&users[..], more].concat(), &settings).await?);
+    let lines = |table: &str| -> Vec<String> {
+        let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        table.lines().map(words).collect()
+    };
+    let header = "user calls tokens cost";
+    let (ada, bob) = ("ada 2 24 $0.750000", "bob 1 12 $2.000000");
+    assert_eq!(lines(&shown(&[]).await?), [header, bob, ada]);
+    assert_eq!(lines(&shown(&["--order-by", "calls"]).await?), [header, ada, bob]);
+    assert_eq!(lines(&shown(&["--to", "2020-01-01T00:00:00Z"]).await?), [header]);
+    let of_ada = ["workflow calls tokens cost", "Generator 2 24 $0.750000"];
+    assert_eq!(lines(&shown(&["ada"]).await?), [header, ada, "", of_ada[0], of_ada[1]]);
+    let page: Value = serde_json::from_str(&shown(&["--limit", "1", "--json"]).await?)?;
+    assert_eq!(page["users"][0]["user_id"], "bob");
+    ensure!(page["next_cursor"].is_string(), "{page}");
+    let verified = run(&["stats", "verify"], &settings).await?;
+    assert_eq!(told(&verified)?, "1 workflows verified, 0 differences\n");
+    service.stop().await
+}

@@ -136,15 +136,10 @@ impl MongoStore {
         projection.extend(doc! { TITLE_KEY: 1, "sort": 1 });
         let (mut after, mut seen, mut marked) = (String::new(), 0_u64, 0_u64);
         loop {
-            let page: Vec<RawDocumentBuf> = self
-                .read(|| async {
-                    let find = self.inner.chat_sessions.find(doc! { "_id": { "$gt": &after } });
-                    let find = find.sort(doc! { "_id": 1 }).limit(PAGE);
-                    Ok(find.projection(projection.clone()).await?.try_collect().await?)
-                })
-                .await?;
-            let Some(last) = page.last() else { return Ok(marked) };
-            last.get_str("_id").unwrap_or_default().clone_into(&mut after);
+            let page = self.next_sessions(&mut after, &projection).await?;
+            if page.is_empty() {
+                return Ok(marked);
+            }
             marked += self.mark_shared_chats(&page).await?;
             let fills = [fill_active_minute, fill_trigrams, fill_title_key, fill_sort];
             let updates = page.iter().flat_map(|raw| fills.map(|fill| fill(raw)));
@@ -158,6 +153,25 @@ impl MongoStore {
                 "prepared chats for the newest format"
             );
         }
+    }
+
+    /// Returns a page of the sessions of all apps after an id, in the order of ids, and moves the id to its end.
+    pub(super) async fn next_sessions(
+        &self,
+        after: &mut String,
+        projection: &Document,
+    ) -> Result<Vec<RawDocumentBuf>, StoreError> {
+        let page: Vec<RawDocumentBuf> = self
+            .read(|| async {
+                let find = self.inner.chat_sessions.find(doc! { "_id": { "$gt": &*after } });
+                let find = find.sort(doc! { "_id": 1 }).limit(PAGE);
+                Ok(find.projection(projection.clone()).await?.try_collect().await?)
+            })
+            .await?;
+        if let Some(last) = page.last() {
+            last.get_str("_id").unwrap_or_default().clone_into(after);
+        }
+        Ok(page)
     }
 
     /// Marks the chats with shared messages that were stored before such chats were marked.

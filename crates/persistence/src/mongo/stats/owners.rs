@@ -30,9 +30,6 @@ use crate::mongo::stats::Workflow;
 /// How long it may take to count the calls of one chat for another user. The server may end a transaction sooner.
 const MAX_HANDOVER: Duration = Duration::from_mins(2);
 
-/// How many chats are read at a time.
-const PAGE: i64 = 200;
-
 /// How many chats are given to a user at the same time.
 const AT_ONCE: usize = 4;
 
@@ -69,12 +66,8 @@ impl MongoStore {
     ) -> Result<Round<bool>, Failure> {
         let Handover { workflow: Workflow { app_id, workflow_name }, chat_id, from, to } = handover;
         tx.begin_counting(app_id, workflow_name).await?;
-        let key = RollupKey { subject: Subject::Chat(chat_id.clone()), hour: None };
         let from_user = from.as_ref().map(UserId::as_str);
-        let theirs = doc! {
-            "_id": rollup_id(app_id, workflow_name, &key, 0),
-            COUNTED_USER: from_user,
-        };
+        let theirs = doc! { "_id": handover.rollup(), COUNTED_USER: from_user };
         let change = to.as_ref().map_or_else(
             || doc! { "$unset": { COUNTED_USER: "" } },
             |to| {
@@ -129,15 +122,10 @@ impl MongoStore {
         let projection =
             doc! { "app_id": 1, "workflow_name": 1, "user_id": 1, "schema_version": 1 };
         loop {
-            let page: Vec<RawDocumentBuf> = self
-                .read(|| async {
-                    let find = self.inner.chat_sessions.find(doc! { "_id": { "$gt": &after } });
-                    let find = find.sort(doc! { "_id": 1 }).limit(PAGE);
-                    Ok(find.projection(projection.clone()).await?.try_collect().await?)
-                })
-                .await?;
-            let Some(last) = page.last() else { return Ok(counted) };
-            last.get_str("_id").unwrap_or_default().clone_into(&mut after);
+            let page = self.next_sessions(&mut after, &projection).await?;
+            if page.is_empty() {
+                return Ok(counted);
+            }
             let owned = page.iter().filter_map(owned_chat).collect();
             let missing = self.counted_for_no_user(owned).await?;
             counted += stream::iter(missing)
