@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use records::{
     AssistantId, Author, ChatId, ChatSession, FieldChange, IfMatch, Lifecycle, NewChatSession,
-    NewFork, NewLease, NewMessage, Owner, Permission, Scope, SessionChange, SizeLimit, TeamId, UserId, Uuid7Ids,
-    Visibility,
+    NewFork, NewLease, NewMessage, Owner, Permission, Scope, SessionChange, SizeLimit, TeamId,
+    UserId, Uuid7Ids, Visibility,
 };
 use serde_json::json;
 

@@ -1,6 +1,6 @@
 //! Chats that are restored while a call finds out why it did not find them.
 
-use bson::{Document, doc};
+use bson::{RawDocumentBuf, doc};
 use persistence::ChatSessions;
 use records::{
     Caller, FieldChange, Lifecycle, NewChatSession, Permission, Scope, SessionChange, UserId,
@@ -34,7 +34,8 @@ async fn a_chat_that_is_restored_before_the_reason_is_found_is_tried_again() {
     let point = FailPoint::set(&client, "failCommand", doc! { "skip": 1 }, slow).await;
     let restore = async {
         while !point.is_hit().await {}
-        let sessions = client.database(database.raw.name()).collection::<Document>("chat_sessions");
+        let sessions =
+            client.database(database.raw.name()).collection::<RawDocumentBuf>("chat_sessions");
         let active = doc! { "$unset": { "lifecycle": "", "lifecycle_at": "" } };
         sessions.update_one(doc! { "_id": chat_id.as_str() }, active).await.unwrap();
         point.off().await
