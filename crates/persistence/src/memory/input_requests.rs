@@ -318,7 +318,9 @@ impl Chat {
                 answered.push(request_id.clone());
             }
         }
-        answered.into_iter().for_each(|request_id| self.note_input(request_id, now));
+        for request_id in answered {
+            self.note_input(request_id, now);
+        }
         if let Some(turn) = said.extra_text(MessageBody::REQUEST_ID) {
             self.points.retain(|point| point.request_id.as_str() != turn);
         }
