@@ -69,8 +69,8 @@ impl ErasureResponse {
             remains: REMAINS,
             signed: Signed::Payload,
         };
-        let signed = is_finished.then(|| signer.sign(&response)).flatten();
-        response.signed = Signed::Answer(signed);
+        let signature = is_finished.then(|| signer.sign(&response)).flatten();
+        response.signed = Signed::Answer(signature);
         response
     }
 }

@@ -81,7 +81,8 @@ async fn append(client: &Client, chat_id: &str, messages: &[Value]) {
 
 fn typed(id: &str, kind: &str, props: Value, more: Value) -> Value {
     let role = if kind == "user_input" { "user" } else { "assistant" };
-    let mut message = json!({"message_id": id, "role": role, "type": kind, "props": props});
+    let mut message = json!({"message_id": id, "role": role, "type": kind});
+    message["props"] = props;
     if let Value::Object(more) = more {
         message.as_object_mut().unwrap().extend(more);
     }

@@ -1,5 +1,3 @@
-use std::io::Write as _;
-
 use chrono::{DateTime, Utc};
 use clap::ValueEnum;
 use persistence::mongo::MongoStore;
@@ -65,26 +63,17 @@ pub(super) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
 
 async fn print(arguments: &Arguments, store: &MongoStore) -> anyhow::Result<()> {
     let Arguments { app, user, order_by, limit, from, to, output } = arguments;
-    let shown = match user {
-        Some(user) => {
-            let stats = store.user_stats(app, user).await?;
-            if output.is_json() {
-                let stats = responses::user_stats(app.clone(), user.clone(), stats);
-                return output.print(|| stats, String::new);
-            }
-            of_user(user, &stats)
-        }
-        None => {
-            let range = responses::hours(*from, *to);
-            let filter = UserStatsFilter { range, order: (*order_by).into() };
-            let page = store.list_user_stats(app, &filter, (*limit).into(), None).await?;
-            if output.is_json() {
-                return output.print(|| responses::user_stats_page(page), String::new);
-            }
-            of_page(&page)
-        }
-    };
-    Ok(write!(std::io::stdout(), "{shown}")?)
+    if let Some(user) = user {
+        let stats = store.user_stats(app, user).await?;
+        let shown = of_user(user, &stats);
+        let response = || responses::user_stats(app.clone(), user.clone(), stats);
+        return output.print(response, || shown.trim_end().to_owned());
+    }
+    let range = responses::hours(*from, *to);
+    let filter = UserStatsFilter { range, order: (*order_by).into() };
+    let page = store.list_user_stats(app, &filter, (*limit).into(), None).await?;
+    let shown = of_page(&page);
+    output.print(|| responses::user_stats_page(page), || shown.trim_end().to_owned())
 }
 
 fn of_page(page: &UserStatsPage) -> String {

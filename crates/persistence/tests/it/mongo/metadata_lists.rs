@@ -92,7 +92,7 @@ async fn a_chat_that_a_slow_process_has_written_is_missed_by_no_list() {
     database.index_metadata(100).await.unwrap();
     declare(&database, &["customer"]).await;
     database.index_metadata(100).await.unwrap();
-    assert_eq!(listed(&database).await.unwrap(), [chat_id.clone()]);
+    assert_eq!(listed(&database).await.unwrap(), std::slice::from_ref(&chat_id));
     let sessions = database.raw.collection::<RawDocumentBuf>("chat_sessions");
     for stale in [
         doc! { "$unset": { "attrs": "", "attrs_version": "" } },
@@ -102,7 +102,7 @@ async fn a_chat_that_a_slow_process_has_written_is_missed_by_no_list() {
         sessions.update_one(doc! { "_id": chat_id.as_str() }, stale).await.unwrap();
         assert_eq!(listed(&database).await, Err("customer".to_owned()));
         assert_eq!(database.index_metadata(100).await.unwrap(), 1);
-        assert_eq!(listed(&database).await.unwrap(), [chat_id.clone()]);
+        assert_eq!(listed(&database).await.unwrap(), std::slice::from_ref(&chat_id));
     }
     let indexed = session(&database, &chat_id).await;
     assert_eq!(indexed.get_array("attrs").unwrap(), current.get_array("attrs").unwrap());
