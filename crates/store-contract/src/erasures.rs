@@ -491,7 +491,7 @@ pub async fn processes_that_share_an_erasure_count_everything_once(store: Arc<dy
     });
     race(processes.collect::<Vec<_>>()).await;
     let erasure = store.get_erasure(&scope.app_id, pseudonym).await.unwrap().unwrap();
-    let expected = [("chats", 2), ("members", 6), ("messages", 6 * 7 + 2 * 5)];
+    let expected = [("chats", 2), ("members", 6), ("messages", 6 * 7 + 2 * 5), ("usages", 2)];
     let expected = expected.map(|(kind, count)| (kind.to_owned(), count));
     assert_eq!(erasure.erased, expected.into());
 }

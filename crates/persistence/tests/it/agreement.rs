@@ -68,15 +68,20 @@ async fn agree(
     for operation in operations {
         lockstep.advance();
         let answer = operation.execute(&playground, &*one).await;
-        let other_answer = operation.execute(&playground, &*other).await;
+        let other_answer = comparable(&operation.execute(&playground, &*other).await);
         prop_assert_eq!(&answer, &other_answer, "{:?}", operation);
     }
     for operation in playground.read_everything() {
         let answer = operation.execute(&playground, &*one).await;
-        let other_answer = operation.execute(&playground, &*other).await;
+        let other_answer = comparable(&operation.execute(&playground, &*other).await);
         prop_assert_eq!(answer, other_answer, "in the end, {:?}", operation);
     }
     Ok(())
+}
+
+/// Returns an answer as the memory store gives it. In that store forks share no messages, so none keeps a deleted text.
+fn comparable(answer: &str) -> String {
+    answer.replace("is_text_kept: true", "is_text_kept: false")
 }
 
 /// Runs a case to its end.

@@ -136,7 +136,7 @@ impl MongoStore {
     /// process may be killed in between. It goes again afterwards, because messages may have been written meanwhile.
     pub(super) async fn erase_messages(&self, erasing: &Erasing<'_>) -> Result<u64, Failure> {
         let Erasing { app_id, chat_id, .. } = erasing;
-        self.erase_repeated(app_id, chat_id, &self.find_messages(erasing).await?).await?;
+        self.erase_repeated(app_id, chat_id, &self.messages_to_erase(erasing).await?).await?;
         let mut found = Found::default();
         let places = self.erase_in_tail(erasing, &mut found).await?;
         let in_tail = found.sequences.clone();
@@ -159,7 +159,7 @@ impl MongoStore {
     }
 
     /// Finds the messages to erase, and changes nothing.
-    async fn find_messages(&self, erasing: &Erasing<'_>) -> Result<Found, Failure> {
+    async fn messages_to_erase(&self, erasing: &Erasing<'_>) -> Result<Found, Failure> {
         let chat_id = erasing.chat_id;
         let mut found = Found::default();
         let session = self.inner.chat_sessions.find_one(chat_filter(erasing.app_id, chat_id));
