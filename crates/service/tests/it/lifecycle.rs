@@ -291,7 +291,7 @@ async fn a_person_is_erased_in_the_background_and_the_receipt_names_no_person() 
         tokio::time::sleep(Duration::from_millis(5)).await;
     };
     sweep.abort();
-    assert_eq!(receipt.body()["erased"], json!({"chats": 1}));
+    assert_eq!(receipt.body()["erased"], json!({"chats": 1, "usages": 1}));
     assert_eq!(receipt.body()["held"], json!([]));
     assert!(!receipt.text.contains("alice"), "{}", receipt.text);
     let mut content = receipt.body();
