@@ -570,7 +570,7 @@ async fn upgrade_leaves_a_database_of_a_newer_release_alone() -> Result<()> {
     formats.update_one(mongodb::bson::doc! {}, newer).await?;
     for (arguments, advice) in [
         (&["upgrade"][..], "the database is newer than this release: upgrade this process"),
-        (&["upgrade", "--finish"], "has schema version 99; this release supports versions up to 4"),
+        (&["upgrade", "--finish"], "has schema version 99; this release supports versions up to 6"),
     ] {
         let output = run(arguments, &settings).await?;
         assert_eq!(output.status.code(), Some(1));
