@@ -385,7 +385,7 @@ async fn json_is_the_same_as_in_the_api() -> Result<()> {
     let verified = json(&["wallets", "verify"]).await?;
     assert_eq!(verified, [json!({ "wallets": 0, "differences": 0 })]);
     let upgrade = json(&["upgrade"]).await?;
-    assert_eq!(upgrade, [json!({ "stored": 4, "newest": 4, "pending": [] })]);
+    assert_eq!(upgrade, [json!({ "stored": 6, "newest": 6, "pending": [] })]);
     let findings = json(&["check"]).await?;
     assert!(findings.len() > 5, "{findings:?}");
     for finding in findings {
