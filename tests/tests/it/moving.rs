@@ -2,6 +2,7 @@
 
 mod documented;
 mod jsonl;
+mod messages;
 
 use std::path::Path;
 use std::process::Output;

@@ -93,7 +93,7 @@ async fn sessions_become_chats_with_their_times_and_their_status() -> Result<()>
     assert_eq!(place.store.get_chat(&place.scope, &ChatId::parse("abc123")?).await?, None);
     let expected = json!({
         "chats": 3, "created": 3, "stored": 5, "known": 0,
-        "tool_runs_left_out": 0, "warnings": 1, "errors": 0,
+        "messages_left_out": 0, "tool_runs_left_out": 0, "warnings": 1, "errors": 0,
     });
     // The session that is gone names another session in its metadata.
     let (numbers, said, code) = place.run(&import(&directory)?).await?;
@@ -206,7 +206,7 @@ async fn a_broken_directory_is_imported_as_far_as_it_goes_and_says_where_it_is_b
     }
     let expected = json!({
         "chats": 2, "created": 2, "stored": 5, "known": 0,
-        "tool_runs_left_out": 2, "warnings": 3, "errors": 5,
+        "messages_left_out": 0, "tool_runs_left_out": 2, "warnings": 3, "errors": 5,
     });
     assert_eq!((&numbers, code), (&expected, Some(1)), "{said}");
     let first = chat(&place, "a").await?;

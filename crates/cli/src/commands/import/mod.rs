@@ -2,6 +2,7 @@
 
 mod clock;
 mod jsonl;
+mod messages;
 mod report;
 mod sink;
 
@@ -23,11 +24,14 @@ pub(crate) struct Arguments {
 enum Format {
     /// Import sessions in JSON Lines: a directory with an index and a file for each.
     Jsonl(jsonl::Arguments),
+    /// Import chats of another system, one JSON object a line, in any format that is read.
+    Messages(messages::Arguments),
 }
 
 /// Imports files of a format.
 pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<ExitCode> {
     match &arguments.format {
         Format::Jsonl(arguments) => jsonl::run(arguments, settings).await,
+        Format::Messages(arguments) => messages::run(arguments, settings).await,
     }
 }

@@ -26,6 +26,8 @@ pub(crate) struct Counts {
     pub(crate) stored: u64,
     /// Messages that had been stored before.
     pub(crate) known: u64,
+    /// Messages that their dialect has and that cannot be stored.
+    pub(crate) messages_left_out: u64,
     /// Runs of tools that are left out.
     pub(crate) tool_runs_left_out: u64,
     /// Lines and sessions that are not stored as they stand in their file.
@@ -74,6 +76,7 @@ fn text(counts: &Counts, is_dry_run: bool) -> String {
         format!("{known:>8}  messages stored before"),
     ];
     let others = [
+        (counts.messages_left_out, "messages left out"),
         (counts.tool_runs_left_out, "runs of tools left out: no record holds them yet"),
         (counts.warnings, "warnings"),
         (counts.errors, "errors: not imported"),
