@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead};
 
-/// The largest line that is read, in bytes: the largest message, with every character as an escape.
+/// The largest line that is read by default, in bytes: the largest message, with every character as an escape.
 pub const MAX_LINE_BYTES: usize = 32 << 20;
 
 /// The lines of a file.
@@ -11,6 +11,7 @@ pub struct Lines<R> {
     reader: R,
     number: u64,
     bytes: u64,
+    max_bytes: usize,
     text: Vec<u8>,
 }
 
@@ -19,7 +20,7 @@ pub struct Lines<R> {
 pub struct Line<'a> {
     /// The number of the line, from 1.
     pub number: u64,
-    /// The text without its line break; `None` if it is larger than [`MAX_LINE_BYTES`].
+    /// The text without its line break; `None` if it is larger than a line may be.
     pub text: Option<&'a [u8]>,
     /// Whether the line has a line break. The last line may lack it, if its writer was interrupted.
     pub is_ended: bool,
@@ -36,7 +37,12 @@ impl Line<'_> {
 impl<R: BufRead> Lines<R> {
     /// Starts at the beginning of a file.
     pub fn new(reader: R) -> Self {
-        Self { reader, number: 0, bytes: 0, text: Vec::new() }
+        Self::bounded(reader, MAX_LINE_BYTES)
+    }
+
+    /// Starts at the beginning of a file whose lines may have this size.
+    pub fn bounded(reader: R, max_bytes: usize) -> Self {
+        Self { reader, number: 0, bytes: 0, max_bytes, text: Vec::new() }
     }
 
     /// Returns how many bytes were read so far.
@@ -57,7 +63,7 @@ impl<R: BufRead> Lines<R> {
             is_empty = false;
             let end = buffer.iter().position(|byte| *byte == b'\n');
             let part = &buffer[..end.unwrap_or(buffer.len())];
-            is_too_large |= self.text.len() + part.len() > MAX_LINE_BYTES;
+            is_too_large |= self.text.len() + part.len() > self.max_bytes;
             if !is_too_large {
                 self.text.extend_from_slice(part);
             }

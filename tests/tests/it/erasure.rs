@@ -22,6 +22,7 @@ use tests::waiting::{until, until_within};
 use self::chats::{ELSEWHERE, IN_OTHER_CHATS, IN_OWN_CHATS, OWN, World};
 use self::planter::{LISTED_KEY, Planter};
 use self::search::Found;
+use crate::moving::moves_whole;
 
 /// Operations that take text, but none of a person.
 const NOT_OF_A_PERSON: &[(&str, &str)] =
@@ -134,8 +135,10 @@ async fn every_field_that_a_person_can_fill_is_erased() -> Result<()> {
     }
     let before = Found::in_database(&database, &prefix).await?;
     verify(&settings).await?;
+    moves_whole(&settings).await?;
     erase(&world, &person, &settings).await?;
     verify(&settings).await?;
+    moves_whole(&settings).await?;
     let after = Found::in_database(&database, &prefix).await?;
 
     let (fates, faults) = fates(&world.planter, &before, &after);

@@ -1,13 +1,17 @@
 //! Chats move in and out through files.
 
+mod archive;
 mod documented;
 mod jsonl;
 mod messages;
+
+pub(crate) use archive::moves_whole;
 
 use std::path::Path;
 use std::process::Output;
 
 use anyhow::{Context as _, Result};
+use futures::TryStreamExt as _;
 use persistence::mongo::{MongoOptions, MongoStore};
 use persistence::{Messages as _, Store as _, Transcript};
 use records::{AppId, ChatId, Message, Scope};
@@ -49,6 +53,12 @@ impl Place {
         let (numbers, said, code) = self.run(arguments).await?;
         assert_eq!((said.as_str(), code), ("", Some(0)), "{arguments:?}");
         Ok(numbers)
+    }
+
+    /// Returns all messages of a chat, however many.
+    async fn messages_of(&self, chat_id: &str) -> Result<Vec<Message>> {
+        let chat_id = ChatId::parse(chat_id)?;
+        Ok(self.store.history(&self.scope, &chat_id).try_collect().await?)
     }
 
     async fn messages(&self, chat_id: &ChatId) -> Result<Vec<Message>> {

@@ -14,6 +14,7 @@ use serde_json::Value;
 use crate::StoreError;
 use crate::mongo::access_keys::{AccessKeyDocument, access_key_record};
 use crate::mongo::apps::{AppDocument, METADATA_KEYS_VERSION, app_record};
+use crate::mongo::archive::Archive;
 use crate::mongo::audit::{AuditEntryDocument, PseudonymKeyDocument, entry_record, pseudonym_key};
 use crate::mongo::collection_names::{
     ACCESS_KEYS, APPS, AUDIT_ENTRIES, CHAT_BLOBS, CHAT_PARTICIPANTS, CHAT_SEGMENTS, CHAT_SESSIONS,
@@ -60,8 +61,9 @@ pub struct StoredCollection {
     pub check: &'static str,
     /// What a purge of a chat does with its documents.
     pub purge: Purge,
+    /// What an archive takes of it.
+    pub archive: Archive,
     /// Reads a document as the calls of its record do, and writes it again.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for tests of golden documents"))]
     pub(crate) rewrite: Rewrite,
 }
 
@@ -141,6 +143,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         erasure: "purges the chats of the person, and takes the person out of the others",
         check: "`stats verify` counts them; each read checks the shape",
         purge: Purge::Itself,
+        archive: Archive::Session,
         indexes: &[
             Index::of(
                 "cs_ent_wf_created",
@@ -341,6 +344,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         erasure: "takes the text from the messages that the person wrote, and from all in their chats",
         check: "each read checks that the sequences have no gap",
         purge: Purge::Itself,
+        archive: Archive::OfChat,
         indexes: &[
             Index::of(
                 "seg_app_chat_event",
@@ -371,6 +375,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         erasure: "takes the text from the messages that the person wrote, and from all in their chats",
         check: "each read checks the shape",
         purge: Purge::Itself,
+        archive: Archive::OfChat,
         indexes: &[
             // Deleted messages whose text another chat may show.
             Index::of("mv_text_kept_in", &[(TEXT_KEPT_IN, 1)]).only_with(TEXT_KEPT_IN),
@@ -389,6 +394,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         erasure: "deletes those of the chats of the person",
         check: "each read checks the shape",
         purge: Purge::Deletes,
+        archive: Archive::OfChat,
         indexes: &[],
         rewrite: |raw| {
             blob_data(raw)?;
@@ -403,6 +409,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         erasure: "deletes those of the chats of the person, and what forks took over",
         check: "each read checks the shape",
         purge: Purge::Deletes,
+        archive: Archive::OfChat,
         indexes: &[],
         rewrite: |raw| {
             StoredContext::open(&chat_id(CONTEXT_SNAPSHOTS, raw)?, raw)?.data()?;
@@ -417,6 +424,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         erasure: "replaces the id by the pseudonym, and removes the name",
         check: "each read checks the shape",
         purge: Purge::DeletesOne,
+        archive: Archive::OneOfChat,
         indexes: &[],
         rewrite: |raw| Ok(participant_records(raw).map(|_| None)?),
     },
@@ -428,6 +436,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         erasure: "deletes those of the person",
         check: "each read checks the shape",
         purge: Purge::Deletes,
+        archive: Archive::LeavesOut("it expires within minutes"),
         indexes: &[Index::of("presence_ttl", &[("expires_at", 1)])],
         rewrite: |raw| Ok(announcement_record(raw).map(|_| None)?),
     },
@@ -439,6 +448,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         erasure: "takes the ids that providers gave from those of the chats of the person",
         check: "`stats verify` adds them up",
         purge: Purge::Clears(&["request_id"]),
+        archive: Archive::OfChat,
         indexes: &[
             Index::of(
                 "call_app_chat_called",
@@ -462,6 +472,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         erasure: "deletes those of the chats of the person, and takes the text from their answers elsewhere",
         check: "each read checks the shape",
         purge: Purge::Deletes,
+        archive: Archive::OfChat,
         indexes: &[
             Index::of(
                 "in_app_chat_created",
@@ -494,6 +505,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         erasure: "deletes those of the chats of the person, and of turns with their messages elsewhere",
         check: "each read checks the shape",
         purge: Purge::Deletes,
+        archive: Archive::OfChat,
         indexes: &[Index::of(
             "rp_app_chat_turn",
             &[("app_id", 1), ("_id.chat_id", 1), ("turn", 1), ("_id.sequence", 1)],
@@ -508,6 +520,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         erasure: "deletes those of the chats of the person",
         check: "each read checks the shape",
         purge: Purge::Deletes,
+        archive: Archive::OfChat,
         indexes: &[],
         rewrite: |raw| {
             turn_without_messages_digest(raw)?;
@@ -522,6 +535,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         erasure: "nothing: they name no person and have no text",
         check: "`stats verify` counts them",
         purge: Purge::Keeps("the statistics count them, and they have no text"),
+        archive: Archive::OfChat,
         indexes: &[Index::of(
             "change_app_workflow_changed",
             &[("app_id", 1), ("workflow_name", 1), ("changed_at", 1)],
@@ -539,6 +553,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         erasure: "counts the calls of the chats of the person for the pseudonym",
         check: "`stats verify` compares them with all records",
         purge: Purge::Keeps("they are sums, and say for whom the calls of the chat count"),
+        archive: Archive::RollupOfChat,
         indexes: &[
             Index::of(
                 "ws_app_kind_workflow_hour",
@@ -575,6 +590,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         erasure: "nothing: they name no person",
         check: "each read checks the shape",
         purge: Purge::Keeps("an app is of no chat"),
+        archive: Archive::App,
         // The apps that have declared keys of the metadata.
         indexes: &[Index::of("apps_metadata_keys", &[(METADATA_KEYS_VERSION, 1)])
             .only_with(METADATA_KEYS_VERSION)],
@@ -591,6 +607,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         erasure: "replaces the id by the pseudonym, and removes the reasons",
         check: "`wallets verify` compares it with its entries",
         purge: Purge::Keeps("a wallet is of a user"),
+        archive: Archive::Wallets,
         indexes: &[],
         rewrite: |raw| {
             stored_wallet(raw)?;
@@ -605,6 +622,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         erasure: "replaces the id by the pseudonym, and removes the reasons",
         check: "`wallets verify` adds them up",
         purge: Purge::Keeps("an entry is of a wallet"),
+        archive: Archive::WalletEntries,
         indexes: &[Index::of(
             "we_app_user_sequence",
             &[("app_id", 1), ("user_id", 1), ("sequence", -1)],
@@ -622,6 +640,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         erasure: "deletes those of the person",
         check: "each read checks the shape",
         purge: Purge::Keeps("a ticket expires within minutes, and admits to no chat that is gone"),
+        archive: Archive::LeavesOut("a ticket expires within minutes"),
         indexes: &[Index::of("ticket_ttl", &[("expires_at", 1)])],
         rewrite: |raw| {
             ticket_record(raw)?;
@@ -636,6 +655,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         erasure: "deletes those of the person for this app alone",
         check: "each read checks the shape",
         purge: Purge::Keeps("a key is of no chat"),
+        archive: Archive::LeavesOut("each installation has its own keys"),
         indexes: &[
             Index::of("access_key_ttl", &[("forget_at", 1)]),
             Index::of("ak_kind", &[("kind", 1), ("_id", 1)]),
@@ -653,6 +673,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         erasure: "nothing: each names whom it keeps out, until it expires",
         check: "each read checks the shape",
         purge: Purge::Keeps("a revocation is of no chat"),
+        archive: Archive::LeavesOut("each installation has its own tokens"),
         indexes: &[
             Index::of("revocation_changed", &[("changed_at", 1), ("_id", 1)]),
             Index::of("revocation_ttl", &[("expires_at", 1)]),
@@ -670,6 +691,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         erasure: "nothing: they name persons by pseudonyms",
         check: "each read checks the shape",
         purge: Purge::Keeps("the log names persons by pseudonyms and has no text"),
+        archive: Archive::LeavesOut("the log says what was done in its database"),
         indexes: &[
             // The log is listed newest first.
             Index::of("audit_at", &[("at", -1), ("_id", -1)]),
@@ -691,6 +713,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         erasure: "deletes that of the person, at the end",
         check: "each read checks the shape",
         purge: Purge::Keeps("a key is of a person"),
+        archive: Archive::LeavesOut("they belong to the log"),
         indexes: &[],
         rewrite: |raw| {
             pseudonym_key(raw)?;
@@ -705,6 +728,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         erasure: "removes the id of the person, at the end",
         check: "each read checks the shape",
         purge: Purge::Keeps("an erasure is of a person"),
+        archive: Archive::LeavesOut("they say what was done in their database"),
         indexes: &[Index::of("erasure_user", &[(ERASED_USER, 1)]).only_with(ERASED_USER)],
         rewrite: |raw| {
             erasure_record(raw)?;
@@ -719,6 +743,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         erasure: "takes the words from those of the messages whose text it takes",
         check: "each hit is compared with its message; `search rebuild` writes them anew",
         purge: Purge::Deletes,
+        archive: Archive::LeavesOut("they are written anew"),
         indexes: &[
             Index::of("se_words", &[("app_id", 1), ("words", 1), ("rank", -1)]),
             Index::of("se_chat", &[("app_id", 1), ("_id.chat_id", 1), ("rank", -1)]),
@@ -733,6 +758,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         erasure: "nothing: they name no person and have no text",
         check: "`search rebuild` writes them anew",
         purge: Purge::DeletesOne,
+        archive: Archive::LeavesOut("they are written anew"),
         indexes: &[],
         rewrite: |raw| rewritten::<MarkDocument>(SEARCH_MARKS, raw),
     },
@@ -744,6 +770,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         erasure: "nothing: they name no person and have no text",
         check: "each read checks the shape",
         purge: Purge::Keeps("it is of an app"),
+        archive: Archive::LeavesOut("it is written anew"),
         indexes: &[],
         rewrite: |raw| rewritten::<ProgressDocument>(SEARCH_PROGRESS, raw),
     },
@@ -755,6 +782,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         erasure: "nothing: it names no person",
         check: "each start checks the number",
         purge: Purge::Keeps("it is of no chat"),
+        archive: Archive::LeavesOut("the first line names the format"),
         indexes: &[],
         rewrite: |raw| {
             format_number(raw)?;

@@ -14,6 +14,7 @@ mod transcript;
 
 mod access_keys;
 mod apps;
+mod archive;
 mod artifacts;
 mod audit;
 mod blobs;
@@ -45,6 +46,7 @@ mod turns;
 mod upgrade;
 mod wallets;
 
+pub use archive::{Archive, ArchiveError, ArchivedDocument, RestoreError, RestoreInto, Restored};
 pub use collections::{COLLECTIONS, Purge, StoredCollection};
 pub use engine::client::{ConnectError, MongoOptions};
 pub use engine::index::IndexState;

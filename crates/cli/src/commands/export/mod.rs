@@ -1,5 +1,6 @@
 //! Exports: one file for each format.
 
+mod archive;
 mod jsonl;
 mod person;
 
@@ -31,13 +32,20 @@ pub(crate) struct Arguments {
 enum Format {
     /// Export chats as sessions in JSON Lines: a directory with an index and a file for each.
     Jsonl(jsonl::Arguments),
+    /// Print an app with everything, for another database.
+    App(archive::AppArguments),
+    /// Print a chat with everything, for another database.
+    Chat(archive::ChatArguments),
 }
 
 /// Exports a person, or chats in a format.
 pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<ExitCode> {
-    match (&arguments.format, &arguments.person) {
-        (Some(Format::Jsonl(arguments)), _) => jsonl::run(arguments, settings).await,
-        (None, Some(person)) => person::run(person, settings).await.map(|()| ExitCode::SUCCESS),
+    let printed = match (&arguments.format, &arguments.person) {
+        (Some(Format::Jsonl(arguments)), _) => return jsonl::run(arguments, settings).await,
+        (Some(Format::App(arguments)), _) => archive::run_app(arguments, settings).await,
+        (Some(Format::Chat(arguments)), _) => archive::run_chat(arguments, settings).await,
+        (None, Some(person)) => person::run(person, settings).await,
         (None, None) => anyhow::bail!("name a format, or --app and --user"),
-    }
+    };
+    printed.map(|()| ExitCode::SUCCESS)
 }

@@ -1,5 +1,6 @@
 //! Imports: one file for each format.
 
+mod archive;
 mod clock;
 mod jsonl;
 mod messages;
@@ -10,6 +11,7 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 
+pub(crate) use archive::ARCHIVE_VERSION;
 pub(crate) use jsonl::read_index;
 
 use crate::settings::Settings;
@@ -26,12 +28,15 @@ enum Format {
     Jsonl(jsonl::Arguments),
     /// Import chats of another system, one JSON object a line, in any format that is read.
     Messages(messages::Arguments),
+    /// Import an app or a chat from another database, with everything.
+    Archive(archive::Arguments),
 }
 
 /// Imports files of a format.
 pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<ExitCode> {
     match &arguments.format {
         Format::Jsonl(arguments) => jsonl::run(arguments, settings).await,
+        Format::Archive(arguments) => archive::run(arguments, settings).await,
         Format::Messages(arguments) => messages::run(arguments, settings).await,
     }
 }

@@ -1,0 +1,39 @@
+//! Archives: the documents of an app or of a chat as lines of JSON, and back.
+//!
+//! Documents rather than records, so that nothing that is stored is lost and nothing is numbered or dated anew (decision 0061).
+//! What an archive takes of each collection is in the registry of collections.
+
+mod encoding;
+mod restore;
+mod save;
+
+pub use restore::{RestoreError, RestoreInto, Restored};
+pub use save::{ArchiveError, ArchivedDocument};
+
+use crate::mongo::collections::{COLLECTIONS, StoredCollection};
+
+/// What an archive takes of a collection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Archive {
+    /// The documents of a chat: their `_id` begins with it.
+    OfChat,
+    /// The document of a chat: its `_id` is the chat.
+    OneOfChat,
+    /// The rollup of a chat. The sums of them are added up again in the other database.
+    RollupOfChat,
+    /// The session of a chat. It comes last, so that a chat appears when all of it is there.
+    Session,
+    /// The document of the app.
+    App,
+    /// The wallets of the app.
+    Wallets,
+    /// The archived entries of the wallets of the app.
+    WalletEntries,
+    /// Nothing, for this reason.
+    LeavesOut(&'static str),
+}
+
+/// Returns the collections of which an archive takes something in this way.
+fn taken(archive: Archive) -> impl Iterator<Item = &'static StoredCollection> {
+    COLLECTIONS.iter().filter(move |stored| stored.archive == archive)
+}

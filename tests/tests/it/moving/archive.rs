@@ -1,0 +1,167 @@
+//! An app moves to another database with everything.
+
+use std::fs;
+
+use anyhow::{Context as _, Result, ensure};
+use persistence::{ChatSessions as _, Forks as _, Messages as _};
+use records::{ChatId, MessageBody, MessageEdit, NewChatSession, NewFork, WorkflowName};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+use tests::binary::{run, told};
+use tests::client::APP;
+use tests::settings::Settings;
+use tests::waiting::until;
+
+use super::{Place, text};
+
+/// Returns the lines of an archive; the first one says when it was made, and is no part of them.
+async fn archive(arguments: &[&str], settings: &Settings) -> Result<Vec<String>> {
+    let printed = told(&run(arguments, settings).await?)?;
+    Ok(printed.lines().map(str::to_owned).collect())
+}
+
+async fn verify(settings: &Settings) -> Result<()> {
+    for of in ["stats", "wallets"] {
+        let verified = told(&run(&[of, "verify"], settings).await?)?;
+        ensure!(verified.contains(" 0 differences"), "{verified}");
+    }
+    Ok(())
+}
+
+async fn import(place: &Place, lines: &[String]) -> Result<(Value, String, Option<i32>)> {
+    let file = tempfile::NamedTempFile::new()?;
+    fs::write(file.path(), lines.join("\n") + "\n")?;
+    let output = run(&["import", "archive", text(file.path())?, "--json"], &place.settings).await?;
+    let numbers = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    Ok((numbers, String::from_utf8(output.stderr)?, output.status.code()))
+}
+
+/// Moves the app of a service to another database, and compares the two.
+pub(crate) async fn moves_whole(settings: &Settings) -> Result<()> {
+    let app = ["export", "app", APP];
+    let lines = archive(&app, settings).await?;
+    let place = Place::new().await?;
+    let (numbers, said, code) = import(&place, &lines).await?;
+    ensure!(code == Some(0), "{said}");
+    verify(&place.settings).await?;
+    let moved = archive(&app, &place.settings).await?;
+    assert_eq!(moved[1..], lines[1..], "the other database has something else");
+    let (again, said, code) = import(&place, &lines).await?;
+    let expected =
+        json!({ "chats": numbers["chats"], "stored": 0, "known": numbers["stored"], "differ": 0 });
+    assert_eq!((again, code), (expected, Some(0)), "{said}");
+    verify(&place.settings).await
+}
+
+/// Creates a chat with sealed messages, edits, a deletion, and a fork that has changed since.
+async fn fill(place: &Place) -> Result<()> {
+    let (store, scope) = (&place.store, &place.scope);
+    let new = NewChatSession {
+        chat_id: Some(ChatId::parse("source")?),
+        ..NewChatSession::of(WorkflowName::parse("Generator")?)
+    };
+    let chat_id = store.create_chat(scope, new).await?.chat_id;
+    for batch in 0..20 {
+        let message =
+            |it| MessageBody::new("user", None, json!({ "$oid": batch, "n": it, "x": 0.5 }));
+        let messages = (0..500).map(|it| message(it).into()).collect();
+        store.append(scope, &chat_id, messages).await?;
+    }
+    let fork = NewFork { chat_id: Some(ChatId::parse("fork")?), ..NewFork::default() };
+    let fork = store.fork_chat(scope, &chat_id, fork).await?.chat_id;
+    for chat_id in [&chat_id, &fork] {
+        let edit = MessageEdit { content: Some(chat_id.as_str().into()), ..MessageEdit::default() };
+        store.update_message(scope, chat_id, 3, edit).await?;
+        store.delete_message(scope, chat_id, 5).await?;
+    }
+    store.append(scope, &fork, vec![MessageBody::new("user", None, "on").into()]).await?;
+    place.store.finish_tasks().await;
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_import_that_is_killed_goes_on_and_leaves_nothing_twice() -> Result<()> {
+    let source = Place::new().await?;
+    fill(&source).await?;
+    let app = ["export", "app", APP];
+    let lines = archive(&app, &source.settings).await?;
+    let place = Place::new().await?;
+    let file = tempfile::NamedTempFile::new()?;
+    fs::write(file.path(), lines.join("\n") + "\n")?;
+    let mut command = tests::binary::command(&["import", "archive", text(file.path())?]).await?;
+    place.settings.apply(&mut command);
+    let mut importing = command.spawn()?;
+    until("the first documents", async || {
+        let segments =
+            place.database.raw().collection::<mongodb::bson::RawDocumentBuf>("chat_segments");
+        Ok((segments.estimated_document_count().await? > 0).then_some(()))
+    })
+    .await?;
+    let pid = Pid::from_raw(i32::try_from(importing.id().context("it has ended")?)?);
+    kill_process(pid.context("not a process id")?, Signal::KILL)?;
+    importing.wait().await?;
+    let (numbers, said, code) = import(&place, &lines).await?;
+    assert_eq!((&numbers["differ"], code), (&json!(0), Some(0)), "{said}");
+    assert_eq!(archive(&app, &place.settings).await?[1..], lines[1..]);
+    verify(&place.settings).await?;
+    assert_eq!(place.database.stored_event_ids("source").await?.len(), 10_000);
+
+    // A chat that goes on there is left as it is.
+    let chat_id = ChatId::parse("source")?;
+    place
+        .store
+        .append(&place.scope, &chat_id, vec![MessageBody::new("user", None, "on").into()])
+        .await?;
+    let (numbers, _, code) = import(&place, &lines).await?;
+    assert_eq!((numbers["stored"].as_u64(), code), (Some(0), Some(1)));
+    assert!(numbers["differ"].as_u64() > Some(0));
+    assert_eq!(place.messages_of("source").await?.len(), 10_001);
+    verify(&place.settings).await
+}
+
+#[tokio::test]
+async fn a_fork_moves_with_what_it_shares() -> Result<()> {
+    let (source, place) = (Place::new().await?, Place::new().await?);
+    fill(&source).await?;
+    let lines = archive(&["export", "chat", APP, "fork"], &source.settings).await?;
+    let (numbers, said, code) = import(&place, &lines).await?;
+    assert_eq!((&numbers["chats"], code), (&json!(2), Some(0)), "{said}");
+    for chat_id in ["source", "fork"] {
+        assert_eq!(place.messages_of(chat_id).await?, source.messages_of(chat_id).await?);
+    }
+    verify(&place.settings).await?;
+    let missing = run(&["export", "chat", APP, "nobody"], &source.settings).await?;
+    assert_eq!(missing.status.code(), Some(1));
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_archive_that_is_not_whole_or_not_of_its_app_is_refused() -> Result<()> {
+    let (source, place) = (Place::new().await?, Place::new().await?);
+    fill(&source).await?;
+    let lines = archive(&["export", "chat", APP, "source"], &source.settings).await?;
+    let replaced = |from: &str, to: &str| -> Vec<String> {
+        lines.iter().map(|line| line.replace(from, to)).collect()
+    };
+    let last = lines.len() - 1;
+    let of_other = replaced(r#""app_id":"acme_corp""#, r#""app_id":"other""#);
+    let sessions = r#""collection":"chat_sessions""#;
+    for (broken, reason) in [
+        (lines[..last].to_vec(), "is incomplete: its last line is missing"),
+        ([&lines[..2], &lines[3..]].concat(), "has other numbers of chats or documents"),
+        (lines[1..].to_vec(), "this is not the first line of an archive"),
+        (replaced(r#""version":1"#, r#""version":2"#), "the archive has version 2"),
+        (
+            replaced(r#""format":6"#, r#""format":5"#),
+            "the archive has the format 5, and the database 6",
+        ),
+        ([&lines[..1], &of_other[1..]].concat(), "the document is of the app \"other\""),
+        (replaced(sessions, r#""collection":"access_keys""#), "is refused"),
+        (replaced(sessions, r#""collection":"nothing""#), "there is no collection"),
+    ] {
+        let (_, said, code) = import(&place, &broken).await?;
+        assert_eq!(code, Some(1), "{reason}");
+        assert!(said.contains(reason), "{reason} is not in {said}");
+    }
+    Ok(())
+}
