@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, TcpListener};
+use std::time::Duration;
 
 use anyhow::Result;
 use futures::TryStreamExt as _;
@@ -61,6 +62,21 @@ async fn everything(uri: &str) -> Result<BTreeMap<String, Vec<String>>> {
     Ok(everything)
 }
 
+/// The same once the service has indexed its messages for the search, which it does some time after the append.
+async fn everything_once_indexed(uri: &str) -> Result<BTreeMap<String, Vec<String>>> {
+    let entries = Client::with_uri_str(uri).await?.database("reprise");
+    let entries = entries.collection::<Document>("search_entries");
+    let mut before = BTreeMap::new();
+    loop {
+        let now = everything(uri).await?;
+        if now == before && entries.find_one(doc! {}).await?.is_some() {
+            return Ok(now);
+        }
+        before = now;
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
+}
+
 #[tokio::test]
 async fn check_changes_nothing_on_an_empty_server_and_on_one_in_use() -> Result<()> {
     let mongod = LocalMongod::start(Options::for_tests()).await?;
@@ -77,7 +93,7 @@ async fn check_changes_nothing_on_an_empty_server_and_on_one_in_use() -> Result<
     let service = Service::start(&settings).await?;
     let chat = service.client()?.create_chat("Generator").await?;
     chat.append(&[json!({ "role": "user", "content": "hello" })]).await?;
-    let before = everything(mongod.uri()).await?;
+    let before = everything_once_indexed(mongod.uri()).await?;
     let (report, is_right) = check(&settings, &[]).await?;
     assert!(is_right && !report.contains("WARN"), "{report}");
     assert_eq!(everything(mongod.uri()).await?, before);
