@@ -67,3 +67,4 @@ mod websocket_handshake;
 mod websocket_input;
 mod websocket_limits;
 mod yao;
+mod yao_writes;
