@@ -193,15 +193,19 @@ async fn a_bad_turn_is_named_and_stores_nothing() {
 async fn a_circle_of_calls_is_an_error() {
     let client = client();
     let path = session(&client, "c1", json!({})).await;
-    let steps = [step("s1", Some("s2"), 1, "failed"), step("s2", Some("s1"), 1, "failed")];
-    let turn = json!({"request_id": "r1", "status": "failed", "resume": steps});
-    let saved = client.post(&format!("{path}/turns"), turn).await;
-    if saved.status == 200 {
-        let path = client.get(&format!("{path}/stacks/s1/path")).await;
-        assert!((400..500).contains(&path.status), "{}", path.text);
-    } else {
-        assert_eq!(error(&saved), (400, "invalid_request".to_owned()));
-    }
+    let turn =
+        |id: &str, steps: &[Value]| json!({"request_id": id, "status": "failed", "resume": steps});
+    let (first, second) =
+        (step("s1", Some("s2"), 1, "failed"), step("s2", Some("s1"), 1, "failed"));
+    let within = turn("r1", &[first.clone(), second.clone()]);
+    let refused = client.post(&format!("{path}/turns"), within).await;
+    assert_eq!(error(&refused), (400, "invalid_request".to_owned()));
+    assert!(refused.text_of("error_description").contains("resume/0"), "{}", refused.text);
+    // Each turn alone has none.
+    save_turn(&client, &path, turn("r1", &[first])).await;
+    save_turn(&client, &path, turn("r2", &[second])).await;
+    let broken = client.get(&format!("{path}/stacks/s1/path")).await;
+    assert_eq!(error(&broken), (409, "conflict".to_owned()));
 }
 
 #[tokio::test]

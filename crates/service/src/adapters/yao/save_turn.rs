@@ -4,20 +4,23 @@ use axum::extract::State;
 use operation::operation;
 use persistence::{Outcome, Store};
 use records::json::ListLimit;
-use records::{JsonObject, NewTurn, TurnId, TurnMessage};
-use resume::dialect::Yao;
+use records::{Item, JsonObject, Location, NewTurn, Segment, TurnId, TurnMessage};
+use resume::dialect::{Parsed, TranscriptPosition, Yao};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::adapters::ForeignQuery;
-use crate::api::messages::read_valid;
+use crate::api::messages::{placed, read_valid};
 use crate::api::turns::{OutcomeField, read_steps};
 use crate::extract::conditions::Fenced;
 use crate::extract::needs::Run;
 use crate::extract::{ChatScope, Json, Keyed, LimitedLists, ListJson, required_id};
 use crate::openapi::values;
 use crate::problem::Problem;
+
+/// The field with the steps.
+const RESUME: &str = "resume";
 
 /// What a request has produced, to save when it ends, whichever way; other fields are ignored.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -83,21 +86,33 @@ pub(crate) async fn save_turn(
     ForeignQuery(()): ForeignQuery<()>,
     ListJson(request): ListJson<SaveTurnRequest>,
 ) -> Result<Json<SavedTurnResponse>, Problem> {
-    let parsed = read_valid(&Yao, request.messages).await?;
-    let messages = parsed.messages.into_iter();
+    let Parsed { messages, positions, .. } = read_valid(&Yao, request.messages).await?;
+    let messages = messages.into_iter();
     let turn = NewTurn {
         request_id: required_id("request_id", request.request_id)?,
         outcome: request.status.into(),
         messages: messages.map(|it| TurnMessage { body: it.body, author: it.author }).collect(),
-        steps: read_steps("resume", request.resume)?,
+        steps: read_steps(RESUME, request.resume)?,
         connector: request.connector,
         mode: request.mode,
     };
-    let turn = store.append_turn(&scope, &chat_id, turn).await?;
+    let turn = store.append_turn(&scope, &chat_id, turn).await;
+    let turn = turn.map_err(|error| Problem::located(error, |at| place(at, &positions)))?;
     Ok(Json(SavedTurnResponse {
         request_id: turn.request_id.into(),
         duplicate: turn.outcome == Outcome::Duplicate,
         saved: turn.messages.len(),
         resume: turn.resume_points,
     }))
+}
+
+/// Returns where in the request the value is that the store names.
+fn place(at: Location, positions: &[TranscriptPosition]) -> Location {
+    match at.item {
+        Some(Item::Step(index)) => {
+            let step = [Segment::key(RESUME), Segment::Index(index)];
+            step.into_iter().chain(at.path).collect()
+        }
+        _ => placed(at, positions),
+    }
 }

@@ -169,7 +169,7 @@ pub(crate) async fn append_all(
 }
 
 /// Returns where in a request the message is that an error names by its place among those that were read.
-fn placed(at: Location, positions: &[TranscriptPosition]) -> Location {
+pub(crate) fn placed(at: Location, positions: &[TranscriptPosition]) -> Location {
     match at.item {
         Some(Item::Message(index)) => location_of(positions[index]),
         _ => at,

@@ -28,7 +28,7 @@ use crate::config::LimitsConfig;
 use crate::extract::{FromParams, Params, declared};
 use crate::problem::{Problem, ProblemKind};
 
-pub(crate) use append::append_all;
+pub(crate) use append::{append_all, placed};
 pub(crate) use body::{AuthorRequest, MessageRequest};
 pub(crate) use request::{MESSAGES, MessagesBody};
 use response::AppendResponse;
