@@ -61,7 +61,6 @@ pub struct StoredCollection {
     /// What a purge of a chat does with its documents.
     pub purge: Purge,
     /// Reads a document as the calls of its record do, and writes it again.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for tests of golden documents"))]
     pub(crate) rewrite: Rewrite,
 }
 

@@ -21,6 +21,7 @@ mod calls;
 mod changes;
 mod chat_sessions;
 mod compared_lists;
+mod consistency;
 mod context_history;
 mod contexts;
 mod declared_keys;
@@ -46,6 +47,7 @@ mod upgrade;
 mod wallets;
 
 pub use collections::{COLLECTIONS, Purge, StoredCollection};
+pub use consistency::{DataCheck, DataFault, FaultKind};
 pub use engine::client::{ConnectError, MongoOptions};
 pub use engine::index::IndexState;
 pub use engine::indexes::IndexReport;
