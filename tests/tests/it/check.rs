@@ -243,3 +243,27 @@ async fn check_tells_that_no_majority_confirms_writes() -> Result<()> {
     mongod.kill_hard().await?;
     Ok(())
 }
+
+#[tokio::test]
+async fn check_deep_names_what_does_not_fit() -> Result<()> {
+    let database = Database::create().await?;
+    let settings = Settings::of(&database);
+    let service = Service::start(&settings).await?;
+    let chat = service.client()?.create_chat("Generator").await?;
+    chat.append(&[json!({ "role": "user", "content": "hello" })]).await?;
+    let (report, is_right) = check(&settings, &["--deep"]).await?;
+    assert!(is_right, "{report}");
+    let sound = "ok     data           the documents of 1 chats with 1 messages fit together";
+    assert_eq!(line(&report, "data"), sound);
+
+    let sessions = database.raw().collection::<Document>("chat_sessions");
+    sessions.update_many(doc! {}, doc! { "$inc": { "last_sequence": 1_i64 } }).await?;
+    let (report, is_right) = check(&settings, &["--deep", "--app", APP]).await?;
+    let found = line(&report, "data");
+    assert!(!is_right && found.starts_with("FAULT") && found.ends_with("(counters)"), "{report}");
+    let (report, is_right) = check(&settings, &["--deep", "--app", "other_app"]).await?;
+    assert!(is_right && line(&report, "data").contains("of 0 chats"), "{report}");
+    let (report, is_right) = check(&settings, &[]).await?;
+    assert!(is_right && !report.contains("data  "), "{report}");
+    service.stop().await
+}

@@ -138,7 +138,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         rights: "those of the chat",
         export: "chats of the person whole; of others their names in it",
         erasure: "purges the chats of the person, and takes the person out of the others",
-        check: "`stats verify` counts them; each read checks the shape",
+        check: "`check --deep` compares it with all records of the chat; `stats verify` counts them",
         purge: Purge::Itself,
         indexes: &[
             Index::of(
@@ -338,7 +338,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         rights: "those of the chat",
         export: "messages of the chats of the person, and those they wrote elsewhere",
         erasure: "takes the text from the messages that the person wrote, and from all in their chats",
-        check: "each read checks that the sequences have no gap",
+        check: "each read and `check --deep` check that the sequences have no gap",
         purge: Purge::Itself,
         indexes: &[
             Index::of(
@@ -368,7 +368,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         rights: "those of the chat",
         export: "with the messages that they replace",
         erasure: "takes the text from the messages that the person wrote, and from all in their chats",
-        check: "each read checks the shape",
+        check: "`check --deep` compares them with the chat; each read checks the shape",
         purge: Purge::Itself,
         indexes: &[
             // Deleted messages whose text another chat may show.
@@ -386,7 +386,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         rights: "those of the chat",
         export: "with the snapshots and artifacts that they hold",
         erasure: "deletes those of the chats of the person",
-        check: "each read checks the shape",
+        check: "`check --deep` compares them with the chat; each read checks the shape",
         purge: Purge::Deletes,
         indexes: &[],
         rewrite: |raw| {
@@ -400,7 +400,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         rights: "those of the chat",
         export: "all kept versions in the chats of the person",
         erasure: "deletes those of the chats of the person, and what forks took over",
-        check: "each read checks the shape",
+        check: "`check --deep` compares them with the chat; each read checks the shape",
         purge: Purge::Deletes,
         indexes: &[],
         rewrite: |raw| {
@@ -414,7 +414,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         rights: "those of the chat",
         export: "all in the chats of the person, their own elsewhere",
         erasure: "replaces the id by the pseudonym, and removes the name",
-        check: "each read checks the shape",
+        check: "`check --deep` looks for their chat; each read checks the shape",
         purge: Purge::DeletesOne,
         indexes: &[],
         rewrite: |raw| Ok(participant_records(raw).map(|_| None)?),
@@ -425,7 +425,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         rights: "those of the chat",
         export: "nothing: it expires within minutes",
         erasure: "deletes those of the person",
-        check: "each read checks the shape",
+        check: "`check --deep` looks for their chat; each read checks the shape",
         purge: Purge::Deletes,
         indexes: &[Index::of("presence_ttl", &[("expires_at", 1)])],
         rewrite: |raw| Ok(announcement_record(raw).map(|_| None)?),
@@ -436,7 +436,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         rights: "those of the chat",
         export: "nothing: they are numbers",
         erasure: "takes the ids that providers gave from those of the chats of the person",
-        check: "`stats verify` adds them up",
+        check: "`stats verify` adds them up; `check --deep` looks for their chat",
         purge: Purge::Clears(&["request_id"]),
         indexes: &[
             Index::of(
@@ -459,7 +459,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         rights: "those of the chat",
         export: "all in the chats of the person, those they answered elsewhere",
         erasure: "deletes those of the chats of the person, and takes the text from their answers elsewhere",
-        check: "each read checks the shape",
+        check: "`check --deep` compares them with the chat; each read checks the shape",
         purge: Purge::Deletes,
         indexes: &[
             Index::of(
@@ -491,7 +491,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         rights: "those of the chat",
         export: "all in the chats of the person",
         erasure: "deletes those of the chats of the person, and of turns with their messages elsewhere",
-        check: "each read checks the shape",
+        check: "`check --deep` compares them with the chat; each read checks the shape",
         purge: Purge::Deletes,
         indexes: &[Index::of(
             "rp_app_chat_turn",
@@ -505,7 +505,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         rights: "those of the chat",
         export: "nothing: they are digests",
         erasure: "deletes those of the chats of the person",
-        check: "each read checks the shape",
+        check: "`check --deep` compares them with the chat; each read checks the shape",
         purge: Purge::Deletes,
         indexes: &[],
         rewrite: |raw| {
@@ -519,7 +519,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         rights: "only the statistics read them",
         export: "nothing: they name no person and have no text",
         erasure: "nothing: they name no person and have no text",
-        check: "`stats verify` counts them",
+        check: "`stats verify` counts them; `check --deep` looks for their chat",
         purge: Purge::Keeps("the statistics count them, and they have no text"),
         indexes: &[Index::of(
             "change_app_workflow_changed",
