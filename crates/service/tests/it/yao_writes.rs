@@ -196,7 +196,7 @@ async fn a_circle_of_calls_is_an_error() {
     let turn =
         |id: &str, steps: &[Value]| json!({"request_id": id, "status": "failed", "resume": steps});
     let (first, second) =
-        (step("s1", Some("s2"), 1, "failed"), step("s2", Some("s1"), 1, "failed"));
+        (step("s1", Some("s2"), 5, "failed"), step("s2", Some("s1"), 5, "failed"));
     let within = turn("r1", &[first.clone(), second.clone()]);
     let refused = client.post(&format!("{path}/turns"), within).await;
     assert_eq!(error(&refused), (400, "invalid_request".to_owned()));
