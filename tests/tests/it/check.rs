@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, TcpListener};
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use futures::TryStreamExt as _;
 use local_mongod::{LocalMongod, Options};
 use mongodb::Client;
@@ -165,6 +165,23 @@ async fn check_knows_the_address_of_a_running_service() -> Result<()> {
     let settings = Settings::of(&database).with("server.listen", address);
     let (report, is_right) = check(&settings, &[]).await?;
     assert!(is_right && line(&report, "address").starts_with("WARN"), "{report}");
+
+    // An adapter's listener is an address of its own.
+    let at = |listen: &str| {
+        let settings = Settings::of(&database).with("adapters.hecate.enabled", true);
+        settings.with("adapters.hecate.app_id", APP).with("adapters.hecate.listen", listen)
+    };
+    let mut adapted = Service::start(&at("127.0.0.1:0")).await?;
+    adapted.announcement().await?;
+    let announced = adapted.announcement().await?;
+    let (_, address) = announced.split_once("http://").context("the adapter has no address")?;
+    let (report, is_right) = check(&at(address), &[]).await?;
+    let of_running = format!("a running service of Reprise listens on {address}");
+    assert!(is_right && report.contains(&of_running), "{report}");
+    let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    let (report, is_right) = check(&at(&taken.local_addr()?.to_string()), &[]).await?;
+    assert!(!is_right && report.contains("with adapters.hecate.listen"), "{report}");
+    adapted.stop().await?;
     service.stop().await
 }
 

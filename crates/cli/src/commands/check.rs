@@ -51,7 +51,11 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
     for warning in settings.service().warnings() {
         report.add("configuration", Warning(warning.to_owned()))?;
     }
-    report.add("address", address(settings.server.listen).await)?;
+    report.add("address", address(settings.server.listen, "server.listen").await)?;
+    for of in settings.service().adapter_listeners() {
+        let setting = format!("adapters.{}.listen", of.name());
+        report.add("address", address(of.address(), &setting).await)?;
+    }
     if settings.service().has_issuers() {
         report.add("issuers", issuers(settings).await)?;
     }
@@ -164,8 +168,8 @@ fn configuration(settings: &Settings) -> Finding {
     }
 }
 
-/// Listens for a moment.
-async fn address(listen: SocketAddr) -> Finding {
+/// Listens for a moment on the address of a setting.
+async fn address(listen: SocketAddr, setting: &str) -> Finding {
     match TcpListener::bind(listen).await {
         Ok(_) => Finding::Ok(format!("would listen on {listen}")),
         Err(error) if error.kind() == ErrorKind::AddrInUse => {
@@ -173,16 +177,16 @@ async fn address(listen: SocketAddr) -> Finding {
             if matches!(is_ours, Ok(Ok(true))) {
                 return Warning(format!("a running service of Reprise listens on {listen}"));
             }
-            let advice = "stop that program, or choose another address with server.listen";
+            let advice = format!("stop that program, or choose another address with {setting}");
             Fault(format!("another program listens on {listen}: {advice}"))
         }
         Err(error) => Fault(format!(
-            "cannot listen on {listen}: {error}; choose another address with server.listen"
+            "cannot listen on {listen}: {error}; choose another address with {setting}"
         )),
     }
 }
 
-/// Asks the program that listens on an address whether it is alive, as only a service of Reprise says it.
+/// Asks the program that listens on an address for anything: only a service of Reprise names its version in every response.
 async fn is_reprise(address: SocketAddr) -> std::io::Result<bool> {
     const MAX_RESPONSE: u64 = 4_096;
     let mut connection = TcpStream::connect(address).await?;
@@ -191,7 +195,7 @@ async fn is_reprise(address: SocketAddr) -> std::io::Result<bool> {
     connection.write_all(request.as_bytes()).await?;
     let mut response = Vec::new();
     connection.take(MAX_RESPONSE).read_to_end(&mut response).await?;
-    Ok(String::from_utf8_lossy(&response).ends_with(r#"{"status":"ok"}"#))
+    Ok(String::from_utf8_lossy(&response).contains("\r\nreprise-version: "))
 }
 
 async fn issuers(settings: &Settings) -> Finding {

@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::paced_stream::Pace;
 
 mod adapters;
+pub(crate) use adapters::Mount;
 pub use adapters::{AdaptersConfig, HecateConfig, YaoConfig};
 
 mod error;

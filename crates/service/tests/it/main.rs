@@ -30,6 +30,7 @@ mod input_requests;
 mod key_rotation;
 mod leases;
 mod lifecycle;
+mod listeners;
 mod logs;
 mod memberships;
 mod messages;

@@ -11,7 +11,11 @@ const SESSIONS: &str = "/v1/chat/sessions";
 const NATIVE: &str = "/api/chats/yao";
 
 fn adapters() -> AdaptersConfig {
-    let yao = YaoConfig { enabled: true, app_id: Some(AppId::parse("yao").unwrap()) };
+    let yao = YaoConfig {
+        enabled: true,
+        app_id: Some(AppId::parse("yao").unwrap()),
+        ..YaoConfig::default()
+    };
     AdaptersConfig { yao, ..AdaptersConfig::default() }
 }
 
