@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use records::AppId;
 use serde_json::{Value, json};
-use service::{AdaptersConfig, Config, HecateConfig, LimitsConfig, YaoConfig, router, serve_all};
+use service::{
+    AdapterListener, AdaptersConfig, Config, HecateConfig, LimitsConfig, YaoConfig, router,
+    serve_all,
+};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
@@ -26,16 +29,21 @@ struct Server {
     running: JoinHandle<std::io::Result<()>>,
 }
 
-fn app(name: &str) -> Option<AppId> {
-    Some(AppId::parse(name).unwrap())
+fn app(name: &str) -> AppId {
+    AppId::parse(name).unwrap()
 }
 
 fn adapters() -> AdaptersConfig {
     let listen = Some("127.0.0.1:0".parse().unwrap());
     let enabled = true;
     AdaptersConfig {
-        hecate: HecateConfig { enabled, listen, app_id: app("v1"), ..HecateConfig::default() },
-        yao: YaoConfig { enabled, listen, app_id: app("yao") },
+        hecate: HecateConfig {
+            enabled,
+            listen,
+            app_id: Some(app("v1")),
+            ..HecateConfig::default()
+        },
+        yao: YaoConfig { enabled, listen, app_id: Some(app("yao")) },
         ..AdaptersConfig::default()
     }
 }
@@ -179,7 +187,7 @@ async fn a_disabled_adapter_has_no_listener() {
     let mut adapters = adapters();
     adapters.yao.enabled = false;
     let config = Config { adapters, ..Config::default() };
-    let names: Vec<_> = config.adapter_listeners().iter().map(|of| of.name()).collect();
+    let names: Vec<_> = config.adapter_listeners().iter().map(AdapterListener::name).collect();
     assert_eq!(names, ["hecate"]);
     assert_eq!(Client::over(memory(), config).get(YAO).await.status, 404);
 }
