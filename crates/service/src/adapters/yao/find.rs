@@ -1,6 +1,6 @@
 //! Stored messages by the ids that Yao's clients know: each is unique in its request only.
 
-use persistence::{MessageRange, Store, Transcript};
+use persistence::{MessageRange, Store, StoreError, Transcript};
 use records::{ChatId, EventId, Message, MessageBody, Scope};
 
 use crate::problem::{Problem, ProblemKind};
@@ -18,33 +18,59 @@ pub(super) struct WantedMessages<'a> {
 }
 
 impl WantedMessages<'_> {
-    /// Finds the messages with these ids, the newest first. Deleted messages have no id any more.
+    /// Finds the messages with these ids. Deleted messages have no id any more.
+    ///
+    /// Those that were saved by themselves are found in every chat, others among the newest 50,000 messages.
     pub(super) async fn find(
         &self,
         store: &dyn Store,
         scope: &Scope,
         chat_id: &ChatId,
-    ) -> Result<Vec<Message>, Problem> {
-        let (mut found, mut examined, mut before) = (Vec::new(), 0, None);
+    ) -> Result<Vec<Message>, StoreError> {
+        let mut found = self.find_saved(store, scope, chat_id).await?;
+        let (mut examined, mut before) = (0, None);
         loop {
+            let is_settled = self.request_id.is_some() && found.len() == self.message_ids.len();
+            if is_settled || examined >= MAX_EXAMINED {
+                return Ok(found);
+            }
             let range = MessageRange::Newest { before, limit: READ_AT_ONCE };
             let page = store.messages(scope, chat_id, range).await?;
             let Transcript { messages, has_more, .. } = page;
             examined += messages.len();
             before = messages.first().map(|message| message.sequence);
-            found.extend(messages.into_iter().rev().filter(|message| self.is_one(message)));
+            for message in messages.into_iter().rev().filter(|message| self.is_one(message)) {
+                if !found.iter().any(|known| known.sequence == message.sequence) {
+                    found.push(message);
+                }
+            }
             if !has_more {
                 return Ok(found);
             }
-            if examined >= MAX_EXAMINED {
-                let detail = format!("the messages are not among the newest {MAX_EXAMINED}");
-                return Err(Problem::new(ProblemKind::MESSAGE_NOT_FOUND, detail));
-            }
-            let is_settled = self.request_id.is_some() && found.len() == self.message_ids.len();
-            if is_settled {
-                return Ok(found);
+        }
+    }
+
+    /// Finds the messages whose ids in the store are made of these ids.
+    async fn find_saved(
+        &self,
+        store: &dyn Store,
+        scope: &Scope,
+        chat_id: &ChatId,
+    ) -> Result<Vec<Message>, StoreError> {
+        let stored_id = |id: &String| match self.request_id {
+            Some(request_id) => EventId::parse(format!("{request_id}:{id}")).ok(),
+            None => EventId::parse(id.as_str()).ok(),
+        };
+        let ids: Vec<_> = self.message_ids.iter().filter_map(stored_id).collect();
+        let sequences = store.find_messages(scope, chat_id, &ids).await?;
+        let mut found = Vec::new();
+        for sequence in sequences.into_iter().flatten() {
+            let message = store.get_message(scope, chat_id, sequence).await?;
+            if self.is_one(&message) {
+                found.push(message);
             }
         }
+        Ok(found)
     }
 
     /// Finds the one message with the id.
