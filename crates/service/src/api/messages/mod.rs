@@ -30,6 +30,7 @@ use crate::problem::{Problem, ProblemKind};
 
 pub(crate) use body::{AuthorRequest, MessageRequest};
 pub(crate) use request::{MESSAGES, MessagesBody};
+pub(crate) use resent::{append_nothing, append_within};
 use response::AppendResponse;
 
 /// The state of the chat that an edit depends on.
