@@ -2,9 +2,9 @@
 
 mod config;
 pub use config::{
-    AdaptersConfig, Algorithm, AppSettings, AppsConfig, AuthConfig, AuthMode, Config, ConfigError,
-    ErasureConfig, HecateConfig, LimitsConfig, MetricsConfig, SearchConfig, ServerConfig,
-    SignInConfig, WalletsConfig, YaoConfig, hidden, listen_address,
+    AdaptersConfig, Algorithm, AppSettings, AppsConfig, AuthConfig, AuthMode, ChatsgConfig, Config,
+    ConfigError, ErasureConfig, HecateConfig, LimitsConfig, MetricsConfig, SearchConfig,
+    ServerConfig, SignInConfig, WalletsConfig, YaoConfig, hidden, listen_address,
 };
 
 mod config_check;

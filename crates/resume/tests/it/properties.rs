@@ -5,7 +5,8 @@ use proptest::sample::{Index, select};
 use records::{EventId, Message};
 use resume::dialect::{self, Acp, Ag2, Dialect, OpenAi, Rendered};
 use resume::ingest::Check;
-use resume::{Options, Repair, UnsettledPolicy, ingest, normalize, window};
+use resume::window::{self, WindowScan};
+use resume::{Options, Repair, UnsettledPolicy, ingest, normalize};
 use serde_json::{Value, json};
 
 use crate::strategies::{content, conversation};
@@ -182,6 +183,13 @@ proptest! {
         let mut expected = [&instructions[newest..], &spoken[start..]].concat();
         expected.sort_unstable();
         prop_assert_eq!(&kept, &expected);
+        let mut scan = WindowScan::new(size + 3);
+        for message in &messages {
+            scan.observe(message);
+        }
+        let window = scan.resized(size).into_window();
+        let is_kept = |at: &usize| window.contains(*at, &messages[*at]);
+        prop_assert_eq!((0..chat.len()).filter(is_kept).collect::<Vec<_>>(), kept.clone());
         let by_index: Vec<_> = kept.into_iter().map(|at| messages[at].clone()).collect();
         prop_assert_eq!(window::newest(messages, size), by_index);
     }

@@ -17,9 +17,13 @@ use crate::operations::Section;
 use crate::problem::Problem;
 
 mod aliases;
+mod chatsg;
 mod foreign_query;
 mod hecate;
+mod list_text;
 mod listener;
+mod offset_pages;
+mod said_fields;
 mod yao;
 
 pub(crate) use aliases::Aliases;
@@ -52,11 +56,12 @@ struct Root {
     is_free: bool,
 }
 
-/// Returns the status and the body of a problem in the form of another system.
-pub(crate) type WriteProblem = fn(&Problem) -> (StatusCode, Value);
+/// Returns the status and the body of a problem in the form of another system. The path is that of the request.
+pub(crate) type WriteProblem = fn(&Problem, &str) -> (StatusCode, Value);
 
 /// Every adapter.
-static ADAPTERS: LazyLock<Vec<Adapter>> = LazyLock::new(|| vec![hecate::adapter(), yao::adapter()]);
+static ADAPTERS: LazyLock<Vec<Adapter>> =
+    LazyLock::new(|| vec![chatsg::adapter(), hecate::adapter(), yao::adapter()]);
 
 impl fmt::Debug for Adapter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -9,6 +9,8 @@ use super::{ConfigError, listen_address};
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct AdaptersConfig {
+    /// The chats of the JSONL session store.
+    pub chatsg: ChatsgConfig,
     /// The chat sessions of Hecate.
     pub hecate: HecateConfig,
     /// The chat sessions of Yao.
@@ -30,10 +32,11 @@ pub(crate) struct Mount<'a> {
 
 impl AdaptersConfig {
     /// Returns where each adapter is served.
-    pub(crate) fn mounts(&self) -> [Mount<'_>; 2] {
-        let Self { hecate, yao } = self;
+    pub(crate) fn mounts(&self) -> [Mount<'_>; 3] {
+        let Self { chatsg, hecate, yao } = self;
         let mount = |name, enabled, app_id, listen| Mount { name, enabled, app_id, listen };
         [
+            mount("chatsg", chatsg.enabled, chatsg.app_id.as_ref(), chatsg.listen),
             mount("hecate", hecate.enabled, hecate.app_id.as_ref(), hecate.listen),
             mount("yao", yao.enabled, yao.app_id.as_ref(), yao.listen),
         ]
@@ -45,7 +48,61 @@ impl AdaptersConfig {
         if let Some(Mount { name, .. }) = self.mounts().into_iter().find(lacks_app) {
             return Err(ConfigError::ListenerWithoutApp { adapter: name });
         }
+        self.chatsg.check()?;
         self.hecate.check()
+    }
+}
+
+/// The settings of the adapter for the JSONL session store.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ChatsgConfig {
+    /// Whether the routes are served, below `/chatsg/{app_id}`.
+    pub enabled: bool,
+    /// The app of its own listener.
+    pub app_id: Option<AppId>,
+    /// The address of a listener that serves its paths below `/api`.
+    #[serde(deserialize_with = "listen_address::optional")]
+    pub listen: Option<SocketAddr>,
+    /// The workflow of the chats that are created; `chat` by default.
+    pub workflow_name: Option<WorkflowName>,
+    /// The most messages of a context that states no limit, from 1 to 1,000.
+    pub max_context_messages: usize,
+    /// The most system messages that a sliding window keeps if the request does not say it, up to 1,000.
+    pub system_prompt_reserve: usize,
+    /// The minutes without a message after which a session is inactive.
+    pub inactive_after_minutes: u32,
+}
+
+impl Default for ChatsgConfig {
+    fn default() -> Self {
+        Self {
+            enabled: false,
+            app_id: None,
+            listen: None,
+            workflow_name: None,
+            max_context_messages: 100,
+            system_prompt_reserve: 10,
+            inactive_after_minutes: 30,
+        }
+    }
+}
+
+impl ChatsgConfig {
+    /// The most messages of a context.
+    pub(crate) const MAX_CONTEXT: usize = 1_000;
+
+    fn check(&self) -> Result<(), ConfigError> {
+        let rule = |least: usize| format!("it must be from {least} to {}", Self::MAX_CONTEXT);
+        if !(1..=Self::MAX_CONTEXT).contains(&self.max_context_messages) {
+            let name = "adapters.chatsg.max_context_messages";
+            return Err(ConfigError::Unusable { name, rule: rule(1) });
+        }
+        if self.system_prompt_reserve > Self::MAX_CONTEXT {
+            let name = "adapters.chatsg.system_prompt_reserve";
+            return Err(ConfigError::Unusable { name, rule: rule(0) });
+        }
+        Ok(())
     }
 }
 

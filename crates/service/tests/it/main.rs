@@ -12,6 +12,7 @@ mod authors;
 mod bodies;
 mod calls;
 mod chat_sessions;
+mod chatsg;
 mod config;
 mod contexts;
 mod cors;

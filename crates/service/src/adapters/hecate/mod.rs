@@ -13,7 +13,6 @@ mod problem;
 mod prompt;
 mod record;
 mod session;
-mod text;
 mod update;
 mod wire;
 

@@ -31,6 +31,7 @@ use crate::problem::{Problem, ProblemKind};
 pub(crate) use append::{append_all, placed};
 pub(crate) use body::{AuthorRequest, MessageRequest};
 pub(crate) use request::{MESSAGES, MessagesBody};
+pub(crate) use resent::{append_nothing, append_within};
 use response::AppendResponse;
 pub(crate) use transcript::read_valid;
 
