@@ -3,8 +3,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    apps, audit, check, config, demo, erase, export, history, keys, purge, resume_sweep, search,
-    serve, stats, tokens, upgrade, wallets,
+    apps, audit, check, config, demo, erase, export, history, import, keys, purge, resume_sweep,
+    search, serve, stats, tokens, upgrade, wallets,
 };
 use crate::settings::{Settings, SettingsError};
 
@@ -46,8 +46,10 @@ pub(crate) enum Command {
     Config(config::Arguments),
     /// Print the messages of a chat, one JSON object a line.
     History(history::Arguments),
-    /// Print everything that is stored about a person in an app, one JSON object a line.
+    /// Print everything that is stored about a person in an app, or write chats in a format.
     Export(export::Arguments),
+    /// Import chats from files of a format.
+    Import(import::Arguments),
     /// Erase a person from an app: their chats, and what they said in chats of others.
     Erase(erase::Arguments),
     /// Remove for good what was said in the chats whose retention is over.

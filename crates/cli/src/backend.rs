@@ -1,12 +1,14 @@
 //! The one place that chooses the store: the configured MongoDB, or a private mongod.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
 use directories::ProjectDirs;
 use local_mongod::{LocalMongod, Lookup, Options};
 use persistence::mongo::{MongoOptions, MongoStore};
+use records::{Clock, SystemClock, Uuid7Ids};
 use secrecy::SecretString;
 
 use crate::logging;
@@ -23,8 +25,12 @@ pub(crate) struct Backend {
 impl Backend {
     /// Opens the store for a server, which owns the private mongod.
     pub(crate) async fn open(settings: &Settings) -> anyhow::Result<Self> {
+        Self::open_with(settings, Arc::new(SystemClock)).await
+    }
+
+    async fn open_with(settings: &Settings, clock: Arc<dyn Clock>) -> anyhow::Result<Self> {
         if let Some(uri) = &settings.mongo.uri {
-            return Self::at(settings, uri.clone()).await;
+            return Self::at(settings, uri.clone(), clock).await;
         }
         let (data_dir, place) = (data_dir(settings)?, place(settings)?);
         let message = format!("starting a private mongod, data in {place}");
@@ -36,18 +42,22 @@ impl Backend {
         };
         let mongod = LocalMongod::start(options).await?;
         let uri = mongod.uri_with_credentials();
-        Ok(Self { mongod: Some(mongod), ..Self::at(settings, uri).await? })
+        Ok(Self { mongod: Some(mongod), ..Self::at(settings, uri, clock).await? })
     }
 
     /// Opens the store for a command, and uses the private mongod of a running server if there is one.
     pub(crate) async fn join(settings: &Settings) -> anyhow::Result<Self> {
+        Self::join_with(settings, Arc::new(SystemClock)).await
+    }
+
+    async fn join_with(settings: &Settings, clock: Arc<dyn Clock>) -> anyhow::Result<Self> {
         if settings.mongo.uri.is_none() {
             let data_dir = data_dir(settings)?;
             if let Some(uri) = local_mongod::attach(&data_dir).await? {
-                return Self::at(settings, uri).await;
+                return Self::at(settings, uri, clock).await;
             }
         }
-        Self::open(settings).await
+        Self::open_with(settings, clock).await
     }
 
     /// Runs a command on the store, and closes the store whatever becomes of the command.
@@ -55,15 +65,28 @@ impl Backend {
         settings: &Settings,
         command: impl AsyncFnOnce(&MongoStore) -> anyhow::Result<T>,
     ) -> anyhow::Result<T> {
-        let backend = Self::join(settings).await?;
+        Self::with_store_and_clock(settings, Arc::new(SystemClock), command).await
+    }
+
+    /// Runs a command on the store, with the clock by which the store gives times.
+    pub(crate) async fn with_store_and_clock<T>(
+        settings: &Settings,
+        clock: Arc<dyn Clock>,
+        command: impl AsyncFnOnce(&MongoStore) -> anyhow::Result<T>,
+    ) -> anyhow::Result<T> {
+        let backend = Self::join_with(settings, clock).await?;
         let done = command(&backend.store).await;
         backend.close().await;
         done
     }
 
-    async fn at(settings: &Settings, uri: SecretString) -> anyhow::Result<Self> {
+    async fn at(
+        settings: &Settings,
+        uri: SecretString,
+        clock: Arc<dyn Clock>,
+    ) -> anyhow::Result<Self> {
         let options = mongo_options(settings, uri);
-        let store = MongoStore::connect(&options).await?;
+        let store = MongoStore::connect_with(&options, clock, Arc::new(Uuid7Ids)).await?;
         let grace = Duration::from_millis(settings.limits.shutdown_grace_ms);
         Ok(Self { store, mongod: None, grace })
     }

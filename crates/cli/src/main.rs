@@ -8,6 +8,7 @@ mod output;
 mod progress;
 mod settings;
 mod terminal;
+mod time_argument;
 
 use std::process::ExitCode;
 

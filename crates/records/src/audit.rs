@@ -111,6 +111,10 @@ named! {
         EraseUser = "erase_user",
         /// What is stored about a person was exported.
         ExportUser = "export_user",
+        /// Chats of an app were exported.
+        ExportChats = "export_chats",
+        /// Chats were imported into an app.
+        ImportChats = "import_chats",
         /// An erasure was read.
         GetErasure = "get_erasure",
         /// A purge of the chats that are due was started by an operator.

@@ -475,6 +475,8 @@ async fn every_command_of_an_operator_is_in_the_audit_log() -> Result<()> {
     let id = key.split('_').nth(1).context("no key")?;
     let revoke = ["tokens", "revoke", "--user", "bob", "--app", APP];
     let lift = ["tokens", "lift", "--user", "bob", "--app", APP];
+    let sessions = tempfile::tempdir()?;
+    let sessions = sessions.path().to_str().context("a path that is no text")?;
     for command in [
         &["keys", "list"][..],
         &["keys", "revoke", id],
@@ -489,11 +491,14 @@ async fn every_command_of_an_operator_is_in_the_audit_log() -> Result<()> {
         &["upgrade", "--finish"],
         &["resume-sweep"],
         &["purge"],
+        &["export", "jsonl", sessions, "--app", APP],
+        &["import", "jsonl", sessions, "--app", APP],
         &["audit", "--app", APP],
         // These change nothing and show no contents.
         &["stats", "verify"],
         &["wallets", "verify"],
         &["upgrade"],
+        &["import", "jsonl", sessions, "--app", APP, "--dry-run"],
     ] {
         let output = run(command, &settings).await?;
         let complaints = String::from_utf8_lossy(&output.stderr);
@@ -524,6 +529,8 @@ async fn every_command_of_an_operator_is_in_the_audit_log() -> Result<()> {
         ("finish_upgrade", None),
         ("sweep_leases", None),
         ("purge_chats", None),
+        ("export_chats", Some(APP)),
+        ("import_chats", Some(APP)),
         ("read_audit_log", Some(APP)),
         ("read_chat", Some(APP)),
         ("read_audit_log", None),
@@ -591,6 +598,8 @@ async fn the_help_says_how_it_is_used() -> Result<()> {
         "check",
         "config",
         "history",
+        "import",
+        "export",
         "stats",
         "apps",
         "keys",

@@ -21,6 +21,7 @@ mod identity_under_load;
 mod keys;
 mod metrics;
 mod mint;
+mod moving;
 mod removals;
 mod repeats;
 mod rolling_restart;

@@ -1,7 +1,7 @@
 use std::io::{self, BufWriter, Write};
 
 use anyhow::Context as _;
-use chrono::{DateTime, NaiveDate, NaiveTime, SecondsFormat, Utc};
+use chrono::{DateTime, SecondsFormat, Utc};
 use persistence::mongo::MongoStore;
 use persistence::{AuditFilter, AuditLog as _};
 use records::{Actor, AppId, AuditAction, AuditEntry, ChatId, Pseudonym, UserId};
@@ -10,6 +10,7 @@ use serde_json::json;
 use crate::backend::Backend;
 use crate::output::Output;
 use crate::settings::Settings;
+use crate::time_argument::time;
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -134,27 +135,4 @@ fn as_json(entry: &AuditEntry) -> serde_json::Value {
         "network": entry.network.map(|network| network.to_string()),
         "http_request_id": entry.request_id.as_ref().map(records::RequestId::as_str),
     })
-}
-
-/// Reads a time, or a date for its first moment in UTC.
-fn time(text: &str) -> Result<DateTime<Utc>, &'static str> {
-    let time = DateTime::parse_from_rfc3339(text).map(|time| time.with_timezone(&Utc));
-    let date = || text.parse::<NaiveDate>().map(|date| date.and_time(NaiveTime::MIN).and_utc());
-    time.or_else(|_| date())
-        .map_err(|_| "must be a date such as 2026-11-01, or a time with its zone")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_time_is_a_date_or_a_moment() {
-        let moment = |text: &str| time(text).map(|time| time.to_rfc3339());
-        assert_eq!(moment("2026-11-01").unwrap(), "2026-11-01T00:00:00+00:00");
-        assert_eq!(moment("2026-11-01T10:00:00+02:00").unwrap(), "2026-11-01T08:00:00+00:00");
-        for bad in ["yesterday", "2026-11-01T10:00:00", "2026-13-01", ""] {
-            assert!(time(bad).is_err(), "{bad}");
-        }
-    }
 }

@@ -8,6 +8,7 @@ pub(crate) mod demo;
 pub(crate) mod erase;
 pub(crate) mod export;
 pub(crate) mod history;
+pub(crate) mod import;
 pub(crate) mod keys;
 pub(crate) mod purge;
 pub(crate) mod resume_sweep;
@@ -44,9 +45,8 @@ pub(crate) async fn run(command: Command, settings: Settings) -> anyhow::Result<
         Command::Audit(arguments) => {
             audit::run(&arguments, &settings).await.map(|()| ExitCode::SUCCESS)
         }
-        Command::Export(arguments) => {
-            export::run(&arguments, &settings).await.map(|()| ExitCode::SUCCESS)
-        }
+        Command::Export(arguments) => export::run(&arguments, &settings).await,
+        Command::Import(arguments) => import::run(&arguments, &settings).await,
         Command::Erase(arguments) => erase::run(&arguments, &settings).await,
         Command::Purge(arguments) => purge::run(&arguments, &settings).await,
         Command::ResumeSweep(arguments) => {

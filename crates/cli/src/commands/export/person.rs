@@ -14,14 +14,9 @@ use crate::progress;
 use crate::settings::Settings;
 use crate::terminal::safe_json;
 
+/// Whose data to print.
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Exported are the chats of the person, whole, deleted ones too; what the person said, answered and is called in the \
-                        chats of others; the wallet; and the usage of the chats, also of purged ones. Each line is a JSON object. The last one has \
-                        \"record\": \"end\": an export without it is incomplete. Example:\n  \
-                        reprise export --app acme_corp --user alice > alice.jsonl"
-)]
-pub(crate) struct Arguments {
+pub(crate) struct Person {
     /// The app.
     #[arg(long, value_name = "APP")]
     app: AppId,
@@ -31,13 +26,13 @@ pub(crate) struct Arguments {
 }
 
 /// Prints everything that is stored about a person in an app.
-pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<()> {
+pub(crate) async fn run(arguments: &Person, settings: &Settings) -> anyhow::Result<()> {
     let exporting = Backend::with_store(settings, async |store| print(arguments, store).await);
     exporting.await.context("cannot export")
 }
 
-async fn print(arguments: &Arguments, store: &MongoStore) -> anyhow::Result<()> {
-    let Arguments { app, user } = arguments;
+async fn print(arguments: &Person, store: &MongoStore) -> anyhow::Result<()> {
+    let Person { app, user } = arguments;
     let (actor, action) = (Actor::command_line(), AuditAction::ExportUser);
     store.record_action(&actor, Some(app), None, action).await?;
     let store = Arc::new(store.clone());

@@ -1,0 +1,209 @@
+use std::fs;
+use std::io::{BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use chrono::{DateTime, Utc};
+use futures::TryStreamExt as _;
+use indicatif::ProgressBar;
+use persistence::mongo::MongoStore;
+use persistence::{
+    AuditLog as _, ChatFilter, ChatSessions as _, Direction, Messages as _, StoreError,
+};
+use records::{
+    Actor, AppId, AuditAction, ChatId, ChatSession, Clock as _, JsonObject, Lifecycle, Scope,
+    SystemClock,
+};
+use serde::Serialize;
+use tempfile::NamedTempFile;
+use transfer::jsonl::{
+    INDEX, INDEX_BACKUP, SessionTimes, file_of, index_key, is_file_of_tools, write_entry,
+    write_line,
+};
+
+use crate::backend::Backend;
+use crate::commands::import::read_index;
+use crate::output::Output;
+use crate::progress;
+use crate::settings::Settings;
+use crate::time_argument::time;
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "The layout holds the messages of chats that are not purged, without deleted messages; the numbers say how \
+                        many are left out. Each file is replaced as a whole, and the index at the end. Sessions that the \
+                        directory has already, and that are not exported, stay as they are. Examples:\n  \
+                        reprise export jsonl data/sessions --app acme_corp\n  \
+                        reprise export jsonl data/sessions --app acme_corp --since 2026-11-01"
+)]
+pub(crate) struct Arguments {
+    /// The directory for the sessions; it is created if it is missing.
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+    /// The app of the chats.
+    #[arg(long, value_name = "APP")]
+    app: AppId,
+    /// Only this chat.
+    #[arg(long, value_name = "CHAT")]
+    chat: Option<ChatId>,
+    /// Only chats that were active at or after this time: a date in UTC, or a time such as 2026-11-01T08:00:00Z.
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    since: Option<DateTime<Utc>>,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// Chats in one page of the list.
+const PAGE: usize = 100;
+
+/// What an export has done, in numbers.
+#[derive(Debug, Default, Serialize)]
+struct Counts {
+    chats: u64,
+    messages: u64,
+    /// Messages that are deleted.
+    deleted_messages_left_out: u64,
+    /// Chats that the layout cannot hold.
+    errors: u64,
+}
+
+/// Exports chats into a directory of sessions.
+pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<ExitCode> {
+    let export = async |store: &MongoStore| export(arguments, store).await;
+    let counts = Backend::with_store(settings, export).await.context("cannot export")?;
+    arguments.output.print(|| &counts, || text(&counts))?;
+    Ok(if counts.errors == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+async fn export(arguments: &Arguments, store: &MongoStore) -> anyhow::Result<Counts> {
+    let Arguments { directory, app, chat, .. } = arguments;
+    fs::create_dir_all(directory).with_context(|| directory.display().to_string())?;
+    let index_path = directory.join(INDEX);
+    let index = read_index(&index_path).context(INDEX)?.unwrap_or_default();
+    let (actor, action) = (Actor::command_line(), AuditAction::ExportChats);
+    store.record_action(&actor, Some(app), chat.as_ref(), action).await?;
+    let bar = progress::counter("messages")?;
+    let scope = Scope::service(app.clone()).finding_deleted();
+    let mut exporter = Exporter { directory, store, scope, bar, index, counts: Counts::default() };
+    match chat {
+        Some(chat_id) => {
+            let found = store.get_chat(&exporter.scope, chat_id).await?;
+            exporter.add(found.ok_or_else(|| StoreError::ChatNotFound(chat_id.clone()))?).await?;
+        }
+        None => exporter.add_all(arguments.since).await?,
+    }
+    exporter.write_index(&index_path)?;
+    exporter.bar.finish_and_clear();
+    Ok(exporter.counts)
+}
+
+struct Exporter<'a> {
+    directory: &'a Path,
+    store: &'a MongoStore,
+    scope: Scope,
+    bar: ProgressBar,
+    index: JsonObject,
+    counts: Counts,
+}
+
+impl Exporter<'_> {
+    async fn add_all(&mut self, since: Option<DateTime<Utc>>) -> anyhow::Result<()> {
+        let lifecycles = vec![Lifecycle::Active, Lifecycle::Archived, Lifecycle::Deleted];
+        let direction = Some(Direction::Ascending);
+        let filter = ChatFilter { lifecycles, direction, ..ChatFilter::default() };
+        let mut after = None;
+        loop {
+            let page = self.store.list_chats(&self.scope, &filter, PAGE, after.as_ref()).await?;
+            for chat in page.chats {
+                if since.is_none_or(|since| since <= chat.last_active_at()) {
+                    self.add(chat).await?;
+                }
+            }
+            after = page.next;
+            if after.is_none() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Writes the file of a chat, and its entry of the index.
+    async fn add(&mut self, chat: ChatSession) -> anyhow::Result<()> {
+        if is_file_of_tools(&chat.chat_id) {
+            self.counts.errors += 1;
+            let text = "is not exported: its file would be that of the tools of another session";
+            return self.tell(&chat.chat_id, text);
+        }
+        match self.write_messages(&chat.chat_id).await {
+            Ok(times) => {
+                let entry = write_entry(&chat, &times, SystemClock.now());
+                self.index.insert(index_key(&chat.chat_id), entry);
+                self.counts.chats += 1;
+                Ok(())
+            }
+            Err(error) if is_gone(&error) => {
+                self.tell(&chat.chat_id, "is not exported: it was purged meanwhile")
+            }
+            Err(error) => Err(error.context(format!("chat {}", chat.chat_id))),
+        }
+    }
+
+    async fn write_messages(&mut self, chat_id: &ChatId) -> anyhow::Result<SessionTimes> {
+        let mut file = BufWriter::new(NamedTempFile::new_in(self.directory)?);
+        let mut times = SessionTimes::default();
+        let mut messages = self.store.history(&self.scope, chat_id);
+        while let Some(message) = messages.try_next().await? {
+            if message.deleted_at.is_some() {
+                self.counts.deleted_messages_left_out += 1;
+                continue;
+            }
+            times.add(&message);
+            writeln!(file, "{}", write_line(&message, times.message_count, chat_id))?;
+            self.bar.inc(1);
+        }
+        replace(file.into_inner()?, &self.directory.join(file_of(chat_id)))?;
+        self.counts.messages += times.message_count;
+        Ok(times)
+    }
+
+    /// Replaces the index; the old one becomes the copy that readers use if the index is broken.
+    fn write_index(&self, path: &Path) -> anyhow::Result<()> {
+        if path.exists() {
+            let mut copy = NamedTempFile::new_in(self.directory)?;
+            std::io::copy(&mut fs::File::open(path)?, &mut copy)?;
+            replace(copy, &self.directory.join(INDEX_BACKUP))?;
+        }
+        let mut file = BufWriter::new(NamedTempFile::new_in(self.directory)?);
+        serde_json::to_writer_pretty(&mut file, &self.index)?;
+        writeln!(file)?;
+        replace(file.into_inner()?, path)
+    }
+
+    fn tell(&self, chat_id: &ChatId, what: &str) -> anyhow::Result<()> {
+        Ok(self.bar.suspend(|| writeln!(std::io::stderr(), "chat {chat_id} {what}"))?)
+    }
+}
+
+fn is_gone(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(StoreError::ChatNotFound(_)))
+}
+
+/// Puts a file in the place of another one: a reader sees the old file or the new one, both whole.
+fn replace(file: NamedTempFile, path: &Path) -> anyhow::Result<()> {
+    file.as_file().sync_all()?;
+    file.persist(path).with_context(|| path.display().to_string())?;
+    Ok(())
+}
+
+fn text(counts: &Counts) -> String {
+    let Counts { chats, messages, deleted_messages_left_out, errors } = counts;
+    let mut lines =
+        vec![format!("{chats:>8}  chats exported"), format!("{messages:>8}  messages exported")];
+    let others = [
+        (deleted_messages_left_out, "deleted messages left out"),
+        (errors, "errors: chats not exported"),
+    ];
+    let others = others.into_iter().filter(|(count, _)| **count > 0);
+    lines.extend(others.map(|(count, what)| format!("{count:>8}  {what}")));
+    lines.join("\n")
+}

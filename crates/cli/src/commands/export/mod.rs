@@ -1,0 +1,43 @@
+//! Exports: one file for each format.
+
+mod jsonl;
+mod person;
+
+use std::process::ExitCode;
+
+use clap::Subcommand;
+
+use crate::settings::Settings;
+
+#[derive(Debug, clap::Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    after_help = "Without a format, everything about a person is exported: their chats, whole, deleted ones too; what the \
+                        person said, answered and is called in the chats of others; the wallet; and the usage of the chats, \
+                        also of purged ones. Each line is a JSON object. The last one has \"record\": \"end\": an export \
+                        without it is incomplete. Examples:\n  \
+                        reprise export --app acme_corp --user alice > alice.jsonl\n  \
+                        reprise export jsonl data/sessions --app acme_corp"
+)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    format: Option<Format>,
+    #[command(flatten)]
+    person: Option<person::Person>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Format {
+    /// Export chats as sessions in JSON Lines: a directory with an index and a file for each.
+    Jsonl(jsonl::Arguments),
+}
+
+/// Exports a person, or chats in a format.
+pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<ExitCode> {
+    match (&arguments.format, &arguments.person) {
+        (Some(Format::Jsonl(arguments)), _) => jsonl::run(arguments, settings).await,
+        (None, Some(person)) => person::run(person, settings).await.map(|()| ExitCode::SUCCESS),
+        (None, None) => anyhow::bail!("name a format, or --app and --user"),
+    }
+}

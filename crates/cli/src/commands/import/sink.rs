@@ -1,0 +1,154 @@
+use std::collections::HashSet;
+
+use chrono::{DateTime, Utc};
+use persistence::mongo::MongoStore;
+use persistence::{ChatSessions as _, Messages as _, Search as _, StoreError};
+use records::{
+    ChatId, ChatSession, EventId, Limits, NewChatSession, NewMessage, Scope, SessionChange,
+};
+
+use super::clock::ImportClock;
+
+/// The most bytes of messages that are appended at once.
+const BATCH_BYTES: usize = 4 << 20;
+
+/// Where an import stores chats and messages. A dry run stores nothing.
+pub(crate) struct Sink<'a> {
+    pub(crate) store: &'a MongoStore,
+    pub(crate) clock: &'a ImportClock,
+    pub(crate) scope: Scope,
+    pub(crate) is_dry_run: bool,
+}
+
+/// Why the rest of a chat is not imported.
+pub(crate) enum Stop {
+    /// The chat has a fault; the next one is imported.
+    Chat(String),
+    /// The import cannot go on.
+    Import(anyhow::Error),
+}
+
+impl From<anyhow::Error> for Stop {
+    fn from(error: anyhow::Error) -> Self {
+        Self::Import(error)
+    }
+}
+
+impl From<std::io::Error> for Stop {
+    fn from(error: std::io::Error) -> Self {
+        Self::Import(error.into())
+    }
+}
+
+/// Tells the faults of a chat from those of the store.
+impl From<StoreError> for Stop {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::ChatNotFound(_)
+            | StoreError::ChatExists(_)
+            | StoreError::ChatEnded { .. }
+            | StoreError::EventConflict { .. }
+            | StoreError::Invalid(_) => Self::Chat(error.to_string()),
+            other => Self::Import(other.into()),
+        }
+    }
+}
+
+/// Messages that are appended together.
+#[derive(Default)]
+pub(crate) struct Batch {
+    pub(crate) messages: Vec<NewMessage>,
+    ids: HashSet<EventId>,
+    bytes: usize,
+}
+
+impl Batch {
+    /// Returns whether a message of this size must wait for the next batch.
+    pub(crate) fn is_full(&self, bytes: usize) -> bool {
+        let is_large = self.bytes + bytes > BATCH_BYTES;
+        self.messages.len() == Limits::BATCH_MESSAGES || (is_large && !self.messages.is_empty())
+    }
+
+    /// Adds a message. Returns whether its id is new; a message with the id of another one is left out.
+    pub(crate) fn add(&mut self, message: NewMessage, bytes: usize) -> bool {
+        let is_new = message.event_id.clone().is_none_or(|event_id| self.ids.insert(event_id));
+        if is_new {
+            self.bytes += bytes;
+            self.messages.push(message);
+        }
+        is_new
+    }
+
+    fn ids(&self) -> Vec<EventId> {
+        self.messages.iter().filter_map(|message| message.event_id.clone()).collect()
+    }
+}
+
+impl Sink<'_> {
+    /// Returns a chat, also a deleted one.
+    pub(crate) async fn get(&self, chat_id: &ChatId) -> Result<Option<ChatSession>, Stop> {
+        Ok(self.store.get_chat(&self.scope, chat_id).await?)
+    }
+
+    /// Creates a chat as it was at a time.
+    pub(crate) async fn create(
+        &self,
+        new: NewChatSession,
+        at: Option<DateTime<Utc>>,
+    ) -> Result<(), Stop> {
+        if !self.is_dry_run {
+            self.clock.put_to(at);
+            let created = self.store.create_chat(&self.scope, new).await;
+            self.clock.put_to(None);
+            created?;
+        }
+        Ok(())
+    }
+
+    /// Returns which messages of a batch the chat has.
+    pub(crate) async fn known(&self, chat_id: &ChatId, batch: &Batch) -> Result<Vec<bool>, Stop> {
+        let found = self.store.find_messages(&self.scope, chat_id, &batch.ids()).await?;
+        Ok(found.into_iter().map(|sequence| sequence.is_some()).collect())
+    }
+
+    /// Appends messages as they were at a time.
+    pub(crate) async fn append(
+        &self,
+        chat_id: &ChatId,
+        messages: Vec<NewMessage>,
+        at: Option<DateTime<Utc>>,
+    ) -> Result<(), Stop> {
+        if !self.is_dry_run && !messages.is_empty() {
+            self.clock.put_to(at);
+            let appended = self.store.append(&self.scope, chat_id, messages).await;
+            self.clock.put_to(None);
+            appended?;
+        }
+        Ok(())
+    }
+
+    /// Changes a chat, now.
+    pub(crate) async fn change(&self, chat_id: &ChatId, change: SessionChange) -> Result<(), Stop> {
+        if !self.is_dry_run {
+            self.store.change_chat(&self.scope, chat_id, change).await?;
+        }
+        Ok(())
+    }
+
+    /// Brings the search index up to date: a service looks only for chats that were active lately. Returns what is wrong if
+    /// it cannot.
+    pub(crate) async fn index(&self, chat_id: &ChatId) -> Option<String> {
+        let mut left = vec![chat_id.clone()];
+        while !left.is_empty() && !self.is_dry_run {
+            left = match self.store.index_chats(&left).await {
+                Ok(left) => left,
+                Err(error) => {
+                    return Some(format!(
+                        "is not in the search index ({error}): run `reprise search rebuild`"
+                    ));
+                }
+            };
+        }
+        None
+    }
+}

@@ -1,0 +1,110 @@
+//! Reads a file line by line, in bounded memory.
+
+use std::io::{self, BufRead};
+
+/// The largest line that is read, in bytes: the largest message, with every character as an escape.
+pub const MAX_LINE_BYTES: usize = 32 << 20;
+
+/// The lines of a file.
+#[derive(Debug)]
+pub struct Lines<R> {
+    reader: R,
+    number: u64,
+    bytes: u64,
+    text: Vec<u8>,
+}
+
+/// A line of a file.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Line<'a> {
+    /// The number of the line, from 1.
+    pub number: u64,
+    /// The text without its line break; `None` if it is larger than [`MAX_LINE_BYTES`].
+    pub text: Option<&'a [u8]>,
+    /// Whether the line has a line break. The last line may lack it, if its writer was interrupted.
+    pub is_ended: bool,
+}
+
+impl Line<'_> {
+    /// Returns whether there is nothing in the line.
+    #[must_use]
+    pub fn is_blank(&self) -> bool {
+        self.text.is_some_and(|text| text.trim_ascii().is_empty())
+    }
+}
+
+impl<R: BufRead> Lines<R> {
+    /// Starts at the beginning of a file.
+    pub fn new(reader: R) -> Self {
+        Self { reader, number: 0, bytes: 0, text: Vec::new() }
+    }
+
+    /// Returns how many bytes were read so far.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Reads the next line; `None` at the end of the file.
+    pub fn next_line(&mut self) -> io::Result<Option<Line<'_>>> {
+        self.text.clear();
+        let (mut is_empty, mut is_ended, mut is_too_large) = (true, false, false);
+        while !is_ended {
+            let buffer = self.reader.fill_buf()?;
+            if buffer.is_empty() {
+                break;
+            }
+            is_empty = false;
+            let end = buffer.iter().position(|byte| *byte == b'\n');
+            let part = &buffer[..end.unwrap_or(buffer.len())];
+            is_too_large |= self.text.len() + part.len() > MAX_LINE_BYTES;
+            if !is_too_large {
+                self.text.extend_from_slice(part);
+            }
+            is_ended = end.is_some();
+            let used = part.len() + usize::from(is_ended);
+            self.bytes += u64::try_from(used).unwrap_or_default();
+            self.reader.consume(used);
+        }
+        if is_empty {
+            return Ok(None);
+        }
+        self.number += 1;
+        let text = (!is_too_large).then_some(self.text.as_slice());
+        Ok(Some(Line { number: self.number, text, is_ended }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::BufReader;
+
+    use super::*;
+
+    fn read(text: &[u8], buffer: usize) -> Vec<(u64, Option<usize>, bool)> {
+        let mut lines = Lines::new(BufReader::with_capacity(buffer, text));
+        let mut read = Vec::new();
+        while let Some(line) = lines.next_line().unwrap() {
+            read.push((line.number, line.text.map(<[u8]>::len), line.is_ended));
+        }
+        assert_eq!(lines.bytes(), text.len() as u64);
+        read
+    }
+
+    #[test]
+    fn lines_are_numbered_and_the_last_one_may_lack_its_end() {
+        for buffer in [1, 2, 3, 100] {
+            assert_eq!(read(b"", buffer), []);
+            let expected = [(1, Some(2), true), (2, Some(0), true), (3, Some(1), false)];
+            assert_eq!(read(b"ab\n\nc", buffer), expected);
+            assert_eq!(read(b"ab\n", buffer), [(1, Some(2), true)]);
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_too_large_is_skipped_and_the_next_one_is_read() {
+        let mut text = vec![b'a'; MAX_LINE_BYTES + 1];
+        text.extend_from_slice(b"\nb\n");
+        assert_eq!(read(&text, 1 << 16), [(1, None, true), (2, Some(1), true)]);
+    }
+}

@@ -1,0 +1,190 @@
+//! Chats in a dialect, one a line.
+
+use chrono::{DateTime, Utc};
+use records::json::{self, ParseError};
+use records::{ChatId, Invalid, JsonObject, NewChatSession, NewMessage, UserId, WorkflowName};
+use resume::Dropped;
+use resume::dialect::{Dialect, Parsed, Resent, TranscriptPosition, Violation};
+use resume::ingest::{self, Check, Checked};
+use serde::Deserialize;
+use serde_json::Value;
+
+/// The most broken rules that an error names.
+const NAMED: usize = 5;
+
+/// A chat that was read from a line.
+#[derive(Debug)]
+pub struct ReadChat {
+    /// The chat to create; it has an id if the line has one.
+    pub new: NewChatSession,
+    /// When the chat was created, if the line says so.
+    pub created_at: Option<DateTime<Utc>>,
+    /// The messages, each with an id and with its size in the store, in bytes.
+    pub messages: Vec<(NewMessage, usize)>,
+    /// The rules of the dialect that the messages break although they are stored.
+    pub noted: Vec<Violation>,
+    /// The messages that cannot be stored.
+    pub dropped: Vec<Dropped>,
+    /// The fields of the line that are left out.
+    pub unknown: Vec<String>,
+}
+
+/// The reason why a chat is not imported.
+#[derive(Debug, thiserror::Error)]
+pub enum ChatError {
+    /// The line is not JSON, or not JSON that can be stored.
+    #[error("cannot be read: {0}")]
+    Json(#[from] ParseError),
+    /// The line is not an object, or a field has another type.
+    #[error("cannot be read: {0}")]
+    Form(#[from] serde_json::Error),
+    /// The messages break rules of the dialect.
+    #[error("breaks rules of its dialect: {0}")]
+    Refused(String),
+    /// The dialect has its instructions in the messages.
+    #[error("`system` must be omitted: this dialect has its instructions in the messages")]
+    System,
+    /// The chat does not follow the rules of chats.
+    #[error("cannot be stored: {0}")]
+    Chat(#[from] Invalid),
+    /// A message does not follow the rules of messages.
+    #[error("message {0} cannot be stored: {1}")]
+    Message(usize, Invalid),
+}
+
+#[derive(Debug, Deserialize)]
+struct Line {
+    #[serde(alias = "id")]
+    chat_id: Option<ChatId>,
+    #[serde(alias = "history")]
+    messages: Vec<Value>,
+    #[serde(default)]
+    system: Vec<Value>,
+    workflow_name: Option<WorkflowName>,
+    user_id: Option<UserId>,
+    title: Option<String>,
+    metadata: Option<JsonObject>,
+    created_at: Option<DateTime<Utc>>,
+    #[serde(flatten)]
+    others: JsonObject,
+}
+
+/// Reads a line with a chat in a dialect; `workflow_name` is that of a chat that names none.
+///
+/// A message keeps the id that it has in the dialect, or gets one that follows from it and from all messages before it. So a
+/// chat that is read again, even with more messages at its end, gives the same ids.
+pub fn read_chat(
+    text: &[u8],
+    dialect: &dyn Dialect,
+    workflow_name: &WorkflowName,
+) -> Result<ReadChat, ChatError> {
+    let mut line = Line::deserialize(json::parse(text)?)?;
+    dialect.prepare(&mut line.messages);
+    let Checked { refused, noted } = ingest::check(dialect, &line.messages, Check::Lenient);
+    if !refused.is_empty() {
+        return Err(ChatError::Refused(named(&refused)));
+    }
+    let has_system = !line.system.is_empty();
+    let mut parsed = dialect.parse(line.system, line.messages);
+    let is_system =
+        |position: &TranscriptPosition| matches!(position, TranscriptPosition::System(_));
+    if has_system && !parsed.positions.iter().any(is_system) {
+        return Err(ChatError::System);
+    }
+    if dialect.resent() == Resent::Replaces {
+        ingest::assign_step_ids(&mut parsed);
+    }
+    ingest::assign_event_ids("", &mut parsed.messages);
+    let Parsed { messages, positions, dropped } = parsed;
+    let measured = messages.into_iter().zip(positions).map(|(message, position)| {
+        let bytes = message.body.check();
+        bytes.map(|bytes| (message, bytes)).map_err(|fault| match position {
+            TranscriptPosition::System(index) | TranscriptPosition::Message(index) => {
+                ChatError::Message(index, fault)
+            }
+        })
+    });
+    let messages = measured.collect::<Result<_, _>>()?;
+    let new = NewChatSession {
+        chat_id: line.chat_id,
+        user_id: line.user_id,
+        title: line.title,
+        metadata: line.metadata.unwrap_or_default(),
+        ..NewChatSession::of(line.workflow_name.unwrap_or_else(|| workflow_name.clone()))
+    };
+    new.check()?;
+    let unknown = line.others.into_iter().map(|(field, _)| field).collect();
+    Ok(ReadChat { new, created_at: line.created_at, messages, noted, dropped, unknown })
+}
+
+fn named(violations: &[Violation]) -> String {
+    let name = |it: &Violation| format!("message {}: {}: {}", it.index, it.rule, it.detail);
+    let mut named: Vec<String> = violations.iter().take(NAMED).map(name).collect();
+    if violations.len() > NAMED {
+        named.push("and more".to_owned());
+    }
+    named.join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use resume::dialect;
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(name: &str, line: &Value) -> Result<ReadChat, ChatError> {
+        let workflow = WorkflowName::parse("Chat").unwrap();
+        read_chat(line.to_string().as_bytes(), dialect::named(name).unwrap(), &workflow)
+    }
+
+    #[test]
+    fn a_chat_is_read_in_its_dialect() {
+        let messages = json!([
+            { "role": "user", "content": "Hello" },
+            { "role": "tool", "tool_call_id": "1", "content": "42" },
+        ]);
+        let line = json!({ "id": "c1", "messages": messages, "title": "T", "question": 1 });
+        let ReadChat { new, messages, noted, unknown, .. } = read("openai", &line).unwrap();
+        assert_eq!((new.chat_id.unwrap().as_str(), new.title.as_deref()), ("c1", Some("T")));
+        assert_eq!(messages.len(), 2);
+        assert!(messages.iter().all(|(message, bytes)| message.event_id.is_some() && *bytes > 0));
+        assert_eq!(noted[0].rule, "orphan_result");
+        assert_eq!(unknown, ["question"]);
+    }
+
+    #[test]
+    fn instructions_beside_the_messages_come_first() {
+        let messages = json!([{ "role": "user", "content": "Hello" }]);
+        let line = json!({ "history": messages, "system": ["Be brief."] });
+        let chat = read("anthropic", &line).unwrap();
+        assert_eq!(chat.messages[0].0.body.role, "system");
+        assert!(matches!(read("openai", &line), Err(ChatError::System)));
+    }
+
+    #[test]
+    fn a_line_that_is_no_chat_is_an_error() {
+        for (line, reason) in [
+            (json!({}), "cannot be read: missing field `messages`"),
+            (json!([]), "cannot be read: "),
+            (json!({ "id": "../x", "messages": [] }), "cannot be read: chat_id must be"),
+            (json!({ "messages": [{ "content": 5 }] }), "breaks rules of its dialect: message 0: "),
+        ] {
+            let error = read("openai", &line).unwrap_err().to_string();
+            assert!(error.starts_with(reason), "{line}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_chat_that_has_grown_keeps_its_ids() {
+        let line = |texts: &[&str]| {
+            let message = |text: &&str| json!({ "role": "user", "content": text });
+            json!({ "messages": texts.iter().map(message).collect::<Vec<_>>() })
+        };
+        let ids = |texts: &[&str]| -> Vec<_> {
+            let read = read("openai", &line(texts)).unwrap();
+            read.messages.into_iter().map(|(message, _)| message.event_id).collect()
+        };
+        assert_eq!(ids(&["a", "a", "b"])[..2], ids(&["a", "a"]));
+    }
+}

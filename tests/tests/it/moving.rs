@@ -1,0 +1,65 @@
+//! Chats move in and out through files.
+
+mod documented;
+mod jsonl;
+mod messages;
+
+use std::path::Path;
+use std::process::Output;
+
+use anyhow::{Context as _, Result};
+use persistence::mongo::{MongoOptions, MongoStore};
+use persistence::{Messages as _, Store as _, Transcript};
+use records::{AppId, ChatId, Message, Scope};
+use serde_json::Value;
+use tests::binary::run;
+use tests::client::APP;
+use tests::database::Database;
+use tests::settings::Settings;
+
+/// A database, and the commands on it.
+struct Place {
+    database: Database,
+    settings: Settings,
+    store: MongoStore,
+    scope: Scope,
+}
+
+impl Place {
+    async fn new() -> Result<Self> {
+        let database = Database::create().await?;
+        let options = MongoOptions::new(database.uri(), database.name());
+        let store = MongoStore::connect(&options).await?;
+        store.ping().await?;
+        let scope = Scope::service(AppId::parse(APP)?).finding_deleted();
+        Ok(Self { settings: Settings::of(&database), database, store, scope })
+    }
+
+    /// Runs a command, and returns the numbers that it prints, what it says on standard error, and its exit code.
+    async fn run(&self, arguments: &[&str]) -> Result<(Value, String, Option<i32>)> {
+        let Output { status, stdout, stderr } =
+            run(&[arguments, &["--json"]].concat(), &self.settings).await?;
+        let said = String::from_utf8(stderr)?;
+        let numbers = serde_json::from_slice(&stdout).with_context(|| said.clone())?;
+        Ok((numbers, said, status.code()))
+    }
+
+    /// Runs a command that succeeds and says nothing else.
+    async fn succeed(&self, arguments: &[&str]) -> Result<Value> {
+        let (numbers, said, code) = self.run(arguments).await?;
+        assert_eq!((said.as_str(), code), ("", Some(0)), "{arguments:?}");
+        Ok(numbers)
+    }
+
+    async fn messages(&self, chat_id: &ChatId) -> Result<Vec<Message>> {
+        let range = persistence::MessageRange::all();
+        let Transcript { messages, has_more, .. } =
+            self.store.messages(&self.scope, chat_id, range).await?;
+        assert!(!has_more);
+        Ok(messages)
+    }
+}
+
+fn text(path: &Path) -> Result<&str> {
+    path.to_str().context("a path that is no text")
+}

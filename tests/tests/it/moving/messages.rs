@@ -1,0 +1,100 @@
+//! Chats in a dialect, one a line.
+
+use std::fs;
+
+use anyhow::{Context as _, Result};
+use persistence::ChatSessions as _;
+use records::ChatId;
+use serde_json::{Value, json};
+use tests::client::APP;
+use tests::transcript::real_runs;
+
+use super::{Place, text};
+
+fn chat(id: &str, texts: &[&str]) -> String {
+    let message = |text: &&str| json!({ "role": "user", "content": text });
+    let messages: Vec<_> = texts.iter().map(message).collect();
+    format!("{}\n", json!({ "chat_id": id, "messages": messages }))
+}
+
+async fn import(
+    place: &Place,
+    dialect: &str,
+    lines: &str,
+    options: &[&str],
+) -> Result<(Value, String, Option<i32>)> {
+    let directory = tempfile::tempdir()?;
+    let file = directory.path().join("chats.jsonl");
+    fs::write(&file, lines)?;
+    let import = ["import", "messages", text(&file)?, "--app", APP, "--dialect", dialect];
+    place.run(&[&import[..], options].concat()).await
+}
+
+#[tokio::test]
+async fn chats_of_a_dialect_are_stored_and_what_is_not_is_told() -> Result<()> {
+    let place = Place::new().await?;
+    let calls =
+        json!([{ "id": "1", "type": "function", "function": { "name": "f", "arguments": "{}" } }]);
+    let open = json!({
+        "id": "open", "title": "Weather", "user_id": "alice", "created_at": "2025-06-26T10:00:00Z", "score": 1,
+        "messages": [
+            { "role": "user", "content": "Hello" },
+            { "role": "assistant", "content": null, "tool_calls": calls },
+        ],
+    });
+    let lines = [
+        format!("{open}\n"),
+        "{\"messages\":[{\"role\":\"user\",\"content\":\"no id\"}]}\n".to_owned(),
+        "{\"chat_id\":\"bad\",\"messages\":[{\"role\":\"user\",\"content\":5}]}\n".to_owned(),
+        chat("other", &["a", "b"]),
+        "{\"chat_id\":\"cut\",\"mess".to_owned(),
+    ];
+    let lines = lines.concat();
+    let (dry, ..) = import(&place, "openai", &lines, &["--dry-run"]).await?;
+    let (numbers, said, code) = import(&place, "openai", &lines, &[]).await?;
+    for expected in [
+        "warning: chats.jsonl:1: has a field `score` that is left out",
+        "warning: chats.jsonl:1: message 1: ",
+        "error: chats.jsonl:2: has no chat_id: name one, or use --prefix",
+        "error: chats.jsonl:3: breaks rules of its dialect: message 0: ",
+        "warning: chats.jsonl:5: is cut off",
+    ] {
+        assert!(said.contains(expected), "{expected} is not in {said}");
+    }
+    assert_eq!((&numbers, code), (&dry, Some(1)), "a dry run counts the same");
+    assert_eq!((&numbers["created"], &numbers["stored"]), (&json!(2), &json!(4)), "{said}");
+    let stored = place.store.get_chat(&place.scope, &ChatId::parse("open")?).await?;
+    let stored = stored.context("it is not stored")?;
+    assert_eq!((stored.title.as_deref(), stored.last_sequence), (Some("Weather"), 2));
+    assert_eq!(stored.created_at.to_rfc3339(), "2025-06-26T10:00:00+00:00");
+
+    // A chat that has grown adds what is new.
+    let (grown, ..) = import(&place, "openai", &chat("other", &["a", "b", "c"]), &[]).await?;
+    assert_eq!((&grown["stored"], &grown["known"]), (&json!(1), &json!(2)));
+    let without_id = "{\"messages\":[{\"role\":\"user\",\"content\":\"no id\"}]}\n";
+    for stored in [1, 0] {
+        let (numbers, said, code) =
+            import(&place, "openai", without_id, &["--prefix", "run_"]).await?;
+        assert_eq!((&numbers["stored"], said.as_str(), code), (&json!(stored), "", Some(0)));
+    }
+    assert_eq!(place.messages(&ChatId::parse("run_1")?).await?.len(), 1);
+    let (numbers, said, _) =
+        import(&place, "openai", &chat("long", &vec!["x"; 2_500]), &[]).await?;
+    assert_eq!(numbers["stored"], 2_500, "{said}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn logs_of_real_runs_are_imported_whole() -> Result<()> {
+    let place = Place::new().await?;
+    let Some(runs) = real_runs("openai-airline.jsonl", "messages")? else { return Ok(()) };
+    let lines = |(at, messages): (usize, &Vec<Value>)| {
+        format!("{}\n", json!({ "id": format!("run_{at}"), "messages": messages }))
+    };
+    let file: String = runs.iter().enumerate().map(lines).collect();
+    let (numbers, said, code) = import(&place, "openai", &file, &[]).await?;
+    assert_eq!((&numbers["errors"], code), (&json!(0), Some(0)), "{said}");
+    assert_eq!(numbers["chats"], runs.len());
+    assert_eq!(numbers["stored"], runs.iter().map(Vec::len).sum::<usize>());
+    Ok(())
+}
