@@ -44,6 +44,7 @@ from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.ui.ag_ui import AGUIAdapter
 
 import claude_sessions
+import provider_messages
 import spans
 from renderings import contains, each, written
 
@@ -358,6 +359,9 @@ if __name__ == "__main__":
     items = items_of_openai()
     contains(held_by(RESPONSES, items), items)
     written("openai-responses", [asyncio.run(session_of_agents_sdk()), items])
+    written("openai", [provider_messages.messages_of_openai()])
+    written("anthropic", [provider_messages.messages_of_anthropic()])
+    written("gemini", [provider_messages.contents_of_gemini()])
     written("pydantic-ai", [history_of_pydantic_ai()])
     written("ag-ui", [messages_of_ag_ui()])
     written("langchain", [messages_of_langchain()])

@@ -5,7 +5,7 @@
 //! no dialect interprets stored fields by itself.
 
 mod answer;
-pub(crate) use answer::{AFTER_CALLS, ANSWER, AnswerMark, AnswerShape};
+pub(crate) use answer::{AFTER_CALLS, ANSWER, AnswerMark, AnswerShape, CONTINUED, ContinuedMark};
 
 pub(crate) mod anthropic;
 

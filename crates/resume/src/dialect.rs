@@ -70,6 +70,7 @@ mod otel_genai;
 pub use otel_genai::OtelGenAi;
 
 mod yao;
+pub use yao::Yao;
 
 mod violation_list;
 

@@ -64,6 +64,11 @@ impl Window {
     /// The window that holds the whole conversation.
     pub const WHOLE: Self = Self { first_instruction: 0, first_dialogue: 0 };
 
+    /// Returns the position from which on every message that is no system or developer message is in the window.
+    pub fn first_dialogue(&self) -> usize {
+        self.first_dialogue
+    }
+
     /// Returns whether the message at a position of the conversation is in the window.
     pub fn contains(&self, position: usize, message: &Message) -> bool {
         self.contains_kind(position, MessageKind::from_role(&message.body.role))
@@ -137,6 +142,15 @@ impl WindowScan {
             answer: None,
             links: Vec::new(),
         }
+    }
+
+    /// Returns the same scan for a window of another size, at most that with which it began.
+    #[must_use]
+    pub fn resized(mut self, size: usize) -> Self {
+        self.size = self.size.min(size);
+        let excess = self.instructions.len().saturating_sub(self.size);
+        self.instructions.drain(..excess);
+        self
     }
 
     /// Records the next message.

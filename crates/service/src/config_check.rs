@@ -1,7 +1,9 @@
 //! The check of the settings, by the parts of the service that use them.
 
+use std::iter;
 use std::net::SocketAddr;
 
+use crate::adapters::AdapterListener;
 use crate::admission::TrustedProxies;
 use crate::auth::Authenticator;
 use crate::config::{AuthMode, Config, ConfigError};
@@ -10,15 +12,21 @@ use crate::receipts::ReceiptSigner;
 impl Config {
     /// Checks the settings for a service that listens on `listen`.
     ///
-    /// Without authentication the address must be a loopback address. Reads the key files, to refuse those that
+    /// Without authentication that address and those of adapters must be loopback addresses. Reads the key files, to refuse those that
     /// cannot be used.
     pub fn check(&self, listen: SocketAddr) -> Result<(), ConfigError> {
         self.limits.check()?;
         self.apps.check()?;
+        self.adapters.check()?;
         TrustedProxies::new(&self.server)?;
         ReceiptSigner::new(&self.erasure)?;
-        let is_local = listen.ip().to_canonical().is_loopback();
-        if self.auth.mode == AuthMode::None && !is_local {
+        let listeners = self.adapter_listeners();
+        let mut addresses =
+            iter::once(listen).chain(listeners.iter().map(AdapterListener::address));
+        let is_open = |listen: &SocketAddr| !listen.ip().to_canonical().is_loopback();
+        if self.auth.mode == AuthMode::None
+            && let Some(listen) = addresses.find(is_open)
+        {
             return Err(ConfigError::OpenToTheNetwork { listen });
         }
         Authenticator::check(&self.auth)

@@ -2,9 +2,9 @@
 
 mod config;
 pub use config::{
-    AdaptersConfig, Algorithm, AppSettings, AppsConfig, AuthConfig, AuthMode, Config, ConfigError,
-    ErasureConfig, HecateConfig, LimitsConfig, MetricsConfig, SearchConfig, ServerConfig,
-    SignInConfig, WalletsConfig, YaoConfig, hidden, listen_address,
+    AdaptersConfig, Algorithm, AppSettings, AppsConfig, AuthConfig, AuthMode, ChatsgConfig, Config,
+    ConfigError, ErasureConfig, HecateConfig, LimitsConfig, MetricsConfig, SearchConfig,
+    ServerConfig, SignInConfig, WalletsConfig, YaoConfig, hidden, listen_address,
 };
 
 mod config_check;
@@ -28,10 +28,13 @@ pub use sweeps::{
     interrupt_abandoned_chats, purge_due_chats, remove_deleted_texts, retention_of,
 };
 
+mod adapters;
+pub use adapters::AdapterListener;
+
 mod head_timer;
 mod paced_stream;
 mod serve;
-pub use serve::serve;
+pub use serve::{serve, serve_all};
 
 mod export;
 pub use export::{ExportError, Exported, export};
@@ -39,7 +42,6 @@ pub use export::{ExportError, Exported, export};
 pub mod history;
 pub mod responses;
 
-mod adapters;
 mod admission;
 mod api;
 mod dashboard;

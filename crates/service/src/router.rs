@@ -46,7 +46,7 @@ pub fn router_and_indexer(
 ) -> Result<(Router, SearchIndexer), ConfigError> {
     config.limits.check()?;
     config.apps.check()?;
-    config.adapters.hecate.check()?;
+    config.adapters.check()?;
     let limits = Arc::new(config.limits);
     let registry = Arc::new(AppRegistry::new(Arc::clone(&store), &config.apps));
     let memory = Arc::new(MemoryBudget::new(&limits));
@@ -75,7 +75,7 @@ pub fn router_and_indexer(
         adapters: Arc::new(config.adapters.clone()),
     };
     let health = routes(&PROBES, &state);
-    let adapters = adapters::enabled(&config.adapters).map(|adapter| {
+    let adapters = adapters::enabled(&config.adapters).map(|(adapter, _)| {
         let description = move || async move { described(adapter.description()) };
         routes(&adapter.sections, &state).route(&adapter.description_path(), get(description))
     });

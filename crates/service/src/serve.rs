@@ -1,6 +1,9 @@
+use std::future::poll_fn;
 use std::io;
+use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use axum::Router;
@@ -25,7 +28,17 @@ use crate::head_timer::HeadTimer;
 use crate::live::Shutdown;
 use crate::paced_stream::PacedStream;
 
-/// Serves `app` until `shutdown` is cancelled and `server.drain_ms` have passed, then drains the requests in flight.
+/// Serves `app` on one listener; see [`serve_all`].
+pub async fn serve(
+    listener: TcpListener,
+    app: Router,
+    config: &Config,
+    shutdown: CancellationToken,
+) -> io::Result<()> {
+    serve_all(vec![(listener, app)], config, shutdown).await
+}
+
+/// Serves on each listener its router until `shutdown` is cancelled and `server.drain_ms` have passed, then drains the requests in flight.
 ///
 /// Until then readiness is 503, so that balancers send new requests elsewhere, and whatever still arrives is
 /// served. Draining ends after `limits.shutdown_grace_ms`; requests that are still running then are aborted.
@@ -34,10 +47,10 @@ use crate::paced_stream::PacedStream;
 /// `limits.header_timeout_ms`, of one that is silent for `limits.idle_timeout_ms` after a response, and of one that
 /// keeps the service waiting and accepts fewer than `limits.min_bytes_per_sec` of its response over
 /// `limits.write_timeout_ms`. Beyond `limits.connections` open connections, further clients wait to be accepted;
-/// beyond `limits.connections_per_address`, those of one address are refused, unless it is a trusted proxy.
-pub async fn serve(
-    listener: TcpListener,
-    app: Router,
+/// beyond `limits.connections_per_address`, those of one address are refused, unless it is a trusted proxy. The limits
+/// are those of all listeners together.
+pub async fn serve_all(
+    listeners: Vec<(TcpListener, Router)>,
     config: &Config,
     shutdown: CancellationToken,
 ) -> io::Result<()> {
@@ -45,6 +58,7 @@ pub async fn serve(
     let proxies = TrustedProxies::new(&config.server).map_err(io::Error::other)?;
     let of_addresses = Arc::new(Shares::new(limits.connections_per_address));
     let pace = limits.pace();
+    let mut listeners = Listeners { listeners, next: 0 };
     let mut connections = JoinSet::new();
     let closing = CancellationToken::new();
     let mut announced = pin!(async {
@@ -55,8 +69,8 @@ pub async fn serve(
         tokio::select! {
             () = &mut announced => break,
             Some(_ended) = connections.join_next() => {}
-            accepted = listener.accept(), if connections.len() < limits.connections => match accepted {
-                Ok((stream, peer)) => {
+            accepted = listeners.accept(), if connections.len() < limits.connections => match accepted {
+                Ok((stream, peer, app)) => {
                     let address = network_of(peer.ip());
                     let share = of_addresses.try_take(&address, 1);
                     if share.is_none() && !proxies.contain(peer.ip()) {
@@ -68,7 +82,6 @@ pub async fn serve(
                     let head = HeadTimer::new(limits.header_timeout());
                     let server = http_server(limits, head.clone());
                     let stream = InspectReader::new(stream, move |_: &[u8]| head.bytes_arrived());
-                    let app = app.clone();
                     let shutdown = Shutdown::new(shutdown.clone(), closing.clone());
                     let closing = closing.clone();
                     let serving =
@@ -83,13 +96,39 @@ pub async fn serve(
         }
     }
     closing.cancel();
-    drop(listener);
+    drop(listeners);
     let drained = async { while connections.join_next().await.is_some() {} };
     if tokio::time::timeout(limits.shutdown_grace(), drained).await.is_err() {
         let unfinished = connections.len();
         tracing::warn!(unfinished, "shut down before all requests were finished");
     }
     Ok(())
+}
+
+/// The listeners of a service, and what each serves.
+struct Listeners {
+    listeners: Vec<(TcpListener, Router)>,
+    /// The index of the listener whose turn it is.
+    next: usize,
+}
+
+impl Listeners {
+    /// Accepts a connection. The listeners take turns, so that a busy one does not keep clients of another waiting.
+    async fn accept(&mut self) -> io::Result<(TcpStream, SocketAddr, Router)> {
+        poll_fn(|context| {
+            let count = self.listeners.len();
+            for index in (self.next..count).chain(0..self.next) {
+                let (listener, app) = &self.listeners[index];
+                if let Poll::Ready(accepted) = listener.poll_accept(context) {
+                    self.next = (index + 1) % count;
+                    let accepted = accepted.map(|(stream, peer)| (stream, peer, app.clone()));
+                    return Poll::Ready(accepted);
+                }
+            }
+            Poll::Pending
+        })
+        .await
+    }
 }
 
 fn http_server(limits: &LimitsConfig, timer: HeadTimer) -> http1::Builder {

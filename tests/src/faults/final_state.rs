@@ -1,6 +1,7 @@
 //! The final state, read from the service and from its database.
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
+use persistence::mongo::{DataCheck, MongoOptions, MongoStore};
 use serde_json::Value;
 
 use super::body;
@@ -15,7 +16,23 @@ pub async fn read(client: &Client, database: &Database, chats: &[String]) -> Res
         served.insert(chat.clone(), served_chat(client, chat).await?);
         stored.insert(chat.clone(), stored_chat(database, chat).await?);
     }
+    check_documents(database).await?;
     Ok(FinalState { served, stored })
+}
+
+/// Checks that all documents of all chats fit together.
+async fn check_documents(database: &Database) -> Result<()> {
+    let options = MongoOptions::new(database.uri(), database.name());
+    let store = MongoStore::connect(&options).await?;
+    let mut faults = Vec::new();
+    let mut tell = |check: DataCheck<'_>| {
+        if let DataCheck::Fault(fault) = check {
+            faults.push(fault.to_string());
+        }
+    };
+    store.check_chats(None, &mut tell).await?;
+    ensure!(faults.is_empty(), "{}", faults.join("\n"));
+    Ok(())
 }
 
 async fn served_chat(client: &Client, chat_id: &str) -> Result<ChatState> {

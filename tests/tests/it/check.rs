@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, TcpListener};
+use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use futures::TryStreamExt as _;
 use local_mongod::{LocalMongod, Options};
 use mongodb::Client;
@@ -61,6 +62,21 @@ async fn everything(uri: &str) -> Result<BTreeMap<String, Vec<String>>> {
     Ok(everything)
 }
 
+/// The same once the service has indexed its messages for the search, which it does some time after the append.
+async fn everything_once_indexed(uri: &str) -> Result<BTreeMap<String, Vec<String>>> {
+    let entries = Client::with_uri_str(uri).await?.database("reprise");
+    let entries = entries.collection::<Document>("search_entries");
+    let mut before = BTreeMap::new();
+    loop {
+        let now = everything(uri).await?;
+        if now == before && entries.find_one(doc! {}).await?.is_some() {
+            return Ok(now);
+        }
+        before = now;
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
+}
+
 #[tokio::test]
 async fn check_changes_nothing_on_an_empty_server_and_on_one_in_use() -> Result<()> {
     let mongod = LocalMongod::start(Options::for_tests()).await?;
@@ -77,7 +93,7 @@ async fn check_changes_nothing_on_an_empty_server_and_on_one_in_use() -> Result<
     let service = Service::start(&settings).await?;
     let chat = service.client()?.create_chat("Generator").await?;
     chat.append(&[json!({ "role": "user", "content": "hello" })]).await?;
-    let before = everything(mongod.uri()).await?;
+    let before = everything_once_indexed(mongod.uri()).await?;
     let (report, is_right) = check(&settings, &[]).await?;
     assert!(is_right && !report.contains("WARN"), "{report}");
     assert_eq!(everything(mongod.uri()).await?, before);
@@ -165,6 +181,23 @@ async fn check_knows_the_address_of_a_running_service() -> Result<()> {
     let settings = Settings::of(&database).with("server.listen", address);
     let (report, is_right) = check(&settings, &[]).await?;
     assert!(is_right && line(&report, "address").starts_with("WARN"), "{report}");
+
+    // An adapter's listener is an address of its own.
+    let at = |listen: &str| {
+        let settings = Settings::of(&database).with("adapters.hecate.enabled", true);
+        settings.with("adapters.hecate.app_id", APP).with("adapters.hecate.listen", listen)
+    };
+    let mut adapted = Service::start(&at("127.0.0.1:0")).await?;
+    adapted.announcement().await?;
+    let announced = adapted.announcement().await?;
+    let (_, address) = announced.split_once("http://").context("the adapter has no address")?;
+    let (report, is_right) = check(&at(address), &[]).await?;
+    let of_running = format!("a running service of Reprise listens on {address}");
+    assert!(is_right && report.contains(&of_running), "{report}");
+    let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    let (report, is_right) = check(&at(&taken.local_addr()?.to_string()), &[]).await?;
+    assert!(!is_right && report.contains("with adapters.hecate.listen"), "{report}");
+    adapted.stop().await?;
     service.stop().await
 }
 
@@ -209,4 +242,28 @@ async fn check_tells_that_no_majority_confirms_writes() -> Result<()> {
     assert!(!is_right && found.starts_with("FAULT"), "{report}");
     mongod.kill_hard().await?;
     Ok(())
+}
+
+#[tokio::test]
+async fn check_deep_names_what_does_not_fit() -> Result<()> {
+    let database = Database::create().await?;
+    let settings = Settings::of(&database);
+    let service = Service::start(&settings).await?;
+    let chat = service.client()?.create_chat("Generator").await?;
+    chat.append(&[json!({ "role": "user", "content": "hello" })]).await?;
+    let (report, is_right) = check(&settings, &["--deep"]).await?;
+    assert!(is_right, "{report}");
+    let sound = "ok     data           the documents of 1 chats with 1 messages fit together";
+    assert_eq!(line(&report, "data"), sound);
+
+    let sessions = database.raw().collection::<Document>("chat_sessions");
+    sessions.update_many(doc! {}, doc! { "$inc": { "last_sequence": 1_i64 } }).await?;
+    let (report, is_right) = check(&settings, &["--deep", "--app", APP]).await?;
+    let found = line(&report, "data");
+    assert!(!is_right && found.starts_with("FAULT") && found.ends_with("(counters)"), "{report}");
+    let (report, is_right) = check(&settings, &["--deep", "--app", "other_app"]).await?;
+    assert!(is_right && line(&report, "data").contains("of 0 chats"), "{report}");
+    let (report, is_right) = check(&settings, &[]).await?;
+    assert!(is_right && !report.contains("data  "), "{report}");
+    service.stop().await
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 use local_mongod::{LocalMongod, Lookup, Options};
 use reqwest::Method;
 use serde_json::json;
@@ -182,6 +182,39 @@ async fn line(connection: &mut BufReader<TcpStream>) -> Result<String> {
 async fn without_authentication_the_network_is_refused() -> Result<()> {
     let output = binary::command(&["serve", "--listen", "0.0.0.0:0"]).await?.output().await?;
     is_refusal(&output, &["auth.mode = \"none\"", "127.0.0.1", "auth.mode = \"jwt\""])
+}
+
+#[tokio::test]
+async fn an_adapter_has_a_listener_of_its_own() -> Result<()> {
+    let database = Database::create().await?;
+    let settings = Settings::of(&database)
+        .with("adapters.hecate.enabled", true)
+        .with("adapters.hecate.app_id", APP)
+        .with("adapters.hecate.listen", "127.0.0.1:0");
+    let mut service = Service::start(&settings).await?;
+    service.announcement().await?;
+    let announced = service.announcement().await?;
+    let url = announced.strip_prefix("adapter hecate listening on ").context(announced.clone())?;
+    let sessions = format!("{url}/hecate/v1/chat/sessions");
+    let created = reqwest::Client::new().post(&sessions).send().await?;
+    let created: serde_json::Value = created.error_for_status()?.json().await?;
+    let id = created["data"]["id"].as_str().context("the session has no id")?;
+    service.client()?.chat(id).get("meta").await?;
+    let other = reqwest::get(format!("{url}/api/chats/{APP}")).await?;
+    assert_eq!(other.status().as_u16(), 404);
+    service.stop().await
+}
+
+#[tokio::test]
+async fn a_listener_without_an_app_or_with_a_used_port_is_refused() -> Result<()> {
+    let used = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    let listen = used.local_addr()?.to_string();
+    let mut serve = binary::command(&["serve", "--listen", "127.0.0.1:0"]).await?;
+    serve.env("REPRISE__ADAPTERS__YAO__ENABLED", "true");
+    serve.env("REPRISE__ADAPTERS__YAO__LISTEN", &listen);
+    is_refusal(&serve.output().await?, &["adapters.yao.listen needs adapters.yao.app_id"])?;
+    serve.env("REPRISE__ADAPTERS__YAO__APP_ID", APP);
+    is_refusal(&serve.output().await?, &[&listen, "choose another for adapters.yao.listen"])
 }
 
 #[tokio::test]

@@ -1,10 +1,13 @@
 use std::io::ErrorKind;
+use std::mem;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use persistence::mongo::{FormatStatus, IndexReport, IndexState, MongoStore};
+use anyhow::Context as _;
+use persistence::mongo::{DataCheck, FormatStatus, IndexReport, IndexState, MongoStore};
+use records::AppId;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -13,6 +16,7 @@ use tokio::time::timeout;
 
 use crate::backend::{self, Backend, data_dir};
 use crate::output::Output;
+use crate::progress;
 use crate::settings::Settings;
 
 #[derive(Debug, clap::Args)]
@@ -20,12 +24,18 @@ use crate::settings::Settings;
     after_help = "It leaves nothing in the database. Without --mongo-uri it uses the private mongod of a \
                   running service, or starts one for the check. Exits with 1 if anything is wrong. \
                   Examples:\n  reprise check --config /etc/reprise.toml\n  \
-                  reprise check --create-indexes"
+                  reprise check --create-indexes\n  reprise check --deep --app acme_corp"
 )]
 pub(crate) struct Arguments {
     /// Create the missing indexes, as a service does when it starts.
     #[arg(long)]
     create_indexes: bool,
+    /// Read every chat, and check that all of its documents fit together. Services may run meanwhile.
+    #[arg(long)]
+    deep: bool,
+    /// With --deep: only the chats of this app.
+    #[arg(long, value_name = "APP", requires = "deep")]
+    app: Option<AppId>,
     #[command(flatten)]
     output: Output,
 }
@@ -51,7 +61,11 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
     for warning in settings.service().warnings() {
         report.add("configuration", Warning(warning.to_owned()))?;
     }
-    report.add("address", address(settings.server.listen).await)?;
+    report.add("address", address(settings.server.listen, "server.listen").await)?;
+    for of in settings.service().adapter_listeners() {
+        let setting = format!("adapters.{}.listen", of.name());
+        report.add("address", address(of.address(), &setting).await)?;
+    }
     if settings.service().has_issuers() {
         report.add("issuers", issuers(settings).await)?;
     }
@@ -92,12 +106,44 @@ impl Report {
                 }
                 // What is created in a trial would be gone after it.
                 let creates = arguments.create_indexes && trial.is_none();
-                let reported = self.database(creates, &backend.store, place).await;
+                let mut reported = self.database(creates, &backend.store, place).await;
+                if arguments.deep && trial.is_none() && reported.is_ok() {
+                    reported = self.chats(arguments.app.as_ref(), &backend.store).await;
+                }
                 backend.close().await;
                 reported?;
             }
         }
         Ok(())
+    }
+
+    /// Checks the documents of all chats, and prints a line for each fault.
+    async fn chats(&mut self, app_id: Option<&AppId>, store: &MongoStore) -> anyhow::Result<()> {
+        let bar = progress::bar("chats")?;
+        bar.set_length(store.estimate_chats().await?);
+        let (mut chats, mut messages, mut faults) = (0_u64, 0_u64, 0_u64);
+        let mut failed = Ok(());
+        let mut tell = |check: DataCheck<'_>| match check {
+            DataCheck::Read { chats: more, messages: with } => {
+                chats += more;
+                messages += with;
+                bar.inc(more);
+            }
+            DataCheck::Fault(fault) => {
+                faults += 1;
+                let printed = bar.suspend(|| self.add("data", Fault(fault.to_string())));
+                failed = mem::replace(&mut failed, Ok(())).and(printed);
+            }
+        };
+        let checked = store.check_chats(app_id, &mut tell).await;
+        bar.finish_and_clear();
+        checked.context("cannot check the chats")?;
+        failed?;
+        if faults > 0 {
+            return Ok(());
+        }
+        let text = format!("the documents of {chats} chats with {messages} messages fit together");
+        self.add("data", Finding::Ok(text))
     }
 
     async fn database(
@@ -164,8 +210,8 @@ fn configuration(settings: &Settings) -> Finding {
     }
 }
 
-/// Listens for a moment.
-async fn address(listen: SocketAddr) -> Finding {
+/// Listens for a moment on the address of a setting.
+async fn address(listen: SocketAddr, setting: &str) -> Finding {
     match TcpListener::bind(listen).await {
         Ok(_) => Finding::Ok(format!("would listen on {listen}")),
         Err(error) if error.kind() == ErrorKind::AddrInUse => {
@@ -173,16 +219,16 @@ async fn address(listen: SocketAddr) -> Finding {
             if matches!(is_ours, Ok(Ok(true))) {
                 return Warning(format!("a running service of Reprise listens on {listen}"));
             }
-            let advice = "stop that program, or choose another address with server.listen";
+            let advice = format!("stop that program, or choose another address with {setting}");
             Fault(format!("another program listens on {listen}: {advice}"))
         }
         Err(error) => Fault(format!(
-            "cannot listen on {listen}: {error}; choose another address with server.listen"
+            "cannot listen on {listen}: {error}; choose another address with {setting}"
         )),
     }
 }
 
-/// Asks the program that listens on an address whether it is alive, as only a service of Reprise says it.
+/// Asks the program that listens on an address for anything: only a service of Reprise names its version in every response.
 async fn is_reprise(address: SocketAddr) -> std::io::Result<bool> {
     const MAX_RESPONSE: u64 = 4_096;
     let mut connection = TcpStream::connect(address).await?;
@@ -191,7 +237,7 @@ async fn is_reprise(address: SocketAddr) -> std::io::Result<bool> {
     connection.write_all(request.as_bytes()).await?;
     let mut response = Vec::new();
     connection.take(MAX_RESPONSE).read_to_end(&mut response).await?;
-    Ok(String::from_utf8_lossy(&response).ends_with(r#"{"status":"ok"}"#))
+    Ok(String::from_utf8_lossy(&response).contains("\r\nreprise-version: "))
 }
 
 async fn issuers(settings: &Settings) -> Finding {

@@ -1,4 +1,5 @@
-use std::io::Write as _;
+use std::io::{self, Write as _};
+use std::iter;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
@@ -9,6 +10,7 @@ use local_mongod::LocalMongod;
 use persistence::Store;
 use persistence::mongo::MongoStore;
 use serde_json::json;
+use service::AdapterListener;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinSet;
@@ -39,9 +41,13 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<()> {
     let listener = TcpListener::bind(settings.server.listen).await.with_context(|| {
         format!("cannot listen on {}; choose another with --listen", settings.server.listen)
     })?;
-    announce(settings, &listener)?;
+    let of_adapters = bind_adapters(&config).await?;
+    announce(settings, &listener, &of_adapters)?;
     let starting = service::Starting::default();
-    let mut serving = pin!(service::serve(listener, starting.router(), &config, shutdown.clone()));
+    let adapters =
+        of_adapters.into_iter().map(|(of, listener)| (listener, of.router(starting.router())));
+    let listeners = iter::once((listener, starting.router())).chain(adapters).collect();
+    let mut serving = pin!(service::serve_all(listeners, &config, shutdown.clone()));
     let backend = tokio::select! {
         backend = Backend::open(settings) => backend?,
         served = &mut serving => return served.context(SERVER_FAILED),
@@ -72,15 +78,51 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<()> {
 
 const SERVER_FAILED: &str = "the HTTP server failed";
 
-/// Prints the address and the place of the data: two lines, or one JSON object beside a log in JSON.
-fn announce(settings: &Settings, listener: &TcpListener) -> anyhow::Result<()> {
-    let (url, place) = (format!("http://{}", listener.local_addr()?), backend::place(settings)?);
-    let mut out = std::io::stdout();
+/// Binds the listeners of adapters.
+async fn bind_adapters(
+    config: &service::Config,
+) -> anyhow::Result<Vec<(AdapterListener, TcpListener)>> {
+    let mut bound = Vec::new();
+    for of in config.adapter_listeners() {
+        let (name, address) = (of.name(), of.address());
+        let listener = TcpListener::bind(address).await.with_context(|| {
+            format!("cannot listen on {address}; choose another for adapters.{name}.listen")
+        })?;
+        bound.push((of, listener));
+    }
+    Ok(bound)
+}
+
+/// Prints the addresses and the place of the data: a line each, or one JSON object beside a log in JSON.
+fn announce(
+    settings: &Settings,
+    listener: &TcpListener,
+    of_adapters: &[(AdapterListener, TcpListener)],
+) -> anyhow::Result<()> {
+    let (url, place) = (url_of(listener)?, backend::place(settings)?);
+    let adapters = of_adapters.iter().map(|(of, listener)| Ok((of.name(), url_of(listener)?)));
+    let adapters = adapters.collect::<io::Result<Vec<_>>>()?;
+    let mut out = io::stdout();
     match settings.log.format {
-        LogFormat::Text => writeln!(out, "listening on {url}\ndata in {place}")?,
-        LogFormat::Json => writeln!(out, "{}", json!({ "listening": url, "data": place }))?,
+        LogFormat::Text => {
+            writeln!(out, "listening on {url}\ndata in {place}")?;
+            for (name, url) in adapters {
+                writeln!(out, "adapter {name} listening on {url}")?;
+            }
+        }
+        LogFormat::Json => {
+            let mut said = json!({ "listening": url, "data": place });
+            if !adapters.is_empty() {
+                said["adapters"] = adapters.into_iter().collect();
+            }
+            writeln!(out, "{said}")?;
+        }
     }
     Ok(out.flush()?)
+}
+
+fn url_of(listener: &TcpListener) -> io::Result<String> {
+    Ok(format!("http://{}", listener.local_addr()?))
 }
 
 /// Creates the indexes as soon as the store can be reached, and retries until then.

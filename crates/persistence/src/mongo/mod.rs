@@ -22,6 +22,7 @@ mod calls;
 mod changes;
 mod chat_sessions;
 mod compared_lists;
+mod consistency;
 mod context_history;
 mod contexts;
 mod declared_keys;
@@ -48,6 +49,7 @@ mod wallets;
 
 pub use archive::{Archive, ArchiveError, ArchivedDocument, RestoreError, RestoreInto, Restored};
 pub use collections::{COLLECTIONS, Purge, StoredCollection};
+pub use consistency::{DataCheck, DataFault, FaultKind};
 pub use engine::client::{ConnectError, MongoOptions};
 pub use engine::index::IndexState;
 pub use engine::indexes::IndexReport;

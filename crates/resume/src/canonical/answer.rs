@@ -7,6 +7,9 @@ use super::role::Role;
 /// The own field of a message that is a piece of an answer: the id of the answer, or true if the pieces follow one another.
 pub(crate) const ANSWER: &str = "answer";
 
+/// The own field of a message that goes on with another one: the id of that one, or true for the one before it.
+pub(crate) const CONTINUED: &str = "messageId";
+
 /// Where a block of reasoning holds how many calls of its message come before it.
 pub(crate) const AFTER_CALLS: &str = "after_calls";
 
@@ -19,6 +22,17 @@ pub(crate) struct AnswerMark {
     pub(crate) dialect: String,
     /// The id of the answer; `None` if its pieces follow one another.
     pub(crate) id: Option<String>,
+}
+
+/// Marks a message as the rest of an earlier one, which was sent in several requests.
+///
+/// A message that is sent whole is stored whole, and one that comes chunk by chunk as several messages. All other dialects
+/// render those as one, if nothing comes between them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ContinuedMark {
+    pub(crate) dialect: String,
+    /// The id of the message that goes on; `None` for the answer before it, in a format without ids.
+    id: Option<String>,
 }
 
 /// What the pieces of an answer have so far.
@@ -64,6 +78,42 @@ impl AnswerMark {
     }
 }
 
+impl ContinuedMark {
+    /// Reads the mark from what a message came with.
+    pub(crate) fn read(provider: &JsonObject) -> Option<Self> {
+        provider.iter().find_map(|(dialect, own)| Self::of(dialect, own.as_object()?))
+    }
+
+    /// Reads the mark from the fields that only a dialect has.
+    pub(crate) fn of(dialect: &str, own: &JsonObject) -> Option<Self> {
+        let id = match own.get(CONTINUED)? {
+            Value::String(id) => Some(id.clone()),
+            Value::Bool(true) => None,
+            _ => return None,
+        };
+        Some(Self { dialect: dialect.to_owned(), id })
+    }
+
+    /// Returns the mark of a message that goes on with the one that has an id, or with the answer before it.
+    pub(crate) fn new(dialect: &str, id: Option<String>) -> Self {
+        Self { dialect: dialect.to_owned(), id }
+    }
+
+    /// Returns whether this goes on with a message, which has a role, an id and perhaps a mark, too.
+    pub(crate) fn continues(&self, role: &str, id: &str, mark: Option<&Self>) -> bool {
+        match &self.id {
+            Some(own) => own == id || mark == Some(self),
+            None => role == Role::Assistant.as_str(),
+        }
+    }
+}
+
+impl From<ContinuedMark> for Value {
+    fn from(mark: ContinuedMark) -> Self {
+        mark.id.map_or(Self::Bool(true), Self::String)
+    }
+}
+
 impl AnswerShape {
     pub(crate) fn of(message: &CanonicalMessage) -> Self {
         let has_content = message.has_content_without_calls() || !message.content.is_null();
@@ -102,17 +152,40 @@ impl AnswerShape {
 impl CanonicalMessage {
     /// Returns whether another message can become a part of this one, without a change of what either says.
     pub(crate) fn can_join(&self, later: &Self) -> bool {
-        let is_plain = |it: &Self| {
-            let says_nothing = is_empty_value(&it.content) && !it.content.is_null();
-            it.function_call.is_none() && it.malformed_calls.is_none() && !says_nothing
-        };
-        let is_repeated = |id: &String| self.calls.iter().any(|call| call.stored_id == *id);
+        let is_blank = |it: &Self| is_empty_value(&it.content) && !it.content.is_null();
         later.role == Role::Assistant
             && (self.name == later.name || AnswerShape::of(self).is_reasoning())
-            && is_plain(self)
+            && !is_blank(self)
+            && !is_blank(later)
+            && self.has_place_for(later)
+    }
+
+    /// Returns whether another message can be the rest of this one.
+    pub(crate) fn can_continue_with(&self, rest: &Self) -> bool {
+        rest.role == self.role
+            && matches!(self.role, Role::Assistant | Role::User)
+            && (self.name == rest.name || rest.name.is_none())
+            && self.has_place_for(rest)
+    }
+
+    /// Returns whether one message can hold the calls of both, and their refusals.
+    fn has_place_for(&self, later: &Self) -> bool {
+        let is_plain = |it: &Self| it.function_call.is_none() && it.malformed_calls.is_none();
+        let is_repeated = |id: &String| self.calls.iter().any(|call| call.stored_id == *id);
+        is_plain(self)
             && is_plain(later)
             && (self.refusal.is_none() || later.refusal.is_none())
             && !later.calls.iter().any(|call| is_repeated(&call.stored_id))
+    }
+
+    /// Adds the rest of the message, whose id and time stay.
+    ///
+    /// It takes the place of its last part, so that it has the same place in a window that begins within it.
+    pub(crate) fn continue_with(&mut self, rest: Self) {
+        let (id, timestamp) = (self.event_id.clone(), self.timestamp.clone());
+        self.origin = rest.origin;
+        self.join(rest);
+        (self.event_id, self.timestamp) = (id, timestamp);
     }
 
     /// Adds what a later message of the same answer says. What has the content has the id and the other fields.

@@ -9,6 +9,7 @@ use crate::Options;
 
 pub(super) mod call_ids;
 mod context;
+mod own_parts;
 mod parse;
 mod rules;
 mod validate;
@@ -25,7 +26,8 @@ mod write;
 /// - Text that is only white space is removed. A conversation that does not begin and end with the user
 ///   gets a turn "Continue." of the user there.
 /// - The first call of a turn has its stored signature, or else the text that tells the API to skip the
-///   check. Reasoning is removed.
+///   check. Reasoning is removed. What the model said keeps the signatures of its parts, and code that the model ran stays
+///   with its result.
 /// - Names of functions match `^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$`. Arguments are an object; other
 ///   arguments become the field `input` of one. A result is the field `output`, or `error`; inline media in
 ///   it are `parts` of the response.

@@ -3,7 +3,7 @@ use std::collections::HashSet;
 use records::{EventId, JsonObject, MessageBody, NewMessage};
 use serde_json::{Map, Value};
 
-use crate::canonical::{PlacedReasoning, Reasoning, take_object};
+use crate::canonical::{CONTINUED, PlacedReasoning, Reasoning, take_object};
 use crate::{DropReason, Dropped};
 
 /// A transcript, parsed from a dialect and ready to be stored.
@@ -95,9 +95,6 @@ pub(super) fn keep_unread(body: &mut MessageBody, dialect: &str, mut fields: Jso
     fields.retain(|_, value| !value.is_null());
     keep_own(body, dialect, fields);
 }
-
-/// The own field with the id of the message that a message continues.
-pub(super) const CONTINUED: &str = "messageId";
 
 /// Marks a message as one that continues the message with an id; returns whether it was not marked already.
 pub(crate) fn mark_continued(body: &mut MessageBody, dialect: &str, id: &EventId) -> bool {

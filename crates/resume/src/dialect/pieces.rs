@@ -1,6 +1,10 @@
+use std::iter;
+
+use records::JsonObject;
 use serde_json::Value;
 
 use super::speaker;
+use crate::Repair;
 use crate::canonical::{CanonicalMessage, ContentPart, are_parts};
 
 /// A piece of the content of a message.
@@ -15,6 +19,40 @@ impl Piece {
     pub(super) fn is_blank(&self) -> bool {
         matches!(self, Self::Content(part) if part.is_blank())
     }
+}
+
+/// Takes the fields of each content part that the dialect accepts again, so that they are not reported as removed.
+pub(super) fn take_own_fields(
+    message: &mut CanonicalMessage,
+    is_own: impl Fn(&Value, &str, &Value) -> bool,
+) -> Vec<JsonObject> {
+    let parts = message.content.as_array_mut().filter(|parts| are_parts(parts));
+    let take = |part: &mut Value| {
+        let fields = part.as_object().into_iter().flatten();
+        let own = fields.filter(|(field, value)| is_own(part, field, value));
+        let own: JsonObject = own.map(|(field, value)| (field.clone(), value.clone())).collect();
+        if let Some(part) = part.as_object_mut() {
+            own.keys().for_each(|field| _ = part.shift_remove(field));
+        }
+        own
+    };
+    parts.into_iter().flatten().map(take).collect()
+}
+
+/// Removes the texts that are empty or only white space, with the fields of their parts.
+pub(super) fn remove_blank(
+    message: &mut CanonicalMessage,
+    pieces: Vec<Piece>,
+    own: Vec<JsonObject>,
+) -> (Vec<Piece>, Vec<JsonObject>) {
+    let count = pieces.len();
+    let own = own.into_iter().chain(iter::repeat_with(JsonObject::new));
+    let (pieces, own): (Vec<_>, Vec<_>) =
+        pieces.into_iter().zip(own).filter(|(piece, _)| !piece.is_blank()).unzip();
+    if pieces.len() < count {
+        message.repairs.push(Repair::BlankTextRemoved);
+    }
+    (pieces, own)
 }
 
 /// Takes the content of a message, and puts the name of the speaker in front of it.

@@ -26,7 +26,7 @@ mod write;
 /// The parser stores each message by itself. What the user interface alone knows stays in `type` and `props`; texts, calls and
 /// media are stored where all formats have them, so an edit changes them everywhere.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Yao;
+pub struct Yao;
 
 /// The name of the dialect, and of the field of `provider` that holds what only this format has.
 const NAME: &str = "yao";

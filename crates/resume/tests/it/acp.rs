@@ -1,9 +1,9 @@
 use resume::dialect::{Acp, Dialect, OpenAi, UiMessage};
-use resume::ingest;
+use resume::{Options, ingest};
 use serde_json::{Value, json};
 
 use crate::round_trip::{assert_kept, stored_in};
-use crate::transcript::violations;
+use crate::transcript::{in_single_chunks, stored_all, violations};
 
 /// A session of a coding agent: thoughts, an embedded file, and a call with everything that a client shows of it.
 fn session() -> Vec<Value> {
@@ -61,4 +61,31 @@ fn chunks_that_come_later_continue_their_message() {
     let rendered = crate::transcript::rendered_in(&Acp, vec![first, second]);
     assert_eq!(rendered.messages, [chunk("Let "), chunk("me see.")]);
     assert_eq!(rendered.repaired, []);
+}
+
+/// Most agents give their chunks no ids: all chunks of an answer are then one message.
+#[test]
+fn chunks_without_ids_continue_the_answer_before_them() {
+    let chunk = |kind: &str, text: &str| json!({"sessionUpdate": kind, "content": {"type": "text", "text": text}});
+    let sent = [
+        chunk("user_message_chunk", "Where?"),
+        chunk("agent_message_chunk", "Let "),
+        chunk("agent_message_chunk", "me see."),
+        json!({"sessionUpdate": "tool_call", "toolCallId": "c1", "title": "look", "status": "completed",
+            "rawInput": {}, "rawOutput": "nothing"}),
+        chunk("agent_message_chunk", "Nowhere."),
+        chunk("user_message_chunk", "Why?"),
+    ];
+    let stored = stored_all(in_single_chunks(&sent));
+    let roles = |messages: &[Value]| -> Vec<_> {
+        messages.iter().map(|it| it["role"].as_str().unwrap_or_default().to_owned()).collect()
+    };
+    let other = OpenAi.render(stored.clone(), &Options::default()).messages;
+    assert_eq!(roles(&other), ["user", "assistant", "tool", "assistant", "user"]);
+    assert_eq!(other[1]["content"].as_array().map(Vec::len), Some(2));
+    assert_eq!(other[1]["tool_calls"].as_array().map(Vec::len), Some(1));
+    let own = Acp.render(stored, &Options::default()).messages;
+    assert_eq!(violations(&Acp, &own), []);
+    assert_eq!(own[1]["messageId"], own[2]["messageId"]);
+    assert_ne!(own[1]["messageId"], own[5]["messageId"]);
 }

@@ -303,9 +303,10 @@ fn each_kind_of_gemini_part_is_parsed() {
     assert_eq!(parsed.messages[1].body.extra["reasoning_content"], "hm");
     let rendered = rendered_in(&GEMINI, parsed.messages);
     let parts = &rendered.messages[1]["parts"];
-    assert_eq!(parts[0], json!({"text": "Hello"}));
+    assert_eq!(parts[0], json!({"text": "Hello", "thoughtSignature": "abc"}));
+    // Code without a result is one that the model has not finished.
     assert_eq!(parts[1], json!({"text": stored[1].to_string()}));
-    assert_eq!(parts[2], json!({"inlineData": inline}));
+    assert_eq!(parts[2], json!({"inlineData": inline, "thoughtSignature": "abc"}));
 }
 
 #[test]
@@ -331,13 +332,13 @@ fn other_fields_of_a_part_are_stored_and_reported_when_removed() {
     assert_eq!(parse("anthropic", &plain).messages[0].body.content, "hi");
 }
 
-/// Checks how the two parts of a message are stored, and that a rendering reports removed fields.
+/// Checks how a document and a text are stored, and that a rendering reports removed fields.
 fn other_fields_are_stored(from: &str, messages: &Value, stored: &Value) {
     let parsed = parse(from, messages);
     assert_eq!(parsed.messages[0].body.content, *stored);
     let log = stored_all(parsed.messages);
     let vertex = Gemini { api: GeminiApi::Vertex };
-    let forms: [&dyn Dialect; 4] = [&OpenAi, &vertex, &Anthropic, &UiMessage];
+    let forms: [&dyn Dialect; 3] = [&OpenAi, &vertex, &UiMessage];
     for to in forms {
         let rendered = to.render(log.clone(), &Options::default());
         let repaired: Vec<_> = rendered.repaired.iter().map(|it| it.repair.slug()).collect();
@@ -345,6 +346,12 @@ fn other_fields_are_stored(from: &str, messages: &Value, stored: &Value) {
         let text = rendered.messages[0].to_string();
         assert!(!text.contains("citations") && !text.contains("providerMetadata"), "{text}");
     }
+    // What a document has comes back in its own format, but a user cites nothing.
+    let rendered = Anthropic.render(log, &Options::default());
+    let repaired: Vec<_> = rendered.repaired.iter().map(|it| it.repair.slug()).collect();
+    assert_eq!(repaired, ["part_fields_removed"]);
+    assert_eq!(rendered.messages[0]["content"][0], messages[0]["content"][0]);
+    assert_eq!(rendered.messages[0]["content"][1], json!({"type": "text", "text": "12 €"}));
 }
 
 #[test]

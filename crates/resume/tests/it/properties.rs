@@ -3,13 +3,16 @@ use std::collections::HashMap;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use records::{EventId, Message};
-use resume::dialect::{self, Ag2, Dialect, OpenAi, Rendered};
+use resume::dialect::{self, Acp, Ag2, Dialect, OpenAi, Rendered};
 use resume::ingest::Check;
-use resume::{Options, Repair, UnsettledPolicy, ingest, normalize, window};
+use resume::window::{self, WindowScan};
+use resume::{Options, Repair, UnsettledPolicy, ingest, normalize};
 use serde_json::{Value, json};
 
 use crate::strategies::{content, conversation};
-use crate::transcript::{in_pieces, log, rendered_in, stored_all, violations};
+use crate::transcript::{
+    in_pieces, in_single_chunks, log, rendered_in, stored_all, violations, without_minted_ids,
+};
 
 proptest! {
     #[test]
@@ -71,7 +74,8 @@ proptest! {
         }
     }
 
-    /// In pieces and all at once, a transcript is the same log. Pieces of `acp` hold whole turns: a message is sent in chunks.
+    /// In pieces and all at once, a transcript is the same log. Pieces of `acp` hold whole turns here: a part of a message is
+    /// stored as a message.
     #[test]
     fn a_transcript_in_pieces_is_the_same_log(
         chat in conversation(),
@@ -81,6 +85,20 @@ proptest! {
             let messages = dialect.render(log(&chat), &Options::default()).messages;
             let at_once = dialect.parse(Vec::new(), messages.clone()).messages;
             prop_assert_eq!(in_pieces(dialect, &messages, &cuts), at_once, "{:?}", dialect);
+        }
+    }
+
+    /// Chunks of a message that come one by one are several messages, which formats show as one unless they show each stored
+    /// message by itself.
+    #[test]
+    fn an_acp_transcript_in_chunks_has_the_same_renderings(chat in conversation()) {
+        let chunks = Acp.render(log(&chat), &Options::default()).messages;
+        let at_once = Acp.parse(Vec::new(), chunks.clone()).messages;
+        let one_by_one = in_single_chunks(&chunks);
+        for target in dialect::all().filter(|it| it.needs_scan() && it.name() != "acp") {
+            let whole = without_minted_ids(rendered_in(target, at_once.clone()).messages);
+            let joined = without_minted_ids(rendered_in(target, one_by_one.clone()).messages);
+            prop_assert_eq!(joined, whole, "{:?}: {:?}", target, chunks);
         }
     }
 
@@ -165,6 +183,13 @@ proptest! {
         let mut expected = [&instructions[newest..], &spoken[start..]].concat();
         expected.sort_unstable();
         prop_assert_eq!(&kept, &expected);
+        let mut scan = WindowScan::new(size + 3);
+        for message in &messages {
+            scan.observe(message);
+        }
+        let window = scan.resized(size).into_window();
+        let is_kept = |at: &usize| window.contains(*at, &messages[*at]);
+        prop_assert_eq!((0..chat.len()).filter(is_kept).collect::<Vec<_>>(), kept.clone());
         let by_index: Vec<_> = kept.into_iter().map(|at| messages[at].clone()).collect();
         prop_assert_eq!(window::newest(messages, size), by_index);
     }

@@ -76,6 +76,40 @@ pub(crate) fn in_pieces(
     parsed
 }
 
+/// Parses updates of `acp`, each sent in a request of its own.
+pub(crate) fn in_single_chunks(updates: &[Value]) -> Vec<NewMessage> {
+    let mut parsed: Vec<NewMessage> = Vec::new();
+    for update in updates {
+        let piece = ingest::parse_piece(&dialect::Acp, Vec::new(), vec![update.clone()], &[]);
+        for mut message in piece.messages {
+            let is_taken =
+                |it: &NewMessage| it.event_id.is_some() && it.event_id == message.event_id;
+            if parsed.iter().any(is_taken) {
+                assert!(ingest::continue_message(&dialect::Acp, &mut message, None));
+            }
+            parsed.push(message);
+        }
+    }
+    parsed
+}
+
+/// Replaces the ids that [`stored`] gives by one that is the same for all, and leaves out those that are made of them.
+pub(crate) fn without_minted_ids(mut messages: Vec<Value>) -> Vec<Value> {
+    fn replace(value: &mut Value) {
+        match value {
+            Value::String(text) if text.starts_with("evt_") => "evt".clone_into(text),
+            Value::Array(items) => items.iter_mut().for_each(replace),
+            Value::Object(fields) => {
+                fields.retain(|field, _| field != "uuid" && field != "parentUuid");
+                fields.values_mut().for_each(replace);
+            }
+            _ => {}
+        }
+    }
+    messages.iter_mut().for_each(replace);
+    messages
+}
+
 /// Returns whether a chunk is the first one of a message of the user.
 fn begins_turn(chunk: &Value, before: &[Value]) -> bool {
     let id = |chunk: &Value| chunk["_meta"]["messageId"].as_str().map(str::to_owned);

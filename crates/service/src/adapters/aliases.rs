@@ -4,30 +4,30 @@ use axum::Router;
 use axum::extract::Request;
 use axum::http::Uri;
 use axum::http::uri::PathAndQuery;
+use records::AppId;
 use tower::ServiceExt as _;
 
+use super::{Adapter, enabled};
 use crate::config::AdaptersConfig;
 
 /// Paths of other systems that name no app, and the paths below which they are served.
 #[derive(Debug, Clone)]
 pub(crate) struct Aliases(Arc<[Alias]>);
 
-#[derive(Debug)]
-struct Alias {
-    prefix: &'static str,
+/// The paths of another system that begin so, and the paths below which they are served.
+#[derive(Debug, Clone)]
+pub(super) struct Alias {
+    prefix: String,
     target: String,
 }
 
 impl Aliases {
-    /// Returns the aliases of the adapters that the settings enable.
+    /// Returns the aliases of the adapters that the settings enable, as far as the API has no such paths.
     pub(crate) fn of(config: &AdaptersConfig) -> Self {
-        let hecate = config.hecate.app_id.as_ref().filter(|_| config.hecate.enabled);
-        let hecate = hecate
-            .map(|app_id| Alias { prefix: "/hecate/v1/", target: format!("/hecate/{app_id}/v1/") });
-        let yao = config.yao.app_id.as_ref().filter(|_| config.yao.enabled);
-        let yao = yao
-            .map(|app_id| Alias { prefix: "/v1/chat/", target: format!("/yao/{app_id}/v1/chat/") });
-        Self(hecate.into_iter().chain(yao).collect())
+        let aliases = enabled(config).filter(|(adapter, _)| adapter.root.is_free);
+        let aliases =
+            aliases.filter_map(|(adapter, mount)| Some(Alias::of(adapter, mount.app_id?)));
+        Self(aliases.collect())
     }
 
     /// Serves the aliases beside the paths of a router.
@@ -35,23 +35,40 @@ impl Aliases {
         if self.0.is_empty() {
             return router;
         }
-        let aliased = router.map_request(move |mut request: Request| {
-            if let Some(uri) = self.target(request.uri()) {
-                *request.uri_mut() = uri;
-            }
-            request
-        });
-        Router::new().fallback_service(aliased)
+        rewriting(router, move |uri| self.0.iter().find_map(|alias| alias.target_of(uri)))
+    }
+}
+
+impl Alias {
+    /// Returns the alias of an adapter for an app.
+    pub(super) fn of(adapter: &Adapter, app_id: &AppId) -> Self {
+        let root = &adapter.root;
+        Self {
+            prefix: format!("{}{}", root.dropped, root.kept),
+            target: format!("/{}/{app_id}{}", adapter.name, root.kept),
+        }
     }
 
-    /// Returns the address that an alias leads to.
-    fn target(&self, uri: &Uri) -> Option<Uri> {
+    /// Returns the address that an address of the other system leads to; `None` for another address.
+    pub(super) fn target_of(&self, uri: &Uri) -> Option<Uri> {
         let path = uri.path_and_query()?.as_str();
-        let (alias, rest) =
-            self.0.iter().find_map(|alias| Some((alias, path.strip_prefix(alias.prefix)?)))?;
+        let rest = path.strip_prefix(&self.prefix)?;
         let mut parts = uri.clone().into_parts();
-        parts.path_and_query =
-            Some(PathAndQuery::try_from(format!("{}{rest}", alias.target)).ok()?);
+        parts.path_and_query = Some(PathAndQuery::try_from(format!("{}{rest}", self.target)).ok()?);
         Uri::from_parts(parts).ok()
     }
+}
+
+/// Serves each request by a router under another address, if the function returns one.
+pub(super) fn rewriting(
+    router: Router,
+    target: impl Fn(&Uri) -> Option<Uri> + Clone + Send + Sync + 'static,
+) -> Router {
+    let rewritten = router.map_request(move |mut request: Request| {
+        if let Some(uri) = target(request.uri()) {
+            *request.uri_mut() = uri;
+        }
+        request
+    });
+    Router::new().fallback_service(rewritten)
 }

@@ -4,29 +4,38 @@
 //! `/{adapter}/{app_id}`; each turns one foreign request into calls of the store, and records into foreign shapes. Rights,
 //! quotas, limits and metrics are those of the API. Errors have the form of the original.
 
+use std::fmt;
 use std::sync::LazyLock;
 
 use axum::body::Bytes;
 use axum::http::StatusCode;
 use serde_json::Value;
 
-use crate::config::AdaptersConfig;
+use crate::config::{AdaptersConfig, Mount};
 use crate::openapi::Document;
 use crate::operations::Section;
 use crate::problem::Problem;
 
 mod aliases;
+mod chatsg;
 mod foreign_query;
 mod hecate;
+mod list_text;
+mod listener;
+mod offset_pages;
+mod said_fields;
 mod yao;
 
 pub(crate) use aliases::Aliases;
 pub(crate) use foreign_query::ForeignQuery;
+pub use listener::AdapterListener;
 
 /// A system whose clients are served.
 pub(crate) struct Adapter {
     /// The first segment of its paths.
     pub(crate) name: &'static str,
+    /// The paths of the original.
+    root: Root,
     /// The title of its description.
     title: &'static str,
     /// Its operations.
@@ -37,21 +46,30 @@ pub(crate) struct Adapter {
     error_schema: fn() -> Value,
 }
 
-/// Returns the status and the body of a problem in the form of another system.
-pub(crate) type WriteProblem = fn(&Problem) -> (StatusCode, Value);
+/// Where the paths of an original begin, which name no app: with `dropped`, and then with what a path here has after its
+/// app.
+#[derive(Debug)]
+struct Root {
+    dropped: &'static str,
+    kept: &'static str,
+    /// Whether the API has no paths that begin so: then its listener serves them, too.
+    is_free: bool,
+}
+
+/// Returns the status and the body of a problem in the form of another system. The path is that of the request.
+pub(crate) type WriteProblem = fn(&Problem, &str) -> (StatusCode, Value);
 
 /// Every adapter.
-static ADAPTERS: LazyLock<Vec<Adapter>> = LazyLock::new(|| vec![hecate::adapter(), yao::adapter()]);
+static ADAPTERS: LazyLock<Vec<Adapter>> =
+    LazyLock::new(|| vec![chatsg::adapter(), hecate::adapter(), yao::adapter()]);
+
+impl fmt::Debug for Adapter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Adapter").field("name", &self.name).finish_non_exhaustive()
+    }
+}
 
 impl Adapter {
-    fn is_enabled(&self, config: &AdaptersConfig) -> bool {
-        match self.name {
-            "hecate" => config.hecate.enabled,
-            "yao" => config.yao.enabled,
-            _ => false,
-        }
-    }
-
     /// Returns the path of its description.
     pub(crate) fn description_path(&self) -> String {
         format!("/{}/openapi.json", self.name)
@@ -65,9 +83,13 @@ impl Adapter {
     }
 }
 
-/// Returns the adapters that the settings enable.
-pub(crate) fn enabled(config: &AdaptersConfig) -> impl Iterator<Item = &'static Adapter> {
-    ADAPTERS.iter().filter(move |adapter| adapter.is_enabled(config))
+/// Returns the adapters that the settings enable, and where they are served.
+pub(crate) fn enabled(
+    config: &AdaptersConfig,
+) -> impl Iterator<Item = (&'static Adapter, Mount<'_>)> {
+    config.mounts().into_iter().filter(|mount| mount.enabled).filter_map(|mount| {
+        Some((ADAPTERS.iter().find(|adapter| adapter.name == mount.name)?, mount))
+    })
 }
 
 /// Returns how problems are written below a path, if that is not a path of the API.

@@ -1,16 +1,109 @@
+use std::net::SocketAddr;
+
 use records::{AppId, WorkflowName};
 use serde::{Deserialize, Serialize};
 
-use super::ConfigError;
+use super::{ConfigError, listen_address};
 
 /// The other systems whose clients the service answers in their own shapes; each is off by default.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct AdaptersConfig {
+    /// The chats of the JSONL session store.
+    pub chatsg: ChatsgConfig,
     /// The chat sessions of Hecate.
     pub hecate: HecateConfig,
     /// The chat sessions of Yao.
     pub yao: YaoConfig,
+}
+
+/// Where an adapter is served.
+#[derive(Debug)]
+pub(crate) struct Mount<'a> {
+    /// The name of the adapter.
+    pub(crate) name: &'static str,
+    /// Whether it is served at all.
+    pub(crate) enabled: bool,
+    /// The app of the paths that name none.
+    pub(crate) app_id: Option<&'a AppId>,
+    /// The address of its own listener.
+    pub(crate) listen: Option<SocketAddr>,
+}
+
+impl AdaptersConfig {
+    /// Returns where each adapter is served.
+    pub(crate) fn mounts(&self) -> [Mount<'_>; 3] {
+        let Self { chatsg, hecate, yao } = self;
+        let mount = |name, enabled, app_id, listen| Mount { name, enabled, app_id, listen };
+        [
+            mount("chatsg", chatsg.enabled, chatsg.app_id.as_ref(), chatsg.listen),
+            mount("hecate", hecate.enabled, hecate.app_id.as_ref(), hecate.listen),
+            mount("yao", yao.enabled, yao.app_id.as_ref(), yao.listen),
+        ]
+    }
+
+    /// Checks the settings.
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+        let lacks_app = |mount: &Mount<'_>| mount.listen.is_some() && mount.app_id.is_none();
+        if let Some(Mount { name, .. }) = self.mounts().into_iter().find(lacks_app) {
+            return Err(ConfigError::ListenerWithoutApp { adapter: name });
+        }
+        self.chatsg.check()?;
+        self.hecate.check()
+    }
+}
+
+/// The settings of the adapter for the JSONL session store.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ChatsgConfig {
+    /// Whether the routes are served, below `/chatsg/{app_id}`.
+    pub enabled: bool,
+    /// The app of its own listener.
+    pub app_id: Option<AppId>,
+    /// The address of a listener that serves its paths below `/api`.
+    #[serde(deserialize_with = "listen_address::optional")]
+    pub listen: Option<SocketAddr>,
+    /// The workflow of the chats that are created; `chat` by default.
+    pub workflow_name: Option<WorkflowName>,
+    /// The most messages of a context that states no limit, from 1 to 1,000.
+    pub max_context_messages: usize,
+    /// The most system messages that a sliding window keeps if the request does not say it, up to 1,000.
+    pub system_prompt_reserve: usize,
+    /// The minutes without a message after which a session is inactive.
+    pub inactive_after_minutes: u32,
+}
+
+impl Default for ChatsgConfig {
+    fn default() -> Self {
+        Self {
+            enabled: false,
+            app_id: None,
+            listen: None,
+            workflow_name: None,
+            max_context_messages: 100,
+            system_prompt_reserve: 10,
+            inactive_after_minutes: 30,
+        }
+    }
+}
+
+impl ChatsgConfig {
+    /// The most messages of a context.
+    pub(crate) const MAX_CONTEXT: usize = 1_000;
+
+    fn check(&self) -> Result<(), ConfigError> {
+        let rule = |least: usize| format!("it must be from {least} to {}", Self::MAX_CONTEXT);
+        if !(1..=Self::MAX_CONTEXT).contains(&self.max_context_messages) {
+            let name = "adapters.chatsg.max_context_messages";
+            return Err(ConfigError::Unusable { name, rule: rule(1) });
+        }
+        if self.system_prompt_reserve > Self::MAX_CONTEXT {
+            let name = "adapters.chatsg.system_prompt_reserve";
+            return Err(ConfigError::Unusable { name, rule: rule(0) });
+        }
+        Ok(())
+    }
 }
 
 /// The settings of the adapter for Yao.
@@ -21,6 +114,9 @@ pub struct YaoConfig {
     pub enabled: bool,
     /// The app of the paths below `/v1/chat`, which name none.
     pub app_id: Option<AppId>,
+    /// The address of a listener that serves these paths only.
+    #[serde(deserialize_with = "listen_address::optional")]
+    pub listen: Option<SocketAddr>,
 }
 
 /// The settings of the adapter for Hecate.
@@ -31,6 +127,9 @@ pub struct HecateConfig {
     pub enabled: bool,
     /// The app of the paths below `/hecate/v1`, which name none.
     pub app_id: Option<AppId>,
+    /// The address of a listener that serves these paths only.
+    #[serde(deserialize_with = "listen_address::optional")]
+    pub listen: Option<SocketAddr>,
     /// The workflow of the chats that are created; `chat` by default.
     pub workflow_name: Option<WorkflowName>,
     /// The number of sessions in a list that states no limit, from 1 to 200.
@@ -39,7 +138,7 @@ pub struct HecateConfig {
 
 impl Default for HecateConfig {
     fn default() -> Self {
-        Self { enabled: false, app_id: None, workflow_name: None, list_default: 50 }
+        Self { enabled: false, app_id: None, listen: None, workflow_name: None, list_default: 50 }
     }
 }
 
@@ -48,7 +147,7 @@ impl HecateConfig {
     pub(crate) const LIST_MAX: usize = 200;
 
     /// Checks the settings.
-    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+    fn check(&self) -> Result<(), ConfigError> {
         if (1..=Self::LIST_MAX).contains(&self.list_default) {
             return Ok(());
         }

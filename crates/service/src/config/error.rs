@@ -15,6 +15,15 @@ pub enum ConfigError {
         /// The address asked for.
         listen: SocketAddr,
     },
+    /// The paths of an adapter's own listener name no app, and neither do the settings.
+    #[error(
+        "adapters.{adapter}.listen needs adapters.{adapter}.app_id: the paths of that listener name no app, so set the app \
+         whose chats it serves"
+    )]
+    ListenerWithoutApp {
+        /// The adapter.
+        adapter: &'static str,
+    },
     /// A setting is missing.
     #[error("auth.{name} is missing: {hint}")]
     Missing {

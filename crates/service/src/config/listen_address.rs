@@ -21,6 +21,14 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>>(
     listen_address(&String::deserialize(deserializer)?).map_err(D::Error::custom)
 }
 
+/// Reads an address that may be missing; an empty text counts as missing, because an environment variable cannot be null.
+pub(super) fn optional<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<SocketAddr>, D::Error> {
+    let text = Option::<String>::deserialize(deserializer)?.filter(|text| !text.is_empty());
+    text.map(|text| listen_address(&text).map_err(D::Error::custom)).transpose()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

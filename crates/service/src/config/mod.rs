@@ -10,7 +10,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::paced_stream::Pace;
 
 mod adapters;
-pub use adapters::{AdaptersConfig, HecateConfig, YaoConfig};
+pub(crate) use adapters::Mount;
+pub use adapters::{AdaptersConfig, ChatsgConfig, HecateConfig, YaoConfig};
 
 mod error;
 pub use error::ConfigError;

@@ -7,6 +7,7 @@ use axum::extract::Path;
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Redirect};
 use axum::routing::get;
+use records::{AppId, ChatId};
 use tower_http::set_header::SetResponseHeaderLayer;
 
 use crate::problem::{Problem, ProblemKind};
@@ -28,8 +29,17 @@ where
         // The page loads its files by relative paths, so it must have exactly one address.
         .route("/dashboard/", get(async || Redirect::permanent("../dashboard")))
         .route("/dashboard/{*file}", get(file))
+        .route("/chat/{app_id}/{chat_id}", get(chat))
         .layer(header(header::CONTENT_SECURITY_POLICY, POLICY))
         .layer(header(header::REFERRER_POLICY, "no-referrer"))
+}
+
+/// Leads from the short address of a chat to its view. Whether the chat is there is for the page to say.
+async fn chat(Path((app_id, chat_id)): Path<(String, String)>) -> Result<Redirect, Problem> {
+    let ids = AppId::parse(app_id).ok().zip(ChatId::parse(chat_id).ok());
+    let (app_id, chat_id) =
+        ids.ok_or_else(|| Problem::new(ProblemKind::NO_SUCH_ROUTE, "no chat has such an address"))?;
+    Ok(Redirect::temporary(&format!("../../dashboard#/apps/{app_id}/chats/{chat_id}")))
 }
 
 async fn file(Path(name): Path<String>) -> Result<impl IntoResponse, Problem> {

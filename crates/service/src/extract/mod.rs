@@ -37,7 +37,7 @@ pub(crate) use json::{
 pub(crate) use metrics_reader::MetricsReader;
 pub(crate) use operator::{OperatedApp, Operator};
 pub(crate) use params::Params;
-pub(crate) use path::{ContextVersion, FencingToken, Path, Sequence};
+pub(crate) use path::{ContextVersion, FencingToken, MessageId, Path, Sequence};
 pub(crate) use query::{FromParams, Query, declared, foreign_params};
 pub(crate) use scope::{
     AppScope, ChatScope, UnscopedCaller, authorize_chat, check_acts_for, check_creates,

@@ -1,10 +1,12 @@
+use std::convert::Infallible;
 use std::fmt::Display;
 use std::str::FromStr;
 
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
 use records::{
-    AppId, CallId, ChatId, EventId, InputRequestId, Pseudonym, StackId, UserId, WorkflowName,
+    AppId, CallId, ChatId, EventId, InputRequestId, Pseudonym, StackId, TurnId, UserId,
+    WorkflowName,
 };
 use utoipa::openapi::path::ParameterIn;
 
@@ -59,6 +61,10 @@ path_params! {
         "The call: 1 to 128 visible characters, without blanks at its ends.";
     Sequence: "sequence", 1, |_: &mut _| values::number_from(0), "The sequence of the message.";
     ContextVersion: "version", 1, |_: &mut _| values::number_from(0), "The version of the snapshot.";
+    MessageId: "message_id", "msg_001", Description::reference::<values::Name>,
+        "The id that the message has in its request.";
+    TurnId: "request_id", "req_abc", Description::reference::<values::Name>,
+        "The request: 1 to 128 visible characters, without blanks at its ends.";
     FencingToken: "fencing_token", 3, |_: &mut _| values::number_from(1), "The fencing token of the lease.";
 }
 
@@ -89,6 +95,18 @@ pub(super) async fn path_param<T: PathParam>(parts: &mut Parts) -> Result<String
 pub(super) async fn parse_path_param<T: PathParam>(parts: &mut Parts) -> Result<T, Problem> {
     let text = path_param::<T>(parts).await?;
     text.parse().map_err(|error: T::Err| Problem::invalid_parameter(T::NAME, error.to_string()))
+}
+
+/// The id that another system gave a message.
+#[derive(Debug, Clone)]
+pub(crate) struct MessageId(pub(crate) String);
+
+impl FromStr for MessageId {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(Self(text.to_owned()))
+    }
 }
 
 /// Declares numbers that the path may have.

@@ -84,6 +84,16 @@ impl FieldError {
     pub(crate) fn detail(&self) -> &str {
         &self.detail
     }
+
+    /// Returns the place and what is wrong with it, as one text.
+    pub(crate) fn told(&self) -> String {
+        match self.place() {
+            Place::Parameter(name) => format!("{name} {}", self.detail),
+            Place::Body(pointer) => format!("{} {}", pointer.trim_start_matches('/'), self.detail)
+                .trim_start()
+                .to_owned(),
+        }
+    }
 }
 
 /// The message that already has an `event_id`.

@@ -78,7 +78,8 @@ pub(crate) struct ProblemResponse {
 
 /// Writes the body of every problem that a route returns, and logs its cause.
 pub(crate) async fn respond(request_id: RequestId, request: Request, next: Next) -> Response {
-    let foreign = adapters::problem_writer(request.uri().path());
+    let path = request.uri().path();
+    let foreign = adapters::problem_writer(path).map(|write| (write, path.to_owned()));
     let mut response = next.run(request).await;
     let Some(PendingProblem(problem)) = response.extensions_mut().remove() else {
         return response;
@@ -86,8 +87,8 @@ pub(crate) async fn respond(request_id: RequestId, request: Request, next: Next)
     let details = &problem.0;
     log(details);
     response.headers_mut().extend(headers(details));
-    if let Some(write) = foreign {
-        let (status, body) = write(&problem);
+    if let Some((write, path)) = foreign {
+        let (status, body) = write(&problem, &path);
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         *response.status_mut() = status;
         *response.body_mut() = body.to_string().into();

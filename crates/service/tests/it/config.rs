@@ -6,10 +6,11 @@ use std::path::Path;
 
 use crate::tokens::hs256;
 use insta::assert_snapshot;
+use records::AppId;
 use serde_json::json;
 use service::{
-    Algorithm, AuthConfig, AuthMode, Config, ConfigError, ErasureConfig, LimitsConfig,
-    SignInConfig, router,
+    AdaptersConfig, Algorithm, AuthConfig, AuthMode, Config, ConfigError, ErasureConfig,
+    LimitsConfig, SignInConfig, YaoConfig, router,
 };
 use tempfile::TempDir;
 
@@ -39,6 +40,23 @@ fn without_authentication_only_a_loopback_address_is_accepted() {
     }
     let error = config.check("0.0.0.0:8080".parse().unwrap()).unwrap_err();
     assert_snapshot!("open_to_the_network", error);
+}
+
+#[test]
+fn the_listener_of_an_adapter_needs_an_app_and_a_loopback_address() {
+    let main = "127.0.0.1:1".parse().unwrap();
+    let of = |listen: &str, app_id: Option<&str>| {
+        let listen = Some(listen.parse().unwrap());
+        let app_id = app_id.map(|app_id| AppId::parse(app_id).unwrap());
+        let yao = YaoConfig { enabled: true, app_id, listen };
+        Config { adapters: AdaptersConfig { yao, ..Default::default() }, ..Config::default() }
+    };
+    let error = of("127.0.0.1:2", None).check(main).unwrap_err();
+    assert_snapshot!("listener_without_app", error);
+    assert_eq!(refusal(of("127.0.0.1:2", None)), error.to_string());
+    assert!(of("127.0.0.1:2", Some("acme")).check(main).is_ok());
+    let error = of("0.0.0.0:2", Some("acme")).check(main).unwrap_err();
+    assert!(matches!(error, ConfigError::OpenToTheNetwork { .. }), "{error}");
 }
 
 #[test]

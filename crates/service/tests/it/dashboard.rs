@@ -81,3 +81,14 @@ async fn the_page_needs_no_token_but_its_data_does() {
     assert_eq!(client.get("/dashboard").await.status, 200);
     assert_eq!(client.get("/api/chats/acme_corp").await.status, 401);
 }
+
+#[tokio::test]
+async fn the_short_address_of_a_chat_leads_to_its_view() {
+    let client = Client::open();
+    let answer = client.get("/chat/acme_corp/chat:1.a").await;
+    let view = "../../dashboard#/apps/acme_corp/chats/chat:1.a";
+    assert_eq!((answer.status, answer.header("location")), (307, view));
+    for path in ["/chat/acme%20corp/c1", "/chat/acme_corp/c%2F1", "/chat/acme_corp/%0Ac"] {
+        assert_eq!(client.get(path).await.status, 404, "{path}");
+    }
+}

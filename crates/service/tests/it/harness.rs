@@ -109,6 +109,11 @@ impl Client {
         Self { key: Some(key.to_owned()), ..self.clone() }
     }
 
+    /// Returns the same caller of another router.
+    pub(crate) fn at(&self, app: Router) -> Self {
+        Self { app, ..self.clone() }
+    }
+
     /// Returns the service.
     pub(crate) fn app(&self) -> Router {
         self.app.clone()

@@ -440,6 +440,9 @@ async fn chunks_of_one_acp_message_may_come_in_several_requests() {
     }
     let history = client.get(&format!("{path}/history?dialect=acp")).await.body();
     assert_eq!(history["messages"], json!([chunk("Let "), chunk("me see."), plan]));
+    let history = client.get(&format!("{path}/history?dialect=openai")).await.body();
+    let parts = json!([{"type": "text", "text": "Let "}, {"type": "text", "text": "me see."}]);
+    assert_eq!(history["messages"], json!([{"role": "assistant", "content": parts}]));
 }
 
 #[tokio::test]

@@ -11,16 +11,20 @@ const SESSIONS: &str = "/v1/chat/sessions";
 const NATIVE: &str = "/api/chats/yao";
 
 fn adapters() -> AdaptersConfig {
-    let yao = YaoConfig { enabled: true, app_id: Some(AppId::parse("yao").unwrap()) };
+    let yao = YaoConfig {
+        enabled: true,
+        app_id: Some(AppId::parse("yao").unwrap()),
+        ..YaoConfig::default()
+    };
     AdaptersConfig { yao, ..AdaptersConfig::default() }
 }
 
-fn client() -> Client {
+pub(crate) fn client() -> Client {
     Client::over(memory(), Config { adapters: adapters(), ..Config::default() })
 }
 
 /// Creates a chat, and returns its path in the adapter.
-async fn session(client: &Client, chat_id: &str, fields: Value) -> String {
+pub(crate) async fn session(client: &Client, chat_id: &str, fields: Value) -> String {
     let mut body =
         json!({"chat_id": chat_id, "workflow_name": "weather", "assistant_id": "weather"});
     if let Value::Object(fields) = fields {
@@ -79,7 +83,7 @@ async fn append(client: &Client, chat_id: &str, messages: &[Value]) {
     assert_eq!(appended.status, 201, "{}", appended.text);
 }
 
-fn typed(id: &str, kind: &str, props: Value, more: Value) -> Value {
+pub(crate) fn typed(id: &str, kind: &str, props: Value, more: Value) -> Value {
     let role = if kind == "user_input" { "user" } else { "assistant" };
     let mut message = json!({"message_id": id, "role": role, "type": kind});
     message["props"] = props;
@@ -89,12 +93,12 @@ fn typed(id: &str, kind: &str, props: Value, more: Value) -> Value {
     message
 }
 
-fn text(id: &str, content: &str) -> Value {
+pub(crate) fn text(id: &str, content: &str) -> Value {
     typed(id, "text", json!({"content": content}), json!({}))
 }
 
 /// Returns the error, after its status.
-fn error(answer: &Answer) -> (u16, String) {
+pub(crate) fn error(answer: &Answer) -> (u16, String) {
     assert!(answer.text_of("error_description").len() > 3, "{}", answer.text);
     (answer.status, answer.text_of("error"))
 }
@@ -110,7 +114,7 @@ async fn listed(client: &Client, query: &str) -> Vec<String> {
     ids(&client.get(&format!("{SESSIONS}?{query}")).await)
 }
 
-async fn message_ids(client: &Client, path: &str, query: &str) -> Vec<String> {
+pub(crate) async fn message_ids(client: &Client, path: &str, query: &str) -> Vec<String> {
     let answer = client.get(&format!("{path}/messages?{query}")).await;
     assert_eq!(answer.status, 200, "{}", answer.text);
     let body = answer.body();

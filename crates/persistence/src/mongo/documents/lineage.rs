@@ -60,6 +60,11 @@ impl Lineage {
         })
     }
 
+    /// Returns the sequence below which the messages are in segments of other chats.
+    pub(crate) fn inherited_below(&self) -> u64 {
+        self.bases.last().map_or(0, |base| base.below)
+    }
+
     /// Returns the id of the chat itself.
     pub(crate) fn chat_id(&self) -> &ChatId {
         &self.chat_id
@@ -93,8 +98,7 @@ impl Lineage {
 
     /// Returns the sequence below which messages are shared. No edit writes their segments.
     pub(crate) fn shared_below(&self) -> u64 {
-        let with_bases = self.bases.last().map_or(0, |base| base.below);
-        with_bases.max(self.shared_below.unwrap_or(0))
+        self.inherited_below().max(self.shared_below.unwrap_or(0))
     }
 
     /// Returns whether no fork can see an overlay of this revision, so that it may be deleted.

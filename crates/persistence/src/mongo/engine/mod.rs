@@ -19,6 +19,7 @@ pub(crate) mod paging;
 pub(crate) mod pool_events;
 pub(crate) mod read_at;
 pub(crate) mod scope;
+pub(crate) mod snapshot;
 pub(crate) mod sweep;
 pub(crate) mod transaction;
 pub(crate) mod update_each;

@@ -4,7 +4,6 @@ mod count;
 mod difference;
 mod owners;
 mod proof;
-mod snapshot;
 mod stripes;
 mod users;
 

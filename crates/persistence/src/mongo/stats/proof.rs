@@ -25,13 +25,13 @@ use tokio::time::Instant;
 
 use super::difference::StatsDifference;
 use super::owners::Handover;
-use super::snapshot::Snapshot;
 use crate::StoreError;
 use crate::mongo::MongoStore;
 use crate::mongo::collections::session_index;
 use crate::mongo::documents::{rollup_id, rollup_update};
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::format::Shape;
+use crate::mongo::engine::snapshot::Snapshot;
 use crate::store::Cursor;
 
 /// A workflow of an app.

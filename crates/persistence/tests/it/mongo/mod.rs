@@ -6,6 +6,7 @@ mod by_id;
 mod calls;
 mod cancelled;
 mod changes;
+mod consistency;
 mod contract;
 pub(crate) mod database;
 mod edits;

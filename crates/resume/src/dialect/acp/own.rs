@@ -4,8 +4,8 @@ use records::{JsonObject, MessageBody};
 use serde_json::{Value, json};
 
 use super::NAME;
-use crate::canonical::{CanonicalMessage, take_list, take_object};
-use crate::dialect::parsed::{CONTINUED, keep_own};
+use crate::canonical::{CONTINUED, CanonicalMessage, ContinuedMark, take_list, take_object};
+use crate::dialect::parsed::keep_own;
 
 /// The fields of one stored message.
 #[derive(Debug, Default)]
@@ -18,8 +18,8 @@ pub(super) struct OwnFields {
     pub(super) calls: Vec<Value>,
     /// A plan, which is no part of any message.
     pub(super) plan: JsonObject,
-    /// The id of the message that the chunks continue.
-    pub(super) message_id: Option<String>,
+    /// The message that the chunks continue.
+    pub(super) continued: Option<ContinuedMark>,
 }
 
 impl OwnFields {
@@ -31,14 +31,14 @@ impl OwnFields {
             chunks: take_list(stored, "chunks"),
             calls: take_list(stored, "calls"),
             plan: take_object(stored, "plan"),
-            message_id: stored.get(CONTINUED).and_then(Value::as_str).map(str::to_owned),
+            continued: ContinuedMark::of(NAME, stored),
         }
     }
 
     /// Stores the fields with their message.
     pub(super) fn keep(self, body: &mut MessageBody) {
         let mut stored = JsonObject::new();
-        let Self { thoughts, chunks, calls, plan, message_id } = self;
+        let Self { thoughts, chunks, calls, plan, continued } = self;
         for (field, list) in [("thoughts", thoughts), ("chunks", chunks), ("calls", calls)] {
             if list.iter().any(|item| !item.is_null()) {
                 stored.insert(field.to_owned(), list.into());
@@ -47,7 +47,7 @@ impl OwnFields {
         if !plan.is_empty() {
             stored.insert("plan".to_owned(), plan.into());
         }
-        stored.extend(message_id.map(|id| (CONTINUED.to_owned(), id.into())));
+        stored.extend(continued.map(|mark| (CONTINUED.to_owned(), mark.into())));
         keep_own(body, NAME, stored);
     }
 }

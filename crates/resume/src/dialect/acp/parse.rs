@@ -4,12 +4,13 @@ use std::mem;
 use records::{MessageBody, NewMessage};
 use serde_json::{Value, json};
 
+use super::NAME;
 use super::call::CallState;
 use super::content::read_part;
 use super::own::{self, OwnFields, is_plan};
 use super::write;
 use crate::DropReason;
-use crate::canonical::{CanonicalMessage, Reasoning, Role, take_field};
+use crate::canonical::{CanonicalMessage, ContinuedMark, Reasoning, Role, take_field};
 use crate::dialect::parsed::{self, MessageBuilder, Parsed, TranscriptPosition, event_id};
 use crate::dropped::shorten;
 use crate::rendered::Origin;
@@ -171,10 +172,12 @@ impl Reader {
         }
         // A message that continues after a result is a second one, which cannot have the same id.
         let (id, continued) = match id {
-            Some(id) if !self.ids.insert(id.clone()) => (None, Some(id)),
+            Some(id) if !self.ids.insert(id.clone()) => (None, Some(Some(id))),
+            // Without ids, chunks of an answer belong to the answer before them: the first ones here, to that in the log.
+            None if self.parsed.messages.is_empty() && role == "assistant" => (None, Some(None)),
             id => (id, None),
         };
-        own.message_id = continued;
+        own.continued = continued.map(|id| ContinuedMark::new(NAME, id));
         let mut body = builder.into_body(role, name.as_deref());
         own.keep(&mut body);
         let message = NewMessage { event_id: event_id(id), ..body.into() };

@@ -1,5 +1,3 @@
-use std::mem;
-
 use serde_json::{Map, Value, json};
 
 use super::own::{OwnFields, add_to_call, add_to_chunk, is_plan};
@@ -16,6 +14,8 @@ use crate::{DropReason, Repair};
 pub(super) struct UpdatesWriter {
     /// The id of the message that the last chunk belongs to.
     last_id: String,
+    /// The speaker of the last message.
+    last_role: Option<Role>,
 }
 
 impl MessageWriter for UpdatesWriter {
@@ -39,8 +39,11 @@ impl MessageWriter for UpdatesWriter {
             Role::Tool => vec![write_result(&mut message, &own)],
             _ => {
                 // The chunks of one message are neighbours: only the last one can continue.
-                let id = own.message_id.take().filter(|id| *id == self.last_id);
-                let id = id.unwrap_or_else(|| mem::take(&mut message.event_id));
+                let last_role = self.last_role.map_or("", Role::as_str);
+                let continued = own.continued.take();
+                let is_rest =
+                    continued.is_some_and(|it| it.continues(last_role, &self.last_id, None));
+                let id = if is_rest { &self.last_id } else { &message.event_id }.clone();
                 let updates = write_speech(&mut message, &id, own);
                 if updates.iter().any(|update| update.get("messageId").is_some()) {
                     self.last_id = id;
@@ -48,6 +51,7 @@ impl MessageWriter for UpdatesWriter {
                 updates
             }
         };
+        self.last_role = Some(message.role);
         message.report_repairs(rendered);
         rendered.messages.extend(updates);
     }

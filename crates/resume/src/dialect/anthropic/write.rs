@@ -1,12 +1,16 @@
 use std::collections::HashSet;
 use std::mem;
 
+use records::JsonObject;
 use serde_json::{Value, json};
 
 use super::{rules, server_tools};
 use crate::canonical::anthropic::write_block;
 use crate::canonical::{CanonicalMessage, ContentPart, PlacedReasoning, Role, interleave};
-use crate::dialect::pieces::{Piece, prefix_with_name, take_pieces_at};
+use crate::dialect::parsed::add_missing;
+use crate::dialect::pieces::{
+    Piece, prefix_with_name, remove_blank, take_own_fields, take_pieces_at,
+};
 use crate::dialect::pipeline::MessageWriter;
 use crate::dialect::turns::{Neighbours, Turn, TurnKind, TurnMerger};
 use crate::rendered::Rendered;
@@ -79,20 +83,18 @@ impl MessageWriter for MessagesWriter {
 
 fn write_speech(message: &mut CanonicalMessage, default_user_name: &str) -> Vec<Value> {
     let mut reasoning = message.take_placed_reasoning().unwrap_or_default();
-    let mut pieces = take_blocks(message);
+    let own = take_own_fields(message, is_of_document);
+    let pieces = take_blocks(message);
     // Positions count the stored parts.
     for placed in &mut reasoning {
         let before = pieces.iter().take(placed.position);
         placed.position = before.filter(|piece| !piece.is_blank()).count();
     }
-    let count = pieces.len();
-    pieces.retain(|piece| !piece.is_blank());
-    if pieces.len() < count {
-        message.repairs.push(Repair::BlankTextRemoved);
-    }
+    let (mut pieces, own) = remove_blank(message, pieces, own);
     prefix_with_name(message, &mut pieces, default_user_name);
     remove_last_reasoning(message, &mut reasoning, pieces.len());
-    let parts = pieces.into_iter().map(|piece| write_piece(message, piece)).collect();
+    let pieces = pieces.into_iter().zip(own);
+    let parts = pieces.map(|(piece, own)| write_piece(message, piece, own)).collect();
     let mut blocks = interleave(reasoning, parts, Value::from);
     for call in &mut message.calls {
         let input = call.take_arguments();
@@ -128,11 +130,31 @@ fn is_cited(part: &Value) -> bool {
     fields.is_some_and(|part| part.iter().all(is_plain) && part.len() == 3)
 }
 
-fn write_piece(message: &mut CanonicalMessage, piece: Piece) -> Value {
-    match piece {
-        Piece::Kept(block) => block,
-        Piece::Content(part) => write_part(message, part),
+/// Returns whether a field of a part is one that only a document has: whether it may be cited, and what it is about.
+fn is_of_document(part: &Value, field: &str, value: &Value) -> bool {
+    let is_flag = |value: &Value| {
+        value.as_object().is_some_and(|it| it.len() == 1) && value["enabled"].is_boolean()
+    };
+    match field {
+        "citations" => part["type"] == "file" && is_flag(value),
+        "context" => part["type"] == "file" && value.as_str().is_some_and(|it| !it.is_empty()),
+        _ => false,
     }
+}
+
+fn write_piece(message: &mut CanonicalMessage, piece: Piece, own: JsonObject) -> Value {
+    let mut block = match piece {
+        Piece::Kept(block) => return block,
+        Piece::Content(part) => write_part(message, part),
+    };
+    if !own.is_empty() {
+        if block["type"] == "document" {
+            add_missing(&mut block, own);
+        } else {
+            message.repairs.push(Repair::PartFieldsRemoved);
+        }
+    }
+    block
 }
 
 /// Removes reasoning after the last text if no call follows it.

@@ -16,6 +16,9 @@ pub(super) fn parse(system: Vec<Value>, contents: Vec<Value>) -> Parsed {
     Parsed::from_transcript(system, contents, |message| read(message, &mut resolver))
 }
 
+/// The field of a part with the signature of a thought.
+pub(super) const SIGNATURE: &str = "thoughtSignature";
+
 /// The names that the library for Python gives to fields, and those of the API.
 const ALIASES: [(&str, &str); 12] = [
     ("code_execution_result", "codeExecutionResult"),
@@ -102,7 +105,7 @@ fn read_call(part: &Value, resolver: &mut CallIdResolver) -> Value {
     let arguments = call.get("args").cloned().unwrap_or_else(|| json!({}));
     let mut stored =
         parsed::stored_call(&id, call["name"].as_str().unwrap_or_default(), &arguments);
-    let signature = part["thoughtSignature"].as_str();
+    let signature = part[SIGNATURE].as_str();
     if let Some(signature) = signature.filter(|signature| *signature != NO_SIGNATURE) {
         stored["extra_content"] = json!({"google": {"thought_signature": signature}});
     }

@@ -2,12 +2,14 @@ use std::collections::{HashMap, VecDeque};
 
 use serde_json::{Map, Value, json};
 
-use super::rules;
+use super::parse::SIGNATURE;
+use super::{own_parts, rules};
 use crate::canonical::{
     CanonicalMessage, ContentPart, Media, MediaSource, Role, URL_TYPE, are_parts, url_type,
 };
+use crate::dialect::parsed::add_missing;
+use crate::dialect::pieces::{Piece, prefix_with_name, remove_blank, take_pieces_at};
 use crate::dialect::pipeline::MessageWriter;
-use crate::dialect::speaker;
 use crate::dialect::turns::{Neighbours, Turn, TurnKind, TurnMerger};
 use crate::rendered::Rendered;
 use crate::{DropReason, Options, Repair};
@@ -55,11 +57,20 @@ impl ContentsWriter {
 
     fn write_speech(&mut self, message: &mut CanonicalMessage) -> Vec<Value> {
         let mut types = take_url_types(message);
-        let mut parts = message.take_parts();
-        message.remove_blank_texts(&mut parts);
-        speaker::prefix_with_name(message, &mut parts, &self.default_user_name);
-        let parts: Vec<_> =
-            parts.into_iter().map(|it| write_part(message, it, &mut types)).collect();
+        let code = own_parts::code_with_results(message);
+        let signatures = own_parts::take_signatures(message);
+        let pieces = take_pieces_at(message, |at, _| code.contains(&at));
+        let (mut pieces, signatures) = remove_blank(message, pieces, signatures);
+        prefix_with_name(message, &mut pieces, &self.default_user_name);
+        let write = |(piece, signature)| match piece {
+            Piece::Kept(code) => own_parts::write_code(code),
+            Piece::Content(part) => {
+                let mut part = write_part(message, part, &mut types);
+                add_missing(&mut part, signature);
+                part
+            }
+        };
+        let parts: Vec<_> = pieces.into_iter().zip(signatures).map(write).collect();
         let calls: Vec<_> = self.write_calls(message);
         parts.into_iter().chain(calls).collect()
     }
@@ -75,8 +86,7 @@ impl ContentsWriter {
             let mut part = json!({"functionCall": {"id": id, "name": name, "args": arguments}});
             if calls.is_empty() {
                 let signature = call.signature.take();
-                part["thoughtSignature"] =
-                    signature.unwrap_or_else(|| NO_SIGNATURE.to_owned()).into();
+                part[SIGNATURE] = signature.unwrap_or_else(|| NO_SIGNATURE.to_owned()).into();
             }
             calls.push(part);
         }

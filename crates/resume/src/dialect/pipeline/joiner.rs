@@ -1,9 +1,10 @@
 use std::mem;
 
 use super::late_results::MAX_HELD_BYTES;
-use crate::canonical::{AnswerMark, AnswerShape, CanonicalMessage, Role};
+use crate::canonical::{AnswerMark, AnswerShape, CanonicalMessage, ContinuedMark, Role};
 
-/// Joins the pieces of an answer of a model, which its dialect wrote as several messages.
+/// Joins the pieces of an answer of a model, which its dialect wrote as several messages, and the parts of a message that
+/// came in several requests.
 ///
 /// Between pieces with an id, results of calls and notes that say nothing may come. The results follow the joined message,
 /// in order.
@@ -14,15 +15,17 @@ pub(super) struct AnswerJoiner {
     open: Option<OpenAnswer>,
 }
 
-/// An answer that may go on.
+/// An answer or a message that may go on.
 #[derive(Debug)]
 struct OpenAnswer {
-    mark: AnswerMark,
+    /// `None` for a message that is no piece: only the rest of it can be added.
+    mark: Option<AnswerMark>,
     message: CanonicalMessage,
     /// Reasoning after calls: it belongs to the answer if another call follows, and otherwise begins the next one.
     reasoning: Option<CanonicalMessage>,
     /// The results that came after the first piece.
     results: Vec<CanonicalMessage>,
+    /// Its size; 0 while nothing was added to a message that is no piece.
     bytes: usize,
 }
 
@@ -40,15 +43,19 @@ impl AnswerJoiner {
         let mark = AnswerMark::read(&message.provider).filter(|mark| mark.dialect != self.apart);
         if let Some(open) = &mut self.open {
             let is_note = mark.is_none() && message.says_nothing();
-            if is_note && open.mark.id.is_some() {
+            if is_note && open.has_id() {
                 handle(message);
                 return;
             }
-            let Some(message) = open.add(message, mark.as_ref()) else { return };
-            let reasoning = open.reasoning.take().zip(Some(open.mark.clone()));
+            let rest = match &open.mark {
+                Some(_) => open.add(message, mark.as_ref()),
+                None => open.continue_with(message, self.apart),
+            };
+            let Some(message) = rest else { return };
+            let (reasoning, open_mark) = (open.reasoning.take(), open.mark.clone());
             self.finish(handle);
-            if let Some((reasoning, mark)) = reasoning {
-                self.open = Some(OpenAnswer::new(mark, reasoning));
+            if let Some(reasoning) = reasoning {
+                self.open = Some(OpenAnswer::new(open_mark, reasoning));
                 self.add(message, handle);
             } else {
                 self.begin(message, mark, handle);
@@ -64,9 +71,10 @@ impl AnswerJoiner {
         mark: Option<AnswerMark>,
         handle: &mut impl FnMut(CanonicalMessage),
     ) {
-        match mark {
-            Some(mark) => self.open = Some(OpenAnswer::new(mark, message)),
-            None => handle(message),
+        if mark.is_some() || matches!(message.role, Role::Assistant | Role::User) {
+            self.open = Some(OpenAnswer::new(mark, message));
+        } else {
+            handle(message);
         }
     }
 
@@ -76,7 +84,9 @@ impl AnswerJoiner {
             return;
         };
         for mut message in [message].into_iter().chain(reasoning) {
-            mark.remove(&mut message.provider);
+            if let Some(mark) = &mark {
+                mark.remove(&mut message.provider);
+            }
             handle(message);
         }
         results.into_iter().for_each(handle);
@@ -84,9 +94,41 @@ impl AnswerJoiner {
 }
 
 impl OpenAnswer {
-    fn new(mark: AnswerMark, message: CanonicalMessage) -> Self {
-        let bytes = message.approximate_bytes();
+    fn new(mark: Option<AnswerMark>, message: CanonicalMessage) -> Self {
+        let bytes = if mark.is_some() { message.approximate_bytes() } else { 0 };
         Self { mark, message, reasoning: None, results: Vec::new(), bytes }
+    }
+
+    fn has_id(&self) -> bool {
+        self.mark.as_ref().is_some_and(|mark| mark.id.is_some())
+    }
+
+    /// Adds the rest of the message; returns the next message if it is not that.
+    fn continue_with(
+        &mut self,
+        message: CanonicalMessage,
+        apart: &str,
+    ) -> Option<CanonicalMessage> {
+        let first = &self.message;
+        let mark = |of: &CanonicalMessage| {
+            ContinuedMark::read(&of.provider).filter(|mark| mark.dialect != apart)
+        };
+        let continues = mark(&message).is_some_and(|it| {
+            it.continues(first.role.as_str(), &first.event_id, mark(first).as_ref())
+        });
+        if !continues || !first.can_continue_with(&message) {
+            return Some(message);
+        }
+        if self.bytes == 0 {
+            self.bytes = first.approximate_bytes();
+        }
+        let bytes = message.approximate_bytes();
+        if self.bytes + bytes > MAX_HELD_BYTES {
+            return Some(message);
+        }
+        self.bytes += bytes;
+        self.message.continue_with(message);
+        None
     }
 
     /// Adds the next message; returns it if it is no piece of the answer.
@@ -99,13 +141,14 @@ impl OpenAnswer {
         if self.bytes + bytes > MAX_HELD_BYTES {
             return Some(message);
         }
-        if message.role == Role::Tool && self.mark.id.is_some() {
+        let Some(own) = &self.mark else { return Some(message) };
+        if message.role == Role::Tool && own.id.is_some() {
             self.bytes += bytes;
             self.results.push(message);
             return None;
         }
         let (shape, next) = (AnswerShape::of(&self.message), AnswerShape::of(&message));
-        if !self.mark.is_same(shape, mark, next) || !self.message.can_join(&message) {
+        if !own.is_same(shape, mark, next) || !self.message.can_join(&message) {
             return Some(message);
         }
         if self.reasoning.is_some() && next.has_content() {
@@ -115,7 +158,7 @@ impl OpenAnswer {
         if let Some(mark) = mark {
             mark.remove(&mut message.provider);
         }
-        match (&mut self.reasoning, next.is_reasoning() && self.mark.id.is_none()) {
+        match (&mut self.reasoning, next.is_reasoning() && own.id.is_none()) {
             (Some(reasoning), true) => reasoning.join(message),
             (None, true) if !shape.is_reasoning() => self.reasoning = Some(message),
             (reasoning, _) => {

@@ -1,6 +1,6 @@
 //! Chat sessions in the shapes of Hecate: two streams, the messages and the calls of providers.
 
-use super::Adapter;
+use super::{Adapter, Root};
 use crate::operations::sections;
 
 mod create;
@@ -13,7 +13,6 @@ mod problem;
 mod prompt;
 mod record;
 mod session;
-mod text;
 mod update;
 mod wire;
 
@@ -21,6 +20,7 @@ mod wire;
 pub(super) fn adapter() -> Adapter {
     Adapter {
         name: "hecate",
+        root: Root { dropped: "/hecate", kept: "/v1/chat/", is_free: true },
         title: "Chat sessions of Hecate, served by Reprise",
         sections: sections! { true;
             "chat sessions", "Conversations, and the calls that produced them" {

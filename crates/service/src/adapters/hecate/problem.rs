@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use crate::problem::{FieldError, Place, Problem, ProblemKind};
 
 /// Writes a problem as Hecate does: `{"error": {"type", "message"}}`. `code` is added to it.
-pub(super) fn write(problem: &Problem) -> (StatusCode, Value) {
+pub(super) fn write(problem: &Problem, _path: &str) -> (StatusCode, Value) {
     let kind = problem.kind();
     let status = match kind.status {
         StatusCode::UNPROCESSABLE_ENTITY => StatusCode::BAD_REQUEST,

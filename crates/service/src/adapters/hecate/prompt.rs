@@ -7,14 +7,13 @@ use axum::http::header::CONTENT_TYPE;
 use futures::Stream;
 use operation::operation;
 use persistence::MessageSource as _;
-use records::{JsonObject, MessageBody};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::get::session_of;
-use super::text::ListText;
-use super::wire::SaidFields;
 use crate::adapters::ForeignQuery;
+use crate::adapters::list_text::ListText;
+use crate::adapters::said_fields::SaidFields;
 use crate::admission::Reserve;
 use crate::extract::{ChatDownload, Json};
 use crate::history::{self, HistoryError, Source, next_page};
@@ -62,20 +61,16 @@ fn chunks(
         let mut pages = source.pages();
         while let Some(page) = next_page(&mut pages, read_timeout).await? {
             for message in page.messages.into_iter().filter(|it| it.deleted_at.is_none()) {
-                let MessageBody { role, name, content, extra, .. } = message.body;
-                let prompt = prompt.take().filter(|_| !role.eq_ignore_ascii_case("system"));
-                text.write(prompt.map(said_by_system))?;
-                text.write([SaidFields::of(role, name, content, extra)])?;
+                let is_system = message.body.role.eq_ignore_ascii_case("system");
+                let prompt = prompt.take().filter(|_| !is_system);
+                text.write(prompt.map(SaidFields::prompt))?;
+                text.write([SaidFields::from(message)])?;
             }
             yield text.take();
         }
         drop(pages);
-        text.write(prompt.map(said_by_system))?;
+        text.write(prompt.map(SaidFields::prompt))?;
         text.end("]}");
         yield text.take();
     }
-}
-
-fn said_by_system(prompt: String) -> SaidFields {
-    SaidFields::of("system".to_owned(), None, prompt.into(), JsonObject::new())
 }

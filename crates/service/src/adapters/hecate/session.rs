@@ -10,8 +10,8 @@ use futures::Stream;
 use persistence::{CallCursor, CallPage, MessageSource as _, StoreError};
 use records::{ChatSession, Permission, ProviderCall, Scope};
 
-use super::text::ListText;
 use super::wire::{CallItem, MessageItem, SessionResponse};
+use crate::adapters::list_text::ListText;
 use crate::extract::Json;
 use crate::history::{self, HistoryError, Source, next_page};
 use crate::live::DownloadLimits;

@@ -1,10 +1,11 @@
+use std::convert::identity;
 use std::sync::Arc;
 
 use axum::extract::State;
 use chrono_tz::Tz;
 use operation::operation;
-use persistence::{ChatCount, ListCursor, Store};
-use records::{ChatSession, Clock as _, Scope, SystemClock};
+use persistence::Store;
+use records::{ChatSession, Clock as _, SystemClock};
 use serde::Serialize;
 use utoipa::openapi::path::Parameter;
 use utoipa::{IntoParams, ToSchema};
@@ -13,17 +14,12 @@ use super::filter::SessionFilter;
 use super::groups::{SessionGroup, grouped};
 use super::wire::SessionItem;
 use crate::adapters::ForeignQuery;
-use crate::api::chat_sessions::list::refused;
+use crate::adapters::offset_pages::{MAX_EXAMINED, OffsetPage};
 use crate::config::LimitsConfig;
 use crate::extract::needs::Read;
 use crate::extract::{AppScope, FromParams, Json, Params, declared};
 use crate::problem::Problem;
 use crate::wire::Time;
-
-/// How many chats are read at a time.
-const READ_AT_ONCE: usize = 200;
-/// The most chats that one request examines.
-const MAX_EXAMINED: usize = 10_000;
 
 /// The sessions to list. Values that are no numbers, times or time zones are ignored.
 #[derive(Debug, IntoParams)]
@@ -125,7 +121,11 @@ pub(crate) async fn list_sessions(
     ForeignQuery(query): ForeignQuery<ListSessionsQuery>,
 ) -> Result<Json<ListSessionsResponse>, Problem> {
     let ListSessionsQuery { page, pagesize, filter, groups } = query;
-    let found = find(&*store, &scope, &filter, (page - 1) * pagesize, pagesize).await?;
+    let admits = |chat: &ChatSession| filter.admits(chat);
+    let admits = (!filter.is_whole_list()).then_some(&admits as _);
+    let positions = (page - 1) * pagesize..page * pagesize;
+    let found =
+        OffsetPage::find(&*store, &scope, &filter.of_store(), admits, positions, identity).await?;
     let (data, groups) = match groups.filter(|_| !found.chats.is_empty()) {
         Some(zone) => (None, Some(grouped(found.chats, SystemClock.now(), zone))),
         None => (Some(found.chats.into_iter().map(Into::into).collect()), None),
@@ -139,55 +139,4 @@ pub(crate) async fn list_sessions(
         total: found.total,
         total_is_at_least: found.is_at_least,
     }))
-}
-
-/// The chats of one page.
-struct Found {
-    chats: Vec<ChatSession>,
-    /// The number of chats in the whole list.
-    total: usize,
-    /// Whether there may be more.
-    is_at_least: bool,
-}
-
-/// Finds the chats of a page, and counts those of the whole list.
-async fn find(
-    store: &dyn Store,
-    scope: &Scope,
-    filter: &SessionFilter,
-    left_out: usize,
-    wanted: usize,
-) -> Result<Found, Problem> {
-    let list = filter.of_store();
-    let mut found = Found { chats: Vec::new(), total: 0, is_at_least: false };
-    let (mut examined, mut after): (usize, Option<ListCursor>) = (0, None);
-    loop {
-        let page =
-            store.list_chats(scope, &list, READ_AT_ONCE, after.as_ref()).await.map_err(refused)?;
-        examined += page.chats.len();
-        for chat in page.chats.into_iter().filter(|chat| filter.admits(chat)) {
-            if found.total >= left_out && found.chats.len() < wanted {
-                found.chats.push(chat);
-            }
-            found.total += 1;
-        }
-        after = page.next;
-        let is_full = found.chats.len() == wanted;
-        if after.is_none() {
-            return Ok(found);
-        }
-        if is_full && filter.is_whole_list() {
-            break;
-        }
-        if examined >= MAX_EXAMINED {
-            found.is_at_least = true;
-            return Ok(found);
-        }
-    }
-    (found.total, found.is_at_least) =
-        match store.count_chats(scope, &list).await.map_err(refused)? {
-            ChatCount::Exactly(count) => (count, false),
-            ChatCount::AtLeast(count) => (count, true),
-        };
-    Ok(found)
 }

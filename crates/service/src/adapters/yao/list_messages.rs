@@ -18,7 +18,7 @@ use crate::extract::{ChatScope, FromParams, Json, Params, declared};
 use crate::problem::Problem;
 
 /// The memory for an answer and a page of the store, in MiB: four times the bytes at which they end.
-const ANSWER_MIB: usize = (8 * Transcript::PAGE_BYTES) >> 20;
+pub(super) const ANSWER_MIB: usize = (8 * Transcript::PAGE_BYTES) >> 20;
 
 /// The filters of messages.
 const FILTERS: [&str; 5] = ["request_id", "role", "block_id", "thread_id", "type"];

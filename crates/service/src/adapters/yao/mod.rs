@@ -1,24 +1,32 @@
 //! Chat sessions in the shapes of Yao's chat storage: sessions, and messages with a type and props.
 
-use super::Adapter;
+use super::{Adapter, Root};
 use crate::operations::sections;
 
 mod create;
 mod delete;
+mod delete_messages;
 mod filter;
+mod find;
 mod get;
 mod groups;
 mod list;
 mod list_messages;
 mod problem;
 mod reader;
+mod references;
+mod resume_records;
+mod save_messages;
+mod save_turn;
 mod update;
+mod update_message;
 mod wire;
 
 /// Returns the adapter.
 pub(super) fn adapter() -> Adapter {
     Adapter {
         name: "yao",
+        root: Root { dropped: "", kept: "/v1/chat/", is_free: true },
         title: "Chat sessions of Yao, served by Reprise",
         sections: sections! { true;
             "chat sessions", "Conversations with assistants" {
@@ -28,6 +36,15 @@ pub(super) fn adapter() -> Adapter {
                 PUT    "/yao/{app_id}/v1/chat/sessions/{chat_id}" => update::update_session;
                 DELETE "/yao/{app_id}/v1/chat/sessions/{chat_id}" => delete::delete_session;
                 GET    "/yao/{app_id}/v1/chat/sessions/{chat_id}/messages" => list_messages::list_session_messages;
+                POST   "/yao/{app_id}/v1/chat/sessions/{chat_id}/messages" => save_messages::save_messages;
+                PATCH  "/yao/{app_id}/v1/chat/sessions/{chat_id}/messages/{message_id}" => update_message::update_session_message;
+                POST   "/yao/{app_id}/v1/chat/sessions/{chat_id}/messages/delete" => delete_messages::delete_session_messages;
+                GET    "/yao/{app_id}/v1/chat/sessions/{chat_id}/references/{request_id}" => references::list_references;
+                POST   "/yao/{app_id}/v1/chat/sessions/{chat_id}/turns" => save_turn::save_turn;
+                GET    "/yao/{app_id}/v1/chat/sessions/{chat_id}/resume" => resume_records::list_resume_records;
+                GET    "/yao/{app_id}/v1/chat/sessions/{chat_id}/resume/last" => resume_records::get_last_resume_record;
+                DELETE "/yao/{app_id}/v1/chat/sessions/{chat_id}/resume" => resume_records::delete_resume_records;
+                GET    "/yao/{app_id}/v1/chat/sessions/{chat_id}/stacks/{stack_id}/path" => resume_records::get_stack_path;
             }
         },
         write_problem: problem::write,

@@ -1,10 +1,10 @@
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::problem::{FieldError, Place, Problem};
+use crate::problem::{FieldError, Problem};
 
 /// Writes a problem as Yao does: `{"error", "error_description"}`. `code` is added to it.
-pub(super) fn write(problem: &Problem) -> (StatusCode, Value) {
+pub(super) fn write(problem: &Problem, _path: &str) -> (StatusCode, Value) {
     let kind = problem.kind();
     let status = match kind.status {
         StatusCode::UNPROCESSABLE_ENTITY => StatusCode::BAD_REQUEST,
@@ -20,7 +20,7 @@ pub(super) fn write(problem: &Problem) -> (StatusCode, Value) {
         413 => "request_too_large",
         _ => "server_error",
     };
-    let errors: Vec<_> = problem.errors().iter().map(described).collect();
+    let errors: Vec<_> = problem.errors().iter().map(FieldError::told).collect();
     let description =
         if errors.is_empty() { problem.detail().to_owned() } else { errors.join("; ") };
     (status, json!({"error": error, "error_description": description, "code": kind.code}))
@@ -34,13 +34,4 @@ pub(super) fn schema() -> Value {
         "properties": {"error": text(), "error_description": text(), "code": text()},
         "required": ["error", "error_description", "code"],
     })
-}
-
-fn described(error: &FieldError) -> String {
-    match error.place() {
-        Place::Parameter(name) => format!("{name} {}", error.detail()),
-        Place::Body(pointer) => format!("{} {}", pointer.trim_start_matches('/'), error.detail())
-            .trim_start()
-            .to_owned(),
-    }
 }

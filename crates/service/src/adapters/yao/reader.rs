@@ -3,7 +3,7 @@
 use persistence::{MessageRange, Store, StoreError, Transcript};
 use records::{ChatId, Message, Scope};
 use resume::Options;
-use resume::dialect::{self, Dialect};
+use resume::dialect::{Dialect as _, Yao};
 use serde_json::Value;
 
 use crate::wire::Time;
@@ -113,12 +113,11 @@ impl Typed {
 }
 
 /// Returns the typed messages of a stored one. A deleted message has none.
-fn typed_messages(chat_id: &ChatId, message: Message) -> Vec<Value> {
+pub(super) fn typed_messages(chat_id: &ChatId, message: Message) -> Vec<Value> {
     let number = message.sequence + 1;
     let created_at = Time::from(message.created_at).to_string();
     let updated_at = message.edited_at.map(|at| Time::from(at).to_string());
-    let Some(dialect) = dialect::named("yao") else { return Vec::new() };
-    let mut rendered = Dialect::render(dialect, vec![message], &Options::default()).messages;
+    let mut rendered = Yao.render(vec![message], &Options::default()).messages;
     for typed in &mut rendered {
         typed["id"] = number.into();
         typed["chat_id"] = chat_id.as_str().into();

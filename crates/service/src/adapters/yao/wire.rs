@@ -75,6 +75,10 @@ impl ChangedResponse {
         Self { message: "Chat updated successfully", chat_id }
     }
 
+    pub(super) fn resumed(chat_id: String) -> Self {
+        Self { message: "Resume records deleted successfully", chat_id }
+    }
+
     pub(super) fn deleted(chat_id: String) -> Self {
         Self { message: "Chat deleted successfully", chat_id }
     }

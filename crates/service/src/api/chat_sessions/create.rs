@@ -164,7 +164,7 @@ impl CreateChatRequest {
 }
 
 /// Returns the caller's own id, and refuses any other id that a user gives.
-pub(super) fn own<T: PartialEq + Clone>(
+pub(crate) fn own<T: PartialEq + Clone>(
     field: &'static str,
     given: Option<&T>,
     own: Option<&T>,

@@ -2,8 +2,8 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use operation::operation;
-use persistence::Store;
-use records::{Lifecycle, SessionChange};
+use persistence::{Store, StoreError};
+use records::{ChatId, ChatSession, Lifecycle, Scope, SessionChange};
 
 use super::tagged;
 use crate::extract::conditions::Conditional;
@@ -21,12 +21,21 @@ pub(crate) async fn undelete_chat(
     ChatScope { scope, chat_id, .. }: ChatScope<Manage, Conditional>,
     Query(()): Query<()>,
 ) -> Result<Tagged<Json<ChatSessionResponse>>, Problem> {
+    Ok(tagged(restored(&*store, &scope, &chat_id).await?))
+}
+
+/// Restores a chat if it is deleted, and returns it.
+pub(crate) async fn restored(
+    store: &dyn Store,
+    scope: &Scope,
+    chat_id: &ChatId,
+) -> Result<ChatSession, StoreError> {
     let scope = scope.finding_deleted();
-    let chat = store.get_chat(&scope, &chat_id).await?;
-    if chat.is_some_and(|chat| chat.lifecycle.exists()) {
-        let unchanged = store.change_chat(&scope, &chat_id, SessionChange::default()).await?;
-        return Ok(tagged(unchanged));
-    }
-    let change = SessionChange::to_lifecycle(Lifecycle::Active);
-    Ok(tagged(store.change_chat(&scope, &chat_id, change).await?))
+    let chat = store.get_chat(&scope, chat_id).await?;
+    let change = if chat.is_some_and(|chat| chat.lifecycle.exists()) {
+        SessionChange::default()
+    } else {
+        SessionChange::to_lifecycle(Lifecycle::Active)
+    };
+    store.change_chat(&scope, chat_id, change).await
 }

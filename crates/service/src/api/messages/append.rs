@@ -1,6 +1,7 @@
 use axum::extract::{FromRequest as _, State};
 use axum::http::StatusCode;
 use operation::operation;
+use persistence::Append;
 use records::{ChatId, Item, Location, Scope};
 use resume::dialect::{Dialect, Parsed, Resent, TranscriptPosition, Violation};
 use resume::ingest::{Check, speaker_from_role};
@@ -148,12 +149,31 @@ pub(super) async fn append_transcript(
         noted.extend(replaced.into_iter().filter_map(|at| replaced_note(positions[at])));
         append
     });
-    let place = |at: Location| match at.item {
+    let append = append.map_err(|error| Problem::located(error, |at| placed(at, &positions)))?;
+    Ok(AppendResponse::from_transcript(chat_id, append, dropped, noted))
+}
+
+/// Appends the messages that an adapter has read, all of them or none.
+pub(crate) async fn append_all(
+    state: &AppState,
+    scope: &Scope,
+    chat_id: &ChatId,
+    parsed: Parsed,
+) -> Result<Append, Problem> {
+    let Parsed { messages, positions, .. } = parsed;
+    if messages.is_empty() {
+        return Ok(append_nothing(state, scope, chat_id).await?);
+    }
+    let append = append_within(state, scope, chat_id, messages).await;
+    append.map_err(|error| Problem::located(error, |at| placed(at, &positions)))
+}
+
+/// Returns where in a request the message is that an error names by its place among those that were read.
+pub(crate) fn placed(at: Location, positions: &[TranscriptPosition]) -> Location {
+    match at.item {
         Some(Item::Message(index)) => location_of(positions[index]),
         _ => at,
-    };
-    let append = append.map_err(|error| Problem::located(error, place))?;
-    Ok(AppendResponse::from_transcript(chat_id, append, dropped, noted))
+    }
 }
 
 /// Notes that a message was stored before with another body.

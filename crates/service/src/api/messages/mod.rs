@@ -28,9 +28,12 @@ use crate::config::LimitsConfig;
 use crate::extract::{FromParams, Params, declared};
 use crate::problem::{Problem, ProblemKind};
 
+pub(crate) use append::{append_all, placed};
 pub(crate) use body::{AuthorRequest, MessageRequest};
 pub(crate) use request::{MESSAGES, MessagesBody};
+pub(crate) use resent::{append_nothing, append_within};
 use response::AppendResponse;
+pub(crate) use transcript::read_valid;
 
 /// The state of the chat that an edit depends on.
 #[derive(Debug, IntoParams)]
@@ -76,7 +79,10 @@ fn no_message(chat_id: &ChatId, event_id: &EventId) -> Problem {
 }
 
 /// Edits a message of the caller; if it is another person's, as a caller that may run the workflow.
-async fn own_or_any<T, F>(scope: &Scope, edit: impl Fn(Scope) -> F) -> Result<T, StoreError>
+pub(crate) async fn own_or_any<T, F>(
+    scope: &Scope,
+    edit: impl Fn(Scope) -> F,
+) -> Result<T, StoreError>
 where
     F: Future<Output = Result<T, StoreError>>,
 {

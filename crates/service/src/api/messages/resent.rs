@@ -103,7 +103,7 @@ async fn replace(
 }
 
 /// Returns the append of no messages to a chat, which the store refuses.
-pub(super) async fn append_nothing(
+pub(crate) async fn append_nothing(
     state: &AppState,
     scope: &Scope,
     chat_id: &ChatId,
@@ -114,7 +114,7 @@ pub(super) async fn append_nothing(
 }
 
 /// Appends messages with the permission that they need: users say something, workflows write the rest.
-pub(super) async fn append_within(
+pub(crate) async fn append_within(
     state: &AppState,
     scope: &Scope,
     chat_id: &ChatId,

@@ -175,6 +175,16 @@ pub(super) async fn read(
     offload(bytes.unwrap_or(usize::MAX), move || parse(dialect, check, ids, body, &newest)).await
 }
 
+/// Reads messages of an adapter, which must break no rule of their dialect.
+pub(crate) async fn read_valid(
+    dialect: &'static dyn Dialect,
+    messages: Vec<Value>,
+) -> Result<Parsed, Problem> {
+    let body = TranscriptRequest { messages, system: Vec::new(), request_id: None };
+    let read = || parse(dialect, Check::Strict, Ids::OfRequest, body, &[]);
+    offload(usize::MAX, read).await.map(|read| read.parsed)
+}
+
 fn parse(
     dialect: &'static dyn Dialect,
     check: Check,

@@ -56,7 +56,7 @@ pub(crate) async fn get_stack(
 ///
 /// If no turn has one, the latest turn of the chat is taken: its resume points may be in calls that the given
 /// call has made.
-async fn resume_points_of(
+pub(crate) async fn resume_points_of(
     store: &dyn Store,
     scope: &Scope,
     chat_id: &ChatId,

@@ -2,3 +2,5 @@
 
 pub(crate) mod append;
 mod request;
+
+pub(crate) use request::{OutcomeField, read_steps};

@@ -123,7 +123,7 @@ enum DeltaAction {
 /// How a turn ended.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum OutcomeField {
+pub(crate) enum OutcomeField {
     Completed,
     Interrupted,
     Failed,
@@ -310,6 +310,33 @@ fn merge_delta(
         Problem::invalid_body(field, error.to_string())
     };
     merged.map(|()| Received::Delta).map_err(misplaced)
+}
+
+/// Reads the steps that an adapter was sent in a field; other fields of a step are ignored.
+pub(crate) fn read_steps(
+    field: &'static str,
+    steps: Vec<JsonObject>,
+) -> Result<Vec<Step>, Problem> {
+    const FIELDS: [&str; 11] = [
+        "type",
+        "status",
+        "assistant_id",
+        "stack_id",
+        "stack_parent_id",
+        "stack_depth",
+        "input",
+        "output",
+        "space_snapshot",
+        "error",
+        "metadata",
+    ];
+    let read = |(index, mut step): (usize, JsonObject)| {
+        step.retain(|name, value| FIELDS.contains(&name.as_str()) && !value.is_null());
+        let below = |at: Location| at.below(Segment::Index(index)).below(Segment::key(field));
+        let step = typed::<StepRequest>(Value::Object(step));
+        step.map(Step::from).map_err(|problem| Problem::located(problem, below))
+    };
+    steps.into_iter().enumerate().map(read).collect()
 }
 
 impl From<StepRequest> for Step {

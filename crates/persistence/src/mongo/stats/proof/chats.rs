@@ -8,7 +8,6 @@ use records::{
     ChatId, ChatSession, Lifecycle, Rollup, RollupKey, Subject, Tally, Usage, UserId, hour_of,
 };
 
-use super::super::snapshot::{Query, Snapshot};
 use super::{ChatOff, Position, Verification, Workflow, chats_of_workflow};
 use crate::mongo::chat_sessions::without_large_fields;
 use crate::mongo::documents::{
@@ -17,6 +16,7 @@ use crate::mongo::documents::{
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::paging::older_than;
+use crate::mongo::engine::snapshot::{Query, Snapshot};
 use crate::store::Cursor;
 
 /// How many chats are compared at a time. Only the sums of their calls are in memory.

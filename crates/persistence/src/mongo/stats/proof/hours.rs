@@ -8,7 +8,6 @@ use mongodb::Collection;
 use records::{ChatId, ProviderCall, Rollup, RollupKey, StatusChange, Tally, Usage, hour_of};
 use tokio::time::Instant;
 
-use super::super::snapshot::{Query, Snapshot, SnapshotCursor};
 use super::{ChatOff, MAX_FOUND, Position, Verification, Workflow, chats_of_workflow};
 use crate::StoreError;
 use crate::mongo::chat_sessions::without_large_fields;
@@ -17,6 +16,7 @@ use crate::mongo::documents::{
     status_change_record,
 };
 use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::snapshot::{Query, Snapshot, SnapshotCursor};
 
 /// How many chats that ended, or have calls, in an hour are read at a time.
 const CHATS: usize = 500;

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use bson::doc;
 use records::{ChatStatus, Counter, Rollup, RollupKey, Subject, Tally, Usage};
 
-use super::super::snapshot::{Query, Snapshot};
 use super::chats::{ChatRollup, chat_rollup};
 use super::{ChatOff, Position, Verification, Workflow};
 use crate::mongo::documents::{AGENT, CHAT, MODEL, StoredRollup, WORKFLOW};
 use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::snapshot::{Query, Snapshot};
 
 impl Verification<'_> {
     /// Compares the totals of all subjects but users. The sums are corrected by the errors found in their parts.

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use bson::doc;
 use records::{Rollup, RollupKey, Subject, UserId};
 
-use super::super::snapshot::{Query, Snapshot};
 use super::{ChatOff, Position, Verification};
 use crate::mongo::documents::{StoredRollup, USER};
 use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::snapshot::{Query, Snapshot};
 
 /// How many rollups are read at a time. A page ends after the last rollup of a user.
 const ROLLUPS: usize = 10_000;

@@ -16,23 +16,23 @@ use crate::mongo::engine::hinted::is_missing_index;
 ///
 /// A server keeps it for `minSnapshotHistoryWindowInSeconds`, 300 by default.
 #[derive(Debug)]
-pub(super) struct Snapshot {
+pub(crate) struct Snapshot {
     session: ClientSession,
 }
 
 /// A query on a snapshot.
 #[derive(Debug, Default)]
-pub(super) struct Query {
-    pub(super) filter: Document,
-    pub(super) projection: Option<Document>,
-    pub(super) sort: Option<Document>,
+pub(crate) struct Query {
+    pub(crate) filter: Document,
+    pub(crate) projection: Option<Document>,
+    pub(crate) sort: Option<Document>,
     /// The index, where the server may choose one in another order.
-    pub(super) index: Option<Hint>,
-    pub(super) limit: Option<i64>,
+    pub(crate) index: Option<Hint>,
+    pub(crate) limit: Option<i64>,
 }
 
 /// A cursor of documents from a snapshot.
-pub(super) type SnapshotCursor = SessionCursor<RawDocumentBuf>;
+pub(crate) type SnapshotCursor = SessionCursor<RawDocumentBuf>;
 
 /// How long a reply may take. The driver itself waits forever for a server that hangs.
 const MAX_SILENCE: Duration = Duration::from_mins(1);
@@ -41,11 +41,11 @@ const MAX_SILENCE: Duration = Duration::from_mins(1);
 const BATCH_SIZE: u32 = 2_000;
 
 impl Snapshot {
-    pub(super) async fn take(store: &MongoStore) -> Result<Self, Failure> {
+    pub(crate) async fn take(store: &MongoStore) -> Result<Self, Failure> {
         Ok(Self { session: store.snapshot_session().await? })
     }
 
-    pub(super) async fn find(
+    pub(crate) async fn find(
         &mut self,
         collection: &Collection<RawDocumentBuf>,
         query: Query,
@@ -73,7 +73,7 @@ impl Snapshot {
         }
     }
 
-    pub(super) async fn next(
+    pub(crate) async fn next(
         &mut self,
         found: &mut SnapshotCursor,
     ) -> Result<Option<RawDocumentBuf>, Failure> {

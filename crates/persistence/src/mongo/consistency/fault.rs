@@ -1,0 +1,87 @@
+use std::fmt;
+
+/// Something stored of a chat that does not fit the rest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DataFault {
+    /// The chat that the document belongs to.
+    pub chat_id: String,
+    /// The collection with the document.
+    pub collection: &'static str,
+    /// What is wrong.
+    pub kind: FaultKind,
+    /// What was found, in words.
+    pub detail: String,
+}
+
+/// What is wrong with a stored document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FaultKind {
+    /// The document cannot be read.
+    Unreadable,
+    /// It belongs to a chat that is not stored.
+    Orphan,
+    /// It names another app than its chat.
+    OtherApp,
+    /// The counters of the session and the number of messages do not fit.
+    Counters,
+    /// Messages that the counters promise are not stored, or stored twice.
+    Segments,
+    /// Two messages have one id.
+    DoubleEventId,
+    /// The chat shares messages of a chat that is not stored, or that does not have them.
+    Lineage,
+    /// A version of a message that no reader would take.
+    Overlay,
+    /// A blob that is referred to is not stored.
+    Blob,
+    /// The session and the questions of the chat do not agree.
+    InputRequest,
+    /// The session and the turns of the chat do not agree.
+    Turns,
+    /// A field that lists are found by is not what it is made of.
+    Derived,
+}
+
+impl FaultKind {
+    /// Every kind.
+    pub const ALL: [Self; 12] = [
+        Self::Unreadable,
+        Self::Orphan,
+        Self::OtherApp,
+        Self::Counters,
+        Self::Segments,
+        Self::DoubleEventId,
+        Self::Lineage,
+        Self::Overlay,
+        Self::Blob,
+        Self::InputRequest,
+        Self::Turns,
+        Self::Derived,
+    ];
+
+    /// Returns the kind as a stable word.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Unreadable => "unreadable",
+            Self::Orphan => "orphan",
+            Self::OtherApp => "other-app",
+            Self::Counters => "counters",
+            Self::Segments => "segments",
+            Self::DoubleEventId => "double-event-id",
+            Self::Lineage => "lineage",
+            Self::Overlay => "overlay",
+            Self::Blob => "blob",
+            Self::InputRequest => "input-request",
+            Self::Turns => "turns",
+            Self::Derived => "derived",
+        }
+    }
+}
+
+impl fmt::Display for DataFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { chat_id, collection, kind, detail } = self;
+        write!(f, "{chat_id}, {collection}: {} ({})", detail, kind.as_str())
+    }
+}

@@ -1,0 +1,165 @@
+use axum::extract::State;
+use operation::operation;
+use persistence::StoreError;
+use records::json::ListLimit;
+use records::{ChatId, Invalid, Limits, NewMessage, Scope};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::message::SentMessage;
+use crate::adapters::ForeignQuery;
+use crate::api::messages::{append_nothing, append_within};
+use crate::extract::conditions::Fenced;
+use crate::extract::needs::Say;
+use crate::extract::{ChatScope, IdempotencyKey, Json, Keyed, LimitedLists, ListJson};
+use crate::problem::Problem;
+use crate::state::AppState;
+
+/// Messages to save.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = NewSessionMessages, example = json!({"messages": [
+    {"id": "m1", "type": "user", "content": "Hello"},
+    {"id": "m2", "type": "assistant", "content": "Hi there!", "metadata": {"agent": "AnalyticalAgent"}}
+]}))]
+pub(crate) struct SaveMessagesRequest {
+    /// At most 1,000 messages: `content`, and if they have them `type` (`user` by default), `timestamp`, `metadata` and
+    /// `id`. A message with an `id` that is a text is stored once, however often it is sent.
+    #[schema(value_type = Vec<Object>, max_items = 1000)]
+    messages: Vec<Value>,
+    #[serde(skip)]
+    key: Option<IdempotencyKey>,
+}
+
+impl Keyed for SaveMessagesRequest {
+    /// Each message without an id gets the key of the request, a slash and its index.
+    fn set_key(&mut self, key: &IdempotencyKey) -> Result<(), Problem> {
+        self.key = Some(key.clone());
+        Ok(())
+    }
+}
+
+impl LimitedLists for SaveMessagesRequest {
+    const LISTS: &'static [ListLimit] =
+        &[ListLimit { field: "messages", items: Limits::BATCH_MESSAGES }];
+}
+
+/// What was saved.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = SavedSessionMessages)]
+pub(crate) struct SaveMessagesResponse {
+    /// Whether every message is saved.
+    success: bool,
+    #[serde(rename = "sessionId")]
+    session_id: String,
+    /// The number of messages that are saved now, those that were saved before included.
+    #[serde(rename = "savedMessages")]
+    saved_messages: usize,
+    /// The number of messages in the request.
+    #[serde(rename = "totalMessages")]
+    total_messages: usize,
+    /// The messages that are not saved. Missing if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    errors: Vec<MessageError>,
+}
+
+/// Why a message is not saved.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = SessionMessageError)]
+pub(super) struct MessageError {
+    /// The position of the message in the request, from 0.
+    index: usize,
+    #[schema(example = "/content is missing")]
+    error: String,
+}
+
+/// Saves messages of a session, in order.
+///
+/// Each message that cannot be saved is named, and the others are saved. Messages of agents need the permission `run`.
+#[operation(answers = "What was saved", problems = [CHAT_ENDED])]
+pub(crate) async fn save_messages(
+    State(state): State<AppState>,
+    ChatScope { scope, chat_id, .. }: ChatScope<Say, Fenced>,
+    ForeignQuery(()): ForeignQuery<()>,
+    ListJson(request): ListJson<SaveMessagesRequest>,
+) -> Result<Json<SaveMessagesResponse>, Problem> {
+    let total_messages = request.messages.len();
+    let (mut messages, mut errors) = (Vec::new(), Vec::new());
+    for (index, item) in request.messages.into_iter().enumerate() {
+        let sent = SentMessage::read(item, &chat_id);
+        match sent.and_then(|message| message.into_new(&scope.caller)) {
+            Ok(mut message) => {
+                if let (Some(key), None) = (&request.key, &message.event_id) {
+                    key.nth("messages", index).fill("id", &mut message.event_id)?;
+                }
+                messages.push((index, message));
+            }
+            Err(invalid) => errors.push(MessageError { index, error: told(&invalid) }),
+        }
+    }
+    let refused = save(&state, &scope, &chat_id, &messages).await?;
+    let saved_messages = messages.len() - refused.len();
+    errors.extend(refused);
+    errors.sort_by_key(|error| error.index);
+    Ok(Json(SaveMessagesResponse {
+        success: errors.is_empty(),
+        session_id: chat_id.into(),
+        saved_messages,
+        total_messages,
+        errors,
+    }))
+}
+
+/// Saves messages: all at once, or one by one if one of them keeps the others from being saved.
+async fn save(
+    state: &AppState,
+    scope: &Scope,
+    chat_id: &ChatId,
+    messages: &[(usize, NewMessage)],
+) -> Result<Vec<MessageError>, StoreError> {
+    if messages.is_empty() {
+        // The session must exist nevertheless.
+        append_nothing(state, scope, chat_id).await?;
+        return Ok(Vec::new());
+    }
+    let batch: Vec<_> = messages.iter().map(|(_, message)| message.clone()).collect();
+    match append_within(state, scope, chat_id, batch).await {
+        Err(error) if messages.len() > 1 && of_message(&error).is_some() => {}
+        Err(error) => return refused_alone(error, messages),
+        Ok(_) => return Ok(Vec::new()),
+    }
+    let mut refused = Vec::new();
+    for one in messages {
+        let alone = append_within(state, scope, chat_id, vec![one.1.clone()]).await;
+        if let Err(error) = alone {
+            refused.extend(refused_alone(error, std::slice::from_ref(one))?);
+        }
+    }
+    Ok(refused)
+}
+
+/// Returns the error of the only message that was to be saved; other errors concern the request.
+fn refused_alone(
+    error: StoreError,
+    messages: &[(usize, NewMessage)],
+) -> Result<Vec<MessageError>, StoreError> {
+    match (of_message(&error), messages) {
+        (Some(told), [(index, _)]) => Ok(vec![MessageError { index: *index, error: told }]),
+        _ => Err(error),
+    }
+}
+
+/// Returns what is wrong with a message, if the error is one about a message.
+fn of_message(error: &StoreError) -> Option<String> {
+    match error {
+        StoreError::Invalid(invalid) => Some(invalid.detail.clone()),
+        StoreError::EventConflict { event_id, .. } => {
+            Some(format!("/id: another message has the id {event_id}"))
+        }
+        _ => None,
+    }
+}
+
+fn told(invalid: &Invalid) -> String {
+    format!("{} {}", invalid.location, invalid.detail).trim_start().to_owned()
+}

@@ -1,0 +1,238 @@
+//! What Yao's server writes: messages, turns, and the records from which a request goes on.
+
+use serde_json::{Value, json};
+
+use crate::harness::Client;
+use crate::yao::{client, error, message_ids, session, text, typed};
+
+fn of_request(id: &str, request_id: &str, content: &str) -> Value {
+    typed(id, "text", json!({"content": content}), json!({"request_id": request_id}))
+}
+
+#[tokio::test]
+async fn messages_are_saved_once_and_events_are_not() {
+    let client = client();
+    let path = format!("{}/messages", session(&client, "c1", json!({})).await);
+    let event = typed("E1", "event", json!({"event": "x"}), json!({}));
+    let sent =
+        json!({"other": 1, "messages": [text("M1", "a"), event, of_request("M1", "r2", "b")]});
+    let saved = client.post(&path, sent.clone()).await;
+    assert_eq!(saved.status, 200, "{}", saved.text);
+    let expected = json!({"saved": 2, "messages": [
+        {"message_id": "M1", "sequence": 1, "duplicate": false},
+        {"message_id": "M1", "sequence": 2, "duplicate": false},
+    ]});
+    assert_eq!(saved.body(), expected);
+    let again = client.post(&path, sent).await.body();
+    assert_eq!((&again["saved"], &again["messages"][1]["duplicate"]), (&json!(0), &json!(true)));
+    let unnamed =
+        json!({"messages": [{"role": "user", "type": "text", "props": {"content": "c"}}]});
+    let minted = client.post(&path, unnamed).await.body();
+    assert_eq!((&minted["saved"], &minted["messages"][0]["sequence"]), (&json!(1), &json!(3)));
+    assert!(minted["messages"][0]["message_id"].is_string());
+
+    let conflict = client.post(&path, json!({"messages": [text("M1", "other")]})).await;
+    assert_eq!(error(&conflict), (409, "conflict".to_owned()));
+    let missing = json!({"messages": [text("M4", "d"), {"role": "user", "type": "text"}]});
+    let refused = client.post(&path, missing).await;
+    assert_eq!(error(&refused), (400, "invalid_request".to_owned()));
+    assert!(refused.text_of("error_description").contains("messages/1"), "{}", refused.text);
+    let shown = client.get(&path).await.body();
+    assert_eq!(shown["count"], 3);
+    let none = client.post(&path, json!({"messages": []})).await.body();
+    assert_eq!(none, json!({"saved": 0, "messages": []}));
+}
+
+#[tokio::test]
+async fn a_message_is_changed_by_its_id_and_by_its_request_if_several_have_it() {
+    let client = client();
+    let path = format!("{}/messages", session(&client, "c1", json!({})).await);
+    let metadata = json!({"metadata": {"a": 1}, "block_id": "B1"});
+    let action = typed("M2", "action", json!({"name": "open", "payload": {"x": 1}}), metadata);
+    let sent =
+        json!({"messages": [of_request("M1", "r1", "a"), of_request("M1", "r2", "b"), action]});
+    client.post(&path, sent).await;
+
+    let changed = client.patch(&format!("{path}/M2"), json!({"props": {"name": "close"}})).await;
+    assert_eq!(changed.status, 200, "{}", changed.text);
+    let changed = changed.body();
+    assert_eq!(
+        (&changed["props"], &changed["type"]),
+        (&json!({"name": "close"}), &json!("action"))
+    );
+    assert_eq!((&changed["metadata"], &changed["block_id"]), (&json!({"a": 1}), &json!("B1")));
+    let body =
+        json!({"type": "text", "metadata": {}, "props": {"content": "closed", "bold": true}});
+    let changed = client.patch(&format!("{path}/M2"), body).await.body();
+    assert_eq!(changed["props"], json!({"content": "closed", "bold": true}));
+
+    let ambiguous = client.patch(&format!("{path}/M1"), json!({"props": {"content": "c"}})).await;
+    assert_eq!(error(&ambiguous), (400, "invalid_request".to_owned()));
+    assert!(ambiguous.text_of("error_description").contains("request_id"), "{}", ambiguous.text);
+    let by_request = format!("{path}/M1?request_id=r2");
+    assert_eq!(client.patch(&by_request, json!({"props": {"content": "c"}})).await.status, 200);
+    let shown = client.get(&path).await.body();
+    let contents: Vec<_> =
+        (0..3).map(|at| shown["messages"][at]["props"]["content"].clone()).collect();
+    assert_eq!(contents, [json!("a"), json!("c"), json!("closed")]);
+
+    for (target, body) in [("M9", json!({"props": {}})), ("M1?request_id=r9", json!({"props": {}}))]
+    {
+        let missing = client.patch(&format!("{path}/{target}"), body).await;
+        assert_eq!(error(&missing), (404, "resource_not_found".to_owned()));
+    }
+    for body in [json!({}), json!({"other": 1}), json!({"type": "event"}), json!({"type": ""})] {
+        let refused = client.patch(&format!("{path}/M2"), body).await;
+        assert_eq!(error(&refused), (400, "invalid_request".to_owned()));
+    }
+}
+
+#[tokio::test]
+async fn messages_are_deleted_by_their_ids() {
+    let client = client();
+    let session = session(&client, "c1", json!({})).await;
+    let path = format!("{session}/messages");
+    let sent = json!({"messages": [
+        of_request("M1", "r1", "a"), of_request("M1", "r2", "b"), text("M2", "c"), text("M3", "d"),
+    ]});
+    client.post(&path, sent).await;
+    let delete = async |body: Value| client.post(&format!("{path}/delete"), body).await.body();
+    let one = json!({"message_ids": ["M1", "M9"], "request_id": "r1"});
+    assert_eq!(delete(one.clone()).await, json!({"deleted": 1}));
+    assert_eq!(delete(one).await, json!({"deleted": 0}));
+    assert_eq!(message_ids(&client, &session, "").await, ["M1", "M2", "M3"]);
+    assert_eq!(delete(json!({"message_ids": ["M1", "M3"]})).await, json!({"deleted": 2}));
+    assert_eq!(message_ids(&client, &session, "").await, ["M2"]);
+}
+
+fn step(stack_id: &str, parent: Option<&str>, depth: u32, status: &str) -> Value {
+    json!({
+        "resume_id": "ignored", "type": "delegate", "status": status, "assistant_id": stack_id, "stack_id": stack_id,
+        "stack_parent_id": parent, "stack_depth": depth, "input": {"messages": []},
+        "space_snapshot": {"choose_prompt": "query"},
+    })
+}
+
+/// Saves a turn, and returns what was saved.
+async fn save_turn(client: &Client, path: &str, turn: Value) -> Value {
+    let saved = client.post(&format!("{path}/turns"), turn).await;
+    assert_eq!(saved.status, 200, "{}", saved.text);
+    saved.body()
+}
+
+#[tokio::test]
+async fn a_turn_is_saved_once_with_the_records_from_which_it_goes_on() {
+    let client = client();
+    let path = session(&client, "c1", json!({})).await;
+    let steps = [step("s1", None, 0, "interrupted"), step("s2", Some("s1"), 1, "failed")];
+    let turn = json!({"request_id": "r1", "status": "interrupted", "connector": "small", "mode": "task",
+        "messages": [text("M1", "a"), typed("E1", "event", json!({}), json!({}))], "resume": steps});
+    let saved = save_turn(&client, &path, turn.clone()).await;
+    assert_eq!(saved, json!({"request_id": "r1", "duplicate": false, "saved": 1, "resume": 2}));
+    assert_eq!(save_turn(&client, &path, turn.clone()).await["duplicate"], true);
+    let mut other = turn;
+    other["messages"][0]["props"]["content"] = "other".into();
+    let conflict = client.post(&format!("{path}/turns"), other).await;
+    assert_eq!(error(&conflict), (409, "conflict".to_owned()));
+    let shown = client.get(&format!("{path}/messages")).await.body();
+    assert_eq!((&shown["count"], &shown["messages"][0]["message_id"]), (&json!(1), &json!("M1")));
+    assert_eq!(client.get(&path).await.body()["last_connector"], "small");
+
+    let records = client.get(&format!("{path}/resume")).await.body();
+    let ids: Vec<_> = (0..2).map(|at| records["resume"][at]["resume_id"].clone()).collect();
+    assert_eq!(ids, [json!("r1:1"), json!("r1:2")]);
+    assert_eq!(records["resume"][1]["space_snapshot"], json!({"choose_prompt": "query"}));
+    assert_eq!(records["resume"][1]["status"], "failed");
+    let of_stack = client.get(&format!("{path}/resume?stack_id=s1")).await.body();
+    assert_eq!(of_stack["resume"].as_array().map(Vec::len), Some(1));
+    let stack = client.get(&format!("{path}/stacks/s2/path")).await.body();
+    assert_eq!(stack, json!({"stack_id": "s2", "path": ["s1", "s2"]}));
+    let none = client.get(&format!("{path}/stacks/s9/path")).await;
+    assert_eq!(error(&none), (404, "resource_not_found".to_owned()));
+
+    // The newest record is that of the newest request, though an older one has more steps.
+    let shorter =
+        json!({"request_id": "r2", "status": "failed", "resume": [step("s3", None, 0, "failed")]});
+    save_turn(&client, &path, shorter).await;
+    let last = client.get(&format!("{path}/resume/last")).await.body();
+    assert_eq!(last["resume"]["resume_id"], "r2:1");
+    assert_eq!(client.delete(&format!("{path}/resume")).await.status, 200);
+    let last = client.get(&format!("{path}/resume/last")).await.body();
+    assert_eq!(last["resume"], Value::Null);
+
+    let completed = json!({"request_id": "r3", "status": "completed", "messages": [text("M3", "c")], "resume": [step("s4", None, 0, "completed")]});
+    assert_eq!(save_turn(&client, &path, completed).await["resume"], 0);
+    let records = client.get(&format!("{path}/resume")).await.body();
+    assert_eq!(records, json!({"chat_id": "c1", "resume": []}));
+}
+
+#[tokio::test]
+async fn a_bad_turn_is_named_and_stores_nothing() {
+    let client = client();
+    let path = session(&client, "c1", json!({})).await;
+    let good = step("s1", None, 0, "failed");
+    let mut bad = good.clone();
+    bad["type"] = "sleep".into();
+    for (turn, place) in [
+        (json!({"status": "failed"}), "request_id"),
+        (json!({"request_id": "r1", "status": "failed", "resume": [good, bad]}), "resume/1"),
+        (
+            json!({"request_id": "r1", "status": "failed", "messages": [{"role": "user"}]}),
+            "messages/0",
+        ),
+        (json!({"request_id": "r1", "status": "paused"}), "status"),
+    ] {
+        let refused = client.post(&format!("{path}/turns"), turn).await;
+        assert_eq!(error(&refused), (400, "invalid_request".to_owned()));
+        assert!(refused.text_of("error_description").contains(place), "{place}: {}", refused.text);
+    }
+    assert_eq!(client.get(&format!("{path}/messages")).await.body()["count"], 0);
+}
+
+#[tokio::test]
+async fn a_circle_of_calls_is_an_error() {
+    let client = client();
+    let path = session(&client, "c1", json!({})).await;
+    let turn =
+        |id: &str, steps: &[Value]| json!({"request_id": id, "status": "failed", "resume": steps});
+    let (first, second) =
+        (step("s1", Some("s2"), 5, "failed"), step("s2", Some("s1"), 5, "failed"));
+    let within = turn("r1", &[first.clone(), second.clone()]);
+    let refused = client.post(&format!("{path}/turns"), within).await;
+    assert_eq!(error(&refused), (400, "invalid_request".to_owned()));
+    assert!(refused.text_of("error_description").contains("resume/0"), "{}", refused.text);
+    // Each turn alone has none.
+    save_turn(&client, &path, turn("r1", &[first])).await;
+    save_turn(&client, &path, turn("r2", &[second])).await;
+    let broken = client.get(&format!("{path}/stacks/s1/path")).await;
+    assert_eq!(error(&broken), (409, "conflict".to_owned()));
+}
+
+#[tokio::test]
+async fn the_sources_of_a_request_are_collected() {
+    let client = client();
+    let path = session(&client, "c1", json!({})).await;
+    let retrieval = |id: &str, request: &str, sources: Value| {
+        let props = json!({"query": "q", "sources": sources});
+        typed(id, "retrieval", props, json!({"request_id": request}))
+    };
+    let sent = json!({"messages": [
+        retrieval("M1", "r1", json!([{"id": "src_001", "type": "kb"}, {"id": "src_002", "type": "web"}])),
+        retrieval("M2", "r2", json!([{"id": "src_003"}])),
+        of_request("M3", "r1", "see [1]"),
+        retrieval("M4", "r1", json!([{"id": "src_004"}])),
+    ]});
+    client.post(&format!("{path}/messages"), sent).await;
+    let found = client.get(&format!("{path}/references/r1")).await.body();
+    let references = found["references"].as_array().cloned().unwrap_or_default();
+    let named: Vec<_> =
+        references.iter().map(|it| (it["index"].clone(), it["id"].clone())).collect();
+    let expected = [(1, "src_001"), (2, "src_002"), (3, "src_004")];
+    assert_eq!(named, expected.map(|(index, id)| (json!(index), json!(id))));
+    assert_eq!(
+        (&references[2]["message_id"], &references[2]["query"]),
+        (&json!("M4"), &json!("q"))
+    );
+    let none = client.get(&format!("{path}/references/r9")).await.body();
+    assert_eq!(none, json!({"request_id": "r9", "references": []}));
+}
