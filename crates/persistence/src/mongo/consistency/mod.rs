@@ -78,7 +78,9 @@ impl MongoStore {
             let mut faults = page.faults;
             faults.extend(page.chats.into_values().flat_map(|chat| chat.faults));
             faults.sort_by(|a, b| (&a.chat_id, a.kind).cmp(&(&b.chat_id, b.kind)));
-            faults.iter().for_each(|fault| tell(DataCheck::Fault(fault)));
+            for fault in &faults {
+                tell(DataCheck::Fault(fault));
+            }
             tell(DataCheck::Read { chats, messages });
             match page.last {
                 Some(last) => after = Some(last),

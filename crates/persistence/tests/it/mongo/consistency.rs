@@ -150,7 +150,7 @@ async fn every_planted_defect_is_found() {
         let sound =
             collection.find_one(filter).await.unwrap().unwrap_or_else(|| panic!("{number}"));
         let id = sound.get("_id").unwrap().unwrap();
-        let id = doc! { "_id": Bson::try_from(id.to_owned()).unwrap() };
+        let id = doc! { "_id": Bson::try_from(id).unwrap() };
         match update {
             Some(update) => _ = collection.update_one(id.clone(), update).await.unwrap(),
             None => _ = collection.delete_one(id.clone()).await.unwrap(),

@@ -152,7 +152,7 @@ mod tests {
     }
 
     /// Returns the newest of some sequences.
-    fn newest(sequences: Vec<u64>, count: usize) -> Vec<u64> {
+    fn newest(sequences: &[u64], count: usize) -> Vec<u64> {
         sequences[sequences.len().saturating_sub(count)..].to_vec()
     }
 
@@ -162,13 +162,13 @@ mod tests {
         if messages.len() <= max {
             return all;
         }
-        let Strategy::SlidingWindow { reserve } = strategy else { return newest(all, max) };
+        let Strategy::SlidingWindow { reserve } = strategy else { return newest(&all, max) };
         let of = |wanted: bool| {
             let those = messages.iter().filter(|it| is_system(it) == wanted);
             those.map(|message| message.sequence).collect::<Vec<_>>()
         };
-        let system = newest(of(true), reserve.min(max));
-        let mut kept = newest(of(false), max - system.len());
+        let system = newest(&of(true), reserve.min(max));
+        let mut kept = newest(&of(false), max - system.len());
         kept.extend(system);
         kept.sort_unstable();
         kept

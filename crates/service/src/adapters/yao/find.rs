@@ -98,7 +98,7 @@ impl WantedMessages<'_> {
     fn is_one(&self, message: &Message) -> bool {
         let id = shown_id(&message.body, Some(&message.event_id));
         message.deleted_at.is_none()
-            && self.message_ids.iter().any(|wanted| *wanted == id)
+            && self.message_ids.contains(&id)
             && self.request_id.is_none_or(|wanted| {
                 message.body.extra_text(MessageBody::REQUEST_ID) == Some(wanted)
             })
