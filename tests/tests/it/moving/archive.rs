@@ -25,6 +25,8 @@ async fn verify(settings: &Settings) -> Result<()> {
         let verified = told(&run(&[of, "verify"], settings).await?)?;
         ensure!(verified.contains(" 0 differences"), "{verified}");
     }
+    let checked = told(&run(&["check", "--deep"], settings).await?)?;
+    ensure!(checked.contains(" fit together"), "{checked}");
     Ok(())
 }
 

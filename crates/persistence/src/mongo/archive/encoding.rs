@@ -70,7 +70,7 @@ pub(super) fn decode(object: &JsonObject) -> Result<RawDocumentBuf, NotEncoded> 
         if is_wrong {
             return Err(NotEncoded::Value(format!("the key {name:?}")));
         }
-        let name = if name.starts_with('$') { &name[1..] } else { name };
+        let name = name.strip_prefix('$').unwrap_or(name);
         document.append(key(name), decode_value(value)?);
     }
     Ok(document)

@@ -10,6 +10,8 @@ mod save;
 pub use restore::{RestoreError, RestoreInto, Restored};
 pub use save::{ArchiveError, ArchivedDocument};
 
+use std::fmt;
+
 use crate::mongo::collections::{COLLECTIONS, StoredCollection};
 
 /// What an archive takes of a collection.
@@ -31,6 +33,19 @@ pub enum Archive {
     WalletEntries,
     /// Nothing, for this reason.
     LeavesOut(&'static str),
+}
+
+impl fmt::Display for Archive {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::OfChat | Self::OneOfChat => "all of the chat",
+            Self::RollupOfChat => "that of the chat; the sums are added up again",
+            Self::Session => "that of the chat, last",
+            Self::App => "that of the app",
+            Self::Wallets | Self::WalletEntries => "all of the app",
+            Self::LeavesOut(reason) => return write!(f, "nothing: {reason}"),
+        })
+    }
 }
 
 /// Returns the collections of which an archive takes something in this way.

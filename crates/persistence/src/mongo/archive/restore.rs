@@ -169,7 +169,7 @@ fn checked(
 ) -> Result<RawDocumentBuf, String> {
     let object: &JsonObject = document.as_object().ok_or("the document is not an object")?;
     let raw = decode(object).map_err(|error| error.to_string())?;
-    (stored.rewrite)(&raw).map_err(|failure| reason(failure))?;
+    (stored.rewrite)(&raw).map_err(reason)?;
     let owner = owner_of(stored, &raw).map_err(|error| error.to_string())?;
     let Some((app, chat)) = owner else {
         return Err(format!("an archive has no documents of {}", stored.name));

@@ -126,8 +126,9 @@ fn the_page_says_what_is_done_with_the_documents_of_each_collection() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/STORED-SHAPES.md");
     let page = fs::read_to_string(page).unwrap();
     for stored in COLLECTIONS {
-        let StoredCollection { name, rights, export, erasure, check, purge, .. } = stored;
-        let row = format!("| {name} | {rights} | {export} | {erasure} | {purge} | {check} |");
+        let StoredCollection { name, rights, export, erasure, check, purge, archive, .. } = stored;
+        let row =
+            format!("| {name} | {rights} | {export} | {erasure} | {purge} | {archive} | {check} |");
         assert!(page.lines().any(|line| line == row), "docs/STORED-SHAPES.md lacks:\n{row}");
     }
 }
