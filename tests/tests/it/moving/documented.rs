@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::path::Path;
+use std::process::Stdio;
 
 use anyhow::{Context as _, Result, ensure};
 use tests::binary::command;
@@ -43,10 +44,13 @@ async fn printed(place: &Place, directory: &Path, example: &str) -> Result<Strin
     let mut command = command(&words.collect::<Vec<_>>()).await?;
     place.settings.apply(&mut command);
     command.current_dir(directory);
-    if let Some(file) = file {
-        command.stdout(File::create(directory.join(file))?);
-    }
-    let output = command.output().await?;
+    let printed = match file {
+        Some(file) => File::create(directory.join(file))?.into(),
+        None => Stdio::piped(),
+    };
+    // `output` would take both outputs, whatever they are.
+    let running = command.stdout(printed).stderr(Stdio::piped()).spawn()?;
+    let output = running.wait_with_output().await?;
     Ok(String::from_utf8([output.stderr, output.stdout].concat())?)
 }
 
