@@ -1,10 +1,11 @@
 //! The final state, read from the service and from its database.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use persistence::mongo::{DataCheck, MongoOptions, MongoStore};
 use serde_json::Value;
 
 use super::body;
+use super::checker::{Finding, Kind};
 use super::history::{ChatState, Counter, FinalState, State, StoredMessage};
 use crate::client::Client;
 use crate::database::Database;
@@ -16,23 +17,21 @@ pub async fn read(client: &Client, database: &Database, chats: &[String]) -> Res
         served.insert(chat.clone(), served_chat(client, chat).await?);
         stored.insert(chat.clone(), stored_chat(database, chat).await?);
     }
-    check_documents(database).await?;
     Ok(FinalState { served, stored })
 }
 
-/// Checks that all documents of all chats fit together.
-async fn check_documents(database: &Database) -> Result<()> {
+/// Finds the documents of chats that do not fit together.
+pub async fn misfits(database: &Database) -> Result<Vec<Finding>> {
     let options = MongoOptions::new(database.uri(), database.name());
     let store = MongoStore::connect(&options).await?;
-    let mut faults = Vec::new();
+    let mut findings = Vec::new();
     let mut tell = |check: DataCheck<'_>| {
         if let DataCheck::Fault(fault) = check {
-            faults.push(fault.to_string());
+            findings.push(Finding::of(Kind::Misfit, fault.to_string()));
         }
     };
     store.check_chats(None, &mut tell).await?;
-    ensure!(faults.is_empty(), "{}", faults.join("\n"));
-    Ok(())
+    Ok(findings)
 }
 
 async fn served_chat(client: &Client, chat_id: &str) -> Result<ChatState> {

@@ -82,6 +82,7 @@ impl Trial<'_> {
         let client = cluster.hosts()[0].service()?.client()?;
         let chats = [workload.chats(), &self.fault.chats()].concat();
         let state = final_state::read(&client, cluster.database(), &chats).await?;
+        findings.extend(final_state::misfits(cluster.database()).await?);
         self.archive.finish(&state)?;
         Ok(findings)
     }

@@ -20,6 +20,8 @@ pub enum Kind {
     NotDense,
     /// A stored number differs from its derived value.
     WrongCounter,
+    /// The documents of a chat do not fit together.
+    Misfit,
     /// The service and its store differ.
     StatesDiffer,
     /// The stored sequence of a message differs from the acknowledged one.
