@@ -5,9 +5,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use persistence::AuditLog as _;
 use persistence::mongo::MongoStore;
-use records::{Actor, AppId, AuditAction, ChatId, Scope, WorkflowName};
+use records::{AppId, ChatId, WorkflowName};
 use resume::dialect::{self, Dialect};
 use transfer::lines::{Line, Lines};
 use transfer::transcripts::{ReadChat, read_chat};
@@ -77,12 +76,7 @@ async fn import(
     let Arguments { file, app, dry_run, .. } = arguments;
     let opened = File::open(file).with_context(|| file.display().to_string())?;
     report.bar.set_length(opened.metadata()?.len());
-    if !dry_run {
-        let (actor, action) = (Actor::command_line(), AuditAction::ImportChats);
-        store.record_action(&actor, Some(app), None, action).await?;
-    }
-    let scope = Scope::service(app.clone()).finding_deleted();
-    let sink = Sink { store, clock, scope, is_dry_run: *dry_run };
+    let sink = Sink::begin(store, clock, app, *dry_run).await?;
     let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy();
     let mut lines = Lines::new(BufReader::with_capacity(1 << 18, opened));
     while let Some(line) = lines.next_line()? {

@@ -2,9 +2,10 @@ use std::collections::HashSet;
 
 use chrono::{DateTime, Utc};
 use persistence::mongo::MongoStore;
-use persistence::{ChatSessions as _, Messages as _, Search as _, StoreError};
+use persistence::{AuditLog as _, ChatSessions as _, Messages as _, Search as _, StoreError};
 use records::{
-    ChatId, ChatSession, EventId, Limits, NewChatSession, NewMessage, Scope, SessionChange,
+    Actor, AppId, AuditAction, ChatId, ChatSession, EventId, Limits, NewChatSession, NewMessage,
+    Scope, SessionChange,
 };
 
 use super::clock::ImportClock;
@@ -81,6 +82,23 @@ impl Batch {
 
     fn ids(&self) -> Vec<EventId> {
         self.messages.iter().filter_map(|message| message.event_id.clone()).collect()
+    }
+}
+
+impl<'a> Sink<'a> {
+    /// Begins an import into an app: the audit log says so, unless nothing is stored.
+    pub(crate) async fn begin(
+        store: &'a MongoStore,
+        clock: &'a ImportClock,
+        app_id: &AppId,
+        is_dry_run: bool,
+    ) -> Result<Self, StoreError> {
+        if !is_dry_run {
+            let (actor, action) = (Actor::command_line(), AuditAction::ImportChats);
+            store.record_action(&actor, Some(app_id), None, action).await?;
+        }
+        let scope = Scope::service(app_id.clone()).finding_deleted();
+        Ok(Self { store, clock, scope, is_dry_run })
     }
 }
 

@@ -6,9 +6,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use persistence::AuditLog as _;
 use persistence::mongo::MongoStore;
-use records::{Actor, AppId, AuditAction, Scope, WorkflowName};
+use records::{AppId, WorkflowName};
 
 use self::directory::Directory;
 pub(crate) use self::directory::read_index;
@@ -65,14 +64,9 @@ async fn import(
     directory: Directory,
     report: &mut Report,
 ) -> anyhow::Result<()> {
-    if !arguments.dry_run {
-        let (actor, action) = (Actor::command_line(), AuditAction::ImportChats);
-        store.record_action(&actor, Some(&arguments.app), None, action).await?;
-    }
+    let sink = Sink::begin(store, clock, &arguments.app, arguments.dry_run).await?;
     report.bar.set_length(directory.bytes);
     report.counts.tool_runs_left_out = directory.count_tool_runs()?;
-    let scope = Scope::service(arguments.app.clone()).finding_deleted();
-    let sink = Sink { store, clock, scope, is_dry_run: arguments.dry_run };
     let mut importer = Importer { sink: &sink, report, workflow: &arguments.workflow };
     for session in directory.sessions {
         importer.import(session).await?;
