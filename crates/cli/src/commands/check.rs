@@ -1,5 +1,4 @@
 use std::io::ErrorKind;
-use std::mem;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::ExitCode;
@@ -121,8 +120,8 @@ impl Report {
     async fn chats(&mut self, app_id: Option<&AppId>, store: &MongoStore) -> anyhow::Result<()> {
         let bar = progress::bar("chats")?;
         bar.set_length(store.estimate_chats().await?);
-        let (mut chats, mut messages, mut faults) = (0_u64, 0_u64, 0_u64);
-        let mut failed = Ok(());
+        let (mut chats, mut messages) = (0_u64, 0_u64);
+        let (faults_before, mut printed) = (self.faults, Ok(()));
         let mut tell = |check: DataCheck<'_>| match check {
             DataCheck::Read { chats: more, messages: with } => {
                 chats += more;
@@ -130,16 +129,17 @@ impl Report {
                 bar.inc(more);
             }
             DataCheck::Fault(fault) => {
-                faults += 1;
-                let printed = bar.suspend(|| self.add("data", Fault(fault.to_string())));
-                failed = mem::replace(&mut failed, Ok(())).and(printed);
+                let added = bar.suspend(|| self.add("data", Fault(fault.to_string())));
+                if printed.is_ok() {
+                    printed = added;
+                }
             }
         };
         let checked = store.check_chats(app_id, &mut tell).await;
         bar.finish_and_clear();
         checked.context("cannot check the chats")?;
-        failed?;
-        if faults > 0 {
+        printed?;
+        if self.faults > faults_before {
             return Ok(());
         }
         let text = format!("the documents of {chats} chats with {messages} messages fit together");

@@ -3,12 +3,8 @@
 use persistence::{MessageRange, Store, StoreError, Transcript};
 use records::{ChatId, EventId, Message, MessageBody, Scope};
 
+use super::reader::{MAX_EXAMINED, READ_AT_ONCE};
 use crate::problem::{Problem, ProblemKind};
-
-/// How many messages are read at a time.
-const READ_AT_ONCE: usize = 500;
-/// The most messages that one request examines.
-const MAX_EXAMINED: usize = 50_000;
 
 /// The ids of messages, perhaps of one request.
 #[derive(Debug)]
@@ -50,7 +46,7 @@ impl WantedMessages<'_> {
         }
     }
 
-    /// Finds the messages whose ids in the store are made of these ids.
+    /// Finds the messages that were saved by themselves: the store made their ids of these ids.
     async fn find_saved(
         &self,
         store: &dyn Store,

@@ -9,9 +9,9 @@ use serde_json::Value;
 use crate::wire::Time;
 
 /// How many messages are read at a time.
-const READ_AT_ONCE: usize = 500;
+pub(super) const READ_AT_ONCE: usize = 500;
 /// The most messages that one request examines.
-const MAX_EXAMINED: usize = 50_000;
+pub(super) const MAX_EXAMINED: usize = 50_000;
 
 /// Which typed messages are wanted.
 #[derive(Debug)]
