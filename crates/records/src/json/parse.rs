@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn broken_text_is_a_syntax_error() {
-        for text in ["", "{", "[1,]", "\"\\ud800\"", "NaN"] {
+        for text in ["", "{", "[1,]", "\"\\u12\"", "NaN"] {
             assert!(matches!(parse(text.as_bytes()), Err(ParseError::Syntax(_))), "{text}");
         }
     }

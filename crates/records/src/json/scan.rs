@@ -29,9 +29,9 @@ pub struct Scanned {
 /// Scans JSON before it is parsed, in one pass that builds nothing.
 ///
 /// Refuses what parsers round or drop: integers beyond 64 bits, floats with more than 17 significant digits
-/// or that would become zero, and repeated keys; nesting deeper than [`Limits::NESTING`]; a list with more
-/// items than it may have, at the first item beyond; and values that would take more memory than
-/// [`max_parsed_bytes`]. A text that is not JSON may pass: parsing refuses it.
+/// or that would become zero, and repeated keys; escapes of half a character (RFC 8259, section 8.2); nesting
+/// deeper than [`Limits::NESTING`]; a list with more items than it may have, at the first item beyond; and values
+/// that would take more memory than [`max_parsed_bytes`]. A text that is not JSON may pass: parsing refuses it.
 pub fn scan(text: &[u8], lists: &[ListLimit]) -> Result<Scanned, ParseError> {
     let max_bytes = max_parsed_bytes(text.len());
     let frames = Vec::new();
@@ -163,19 +163,31 @@ impl<'a> Scanner<'a> {
         self.at += literal.len();
         self.take(literal.len() + ALLOCATION_BYTES)?;
         let Some(Frame::Object { keys, key, expects_key, .. }) = self.frames.last_mut() else {
-            return self.begin_value();
+            return self.text_value(literal);
         };
         if !std::mem::take(expects_key) {
-            return self.begin_value();
+            return self.text_value(literal);
         }
         *key = decode(literal);
         let is_new = keys.insert(key.clone());
         self.has_list |=
             self.frames.len() == 1 && self.lists.iter().any(|limit| self.is_at(limit.field));
-        if is_new {
-            return Ok(());
+        if !is_new {
+            return Err(Invalid::value(self.location(), "the key occurs twice").into());
         }
-        Err(Invalid::value(self.location(), "the key occurs twice").into())
+        self.check_characters(literal)
+    }
+
+    fn text_value(&mut self, literal: &[u8]) -> Result<(), ParseError> {
+        self.begin_value()?;
+        self.check_characters(literal)
+    }
+
+    fn check_characters(&self, literal: &[u8]) -> Result<(), ParseError> {
+        let Some(escape) = half_of_a_character(literal) else { return Ok(()) };
+        let detail =
+            format!("{escape} is half of a character; send both halves, or cut the text elsewhere");
+        Err(Invalid::value(self.location(), detail).into())
     }
 
     /// Tells whether the innermost object is at a key.
@@ -245,6 +257,32 @@ fn decode(literal: &[u8]) -> Cow<'_, str> {
     }
 }
 
+/// Returns the first escape of a surrogate that is not one of a pair, such as `\\ud83d`, and so is no text in UTF-8.
+///
+/// Clients send one when they cut a text between the halves of a character.
+fn half_of_a_character(literal: &[u8]) -> Option<Cow<'_, str>> {
+    let mut rest = literal;
+    while let Some(at) = rest.iter().position(|byte| *byte == b'\\') {
+        rest = &rest[at..];
+        let passed = match (code_unit(rest), code_unit(rest.get(6..).unwrap_or_default())) {
+            (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => 12,
+            (Some(0xd800..=0xdfff), _) => return Some(String::from_utf8_lossy(&rest[..6])),
+            (Some(_), _) => 6,
+            (None, _) => 2,
+        };
+        rest = rest.get(passed..).unwrap_or_default();
+    }
+    None
+}
+
+/// Returns the code unit of UTF-16 that an escape at the beginning of a text names.
+fn code_unit(text: &[u8]) -> Option<u16> {
+    let digits = text.get(..6)?.strip_prefix(b"\\u")?;
+    // A number may have a sign, which an escape may not.
+    let digits = std::str::from_utf8(digits).ok().filter(|digits| !digits.starts_with('+'))?;
+    u16::from_str_radix(digits, 16).ok()
+}
+
 /// Returns why a number cannot be stored exactly; `None` if it can.
 fn inexact_reason(literal: &str) -> Option<&'static str> {
     if literal.len() > MAX_NUMBER_CHARS {
@@ -309,8 +347,31 @@ mod tests {
     }
 
     #[test]
+    fn half_of_a_character_is_refused_where_it_is() {
+        for (escapes, half) in [
+            (r"\ud83d", r"\ud83d"),
+            (r"\uDE00", r"\uDE00"),
+            (r"\ud83d and more", r"\ud83d"),
+            (r"\ud83d\ud83d\ude00", r"\ud83d"),
+            (r"\ud83d\ude00\ude00", r"\ude00"),
+            (r"\\\ud83d\n\ude00", r"\ud83d"),
+        ] {
+            let text = format!(r#"{{"a": ["", "x{escapes}y"]}}"#);
+            let refused = scan(text.as_bytes(), &[]).unwrap_err();
+            let ParseError::Refused(invalid) = refused else { panic!("{text}: {refused:?}") };
+            assert_eq!(invalid.location.to_string(), "/a/1", "{text}");
+            assert!(invalid.detail.starts_with(half), "{text}: {}", invalid.detail);
+            assert!(scan(format!(r#"{{"{escapes}": 1}}"#).as_bytes(), &[]).is_err(), "{escapes}");
+        }
+        for whole in [r"\ud83d\ude00", r"\\ud83d", r"\u00e9\u4e2d\\", r"\u+123", r"\u12"] {
+            assert!(scan(format!(r#"["{whole}"]"#).as_bytes(), &[]).is_ok(), "{whole}");
+        }
+    }
+
+    #[test]
     fn any_text_can_be_scanned() {
-        for text in ["\"", "\"\\", "{\"", "]]}", "-", "1-2", "{\"a", ",,", "[-"] {
+        for text in ["\"", "\"\\", "\"\\u", "\"\\ud8", "{\"", "]]}", "-", "1-2", "{\"a", ",,", "[-"]
+        {
             let _ = scan(text.as_bytes(), &MESSAGES);
         }
     }

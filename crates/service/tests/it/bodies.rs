@@ -156,13 +156,24 @@ async fn fields_that_are_not_the_callers_to_set_are_refused_by_name() {
 #[tokio::test]
 async fn text_that_is_not_json_is_malformed() {
     let client = Client::open();
-    for text in ["", "{", "{'a': 1}", "{\"a\": NaN}", "{\"a\": \"\\ud800\"}", "{} {}", "[1e400]"] {
+    for text in ["", "{", "{'a': 1}", "{\"a\": NaN}", "{\"a\": \"\\u12\"}", "{} {}", "[1e400]"] {
         let answer = client.json("POST", CHATS, text).await;
         assert_eq!(answer.problem(), (400, "malformed-json".to_owned()), "{text}");
     }
     let not_utf8 = client.json("POST", CHATS, vec![b'"', 0xff, b'"']).await;
     assert_eq!(not_utf8.status, 400);
     assert_json_snapshot!("malformed", client.json("POST", CHATS, "{").await.snapshot());
+}
+
+#[tokio::test]
+async fn half_of_a_character_is_refused_with_a_pointer() {
+    let client = Client::open();
+    let path = format!("{}/messages", client.create_chat("c1").await);
+    let text = r#"{"messages": [{"role": "user", "content": "hello \ud83d"}]}"#;
+    let answer = client.json("POST", &path, text).await;
+    assert_eq!(answer.problem(), refused());
+    assert_eq!(answer.culprit(), "/messages/0/content");
+    assert_eq!(client.get(&path).await.body()["last_sequence"], 0);
 }
 
 #[tokio::test]
