@@ -71,7 +71,7 @@ async fn fill(stage: &Stage) -> Result<()> {
     let mut population = Population::new(&stage.source, asked::now());
     population.fill(&copies, total, &progress, Population::any).await?;
     progress.finish_and_clear();
-    stage.store.ensure_indexes().await?;
+    stage.store.build_indexes().await?;
     Ok(())
 }
 

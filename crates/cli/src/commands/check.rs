@@ -304,8 +304,7 @@ async fn format(store: &MongoStore) -> Finding {
 }
 
 async fn indexes(creates: bool, store: &MongoStore) -> Finding {
-    let reports =
-        if creates { store.ensure_indexes().await } else { store.inspect_indexes().await };
+    let reports = if creates { store.build_indexes().await } else { store.inspect_indexes().await };
     let reports = match reports {
         Ok(reports) => reports,
         Err(error) => return Fault(format!("{:#}", anyhow::Error::from(error))),

@@ -215,13 +215,19 @@ impl MongoStore {
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// Creates the missing indexes, and returns the state of each index.
-    pub async fn ensure_indexes(&self) -> Result<Vec<IndexReport>, StoreError> {
-        indexes::ensure(self).await
+    /// Creates the missing indexes, waits until they are built, and returns the state of each index.
+    pub async fn build_indexes(&self) -> Result<Vec<IndexReport>, StoreError> {
+        indexes::build(self).await
     }
 }
 
 impl MongoStore {
+    /// Proves that a server answers.
+    async fn ping_once(&self) -> Result<(), Failure> {
+        self.inner.database.run_command(doc! { "ping": 1 }).await?;
+        Ok(())
+    }
+
     /// Runs a transaction. Appends need none, so without this a server that has none would look ready.
     async fn prove_transactions(&self) -> Result<(), StoreError> {
         self.write(|call| async move {
@@ -251,9 +257,7 @@ impl Store for MongoStore {
                 self.log_format().await
             };
             self.inner.indexes.get_or_try_init(prepare).await?;
-            self.read(|| async { Ok(self.inner.database.run_command(doc! { "ping": 1 }).await?) })
-                .await?;
-            Ok(())
+            self.read(|| self.ping_once()).await
         })
         .await
     }

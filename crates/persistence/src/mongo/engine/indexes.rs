@@ -24,7 +24,23 @@ const CONFLICTS: [i32; 2] = [85, 86];
 /// The collection does not exist.
 const NAMESPACE_NOT_FOUND: i32 = 26;
 
-/// Creates the missing indexes.
+/// Creates the missing indexes, and waits until they are built, as long as the server answers.
+///
+/// A build on a large collection takes longer than a call may. The server goes on with it when its caller no longer
+/// waits, and whoever asks for the index again waits for the same build.
+pub(crate) async fn build(store: &MongoStore) -> Result<Vec<IndexReport>, StoreError> {
+    loop {
+        match ensure(store).await {
+            Err(StoreError::Unavailable { source, .. }) => {
+                store.read(|| store.ping_once()).await?;
+                tracing::info!(cause = source.to_string(), "waiting for an index");
+            }
+            result => return result,
+        }
+    }
+}
+
+/// Creates the missing indexes, each within the deadline of a call.
 ///
 /// Each index is created separately, so that a conflict of one does not prevent the others.
 pub(crate) async fn ensure(store: &MongoStore) -> Result<Vec<IndexReport>, StoreError> {
@@ -34,7 +50,8 @@ pub(crate) async fn ensure(store: &MongoStore) -> Result<Vec<IndexReport>, Store
     for stored in COLLECTIONS {
         let collection = store.inner.database.collection(stored.name);
         for index in stored.indexes {
-            let state = store.read(|| async { create(&collection, index.model()).await }).await?;
+            let created = store.read(|| async { create(&collection, index.model()).await }).await;
+            let state = created.map_err(|error| not_built(stored.name, index.name, error))?;
             let (collection, name) = (stored.name.to_owned(), index.name.to_owned());
             if state == IndexState::Conflicting {
                 tracing::warn!(
@@ -47,6 +64,13 @@ pub(crate) async fn ensure(store: &MongoStore) -> Result<Vec<IndexReport>, Store
         }
     }
     Ok(reports)
+}
+
+/// Names the index that a call has waited for.
+fn not_built(collection: &str, index: &str, error: StoreError) -> StoreError {
+    let StoreError::Unavailable { retry_after, source } = error else { return error };
+    let source = format!("the index {index} of {collection} is not built yet: {source}").into();
+    StoreError::Unavailable { retry_after, source }
 }
 
 async fn create(

@@ -18,6 +18,7 @@ mod goldens;
 mod groups;
 mod growth;
 mod impossible_data;
+mod indexes;
 mod killed_deletions;
 mod large_groups;
 mod late_requests;
