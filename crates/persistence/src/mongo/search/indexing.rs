@@ -9,6 +9,7 @@ use futures::TryStreamExt as _;
 use futures::future::try_join_all;
 use mongodb::options::Hint;
 use records::{AppId, ChatId, Lifecycle, Message, Scope};
+use tokio::time::Instant;
 
 use super::documents::{MarkDocument, entry_statement};
 use crate::mongo::MongoStore;
@@ -28,9 +29,9 @@ use crate::{StoreError, offload};
 /// How many chats are indexed at a time.
 const CHATS_AT_ONCE: usize = 16;
 
-/// The most messages of a chat that are indexed at a time, and their most bytes.
-const MESSAGES_AT_ONCE: u64 = 1_000;
-const BYTES_AT_ONCE: u64 = 1 << 20;
+/// The most messages that are indexed at a time, and their most bytes. The chats of one time share them.
+const MESSAGES_AT_ONCE: u64 = 2_000;
+const BYTES_AT_ONCE: u64 = 2 << 20;
 
 /// The most statements of a command, and their most bytes.
 const STATEMENTS: usize = 1_000;
@@ -115,11 +116,18 @@ impl MongoStore {
         Ok(())
     }
 
+    /// Indexes chats for a part of the time that a call has, and returns those that need another one. So a call ends well
+    /// before its deadline, however much is left to index.
     async fn index_within(&self, chat_ids: &[ChatId]) -> Result<Vec<ChatId>, Failure> {
-        let mut unfinished = Vec::new();
-        for chat_ids in chat_ids.chunks(CHATS_AT_ONCE) {
-            unfinished.extend(self.index_at_once(chat_ids).await?);
+        let until = Instant::now() + self.inner.deadline / 4;
+        let (mut unfinished, mut left) = (Vec::new(), chat_ids);
+        let is_first = |left: &[ChatId]| left.len() == chat_ids.len();
+        while !left.is_empty() && (is_first(left) || Instant::now() < until) {
+            let (now, later) = left.split_at(left.len().min(CHATS_AT_ONCE));
+            unfinished.extend(self.index_at_once(now).await?);
+            left = later;
         }
+        unfinished.extend_from_slice(left);
         Ok(unfinished)
     }
 
@@ -138,8 +146,9 @@ impl MongoStore {
         let creations = new.iter().map(MarkDocument::creation).collect::<Result<Vec<_>, _>>()?;
         self.send_statements(SEARCH_MARKS, creations).await?;
         marks.extend(new.into_iter().map(|mark| (mark.chat_id.clone(), mark)));
+        let share = Share::among(behind.len());
         let steps = behind.iter().filter_map(|chat| marks.get(&chat.chat_id));
-        let steps = try_join_all(steps.map(|mark| self.step_of(mark))).await?;
+        let steps = try_join_all(steps.map(|mark| self.step_of(mark, share))).await?;
         let mut steps: Vec<Step> = steps.into_iter().flatten().collect();
         let entries: Vec<_> =
             steps.iter_mut().flat_map(|it| std::mem::take(&mut it.entries)).collect();
@@ -166,7 +175,7 @@ impl MongoStore {
     /// Reads what is to be indexed next of a chat; `None` if nothing is, or the chat is gone.
     ///
     /// The session is read first. What is read after it may be newer than its revision, but never older.
-    async fn step_of(&self, mark: &MarkDocument) -> Result<Option<Step>, Failure> {
+    async fn step_of(&self, mark: &MarkDocument, share: Share) -> Result<Option<Step>, Failure> {
         let MarkDocument { app_id, chat_id, .. } = mark;
         let mut projection = SessionView::projection();
         projection.extend(head_projection());
@@ -178,16 +187,17 @@ impl MongoStore {
         }
         let head = chat_head_record(&raw)?;
         let session = SessionView::read(chat_id, &raw)?;
-        let spans = spans_to_index(mark, &head);
+        let spans = spans_to_index(mark, &head, share);
         let mut messages = Vec::new();
         let mut next_sequence = spans.new.start;
         // An edited message is read by itself.
         for sequence in spans.edited {
-            let one = self.span(&session, app_id, sequence..sequence.saturating_add(1)).await?;
+            let one = sequence..sequence.saturating_add(1);
+            let one = self.span(&session, app_id, one, share).await?;
             messages.extend(one);
         }
         if !spans.new.is_empty() {
-            let new = self.span(&session, app_id, spans.new.clone()).await?;
+            let new = self.span(&session, app_id, spans.new.clone(), share).await?;
             next_sequence = new.last().map_or(spans.new.start, |message| message.sequence + 1);
             messages.extend(new);
         }
@@ -209,10 +219,11 @@ impl MongoStore {
         session: &SessionView<'_>,
         app_id: &AppId,
         span: Range<u64>,
+        share: Share,
     ) -> Result<Vec<Message>, Failure> {
         let scope = Scope::service(app_id.clone()).finding_deleted();
         let (mut at, direction) = (ReadAt::Latest, Direction::OldestFirst);
-        let page = Page::new(BYTES_AT_ONCE);
+        let page = Page::new(share.bytes);
         let page = self.read_span(&mut at, &scope, session, span, direction, page).await?;
         Ok(page.into_messages())
     }
@@ -277,6 +288,20 @@ impl MongoStore {
     }
 }
 
+/// How much of a chat is indexed at a time, besides its edited messages.
+#[derive(Debug, Clone, Copy)]
+struct Share {
+    messages: u64,
+    bytes: u64,
+}
+
+impl Share {
+    fn among(chats: usize) -> Self {
+        let chats = u64::try_from(chats).unwrap_or(u64::MAX).max(1);
+        Self { messages: (MESSAGES_AT_ONCE / chats).max(1), bytes: (BYTES_AT_ONCE / chats).max(1) }
+    }
+}
+
 /// The messages to index next.
 struct Spans {
     edited: Vec<u64>,
@@ -284,13 +309,13 @@ struct Spans {
 }
 
 /// Returns the messages to index next.
-fn spans_to_index(mark: &MarkDocument, head: &ChatHead) -> Spans {
+fn spans_to_index(mark: &MarkDocument, head: &ChatHead, share: Share) -> Spans {
     // After an election the head may be older for a moment.
     let is_older = head.revision < mark.revision;
     let edits = if is_older { Some(Vec::new()) } else { head.edits_since(mark.revision) };
     // After more edits than the chat remembers, every message may be another one.
     let start = if edits.is_some() { mark.next_sequence } else { 0 };
-    let end = head.last_sequence.min(start.saturating_add(MESSAGES_AT_ONCE)).max(start);
+    let end = head.last_sequence.min(start.saturating_add(share.messages)).max(start);
     let edited = edits.into_iter().flatten().map(|(_, sequence)| sequence);
     Spans { edited: edited.filter(|sequence| *sequence < start).collect(), new: start..end }
 }

@@ -258,3 +258,30 @@ async fn a_page_of_a_frequent_word_reads_little() {
         assert!(!operations.is_empty() && keys < 3_000, "{words}: {keys} keys");
     }
 }
+
+/// What is behind, after an upgrade for example, may take much longer to index than a call may take.
+#[tokio::test]
+async fn more_than_a_call_can_index_is_indexed_in_several_calls() {
+    const CHATS: usize = 24;
+    const MESSAGES: usize = 1_000;
+    let database =
+        Database::create_with(|options| options.deadline = Duration::from_millis(1_200)).await;
+    for chat in 0..CHATS {
+        let chat_id = chat_of(&database, "somebody", Visibility::App).await;
+        for part in 0..MESSAGES / 200 {
+            let number = |it: usize| chat * MESSAGES + part * 200 + it;
+            let texts = (0..200).map(|it| format!("all of the words in number{}", number(it)));
+            say(&database, &chat_id, texts).await;
+        }
+    }
+    let (app_id, mut after) = (scope().app_id, None);
+    loop {
+        after = database.catch_up_index(&app_id, after.as_ref(), 128).await.unwrap();
+        if after.is_none() {
+            break;
+        }
+    }
+    for number in [0, CHATS * MESSAGES / 2, CHATS * MESSAGES - 1] {
+        assert_eq!(found(&database, &format!("number{number}")).await.len(), 1, "{number}");
+    }
+}
