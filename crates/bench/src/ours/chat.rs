@@ -1,10 +1,12 @@
 use std::ops::Range;
 
 use anyhow::Result;
-use futures::future::try_join_all;
+use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use indicatif::ProgressBar;
 use persistence::mongo::{Interruption, MongoStore};
-use persistence::{Artifacts as _, ChatSessions as _, Contexts as _, Members as _, Messages as _};
+use persistence::{
+    Artifacts as _, ChatSessions as _, Contexts as _, Members as _, Messages as _, StoreError,
+};
 use records::{
     AppId, AssistantId, Caller, ChatId, EventId, Member, MemberRole, MessageBody, NewArtifact,
     NewChatSession, NewMessage, Permission, Scope, TeamId, UserId, WorkflowName,
@@ -14,6 +16,12 @@ use serde_json::{Map, Value};
 use super::EventIds;
 use crate::messages::Message;
 use crate::population::{assistant, team_of, user};
+
+/// How often messages are sent to fill a chat.
+const ATTEMPTS: usize = 10;
+
+/// How many chats are created at a time: thousands at once would wait longer than a call may.
+const CREATED_AT_ONCE: usize = 64;
 
 /// A chat in the store.
 #[derive(Debug, Clone)]
@@ -32,7 +40,7 @@ impl Chat {
     }
 
     pub(crate) async fn create_many(store: &MongoStore, count: usize) -> Result<Vec<Self>> {
-        try_join_all((0..count).map(|_| Self::create(store))).await
+        in_turn((0..count).map(|_| Self::create(store))).await
     }
 
     /// Creates chats of users, each with a team and an assistant.
@@ -50,7 +58,7 @@ impl Chat {
             };
             Self::create_as(store, new).await
         };
-        try_join_all(numbers.map(create)).await
+        in_turn(numbers.map(create)).await
     }
 
     async fn create_as(store: &MongoStore, new: NewChatSession) -> Result<Self> {
@@ -86,10 +94,22 @@ impl Chat {
         for messages in messages.chunks(batch) {
             let messages = new_messages(messages, EventIds::Given)?;
             let count = messages.len();
-            self.store.append(&self.scope, &self.id, messages).await?;
+            self.append_again_and_again(messages).await?;
             progress.inc(count as u64);
         }
         Ok(())
+    }
+
+    /// Appends messages that have ids. While much is loaded, the disk may keep the server from answering for longer than a
+    /// call may take; then they are sent again, as a client does.
+    async fn append_again_and_again(&self, messages: Vec<NewMessage>) -> Result<()> {
+        for _ in 1..ATTEMPTS {
+            match self.store.append(&self.scope, &self.id, messages.clone()).await {
+                Err(StoreError::OutcomeUnknown { .. } | StoreError::Unavailable { .. }) => {}
+                appended => return Ok(appended.map(drop)?),
+            }
+        }
+        Ok(self.store.append(&self.scope, &self.id, messages).await.map(drop)?)
     }
 
     /// Seals everything that may be sealed, so that reads do not depend on the progress of background
@@ -121,4 +141,11 @@ pub(super) fn new_messages(messages: &[Message], ids: EventIds) -> Result<Vec<Ne
         Ok(NewMessage { event_id, ..body.into() })
     };
     messages.iter().map(new_message).collect()
+}
+
+/// Awaits the creation of chats, some at a time, and returns them in their order.
+async fn in_turn(
+    created: impl Iterator<Item = impl Future<Output = Result<Chat>>>,
+) -> Result<Vec<Chat>> {
+    stream::iter(created).buffered(CREATED_AT_ONCE).try_collect().await
 }
