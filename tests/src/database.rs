@@ -34,12 +34,21 @@ impl Database {
 
     /// A database on a mongod for this test alone, removed with it.
     pub async fn on(uri: &str) -> Result<Self> {
+        Self::named(uri, &Uuid7Ids.mint("test_")).await
+    }
+
+    /// The database with the same name on another server.
+    pub async fn at(&self, uri: &str) -> Result<Self> {
+        Self::named(uri, self.name()).await
+    }
+
+    async fn named(uri: &str, name: &str) -> Result<Self> {
         let client = Client::with_uri_str(uri).await?;
         let majority = DatabaseOptions::builder()
             .read_concern(ReadConcern::majority())
             .write_concern(WriteConcern::majority())
             .build();
-        let raw = client.database_with_options(&Uuid7Ids.mint("test_"), majority);
+        let raw = client.database_with_options(name, majority);
         Ok(Self { uri: uri.to_owned(), raw, is_dropped_with_this: false })
     }
 

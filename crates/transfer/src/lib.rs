@@ -1,5 +1,10 @@
 #![doc = include_str!("../README.md")]
 
+pub mod collections;
+mod in_dialect;
 pub mod jsonl;
+mod kept;
 pub mod lines;
 pub mod transcripts;
+
+pub use in_dialect::MessagesError;

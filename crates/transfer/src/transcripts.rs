@@ -4,13 +4,11 @@ use chrono::{DateTime, Utc};
 use records::json::{self, ParseError};
 use records::{ChatId, Invalid, JsonObject, NewChatSession, NewMessage, UserId, WorkflowName};
 use resume::Dropped;
-use resume::dialect::{Dialect, Parsed, Resent, TranscriptPosition, Violation};
-use resume::ingest::{self, Check, Checked};
+use resume::dialect::{Dialect, Violation};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The most broken rules that an error names.
-const NAMED: usize = 5;
+use crate::in_dialect::{self, InDialect, MessagesError};
 
 /// A chat that was read from a line.
 #[derive(Debug)]
@@ -38,18 +36,12 @@ pub enum ChatError {
     /// The line is not an object, or a field has another type.
     #[error("cannot be read: {0}")]
     Form(#[from] serde_json::Error),
-    /// The messages break rules of the dialect.
-    #[error("breaks rules of its dialect: {0}")]
-    Refused(String),
-    /// The dialect has its instructions in the messages.
-    #[error("`system` must be omitted: this dialect has its instructions in the messages")]
-    System,
+    /// The messages cannot be stored.
+    #[error(transparent)]
+    Messages(#[from] MessagesError),
     /// The chat does not follow the rules of chats.
     #[error("cannot be stored: {0}")]
     Chat(#[from] Invalid),
-    /// A message does not follow the rules of messages.
-    #[error("message {0} cannot be stored: {1}")]
-    Message(usize, Invalid),
 }
 
 #[derive(Debug, Deserialize)]
@@ -78,33 +70,9 @@ pub fn read_chat(
     dialect: &dyn Dialect,
     workflow_name: &WorkflowName,
 ) -> Result<ReadChat, ChatError> {
-    let mut line = Line::deserialize(json::parse(text)?)?;
-    dialect.prepare(&mut line.messages);
-    let Checked { refused, noted } = ingest::check(dialect, &line.messages, Check::Lenient);
-    if !refused.is_empty() {
-        return Err(ChatError::Refused(named(&refused)));
-    }
-    let has_system = !line.system.is_empty();
-    let mut parsed = dialect.parse(line.system, line.messages);
-    let is_system =
-        |position: &TranscriptPosition| matches!(position, TranscriptPosition::System(_));
-    if has_system && !parsed.positions.iter().any(is_system) {
-        return Err(ChatError::System);
-    }
-    if dialect.resent() == Resent::Replaces {
-        ingest::assign_step_ids(&mut parsed);
-    }
-    ingest::assign_event_ids("", &mut parsed.messages);
-    let Parsed { messages, positions, dropped } = parsed;
-    let measured = messages.into_iter().zip(positions).map(|(message, position)| {
-        let bytes = message.body.check();
-        bytes.map(|bytes| (message, bytes)).map_err(|fault| match position {
-            TranscriptPosition::System(index) | TranscriptPosition::Message(index) => {
-                ChatError::Message(index, fault)
-            }
-        })
-    });
-    let messages = measured.collect::<Result<_, _>>()?;
+    let line = Line::deserialize(json::parse(text)?)?;
+    let read = in_dialect::read(dialect, line.system, line.messages, "")?;
+    let InDialect { messages, noted, dropped } = read;
     let new = NewChatSession {
         chat_id: line.chat_id,
         user_id: line.user_id,
@@ -115,15 +83,6 @@ pub fn read_chat(
     new.check()?;
     let unknown = line.others.into_iter().map(|(field, _)| field).collect();
     Ok(ReadChat { new, created_at: line.created_at, messages, noted, dropped, unknown })
-}
-
-fn named(violations: &[Violation]) -> String {
-    let name = |it: &Violation| format!("message {}: {}: {}", it.index, it.rule, it.detail);
-    let mut named: Vec<String> = violations.iter().take(NAMED).map(name).collect();
-    if violations.len() > NAMED {
-        named.push("and more".to_owned());
-    }
-    named.join("; ")
 }
 
 #[cfg(test)]
@@ -159,7 +118,7 @@ mod tests {
         let line = json!({ "history": messages, "system": ["Be brief."] });
         let chat = read("anthropic", &line).unwrap();
         assert_eq!(chat.messages[0].0.body.role, "system");
-        assert!(matches!(read("openai", &line), Err(ChatError::System)));
+        assert!(matches!(read("openai", &line), Err(ChatError::Messages(MessagesError::System))));
     }
 
     #[test]

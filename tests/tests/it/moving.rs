@@ -1,9 +1,11 @@
 //! Chats move in and out through files.
 
 mod archive;
+mod backup;
 mod documented;
 mod jsonl;
 mod messages;
+mod mongo;
 
 pub(crate) use archive::moves_whole;
 
@@ -31,7 +33,20 @@ struct Place {
 
 impl Place {
     async fn new() -> Result<Self> {
-        let database = Database::create().await?;
+        Self::of(Database::create().await?).await
+    }
+
+    /// A database on a server for this test alone.
+    async fn on(uri: &str) -> Result<Self> {
+        Self::of(Database::on(uri).await?).await
+    }
+
+    /// The database with the same name on another server.
+    async fn at(&self, uri: &str) -> Result<Self> {
+        Self::of(self.database.at(uri).await?).await
+    }
+
+    async fn of(database: Database) -> Result<Self> {
         let options = MongoOptions::new(database.uri(), database.name());
         let store = MongoStore::connect(&options).await?;
         store.ping().await?;
@@ -57,8 +72,11 @@ impl Place {
 
     /// Returns all messages of a chat, however many.
     async fn messages_of(&self, chat_id: &str) -> Result<Vec<Message>> {
-        let chat_id = ChatId::parse(chat_id)?;
-        Ok(self.store.history(&self.scope, &chat_id).try_collect().await?)
+        self.messages_in(&self.scope, &ChatId::parse(chat_id)?).await
+    }
+
+    async fn messages_in(&self, scope: &Scope, chat_id: &ChatId) -> Result<Vec<Message>> {
+        Ok(self.store.history(scope, chat_id).try_collect().await?)
     }
 
     async fn messages(&self, chat_id: &ChatId) -> Result<Vec<Message>> {

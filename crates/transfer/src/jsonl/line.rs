@@ -9,6 +9,8 @@ use records::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::kept;
+
 /// The name under which a message keeps the fields of its line that a message does not have.
 const DIALECT: &str = "jsonl";
 
@@ -172,7 +174,7 @@ fn read_object(mut line: JsonObject, number: u64, chat_id: &ChatId) -> Result<Re
             .map(|user_id| Author { user_id, display_name: None }),
     };
     let mut extra = own.extra;
-    keep(&mut extra, line);
+    kept::keep(&mut extra, DIALECT, line);
     let metadata = (!metadata.is_empty()).then_some(metadata);
     let content = content.unwrap_or_default();
     let body = MessageBody { role, name, content, timestamp, metadata, extra };
@@ -208,7 +210,7 @@ pub fn write_line(message: &Message, number: u64, chat_id: &ChatId) -> String {
     line.insert(CONTENT.to_owned(), body.content.clone());
     line.insert(METADATA.to_owned(), metadata.into());
     let mut extra = body.extra.clone();
-    for (field, value) in take_kept(&mut extra) {
+    for (field, value) in kept::take(&mut extra, DIALECT) {
         line.entry(field).or_insert(value);
     }
     let own = own_of(message, extra, &line, number, chat_id);
@@ -288,31 +290,6 @@ fn user_of(role: &str, metadata: &JsonObject, notes: &mut Vec<LineNote>) -> Opti
         notes.push(LineNote::User);
     }
     user_id
-}
-
-/// Keeps the fields of a line that a message does not have.
-fn keep(extra: &mut JsonObject, fields: JsonObject) {
-    if fields.is_empty() {
-        return;
-    }
-    let provider = extra.entry(MessageBody::PROVIDER).or_insert_with(|| JsonObject::new().into());
-    if let Value::Object(provider) = provider {
-        provider.insert(DIALECT.to_owned(), fields.into());
-    }
-}
-
-/// Takes the fields of a line that a message keeps.
-fn take_kept(extra: &mut JsonObject) -> JsonObject {
-    let provider = extra.get_mut(MessageBody::PROVIDER).and_then(Value::as_object_mut);
-    let kept = provider.and_then(|provider| provider.shift_remove(DIALECT));
-    let is_empty = |provider: &Value| provider.as_object().is_some_and(JsonObject::is_empty);
-    if extra.get(MessageBody::PROVIDER).is_some_and(is_empty) {
-        extra.shift_remove(MessageBody::PROVIDER);
-    }
-    match kept {
-        Some(Value::Object(fields)) => fields,
-        _ => JsonObject::new(),
-    }
 }
 
 fn derived_id(number: u64, body: &MessageBody) -> Option<EventId> {

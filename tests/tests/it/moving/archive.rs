@@ -20,7 +20,7 @@ async fn archive(arguments: &[&str], settings: &Settings) -> Result<Vec<String>>
     Ok(printed.lines().map(str::to_owned).collect())
 }
 
-async fn verify(settings: &Settings) -> Result<()> {
+pub(super) async fn verify(settings: &Settings) -> Result<()> {
     for of in ["stats", "wallets"] {
         let verified = told(&run(&[of, "verify"], settings).await?)?;
         ensure!(verified.contains(" 0 differences"), "{verified}");

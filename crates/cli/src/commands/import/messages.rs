@@ -156,18 +156,17 @@ async fn store_chat(
         sink.create(chat.new, chat.created_at).await?;
         report.counts.created += 1;
     }
-    let is_unstored = is_new && sink.is_dry_run;
     let stored = report.counts.stored;
     let mut batch = Batch::default();
     for (message, bytes) in chat.messages {
         if batch.is_full(bytes) {
-            append(std::mem::take(&mut batch), chat_id, is_unstored, sink, report).await?;
+            append(std::mem::take(&mut batch), chat_id, is_new, sink, report).await?;
         }
         if !batch.add(message, bytes) {
             report.warn(place, "has two messages with one id: the first one is stored")?;
         }
     }
-    append(batch, chat_id, is_unstored, sink, report).await?;
+    append(batch, chat_id, is_new, sink, report).await?;
     if report.counts.stored > stored
         && let Some(fault) = sink.index(chat_id).await
     {
@@ -180,18 +179,14 @@ async fn store_chat(
 async fn append(
     batch: Batch,
     chat_id: &ChatId,
-    is_unstored: bool,
+    is_created: bool,
     sink: &Sink<'_>,
     report: &mut Report,
 ) -> Result<(), Stop> {
-    let known = if is_unstored { 0 } else { count(&sink.known(chat_id, &batch).await?) };
+    let known = sink.count_known(chat_id, &batch, is_created).await?;
     let all = u64::try_from(batch.messages.len()).unwrap_or_default();
     sink.append(chat_id, batch.messages, None).await?;
     report.counts.known += known;
     report.counts.stored += all - known;
     Ok(())
-}
-
-fn count(known: &[bool]) -> u64 {
-    known.iter().map(|it| u64::from(*it)).sum()
 }

@@ -4,6 +4,7 @@ mod archive;
 mod clock;
 mod jsonl;
 mod messages;
+mod mongo;
 mod report;
 mod sink;
 
@@ -28,15 +29,18 @@ enum Format {
     Jsonl(jsonl::Arguments),
     /// Import chats of another system, one JSON object a line, in any format that is read.
     Messages(messages::Arguments),
+    /// Import chats of another system from its MongoDB.
+    Mongo(mongo::Arguments),
     /// Import an app or a chat from another database, with everything.
     Archive(archive::Arguments),
 }
 
-/// Imports files of a format.
+/// Imports what another system has.
 pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<ExitCode> {
     match &arguments.format {
         Format::Jsonl(arguments) => jsonl::run(arguments, settings).await,
         Format::Archive(arguments) => archive::run(arguments, settings).await,
         Format::Messages(arguments) => messages::run(arguments, settings).await,
+        Format::Mongo(arguments) => mongo::run(arguments, settings).await,
     }
 }

@@ -123,6 +123,20 @@ impl Sink<'_> {
         Ok(())
     }
 
+    /// Returns how many messages of a batch the chat has; none if the import has created it.
+    pub(crate) async fn count_known(
+        &self,
+        chat_id: &ChatId,
+        batch: &Batch,
+        is_created: bool,
+    ) -> Result<u64, Stop> {
+        if is_created && self.is_dry_run {
+            return Ok(0);
+        }
+        let known = self.known(chat_id, batch).await?;
+        Ok(known.into_iter().map(u64::from).sum())
+    }
+
     /// Returns which messages of a batch the chat has.
     pub(crate) async fn known(&self, chat_id: &ChatId, batch: &Batch) -> Result<Vec<bool>, Stop> {
         let found = self.store.find_messages(&self.scope, chat_id, &batch.ids()).await?;
