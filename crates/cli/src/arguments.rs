@@ -4,7 +4,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     apps, audit, check, config, demo, erase, export, history, import, keys, purge, resume_sweep,
-    search, serve, stats, tokens, upgrade, wallets,
+    search, serve, stats, tokens, upgrade, views, wallets,
 };
 use crate::settings::{Settings, SettingsError};
 
@@ -70,6 +70,8 @@ pub(crate) enum Command {
     Audit(audit::Arguments),
     /// Show whether an upgrade is finished, or finish it.
     Upgrade(upgrade::Arguments),
+    /// Create or drop read-only views for those who look into the database.
+    Views(views::Arguments),
     /// Verify the balances of wallets.
     Wallets(wallets::Arguments),
 }

@@ -608,6 +608,7 @@ async fn the_help_says_how_it_is_used() -> Result<()> {
         "wallets",
         "resume-sweep",
         "upgrade",
+        "views",
     ];
     for command in commands {
         let arguments: Vec<_> =

@@ -28,6 +28,7 @@ mod rolling_restart;
 mod standalone;
 mod start;
 mod stats;
+mod views;
 mod wallets;
 
 mod checker;

@@ -17,6 +17,7 @@ pub(crate) mod serve;
 pub(crate) mod stats;
 pub(crate) mod tokens;
 pub(crate) mod upgrade;
+pub(crate) mod views;
 pub(crate) mod wallets;
 
 use std::process::ExitCode;
@@ -60,6 +61,7 @@ pub(crate) async fn run(command: Command, settings: Settings) -> anyhow::Result<
             tokens::run(&arguments, &settings).await.map(|()| ExitCode::SUCCESS)
         }
         Command::Upgrade(arguments) => upgrade::run(&arguments, &settings).await,
+        Command::Views(arguments) => views::run(&arguments, &settings).await,
         Command::Wallets(arguments) => wallets::run(&arguments, &settings).await,
     }
 }

@@ -46,6 +46,7 @@ mod stats;
 mod tickets;
 mod turns;
 mod upgrade;
+mod views;
 mod wallets;
 
 pub use archive::{Archive, ArchiveError, ArchivedDocument, RestoreError, RestoreInto, Restored};
@@ -60,6 +61,7 @@ pub use transcript::append::QueueBounds;
 pub use transcript::sealing::{Interruption, SealingBounds};
 pub use upgrade::{FinishedUpgrade, FormatStatus};
 pub use wallets::WalletVerification;
+pub use views::{ViewReport, ViewState};
 
 use std::sync::Arc;
 
