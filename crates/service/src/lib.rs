@@ -3,8 +3,8 @@
 mod config;
 pub use config::{
     AdaptersConfig, Algorithm, AppSettings, AppsConfig, AuthConfig, AuthMode, ChatsgConfig, Config,
-    ConfigError, ErasureConfig, HecateConfig, LimitsConfig, MetricsConfig, SearchConfig,
-    ServerConfig, SignInConfig, WalletsConfig, YaoConfig, hidden, listen_address,
+    ConfigError, ErasureConfig, HecateConfig, LimitsConfig, MetricsConfig, MozaiksConfig,
+    SearchConfig, ServerConfig, SignInConfig, WalletsConfig, YaoConfig, hidden, listen_address,
 };
 
 mod config_check;

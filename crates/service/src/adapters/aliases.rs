@@ -7,7 +7,7 @@ use axum::http::uri::PathAndQuery;
 use records::AppId;
 use tower::ServiceExt as _;
 
-use super::{Adapter, enabled};
+use super::{Adapter, Below, enabled};
 use crate::config::AdaptersConfig;
 
 /// Paths of other systems that name no app, and the paths below which they are served.
@@ -42,11 +42,12 @@ impl Aliases {
 impl Alias {
     /// Returns the alias of an adapter for an app.
     pub(super) fn of(adapter: &Adapter, app_id: &AppId) -> Self {
-        let root = &adapter.root;
-        Self {
-            prefix: format!("{}{}", root.dropped, root.kept),
-            target: format!("/{}/{app_id}{}", adapter.name, root.kept),
-        }
+        let (root, name) = (&adapter.root, adapter.name);
+        let target = match root.below {
+            Below::App => format!("/{name}/{app_id}{}", root.kept),
+            Below::Name => format!("/{name}{}", root.kept),
+        };
+        Self { prefix: format!("{}{}", root.dropped, root.kept), target }
     }
 
     /// Returns the address that an address of the other system leads to; `None` for another address.

@@ -1,6 +1,6 @@
 //! Other systems on the same store: their clients call the service in the shapes that they know.
 //!
-//! An adapter has no storage and no state of its own. It is a table of operations like that of the API, below
+//! An adapter has no storage and no state of its own. It is a table of operations like that of the API, mostly below
 //! `/{adapter}/{app_id}`; each turns one foreign request into calls of the store, and records into foreign shapes. Rights,
 //! quotas, limits and metrics are those of the API. Errors have the form of the original.
 
@@ -22,8 +22,11 @@ mod foreign_query;
 mod hecate;
 mod list_text;
 mod listener;
+mod mozaiks;
 mod offset_pages;
+mod range;
 mod said_fields;
+mod workflow_name;
 mod yao;
 
 pub(crate) use aliases::Aliases;
@@ -46,22 +49,33 @@ pub(crate) struct Adapter {
     error_schema: fn() -> Value,
 }
 
-/// Where the paths of an original begin, which name no app: with `dropped`, and then with what a path here has after its
-/// app.
+/// Where the paths of an original begin: with `dropped`, and then with what a path here has after its beginning.
 #[derive(Debug)]
 struct Root {
     dropped: &'static str,
     kept: &'static str,
+    /// What the paths here begin with.
+    below: Below,
     /// Whether the API has no paths that begin so: then its listener serves them, too.
     is_free: bool,
+}
+
+/// What the paths of an adapter begin with.
+#[derive(Debug, Clone, Copy)]
+enum Below {
+    /// Its name and the app, which the paths of the original do not name.
+    App,
+    /// Its name alone: the paths of the original name the app themselves.
+    Name,
 }
 
 /// Returns the status and the body of a problem in the form of another system. The path is that of the request.
 pub(crate) type WriteProblem = fn(&Problem, &str) -> (StatusCode, Value);
 
 /// Every adapter.
-static ADAPTERS: LazyLock<Vec<Adapter>> =
-    LazyLock::new(|| vec![chatsg::adapter(), hecate::adapter(), yao::adapter()]);
+static ADAPTERS: LazyLock<Vec<Adapter>> = LazyLock::new(|| {
+    vec![chatsg::adapter(), hecate::adapter(), mozaiks::adapter(), yao::adapter()]
+});
 
 impl fmt::Debug for Adapter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

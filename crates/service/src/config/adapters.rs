@@ -13,6 +13,8 @@ pub struct AdaptersConfig {
     pub chatsg: ChatsgConfig,
     /// The chat sessions of Hecate.
     pub hecate: HecateConfig,
+    /// The routes of the front end of `MozaiksAI`.
+    pub mozaiks: MozaiksConfig,
     /// The chat sessions of Yao.
     pub yao: YaoConfig,
 }
@@ -32,12 +34,13 @@ pub(crate) struct Mount<'a> {
 
 impl AdaptersConfig {
     /// Returns where each adapter is served.
-    pub(crate) fn mounts(&self) -> [Mount<'_>; 3] {
-        let Self { chatsg, hecate, yao } = self;
+    pub(crate) fn mounts(&self) -> [Mount<'_>; 4] {
+        let Self { chatsg, hecate, mozaiks, yao } = self;
         let mount = |name, enabled, app_id, listen| Mount { name, enabled, app_id, listen };
         [
             mount("chatsg", chatsg.enabled, chatsg.app_id.as_ref(), chatsg.listen),
             mount("hecate", hecate.enabled, hecate.app_id.as_ref(), hecate.listen),
+            mount("mozaiks", mozaiks.enabled, mozaiks.app_id.as_ref(), mozaiks.listen),
             mount("yao", yao.enabled, yao.app_id.as_ref(), yao.listen),
         ]
     }
@@ -117,6 +120,35 @@ pub struct YaoConfig {
     /// The address of a listener that serves these paths only.
     #[serde(deserialize_with = "listen_address::optional")]
     pub listen: Option<SocketAddr>,
+}
+
+/// The settings of the adapter for the front end of `MozaiksAI`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct MozaiksConfig {
+    /// Whether the routes are served, below `/mozaiks`.
+    pub enabled: bool,
+    /// The app of the requests that name none.
+    pub app_id: Option<AppId>,
+    /// The address of a listener that serves its paths at the root.
+    #[serde(deserialize_with = "listen_address::optional")]
+    pub listen: Option<SocketAddr>,
+    /// The seconds in which another start of a workflow by the same user returns the same chat.
+    pub start_reuse_sec: u32,
+    /// The workflow of the chats that are general chats; `general` by default.
+    pub general_workflow_name: Option<WorkflowName>,
+}
+
+impl Default for MozaiksConfig {
+    fn default() -> Self {
+        Self {
+            enabled: false,
+            app_id: None,
+            listen: None,
+            start_reuse_sec: 15,
+            general_workflow_name: None,
+        }
+    }
 }
 
 /// The settings of the adapter for Hecate.

@@ -11,7 +11,7 @@ use crate::paced_stream::Pace;
 
 mod adapters;
 pub(crate) use adapters::Mount;
-pub use adapters::{AdaptersConfig, ChatsgConfig, HecateConfig, YaoConfig};
+pub use adapters::{AdaptersConfig, ChatsgConfig, HecateConfig, MozaiksConfig, YaoConfig};
 
 mod error;
 pub use error::ConfigError;

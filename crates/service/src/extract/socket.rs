@@ -80,7 +80,7 @@ impl Input for SocketRequest {
         describe_chat(description, Permission::Read);
         WorkflowName::describe(description);
         UserId::describe(description);
-        let text = "`reprise.v1` is accepted if offered";
+        let text = "`reprise.v1` or `mozaiks.v1` is accepted if offered";
         description.parameter(header("Sec-WebSocket-Protocol", text, "reprise.v1"));
         description.problems(&[
             ProblemKind::FORBIDDEN_OWNER,

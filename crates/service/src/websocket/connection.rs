@@ -12,6 +12,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use super::catch_up::{CatchUp, CatchUpCause};
 use super::client::JoinedClient;
 use super::close::{CloseReason, close};
+use super::envelope::Envelope;
 use super::error::{ErrorCode, FrameError};
 use super::event_frame::event_frame;
 use super::frame::{Boundary, Frame, InputAck, Meta};
@@ -33,6 +34,7 @@ pub(super) struct SocketConnection {
     client: JoinedClient,
     /// The catching up under way; `None` once the client has caught up.
     catch_up: Option<CatchUp>,
+    envelope: Envelope,
     store: Arc<dyn Store>,
     rates: Arc<Rates>,
     limits: Arc<LimitsConfig>,
@@ -52,12 +54,14 @@ impl SocketConnection {
         socket: WebSocket,
         client: JoinedClient,
         catch_up: CatchUp,
+        envelope: Envelope,
         state: &AppState,
     ) -> Self {
         Self {
             socket,
             client,
             catch_up: Some(catch_up),
+            envelope,
             store: Arc::clone(&state.store),
             rates: Arc::clone(&state.rates),
             limits: Arc::clone(&state.limits),
@@ -125,7 +129,11 @@ impl SocketConnection {
             catch_up.record(delivery);
         }
         let text = event_frame(&self.client.chat_id, delivery, self.catch_up.is_some());
-        self.send(text).await
+        let seq = match &delivery.event {
+            Event::Message(message) => Some(message.sequence),
+            _ => None,
+        };
+        self.send_in_envelope(text, seq).await
     }
 
     async fn receive(
@@ -163,7 +171,8 @@ impl SocketConnection {
     }
 
     async fn handle_request(&mut self, text: &str) -> Result<(), Ended> {
-        let reply = match Request::read(text, &self.client.chat_id) {
+        let reply = match Request::read(text, &self.client.chat_id, self.envelope) {
+            Ok(Request::Ignored) => Ok(None),
             Ok(Request::Resume(request)) => self.resume(&request).await.map(|()| None),
             Ok(Request::Submit(request)) => {
                 let JoinedClient { scope, chat_id, user_id, .. } = &self.client;
@@ -206,6 +215,11 @@ impl SocketConnection {
     }
 
     async fn send(&mut self, text: String) -> Result<(), Ended> {
+        self.send_in_envelope(text, None).await
+    }
+
+    async fn send_in_envelope(&mut self, text: String, seq: Option<u64>) -> Result<(), Ended> {
+        let text = self.envelope.wrap(text, seq);
         self.socket.send(Message::Text(text.into())).await.map_err(|_| None)
     }
 }

@@ -11,6 +11,7 @@ use super::catch_up::{CatchUp, CatchUpCause};
 use super::client::JoinedClient;
 use super::close::{CloseReason, close};
 use super::connection::SocketConnection;
+use super::envelope::Envelope;
 use super::frame::Meta;
 use super::request::AuthorizeRequest;
 use crate::admission::{Reservation, Subject};
@@ -20,9 +21,6 @@ use crate::joining;
 use crate::live::{Position, Shutdown, StreamLimits};
 use crate::problem::Problem;
 use crate::state::AppState;
-
-/// The subprotocol of the service, as named in `Sec-WebSocket-Protocol`.
-const PROTOCOL: &str = "reprise.v1";
 
 /// The largest message, and the largest frame, that a client may send, in bytes.
 const MAX_MESSAGE_BYTES: usize = 64 << 10;
@@ -48,6 +46,8 @@ pub(crate) struct Handshake {
     /// The address of the client, if known.
     pub(crate) address: Option<IpAddr>,
     pub(crate) state: AppState,
+    /// The form of the frames, unless the subprotocol says otherwise.
+    pub(crate) envelope: Envelope,
 }
 
 /// A client that may join, with the first frame it is sent and the limits of its stream.
@@ -113,7 +113,7 @@ impl Handshake {
     ) -> Response {
         let tracked = self.shutdown.track_socket();
         upgrade
-            .protocols([PROTOCOL])
+            .protocols([Envelope::FLAT, Envelope::NESTED])
             .read_buffer_size(READ_BUFFER_BYTES)
             .write_buffer_size(0)
             .max_write_buffer_size(MAX_WRITE_BUFFER_BYTES)
@@ -132,7 +132,10 @@ impl Handshake {
         };
         match admission {
             Ok(Admission { client, meta, memory, catch_up, limits }) => {
-                let connection = SocketConnection::new(socket, client, catch_up, &self.state);
+                let agreed = socket.protocol().map(|protocol| protocol.as_bytes().to_vec());
+                let envelope = self.envelope.agreed(agreed.as_deref());
+                let connection =
+                    SocketConnection::new(socket, client, catch_up, envelope, &self.state);
                 connection.run(meta, memory, limits).await;
             }
             Err(reason) => close(socket, reason).await,

@@ -4,6 +4,7 @@ mod catch_up;
 mod client;
 mod close;
 mod connection;
+mod envelope;
 mod error;
 mod event_frame;
 mod frame;
@@ -11,4 +12,5 @@ mod handshake;
 mod request;
 mod submit;
 
+pub(crate) use envelope::Envelope;
 pub(crate) use handshake::Handshake;

@@ -2,6 +2,7 @@ use records::{ChatId, EventId, InputRequestId};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::envelope::Envelope;
 use super::error::{ErrorCode, FrameError};
 use crate::extract::{parse, typed};
 use crate::problem::Problem;
@@ -13,6 +14,8 @@ pub(super) enum Request {
     Resume(ResumeRequest),
     /// `user.input.submit`
     Submit(SubmitRequest),
+    /// A type that `MozaiksAI` ignores.
+    Ignored,
 }
 
 /// A request to be sent everything after a message.
@@ -47,11 +50,20 @@ pub(super) struct AuthorizeRequest {
 
 impl Request {
     /// Reads a frame that was received on the socket of a chat.
-    pub(super) fn read(text: &str, chat_id: &ChatId) -> Result<Self, Box<FrameError>> {
+    ///
+    /// Of a client of `MozaiksAI`, which has nested frames, fields and types that the original ignores are ignored.
+    pub(super) fn read(
+        text: &str,
+        chat_id: &ChatId,
+        envelope: Envelope,
+    ) -> Result<Self, Box<FrameError>> {
         let refuse = |problem: Problem| {
             FrameError::from_problem(chat_id, ErrorCode::SchemaValidationFailed, &problem)
         };
-        let (kind, fields) = tagged(text).map_err(refuse)?;
+        let (kind, mut fields) = tagged(text).map_err(refuse)?;
+        if envelope == Envelope::Nested {
+            keep_known(&mut fields);
+        }
         let (request, of) = match kind.as_str() {
             "client.resume" => {
                 let request: ResumeRequest = typed(fields).map_err(refuse)?;
@@ -63,6 +75,12 @@ impl Request {
                 let of = request.chat_id.clone();
                 (Self::Submit(request), of)
             }
+            // An answer must not be lost without a word.
+            "ui_tool_response" | "ui.tool.response" => {
+                let message = "answer the question with POST /api/ui-tool/submit";
+                return Err(FrameError::new(chat_id, ErrorCode::UnknownType, message));
+            }
+            _ if envelope == Envelope::Nested => return Ok(Self::Ignored),
             _ => {
                 let message = "unknown type; supported: client.resume, user.input.submit";
                 return Err(FrameError::new(chat_id, ErrorCode::UnknownType, message));
@@ -84,6 +102,28 @@ impl AuthorizeRequest {
         let (kind, fields) = tagged(text).ok()?;
         if kind == "authorize" { typed(fields).ok() } else { None }
     }
+}
+
+/// The fields of frames, by their names in `MozaiksAI` and here.
+const FIELDS: [(&str, &str); 7] = [
+    ("chat_id", "chat_id"),
+    ("lastClientIndex", "lastClientIndex"),
+    ("text", "text"),
+    ("value", "text"),
+    ("event_id", "event_id"),
+    ("request_id", "request_id"),
+    ("input_request_id", "request_id"),
+];
+
+/// Removes the fields that the original ignores.
+fn keep_known(frame: &mut Value) {
+    let Some(fields) = frame.as_object_mut() else { return };
+    let known = FIELDS.into_iter().filter_map(|(theirs, ours)| {
+        let value = fields.remove(theirs).filter(|value| !value.is_null())?;
+        Some((ours.to_owned(), value))
+    });
+    let known: serde_json::Map<_, _> = known.collect();
+    *fields = known;
 }
 
 /// Reads a JSON object, and takes its `type` out.

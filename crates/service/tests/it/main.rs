@@ -39,6 +39,7 @@ mod messages_by_id;
 mod metadata_lists;
 mod metrics;
 mod metrics_live;
+mod mozaiks;
 mod openapi;
 mod ownership;
 mod participants;

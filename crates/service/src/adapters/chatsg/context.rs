@@ -15,9 +15,9 @@ use utoipa::openapi::path::Parameter;
 use utoipa::{IntoParams, ToSchema};
 
 use super::context_window::{ContextScan, Strategy, is_system};
-use super::range;
 use crate::adapters::ForeignQuery;
 use crate::adapters::list_text::ListText;
+use crate::adapters::range;
 use crate::adapters::said_fields::SaidFields;
 use crate::admission::Reserve;
 use crate::config::{ChatsgConfig, LimitsConfig};

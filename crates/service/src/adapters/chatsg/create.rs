@@ -1,22 +1,20 @@
 use axum::extract::State;
 use operation::operation;
 use persistence::StoreError;
-use records::{
-    Caller, ChatId, ChatSession, JsonObject, NewChatSession, Permission, Scope, UserId,
-    WorkflowName,
-};
+use records::{Caller, ChatId, ChatSession, JsonObject, NewChatSession, Permission, Scope, UserId};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::status::Activity;
 use super::wire::SessionResponse;
 use crate::adapters::ForeignQuery;
+use crate::adapters::workflow_name::workflow_name;
 use crate::api::chat_sessions::create::own;
 use crate::extract::Json;
 use crate::extract::needs::Create;
 use crate::extract::{AppScope, IdempotencyKey, Keyed, OptionalJson};
 use crate::openapi::values;
-use crate::problem::{Problem, ProblemKind};
+use crate::problem::Problem;
 use crate::state::AppState;
 
 /// A session to create; other fields are ignored.
@@ -105,6 +103,7 @@ impl NewSession {
                 (own("/userId", self.user_id.as_ref(), Some(user_id))?, team_id.clone())
             }
         };
+        let workflow_name = workflow_name(state.adapters.chatsg.workflow_name.as_ref(), "chat")?;
         Ok(NewChatSession {
             chat_id: self.chat_id,
             user_id,
@@ -112,15 +111,7 @@ impl NewSession {
             visibility: settings.default_visibility,
             title: Some(self.title),
             metadata: self.metadata,
-            ..NewChatSession::of(workflow_name(state)?)
+            ..NewChatSession::of(workflow_name)
         })
-    }
-}
-
-fn workflow_name(state: &AppState) -> Result<WorkflowName, Problem> {
-    match &state.adapters.chatsg.workflow_name {
-        Some(name) => Ok(name.clone()),
-        None => WorkflowName::parse("chat")
-            .map_err(|error| Problem::new(ProblemKind::INTERNAL, error.to_string())),
     }
 }

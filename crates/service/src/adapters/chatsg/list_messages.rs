@@ -12,10 +12,10 @@ use serde_json::Value;
 use utoipa::openapi::path::Parameter;
 use utoipa::{IntoParams, ToSchema};
 
-use super::range;
 use super::wire::MessageItem;
 use crate::adapters::ForeignQuery;
 use crate::adapters::list_text::ListText;
+use crate::adapters::range;
 use crate::admission::Reserve;
 use crate::config::LimitsConfig;
 use crate::extract::{ChatDownload, FromParams, Json, Params, declared};

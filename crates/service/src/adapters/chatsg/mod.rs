@@ -1,6 +1,6 @@
 //! Chat sessions in the shapes of the JSONL session store: chats, their messages, and the context for a model.
 
-use super::{Adapter, Root};
+use super::{Adapter, Below, Root};
 use crate::operations::sections;
 
 mod context;
@@ -11,7 +11,6 @@ mod list;
 mod list_messages;
 mod message;
 mod problem;
-mod range;
 mod record;
 mod save_messages;
 mod status;
@@ -24,7 +23,7 @@ pub(super) fn adapter() -> Adapter {
     Adapter {
         name: "chatsg",
         // The API has paths below `/api/chats` itself, with another meaning.
-        root: Root { dropped: "", kept: "/api/", is_free: false },
+        root: Root { dropped: "", kept: "/api/", below: Below::App, is_free: false },
         title: "Chat sessions of the JSONL session store, served by Reprise",
         sections: sections! { true;
             "chats", "Conversations of people with agents" {

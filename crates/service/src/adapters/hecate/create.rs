@@ -1,15 +1,16 @@
 use axum::extract::State;
 use operation::operation;
 use persistence::{Creation, create_chat_once};
-use records::{Caller, NewChatSession, WorkflowName};
+use records::{Caller, NewChatSession};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::wire::SessionResponse;
 use crate::adapters::ForeignQuery;
+use crate::adapters::workflow_name::workflow_name;
 use crate::extract::needs::Create;
 use crate::extract::{AppScope, Json, Keyed, OptionalJson};
-use crate::problem::{Problem, ProblemKind};
+use crate::problem::Problem;
 use crate::state::AppState;
 
 /// A session to create.
@@ -31,11 +32,7 @@ pub(crate) async fn create_session(
     OptionalJson(request): OptionalJson<CreateSessionRequest>,
 ) -> Result<Json<SessionResponse>, Problem> {
     let settings = state.registry.check(&scope.app_id).await?;
-    let workflow_name = match &state.adapters.hecate.workflow_name {
-        Some(name) => name.clone(),
-        None => WorkflowName::parse("chat")
-            .map_err(|error| Problem::new(ProblemKind::INTERNAL, error.to_string()))?,
-    };
+    let workflow_name = workflow_name(state.adapters.hecate.workflow_name.as_ref(), "chat")?;
     let title = request.title.unwrap_or_default();
     let title = if title.trim().is_empty() { "New chat" } else { title.trim() };
     let (user_id, team_id) = match &scope.caller {

@@ -1,6 +1,6 @@
 //! Chat sessions in the shapes of Hecate: two streams, the messages and the calls of providers.
 
-use super::{Adapter, Root};
+use super::{Adapter, Below, Root};
 use crate::operations::sections;
 
 mod create;
@@ -20,7 +20,7 @@ mod wire;
 pub(super) fn adapter() -> Adapter {
     Adapter {
         name: "hecate",
-        root: Root { dropped: "/hecate", kept: "/v1/chat/", is_free: true },
+        root: Root { dropped: "/hecate", kept: "/v1/chat/", below: Below::App, is_free: true },
         title: "Chat sessions of Hecate, served by Reprise",
         sections: sections! { true;
             "chat sessions", "Conversations, and the calls that produced them" {

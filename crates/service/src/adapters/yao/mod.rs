@@ -1,6 +1,6 @@
 //! Chat sessions in the shapes of Yao's chat storage: sessions, and messages with a type and props.
 
-use super::{Adapter, Root};
+use super::{Adapter, Below, Root};
 use crate::operations::sections;
 
 mod create;
@@ -26,7 +26,7 @@ mod wire;
 pub(super) fn adapter() -> Adapter {
     Adapter {
         name: "yao",
-        root: Root { dropped: "", kept: "/v1/chat/", is_free: true },
+        root: Root { dropped: "", kept: "/v1/chat/", below: Below::App, is_free: true },
         title: "Chat sessions of Yao, served by Reprise",
         sections: sections! { true;
             "chat sessions", "Conversations with assistants" {

@@ -10,7 +10,7 @@ use crate::live::{Position, Shutdown};
 use crate::operation::{Description, Output, Prepared};
 use crate::problem::{Problem, ProblemKind};
 use crate::state::AppState;
-use crate::websocket;
+use crate::websocket::{self, Envelope};
 
 /// The position to start from.
 #[derive(Debug, IntoParams)]
@@ -39,7 +39,8 @@ impl FromParams for JoinQuery {
 /// Opens a WebSocket to a chat: the service sends its events as frames, the client sends the user's inputs.
 ///
 /// The client sends its token in one of three places: the `Authorization` header, the offered subprotocols (as
-/// `bearer.…` beside `reprise.v1`), or the first frame `{"type": "authorize", "token": "…"}`.
+/// `bearer.…` beside `reprise.v1`), or the first frame `{"type": "authorize", "token": "…"}`. With the subprotocol
+/// `mozaiks.v1` the frames have the envelope of `MozaiksAI`.
 #[operation(
     answers = "A WebSocket; docs/API.md describes its frames",
     problems = [TOO_MANY_SUBSCRIBERS],
@@ -49,9 +50,23 @@ pub(crate) async fn join(
     Query(JoinQuery { after, .. }): Query<JoinQuery>,
     shutdown: Shutdown,
     // Last, because it may redeem a ticket.
-    SocketRequest { target, identity, upgrade, address }: SocketRequest,
+    request: SocketRequest,
 ) -> Result<Prepared<Upgrade>, Problem> {
-    let handshake = websocket::Handshake { target, after, shutdown, address, state };
+    admitted(state, request, after, shutdown, Envelope::Flat).await
+}
+
+/// Admits a caller, or upgrades the connection of a client that is to identify itself by its first frame.
+///
+/// A client that offers a subprotocol with an envelope gets that one instead.
+pub(crate) async fn admitted(
+    state: AppState,
+    request: SocketRequest,
+    after: Option<Position>,
+    shutdown: Shutdown,
+    envelope: Envelope,
+) -> Result<Prepared<Upgrade>, Problem> {
+    let SocketRequest { target, identity, upgrade, address } = request;
+    let handshake = websocket::Handshake { target, after, shutdown, address, state, envelope };
     let admission = match identity {
         Some(identity) => Some(handshake.admit(&identity).await?),
         None => None,

@@ -44,7 +44,7 @@ impl Keyed for SubmitRequest {
 /// Returns the only chat that has a request with an id.
 ///
 /// Of a person only the own chats are searched: others can add the person to theirs, and ask there under the same id.
-async fn only_chat(
+pub(crate) async fn only_chat(
     state: &AppState,
     scope: &Scope,
     request_id: &InputRequestId,
