@@ -120,6 +120,7 @@ pub(crate) fn mongo_options(settings: &Settings, uri: SecretString) -> MongoOpti
         context_history: settings.limits.context_history,
         context_history_bytes: settings.limits.context_history_bytes,
         audit_keep: settings.audit.keep(),
+        webhook_events: settings.webhooks.url.is_some(),
         ..MongoOptions::new(uri, &settings.mongo.database)
     }
 }

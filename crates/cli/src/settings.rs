@@ -20,6 +20,7 @@ pub(crate) struct Settings {
     pub(crate) wallets: service::WalletsConfig,
     pub(crate) adapters: service::AdaptersConfig,
     pub(crate) erasure: service::ErasureConfig,
+    pub(crate) webhooks: service::WebhooksConfig,
     pub(crate) search: service::SearchConfig,
     pub(crate) limits: service::LimitsConfig,
     pub(crate) metrics: service::MetricsConfig,
@@ -110,6 +111,7 @@ impl Settings {
             wallets: self.wallets.clone(),
             adapters: self.adapters.clone(),
             erasure: self.erasure.clone(),
+            webhooks: self.webhooks.clone(),
             search: self.search.clone(),
             limits: self.limits.clone(),
             metrics: self.metrics.clone(),
@@ -144,6 +146,7 @@ mod tests {
         assert_eq!(format!("{:?}", settings.apps), format!("{:?}", defaults.apps));
         assert_eq!(format!("{:?}", settings.wallets), format!("{:?}", defaults.wallets));
         assert_eq!(format!("{:?}", settings.erasure), format!("{:?}", defaults.erasure));
+        assert_eq!(format!("{:?}", settings.webhooks), format!("{:?}", defaults.webhooks));
         assert_eq!(format!("{:?}", settings.auth), format!("{:?}", defaults.auth));
         assert_eq!(format!("{:?}", settings.metrics), format!("{:?}", defaults.metrics));
     }

@@ -74,6 +74,9 @@ pub use input_request::{
     NewInputRequest, Question, ToolCallRef, arguments_hash,
 };
 
+mod webhook_event;
+pub use webhook_event::WebhookEvent;
+
 mod lease;
 pub use lease::{Lease, NewLease};
 

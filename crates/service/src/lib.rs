@@ -4,7 +4,8 @@ mod config;
 pub use config::{
     AdaptersConfig, Algorithm, AppSettings, AppsConfig, AuthConfig, AuthMode, ChatsgConfig, Config,
     ConfigError, ErasureConfig, HecateConfig, LimitsConfig, MetricsConfig, MozaiksConfig,
-    SearchConfig, ServerConfig, SignInConfig, WalletsConfig, YaoConfig, hidden, listen_address,
+    SearchConfig, ServerConfig, SignInConfig, WalletsConfig, WebhooksConfig, YaoConfig, hidden,
+    listen_address,
 };
 
 mod config_check;
@@ -21,6 +22,9 @@ pub use search_index::SearchIndexer;
 
 mod starting;
 pub use starting::Starting;
+
+mod webhooks;
+pub use webhooks::WebhookSender;
 
 mod sweeps;
 pub use sweeps::{
@@ -47,6 +51,7 @@ mod api;
 mod dashboard;
 mod openapi;
 mod operation;
+mod outgoing;
 
 mod auth;
 pub use auth::{MintError, NewToken};

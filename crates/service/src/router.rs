@@ -27,6 +27,7 @@ use crate::receipts::ReceiptSigner;
 use crate::registry::AppRegistry;
 use crate::search_index::{SearchIndex, SearchIndexer};
 use crate::state::AppState;
+use crate::webhooks::WebhookSender;
 
 /// The header that names the version of the service, in every response.
 const REPRISE_VERSION: HeaderName = HeaderName::from_static("reprise-version");
@@ -47,6 +48,8 @@ pub fn router_and_indexer(
     config.limits.check()?;
     config.apps.check()?;
     config.adapters.check()?;
+    // A setting that is wrong is refused at once, not when the first chat ends.
+    WebhookSender::new(&config.webhooks, Arc::clone(&store))?;
     let limits = Arc::new(config.limits);
     let registry = Arc::new(AppRegistry::new(Arc::clone(&store), &config.apps));
     let memory = Arc::new(MemoryBudget::new(&limits));

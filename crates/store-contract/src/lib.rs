@@ -47,6 +47,7 @@ pub mod audit;
 pub mod revocations;
 pub mod tickets;
 pub mod wallets;
+pub mod webhook_events;
 
 pub mod json;
 pub mod metrics;
@@ -148,6 +149,13 @@ macro_rules! contract_tests {
                 racing_completions_get_the_same_answer,
                 completed_or_failed_wins_when_both_race,
                 a_status_change_keeps_all_other_fields,
+            }
+            webhook_events {
+                an_ended_chat_leaves_one_event,
+                a_chat_that_goes_on_leaves_no_event,
+                a_chat_that_ends_twice_leaves_two_events,
+                an_event_is_due_again_until_it_is_settled,
+                racing_claims_share_the_events,
             }
             lists {
                 chats_are_listed_newest_first,

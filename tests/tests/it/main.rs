@@ -30,6 +30,7 @@ mod start;
 mod stats;
 mod views;
 mod wallets;
+mod webhooks;
 
 mod checker;
 mod faults;

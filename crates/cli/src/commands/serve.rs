@@ -65,6 +65,9 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<()> {
     sweeps.spawn(service::index_metadata(Arc::clone(&store)));
     sweeps.spawn(service::continue_erasures(Arc::clone(&store)));
     sweeps.spawn(indexer.run());
+    if let Some(sender) = service::WebhookSender::new(&config.webhooks, Arc::clone(&store))? {
+        sweeps.spawn(sender.run());
+    }
     sweeps.spawn(service::purge_due_chats(store, config.apps.settings));
     let served = tokio::select! {
         served = serving => served.context(SERVER_FAILED),

@@ -9,6 +9,7 @@ use records::{
     Scope, SessionChange, StatusChange, UserId,
 };
 
+use super::webhook_events::KeptEvent;
 use super::{Chat, MemoryStore, held};
 use crate::StoreError;
 use crate::metrics::Call;
@@ -221,6 +222,7 @@ impl Chat {
             input_version: 0,
             recent_inputs: Vec::new(),
             status_changes: Vec::new(),
+            webhook_events: Vec::new(),
             members: Vec::new(),
             participants: Vec::new(),
             announced: BTreeMap::new(),
@@ -253,6 +255,8 @@ impl Chat {
         });
         *session = moved(session, next, reason, now);
         if next.is_ended() {
+            let event_id = format!("{}_{}", self.session.chat_id, self.status_changes.len());
+            self.webhook_events.push(KeptEvent::new(&self.session, event_id));
             self.end_inputs(now);
         }
     }

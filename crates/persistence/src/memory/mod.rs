@@ -30,6 +30,7 @@ mod stats;
 mod tickets;
 mod turns;
 mod wallets;
+mod webhook_events;
 
 pub use faults::Faults;
 
@@ -56,6 +57,7 @@ use crate::store::{Change, Store};
 use revocations::RevocationList;
 use tickets::Unused;
 use wallets::Ledger;
+use webhook_events::KeptEvent;
 
 /// A store that keeps all records in memory.
 #[derive(Debug)]
@@ -106,6 +108,7 @@ struct Chat {
     input_version: u64,
     recent_inputs: Vec<InputRequestId>,
     status_changes: Vec<StatusChange>,
+    webhook_events: Vec<KeptEvent>,
     members: Vec<Member>,
     participants: Vec<Participant>,
     announced: BTreeMap<ConnectionId, Announced>,

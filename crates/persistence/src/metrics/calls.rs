@@ -123,6 +123,9 @@ label! {
         ListAuditEntries = "list_audit_entries",
         GetPseudonym = "get_pseudonym",
         DestroyPseudonym = "destroy_pseudonym",
+        ClaimWebhookEvents = "claim_webhook_events",
+        SettleWebhookEvent = "settle_webhook_event",
+        PostponeWebhookEvent = "postpone_webhook_event",
     }
 }
 

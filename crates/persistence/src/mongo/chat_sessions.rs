@@ -430,6 +430,7 @@ impl MongoStore {
         let document = encode(&document)?;
         let insert = self.inner.status_changes.insert_one(document);
         insert.session(&mut *tx.session().await?).await?;
+        self.keep_webhook_event(&updated, change_id, tx).await?;
         let mut tally = Tally::default();
         tally.chat(chat, -1);
         tally.chat(moved, 1);

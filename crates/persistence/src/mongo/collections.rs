@@ -21,7 +21,7 @@ use crate::mongo::collection_names::{
     CONTEXT_SNAPSHOTS, ERASURES, INPUT_REQUESTS, MESSAGE_VERSIONS, PRESENCE, PROVIDER_CALLS,
     PSEUDONYM_KEYS, RESUME_POINTS, REVOCATIONS, SEARCH_ENTRIES, SEARCH_MARKS, SEARCH_PROGRESS,
     STATUS_CHANGES, STORE_FORMAT, TICKETS, TURNS_WITHOUT_MESSAGES, WALLET_ENTRIES, WALLETS,
-    WORKFLOW_STATS,
+    WEBHOOK_EVENTS, WORKFLOW_STATS,
 };
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::stored::read_document;
@@ -41,6 +41,7 @@ use crate::mongo::erasures::{ERASED_USER, ErasureDocument, erasure_record};
 use crate::mongo::revocations::{RevocationDocument, revocation_entry};
 use crate::mongo::search::{MarkDocument, ProgressDocument, SearchEntryDocument};
 use crate::mongo::tickets::{TicketDocument, ticket_record};
+use crate::mongo::webhook_events::{DUE_AT, WebhookEventDocument, webhook_event_record};
 
 /// A collection of the database.
 #[derive(Debug)]
@@ -543,6 +544,24 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         rewrite: |raw| {
             status_change_record(raw)?;
             rewritten::<StatusChangeDocument>(STATUS_CHANGES, raw)
+        },
+    },
+    StoredCollection {
+        name: WEBHOOK_EVENTS,
+        records: &["webhook_event"],
+        rights: "only the sender of webhooks reads them",
+        export: "nothing: they name no person and have no text",
+        erasure: "nothing: they name no person and have no text",
+        check: "each read checks the shape",
+        purge: Purge::Keeps("they have no text, and go once their receiver has taken them"),
+        archive: Archive::LeavesOut("each installation tells of what was done in it"),
+        indexes: &[
+            Index::of("webhook_due", &[(DUE_AT, 1)]),
+            Index::of("webhook_ttl", &[("expires_at", 1)]),
+        ],
+        rewrite: |raw| {
+            webhook_event_record(raw)?;
+            rewritten::<WebhookEventDocument>(WEBHOOK_EVENTS, raw)
         },
     },
     StoredCollection {

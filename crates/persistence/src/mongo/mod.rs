@@ -48,6 +48,7 @@ mod turns;
 mod upgrade;
 mod views;
 mod wallets;
+mod webhook_events;
 
 pub use archive::{Archive, ArchiveError, ArchivedDocument, RestoreError, RestoreInto, Restored};
 pub use collections::{COLLECTIONS, Purge, StoredCollection};
@@ -60,8 +61,8 @@ pub use stats::{StatsDifference, Workflow};
 pub use transcript::append::QueueBounds;
 pub use transcript::sealing::{Interruption, SealingBounds};
 pub use upgrade::{FinishedUpgrade, FormatStatus};
-pub use wallets::WalletVerification;
 pub use views::{ViewReport, ViewState};
+pub use wallets::WalletVerification;
 
 use std::sync::Arc;
 
@@ -104,6 +105,7 @@ struct Inner {
     provider_calls: Collection<RawDocumentBuf>,
     workflow_stats: Collection<RawDocumentBuf>,
     status_changes: Collection<RawDocumentBuf>,
+    webhook_events: Collection<RawDocumentBuf>,
     input_requests: Collection<RawDocumentBuf>,
     resume_points: Collection<RawDocumentBuf>,
     turns_without_messages: Collection<RawDocumentBuf>,
@@ -127,6 +129,7 @@ struct Inner {
     context_history_bytes: u64,
     proof_snapshot: std::time::Duration,
     audit_keep: Option<chrono::Duration>,
+    keeps_webhook_events: bool,
     queues: Queues,
     sealer: Arc<Sealer>,
     /// One for each write call that may use the database at the same time.
@@ -177,6 +180,7 @@ impl MongoStore {
             provider_calls: database.collection(collection_names::PROVIDER_CALLS),
             workflow_stats: database.collection(collection_names::WORKFLOW_STATS),
             status_changes: database.collection(collection_names::STATUS_CHANGES),
+            webhook_events: database.collection(collection_names::WEBHOOK_EVENTS),
             input_requests: database.collection(collection_names::INPUT_REQUESTS),
             resume_points: database.collection(collection_names::RESUME_POINTS),
             turns_without_messages: database.collection(collection_names::TURNS_WITHOUT_MESSAGES),
@@ -201,6 +205,7 @@ impl MongoStore {
             context_history_bytes: options.context_history_bytes,
             proof_snapshot: options.proof_snapshot,
             audit_keep: options.audit_keep.and_then(|keep| chrono::Duration::from_std(keep).ok()),
+            keeps_webhook_events: options.webhook_events,
             queues: Queues::new(options.queue, Arc::clone(&metrics)),
             sealer: Arc::new(Sealer::new(options.sealing)),
             write_slots: Semaphore::new(client::write_slots(options.max_pool_size)),

@@ -41,6 +41,7 @@ mod stats;
 mod tickets;
 mod turns;
 mod wallets;
+mod webhook_events;
 mod written;
 
 pub use access_keys::{AccessKeyPage, AccessKeys};
@@ -85,6 +86,7 @@ pub use stats::{
 pub use tickets::Tickets;
 pub use turns::{AppendedTurn, ResumePointCursor, ResumePointFilter, ResumePointPage, Turns};
 pub use wallets::{EntryPage, WalletPage, Wallets};
+pub use webhook_events::WebhookEvents;
 pub use written::Written;
 
 /// A complete store.
@@ -116,6 +118,7 @@ pub trait Store:
     + Purges
     + Erasures
     + Search
+    + WebhookEvents
     + std::fmt::Debug
 {
     /// Returns once the store can be read and written, or returns the error that prevents it.

@@ -11,10 +11,10 @@ use tokio::sync::{Notify, Semaphore, watch};
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::issuer_client::{IssuerClient, IssuerUrl};
 use super::keys::{KeySource, Keys, digest_of, parse};
 use crate::config::{Algorithm, AuthConfig, ConfigError};
 use crate::metrics::KeyMetrics;
+use crate::outgoing::{OutgoingClient, OutgoingUrl};
 use crate::problem::{Problem, ProblemKind};
 
 /// The shortest time between two fetches. Tokens with invented key ids cannot make the service fetch more often.
@@ -178,8 +178,13 @@ impl Shared {
     }
 }
 
-async fn follow_url(shared: Arc<Shared>, url: IssuerUrl, interval: Duration, metrics: KeyMetrics) {
-    let client = IssuerClient::new();
+async fn follow_url(
+    shared: Arc<Shared>,
+    url: OutgoingUrl,
+    interval: Duration,
+    metrics: KeyMetrics,
+) {
+    let client = OutgoingClient::new();
     loop {
         let begun = shared.start();
         let fetched = client.get(&url).await.map_err(|error| error.to_string());
@@ -193,8 +198,8 @@ async fn follow_url(shared: Arc<Shared>, url: IssuerUrl, interval: Duration, met
 
 /// Fetches the keys of an issuer once, to see whether they can be used.
 pub(super) async fn fetch_keys(url: &str, algorithm: Algorithm) -> Result<(), String> {
-    let url = IssuerUrl::parse(url)?;
-    let body = IssuerClient::new().get(&url).await.map_err(|error| error.to_string())?;
+    let url = OutgoingUrl::parse(url)?;
+    let body = OutgoingClient::new().get(&url).await.map_err(|error| error.to_string())?;
     parse(&body, algorithm).map(drop)
 }
 

@@ -11,16 +11,16 @@ use ring::digest::{Context, SHA256};
 use secrecy::ExposeSecret as _;
 use simple_asn1::ASN1Block;
 
-use super::issuer_client::IssuerUrl;
 use super::signatures::{MIN_RSA_BYTES, significant};
 use crate::config::{Algorithm, AuthConfig, ConfigError};
+use crate::outgoing::OutgoingUrl;
 
 /// Where the keys come from.
 #[derive(Debug, Clone)]
 pub(super) enum KeySource {
     Settings,
     File(PathBuf),
-    Url(IssuerUrl),
+    Url(OutgoingUrl),
 }
 
 /// The keys that tokens are verified with.
@@ -56,7 +56,7 @@ impl Keys {
             (_, Some(_), Some(_)) => Err(ConfigError::TwoKeySources),
             (_, None, Some(url)) => {
                 let url =
-                    IssuerUrl::parse(url).map_err(|detail| ConfigError::JwksUrl { detail })?;
+                    OutgoingUrl::parse(url).map_err(|detail| ConfigError::JwksUrl { detail })?;
                 Ok((KeySource::Url(url), Self::Unnamed(Vec::new())))
             }
             (_, Some(path), None) => {

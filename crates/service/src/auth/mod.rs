@@ -6,7 +6,6 @@ mod access_keys;
 mod claims;
 mod cookies;
 mod cors;
-mod issuer_client;
 mod jwt;
 mod key_ring;
 mod keys;

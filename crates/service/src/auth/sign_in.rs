@@ -23,12 +23,12 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::OnceCell;
 
 use super::cookies::{self, SameSite};
-use super::issuer_client::{IssuerClient, IssuerUrl};
 use super::jwt::Verifier;
 use super::key_ring::fetch_keys;
 use super::{Apps, Role};
 use crate::config::{Algorithm, AuthConfig, AuthMode, ConfigError, SignInConfig};
 use crate::metrics::KeyMetrics;
+use crate::outgoing::{OutgoingClient, OutgoingUrl};
 use crate::problem::{Problem, ProblemKind};
 
 /// How long a person may take at the issuer.
@@ -43,9 +43,9 @@ const HOME: &str = "/dashboard";
 #[derive(Debug)]
 pub(crate) struct SignIn {
     config: SignInConfig,
-    issuer: IssuerUrl,
+    issuer: OutgoingUrl,
     redirect: RedirectUrl,
-    client: IssuerClient,
+    client: OutgoingClient,
     store: Arc<dyn Store>,
     metrics: KeyMetrics,
     provider: OnceCell<Provider>,
@@ -71,8 +71,8 @@ struct Discovery {
 impl Discovery {
     /// Fetches the description of an issuer, and refuses one that cannot be used.
     async fn fetch(
-        client: &IssuerClient,
-        url: &IssuerUrl,
+        client: &OutgoingClient,
+        url: &OutgoingUrl,
         issuer: Option<&str>,
     ) -> Result<Self, String> {
         let wrong = |what: &str| format!("the description of the issuer: {what}");
@@ -83,7 +83,7 @@ impl Discovery {
             return Err(wrong("it names another issuer"));
         }
         for url in [&found.authorization_endpoint, &found.token_endpoint, &found.jwks_uri] {
-            IssuerUrl::parse(url).map_err(wrong)?;
+            OutgoingUrl::parse(url).map_err(wrong)?;
         }
         Ok(found)
     }
@@ -163,7 +163,7 @@ impl SignIn {
             config: config.sign_in.clone(),
             issuer,
             redirect,
-            client: IssuerClient::new(),
+            client: OutgoingClient::new(),
             store,
             metrics: metrics.clone(),
             provider: OnceCell::new(),
@@ -173,7 +173,7 @@ impl SignIn {
     /// Checks the settings. Nothing is fetched.
     pub(super) fn checked(
         config: &AuthConfig,
-    ) -> Result<Option<(IssuerUrl, RedirectUrl)>, ConfigError> {
+    ) -> Result<Option<(OutgoingUrl, RedirectUrl)>, ConfigError> {
         let refused = |name, detail| Err(ConfigError::SignIn { name, detail });
         let sign_in = &config.sign_in;
         let Some(issuer) = &sign_in.issuer else { return Ok(None) };
@@ -191,9 +191,9 @@ impl SignIn {
         }
         let discovery =
             format!("{}/.well-known/openid-configuration", issuer.trim_end_matches('/'));
-        let issuer = IssuerUrl::parse(&discovery)
+        let issuer = OutgoingUrl::parse(&discovery)
             .map_err(|detail| ConfigError::SignIn { name: "issuer", detail })?;
-        IssuerUrl::parse(&sign_in.public_url)
+        OutgoingUrl::parse(&sign_in.public_url)
             .map_err(|detail| ConfigError::SignIn { name: "public_url", detail })?;
         let public_url = sign_in.public_url.trim_end_matches('/');
         let has_path = public_url.parse::<Uri>().is_ok_and(|url| url.path().len() > 1);
@@ -209,7 +209,7 @@ impl SignIn {
         let Some((url, _)) = Self::checked(config)? else { return Ok(()) };
         let failed = |detail| ConfigError::Unreachable { name: "sign_in.issuer", detail };
         let issuer = config.sign_in.issuer.as_deref();
-        let found = Discovery::fetch(&IssuerClient::new(), &url, issuer).await.map_err(failed)?;
+        let found = Discovery::fetch(&OutgoingClient::new(), &url, issuer).await.map_err(failed)?;
         fetch_keys(&found.jwks_uri, config.sign_in.algorithm).await.map_err(failed)
     }
 

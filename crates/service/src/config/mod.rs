@@ -43,6 +43,8 @@ pub struct Config {
     pub wallets: WalletsConfig,
     /// Erasures.
     pub erasure: ErasureConfig,
+    /// Webhooks.
+    pub webhooks: WebhooksConfig,
     /// Search in what was said.
     pub search: SearchConfig,
     /// Limits and timeouts.
@@ -341,6 +343,26 @@ impl WalletsConfig {
 pub struct ErasureConfig {
     /// The file with the private Ed25519 key that signs receipts: PEM, in PKCS#8. Without it, receipts are unsigned.
     pub signing_key_file: Option<PathBuf>,
+}
+
+/// The settings of webhooks.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct WebhooksConfig {
+    /// The address of the receiver. Without it no events are kept, and none are sent.
+    #[serde(deserialize_with = "unless_empty", serialize_with = "without_query")]
+    pub url: Option<String>,
+    /// The secret that signs what is sent: `whsec_`, and 24 to 64 bytes in base64.
+    #[serde(deserialize_with = "unless_empty", serialize_with = "hidden")]
+    pub secret: Option<SecretString>,
+    /// How long the first retry waits. Each further one waits twice as long, up to an hour.
+    pub retry_ms: u64,
+}
+
+impl Default for WebhooksConfig {
+    fn default() -> Self {
+        Self { url: None, secret: None, retry_ms: 5_000 }
+    }
 }
 
 /// The settings of the search in what was said.

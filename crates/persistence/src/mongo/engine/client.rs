@@ -38,6 +38,8 @@ pub struct MongoOptions {
     pub proof_snapshot: Duration,
     /// How long an entry of the audit log is kept; `None` for ever. Entries keep the expiry with which they were written.
     pub audit_keep: Option<Duration>,
+    /// Whether the end of each chat leaves an event for the receiver of webhooks.
+    pub webhook_events: bool,
 }
 
 impl MongoOptions {
@@ -56,6 +58,7 @@ impl MongoOptions {
             context_history_bytes: ContextVersionPage::KEPT_BYTES,
             proof_snapshot: Duration::from_secs(20),
             audit_keep: Some(Duration::from_hours(400 * 24)),
+            webhook_events: false,
         }
     }
 }

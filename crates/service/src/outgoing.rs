@@ -15,20 +15,24 @@ const TIMEOUT: Duration = Duration::from_secs(3);
 /// The largest response that is read, in bytes.
 const MAX_BYTES: usize = 256 << 10;
 
-/// An address of an issuer.
+/// An address to which the service sends requests: of an issuer, or of a receiver of webhooks.
 #[derive(Clone)]
-pub(super) struct IssuerUrl(Uri);
+pub(crate) struct OutgoingUrl(Uri);
 
-impl fmt::Debug for IssuerUrl {
+impl fmt::Debug for OutgoingUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The query may hold a secret.
-        f.debug_tuple("IssuerUrl").field(&self.0.host()).finish()
+        f.debug_tuple("OutgoingUrl").field(&self.0.host()).finish()
     }
 }
 
-impl IssuerUrl {
+impl OutgoingUrl {
+    pub(crate) fn uri(&self) -> &Uri {
+        &self.0
+    }
+
     /// Accepts https, and http on a loopback address. Returns what is wrong with any other text.
-    pub(super) fn parse(text: &str) -> Result<Self, &'static str> {
+    pub(crate) fn parse(text: &str) -> Result<Self, &'static str> {
         let uri = text.parse::<Uri>().map_err(|_| "it is not a URL")?;
         let (Some(host), Some(authority)) = (uri.host(), uri.authority()) else {
             return Err("it names no host");
@@ -49,41 +53,41 @@ fn is_loopback(host: &str) -> bool {
     host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
-/// Sends requests to an issuer. It follows no redirects and uses no proxy.
+/// Sends requests. It follows no redirects and uses no proxy.
 #[derive(Debug, Clone)]
-pub(super) struct IssuerClient(Client<HttpsConnector<HttpConnector>, Full<Bytes>>);
+pub(crate) struct OutgoingClient(Client<HttpsConnector<HttpConnector>, Full<Bytes>>);
 
-/// Why a request to an issuer has no response.
+/// Why a request has no response.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub(super) struct IssuerError(String);
+pub(crate) struct OutgoingError(String);
 
-impl IssuerClient {
-    pub(super) fn new() -> Self {
+impl OutgoingClient {
+    pub(crate) fn new() -> Self {
         let connector = HttpsConnectorBuilder::new().with_webpki_roots().https_or_http();
         let connector = connector.enable_http1().build();
         Self(Client::builder(TokioExecutor::new()).build(connector))
     }
 
     /// Returns the body of a successful response to GET.
-    pub(super) async fn get(&self, url: &IssuerUrl) -> Result<Vec<u8>, IssuerError> {
+    pub(crate) async fn get(&self, url: &OutgoingUrl) -> Result<Vec<u8>, OutgoingError> {
         let mut request = Request::new(Vec::new());
         *request.uri_mut() = url.0.clone();
         let response = self.send(request).await?;
         match response.status() {
             StatusCode::OK => Ok(response.into_body()),
-            status => Err(IssuerError(format!("the issuer responded with status {status}"))),
+            status => Err(OutgoingError(format!("the response has the status {status}"))),
         }
     }
 
     /// Returns the response to a request, with its whole body.
-    pub(super) async fn send(
+    pub(crate) async fn send(
         &self,
         request: Request<Vec<u8>>,
-    ) -> Result<Response<Vec<u8>>, IssuerError> {
+    ) -> Result<Response<Vec<u8>>, OutgoingError> {
         let sent = tokio::time::timeout(TIMEOUT, self.send_unbounded(request)).await;
         let sent = sent.unwrap_or_else(|_| Err(format!("no response within {TIMEOUT:?}")));
-        sent.map_err(IssuerError)
+        sent.map_err(OutgoingError)
     }
 
     async fn send_unbounded(&self, request: Request<Vec<u8>>) -> Result<Response<Vec<u8>>, String> {
