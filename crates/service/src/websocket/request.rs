@@ -76,7 +76,7 @@ impl Request {
                 (Self::Submit(request), of)
             }
             // An answer must not be lost without a word.
-            "ui_tool_response" | "ui.tool.response" => {
+            "ui_tool_response" | "ui.tool.response" if envelope == Envelope::Nested => {
                 let message = "answer the question with POST /api/ui-tool/submit";
                 return Err(FrameError::new(chat_id, ErrorCode::UnknownType, message));
             }
