@@ -435,6 +435,30 @@ async fn views_are_created_replaced_and_dropped() -> Result<()> {
     Ok(())
 }
 
+/// The original lost messages at this size without a word.
+#[tokio::test]
+async fn a_chat_larger_than_a_document_is_read_message_by_message() -> Result<()> {
+    const LARGE: usize = 900_000;
+    let viewed = Viewed::new().await?;
+    let chat = viewed.create(CHAT, WORKFLOW, None).await?;
+    for n in 0..20 {
+        let message = json!({
+            "event_id": format!("e{n}"), "role": "user", "content": "x".repeat(LARGE),
+        });
+        chat.append(&[message]).await?;
+    }
+    assert!(viewed.all("mozaiks.chat_sessions", doc! { "_id": CHAT }).await.is_err());
+    let found = viewed.all("mozaiks.messages", doc! { "chat_id": CHAT }).await?;
+    let read = found.iter().map(|it| (it["sequence"].as_u64(), it["message"]["content"].as_str()));
+    let read: Vec<_> = read.map(|(sequence, content)| (sequence, content.map(str::len))).collect();
+    assert_eq!(read, (0..20).map(|n| (Some(n), Some(LARGE))).collect::<Vec<_>>());
+    let slice = doc! { "messages": { "$slice": ["$messages", -3] } };
+    let newest = FindOptions::builder().projection(slice).build();
+    let newest = viewed.find("mozaiks.chat_sessions", doc! { "_id": CHAT }, newest).await?;
+    assert_eq!(newest[0]["messages"].as_array().context("no messages")?.len(), 3);
+    viewed.stop().await
+}
+
 /// Returns what the server says about a query of a view.
 async fn explained(viewed: &Viewed, filter: Document, sort: Document) -> Result<String> {
     let find =

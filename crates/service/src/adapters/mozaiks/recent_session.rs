@@ -3,8 +3,7 @@ use operation::operation;
 use persistence::{ChatFilter, ChatOrder};
 use records::UserId;
 
-use super::general_chat::general_workflow;
-use super::session::{FoundSessionResponse, Sessions};
+use super::session::FoundSessionResponse;
 use crate::adapters::ForeignQuery;
 use crate::admission::Reserve;
 use crate::extract::needs::Read;
@@ -21,8 +20,6 @@ pub(crate) async fn recent_session(
     ForeignQuery(()): ForeignQuery<()>,
     _: Reserve<12>,
 ) -> Result<Json<FoundSessionResponse>, Problem> {
-    let sessions = Sessions { user_id, general: general_workflow(&state)? };
     let list = ChatFilter { order: ChatOrder::Active, ..ChatFilter::default() };
-    let found = sessions.list(&*state.store, &scope, list, 1).await?;
-    Ok(Json(FoundSessionResponse::first(&*state.store, &scope, found).await?))
+    Ok(Json(FoundSessionResponse::first(&state, &scope, user_id, list).await?))
 }

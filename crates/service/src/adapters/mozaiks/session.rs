@@ -1,11 +1,13 @@
-use persistence::{ChatFilter, ListCursor, Store, StoreError};
+use persistence::{ChatFilter, ListCursor, Store};
 use records::{Artifact, ChatSession, ChatStatus, Permission, Scope, UserId, WorkflowName};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::general_chat::general_workflow;
 use crate::api::chat_sessions::list::refused;
 use crate::extract::check_acts_for;
 use crate::problem::Problem;
+use crate::state::AppState;
 use crate::wire::{ArtifactFields, Time};
 
 /// The statuses of a run that has not ended.
@@ -52,13 +54,16 @@ pub(crate) struct FoundSessionResponse {
 }
 
 impl FoundSessionResponse {
-    /// Returns the first of some runs, with its artifact.
+    /// Finds the first run of a user in the order of a list, with its artifact.
     pub(super) async fn first(
-        store: &dyn Store,
+        state: &AppState,
         scope: &Scope,
-        chats: Vec<ChatSession>,
-    ) -> Result<Self, StoreError> {
-        let chat = chats.into_iter().next();
+        user_id: UserId,
+        list: ChatFilter,
+    ) -> Result<Self, Problem> {
+        let store = &*state.store;
+        let sessions = Sessions { user_id, general: general_workflow(state)? };
+        let chat = sessions.list(store, scope, list, 1).await?.pop();
         let artifact = match &chat {
             Some(chat) => {
                 let scope = scope.needing(Permission::Read);
