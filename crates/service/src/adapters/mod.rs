@@ -23,6 +23,7 @@ mod hecate;
 mod list_text;
 mod listener;
 mod mozaiks;
+mod new_session;
 mod offset_pages;
 mod range;
 mod said_fields;

@@ -1,15 +1,13 @@
 use axum::extract::State;
 use operation::operation;
-use persistence::StoreError;
-use records::{Caller, ChatId, ChatSession, JsonObject, NewChatSession, Permission, Scope, UserId};
+use records::{ChatId, JsonObject, UserId};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::status::Activity;
 use super::wire::SessionResponse;
 use crate::adapters::ForeignQuery;
-use crate::adapters::workflow_name::workflow_name;
-use crate::api::chat_sessions::create::own;
+use crate::adapters::new_session::NewSession;
 use crate::extract::Json;
 use crate::extract::needs::Create;
 use crate::extract::{AppScope, IdempotencyKey, Keyed, OptionalJson};
@@ -54,64 +52,10 @@ pub(crate) async fn create_session(
     let new = NewSession {
         chat_id: request.session_id,
         user_id: request.user_id,
-        title: title.unwrap_or("New Chat").to_owned(),
+        title: Some(title.unwrap_or("New Chat").to_owned()),
         metadata: request.metadata.unwrap_or_default(),
+        workflow_name: state.adapters.chatsg.workflow_name.clone(),
     };
     let chat = new.ensure(&state, &scope).await?;
     Ok(Json(SessionResponse::of(chat, Activity::now(&state.adapters.chatsg))))
-}
-
-/// A session to create unless it exists.
-pub(super) struct NewSession {
-    pub(super) chat_id: Option<ChatId>,
-    pub(super) user_id: Option<UserId>,
-    pub(super) title: String,
-    pub(super) metadata: JsonObject,
-}
-
-impl NewSession {
-    /// Creates the session, or returns the one that has its id.
-    pub(super) async fn ensure(
-        self,
-        state: &AppState,
-        scope: &Scope,
-    ) -> Result<ChatSession, Problem> {
-        let scope = scope.needing(Permission::Create);
-        let reading = scope.needing(Permission::Read);
-        // A session that exists counts for no quota.
-        if let Some(chat_id) = &self.chat_id
-            && let Some(chat) = state.store.get_chat(&reading, chat_id).await?
-        {
-            return Ok(chat);
-        }
-        let new = self.into_new(state, &scope).await?;
-        state.rates.check_new_chat(&scope)?;
-        match state.store.create_chat(&scope, new).await {
-            Err(StoreError::ChatExists(chat_id)) => {
-                let found = state.store.get_chat(&reading, &chat_id).await?;
-                Ok(found.ok_or(StoreError::ChatExists(chat_id))?)
-            }
-            created => Ok(created?),
-        }
-    }
-
-    async fn into_new(self, state: &AppState, scope: &Scope) -> Result<NewChatSession, Problem> {
-        let settings = state.registry.check(&scope.app_id).await?;
-        let (user_id, team_id) = match &scope.caller {
-            Caller::Service | Caller::Support { .. } => (self.user_id, None),
-            Caller::User { user_id, team_id, .. } => {
-                (own("/userId", self.user_id.as_ref(), Some(user_id))?, team_id.clone())
-            }
-        };
-        let workflow_name = workflow_name(state.adapters.chatsg.workflow_name.as_ref(), "chat")?;
-        Ok(NewChatSession {
-            chat_id: self.chat_id,
-            user_id,
-            team_id,
-            visibility: settings.default_visibility,
-            title: Some(self.title),
-            metadata: self.metadata,
-            ..NewChatSession::of(workflow_name)
-        })
-    }
 }

@@ -1,15 +1,13 @@
 use axum::extract::State;
 use operation::operation;
-use records::{
-    Caller, ChatId, EventId, Item, JsonObject, NewMessage, Permission, Reach, Relations, UserId,
-};
+use records::{Caller, ChatId, EventId, Item, NewMessage, Permission, Reach, Relations, UserId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::create::NewSession;
 use super::message::{AGENT, SentMessage, USER_ID};
 use crate::adapters::ForeignQuery;
+use crate::adapters::new_session::{NewSession, title_of};
 use crate::api::messages::append_within;
 use crate::extract::needs::Create;
 use crate::extract::{AppScope, IdempotencyKey, Json, Keyed};
@@ -103,8 +101,9 @@ pub(crate) async fn record_chat(
     let new = NewSession {
         chat_id: session_id,
         user_id: user_id.clone(),
-        title: title_of(&message),
-        metadata: JsonObject::new(),
+        title: Some(title_of(&message)),
+        workflow_name: state.adapters.chatsg.workflow_name.clone(),
+        ..NewSession::default()
     };
     let said = said(message, user_id, request_id.as_ref())?;
     let replied = reply.map(|reply| reply.into_sent(request_id.as_ref())).transpose()?;
@@ -176,16 +175,6 @@ fn part_id(request_id: Option<&EventId>, part: &str) -> Result<Option<EventId>, 
     id.transpose().map_err(|error| Problem::invalid_body("/requestId", error.to_string()))
 }
 
-/// Returns the title of a session that begins with a message: its first 50 characters.
-fn title_of(message: &str) -> String {
-    const CHARS: usize = 50;
-    let message = message.trim();
-    match message.char_indices().nth(CHARS) {
-        Some((end, _)) => format!("{}…", &message[..end]),
-        None => message.to_owned(),
-    }
-}
-
 /// Places the errors of the two messages where they are in the body.
 fn located(error: impl Into<Problem>) -> Problem {
     Problem::located(error, |location| {
@@ -197,16 +186,4 @@ fn located(error: impl Into<Problem>) -> Problem {
             None => "/message".into(),
         }
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_title_has_at_most_fifty_characters_of_the_message() {
-        assert_eq!(title_of(" Hello "), "Hello");
-        assert_eq!(title_of(&"ü".repeat(50)), "ü".repeat(50));
-        assert_eq!(title_of(&"ü".repeat(51)), format!("{}…", "ü".repeat(50)));
-    }
 }

@@ -1,0 +1,89 @@
+use persistence::StoreError;
+use records::{
+    Caller, ChatId, ChatSession, JsonObject, NewChatSession, Permission, Scope, UserId,
+    WorkflowName,
+};
+
+use super::workflow_name::workflow_name;
+use crate::api::chat_sessions::create::own;
+use crate::problem::Problem;
+use crate::state::AppState;
+
+/// A session of another system to create unless it exists.
+#[derive(Debug, Default)]
+pub(super) struct NewSession {
+    pub(super) chat_id: Option<ChatId>,
+    pub(super) user_id: Option<UserId>,
+    pub(super) title: Option<String>,
+    pub(super) metadata: JsonObject,
+    /// The workflow of the settings of the adapter, if they name one.
+    pub(super) workflow_name: Option<WorkflowName>,
+}
+
+impl NewSession {
+    /// Creates the session, or returns the one that has its id.
+    pub(super) async fn ensure(
+        self,
+        state: &AppState,
+        scope: &Scope,
+    ) -> Result<ChatSession, Problem> {
+        let scope = scope.needing(Permission::Create);
+        let reading = scope.needing(Permission::Read);
+        // A session that exists counts for no quota.
+        if let Some(chat_id) = &self.chat_id
+            && let Some(chat) = state.store.get_chat(&reading, chat_id).await?
+        {
+            return Ok(chat);
+        }
+        let new = self.into_new(state, &scope).await?;
+        state.rates.check_new_chat(&scope)?;
+        match state.store.create_chat(&scope, new).await {
+            Err(StoreError::ChatExists(chat_id)) => {
+                let found = state.store.get_chat(&reading, &chat_id).await?;
+                Ok(found.ok_or(StoreError::ChatExists(chat_id))?)
+            }
+            created => Ok(created?),
+        }
+    }
+
+    async fn into_new(self, state: &AppState, scope: &Scope) -> Result<NewChatSession, Problem> {
+        let settings = state.registry.check(&scope.app_id).await?;
+        let (user_id, team_id) = match &scope.caller {
+            Caller::Service | Caller::Support { .. } => (self.user_id, None),
+            Caller::User { user_id, team_id, .. } => {
+                (own("/userId", self.user_id.as_ref(), Some(user_id))?, team_id.clone())
+            }
+        };
+        Ok(NewChatSession {
+            chat_id: self.chat_id,
+            user_id,
+            team_id,
+            visibility: settings.default_visibility,
+            title: self.title,
+            metadata: self.metadata,
+            ..NewChatSession::of(workflow_name(self.workflow_name.as_ref(), "chat")?)
+        })
+    }
+}
+
+/// Returns the title of a session that begins with a message: its first 50 characters.
+pub(super) fn title_of(message: &str) -> String {
+    const CHARS: usize = 50;
+    let message = message.trim();
+    match message.char_indices().nth(CHARS) {
+        Some((end, _)) => format!("{}…", &message[..end]),
+        None => message.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_has_at_most_fifty_characters_of_the_message() {
+        assert_eq!(title_of(" Hello "), "Hello");
+        assert_eq!(title_of(&"ü".repeat(50)), "ü".repeat(50));
+        assert_eq!(title_of(&"ü".repeat(51)), format!("{}…", "ü".repeat(50)));
+    }
+}
