@@ -3,9 +3,9 @@
 mod config;
 pub use config::{
     AdaptersConfig, Algorithm, AppSettings, AppsConfig, AuthConfig, AuthMode, ChatsgConfig, Config,
-    ConfigError, ErasureConfig, HecateConfig, LimitsConfig, MetricsConfig, MozaiksConfig,
-    SearchConfig, ServerConfig, SignInConfig, WalletsConfig, WebhooksConfig, YaoConfig, hidden,
-    listen_address,
+    ConfigError, DiscobotConfig, ErasureConfig, HecateConfig, LimitsConfig, MetricsConfig,
+    MozaiksConfig, SearchConfig, ServerConfig, SignInConfig, WalletsConfig, WebhooksConfig,
+    YaoConfig, hidden, listen_address,
 };
 
 mod config_check;

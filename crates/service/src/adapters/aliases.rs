@@ -7,7 +7,7 @@ use axum::http::uri::PathAndQuery;
 use records::AppId;
 use tower::ServiceExt as _;
 
-use super::{Adapter, Below, enabled};
+use super::{Adapter, Below, OneSession, enabled};
 use crate::config::AdaptersConfig;
 
 /// Paths of other systems that name no app, and the paths below which they are served.
@@ -48,6 +48,17 @@ impl Alias {
             Below::Name => format!("/{name}{}", root.kept),
         };
         Self { prefix: format!("{}{}", root.dropped, root.kept), target }
+    }
+
+    /// Returns the alias of the paths that name no session, if an adapter has such paths.
+    pub(super) fn of_one_session(
+        adapter: &Adapter,
+        app_id: &AppId,
+        config: &AdaptersConfig,
+    ) -> Option<Self> {
+        let OneSession { prefix, below } = adapter.one_session.as_ref()?;
+        let target = format!("/{}/{app_id}{}{prefix}", adapter.name, below(config));
+        Some(Self { prefix: (*prefix).to_owned(), target })
     }
 
     /// Returns the address that an address of the other system leads to; `None` for another address.

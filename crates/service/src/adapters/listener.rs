@@ -1,3 +1,4 @@
+use std::iter;
 use std::net::SocketAddr;
 
 use axum::Router;
@@ -12,7 +13,7 @@ use crate::config::Config;
 pub struct AdapterListener {
     adapter: &'static Adapter,
     address: SocketAddr,
-    alias: Alias,
+    aliases: Vec<Alias>,
 }
 
 impl Config {
@@ -20,8 +21,10 @@ impl Config {
     /// but their addresses.
     pub fn adapter_listeners(&self) -> Vec<AdapterListener> {
         let listeners = enabled(&self.adapters).filter_map(|(adapter, mount)| {
-            let alias = Alias::of(adapter, mount.app_id?);
-            Some(AdapterListener { adapter, address: mount.listen?, alias })
+            let app_id = mount.app_id?;
+            let of_one_session = Alias::of_one_session(adapter, app_id, &self.adapters);
+            let aliases = iter::once(Alias::of(adapter, app_id)).chain(of_one_session).collect();
+            Some(AdapterListener { adapter, address: mount.listen?, aliases })
         });
         listeners.collect()
     }
@@ -47,7 +50,7 @@ impl AdapterListener {
     }
 
     fn target_of(&self, uri: &Uri) -> Uri {
-        let served = self.alias.target_of(uri);
+        let served = self.aliases.iter().find_map(|alias| alias.target_of(uri));
         served.unwrap_or_else(|| match uri.path() {
             "/openapi.json" => path_only(self.adapter.description_path()),
             // No route has this path, so the adapter answers that there is none.

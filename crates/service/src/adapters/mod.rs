@@ -18,6 +18,7 @@ use crate::problem::Problem;
 
 mod aliases;
 mod chatsg;
+mod discobot;
 mod foreign_query;
 mod hecate;
 mod list_text;
@@ -40,6 +41,8 @@ pub(crate) struct Adapter {
     pub(crate) name: &'static str,
     /// The paths of the original.
     root: Root,
+    /// Paths of the original that name no session either, because it had one.
+    one_session: Option<OneSession>,
     /// The title of its description.
     title: &'static str,
     /// Its operations.
@@ -70,12 +73,26 @@ enum Below {
     Name,
 }
 
+/// Paths that begin so, which only the listener of an adapter serves.
+#[derive(Debug)]
+struct OneSession {
+    prefix: &'static str,
+    /// Returns the path of the session below which they are served.
+    below: fn(&AdaptersConfig) -> String,
+}
+
 /// Returns the status and the body of a problem in the form of another system. The path is that of the request.
 pub(crate) type WriteProblem = fn(&Problem, &str) -> (StatusCode, Value);
 
 /// Every adapter.
 static ADAPTERS: LazyLock<Vec<Adapter>> = LazyLock::new(|| {
-    vec![chatsg::adapter(), hecate::adapter(), mozaiks::adapter(), yao::adapter()]
+    vec![
+        chatsg::adapter(),
+        discobot::adapter(),
+        hecate::adapter(),
+        mozaiks::adapter(),
+        yao::adapter(),
+    ]
 });
 
 impl fmt::Debug for Adapter {

@@ -1,6 +1,6 @@
 use std::net::SocketAddr;
 
-use records::{AppId, WorkflowName};
+use records::{AppId, ChatId, WorkflowName};
 use serde::{Deserialize, Serialize};
 
 use super::{ConfigError, listen_address};
@@ -11,6 +11,8 @@ use super::{ConfigError, listen_address};
 pub struct AdaptersConfig {
     /// The chats of the JSONL session store.
     pub chatsg: ChatsgConfig,
+    /// The sessions of Discobot.
+    pub discobot: DiscobotConfig,
     /// The chat sessions of Hecate.
     pub hecate: HecateConfig,
     /// The routes of the front end of `MozaiksAI`.
@@ -34,11 +36,12 @@ pub(crate) struct Mount<'a> {
 
 impl AdaptersConfig {
     /// Returns where each adapter is served.
-    pub(crate) fn mounts(&self) -> [Mount<'_>; 4] {
-        let Self { chatsg, hecate, mozaiks, yao } = self;
+    pub(crate) fn mounts(&self) -> [Mount<'_>; 5] {
+        let Self { chatsg, discobot, hecate, mozaiks, yao } = self;
         let mount = |name, enabled, app_id, listen| Mount { name, enabled, app_id, listen };
         [
             mount("chatsg", chatsg.enabled, chatsg.app_id.as_ref(), chatsg.listen),
+            mount("discobot", discobot.enabled, discobot.app_id.as_ref(), discobot.listen),
             mount("hecate", hecate.enabled, hecate.app_id.as_ref(), hecate.listen),
             mount("mozaiks", mozaiks.enabled, mozaiks.app_id.as_ref(), mozaiks.listen),
             mount("yao", yao.enabled, yao.app_id.as_ref(), yao.listen),
@@ -107,6 +110,23 @@ impl ChatsgConfig {
         }
         Ok(())
     }
+}
+
+/// The settings of the adapter for Discobot.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct DiscobotConfig {
+    /// Whether the routes are served, below `/discobot/{app_id}`.
+    pub enabled: bool,
+    /// The app of its own listener.
+    pub app_id: Option<AppId>,
+    /// The address of a listener that serves `/chat` and `/sessions`.
+    #[serde(deserialize_with = "listen_address::optional")]
+    pub listen: Option<SocketAddr>,
+    /// The session of the paths below `/chat`, which name none; `default` by default.
+    pub session_id: Option<ChatId>,
+    /// The workflow of the chats that are created; `chat` by default.
+    pub workflow_name: Option<WorkflowName>,
 }
 
 /// The settings of the adapter for Yao.

@@ -11,7 +11,9 @@ use crate::paced_stream::Pace;
 
 mod adapters;
 pub(crate) use adapters::Mount;
-pub use adapters::{AdaptersConfig, ChatsgConfig, HecateConfig, MozaiksConfig, YaoConfig};
+pub use adapters::{
+    AdaptersConfig, ChatsgConfig, DiscobotConfig, HecateConfig, MozaiksConfig, YaoConfig,
+};
 
 mod error;
 pub use error::ConfigError;

@@ -17,6 +17,8 @@ mod config;
 mod contexts;
 mod cors;
 mod dashboard;
+mod discobot;
+mod discobot_messages;
 mod events;
 mod failed_attempts;
 mod failures;

@@ -24,6 +24,7 @@ pub(super) fn adapter() -> Adapter {
         name: "chatsg",
         // The API has paths below `/api/chats` itself, with another meaning.
         root: Root { dropped: "", kept: "/api/", below: Below::App, is_free: false },
+        one_session: None,
         title: "Chat sessions of the JSONL session store, served by Reprise",
         sections: sections! { true;
             "chats", "Conversations of people with agents" {

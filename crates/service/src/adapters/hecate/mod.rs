@@ -21,6 +21,7 @@ pub(super) fn adapter() -> Adapter {
     Adapter {
         name: "hecate",
         root: Root { dropped: "/hecate", kept: "/v1/chat/", below: Below::App, is_free: true },
+        one_session: None,
         title: "Chat sessions of Hecate, served by Reprise",
         sections: sections! { true;
             "chat sessions", "Conversations, and the calls that produced them" {

@@ -30,6 +30,7 @@ pub(super) fn adapter() -> Adapter {
         name: "mozaiks",
         // The API has paths below `/api/chats` and `/chat` itself, with another meaning.
         root: Root { dropped: "", kept: "/", below: Below::Name, is_free: false },
+        one_session: None,
         title: "The routes of MozaiksAI's front end, served by Reprise",
         sections: sections! { true;
             "chats", "The runs of workflows" {

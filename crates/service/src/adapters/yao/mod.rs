@@ -27,6 +27,7 @@ pub(super) fn adapter() -> Adapter {
     Adapter {
         name: "yao",
         root: Root { dropped: "", kept: "/v1/chat/", below: Below::App, is_free: true },
+        one_session: None,
         title: "Chat sessions of Yao, served by Reprise",
         sections: sections! { true;
             "chat sessions", "Conversations with assistants" {

@@ -33,7 +33,7 @@ pub(crate) use body::{AuthorRequest, MessageRequest};
 pub(crate) use request::{MESSAGES, MessagesBody};
 pub(crate) use resent::{append_nothing, append_within};
 use response::AppendResponse;
-pub(crate) use transcript::read_valid;
+pub(crate) use transcript::{read_checked, read_valid};
 
 /// The state of the chat that an edit depends on.
 #[derive(Debug, IntoParams)]

@@ -180,8 +180,17 @@ pub(crate) async fn read_valid(
     dialect: &'static dyn Dialect,
     messages: Vec<Value>,
 ) -> Result<Parsed, Problem> {
+    read_checked(dialect, Check::Strict, messages).await
+}
+
+/// Reads messages of an adapter, and checks them.
+pub(crate) async fn read_checked(
+    dialect: &'static dyn Dialect,
+    check: Check,
+    messages: Vec<Value>,
+) -> Result<Parsed, Problem> {
     let body = TranscriptRequest { messages, system: Vec::new(), request_id: None };
-    let read = || parse(dialect, Check::Strict, Ids::OfRequest, body, &[]);
+    let read = move || parse(dialect, check, Ids::OfRequest, body, &[]);
     offload(usize::MAX, read).await.map(|read| read.parsed)
 }
 

@@ -1,0 +1,45 @@
+//! Messages of the AI SDK, with the field `content` that its older clients know.
+
+use records::{EventId, Message};
+use resume::dialect::{Parsed, UiMessage};
+use resume::ingest::Check;
+use serde_json::{Value, json};
+
+use crate::api::messages::read_checked;
+use crate::problem::Problem;
+
+/// The field of a stored message with the id that its client gave it, if the store gave it another one.
+pub(super) const OWN_ID: &str = "message_id";
+
+/// Reads messages: a call may wait for its result. Their text may be in `content` instead of `parts`.
+pub(super) async fn read(mut messages: Vec<Value>) -> Result<Parsed, Problem> {
+    messages.iter_mut().for_each(move_content);
+    read_checked(&UiMessage, Check::Lenient, messages).await
+}
+
+/// Makes the `content` of a message its only part, unless it has parts.
+fn move_content(message: &mut Value) {
+    let Some(fields) = message.as_object_mut() else { return };
+    let content = fields.shift_remove("content");
+    let has_parts = fields.get("parts").is_some_and(|parts| !parts.is_null());
+    if let (false, Some(Value::String(text))) = (has_parts, content) {
+        let is_empty = text.is_empty() && fields.get("role").is_some_and(|it| it == "assistant");
+        let parts = if is_empty { json!([]) } else { json!([{"type": "text", "text": text}]) };
+        fields.insert("parts".to_owned(), parts);
+    }
+}
+
+/// Returns the text of a message: that of its parts.
+pub(super) fn content_of(message: &Value) -> String {
+    let parts = message["parts"].as_array().into_iter().flatten();
+    parts.filter(|part| part["type"] == "text").filter_map(|part| part["text"].as_str()).collect()
+}
+
+/// Returns a stored message under the id that its client gave it.
+pub(super) fn under_own_id(mut message: Message) -> Message {
+    let own = message.body.extra_text(OWN_ID).and_then(|id| EventId::parse(id).ok());
+    if let Some(own) = own {
+        message.event_id = own;
+    }
+    message
+}
