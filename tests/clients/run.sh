@@ -8,12 +8,16 @@ cd "$(dirname "$0")/../.."
 
 target=${CARGO_TARGET_DIR:-target}
 venv=$(tests/venv.sh clients tests/clients/requirements.txt)
-npm --prefix tests/clients/chatsg ci --silent --no-audit --no-fund --ignore-scripts
+for client in chatsg acp; do
+  npm --prefix "tests/clients/$client" ci --silent --no-audit --no-fund --ignore-scripts
+done
 cargo build --quiet --release --package reprise
 work=$(mktemp -d)
 mkfifo "$work/output"
 REPRISE__LOG__FILTER=warn REPRISE__ADAPTERS__CHATSG__ENABLED=true REPRISE__ADAPTERS__CHATSG__APP_ID=chats \
   REPRISE__ADAPTERS__CHATSG__LISTEN=127.0.0.1:0 \
+  REPRISE__ADAPTERS__DISCOBOT__ENABLED=true REPRISE__ADAPTERS__DISCOBOT__APP_ID=chats \
+  REPRISE__ADAPTERS__DISCOBOT__LISTEN=127.0.0.1:0 \
   "$target/release/reprise" serve --listen 127.0.0.1:0 --data-dir "$work/data" >"$work/output" &
 service=$!
 trap 'kill "$service" 2>/dev/null || true; wait "$service" || true; rm -rf "$work"' EXIT
@@ -22,7 +26,10 @@ exec 3<"$work/output"
 read -r said <&3
 read -r _ <&3
 read -r chats <&3
+read -r sessions <&3
 url=${said#listening on }
 curl --silent --fail --noproxy '*' --retry 120 --retry-delay 1 --retry-all-errors "$url/api/health/ready" >/dev/null
 NO_PROXY=127.0.0.1 node tests/clients/chatsg/client.js "${chats#adapter chatsg listening on }"
+REPRISE__LOG__FILTER=warn NO_PROXY=127.0.0.1 node tests/clients/acp/client.js "$target/release/reprise" "$work/data" \
+  "${sessions#adapter discobot listening on }"
 NO_PROXY=127.0.0.1 "$venv/bin/python" tests/clients/ag2_resume.py --url "$url"

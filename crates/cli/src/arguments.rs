@@ -3,8 +3,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    apps, audit, check, config, demo, erase, export, history, import, keys, purge, resume_sweep,
-    search, serve, stats, tokens, upgrade, views, wallets,
+    acp, apps, audit, check, config, demo, erase, export, history, import, keys, purge,
+    resume_sweep, search, serve, stats, tokens, upgrade, views, wallets,
 };
 use crate::settings::{Settings, SettingsError};
 
@@ -46,6 +46,8 @@ pub(crate) enum Command {
     Config(config::Arguments),
     /// Print the messages of a chat, one JSON object a line.
     History(history::Arguments),
+    /// Serve a client of the Agent Client Protocol on standard input and output.
+    Acp(acp::Arguments),
     /// Print everything that is stored about a person in an app, or write chats in a format.
     Export(export::Arguments),
     /// Import chats from files of a format.

@@ -597,6 +597,7 @@ async fn the_help_says_how_it_is_used() -> Result<()> {
         "demo",
         "check",
         "config",
+        "acp",
         "history",
         "import",
         "export",

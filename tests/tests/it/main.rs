@@ -11,6 +11,7 @@ mod presence;
 mod readers;
 mod writers;
 
+mod acp;
 mod check;
 mod commands;
 mod credentials;

@@ -1,5 +1,6 @@
 //! One file for each command.
 
+pub(crate) mod acp;
 pub(crate) mod apps;
 pub(crate) mod audit;
 pub(crate) mod check;
@@ -36,6 +37,9 @@ pub(crate) async fn run(command: Command, settings: Settings) -> anyhow::Result<
         }
         Command::History(arguments) => {
             history::run(&arguments, &settings).await.map(|()| ExitCode::SUCCESS)
+        }
+        Command::Acp(arguments) => {
+            acp::run(&arguments, &settings).await.map(|()| ExitCode::SUCCESS)
         }
         Command::Apps(arguments) => {
             apps::run(&arguments, &settings).await.map(|()| ExitCode::SUCCESS)

@@ -2,7 +2,7 @@
 
 use records::ChatId;
 
-use super::{Adapter, OneSession, Root};
+use super::{Adapter, Below, OneSession, Root};
 use crate::operations::sections;
 
 mod answer;

@@ -1,0 +1,229 @@
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::TryStreamExt as _;
+use persistence::mongo::MongoStore;
+use persistence::{
+    AuditLog as _, ChatFilter, ChatOrder, ChatSessions as _, Messages as _, StoreError, Turns as _,
+};
+use records::{
+    Actor, AppId, AuditAction, Author, ChatId, ChatSession, EventId, FieldChange, Ids as _,
+    JsonObject, MessageBody, NewChatSession, NewMessage, NewTurn, Permission, Scope, SessionChange,
+    StackFrame, StackId, Step, StepKind, TurnId, TurnMessage, TurnOutcome, UserId, Uuid7Ids,
+    WorkflowName,
+};
+use resume::Options;
+use resume::dialect::{Acp, Dialect as _};
+use resume::ingest::{self, Check};
+use resume::replay::Form;
+use serde_json::{Value, json};
+use service::history::{self, Format, Source};
+use tokio::io::AsyncWrite;
+
+use super::rpc::{Peer, RpcError};
+use super::updates::Updates;
+
+/// The fields of the metadata of a chat with the session of the agent and its working directory.
+const AGENT_SESSION: &str = "sessionId";
+const CWD: &str = "cwd";
+
+/// The most sessions in a list.
+const LISTED: usize = 100;
+
+/// How the last line of a history begins; no update has this field.
+const END: &str = r#"{"complete":true,"#;
+
+/// The chats of an app, as the sessions of an agent.
+pub(super) struct Chats {
+    pub(super) store: MongoStore,
+    pub(super) app_id: AppId,
+    pub(super) user_id: Option<UserId>,
+    pub(super) workflow_name: WorkflowName,
+    pub(super) read_timeout: Duration,
+}
+
+/// How an answer of an agent ended.
+#[derive(Debug)]
+pub(super) enum Ending {
+    Completed,
+    /// The client cancelled it, or went away.
+    Interrupted,
+    Failed(String),
+}
+
+impl Chats {
+    /// Returns a new id of a session.
+    pub(super) fn new_id() -> Result<ChatId, RpcError> {
+        Ok(ChatId::parse(Uuid7Ids.mint("chat_"))?)
+    }
+
+    /// Creates a session, with the id that the agent gave it.
+    pub(super) async fn create(
+        &self,
+        chat_id: ChatId,
+        agent_session: &str,
+        cwd: &str,
+    ) -> Result<(), RpcError> {
+        let fields = [(AGENT_SESSION, agent_session), (CWD, cwd)];
+        let metadata = fields.map(|(field, text)| (field.to_owned(), Value::from(text)));
+        let new = NewChatSession {
+            chat_id: Some(chat_id),
+            user_id: self.user_id.clone(),
+            metadata: JsonObject::from_iter(metadata),
+            ..NewChatSession::of(self.workflow_name.clone())
+        };
+        self.store.create_chat(&self.scope(Permission::Create), new).await?;
+        Ok(())
+    }
+
+    /// Returns the chat of a session.
+    pub(super) async fn get(&self, session_id: &str) -> Result<ChatSession, RpcError> {
+        let not_found = || RpcError::session_not_found(session_id);
+        let chat_id = ChatId::parse(session_id).map_err(|_| not_found())?;
+        let chat = self.store.get_chat(&self.scope(Permission::Read), &chat_id).await?;
+        chat.ok_or_else(not_found)
+    }
+
+    /// Sends everything that was said in a session, and records that it was read.
+    pub(super) async fn replay<W: AsyncWrite + Unpin>(
+        &self,
+        chat_id: &ChatId,
+        client: &mut Peer<W>,
+    ) -> anyhow::Result<()> {
+        let (actor, read) = (Actor::command_line(), AuditAction::ReadChat);
+        self.store.record_action(&actor, Some(&self.app_id), Some(chat_id), read).await?;
+        let source = Source {
+            store: Arc::new(self.store.clone()),
+            scope: self.scope(Permission::Read),
+            chat_id: chat_id.clone(),
+        };
+        let form = Form { dialect: &Acp, newest: None, options: Options::default() };
+        let chunks = history::read(source, form, Format::Ndjson, self.read_timeout).await?;
+        let mut chunks = pin!(chunks);
+        while let Some(chunk) = chunks.try_next().await? {
+            // A chunk consists of whole lines.
+            let lines = str::from_utf8(&chunk)?.lines().filter(|line| !line.starts_with(END));
+            for update in lines {
+                client.update(chat_id.as_str(), update).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores a prompt, which begins a turn.
+    pub(super) async fn say(&self, chat: &ChatSession, prompt: &Value) -> Result<TurnId, RpcError> {
+        let blocks = prompt.as_array().filter(|blocks| !blocks.is_empty());
+        let blocks = blocks.ok_or_else(|| RpcError::invalid_params("prompt must have content"))?;
+        let chunk = |content| json!({"sessionUpdate": "user_message_chunk", "content": content});
+        let updates: Vec<_> = blocks.iter().map(chunk).collect();
+        let refused = ingest::check(&Acp, &updates, Check::Lenient).refused;
+        if let Some(violation) = refused.first() {
+            let detail = format!("prompt/{}: {}", violation.index, violation.detail);
+            return Err(RpcError::invalid_params(detail));
+        }
+        let id = Uuid7Ids.mint("msg_");
+        let message = Acp.parse(Vec::new(), updates).messages.pop();
+        let mut message =
+            message.ok_or_else(|| RpcError::invalid_params("prompt must have content"))?;
+        message.event_id = Some(EventId::parse(&*id)?);
+        message.author = self.user_id.clone().map(|user_id| Author { user_id, display_name: None });
+        message.body.extra.insert(MessageBody::REQUEST_ID.to_owned(), id.as_str().into());
+        self.give_title(chat, &message).await?;
+        let scope = self.scope(Permission::Say);
+        self.store.append(&scope, &chat.chat_id, vec![message]).await?;
+        Ok(TurnId::parse(id)?)
+    }
+
+    /// Gives a session without a title the beginning of its first prompt.
+    async fn give_title(&self, chat: &ChatSession, message: &NewMessage) -> Result<(), StoreError> {
+        const CHARS: usize = 50;
+        let text = message.body.content.as_str().unwrap_or_default().trim();
+        if chat.title.is_some() || text.is_empty() {
+            return Ok(());
+        }
+        let title: String = text.chars().take(CHARS).collect();
+        let change = SessionChange { title: FieldChange::Set(title), ..SessionChange::default() };
+        self.store.change_chat(&self.scope(Permission::Manage), &chat.chat_id, change).await?;
+        Ok(())
+    }
+
+    /// Stores what an agent has answered to a prompt, however it ended.
+    pub(super) async fn end_turn(
+        &self,
+        chat_id: &ChatId,
+        id: TurnId,
+        updates: Updates,
+        ending: Ending,
+    ) -> Result<(), RpcError> {
+        let parsed = Acp.parse(Vec::new(), updates.into_vec());
+        let messages: Vec<_> = parsed.messages.into_iter().map(of_turn).collect();
+        let (outcome, error) = match ending {
+            Ending::Completed if messages.is_empty() => {
+                (TurnOutcome::Failed, Some("the agent said nothing".to_owned()))
+            }
+            Ending::Completed => (TurnOutcome::Completed, None),
+            Ending::Interrupted => (TurnOutcome::Interrupted, None),
+            Ending::Failed(error) => (TurnOutcome::Failed, Some(error)),
+        };
+        let frame = StackFrame::root(StackId::parse(id.as_str())?);
+        let open = Step { error, ..Step::new(StepKind::Llm, frame) };
+        let steps = if outcome == TurnOutcome::Completed { Vec::new() } else { vec![open] };
+        let turn =
+            NewTurn { request_id: id, outcome, messages, steps, connector: None, mode: None };
+        self.store.append_turn(&self.scope(Permission::Run), chat_id, turn).await?;
+        Ok(())
+    }
+
+    /// Returns the session of the agent in which a chat goes on.
+    pub(super) fn agent_session(chat: &ChatSession) -> Option<&str> {
+        chat.metadata.get(AGENT_SESSION)?.as_str()
+    }
+
+    /// Stores that a chat goes on in another session of the agent.
+    pub(super) async fn move_to(
+        &self,
+        chat: &ChatSession,
+        agent_session: &str,
+    ) -> Result<(), StoreError> {
+        let mut metadata = chat.metadata.clone();
+        metadata.insert(AGENT_SESSION.to_owned(), agent_session.into());
+        let change = SessionChange { metadata: Some(metadata), ..SessionChange::default() };
+        self.store.change_chat(&self.scope(Permission::Manage), &chat.chat_id, change).await?;
+        Ok(())
+    }
+
+    /// Lists the sessions that were last active, in a working directory if one is given.
+    pub(super) async fn list(&self, cwd: Option<&str>) -> Result<Value, RpcError> {
+        let filter = ChatFilter { order: ChatOrder::Active, ..ChatFilter::default() };
+        let scope = self.scope(Permission::Read);
+        let page = self.store.list_chats(&scope, &filter, LISTED, None).await?;
+        let is_own = |chat: &ChatSession| {
+            self.user_id.is_none() || chat.user_id.is_none() || chat.user_id == self.user_id
+        };
+        let listed = page.chats.into_iter().filter(is_own).filter_map(|chat| {
+            // The protocol has no sessions without one.
+            let directory = chat.metadata.get(CWD)?.as_str()?;
+            cwd.is_none_or(|cwd| cwd == directory).then(|| {
+                json!({
+                    "sessionId": chat.chat_id.as_str(), "cwd": directory, "title": chat.title,
+                    "updatedAt": chat.last_active_at().to_rfc3339(),
+                })
+            })
+        });
+        Ok(json!({"sessions": listed.collect::<Value>()}))
+    }
+
+    fn scope(&self, permission: Permission) -> Scope {
+        Scope::service(self.app_id.clone()).needing(permission)
+    }
+}
+
+/// Returns a message of a turn, which keeps the id that the agent gave it.
+fn of_turn(message: NewMessage) -> TurnMessage {
+    let NewMessage { event_id, mut body, .. } = message;
+    if let Some(id) = event_id {
+        body.extra.insert("message_id".to_owned(), id.as_str().into());
+    }
+    TurnMessage { body, author: None }
+}

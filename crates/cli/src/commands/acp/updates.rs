@@ -1,0 +1,99 @@
+use serde_json::Value;
+
+/// The updates of an answer, with the pieces of each text put together.
+///
+/// An agent sends a text in many pieces, and each would be stored as a part of its own.
+#[derive(Debug, Default)]
+pub(super) struct Updates(Vec<Value>);
+
+impl Updates {
+    /// Adds the next update.
+    pub(super) fn push(&mut self, update: Value) {
+        // What the user says is stored when it is prompted; some agents repeat it.
+        if update["sessionUpdate"] == "user_message_chunk" {
+            return;
+        }
+        if let (Some(last), Some(text)) = (self.0.last_mut(), text_of(&update))
+            && is_continued(last, &update)
+            && let Value::String(so_far) = &mut last["content"]["text"]
+        {
+            so_far.push_str(text);
+            return;
+        }
+        self.0.push(update);
+    }
+
+    pub(super) fn into_vec(self) -> Vec<Value> {
+        self.0
+    }
+}
+
+/// Returns the text of a piece of a text that has nothing else.
+fn text_of(update: &Value) -> Option<&str> {
+    let content = update["content"].as_object()?;
+    let is_plain = content.len() == 2 && content.get("type")? == "text";
+    let is_chunk = matches!(
+        update["sessionUpdate"].as_str(),
+        Some("agent_message_chunk" | "agent_thought_chunk")
+    );
+    content.get("text")?.as_str().filter(|_| is_plain && is_chunk)
+}
+
+/// Returns whether a piece of a text differs from the one before it in its text alone.
+fn is_continued(last: &Value, next: &Value) -> bool {
+    let others = |update: &Value| {
+        let mut others = update.as_object().cloned().unwrap_or_default();
+        others.shift_remove("content");
+        others
+    };
+    text_of(last).is_some() && others(last) == others(next)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn chunk(kind: &str, text: &str, more: Value) -> Value {
+        let mut update = json!({"sessionUpdate": kind, "content": {"type": "text", "text": text}});
+        for (field, value) in more.as_object().unwrap() {
+            update[field] = value.clone();
+        }
+        update
+    }
+
+    #[test]
+    fn pieces_of_one_text_are_put_together_and_others_are_not() {
+        let said = |text: &str| chunk("agent_message_chunk", text, json!({}));
+        let thought = |text: &str| chunk("agent_thought_chunk", text, json!({}));
+        let of = |id: &str| chunk("agent_message_chunk", "x", json!({"messageId": id}));
+        let call = json!({"sessionUpdate": "tool_call", "toolCallId": "c", "title": "f"});
+        let image = json!({"sessionUpdate": "agent_message_chunk",
+            "content": {"type": "image", "data": "", "mimeType": "image/png"}});
+        let noted = json!({"sessionUpdate": "agent_message_chunk",
+            "content": {"type": "text", "text": "x", "annotations": {}}});
+        let mut updates = Updates::default();
+        let all = [
+            thought("a"),
+            thought("b"),
+            said("c"),
+            said("d"),
+            call.clone(),
+            said("e"),
+            image.clone(),
+            noted.clone(),
+            said("f"),
+            of("1"),
+            of("1"),
+            of("2"),
+            chunk("user_message_chunk", "x", json!({})),
+        ];
+        all.into_iter().for_each(|update| updates.push(update));
+        let of_one = chunk("agent_message_chunk", "xx", json!({"messageId": "1"}));
+        let expected =
+            [thought("ab"), said("cd"), call, said("e"), image, noted, said("f"), of_one, of("2")];
+        assert_eq!(updates.into_vec(), expected);
+        assert_eq!(Updates::default().into_vec(), [Value::Null; 0]);
+    }
+}

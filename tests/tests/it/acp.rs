@@ -1,0 +1,358 @@
+//! `reprise acp`: an agent that replays and stores, alone and before another agent.
+
+use std::process::Stdio;
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::{Value, json};
+use tests::binary;
+use tests::database::Database;
+use tests::settings::Settings;
+use tests::waiting::{MAX_WAIT, within};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
+use tokio::process::{Child, ChildStdin, ChildStdout};
+
+const ECHO: &str = env!("CARGO_BIN_EXE_echo_agent");
+
+/// A client of `reprise acp`.
+struct Client {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    lines: Lines<BufReader<ChildStdout>>,
+    requests: u64,
+    /// The updates since they were last taken.
+    updates: Vec<Value>,
+}
+
+impl Client {
+    async fn start(database: &Database, arguments: &[&str]) -> Result<Self> {
+        let arguments = [&["acp", "acme_corp"][..], arguments].concat();
+        let mut command = binary::command(&arguments).await?;
+        Settings::of(database).apply(&mut command);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn()?;
+        let lines = BufReader::new(child.stdout.take().context("no stdout")?).lines();
+        let stdin = child.stdin.take();
+        Ok(Self { child, stdin, lines, requests: 0, updates: Vec::new() })
+    }
+
+    /// Starts it, and initializes the connection.
+    async fn connect(database: &Database, arguments: &[&str]) -> Result<Self> {
+        let mut client = Self::start(database, arguments).await?;
+        let capabilities = client.call("initialize", json!({"protocolVersion": 1})).await?;
+        assert_eq!(capabilities["agentCapabilities"]["loadSession"], true, "{capabilities}");
+        Ok(client)
+    }
+
+    async fn send(&mut self, line: &str) -> Result<()> {
+        let stdin = self.stdin.as_mut().context("the connection is closed")?;
+        stdin.write_all(format!("{line}\n").as_bytes()).await?;
+        Ok(stdin.flush().await?)
+    }
+
+    async fn notify(&mut self, method: &str, params: Value) -> Result<()> {
+        let message = json!({"jsonrpc": "2.0", "method": method, "params": params});
+        self.send(&message.to_string()).await
+    }
+
+    async fn read(&mut self) -> Result<Value> {
+        let line = within(MAX_WAIT, "a message", self.lines.next_line())
+            .await??
+            .context("the agent has ended")?;
+        Ok(serde_json::from_str(&line)?)
+    }
+
+    /// Sends a request, and returns its id.
+    async fn ask(&mut self, method: &str, params: Value) -> Result<Value> {
+        self.requests += 1;
+        let message =
+            json!({"jsonrpc": "2.0", "id": self.requests, "method": method, "params": params});
+        self.send(&message.to_string()).await?;
+        Ok(self.requests.into())
+    }
+
+    /// Returns the response to a request, and keeps the updates before it.
+    async fn response(&mut self, id: &Value) -> Result<Value> {
+        loop {
+            let message = self.read().await?;
+            if message["method"] == "session/update" {
+                self.updates.push(message["params"].clone());
+            } else if message["id"] == *id {
+                return Ok(message);
+            }
+        }
+    }
+
+    async fn call(&mut self, method: &str, params: Value) -> Result<Value> {
+        let id = self.ask(method, params).await?;
+        let mut response = self.response(&id).await?;
+        ensure!(response.get("error").is_none(), "{method}: {response}");
+        Ok(response["result"].take())
+    }
+
+    async fn refused(&mut self, method: &str, params: Value) -> Result<(i64, String)> {
+        let id = self.ask(method, params).await?;
+        let error = self.response(&id).await?["error"].clone();
+        let message = error["message"].as_str().unwrap_or_default().to_owned();
+        Ok((error["code"].as_i64().context("no error")?, message))
+    }
+
+    async fn new_session(&mut self) -> Result<String> {
+        let new = self.call("session/new", json!({"cwd": "/work", "mcpServers": []})).await?;
+        Ok(new["sessionId"].as_str().context("no session")?.to_owned())
+    }
+
+    async fn prompt(&mut self, session: &str, text: &str) -> Result<Value> {
+        self.call("session/prompt", prompt(session, text)).await
+    }
+
+    async fn load(&mut self, session: &str) -> Result<Value> {
+        self.updates.clear();
+        let params = json!({"sessionId": session, "cwd": "/work", "mcpServers": []});
+        self.call("session/load", params).await
+    }
+
+    /// Takes what was said in a session: the texts of chunks, and the states of calls.
+    fn said(&mut self, session: &str) -> Vec<String> {
+        let updates = std::mem::take(&mut self.updates);
+        let said = updates.into_iter().map(|params| {
+            assert_eq!(params["sessionId"], session);
+            let update = &params["update"];
+            let kind = update["sessionUpdate"].as_str().unwrap_or_default();
+            let shown = update["content"]["text"].as_str().or(update["status"].as_str());
+            format!("{kind}: {}", shown.unwrap_or_default())
+        });
+        said.collect()
+    }
+
+    /// Hangs up, and waits until the agent ends.
+    async fn hang_up(mut self) -> Result<bool> {
+        drop(self.stdin.take());
+        Ok(within(MAX_WAIT, "its end", self.child.wait()).await??.success())
+    }
+}
+
+fn prompt(session: &str, text: &str) -> Value {
+    json!({"sessionId": session, "prompt": [{"type": "text", "text": text}]})
+}
+
+/// What the echo agent answers, as it is replayed.
+fn replayed(text: &str) -> Vec<String> {
+    vec![
+        format!("user_message_chunk: {text}"),
+        format!("agent_message_chunk: You said: {text}"),
+        "tool_call: pending".to_owned(),
+        "tool_call_update: completed".to_owned(),
+        "agent_message_chunk: Done.".to_owned(),
+    ]
+}
+
+#[tokio::test]
+async fn what_is_prompted_is_stored_and_replayed_by_another_process() -> Result<()> {
+    let database = Database::create().await?;
+    let mut first = Client::connect(&database, &["--user", "alice"]).await?;
+    let session = first.new_session().await?;
+    let ended = first.prompt(&session, "Hello").await?;
+    assert_eq!((&ended["stopReason"], first.updates.len()), (&json!("end_turn"), 0));
+    let image = json!({"type": "image", "mimeType": "image/png", "data": "AAAA"});
+    let several =
+        json!({"sessionId": session, "prompt": [{"type": "text", "text": "See:"}, image]});
+    first.call("session/prompt", several).await?;
+    first.notify("session/cancel", json!({"sessionId": session})).await?;
+    assert!(first.hang_up().await?);
+
+    let mut second = Client::connect(&database, &["--user", "alice"]).await?;
+    let listed = second.call("session/list", json!({})).await?["sessions"].clone();
+    assert_eq!((&listed[0]["sessionId"], &listed[0]["cwd"]), (&json!(session), &json!("/work")));
+    assert_eq!(listed[0]["title"], "Hello");
+    let elsewhere = second.call("session/list", json!({"cwd": "/other"})).await?;
+    assert_eq!(elsewhere["sessions"], json!([]));
+    second.load(&session).await?;
+    assert_eq!(second.updates[2]["update"]["content"], image);
+    second.updates.truncate(2);
+    assert_eq!(second.said(&session), ["user_message_chunk: Hello", "user_message_chunk: See:"]);
+    second.call("session/resume", json!({"sessionId": session})).await?;
+    assert_eq!(second.updates.len(), 0);
+    second.prompt(&session, "Again").await?;
+    second.load(&session).await?;
+    assert_eq!(second.updates.len(), 4);
+    assert!(second.hang_up().await?);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_request_that_cannot_be_answered_is_refused_and_the_next_one_is_answered() -> Result<()> {
+    let database = Database::create().await?;
+    let mut client = Client::connect(&database, &[]).await?;
+    for line in ["{", "1", "[]"] {
+        client.send(line).await?;
+        let refused = client.read().await?;
+        assert!(refused["id"].is_null() && refused["error"]["code"].is_i64(), "{refused}");
+    }
+    client.send("").await?;
+    for (method, params, code, word) in [
+        ("other/method", json!({}), -32_601, "other/method"),
+        ("session/new", json!({}), -32_602, "cwd"),
+        ("session/load", json!({}), -32_602, "sessionId"),
+        ("session/load", json!({"sessionId": "never"}), -32_002, "never"),
+        ("session/load", json!({"sessionId": "../x"}), -32_002, "../x"),
+        ("session/prompt", prompt("never", "x"), -32_002, "never"),
+    ] {
+        let (refused, message) = client.refused(method, params).await?;
+        assert!(refused == code && message.contains(word), "{method}: {refused} {message}");
+    }
+    let session = client.new_session().await?;
+    for blocks in [json!([]), json!([{"type": "riddle"}]), Value::Null] {
+        let params = json!({"sessionId": session, "prompt": blocks});
+        assert_eq!(client.refused("session/prompt", params).await?.0, -32_602);
+    }
+    client.load(&session).await?;
+    assert_eq!(client.said(&session), [""; 0]);
+    assert!(client.hang_up().await?);
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_another_agent_answers_is_passed_on_stored_and_replayed() -> Result<()> {
+    let database = Database::create().await?;
+    let mut first = Client::start(&database, &["--", ECHO]).await?;
+    let shown = first.call("initialize", json!({"protocolVersion": 1})).await?;
+    assert_eq!(
+        (&shown["agentInfo"]["name"], &shown["_meta"]["settings"]),
+        (&json!("echo"), &json!(0))
+    );
+    assert_eq!(shown["agentCapabilities"]["loadSession"], true);
+    let session = first.new_session().await?;
+    assert!(session.starts_with("session_"), "{session}");
+    let ended = first.prompt(&session, "Hello").await?;
+    assert_eq!(ended["stopReason"], "end_turn");
+    // The client sees every piece as it comes.
+    let live = first.said(&session);
+    assert_eq!(live.len(), 8, "{live:?}");
+    assert_eq!(
+        live[1..4],
+        ["agent_message_chunk: You ", "agent_message_chunk: said: ", "agent_message_chunk: Hello"]
+    );
+    let other = first.refused("other/method", json!({"sessionId": session})).await?;
+    assert_eq!(other, (-32_603, "no method other/method".to_owned()));
+    assert!(first.hang_up().await?);
+
+    // The agent cannot load sessions: the conversation comes from the store, and goes on in a session of its own.
+    let mut second = Client::connect(&database, &["--", ECHO]).await?;
+    second.load(&session).await?;
+    assert_eq!(second.said(&session), replayed("Hello"));
+    second.prompt(&session, "Again").await?;
+    assert_eq!(second.said(&session).len(), 8);
+    second.load(&session).await?;
+    assert_eq!(second.said(&session), [replayed("Hello"), replayed("Again")].concat());
+    assert!(second.hang_up().await?);
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_agent_that_loads_sessions_goes_on_with_its_own() -> Result<()> {
+    let database = Database::create().await?;
+    // No chat can have such an id.
+    let echo = ["--", ECHO, "--loads", "--prefix", "a session/"];
+    let mut first = Client::connect(&database, &echo).await?;
+    let session = first.new_session().await?;
+    assert!(session.starts_with("chat_"), "{session}");
+    first.prompt(&session, "Hello").await?;
+    assert_eq!(first.said(&session).len(), 8);
+    assert!(first.hang_up().await?);
+
+    let mut second = Client::connect(&database, &echo).await?;
+    let loaded = second.load(&session).await?;
+    let own = loaded["_meta"]["loaded"].as_str().context("not loaded")?.to_owned();
+    assert!(own.starts_with("a session/"), "{own}");
+    // What the agent replays was shown already.
+    assert_eq!(second.said(&session), replayed("Hello"));
+    second.prompt(&session, "Again").await?;
+    assert_eq!(second.said(&session).len(), 8);
+    // A session that the agent has lost begins anew.
+    let mut third =
+        Client::connect(&database, &["--", ECHO, "--loads", "--prefix", "other_"]).await?;
+    third.load(&session).await?;
+    assert_eq!(third.said(&session).len(), 10);
+    third.prompt(&session, "And again").await?;
+    assert_eq!(third.said(&session).len(), 8);
+    Ok(())
+}
+
+/// Returns the turns of a chat as they ended: the outcome, and the error of the resume point.
+async fn endings(database: &Database, session: &str) -> Result<Vec<(String, Option<String>)>> {
+    use futures::TryStreamExt as _;
+    use mongodb::bson::{Document, doc};
+    let points = database.raw().collection::<Document>("resume_points");
+    let of_chat = doc! { "_id.chat_id": session };
+    let found: Vec<Document> =
+        points.find(of_chat).sort(doc! { "turn": 1 }).await?.try_collect().await?;
+    let ending = |point: Document| {
+        let status = point.get("status").map(ToString::to_string).unwrap_or_default();
+        (status, point.get_str("error").ok().map(str::to_owned))
+    };
+    Ok(found.into_iter().map(ending).collect())
+}
+
+#[tokio::test]
+async fn an_answer_that_breaks_off_is_stored_as_far_as_it_was_shown() -> Result<()> {
+    let database = Database::create().await?;
+    let mut client = Client::connect(&database, &["--", ECHO]).await?;
+    let session = client.new_session().await?;
+    let waiting = client.ask("session/prompt", prompt(&session, "wait")).await?;
+    let busy = client.refused("session/prompt", prompt(&session, "x")).await?;
+    assert_eq!(busy.0, -32_600, "{busy:?}");
+    client.notify("session/cancel", json!({"sessionId": session})).await?;
+    let cancelled = client.response(&waiting).await?;
+    assert_eq!(cancelled["result"]["stopReason"], "cancelled", "{cancelled}");
+    let failed = client.refused("session/prompt", prompt(&session, "fail")).await?;
+    assert_eq!(failed.1, "the model is away");
+    client.prompt(&session, "silence").await?;
+    client.updates.clear();
+    client.ask("session/prompt", prompt(&session, "wait")).await?;
+    // The client hangs up in the middle.
+    while client.updates.len() < 4 {
+        let message = client.read().await?;
+        client.updates.extend((message["method"] == "session/update").then_some(message));
+    }
+    client.updates.clear();
+    assert!(client.hang_up().await?);
+
+    let mut client = Client::connect(&database, &["--", ECHO]).await?;
+    client.load(&session).await?;
+    let expected = [
+        "user_message_chunk: wait",
+        "agent_message_chunk: You said: wait",
+        "user_message_chunk: fail",
+        "user_message_chunk: silence",
+        "user_message_chunk: wait",
+        "agent_message_chunk: You said: wait",
+    ];
+    assert_eq!(client.said(&session), expected);
+    let left = client.refused("session/prompt", prompt(&session, "leave")).await?;
+    assert_eq!(left.1, "the agent has ended");
+    assert!(!client.hang_up().await?);
+    let errors: Vec<_> = endings(&database, &session).await?.into_iter().map(|it| it.1).collect();
+    let error = |text: &str| Some(text.to_owned());
+    let expected = [
+        None,
+        error("the model is away"),
+        error("the agent said nothing"),
+        None,
+        error("the agent has ended"),
+    ];
+    assert_eq!(errors, expected);
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_agent_that_cannot_be_started_is_named() -> Result<()> {
+    let database = Database::create().await?;
+    let output =
+        binary::run(&["acp", "acme_corp", "--", "/no/such/agent"], &Settings::of(&database))
+            .await?;
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8(output.stderr)?;
+    assert!(said.contains("cannot start /no/such/agent"), "{said}");
+    assert!(output.stdout.is_empty());
+    Ok(())
+}
