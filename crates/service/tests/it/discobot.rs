@@ -48,7 +48,9 @@ pub(crate) fn user(id: &str, content: &str) -> Value {
 }
 
 pub(crate) fn assistant(id: &str, parts: Value) -> Value {
-    json!({"id": id, "role": "assistant", "parts": parts})
+    let mut message = json!({"id": id, "role": "assistant"});
+    message["parts"] = parts;
+    message
 }
 
 impl Clients {
@@ -473,6 +475,9 @@ async fn the_adapter_is_described_and_off_by_default() {
     // Short paths are those of a listener alone.
     assert_eq!(clients.api.get("/chat").await.status, 404);
     assert_eq!(Client::open().get("/discobot/acme/sessions/default/chat").await.status, 404);
+    let metrics = clients.api.get("/metrics").await.text;
+    let label = format!("reprise_http_requests_total{{method=\"GET\",route=\"{path}\"");
+    assert!(metrics.contains(&label), "{label} is not in {metrics}");
     let missing = clients.chat.get("/chat/other").await;
     assert_eq!((missing.status, missing.header("content-type")), (404, "application/json"));
 }

@@ -10,9 +10,8 @@ const NATIVE: &str = "/api/chats/acme/default";
 fn call(state: &str, more: Value) -> Value {
     let mut part = json!({"type": "dynamic-tool", "toolName": "search", "toolCallId": "c1", "state": state,
         "input": {"q": "x"}});
-    for (field, value) in more.as_object().unwrap() {
-        part[field] = value.clone();
-    }
+    let Value::Object(more) = more else { panic!("{more}") };
+    part.as_object_mut().unwrap().extend(more);
     part
 }
 

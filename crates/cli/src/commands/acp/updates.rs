@@ -55,19 +55,19 @@ mod tests {
 
     use super::*;
 
-    fn chunk(kind: &str, text: &str, more: Value) -> Value {
+    fn chunk(kind: &str, text: &str, id: Option<&str>) -> Value {
         let mut update = json!({"sessionUpdate": kind, "content": {"type": "text", "text": text}});
-        for (field, value) in more.as_object().unwrap() {
-            update[field] = value.clone();
+        if let Some(id) = id {
+            update["messageId"] = id.into();
         }
         update
     }
 
     #[test]
     fn pieces_of_one_text_are_put_together_and_others_are_not() {
-        let said = |text: &str| chunk("agent_message_chunk", text, json!({}));
-        let thought = |text: &str| chunk("agent_thought_chunk", text, json!({}));
-        let of = |id: &str| chunk("agent_message_chunk", "x", json!({"messageId": id}));
+        let said = |text: &str| chunk("agent_message_chunk", text, None);
+        let thought = |text: &str| chunk("agent_thought_chunk", text, None);
+        let of = |id: &str| chunk("agent_message_chunk", "x", Some(id));
         let call = json!({"sessionUpdate": "tool_call", "toolCallId": "c", "title": "f"});
         let image = json!({"sessionUpdate": "agent_message_chunk",
             "content": {"type": "image", "data": "", "mimeType": "image/png"}});
@@ -87,10 +87,12 @@ mod tests {
             of("1"),
             of("1"),
             of("2"),
-            chunk("user_message_chunk", "x", json!({})),
+            chunk("user_message_chunk", "x", None),
         ];
-        all.into_iter().for_each(|update| updates.push(update));
-        let of_one = chunk("agent_message_chunk", "xx", json!({"messageId": "1"}));
+        for update in all {
+            updates.push(update);
+        }
+        let of_one = chunk("agent_message_chunk", "xx", Some("1"));
         let expected =
             [thought("ab"), said("cd"), call, said("e"), image, noted, said("f"), of_one, of("2")];
         assert_eq!(updates.into_vec(), expected);

@@ -1,0 +1,135 @@
+//! What an agent sends.
+
+use std::io;
+
+use records::ChatId;
+use serde_json::{Value, json};
+
+use super::{Load, Pending, Proxy};
+use crate::commands::acp::chats::{Chats, Ending};
+use crate::commands::acp::rpc::{Incoming, RpcError};
+
+impl Proxy<'_> {
+    /// Passes a message of the agent on.
+    pub(super) async fn take_from_agent(&mut self, line: &str) -> io::Result<()> {
+        let Ok(mut incoming) = Incoming::parse(line) else {
+            tracing::warn!("the agent wrote a line that is no message");
+            return Ok(());
+        };
+        if incoming.method().is_none() {
+            let id = incoming.id().map(Value::to_string).unwrap_or_default();
+            return match self.pending.remove(&id) {
+                Some(pending) => self.take_response(pending, incoming.0, line).await,
+                None => self.client.forward(line).await,
+            };
+        }
+        let session = incoming.session_id().unwrap_or_default().to_owned();
+        if incoming.method() == Some("session/update") {
+            if self.loading.contains(&session) {
+                return Ok(());
+            }
+            if let Some(turn) = self.turns.get_mut(&session) {
+                turn.updates.push(incoming.0["params"]["update"].clone());
+            }
+        }
+        let known = self.renamed.iter().find(|(_, of_agent)| **of_agent == session);
+        match known.map(|(of_client, _)| of_client.clone()) {
+            Some(session) => {
+                incoming = Incoming(incoming.about(&session));
+                self.client.send(&incoming.0).await
+            }
+            None => self.client.forward(line).await,
+        }
+    }
+
+    /// Takes the response to a request that is waited for.
+    async fn take_response(
+        &mut self,
+        pending: Pending,
+        mut response: Value,
+        line: &str,
+    ) -> io::Result<()> {
+        let is_error = response.get("result").is_none();
+        match pending {
+            Pending::Initialize { .. } => {
+                let result = response.get_mut("result").and_then(Value::as_object_mut);
+                let Some(result) = result else { return self.client.forward(line).await };
+                let capabilities = result.entry("agentCapabilities").or_insert_with(|| json!({}));
+                if let Some(capabilities) = capabilities.as_object_mut() {
+                    let loads = capabilities.insert("loadSession".to_owned(), true.into());
+                    self.loads = loads == Some(true.into());
+                }
+                self.client.send(&response).await
+            }
+            Pending::New { id, cwd } => {
+                let session = response.pointer_mut("/result/sessionId");
+                let Some(session) = session else { return self.client.forward(line).await };
+                match self.begin(session.as_str().unwrap_or_default(), &cwd).await {
+                    Ok(chat_id) => {
+                        *session = chat_id.as_str().into();
+                        self.client.send(&response).await
+                    }
+                    Err(error) => self.client.answer(&id, Err(error)).await,
+                }
+            }
+            Pending::Load { load, agent_session } => {
+                self.loading.remove(&agent_session);
+                if is_error {
+                    return self.begin_for(load).await;
+                }
+                self.rename(&load.chat.chat_id, agent_session);
+                self.client.answer(&load.id, Ok(response["result"].take())).await
+            }
+            Pending::NewForLoad { load } => self.finish_load(load, response).await,
+            Pending::Prompt { id, agent_session } => {
+                match self.end(&agent_session, ending_of(&response)).await {
+                    Ok(()) => self.client.forward(line).await,
+                    Err(error) => self.client.answer(&id, Err(error)).await,
+                }
+            }
+        }
+    }
+
+    /// Creates the chat of a session that the agent has begun, under its id if that can be the id of a chat.
+    async fn begin(&mut self, agent_session: &str, cwd: &str) -> Result<ChatId, RpcError> {
+        let chat_id = ChatId::parse(agent_session).or_else(|_| Chats::new_id())?;
+        self.chats.create(chat_id.clone(), agent_session, cwd).await?;
+        self.rename(&chat_id, agent_session.to_owned());
+        Ok(chat_id)
+    }
+
+    fn rename(&mut self, chat_id: &ChatId, agent_session: String) {
+        if chat_id.as_str() != agent_session {
+            self.renamed.insert(chat_id.to_string(), agent_session);
+        }
+    }
+
+    /// Goes on with a loaded session in the one that the agent has begun in its place.
+    async fn finish_load(&mut self, load: Load, mut response: Value) -> io::Result<()> {
+        let Load { id, chat, .. } = load;
+        if response.get("result").is_none() {
+            response["id"] = id;
+            return self.client.send(&response).await;
+        }
+        let mut result = response["result"].take();
+        let session = result.as_object_mut().and_then(|fields| fields.shift_remove("sessionId"));
+        let agent_session = session.as_ref().and_then(Value::as_str).unwrap_or_default();
+        if let Err(error) = self.chats.move_to(&chat, agent_session).await {
+            return self.client.answer(&id, Err(error.into())).await;
+        }
+        self.rename(&chat.chat_id, agent_session.to_owned());
+        self.client.answer(&id, Ok(result)).await
+    }
+}
+
+/// Tells how an answer ended by the response to its prompt.
+fn ending_of(response: &Value) -> Ending {
+    match (&response["result"], &response["error"]) {
+        (Value::Null, error) => {
+            let message = error["message"].as_str().unwrap_or("the agent failed");
+            Ending::Failed(message.to_owned())
+        }
+        (result, _) if result["stopReason"] == "cancelled" => Ending::Interrupted,
+        _ => Ending::Completed,
+    }
+}

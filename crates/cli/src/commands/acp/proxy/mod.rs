@@ -1,0 +1,169 @@
+//! Between a client and another agent: passes their messages on, stores what is said, and replays it.
+
+mod from_agent;
+mod from_client;
+mod process;
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::time::Duration;
+
+use anyhow::bail;
+use records::{ChatId, ChatSession, TurnId};
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt as _, BufReader, Stdout};
+use tokio::process::ChildStdin;
+use tokio::time::timeout;
+
+use super::chats::{Chats, Ending};
+use super::rpc::{Peer, RpcError};
+use super::updates::Updates;
+use process::AgentProcess;
+
+/// How long an agent may take to end after its client has hung up.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Starts an agent, and serves a client until one of the two hangs up.
+pub(super) async fn serve(
+    chats: &Chats,
+    program: &OsStr,
+    arguments: &[OsString],
+) -> anyhow::Result<()> {
+    let AgentProcess { mut child, stdin, stdout } = AgentProcess::start(program, arguments)?;
+    let mut from_client = BufReader::new(tokio::io::stdin()).lines();
+    let mut from_agent = BufReader::new(stdout).lines();
+    let mut proxy = Proxy::new(chats, Peer::new(tokio::io::stdout()), Peer::new(stdin));
+    loop {
+        tokio::select! {
+            line = from_client.next_line() => {
+                let Some(line) = line? else { break };
+                proxy.take_from_client(&line).await?;
+            }
+            line = from_agent.next_line() => {
+                let Some(line) = line? else {
+                    proxy.abandon("the agent has ended").await?;
+                    bail!("the agent has ended: {}", child.wait().await?);
+                };
+                proxy.take_from_agent(&line).await?;
+            }
+        }
+    }
+    proxy.interrupt().await;
+    drop(proxy);
+    // Its input has ended. If it does not end as well, it is killed when it is dropped.
+    let _ended = timeout(GRACE, child.wait()).await;
+    Ok(())
+}
+
+/// What is known of the messages that pass.
+struct Proxy<'a> {
+    chats: &'a Chats,
+    client: Peer<Stdout>,
+    agent: Peer<ChildStdin>,
+    /// Whether the agent can load sessions itself.
+    loads: bool,
+    /// The requests whose responses are changed or stored, by their ids.
+    pending: HashMap<String, Pending>,
+    /// The sessions of the agent, by the ids of the client, where they differ.
+    renamed: HashMap<String, String>,
+    /// The sessions that the agent replays: the client has seen everything.
+    loading: HashSet<String>,
+    /// The prompts that are being answered, by the sessions of the agent.
+    turns: HashMap<String, Turn>,
+    /// The number of own requests.
+    requests: u64,
+}
+
+/// A request whose response is waited for.
+enum Pending {
+    Initialize {
+        id: Value,
+    },
+    New {
+        id: Value,
+        cwd: String,
+    },
+    /// The agent loads a session that the client loads.
+    Load {
+        load: Load,
+        agent_session: String,
+    },
+    /// The agent begins a session in place of one that the client loads.
+    NewForLoad {
+        load: Load,
+    },
+    Prompt {
+        id: Value,
+        agent_session: String,
+    },
+}
+
+/// A session that the client loads.
+struct Load {
+    id: Value,
+    chat: Box<ChatSession>,
+    params: Value,
+}
+
+/// A prompt that is being answered.
+struct Turn {
+    chat_id: ChatId,
+    id: TurnId,
+    updates: Updates,
+}
+
+impl<'a> Proxy<'a> {
+    fn new(chats: &'a Chats, client: Peer<Stdout>, agent: Peer<ChildStdin>) -> Self {
+        Self {
+            chats,
+            client,
+            agent,
+            loads: false,
+            pending: HashMap::new(),
+            renamed: HashMap::new(),
+            loading: HashSet::new(),
+            turns: HashMap::new(),
+            requests: 0,
+        }
+    }
+
+    /// Stores what was answered to the prompt of a session.
+    async fn end(&mut self, agent_session: &str, ending: Ending) -> Result<(), RpcError> {
+        let Some(turn) = self.turns.remove(agent_session) else { return Ok(()) };
+        let Turn { chat_id, id, updates } = turn;
+        self.chats.end_turn(&chat_id, id, updates, ending).await
+    }
+
+    /// Ends everything because the agent has gone.
+    async fn abandon(&mut self, reason: &str) -> io::Result<()> {
+        let sessions: Vec<_> = self.turns.keys().cloned().collect();
+        for session in sessions {
+            let ended = self.end(&session, Ending::Failed(reason.to_owned())).await;
+            drop(ended.inspect_err(report_lost));
+        }
+        for (_, pending) in std::mem::take(&mut self.pending) {
+            let id = match pending {
+                Pending::Initialize { id }
+                | Pending::New { id, .. }
+                | Pending::Prompt { id, .. } => id,
+                Pending::Load { load, .. } | Pending::NewForLoad { load } => load.id,
+            };
+            self.client.answer(&id, Err(RpcError::internal(reason))).await?;
+        }
+        Ok(())
+    }
+
+    /// Stores what was said so far, because the client has gone.
+    async fn interrupt(&mut self) {
+        let sessions: Vec<_> = self.turns.keys().cloned().collect();
+        for session in sessions {
+            let ended = self.end(&session, Ending::Interrupted).await;
+            drop(ended.inspect_err(report_lost));
+        }
+    }
+}
+
+fn report_lost(error: &RpcError) {
+    tracing::error!(error = ?error, "what the agent said could not be stored");
+}
