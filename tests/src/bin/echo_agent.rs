@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 /// Answer each prompt with its text, a call and a further text.
 ///
-/// The prompt `wait` is answered once it is cancelled, `fail` with an error, `silence` with nothing, and at `leave` the agent
-/// exits.
+/// The prompt `wait` is answered once it is cancelled, `fail` with an error, `silence` with nothing, `odd` with lines that cannot
+/// be stored, and at `leave` the agent exits.
 #[derive(Debug, Parser)]
 struct Arguments {
     /// Can load sessions, and replays one message then.
@@ -85,6 +85,12 @@ impl Agent {
         let text = params["prompt"][0]["text"].as_str().unwrap_or_default();
         match text {
             "silence" => return Ok(Some(json!({"stopReason": "end_turn"}))),
+            "odd" => {
+                // A field that is there twice, and then a line that is no message.
+                let line = r#"{"jsonrpc":"2.0","method":"session/update","params":{"n":1,"n":2}}"#;
+                writeln!(io::stdout(), "{line}\nodd")?;
+                return Ok(Some(json!({"stopReason": "end_turn"})));
+            }
             "fail" => return fail(id, "the model is away").map(|()| None),
             _ => {}
         }

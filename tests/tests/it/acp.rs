@@ -232,6 +232,9 @@ async fn what_another_agent_answers_is_passed_on_stored_and_replayed() -> Result
         live[1..4],
         ["agent_message_chunk: You ", "agent_message_chunk: said: ", "agent_message_chunk: Hello"]
     );
+    // What the store could not keep is passed on nevertheless.
+    first.prompt(&session, "odd").await?;
+    assert_eq!(first.updates.drain(..).collect::<Vec<_>>(), [json!({"n": 2})]);
     let other = first.refused("other/method", json!({"sessionId": session})).await?;
     assert_eq!(other, (-32_603, "no method other/method".to_owned()));
     assert!(first.hang_up().await?);
@@ -239,11 +242,12 @@ async fn what_another_agent_answers_is_passed_on_stored_and_replayed() -> Result
     // The agent cannot load sessions: the conversation comes from the store, and goes on in a session of its own.
     let mut second = Client::connect(&database, &["--", ECHO]).await?;
     second.load(&session).await?;
-    assert_eq!(second.said(&session), replayed("Hello"));
+    let odd = vec!["user_message_chunk: odd".to_owned()];
+    assert_eq!(second.said(&session), [replayed("Hello"), odd.clone()].concat());
     second.prompt(&session, "Again").await?;
     assert_eq!(second.said(&session).len(), 8);
     second.load(&session).await?;
-    assert_eq!(second.said(&session), [replayed("Hello"), replayed("Again")].concat());
+    assert_eq!(second.said(&session), [replayed("Hello"), odd, replayed("Again")].concat());
     assert!(second.hang_up().await?);
     Ok(())
 }

@@ -16,6 +16,7 @@ mod check;
 mod commands;
 mod credentials;
 mod database_errors;
+mod discobot;
 mod embedded;
 mod erasure;
 mod identity_under_load;

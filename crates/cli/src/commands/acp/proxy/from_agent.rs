@@ -13,8 +13,7 @@ impl Proxy<'_> {
     /// Passes a message of the agent on.
     pub(super) async fn take_from_agent(&mut self, line: &str) -> io::Result<()> {
         let Ok(mut incoming) = Incoming::parse(line) else {
-            tracing::warn!("the agent wrote a line that is no message");
-            return Ok(());
+            return self.pass_unread(line).await;
         };
         if incoming.method().is_none() {
             let id = incoming.id().map(Value::to_string).unwrap_or_default();
@@ -42,6 +41,16 @@ impl Proxy<'_> {
         }
     }
 
+    /// Passes on what the client may read although the store could not keep it, such as a field that is there twice.
+    async fn pass_unread(&mut self, line: &str) -> io::Result<()> {
+        if serde_json::from_str::<Value>(line).is_err() {
+            tracing::warn!("the agent wrote a line that is no message");
+            return Ok(());
+        }
+        tracing::warn!("the agent wrote a message that cannot be stored");
+        self.client.forward(line).await
+    }
+
     /// Takes the response to a request that is waited for.
     async fn take_response(
         &mut self,
@@ -63,6 +72,7 @@ impl Proxy<'_> {
             }
             Pending::New { id, cwd } => {
                 let session = response.pointer_mut("/result/sessionId");
+                let session = session.filter(|session| session.is_string());
                 let Some(session) = session else { return self.client.forward(line).await };
                 match self.begin(session.as_str().unwrap_or_default(), &cwd).await {
                     Ok(chat_id) => {
@@ -113,7 +123,10 @@ impl Proxy<'_> {
         }
         let mut result = response["result"].take();
         let session = result.as_object_mut().and_then(|fields| fields.shift_remove("sessionId"));
-        let agent_session = session.as_ref().and_then(Value::as_str).unwrap_or_default();
+        let Some(agent_session) = session.as_ref().and_then(Value::as_str) else {
+            let refused = Err(RpcError::internal("the agent has begun no session"));
+            return self.client.answer(&id, refused).await;
+        };
         if let Err(error) = self.chats.move_to(&chat, agent_session).await {
             return self.client.answer(&id, Err(error.into())).await;
         }

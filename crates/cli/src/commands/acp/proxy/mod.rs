@@ -12,8 +12,8 @@ use std::time::Duration;
 use anyhow::bail;
 use records::{ChatId, ChatSession, TurnId};
 use serde_json::Value;
-use tokio::io::{AsyncBufReadExt as _, BufReader, Stdout};
-use tokio::process::ChildStdin;
+use tokio::io::{AsyncBufReadExt as _, BufReader, Lines, Stdin, Stdout};
+use tokio::process::{ChildStdin, ChildStdout};
 use tokio::time::timeout;
 
 use super::chats::{Chats, Ending};
@@ -34,26 +34,27 @@ pub(super) async fn serve(
     let mut from_client = BufReader::new(tokio::io::stdin()).lines();
     let mut from_agent = BufReader::new(stdout).lines();
     let mut proxy = Proxy::new(chats, Peer::new(tokio::io::stdout()), Peer::new(stdin));
-    loop {
-        tokio::select! {
-            line = from_client.next_line() => {
-                let Some(line) = line? else { break };
-                proxy.take_from_client(&line).await?;
-            }
-            line = from_agent.next_line() => {
-                let Some(line) = line? else {
-                    proxy.abandon("the agent has ended").await?;
-                    bail!("the agent has ended: {}", child.wait().await?);
-                };
-                proxy.take_from_agent(&line).await?;
-            }
+    match proxy.pass_on(&mut from_client, &mut from_agent).await {
+        Ok(Gone::Client) => proxy.interrupt().await,
+        Ok(Gone::Agent) => {
+            proxy.abandon("the agent has ended").await;
+            bail!("the agent has ended: {}", child.wait().await?);
+        }
+        Err(error) => {
+            proxy.abandon("the connection is broken").await;
+            return Err(error.into());
         }
     }
-    proxy.interrupt().await;
     drop(proxy);
     // Its input has ended. If it does not end as well, it is killed when it is dropped.
     let _ended = timeout(GRACE, child.wait()).await;
     Ok(())
+}
+
+/// The side that has hung up.
+enum Gone {
+    Client,
+    Agent,
 }
 
 /// What is known of the messages that pass.
@@ -99,6 +100,16 @@ enum Pending {
     },
 }
 
+impl Pending {
+    /// Returns the id of the client's request.
+    fn into_id(self) -> Value {
+        match self {
+            Self::Initialize { id } | Self::New { id, .. } | Self::Prompt { id, .. } => id,
+            Self::Load { load, .. } | Self::NewForLoad { load } => load.id,
+        }
+    }
+}
+
 /// A session that the client loads.
 struct Load {
     id: Value,
@@ -128,6 +139,26 @@ impl<'a> Proxy<'a> {
         }
     }
 
+    /// Passes messages on until one of the two hangs up.
+    async fn pass_on(
+        &mut self,
+        from_client: &mut Lines<BufReader<Stdin>>,
+        from_agent: &mut Lines<BufReader<ChildStdout>>,
+    ) -> io::Result<Gone> {
+        loop {
+            tokio::select! {
+                line = from_client.next_line() => {
+                    let Some(line) = line? else { return Ok(Gone::Client) };
+                    self.take_from_client(&line).await?;
+                }
+                line = from_agent.next_line() => {
+                    let Some(line) = line? else { return Ok(Gone::Agent) };
+                    self.take_from_agent(&line).await?;
+                }
+            }
+        }
+    }
+
     /// Stores what was answered to the prompt of a session.
     async fn end(&mut self, agent_session: &str, ending: Ending) -> Result<(), RpcError> {
         let Some(turn) = self.turns.remove(agent_session) else { return Ok(()) };
@@ -135,23 +166,18 @@ impl<'a> Proxy<'a> {
         self.chats.end_turn(&chat_id, id, updates, ending).await
     }
 
-    /// Ends everything because the agent has gone.
-    async fn abandon(&mut self, reason: &str) -> io::Result<()> {
+    /// Ends everything because the agent cannot be reached.
+    async fn abandon(&mut self, reason: &str) {
         let sessions: Vec<_> = self.turns.keys().cloned().collect();
         for session in sessions {
             let ended = self.end(&session, Ending::Failed(reason.to_owned())).await;
             drop(ended.inspect_err(report_lost));
         }
         for (_, pending) in std::mem::take(&mut self.pending) {
-            let id = match pending {
-                Pending::Initialize { id }
-                | Pending::New { id, .. }
-                | Pending::Prompt { id, .. } => id,
-                Pending::Load { load, .. } | Pending::NewForLoad { load } => load.id,
-            };
-            self.client.answer(&id, Err(RpcError::internal(reason))).await?;
+            // The client may be gone, too.
+            let refused = Err(RpcError::internal(reason));
+            drop(self.client.answer(&pending.into_id(), refused).await);
         }
-        Ok(())
     }
 
     /// Stores what was said so far, because the client has gone.
