@@ -223,6 +223,23 @@ async fn a_failed_completion_leaves_the_message_and_a_resume_point_and_no_answer
 }
 
 #[tokio::test]
+async fn the_status_tells_why_a_turn_with_messages_failed() {
+    let clients = clients();
+    clients.start(user("m1", "Hello")).await;
+    let turn = json!({"request_id": "m1", "outcome": "failed",
+        "messages": [{"role": "assistant", "content": "Half an"}],
+        "steps": [{"type": "llm", "status": "failed", "stack_id": "s1", "error": "the model is away"}]});
+    let stored = clients.api.post(&format!("{NATIVE}/default/turns"), turn).await;
+    assert_eq!(stored.status, 201, "{}", stored.text);
+    let ended = clients.status().await;
+    assert_eq!(
+        (&ended["isRunning"], &ended["completionId"], &ended["error"]),
+        (&json!(false), &json!("m1"), &json!("the model is away"))
+    );
+    assert!(ended["startedAt"].is_string());
+}
+
+#[tokio::test]
 async fn only_a_completion_that_was_begun_is_finished() {
     let clients = clients();
     clients.api.post(NATIVE, json!({"chat_id": "default", "workflow_name": "chat"})).await;

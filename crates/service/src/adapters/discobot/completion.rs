@@ -53,11 +53,13 @@ impl LastCompletion {
         let (Some(newest), Some(Ok(id))) = (&newest, id.map(TurnId::parse)) else {
             return Ok(Self { completion: None, last_sequence });
         };
+        let ended = ending_of(store, scope, chat_id, &id).await?;
         let (started_at, state) = if begins(newest, &id) {
-            (Some(newest.created_at), state_of(store, scope, chat_id, &id).await?)
+            (Some(newest.created_at), ended.unwrap_or(CompletionState::Running))
         } else {
             let first = first_message(store, scope, chat_id, &id).await?;
-            (first.map(|first| first.created_at), CompletionState::Ended { error: None })
+            let ended = ended.unwrap_or(CompletionState::Ended { error: None });
+            (first.map(|first| first.created_at), ended)
         };
         Ok(Self { completion: Some(Completion { id, started_at, state }), last_sequence })
     }
@@ -96,23 +98,23 @@ fn begins(message: &Message, id: &TurnId) -> bool {
     names_itself && message.event_id.as_str() == id.as_str() && message.body.role == "user"
 }
 
-/// Returns the state of a completion without messages of an agent.
-async fn state_of(
+/// Returns how a completion has ended, as far as its turn tells without messages.
+async fn ending_of(
     store: &dyn Store,
     scope: &Scope,
     chat_id: &ChatId,
     id: &TurnId,
-) -> Result<CompletionState, StoreError> {
+) -> Result<Option<CompletionState>, StoreError> {
     let filter = ResumePointFilter { request_id: Some(id.clone()), ..ResumePointFilter::default() };
     let mut points = store.list_resume_points(scope, chat_id, &filter, 1, None).await?.points;
     if let Some(point) = points.pop() {
-        return Ok(CompletionState::Ended { error: point.step.error });
+        return Ok(Some(CompletionState::Ended { error: point.step.error }));
     }
+    // Its resume points may have been deleted.
     let chat = store.get_chat(scope, chat_id).await?;
     let last_turn = chat.and_then(|chat| chat.last_turn);
-    // Its resume points may have been deleted.
     let has_ended = last_turn.is_some_and(|turn| turn.request_id == *id);
-    Ok(if has_ended { CompletionState::Ended { error: None } } else { CompletionState::Running })
+    Ok(has_ended.then_some(CompletionState::Ended { error: None }))
 }
 
 async fn first_message(
