@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use records::{
     AppId, CallId, ChatId, ChatStatus, EntryId, EventId, InputRequest, InputRequestId, Invalid,
-    Lease, Limits, Member, Permission, Pseudonym, Revocation, TurnId, UserId,
+    Lease, Limits, Member, Permission, Pseudonym, Revocation, ToolRunId, TurnId, UserId,
 };
 
 /// The error of a backend, the source of a [`StoreError`].
@@ -77,6 +77,17 @@ pub enum StoreError {
         /// The repeated id.
         call_id: CallId,
         /// The position of the refused call in the batch.
+        index: usize,
+    },
+
+    /// A `run_id` was repeated with another body.
+    #[error("tool run {run_id} of chat {chat_id} was recorded with another body")]
+    ToolRunConflict {
+        /// The chat.
+        chat_id: ChatId,
+        /// The repeated id.
+        run_id: ToolRunId,
+        /// The position of the refused run in the batch.
         index: usize,
     },
 

@@ -1,4 +1,4 @@
-//! Purges what retention says, app by app.
+//! Removes what retention says, app by app.
 
 use chrono::{DateTime, Utc};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
@@ -11,6 +11,9 @@ const PAGE: usize = 100;
 
 /// How many chats are purged at once. Each is several writes one after the other, which wait for the disk.
 const AT_ONCE: usize = 4;
+
+/// How many runs of tools are removed with one call.
+const RUNS: usize = 500;
 
 /// A chat that was purged, or would be.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,4 +65,26 @@ pub async fn purge_due(
         }
     }
     Ok(count)
+}
+
+/// Removes the runs of tools of an app that were recorded too long ago, except those of chats under hold. Returns how many
+/// there were.
+///
+/// Like [`purge_due`], it may be broken off and repeated, and any number of processes may run it.
+pub async fn remove_due_tool_runs(
+    store: &dyn Store,
+    app_id: &AppId,
+    retention: &Retention,
+    now: DateTime<Utc>,
+) -> Result<u64, StoreError> {
+    let Some(until) = retention.tool_run_cutoff(now) else { return Ok(0) };
+    let (mut count, mut after) = (0, None);
+    loop {
+        let step = store.remove_tool_runs(app_id, until, RUNS, after.as_ref()).await?;
+        count += step.removed;
+        after = step.next;
+        if after.is_none() {
+            return Ok(count);
+        }
+    }
 }

@@ -156,6 +156,10 @@ id! {
     CallId, "call_id", is_name, is_stored_name, NAME_RULE
 }
 id! {
+    /// The id of a run of a tool, unique within its chat. It is the idempotency key of its recording.
+    ToolRunId, "run_id", is_name, is_stored_name, NAME_RULE
+}
+id! {
     /// The id of a wallet entry, unique within its wallet. It is the idempotency key of the change.
     EntryId, "entry_id", is_name, is_stored_name, NAME_RULE
 }
@@ -253,6 +257,13 @@ impl CallId {
     /// Mints a new call id.
     pub fn mint(ids: &dyn Ids) -> Self {
         Self(ids.mint("call_"))
+    }
+}
+
+impl ToolRunId {
+    /// Mints a new id of a run of a tool.
+    pub fn mint(ids: &dyn Ids) -> Self {
+        Self(ids.mint("run_"))
     }
 }
 

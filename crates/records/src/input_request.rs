@@ -224,10 +224,10 @@ impl Question {
             }
             let pointer = "/tool_call/arguments";
             let bytes = json::measure(&call.arguments).map_err(|e| e.below(pointer))?;
-            check_bytes(SizeLimit::Question, pointer, bytes, Limits::ARGUMENTS_BYTES)?;
+            SizeLimit::Question.check(pointer, bytes, Limits::ARGUMENTS_BYTES)?;
         }
         let bytes = json::measure_object(&self.metadata).map_err(|e| e.below("/metadata"))?;
-        check_bytes(SizeLimit::Metadata, "/metadata", bytes, Limits::METADATA_BYTES)
+        SizeLimit::Metadata.check("/metadata", bytes, Limits::METADATA_BYTES)
     }
 
     fn check_options(&self) -> Result<(), Invalid> {
@@ -277,19 +277,7 @@ fn check_text(location: Location, text: &str, max: usize) -> Result<(), Invalid>
     if text.trim().is_empty() {
         return Err(Invalid::value(location, "must not be blank"));
     }
-    check_bytes(SizeLimit::Question, location, text.len(), max)
-}
-
-fn check_bytes(
-    limit: SizeLimit,
-    location: impl Into<Location>,
-    bytes: usize,
-    max: usize,
-) -> Result<(), Invalid> {
-    if bytes <= max {
-        return Ok(());
-    }
-    Err(Invalid::too_large(limit, location, format!("is {bytes} bytes; the limit is {max} bytes")))
+    SizeLimit::Question.check(location, text.len(), max)
 }
 
 /// An input request to create.

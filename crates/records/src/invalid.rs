@@ -36,6 +36,24 @@ pub enum SizeLimit {
     Context,
     /// An artifact.
     Artifact,
+    /// A run of a tool.
+    ToolRun,
+}
+
+impl SizeLimit {
+    /// Refuses a value of more than `max` bytes.
+    pub(crate) fn check(
+        self,
+        location: impl Into<Location>,
+        bytes: usize,
+        max: usize,
+    ) -> Result<(), Invalid> {
+        if bytes <= max {
+            return Ok(());
+        }
+        let detail = format!("is {bytes} bytes; the limit is {max} bytes");
+        Err(Invalid::too_large(self, location, detail))
+    }
 }
 
 impl Invalid {

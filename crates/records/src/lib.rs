@@ -7,7 +7,7 @@ mod ids;
 pub use ids::{
     AccessKeyLabel, AppId, AssistantId, AuditEntryId, CallId, ChatId, ConnectionId, DisplayName,
     EntryId, EventId, IdError, Ids, InputRequestId, LeaseId, Owner, StackId, TeamId, TokenId,
-    TurnId, UserId, Uuid7Ids, WorkflowName,
+    ToolRunId, TurnId, UserId, Uuid7Ids, WorkflowName,
 };
 
 mod clock;
@@ -107,6 +107,9 @@ pub use money::{MicroDollars, MoneyError};
 
 mod provider_call;
 pub use provider_call::{Model, NewProviderCall, ProviderCall, Tokens, Usage};
+
+mod tool_run;
+pub use tool_run::{NewToolRun, ToolRun, ToolSums};
 
 mod app;
 pub use app::{App, AppStatus, OwnSettings, SettingsChange};

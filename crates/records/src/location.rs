@@ -24,6 +24,8 @@ pub enum Item {
     Call(usize),
     /// An item of `steps`.
     Step(usize),
+    /// An item of `runs`.
+    ToolRun(usize),
 }
 
 /// A step of a path into JSON.
@@ -52,6 +54,7 @@ impl Item {
             Self::Message(index) => ("messages", index),
             Self::Call(index) => ("calls", index),
             Self::Step(index) => ("steps", index),
+            Self::ToolRun(index) => ("runs", index),
         };
         [Segment::key(list), Segment::Index(index)]
     }

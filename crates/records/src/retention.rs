@@ -2,7 +2,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::{ChatSession, ChatStatus, FieldChange, Lifecycle};
 
-/// For how many days chats are kept. 0 is for ever.
+/// For how many days chats, and runs of tools, are kept. 0 is for ever.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Retention {
     /// Days that a completed chat is kept after its last activity.
@@ -13,6 +13,8 @@ pub struct Retention {
     pub abandoned_days: u32,
     /// Days that a deleted chat is kept after its deletion.
     pub deleted_days: u32,
+    /// Days that a run of a tool is kept after it was recorded.
+    pub tool_run_days: u32,
 }
 
 /// The retention of one app. If a field is missing, that of the service applies.
@@ -26,6 +28,8 @@ pub struct OwnRetention {
     pub abandoned_days: Option<u32>,
     /// See [`Retention::deleted_days`].
     pub deleted_days: Option<u32>,
+    /// See [`Retention::tool_run_days`].
+    pub tool_run_days: Option<u32>,
 }
 
 /// A change of the retention of an app.
@@ -39,6 +43,8 @@ pub struct RetentionChange {
     pub abandoned_days: FieldChange<u32>,
     /// The change of [`OwnRetention::deleted_days`].
     pub deleted_days: FieldChange<u32>,
+    /// The change of [`OwnRetention::tool_run_days`].
+    pub tool_run_days: FieldChange<u32>,
 }
 
 impl OwnRetention {
@@ -50,6 +56,7 @@ impl OwnRetention {
             failed_days: change.failed_days.applied_to(self.failed_days),
             abandoned_days: change.abandoned_days.applied_to(self.abandoned_days),
             deleted_days: change.deleted_days.applied_to(self.deleted_days),
+            tool_run_days: change.tool_run_days.applied_to(self.tool_run_days),
         }
     }
 }
@@ -124,6 +131,7 @@ impl Retention {
             failed_days: own.failed_days.unwrap_or(self.failed_days),
             abandoned_days: own.abandoned_days.unwrap_or(self.abandoned_days),
             deleted_days: own.deleted_days.unwrap_or(self.deleted_days),
+            tool_run_days: own.tool_run_days.unwrap_or(self.tool_run_days),
         }
     }
 
@@ -135,8 +143,17 @@ impl Retention {
             Due::Abandoned => self.abandoned_days,
             Due::Deleted => self.deleted_days,
         };
-        if days == 0 { None } else { now.checked_sub_signed(TimeDelta::days(days.into())) }
+        days_before(days, now)
     }
+
+    /// Returns the time up to which a run of a tool must have been recorded to be removed; `None` if it never is.
+    pub fn tool_run_cutoff(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        days_before(self.tool_run_days, now)
+    }
+}
+
+fn days_before(days: u32, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+    if days == 0 { None } else { now.checked_sub_signed(TimeDelta::days(days.into())) }
 }
 
 /// Keeps a chat from being purged, such as for a dispute.

@@ -9,6 +9,7 @@ use chrono::{DateTime, Utc};
 use futures::{Stream, StreamExt as _, TryStreamExt as _};
 use persistence::{
     HourlyStats, InputCursor, ParticipantCursor, ResumePointFilter, Store, StoreError,
+    ToolRunCursor, ToolRunFilter,
 };
 use records::{AppId, ChatId, ChatSession, Scope, UserId, WorkflowName};
 use serde::Serialize;
@@ -18,7 +19,7 @@ use crate::api::members::list::MemberResponse;
 use crate::api::user_stats::get::UserStatsResponse;
 use crate::wire::{
     ArtifactResponse, ChatSessionResponse, EntryResponse, InputRequestResponse, MessageResponse,
-    ParticipantResponse, ResumePointResponse, Time, UsageFields, WalletResponse,
+    ParticipantResponse, ResumePointResponse, Time, ToolRunFields, UsageFields, WalletResponse,
 };
 
 /// How many chats are searched, or records read, at a time.
@@ -46,6 +47,8 @@ enum Record {
     ResumePoint { chat_id: ChatId, resume_point: Box<ResumePointResponse> },
     /// A question, with its answer.
     InputRequest { input_request: Box<InputRequestResponse> },
+    /// A run of a tool.
+    ToolRun { chat_id: ChatId, tool_run: Box<ToolRunFields> },
     /// A user with whom the chat is shared.
     Member { chat_id: ChatId, member: MemberResponse },
     /// A user who joined the chat.
@@ -227,7 +230,7 @@ impl Person {
         members.chain(participants)
     }
 
-    /// Reads the state from which a chat resumes: versions of its context snapshot, its last artifact, its resume points.
+    /// Reads what a workflow has written: versions of the context snapshot, the last artifact, resume points, runs of tools.
     fn state_of(&self, chat_id: &ChatId) -> impl Stream<Item = Result<Record, StoreError>> {
         let Self { store, scope, .. } = self;
         let versions = whole(async |before| {
@@ -256,7 +259,16 @@ impl Person {
             let resume_point = Box::new(point.into());
             Record::ResumePoint { chat_id: chat_id.clone(), resume_point }
         });
-        contexts.chain(artifact).chain(points)
+        let runs = whole(async |after: Option<ToolRunCursor>| {
+            let all = ToolRunFilter::default();
+            let page = store.list_tool_runs(scope, chat_id, &all, BATCH, after.as_ref()).await?;
+            Ok((page.runs, page.next))
+        });
+        let runs = runs.map_ok(|run| {
+            let tool_run = Box::new(run.into());
+            Record::ToolRun { chat_id: chat_id.clone(), tool_run }
+        });
+        contexts.chain(artifact).chain(points).chain(runs)
     }
 
     /// Reads the usage of all chats of the person, also of those that were purged.

@@ -8,7 +8,8 @@ use std::sync::LazyLock;
 use crate::api::{
     apps, artifacts, calls, chat_sessions as chats, contexts, events, exchanges, health,
     input_requests as inputs, leases, members, messages, metrics, participants, presence, resume,
-    resume_points, search, sign_in, stats, tickets, tokens, turns, user_input, user_stats, wallets,
+    resume_points, search, sign_in, stats, tickets, tokens, tool_runs, turns, user_input,
+    user_stats, wallets,
 };
 use crate::operation::Row;
 
@@ -137,12 +138,18 @@ pub(crate) static OPERATIONS: LazyLock<Vec<Section>> = LazyLock::new(|| {
             DELETE "/api/chats/{app_id}/{chat_id}/calls/{call_id}" => calls::delete::delete_call;
             POST   "/api/chats/{app_id}/{chat_id}/exchanges" => exchanges::append::append_exchange;
         }
+        "tool runs", "The runs of tools, and their sums" {
+            GET    "/api/chats/{app_id}/{chat_id}/tool-runs" => tool_runs::list::list_tool_runs;
+            POST   "/api/chats/{app_id}/{chat_id}/tool-runs" => tool_runs::record::record_tool_runs;
+            GET    "/api/chats/{app_id}/{chat_id}/tool-runs/stats" => tool_runs::stats::get_chat_tool_stats;
+        }
         "stats", "Statistics and costs of workflows and users, for the roles service and operator" {
             GET    "/api/stats" => stats::apps::list_app_stats;
             GET    "/api/stats/{app_id}" => stats::workflows::get_app_stats;
             GET    "/api/stats/{app_id}/{workflow_name}" => stats::workflow::get_workflow_stats;
             GET    "/api/stats/{app_id}/{workflow_name}/series" => stats::series::get_workflow_series;
             GET    "/api/stats/{app_id}/{workflow_name}/chats" => stats::chats::list_chat_stats;
+            GET    "/api/tool-stats/{app_id}" => stats::tools::get_app_tool_stats;
             GET    "/api/user-stats/{app_id}" => user_stats::list::list_user_stats;
             GET    "/api/user-stats/{app_id}/{user_id}" => user_stats::get::get_user_stats;
             GET    "/api/user-stats/{app_id}/{user_id}/series" => user_stats::series::get_user_series;

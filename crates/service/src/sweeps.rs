@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use persistence::{DueChat, Interrupted, Store, StoreError, purge_due};
+use persistence::{DueChat, Interrupted, Store, StoreError, purge_due, remove_due_tool_runs};
 use records::{AppId, Clock as _, Erasure, Retention, Scope, SystemClock};
 use tokio::time::sleep;
 
@@ -83,7 +83,7 @@ pub async fn continue_erasures(store: Arc<dyn Store>) {
     sweep_repeatedly("erasures", 1_500..2_500, sweep).await;
 }
 
-/// Purges the chats whose retention is over, until the future is dropped.
+/// Purges the chats, and removes the runs of tools, whose retention is over, until the future is dropped.
 ///
 /// Each round goes through all apps, with a few queries for each. Retention is counted in days, so rounds are rare.
 pub async fn purge_due_chats(store: Arc<dyn Store>, settings: AppSettings) {
@@ -106,6 +106,10 @@ async fn purge_round(store: &dyn Store, settings: AppSettings) -> Result<(), Sto
         };
         let now = SystemClock.now();
         purge_due(store, &actor, &app_id, &retention, now, &mut note).await?;
+        let removed = remove_due_tool_runs(store, &app_id, &retention, now).await?;
+        if removed > 0 {
+            tracing::info!(%app_id, removed, "runs of tools removed: their retention is over");
+        }
         after = Some(app_id);
     }
     Ok(())

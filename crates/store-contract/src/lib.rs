@@ -40,6 +40,7 @@ pub mod if_match;
 pub mod input_requests;
 pub mod leases;
 pub mod resumption;
+pub mod tool_runs;
 pub mod turns;
 
 pub mod apps;
@@ -410,6 +411,20 @@ macro_rules! contract_tests {
                 calls_are_summarized_for_the_chats_that_the_caller_may_see_them_of,
                 an_ended_chat_accepts_calls,
                 racing_recordings_count_every_call_once,
+            }
+            tool_runs {
+                every_field_of_a_tool_run_is_returned,
+                a_repeated_tool_run_gets_the_first_answer,
+                a_run_id_with_another_body_refuses_the_whole_batch,
+                a_tool_run_past_a_limit_is_refused_with_its_batch,
+                tool_runs_of_an_unknown_chat_are_refused,
+                tool_runs_are_listed_in_pages_in_both_directions,
+                tool_runs_are_listed_by_tool_success_and_time,
+                tool_runs_are_summed_up_by_tool,
+                a_tool_run_is_recorded_after_the_end_and_without_the_lease,
+                racing_recordings_keep_every_tool_run_once,
+                old_tool_runs_are_removed_but_for_those_of_chats_under_hold,
+                a_purge_removes_the_tool_runs,
             }
             changes {
                 listeners_receive_every_append,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use records::{
     Caller, ChatStatus, Lifecycle, MemberRole, MessageBody, NewArtifact, NewChatSession, NewFork,
-    Permission, Scope, SessionChange, TeamId, UserId, Visibility,
+    NewToolRun, Permission, Scope, SessionChange, TeamId, UserId, Visibility,
 };
 use serde_json::json;
 
@@ -12,7 +12,8 @@ use super::fixture::{
     TestChat, assert_refused, event, event_id, list_in_pages, message, new_chat, new_content,
     object, some_scope,
 };
-use persistence::{ChatFilter, MessageRange, Store, StoreError};
+use super::tool_runs;
+use persistence::{ChatFilter, MessageRange, Store, StoreError, ToolRunFilter};
 
 pub async fn no_call_finds_an_unknown_chat(store: Arc<dyn Store>) {
     assert_hidden(&TestChat::unknown(&store)).await;
@@ -240,6 +241,7 @@ fn archived() -> SessionChange {
 async fn every_call(chat: &TestChat) -> Vec<(&'static str, Result<(), StoreError>)> {
     let range = MessageRange::all();
     let data = || object(json!({"by": "another"}));
+    let all_runs = ToolRunFilter::default();
     vec![
         ("messages", chat.messages(range).await.map(drop)),
         ("history", chat.history().await.map(drop)),
@@ -260,6 +262,9 @@ async fn every_call(chat: &TestChat) -> Vec<(&'static str, Result<(), StoreError
         ("merge_context_snapshot", chat.merge_context(data()).await.map(drop)),
         ("update_last_artifact", chat.update_artifact(NewArtifact::default()).await.map(drop)),
         ("clear_last_artifact", chat.clear_artifact().await),
+        ("record_tool_runs", tool_runs::record(chat, vec![tool_run()]).await.map(drop)),
+        ("list_tool_runs", tool_runs::list(chat, &all_runs, 10, None).await.map(drop)),
+        ("chat_tool_stats", tool_runs::chat_stats(chat, &all_runs.began).await.map(drop)),
         ("list_participants", chat.participants().await.map(drop)),
         ("presence", chat.store.presence(&chat.scope, &chat.id).await.map(drop)),
         ("put_member", chat.put_member("user", MemberRole::Member).await.map(drop)),
@@ -285,6 +290,10 @@ pub(super) async fn full_chat(
     chat.replace_context(object(json!({"a": "secret"}))).await.unwrap();
     chat.update_artifact(NewArtifact::default()).await.unwrap();
     chat
+}
+
+fn tool_run() -> NewToolRun {
+    NewToolRun { tool_name: "search".to_owned(), ..NewToolRun::default() }
 }
 
 fn owned(visibility: Visibility, owner: Option<&str>, team: Option<&str>) -> NewChatSession {

@@ -15,8 +15,13 @@ const MESSAGES: usize = 24;
 const BATCH: usize = 8;
 
 /// A completed chat is due a year after its last activity.
-const RETENTION: Retention =
-    Retention { completed_days: 365, failed_days: 0, abandoned_days: 0, deleted_days: 0 };
+const RETENTION: Retention = Retention {
+    completed_days: 365,
+    failed_days: 0,
+    abandoned_days: 0,
+    deleted_days: 0,
+    tool_run_days: 0,
+};
 
 /// The time for which appends are measured before the purge.
 const BEFORE: Duration = Duration::from_secs(30);

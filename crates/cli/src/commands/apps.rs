@@ -67,6 +67,9 @@ struct Changes {
     /// Days that a deleted chat is kept after its deletion; 0 is for ever.
     #[arg(long, value_name = "DAYS", value_parser = days_or_default)]
     deleted_days: Option<FieldChange<u32>>,
+    /// Days that a run of a tool is kept after it was recorded; 0 is for ever.
+    #[arg(long, value_name = "DAYS", value_parser = days_or_default)]
+    tool_run_days: Option<FieldChange<u32>>,
     /// The keys of the metadata by which chats are listed, at most 8; `default` alone for none.
     #[arg(long, value_name = "KEY", num_args = 1..)]
     metadata_keys: Option<Vec<String>>,
@@ -116,6 +119,7 @@ impl TryFrom<Changes> for SettingsChange {
                 failed_days: changes.failed_days.unwrap_or_default(),
                 abandoned_days: changes.abandoned_days.unwrap_or_default(),
                 deleted_days: changes.deleted_days.unwrap_or_default(),
+                tool_run_days: changes.tool_run_days.unwrap_or_default(),
             },
         })
     }
@@ -172,7 +176,8 @@ fn print(output: Output, app: App) -> anyhow::Result<()> {
 fn described(settings: &OwnSettings) -> String {
     let OwnSettings { default_visibility, support_access, users_may_run, .. } = settings;
     let OwnSettings { retention, metadata_keys, .. } = settings;
-    let OwnRetention { completed_days, failed_days, abandoned_days, deleted_days } = retention;
+    let OwnRetention { completed_days, failed_days, abandoned_days, deleted_days, tool_run_days } =
+        retention;
     let keys = Some(metadata_keys.as_slice()).filter(|keys| !keys.is_empty());
     let settings = [
         ("default_visibility", default_visibility.map(|it| it.as_str().to_owned())),
@@ -182,6 +187,7 @@ fn described(settings: &OwnSettings) -> String {
         ("failed_days", failed_days.map(|it| it.to_string())),
         ("abandoned_days", abandoned_days.map(|it| it.to_string())),
         ("deleted_days", deleted_days.map(|it| it.to_string())),
+        ("tool_run_days", tool_run_days.map(|it| it.to_string())),
         ("metadata_keys", keys.map(|keys| keys.join(","))),
     ];
     let set = settings.into_iter().filter_map(|(name, value)| Some(format!("  {name}={}", value?)));

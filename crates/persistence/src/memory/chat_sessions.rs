@@ -218,6 +218,7 @@ impl Chat {
             revision: 0,
             recent_edits: Vec::new(),
             calls: Vec::new(),
+            tool_runs: Vec::new(),
             inputs: Vec::new(),
             input_version: 0,
             recent_inputs: Vec::new(),

@@ -28,6 +28,7 @@ mod revocations;
 mod search;
 mod stats;
 mod tickets;
+mod tool_runs;
 mod turns;
 mod wallets;
 mod webhook_events;
@@ -53,6 +54,7 @@ use crate::metrics::{Call, StoreMetrics};
 use crate::rules::call_batch::DigestedCall;
 use crate::rules::input::KeptInput;
 use crate::rules::presence::Announced;
+use crate::rules::tool_run_batch::DigestedRun;
 use crate::store::{Change, Store};
 use revocations::RevocationList;
 use tickets::Unused;
@@ -104,6 +106,7 @@ struct Chat {
     revision: u64,
     recent_edits: Vec<u64>,
     calls: Vec<DigestedCall>,
+    tool_runs: Vec<DigestedRun>,
     inputs: Vec<KeptInput>,
     input_version: u64,
     recent_inputs: Vec<InputRequestId>,

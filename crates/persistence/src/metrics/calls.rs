@@ -70,6 +70,11 @@ label! {
         ChatUsage = "chat_usage",
         AppendExchange = "append_exchange",
         DeleteCall = "delete_call",
+        RecordToolRuns = "record_tool_runs",
+        ListToolRuns = "list_tool_runs",
+        ChatToolStats = "chat_tool_stats",
+        AppToolStats = "app_tool_stats",
+        RemoveToolRuns = "remove_tool_runs",
         RequestInput = "request_input",
         GetInputRequest = "get_input_request",
         ListInputRequests = "list_input_requests",
@@ -252,6 +257,7 @@ impl CallOutcome {
             | StoreError::SequenceConflict { .. }
             | StoreError::EventConflict { .. }
             | StoreError::CallConflict { .. }
+            | StoreError::ToolRunConflict { .. }
             | StoreError::InputConflict { .. }
             | StoreError::InputClosed(_)
             | StoreError::ToolCallMismatch { .. }

@@ -237,8 +237,13 @@ struct SettingsUpdate {
 
 fn settings_update(change: &SettingsChange) -> SettingsUpdate {
     let SettingsChange { default_visibility, support_access, users_may_run, .. } = *change;
-    let RetentionChange { completed_days, failed_days, abandoned_days, deleted_days } =
-        change.retention;
+    let RetentionChange {
+        completed_days,
+        failed_days,
+        abandoned_days,
+        deleted_days,
+        tool_run_days,
+    } = change.retention;
     let mut update = SettingsUpdate::default();
     update.add("settings.default_visibility", default_visibility, |it| it.as_str().into());
     update.add("settings.support_access", support_access, Bson::Boolean);
@@ -248,6 +253,7 @@ fn settings_update(change: &SettingsChange) -> SettingsUpdate {
         ("settings.failed_days", failed_days),
         ("settings.abandoned_days", abandoned_days),
         ("settings.deleted_days", deleted_days),
+        ("settings.tool_run_days", tool_run_days),
     ] {
         update.add(path, days, |days| i64::from(days).into());
     }
@@ -315,15 +321,29 @@ struct SettingsDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     deleted_days: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    tool_run_days: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     metadata_keys: Option<Vec<DeclaredKey>>,
 }
 
 impl From<SettingsDocument> for OwnSettings {
     fn from(document: SettingsDocument) -> Self {
-        let SettingsDocument { completed_days, failed_days, abandoned_days, deleted_days, .. } =
-            document;
+        let SettingsDocument {
+            completed_days,
+            failed_days,
+            abandoned_days,
+            deleted_days,
+            tool_run_days,
+            ..
+        } = document;
         let SettingsDocument { default_visibility, support_access, users_may_run, .. } = document;
-        let retention = OwnRetention { completed_days, failed_days, abandoned_days, deleted_days };
+        let retention = OwnRetention {
+            completed_days,
+            failed_days,
+            abandoned_days,
+            deleted_days,
+            tool_run_days,
+        };
         let keys = document.metadata_keys.unwrap_or_default().into_iter().map(|it| it.key);
         let metadata_keys = MetadataKeys::from_stored(keys.collect());
         Self { default_visibility, support_access, users_may_run, retention, metadata_keys }

@@ -16,6 +16,8 @@ pub(crate) const CHAT_PARTICIPANTS: &str = "chat_participants";
 pub(crate) const PRESENCE: &str = "presence";
 /// Provider calls.
 pub(crate) const PROVIDER_CALLS: &str = "provider_calls";
+/// Runs of tools.
+pub(crate) const TOOL_RUNS: &str = "tool_runs";
 /// Input requests.
 pub(crate) const INPUT_REQUESTS: &str = "input_requests";
 /// The steps from which turns can be resumed.

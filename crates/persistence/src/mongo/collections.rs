@@ -20,8 +20,8 @@ use crate::mongo::collection_names::{
     ACCESS_KEYS, APPS, AUDIT_ENTRIES, CHAT_BLOBS, CHAT_PARTICIPANTS, CHAT_SEGMENTS, CHAT_SESSIONS,
     CONTEXT_SNAPSHOTS, ERASURES, INPUT_REQUESTS, MESSAGE_VERSIONS, PRESENCE, PROVIDER_CALLS,
     PSEUDONYM_KEYS, RESUME_POINTS, REVOCATIONS, SEARCH_ENTRIES, SEARCH_MARKS, SEARCH_PROGRESS,
-    STATUS_CHANGES, STORE_FORMAT, TICKETS, TURNS_WITHOUT_MESSAGES, WALLET_ENTRIES, WALLETS,
-    WEBHOOK_EVENTS, WORKFLOW_STATS,
+    STATUS_CHANGES, STORE_FORMAT, TICKETS, TOOL_RUNS, TURNS_WITHOUT_MESSAGES, WALLET_ENTRIES,
+    WALLETS, WEBHOOK_EVENTS, WORKFLOW_STATS,
 };
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::stored::read_document;
@@ -41,6 +41,7 @@ use crate::mongo::erasures::{ERASED_USER, ErasureDocument, erasure_record};
 use crate::mongo::revocations::{RevocationDocument, revocation_entry};
 use crate::mongo::search::{MarkDocument, ProgressDocument, SearchEntryDocument};
 use crate::mongo::tickets::{TicketDocument, ticket_record};
+use crate::mongo::tool_runs::{ToolRunDocument, tool_run_record};
 use crate::mongo::webhook_events::{DUE_AT, WebhookEventDocument, webhook_event_record};
 
 /// A collection of the database.
@@ -466,6 +467,47 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         },
     },
     StoredCollection {
+        name: TOOL_RUNS,
+        records: &["tool_run"],
+        rights: "those of the chat; their sums in an app: `observe`",
+        export: "all in the chats of the person",
+        erasure: "deletes those of the chats of the person",
+        check: "`check --deep` looks for their chat; each read checks the shape",
+        purge: Purge::Deletes,
+        archive: Archive::OfChat,
+        indexes: &[
+            // What a list filters and the statistics sum up stands behind the order, so that only runs of the page are read.
+            Index::of(
+                "run_app_chat_started",
+                &[
+                    ("app_id", 1),
+                    ("_id.chat_id", 1),
+                    ("started_at", -1),
+                    ("_id.run_id", -1),
+                    ("tool_name", 1),
+                    ("is_success", 1),
+                    ("execution_time_ms", 1),
+                ],
+            ),
+            Index::of(
+                "run_app_started",
+                &[
+                    ("app_id", 1),
+                    ("started_at", -1),
+                    ("tool_name", 1),
+                    ("is_success", 1),
+                    ("execution_time_ms", 1),
+                ],
+            ),
+            // For the retention.
+            Index::of("run_app_recorded", &[("app_id", 1), ("recorded_at", 1), ("_id", 1)]),
+        ],
+        rewrite: |raw| {
+            tool_run_record(raw)?;
+            rewritten::<ToolRunDocument<'_>>(TOOL_RUNS, raw)
+        },
+    },
+    StoredCollection {
         name: INPUT_REQUESTS,
         records: &["input_request"],
         rights: "those of the chat",
@@ -818,6 +860,11 @@ pub(crate) fn session_index(name: &str) -> Hint {
 /// Returns the hint that makes a query of rollups read an index.
 pub(crate) fn stats_index(name: &str) -> Hint {
     index_of(WORKFLOW_STATS, name)
+}
+
+/// Returns the hint that makes a query of runs of tools read an index.
+pub(crate) fn tool_run_index(name: &str) -> Hint {
+    index_of(TOOL_RUNS, name)
 }
 
 /// Returns the hint for an index. It names the keys, because the database may have them under another name.

@@ -44,6 +44,7 @@ mod search;
 mod session_change;
 mod stats;
 mod tickets;
+mod tool_runs;
 mod turns;
 mod upgrade;
 mod views;
@@ -103,6 +104,7 @@ struct Inner {
     chat_participants: Collection<RawDocumentBuf>,
     presence: Collection<RawDocumentBuf>,
     provider_calls: Collection<RawDocumentBuf>,
+    tool_runs: Collection<RawDocumentBuf>,
     workflow_stats: Collection<RawDocumentBuf>,
     status_changes: Collection<RawDocumentBuf>,
     webhook_events: Collection<RawDocumentBuf>,
@@ -178,6 +180,7 @@ impl MongoStore {
             chat_participants: database.collection(collection_names::CHAT_PARTICIPANTS),
             presence: database.collection(collection_names::PRESENCE),
             provider_calls: database.collection(collection_names::PROVIDER_CALLS),
+            tool_runs: database.collection(collection_names::TOOL_RUNS),
             workflow_stats: database.collection(collection_names::WORKFLOW_STATS),
             status_changes: database.collection(collection_names::STATUS_CHANGES),
             webhook_events: database.collection(collection_names::WEBHOOK_EVENTS),

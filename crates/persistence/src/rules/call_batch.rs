@@ -1,7 +1,5 @@
 //! A checked batch of provider calls to record, and the plan of which calls are new.
 
-use std::collections::HashMap;
-
 use chrono::{DateTime, Utc};
 use records::json::Digest;
 use records::{
@@ -9,7 +7,8 @@ use records::{
 };
 
 use crate::StoreError;
-use crate::store::{Outcome, RecordedCall};
+use crate::rules::repeats::{Compared, Repeatable, compare, contradiction};
+use crate::store::RecordedCall;
 
 /// Calls to record, within the limits, each with an id.
 #[derive(Debug)]
@@ -22,6 +21,18 @@ pub(crate) struct CallBatch {
 pub(crate) struct DigestedCall {
     pub(crate) call: ProviderCall,
     pub(crate) digest: Digest,
+}
+
+impl Repeatable for DigestedCall {
+    type Id = CallId;
+
+    fn id(&self) -> &CallId {
+        &self.call.call_id
+    }
+
+    fn repeats(&self, earlier: &Self) -> bool {
+        self.digest == earlier.digest
+    }
 }
 
 impl DigestedCall {
@@ -51,18 +62,13 @@ impl CallBatch {
             let limit = format!("must hold at most {} calls", Limits::BATCH_CALLS);
             return Err(Invalid::too_large(SizeLimit::Batch, "/calls", limit));
         }
-        let mut digests: HashMap<CallId, (usize, Digest)> = HashMap::new();
-        let mut checked = Vec::with_capacity(calls.len());
-        for (index, call) in calls.into_iter().enumerate() {
-            let kept = DigestedCall::check(call, now, ids);
-            let DigestedCall { call, digest } = kept.map_err(|e| e.below(Item::Call(index)))?;
-            let (first, known) = *digests.entry(call.call_id.clone()).or_insert((index, digest));
-            if known != digest {
-                let detail =
-                    format!("repeats the id of call {first} of the batch with another body");
-                return Err(Invalid::value("/call_id", detail).below(Item::Call(index)));
-            }
-            checked.push(DigestedCall { call, digest });
+        let checked = calls.into_iter().enumerate().map(|(index, call)| {
+            DigestedCall::check(call, now, ids).map_err(|e| e.below(Item::Call(index)))
+        });
+        let checked: Vec<DigestedCall> = checked.collect::<Result<_, _>>()?;
+        if let Some((first, index)) = contradiction(&checked) {
+            let detail = format!("repeats the id of call {first} of the batch with another body");
+            return Err(Invalid::value("/call_id", detail).below(Item::Call(index)));
         }
         Ok(Self { calls: checked })
     }
@@ -74,7 +80,7 @@ impl CallBatch {
 
     /// Returns the ids of the calls.
     pub(crate) fn call_ids(&self) -> impl Iterator<Item = &CallId> {
-        self.calls.iter().map(|kept| &kept.call.call_id)
+        self.calls.iter().map(Repeatable::id)
     }
 
     /// Splits the batch into the calls to record and the answer for all calls. A known call with
@@ -84,27 +90,14 @@ impl CallBatch {
         chat_id: &ChatId,
         known: &[DigestedCall],
     ) -> Result<(Vec<&DigestedCall>, Vec<RecordedCall>), StoreError> {
-        let mut held: HashMap<&CallId, &DigestedCall> =
-            known.iter().map(|kept| (&kept.call.call_id, kept)).collect();
-        let mut fresh = Vec::new();
-        let mut answer = Vec::with_capacity(self.calls.len());
-        for (index, new) in self.calls.iter().enumerate() {
-            let call_id = &new.call.call_id;
-            match held.get(call_id) {
-                Some(kept) if kept.digest != new.digest => {
-                    let (chat_id, call_id) = (chat_id.clone(), call_id.clone());
-                    return Err(StoreError::CallConflict { chat_id, call_id, index });
-                }
-                Some(kept) => answer
-                    .push(RecordedCall { call: kept.call.clone(), outcome: Outcome::Duplicate }),
-                None => {
-                    held.insert(call_id, new);
-                    fresh.push(new);
-                    let call = new.call.clone();
-                    answer.push(RecordedCall { call, outcome: Outcome::Stored });
-                }
-            }
-        }
-        Ok((fresh, answer))
+        let compared = compare(&self.calls, known).map_err(|index| {
+            let call_id = self.calls[index].call.call_id.clone();
+            StoreError::CallConflict { chat_id: chat_id.clone(), call_id, index }
+        });
+        let Compared { fresh, answers } = compared?;
+        let answers = answers
+            .into_iter()
+            .map(|(kept, outcome)| RecordedCall { call: kept.call.clone(), outcome });
+        Ok((fresh, answers.collect()))
     }
 }

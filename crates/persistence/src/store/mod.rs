@@ -39,6 +39,7 @@ mod revocations;
 mod search;
 mod stats;
 mod tickets;
+mod tool_runs;
 mod turns;
 mod wallets;
 mod webhook_events;
@@ -84,6 +85,10 @@ pub use stats::{
     UserStatsCursor, UserStatsFilter, UserStatsPage, UserUsage, WorkflowStats, WorkflowSummary,
 };
 pub use tickets::Tickets;
+pub use tool_runs::{
+    Began, RecordedCursor, RecordedToolRun, RemovedToolRuns, ToolRunCursor, ToolRunFilter,
+    ToolRunPage, ToolRuns, ToolStats, ToolUsage,
+};
 pub use turns::{AppendedTurn, ResumePointCursor, ResumePointFilter, ResumePointPage, Turns};
 pub use wallets::{EntryPage, WalletPage, Wallets};
 pub use webhook_events::WebhookEvents;
@@ -118,6 +123,7 @@ pub trait Store:
     + Purges
     + Erasures
     + Search
+    + ToolRuns
     + WebhookEvents
     + std::fmt::Debug
 {
@@ -129,7 +135,7 @@ pub trait Store:
 }
 
 /// Truncates a list to `limit` items. Returns the last remaining item if more items followed it.
-fn cut<T>(items: &mut Vec<T>, limit: usize) -> Option<&T> {
+pub(crate) fn cut<T>(items: &mut Vec<T>, limit: usize) -> Option<&T> {
     let has_more = items.len() > limit;
     items.truncate(limit);
     items.last().filter(|_| has_more)

@@ -11,6 +11,7 @@ mod leases;
 mod lockstep;
 mod operation;
 mod strategy;
+mod tool_runs;
 mod turns;
 mod wallets;
 

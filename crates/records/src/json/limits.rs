@@ -46,4 +46,12 @@ impl Limits {
     pub const CALL_TOKENS: u64 = 1_000_000_000;
     /// The largest duration of one call, in milliseconds: eleven days.
     pub const CALL_DURATION_MS: u64 = 1_000_000_000;
+    /// The largest number of runs of tools recorded at once.
+    pub const BATCH_TOOL_RUNS: usize = 1_000;
+    /// The largest size of the parameters, and of the result, of a run of a tool.
+    pub const TOOL_VALUE_BYTES: usize = 256 << 10;
+    /// The largest size of the error of a run of a tool.
+    pub const TOOL_ERROR_BYTES: usize = 16 << 10;
+    /// The longest run of a tool, in milliseconds: eleven days.
+    pub const TOOL_RUN_MS: u64 = 1_000_000_000;
 }

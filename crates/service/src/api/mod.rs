@@ -1,7 +1,7 @@
 //! The HTTP endpoints: one module per record, one file per endpoint.
 
 mod created;
-mod pages;
+pub(crate) mod pages;
 
 pub(crate) mod apps;
 pub(crate) mod artifacts;
@@ -25,6 +25,7 @@ pub(crate) mod sign_in;
 pub(crate) mod stats;
 pub(crate) mod tickets;
 pub(crate) mod tokens;
+pub(crate) mod tool_runs;
 pub(crate) mod turns;
 pub(crate) mod user_input;
 pub(crate) mod user_stats;

@@ -9,7 +9,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::{DateTime, Utc};
 use persistence::{
     CallCursor, HitPosition, InputCursor, ListCursor, ParticipantCursor, PendingCursor, Position,
-    ResumePointCursor, UserStatsCursor,
+    ResumePointCursor, ToolRunCursor, UserStatsCursor,
 };
 use records::AppId;
 use serde::Serialize;
@@ -291,7 +291,8 @@ by_time_and_id! {
     persistence::Cursor { created_at, chat_id },
     CallCursor { called_at, call_id },
     InputCursor { created_at, request_id },
-    ParticipantCursor { joined_at, user_id }
+    ParticipantCursor { joined_at, user_id },
+    ToolRunCursor { started_at, run_id }
 }
 
 fn time(millis: &str) -> Option<DateTime<Utc>> {

@@ -235,6 +235,7 @@ struct AppsFields {
     failed_days: u32,
     abandoned_days: u32,
     deleted_days: u32,
+    tool_run_days: u32,
 }
 
 impl Default for AppsFields {
@@ -247,7 +248,8 @@ impl From<AppsConfig> for AppsFields {
     fn from(config: AppsConfig) -> Self {
         let AppsConfig { require_registered, cache_ms, settings } = config;
         let AppSettings { default_visibility, users_may_run, support_access, retention } = settings;
-        let Retention { completed_days, failed_days, abandoned_days, deleted_days } = retention;
+        let Retention { completed_days, failed_days, abandoned_days, deleted_days, tool_run_days } =
+            retention;
         Self {
             require_registered,
             cache_ms,
@@ -258,6 +260,7 @@ impl From<AppsConfig> for AppsFields {
             failed_days,
             abandoned_days,
             deleted_days,
+            tool_run_days,
         }
     }
 }
@@ -266,8 +269,16 @@ impl From<AppsFields> for AppsConfig {
     fn from(fields: AppsFields) -> Self {
         let AppsFields { require_registered, cache_ms, .. } = fields;
         let AppsFields { default_visibility, users_may_run, support_access, .. } = fields;
-        let AppsFields { completed_days, failed_days, abandoned_days, deleted_days, .. } = fields;
-        let retention = Retention { completed_days, failed_days, abandoned_days, deleted_days };
+        let AppsFields {
+            completed_days,
+            failed_days,
+            abandoned_days,
+            deleted_days,
+            tool_run_days,
+            ..
+        } = fields;
+        let retention =
+            Retention { completed_days, failed_days, abandoned_days, deleted_days, tool_run_days };
         let settings = AppSettings { default_visibility, users_may_run, support_access, retention };
         Self { require_registered, cache_ms, settings }
     }
@@ -282,7 +293,7 @@ pub struct AppSettings {
     pub users_may_run: bool,
     /// Whether people with the role `support` may read, say and manage in every chat.
     pub support_access: bool,
-    /// For how long chats are kept, each from 0, for ever, to 36,500 days.
+    /// For how long chats and runs of tools are kept, each from 0, for ever, to 36,500 days.
     pub retention: Retention,
 }
 
@@ -292,7 +303,7 @@ impl Default for AppSettings {
             default_visibility: Visibility::default(),
             users_may_run: false,
             support_access: false,
-            retention: Retention { deleted_days: 30, ..Retention::default() },
+            retention: Retention { deleted_days: 30, tool_run_days: 30, ..Retention::default() },
         }
     }
 }
@@ -313,9 +324,9 @@ impl AppsConfig {
         if self.cache_ms > MAX_CACHE_MS {
             return Err(ConfigError::Cache { cache_ms: self.cache_ms });
         }
-        let Retention { completed_days, failed_days, abandoned_days, deleted_days } =
+        let Retention { completed_days, failed_days, abandoned_days, deleted_days, tool_run_days } =
             self.settings.retention;
-        for days in [completed_days, failed_days, abandoned_days, deleted_days] {
+        for days in [completed_days, failed_days, abandoned_days, deleted_days, tool_run_days] {
             if days > Retention::MAX_DAYS {
                 return Err(ConfigError::Retention { days });
             }

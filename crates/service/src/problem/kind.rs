@@ -74,6 +74,7 @@ kinds! {
     CHAT_ENDED = CONFLICT, "chat-ended", "The chat takes no more messages";
     EVENT_CONFLICT = CONFLICT, "event-conflict", "The event id belongs to another message";
     CALL_CONFLICT = CONFLICT, "call-conflict", "The call id belongs to another call";
+    TOOL_RUN_CONFLICT = CONFLICT, "tool-run-conflict", "The run id belongs to another run";
     ENTRY_CONFLICT = CONFLICT, "entry-conflict", "The entry id belongs to another change";
     BALANCE_TOO_LARGE = CONFLICT, "balance-too-large", "The wallet cannot hold so much";
     INPUT_NOT_FOUND = NOT_FOUND, "input-not-found", "No such input request";
@@ -100,6 +101,7 @@ kinds! {
     ARTIFACT_TOO_LARGE = PAYLOAD_TOO_LARGE, "artifact-too-large", "The artifact is too large";
     METADATA_TOO_LARGE = PAYLOAD_TOO_LARGE, "metadata-too-large", "The metadata is too large";
     INPUT_TOO_LARGE = PAYLOAD_TOO_LARGE, "input-too-large", "The question is too large";
+    TOOL_RUN_TOO_LARGE = PAYLOAD_TOO_LARGE, "tool-run-too-large", "The run of a tool is too large";
     UNSUPPORTED_MEDIA_TYPE = UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type", "The body has the wrong type";
     INVALID_REQUEST = UNPROCESSABLE_ENTITY, "invalid-request", "The request is not acceptable";
     TOO_MANY_REQUESTS = TOO_MANY_REQUESTS, "too-many-requests", "A quota is used up";

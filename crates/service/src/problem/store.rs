@@ -39,6 +39,11 @@ impl From<StoreError> for Problem {
                 let other = "belongs to a call that was recorded with another body";
                 Self::new(ProblemKind::CALL_CONFLICT, detail).at(location, other)
             }
+            StoreError::ToolRunConflict { index, .. } => {
+                let location = Location::from("/run_id").below(Item::ToolRun(index));
+                let other = "belongs to a run that was recorded with another body";
+                Self::new(ProblemKind::TOOL_RUN_CONFLICT, detail).at(location, other)
+            }
             StoreError::TurnConflict { .. } => Self::new(ProblemKind::TURN_CONFLICT, detail)
                 .at("/request_id", "belongs to another turn"),
             StoreError::InputConflict { .. } => Self::new(ProblemKind::INPUT_CONFLICT, detail)
@@ -181,6 +186,7 @@ impl From<Invalid> for Problem {
             SizeLimit::Question => ProblemKind::INPUT_TOO_LARGE,
             SizeLimit::Context => ProblemKind::CONTEXT_TOO_LARGE,
             SizeLimit::Artifact => ProblemKind::ARTIFACT_TOO_LARGE,
+            SizeLimit::ToolRun => ProblemKind::TOOL_RUN_TOO_LARGE,
         };
         Self::new(kind, "a size limit is exceeded; see errors").at(location, detail)
     }

@@ -38,6 +38,8 @@ pub(crate) struct SettingsResponse {
     abandoned_days: Option<u32>,
     /// Days that a deleted chat is kept after its deletion; 0 is for ever.
     deleted_days: Option<u32>,
+    /// Days that a run of a tool is kept after it was recorded; 0 is for ever.
+    tool_run_days: Option<u32>,
     /// The keys of the metadata by which chats are listed; null is none.
     #[schema(value_type = Option<values::MetadataKeys>)]
     metadata_keys: Option<Vec<String>>,
@@ -47,7 +49,13 @@ impl From<OwnSettings> for SettingsResponse {
     fn from(settings: OwnSettings) -> Self {
         let OwnSettings { default_visibility, support_access, users_may_run, .. } = settings;
         let OwnSettings { retention, metadata_keys, .. } = settings;
-        let OwnRetention { completed_days, failed_days, abandoned_days, deleted_days } = retention;
+        let OwnRetention {
+            completed_days,
+            failed_days,
+            abandoned_days,
+            deleted_days,
+            tool_run_days,
+        } = retention;
         Self {
             default_visibility: default_visibility.map(Visibility::as_str),
             users_may_run,
@@ -56,6 +64,7 @@ impl From<OwnSettings> for SettingsResponse {
             failed_days,
             abandoned_days,
             deleted_days,
+            tool_run_days,
             metadata_keys: Some(metadata_keys.into()).filter(|keys: &Vec<_>| !keys.is_empty()),
         }
     }

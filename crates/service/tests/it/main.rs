@@ -64,6 +64,7 @@ mod stats;
 mod streams;
 mod tickets;
 mod tokens;
+mod tool_runs;
 mod transcripts;
 mod turns;
 mod wallets;

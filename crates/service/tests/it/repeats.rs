@@ -16,6 +16,7 @@ fn id_field(id: &str) -> Option<&'static str> {
         | "say"
         | "submit_user_input" => "event_id",
         "record_calls" => "call_id",
+        "record_tool_runs" => "run_id",
         "request_input" | "append_turn" => "request_id",
         "credit_wallet" | "debit_wallet" | "consume_tokens" => "entry_id",
         "acquire_lease" => "lease_id",

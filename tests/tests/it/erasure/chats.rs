@@ -44,6 +44,7 @@ pub(super) const IN_OWN_CHATS: &[(&str, Needs)] = &[
     ("hold_chat", Needs::Chat),
     ("put_artifact", Needs::Chat),
     ("record_calls", Needs::Chat),
+    ("record_tool_runs", Needs::Chat),
     ("complete_chat", Needs::Chat),
     ("pause_chat", Needs::Chat),
     ("fail_chat", Needs::Chat),

@@ -3,8 +3,10 @@
 use std::fs;
 
 use anyhow::{Context as _, Result, ensure};
-use persistence::{ChatSessions as _, Forks as _, Messages as _};
-use records::{ChatId, MessageBody, MessageEdit, NewChatSession, NewFork, WorkflowName};
+use persistence::{ChatSessions as _, Forks as _, Messages as _, ToolRuns as _};
+use records::{
+    ChatId, MessageBody, MessageEdit, NewChatSession, NewFork, NewToolRun, WorkflowName,
+};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tests::binary::{run, told};
@@ -77,6 +79,12 @@ async fn fill(place: &Place) -> Result<()> {
         store.delete_message(scope, chat_id, 5).await?;
     }
     store.append(scope, &fork, vec![MessageBody::new("user", None, "on").into()]).await?;
+    let run = NewToolRun {
+        tool_name: "search".to_owned(),
+        result: json!({ "$oid": 1 }),
+        ..NewToolRun::default()
+    };
+    store.record_tool_runs(scope, &chat_id, vec![run]).await?;
     place.store.finish_tasks().await;
     Ok(())
 }
@@ -154,8 +162,8 @@ async fn an_archive_that_is_not_whole_or_not_of_its_app_is_refused() -> Result<(
         (lines[1..].to_vec(), "this is not the first line of an archive"),
         (replaced(r#""version":1"#, r#""version":2"#), "the archive has version 2"),
         (
-            replaced(r#""format":6"#, r#""format":5"#),
-            "the archive has the format 5, and the database 6",
+            replaced(r#""format":7"#, r#""format":6"#),
+            "the archive has the format 6, and the database 7",
         ),
         ([&lines[..1], &of_other[1..]].concat(), "the document is of the app \"other\""),
         (replaced(sessions, r#""collection":"access_keys""#), "is refused"),

@@ -52,11 +52,13 @@ pub(crate) enum Shape {
     /// The usage of every user. It is complete once the chats of earlier releases were counted, too. No document is marked for
     /// it.
     CompleteUserUsage,
+    /// The runs of tools: `tool_runs`. An older release does not remove them with their chat. No document is marked for it.
+    ToolRuns,
 }
 
 impl Shape {
     /// Every shape, in the order of the formats.
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::Forks,
         Self::DeletedChats,
         Self::ListsByActivity,
@@ -67,6 +69,7 @@ impl Shape {
         Self::MetadataLists,
         Self::UserUsage,
         Self::CompleteUserUsage,
+        Self::ToolRuns,
     ];
 
     /// Returns the first format in which the shape is written. It is also the `schema_version` of
@@ -79,6 +82,7 @@ impl Shape {
             Self::ListsByTitle | Self::MessageSearch | Self::MetadataLists => 4,
             Self::UserUsage => USER_USAGE_VERSION,
             Self::CompleteUserUsage => 6,
+            Self::ToolRuns => 7,
         }
     }
 
@@ -95,6 +99,7 @@ impl Shape {
             Self::MetadataLists => "lists by metadata",
             Self::UserUsage => "usage of users",
             Self::CompleteUserUsage => "statistics of users",
+            Self::ToolRuns => "runs of tools",
         }
     }
 }

@@ -3,6 +3,8 @@
 use bson::{Bson, DateTime as BsonTime, Document, doc};
 use chrono::{DateTime, Utc};
 
+use crate::store::Direction;
+
 /// Returns the limit plus one: the additional item shows whether there is another page.
 pub(crate) fn limit_and_one(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1)
@@ -19,10 +21,22 @@ pub(crate) fn older_than(
     below((time_field, BsonTime::from_chrono(at).into()), (id_field, id.into()))
 }
 
-/// Like [`older_than`], for a list that is ordered by any two fields. The first condition selects a
-/// range of the index, the second makes it exact.
-pub(crate) fn below((first, at): (&str, Bson), (second, within): (&str, Bson)) -> [Document; 2] {
-    let earlier = doc! { first: { "$lt": &at } };
-    let same = doc! { first: &at, second: { "$lt": within } };
-    [doc! { first: { "$lte": at } }, doc! { "$or": [earlier, same] }]
+/// Like [`older_than`], for a list that is ordered by any two fields.
+pub(crate) fn below(first: (&str, Bson), second: (&str, Bson)) -> [Document; 2] {
+    beyond(Direction::Descending, [first, second])
+}
+
+/// Returns the conditions for the items after a position in a list that is ordered by two fields, both in one direction. The
+/// first condition selects a range of the index, the second makes it exact.
+pub(crate) fn beyond(
+    direction: Direction,
+    [(first, at), (second, within)]: [(&str, Bson); 2],
+) -> [Document; 2] {
+    let (beyond, or_at) = match direction {
+        Direction::Ascending => ("$gt", "$gte"),
+        Direction::Descending => ("$lt", "$lte"),
+    };
+    let later = doc! { first: { beyond: &at } };
+    let same = doc! { first: &at, second: { beyond: within } };
+    [doc! { first: { or_at: at } }, doc! { "$or": [later, same] }]
 }

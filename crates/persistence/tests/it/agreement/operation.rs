@@ -16,6 +16,7 @@ use records::{
 use super::apps::AppCall;
 use super::input_requests::InputCall;
 use super::leases::LeaseCall;
+use super::tool_runs::ToolRunCall;
 use super::turns::TurnCall;
 use super::wallets::WalletCall;
 
@@ -78,6 +79,7 @@ pub(crate) enum Call {
     Stats(WorkflowName),
     Input(InputCall),
     Lease(LeaseCall),
+    ToolRuns(ToolRunCall),
     Turn(TurnCall),
     Wallet(UserId, WalletCall),
     App(AppCall),
@@ -109,6 +111,7 @@ impl Playground {
             Call::GetArtifact,
             Call::ListCalls,
             Call::ChatUsage,
+            Call::ToolRuns(ToolRunCall::List),
             Call::Input(InputCall::List),
             Call::ListMembers,
             Call::ListParticipants,
@@ -244,6 +247,7 @@ impl Operation {
             }
             Call::Input(call) => call.execute(store, scope, chat).await,
             Call::Lease(call) => call.execute(store, &playground.apps, scope, chat).await,
+            Call::ToolRuns(call) => call.execute(store, scope, chat).await,
             Call::Turn(call) => call.execute(store, scope, chat).await,
             Call::Wallet(user_id, call) => call.execute(store, scope, &user_id).await,
             Call::App(call) => call.execute(store, &scope.app_id).await,

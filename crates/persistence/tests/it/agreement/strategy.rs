@@ -19,6 +19,7 @@ use super::input_requests::input_call;
 use super::leases::{lease_call, token};
 use super::lockstep::moment;
 use super::operation::{Call, Operation, users, workflows};
+use super::tool_runs::tool_run_call;
 use super::turns::turn_call;
 use super::wallets::wallet_call;
 
@@ -89,6 +90,7 @@ fn call() -> impl Strategy<Value = Call> {
         10 => input_call().prop_map(Call::Input),
         8 => lease_call().prop_map(Call::Lease),
         8 => turn_call().prop_map(Call::Turn),
+        4 => tool_run_call().prop_map(Call::ToolRuns),
         3 => app_call().prop_map(Call::App),
         2 => (filter(), 1..4_usize).prop_map(|(filter, limit)| Call::List { filter, limit }),
         4 => range().prop_map(Call::Messages),

@@ -86,6 +86,7 @@ fn plants(source: &ChatId, fork: &ChatId) -> Vec<Plant> {
         plant(FaultKind::Unreadable, segments, below(source), set(doc! { "messages.0.role": 5 })),
         plant(FaultKind::Unreadable, sessions, of(source), set(doc! { "status": "x" })),
         plant(FaultKind::Unreadable, "provider_calls", below(source), set(doc! { "model": 5 })),
+        plant(FaultKind::Unreadable, "tool_runs", below(source), set(doc! { "is_success": 5 })),
         plant(FaultKind::Orphan, sessions, of(fork), None),
         plant(FaultKind::OtherApp, segments, below(source), set(doc! { "app_id": "other" })),
         plant(FaultKind::OtherApp, "resume_points", below(source), set(doc! { "app_id": "other" })),

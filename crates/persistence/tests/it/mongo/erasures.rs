@@ -183,6 +183,7 @@ async fn an_erasure_leaves_no_text_and_no_name() {
         "pseudonym_keys",
         "resume_points",
         "tickets",
+        "tool_runs",
         "wallet_entries",
         "wallets",
     ];

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use bson::{Bson, Document, RawDocumentBuf, doc};
 use persistence::mongo::{FinishedUpgrade, FormatStatus, Interruption, MongoStore};
 use persistence::{
-    Apps, ChatFilter, ChatOrder, ChatSessions, Forks, MessageRange, Messages, StoreError,
+    Apps, ChatFilter, ChatOrder, ChatSessions, Forks, MessageRange, Messages, StoreError, ToolRuns,
 };
 use records::{
     Actor, AppId, ChatId, Lifecycle, MessageBody, MessageEdit, MetadataFilter, NewChatSession,
-    NewFork, Scope, SessionChange, TitlePart, WorkflowName,
+    NewFork, NewToolRun, Scope, SessionChange, TitlePart, WorkflowName,
 };
 
 use super::database::Database;
@@ -19,7 +19,7 @@ use super::goldens::{assert_fields, golden};
 const OLDER: i64 = 1;
 
 /// The newest format of this release.
-const NEWEST: i64 = 6;
+const NEWEST: i64 = 7;
 
 fn scope() -> Scope {
     Scope::service(AppId::parse("acme_corp").unwrap())
@@ -192,6 +192,9 @@ async fn before_the_upgrade_is_finished_a_fork_is_refused_and_changes_nothing() 
     let by_metadata = ChatFilter { metadata, ..ChatFilter::default() };
     let refusal = database.list_chats(&scope(), &by_metadata, 10, None).await.unwrap_err();
     assert!(matches!(refusal, StoreError::UpgradePending { needed: 4, .. }), "{refusal:?}");
+    let run = NewToolRun { tool_name: "search".to_owned(), ..NewToolRun::default() };
+    let refusal = database.record_tool_runs(&scope(), &golden_chat(), vec![run]).await.unwrap_err();
+    assert!(matches!(refusal, StoreError::UpgradePending { needed: 7, .. }), "{refusal:?}");
     assert_eq!(everything(&database).await, before);
     let archive = SessionChange::to_lifecycle(Lifecycle::Archived);
     database.change_chat(&scope(), &golden_chat(), archive).await.unwrap();
@@ -212,6 +215,7 @@ async fn before_the_upgrade_is_finished_a_fork_is_refused_and_changes_nothing() 
                 "lists by metadata",
                 "usage of users",
                 "statistics of users",
+                "runs of tools",
             ]
         }
     );

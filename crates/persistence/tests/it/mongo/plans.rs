@@ -8,21 +8,22 @@ use chrono::{DateTime, TimeDelta, Utc};
 use futures::TryStreamExt;
 use persistence::mongo::{COLLECTIONS, Interruption, StoredCollection};
 use persistence::{
-    Apps, Artifacts, AuditFilter, AuditLog, Billing, Calls, Changes, ChatFilter, ChatOrder,
-    ChatSessions, ContextHistory, Contexts, Erasures, Exchanges, Forks, InputRequests, Leases,
-    ListCursor, Members, MessageRange, MessageSearch, Messages, Participants, PendingOrder,
+    Apps, Artifacts, AuditFilter, AuditLog, Began, Billing, Calls, Changes, ChatFilter, ChatOrder,
+    ChatSessions, ContextHistory, Contexts, Direction, Erasures, Exchanges, Forks, InputRequests,
+    Leases, ListCursor, Members, MessageRange, MessageSearch, Messages, Participants, PendingOrder,
     Position, Presence, Purges, ResumePointCursor, ResumePointFilter, RevocationCursor,
-    Revocations, Search, Stats, Tickets, Turns, Wallets,
+    Revocations, Search, Stats, Tickets, ToolRunFilter, ToolRuns, Turns, Wallets,
 };
 use records::{
     Actor, AppId, AppStatus, AssistantId, AuditAction, CallId, Caller, ChatId, ChatStatus,
     Connection, ConnectionId, DisplayName, Due, EntryId, EventId, FieldChange, Grant,
     InputRequestId, JsonObject, Lease, Lifecycle, MemberRole, MessageBody, MessageEdit,
     MetadataFilter, MetadataKeys, NewArtifact, NewChatSession, NewFork, NewInputAnswer,
-    NewInputRequest, NewLease, NewMessage, NewProviderCall, NewRevocation, NewTicket, NewTurn,
-    NewWalletEntry, Owner, Permission, Question, RetentionChange, RevocationKey, RevocationTarget,
-    Scope, SearchQuery, SessionChange, SettingsChange, StackFrame, StackId, Step, StepKind, TeamId,
-    TicketDigest, TurnId, TurnMessage, TurnOutcome, UserId, Visibility, WorkflowName,
+    NewInputRequest, NewLease, NewMessage, NewProviderCall, NewRevocation, NewTicket, NewToolRun,
+    NewTurn, NewWalletEntry, Owner, Permission, Question, RetentionChange, RevocationKey,
+    RevocationTarget, Scope, SearchQuery, SessionChange, SettingsChange, StackFrame, StackId, Step,
+    StepKind, TeamId, TicketDigest, ToolRunId, TurnId, TurnMessage, TurnOutcome, UserId,
+    Visibility, WorkflowName,
 };
 use serde_json::json;
 
@@ -155,6 +156,35 @@ async fn use_calls(database: &Database, scope: &Scope, chat_id: &ChatId) {
     assert_eq!(database.chat_usage(scope, chat_id).await.unwrap().calls, 6);
 }
 
+async fn use_tool_runs(database: &Database, scope: &Scope, chat_id: &ChatId) {
+    let run = |n: usize| NewToolRun {
+        run_id: ToolRunId::parse(format!("run_{n}")).ok(),
+        tool_name: "search".to_owned(),
+        ..NewToolRun::default()
+    };
+    for _ in 0..2 {
+        database.record_tool_runs(scope, chat_id, (0..50).map(run).collect()).await.unwrap();
+    }
+    let began = Began { from: Some(DateTime::UNIX_EPOCH), before: Some(DateTime::<Utc>::MAX_UTC) };
+    for direction in [Direction::Ascending, Direction::Descending] {
+        let all = ToolRunFilter { direction, ..ToolRunFilter::default() };
+        let (tool_name, is_success) = (Some("search".to_owned()), Some(false));
+        let some = ToolRunFilter { tool_name, is_success, began, direction };
+        for filter in [all, some] {
+            let page = database.list_tool_runs(scope, chat_id, &filter, 3, None).await.unwrap();
+            let next = page.next.as_ref();
+            database.list_tool_runs(scope, chat_id, &filter, 3, next).await.unwrap();
+        }
+    }
+    for began in [Began::default(), began] {
+        database.chat_tool_stats(scope, chat_id, &began).await.unwrap();
+        database.app_tool_stats(&scope.app_id, &began).await.unwrap();
+    }
+    let (app_id, ever) = (&scope.app_id, DateTime::<Utc>::MAX_UTC);
+    let next = database.remove_tool_runs(app_id, ever, 10, None).await.unwrap().next;
+    database.remove_tool_runs(app_id, ever, 10, next.as_ref()).await.unwrap();
+}
+
 async fn use_everything(database: &Database) {
     let user = UserId::parse("user").unwrap();
     let team_id = Some(TeamId::parse("team").unwrap());
@@ -175,6 +205,7 @@ async fn use_everything(database: &Database) {
         use_context_and_artifact(database, &scope, &chat_id).await;
         use_forks(database, &scope, &chat_id).await;
         use_calls(database, &scope, &chat_id).await;
+        use_tool_runs(database, &scope, &chat_id).await;
         use_inputs(database, &scope, &chat_id).await;
         use_participants(database, &scope, &chat_id).await;
         use_lists(database, &scope).await;
@@ -427,6 +458,7 @@ async fn use_apps(database: &Database) {
                 failed_days: FieldChange::Set(2),
                 abandoned_days: FieldChange::Set(3),
                 deleted_days: FieldChange::Set(4),
+                tool_run_days: FieldChange::Set(5),
             },
             metadata_keys: FieldChange::Set(MetadataKeys::parse(vec!["a".into()]).unwrap()),
         };

@@ -10,15 +10,15 @@ use chrono::{DateTime, Utc};
 use persistence::mongo::{Interruption, Workflow};
 use persistence::{
     Artifacts, Billing, Calls, ChatSessions, Contexts, Forks, InputRequests, Leases, Members,
-    Messages, PURGED_AGAIN_AFTER_MINUTES, Participants, Presence, Purges, Stats, Turns,
+    Messages, PURGED_AGAIN_AFTER_MINUTES, Participants, Presence, Purges, Stats, ToolRuns, Turns,
 };
 use records::{
     Actor, AppId, AssistantId, Author, ChatId, ChatStatus, Clock, Connection, ConnectionId,
     DisplayName, EventId, FieldChange, Ids as _, InputRequestId, JsonObject, MemberRole,
     MessageBody, MessageEdit, NewArtifact, NewChatSession, NewFork, NewInputAnswer,
-    NewInputRequest, NewLease, NewMessage, NewProviderCall, NewTurn, Owner, Question, Scope,
-    SessionChange, StackFrame, StackId, Step, StepKind, TeamId, TurnId, TurnMessage, TurnOutcome,
-    UserId, Uuid7Ids, WorkflowName,
+    NewInputRequest, NewLease, NewMessage, NewProviderCall, NewToolRun, NewTurn, Owner, Question,
+    Scope, SessionChange, StackFrame, StackId, Step, StepKind, TeamId, TurnId, TurnMessage,
+    TurnOutcome, UserId, Uuid7Ids, WorkflowName,
 };
 use serde_json::{Value, json};
 
@@ -136,6 +136,7 @@ pub(super) async fn plant(database: &Database, token: &str, ids: &str) -> ChatId
     }
     let call = NewProviderCall { request_id: Some(token.to_owned()), ..NewProviderCall::default() };
     database.record_calls(scope, chat_id, vec![call], Billing::Free).await.unwrap();
+    plant_tool_run(database, chat_id, token).await;
     let name = DisplayName::parse(token).ok();
     database.join_chat(scope, chat_id, &user, name.as_ref()).await.unwrap();
     let member = UserId::parse(format!("member-{ids}")).unwrap();
@@ -159,6 +160,21 @@ pub(super) async fn plant(database: &Database, token: &str, ids: &str) -> ChatId
     database.acquire_lease(scope, chat_id, lease).await.unwrap();
     database.set_status(scope, chat_id, ChatStatus::Paused, Some(token)).await.unwrap();
     chat_id.clone()
+}
+
+async fn plant_tool_run(database: &Database, chat_id: &ChatId, token: &str) {
+    let text = Some(token.to_owned());
+    let run = NewToolRun {
+        tool_name: token.to_owned(),
+        agent: text.clone(),
+        tool_call_id: text.clone(),
+        parameters: json!({ token: token }),
+        result: json!([token]),
+        error: text,
+        metadata: [(token.to_owned(), json!(token))].into_iter().collect(),
+        ..NewToolRun::default()
+    };
+    database.record_tool_runs(&scope(), chat_id, vec![run]).await.unwrap();
 }
 
 #[tokio::test]
@@ -187,6 +203,7 @@ async fn a_purge_leaves_no_text_and_only_what_the_statistics_count() {
         "provider_calls",
         "input_requests",
         "resume_points",
+        "tool_runs",
         "turns_without_messages",
     ] {
         assert!(holding_before.contains_key(collection), "{collection}: {holding_before:?}");

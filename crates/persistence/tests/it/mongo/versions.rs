@@ -7,14 +7,15 @@ use persistence::mongo::{Interruption, Workflow};
 use persistence::{
     Apps, Artifacts, Calls, Changes, ChatSessions, ContextHistory, Contexts, Forks, InputRequests,
     Leases, Members, MessageRange, Messages, Participants, Presence, Resumption, Revocations,
-    Stats, StoreError, Tickets, Turns, Wallets,
+    Stats, StoreError, Tickets, ToolRunFilter, ToolRuns, Turns, Wallets,
 };
 use records::{
     Actor, AppId, BoundToolCall, ChatId, ChatStatus, Connection, ConnectionId, Credential, EntryId,
     Grant, JsonObject, Member, MemberRole, MessageBody, MessageEdit, NewArtifact, NewChatSession,
-    NewFork, NewInputRequest, NewLease, NewRevocation, NewTicket, NewTurn, NewWalletEntry, Owner,
-    Question, RevocationKey, RevocationTarget, Scope, StackFrame, StackId, Step, StepKind, Ticket,
-    TicketDigest, TurnId, TurnMessage, TurnOutcome, UserId, Visibility, WorkflowName,
+    NewFork, NewInputRequest, NewLease, NewRevocation, NewTicket, NewToolRun, NewTurn,
+    NewWalletEntry, Owner, Question, RevocationKey, RevocationTarget, Scope, StackFrame, StackId,
+    Step, StepKind, Ticket, TicketDigest, TurnId, TurnMessage, TurnOutcome, UserId, Visibility,
+    WorkflowName,
 };
 
 use serde_json::json;
@@ -33,6 +34,7 @@ async fn documents_of_version_1_load() {
     database.insert("chat_segments", golden("chat_segment", 1)).await;
     database.insert("chat_blobs", golden("chat_blob", 1)).await;
     database.insert("provider_calls", golden("provider_call", 1)).await;
+    database.insert("tool_runs", golden("tool_run", 1)).await;
     database.insert("workflow_stats", golden("workflow_stats", 1)).await;
     database.insert("workflow_stats", golden("rollup", 1)).await;
     database.insert("status_changes", golden("status_change", 1)).await;
@@ -59,6 +61,9 @@ async fn documents_of_version_1_load() {
     insta::assert_debug_snapshot!("artifact_v1", artifact);
     let calls = database.list_calls(&scope(), &chat_id, 10, None).await.unwrap();
     insta::assert_debug_snapshot!("calls_v1", calls);
+    let filter = ToolRunFilter::default();
+    let runs = database.list_tool_runs(&scope(), &chat_id, &filter, 10, None).await.unwrap();
+    insta::assert_debug_snapshot!("tool_runs_v1", runs.runs);
     let usage = database.chat_usage(&scope(), &chat_id).await.unwrap();
     insta::assert_debug_snapshot!("usage_v1", usage);
     let requests = database.list_input_requests(&scope(), &chat_id, 10, None).await.unwrap();
@@ -330,6 +335,7 @@ async fn a_document_of_a_newer_version_is_refused_and_not_changed() {
     let before = database.all("chat_sessions").await;
 
     let message = || vec![MessageBody::new("user", Some("user"), "hello").into()];
+    let tool_runs = || vec![NewToolRun { tool_name: "search".to_owned(), ..NewToolRun::default() }];
     let (store, scope) = (&database.store, &scope());
     let refusals: Vec<StoreError> = vec![
         store.get_chat(scope, &chat_id).await.unwrap_err(),
@@ -345,12 +351,13 @@ async fn a_document_of_a_newer_version_is_refused_and_not_changed() {
         store.get_last_artifact(scope, &chat_id).await.unwrap_err(),
         store.fork_chat(scope, &chat_id, NewFork::default()).await.unwrap_err(),
         store.clear_last_artifact(scope, &chat_id).await.unwrap_err(),
+        store.record_tool_runs(scope, &chat_id, tool_runs()).await.unwrap_err(),
     ];
     for refusal in refusals {
         let StoreError::UnsupportedVersion { found, supported, .. } = refusal else {
             panic!("{refusal:?}");
         };
-        assert_eq!((found, supported), (99, 6));
+        assert_eq!((found, supported), (99, 7));
     }
     assert_eq!(database.all("chat_sessions").await, before);
 }

@@ -55,6 +55,10 @@ struct SettingsRequest {
     #[serde(default, deserialize_with = "days")]
     #[schema(value_type = Option<u32>, maximum = 36_500)]
     deleted_days: FieldChange<u32>,
+    /// Days that a run of a tool is kept after it was recorded; 0 is for ever.
+    #[serde(default, deserialize_with = "days")]
+    #[schema(value_type = Option<u32>, maximum = 36_500)]
+    tool_run_days: FieldChange<u32>,
     /// The keys of the metadata by which chats are listed; null removes them.
     #[serde(default, deserialize_with = "metadata_keys")]
     #[schema(value_type = Option<values::MetadataKeys>)]
@@ -98,6 +102,7 @@ impl From<SettingsRequest> for SettingsChange {
                 failed_days: request.failed_days,
                 abandoned_days: request.abandoned_days,
                 deleted_days: request.deleted_days,
+                tool_run_days: request.tool_run_days,
             },
             metadata_keys: request.metadata_keys,
         }

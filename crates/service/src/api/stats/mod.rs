@@ -3,5 +3,6 @@
 pub(crate) mod apps;
 pub(crate) mod chats;
 pub(crate) mod series;
+pub(crate) mod tools;
 pub(crate) mod workflow;
 pub(crate) mod workflows;
