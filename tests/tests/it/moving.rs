@@ -15,8 +15,8 @@ use std::process::Output;
 use anyhow::{Context as _, Result};
 use futures::TryStreamExt as _;
 use persistence::mongo::{MongoOptions, MongoStore};
-use persistence::{Messages as _, Store as _, Transcript};
-use records::{AppId, ChatId, Message, Scope};
+use persistence::{Messages as _, Store as _, ToolRunFilter, ToolRuns as _, Transcript};
+use records::{AppId, ChatId, Message, Scope, ToolRun};
 use serde_json::Value;
 use tests::binary::run;
 use tests::client::APP;
@@ -77,6 +77,14 @@ impl Place {
 
     async fn messages_in(&self, scope: &Scope, chat_id: &ChatId) -> Result<Vec<Message>> {
         Ok(self.store.history(scope, chat_id).try_collect().await?)
+    }
+
+    /// Returns the runs of the tools of a chat, newest first.
+    async fn tool_runs(&self, chat_id: &ChatId) -> Result<Vec<ToolRun>> {
+        let all = ToolRunFilter::default();
+        let page = self.store.list_tool_runs(&self.scope, chat_id, &all, 1_000, None).await?;
+        assert_eq!(page.next, None);
+        Ok(page.runs)
     }
 
     async fn messages(&self, chat_id: &ChatId) -> Result<Vec<Message>> {

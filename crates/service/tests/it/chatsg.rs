@@ -652,6 +652,8 @@ async fn rights_are_those_of_the_api() {
         bob.get(messages).await,
         bob.post(messages, hello).await,
         bob.get("/api/chats/s1/context").await,
+        bob.get("/api/chats/s1/tools").await,
+        bob.get("/api/chats/s1/tools/stats").await,
         bob.patch("/api/chats/s1", json!({"title": "x"})).await,
         bob.poke("/api/chats/s1/undelete").await,
     ] {
@@ -672,6 +674,69 @@ async fn rights_are_those_of_the_api() {
     let unauthorized = clients.chats.get(CHATS).await;
     assert_eq!(unauthorized.status, 401);
     assert!(unauthorized.text_of("error").len() > 3);
+}
+
+#[tokio::test]
+async fn the_tool_log_is_listed_and_summed_up() {
+    let clients = clients();
+    let path = clients.session("s1").await;
+    let run = |tool: &str, second: u32, error: Value| {
+        json!({
+            "tool_name": tool, "parameters": {"query": "rust"}, "result": {"hits": second},
+            "error": error, "execution_time_ms": 100 * second,
+            "started_at": format!("2025-06-26T10:00:0{second}Z"),
+        })
+    };
+    let late = json!("late");
+    let runs = [
+        run("WebSearch", 1, Value::Null),
+        run("Shell", 2, late.clone()),
+        run("WebSearch", 3, Value::Null),
+    ];
+    let recorded = clients.api.post(&format!("{NATIVE}/s1/tool-runs"), json!({"runs": runs})).await;
+    assert_eq!(recorded.status, 201, "{}", recorded.text);
+
+    let listed = clients.chats.get(&format!("{path}/tools?limit=2")).await.body();
+    let expected = |tool: &str, second: u32, error: Value| {
+        json!({
+            "timestamp": format!("2025-06-26T10:00:0{second}.000Z"), "sessionId": "s1",
+            "toolName": tool, "parameters": {"query": "rust"}, "result": {"hits": second},
+            "success": error.is_null(), "executionTime": 100 * second, "error": error,
+        })
+    };
+    let newest = json!([expected("WebSearch", 3, Value::Null), expected("Shell", 2, late.clone())]);
+    assert_eq!((&listed["sessionId"], &listed["tools"]), (&json!("s1"), &newest));
+    let cursor = listed["nextCursor"].as_str().unwrap();
+    let rest = clients.chats.get(&format!("{path}/tools?limit=2&cursor={cursor}")).await.body();
+    assert_eq!(rest["tools"], json!([expected("WebSearch", 1, Value::Null)]));
+    assert_eq!(rest["nextCursor"], Value::Null);
+    for (query, count) in [
+        ("tool=Shell", 1),
+        ("success=true", 2),
+        ("success=false&tool=WebSearch", 0),
+        ("from=2025-06-26T10:00:02Z&before=2025-06-26T10:00:03Z", 1),
+        ("unknown=1", 3),
+    ] {
+        let found = clients.chats.get(&format!("{path}/tools?{query}")).await.body();
+        assert_eq!(found["tools"].as_array().map(Vec::len), Some(count), "{query}");
+    }
+
+    let sums = |total: u64, success: u64, average: f64| {
+        json!({
+            "total": total, "success": success, "failed": total - success,
+            "averageExecutionTime": average,
+        })
+    };
+    let mut all = sums(3, 2, 200.0);
+    all["sessionId"] = json!("s1");
+    all["byTool"] = json!({"Shell": sums(1, 0, 200.0), "WebSearch": sums(2, 2, 200.0)});
+    assert_eq!(clients.chats.get(&format!("{path}/tools/stats")).await.body(), all);
+    let early = clients.chats.get(&format!("{path}/tools/stats?before=2025-06-26T10:00:02Z")).await;
+    assert_eq!(early.body()["total"], 1);
+    for path in ["/api/chats/unknown/tools", "/api/chats/unknown/tools/stats"] {
+        assert_eq!(error(&clients.chats.get(path).await), not_found());
+    }
+    assert_eq!(clients.chats.get(&format!("{path}/tools?limit=0")).await.status, 400);
 }
 
 #[tokio::test]

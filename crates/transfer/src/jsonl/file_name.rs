@@ -16,8 +16,8 @@ pub enum SessionFile {
     /// The messages of a session.
     Messages(ChatId),
     /// The runs of tools of a session.
-    Tools(String),
-    /// The messages of a session whose id is not the id of a chat.
+    Tools(ChatId),
+    /// A file of a session whose id is not the id of a chat.
     Refused(IdError),
     /// Not a file of the layout.
     Other,
@@ -29,10 +29,11 @@ impl SessionFile {
     pub fn of(name: &str) -> Self {
         let id = name.strip_prefix(PREFIX).and_then(|name| name.strip_suffix(EXTENSION));
         let Some(id) = id else { return Self::Other };
-        if let Some(session) = id.strip_suffix(TOOLS) {
-            return Self::Tools(session.to_owned());
-        }
-        ChatId::parse(id).map_or_else(Self::Refused, Self::Messages)
+        let (id, file): (_, fn(ChatId) -> Self) = match id.strip_suffix(TOOLS) {
+            Some(id) => (id, Self::Tools),
+            None => (id, Self::Messages),
+        };
+        ChatId::parse(id).map_or_else(Self::Refused, file)
     }
 }
 
@@ -64,7 +65,7 @@ mod tests {
         let messages = SessionFile::Messages(chat_id.clone());
         assert_eq!(SessionFile::of("session_abc123.jsonl"), messages);
         assert_eq!(SessionFile::of(&file_of(&chat_id)), messages);
-        let tools = SessionFile::Tools("abc123".to_owned());
+        let tools = SessionFile::Tools(chat_id.clone());
         assert_eq!(SessionFile::of(&tools_file_of(&chat_id)), tools);
         for other in ["index.json", "session_a.json", "session_a.jsonl.bak", "a.jsonl", ""] {
             assert_eq!(SessionFile::of(other), SessionFile::Other, "{other}");
@@ -74,8 +75,10 @@ mod tests {
     #[test]
     fn an_id_that_leads_out_of_the_directory_is_refused() {
         for id in ["../x", "a/b", "..", ".", "", "a\\b", "a b", "ü"] {
-            let file = SessionFile::of(&format!("session_{id}.jsonl"));
-            assert!(matches!(file, SessionFile::Refused(_)), "{id}: {file:?}");
+            for file in [format!("session_{id}.jsonl"), format!("session_{id}_tools.jsonl")] {
+                let file = SessionFile::of(&file);
+                assert!(matches!(file, SessionFile::Refused(_)), "{id}: {file:?}");
+            }
         }
     }
 }

@@ -12,12 +12,12 @@ use serde_json::Value;
 use crate::kept;
 
 /// The name under which a message keeps the fields of its line that a message does not have.
-const DIALECT: &str = "jsonl";
+pub(super) const DIALECT: &str = "jsonl";
 
 /// The field of a line with what other readers of the layout do not need.
-const OWN: &str = "reprise";
+pub(super) const OWN: &str = "reprise";
 
-const TIMESTAMP: &str = "timestamp";
+pub(super) const TIMESTAMP: &str = "timestamp";
 const TYPE: &str = "type";
 const CONTENT: &str = "content";
 const METADATA: &str = "metadata";
@@ -260,7 +260,7 @@ pub(super) fn timestamp_of(message: &Message) -> String {
 }
 
 /// Returns whether a value names the session of a chat, by its id or by its key in the index.
-fn names(id: &Value, chat_id: &ChatId) -> bool {
+pub(super) fn names(id: &Value, chat_id: &ChatId) -> bool {
     let is_same = |id: &str| id == chat_id.as_str() || id == super::index_key(chat_id);
     id.as_str().is_some_and(is_same)
 }

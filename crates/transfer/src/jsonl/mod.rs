@@ -1,11 +1,13 @@
-//! The layout of sessions in JSON Lines: `index.json`, and `session_{id}.jsonl` for each session.
+//! The layout of sessions in JSON Lines: `index.json`, and for each session `session_{id}.jsonl` and `session_{id}_tools.jsonl`.
 
 mod file_name;
 mod index;
 mod line;
+mod tool_line;
 
 pub use file_name::{INDEX, INDEX_BACKUP, SessionFile, file_of, is_file_of_tools, tools_file_of};
 pub use index::{
     Entry, EntryError, EntryNote, SessionTimes, Status, index_key, read_time, write_entry,
 };
 pub use line::{LineError, LineNote, ReadLine, origin_of, read_line, write_line};
+pub use tool_line::{ReadToolLine, ToolLineNote, read_tool_line, write_tool_line};

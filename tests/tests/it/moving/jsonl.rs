@@ -7,10 +7,11 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use chrono::{DateTime, TimeDelta, Utc};
-use persistence::{ChatSessions as _, MessageSearch, Messages as _, Search as _};
+use persistence::{ChatSessions as _, MessageSearch, Messages as _, Search as _, ToolRuns as _};
 use records::{
     Author, ChatId, ChatSession, Clock as _, Lifecycle, MessageBody, MessageEdit, NewChatSession,
-    NewMessage, SearchQuery, SessionChange, SystemClock, UserId, WorkflowName,
+    NewMessage, NewToolRun, SearchQuery, SessionChange, SystemClock, ToolRunId, UserId,
+    WorkflowName,
 };
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -32,6 +33,14 @@ fn export(directory: &TempDir) -> Result<[&str; 5]> {
 
 fn line(kind: &str, content: &str, metadata: &Value) -> String {
     let line = json!({ "timestamp": TIME, "type": kind, "content": content, "metadata": metadata });
+    format!("{line}\n")
+}
+
+fn tool_line(session: &str, tool: &str, result: &Value, duration: &Value) -> String {
+    let line = json!({
+        "timestamp": TIME, "sessionId": session, "toolName": tool, "parameters": { "query": "rust" },
+        "result": result, "success": true, "executionTime": duration, "error": null,
+    });
     format!("{line}\n")
 }
 
@@ -78,6 +87,11 @@ fn original() -> Result<TempDir> {
     ];
     write(&directory, "session_abc123.jsonl", &lines.concat())?;
     write(&directory, "session_gone.jsonl", &line("user", "Forget me", &user))?;
+    let runs = [
+        tool_line("abc123", "WebSearch", &json!({ "hits": 3 }), &json!(250)),
+        tool_line("abc123", "Shell", &Value::Null, &json!(1.5)),
+    ];
+    write(&directory, "session_abc123_tools.jsonl", &runs.concat())?;
     Ok(directory)
 }
 
@@ -93,12 +107,13 @@ async fn sessions_become_chats_with_their_times_and_their_status() -> Result<()>
     assert_eq!(place.store.get_chat(&place.scope, &ChatId::parse("abc123")?).await?, None);
     let expected = json!({
         "chats": 3, "created": 3, "stored": 5, "known": 0,
-        "messages_left_out": 0, "tool_runs_left_out": 0, "warnings": 1, "errors": 0,
+        "messages_left_out": 0, "tool_runs_stored": 2, "tool_runs_known": 0, "warnings": 2, "errors": 0,
     });
-    // The session that is gone names another session in its metadata.
+    // The session that is gone names another session in its metadata, and a run of a tool has taken half a millisecond more.
     let (numbers, said, code) = place.run(&import(&directory)?).await?;
     assert_eq!((&numbers, code), (&expected, Some(0)), "{said}");
     assert!(said.contains("warning: session_gone.jsonl:1: names another session"), "{said}");
+    assert!(said.contains("warning: session_abc123_tools.jsonl:2: has an executionTime"), "{said}");
     assert_eq!(dry, expected, "a dry run counts the same");
     let session = chat(&place, "abc123").await?;
     assert_eq!(session.title.as_deref(), Some("Chat abc123"));
@@ -121,6 +136,12 @@ async fn sessions_become_chats_with_their_times_and_their_status() -> Result<()>
             "the retention of a deleted chat begins with the import"
         );
     }
+    let runs = place.tool_runs(&session.chat_id).await?;
+    let names: Vec<_> = runs.iter().map(|run| run.tool_name.as_str()).collect();
+    assert_eq!(names, ["Shell", "WebSearch"], "of one time, by the number of their line");
+    assert_eq!(runs[0].started_at, TIME.parse::<DateTime<Utc>>()?);
+    let age = SystemClock.now() - runs[0].recorded_at;
+    assert!(age < TimeDelta::minutes(5), "the retention of a run begins with the import");
     // What is imported is found, although it is old.
     let query = SearchQuery::parse("brief").map_err(|error| anyhow::anyhow!("{error:?}"))?;
     let search = MessageSearch::of(query);
@@ -139,6 +160,10 @@ async fn what_is_imported_again_is_known_and_a_file_that_has_grown_adds_its_new_
         (&again["stored"], &again["known"], &again["created"]),
         (&json!(0), &json!(5), &json!(0))
     );
+    let (known, stored) = (&again["tool_runs_known"], &again["tool_runs_stored"]);
+    assert_eq!((known, stored), (&json!(2), &json!(0)));
+    let (dry, ..) = place.run(&[&import(&directory)?[..], &["--dry-run"]].concat()).await?;
+    assert_eq!(dry, again);
     let path = directory.path().join("session_abc123.jsonl");
     let mut file = OpenOptions::new().append(true).open(&path)?;
     let next = line("user", "And again", &json!({}));
@@ -154,6 +179,19 @@ async fn what_is_imported_again_is_known_and_a_file_that_has_grown_adds_its_new_
     let messages = place.messages(&ChatId::parse("abc123")?).await?;
     assert_eq!(messages.last().map(|it| it.body.content.clone()), Some("And again".into()));
     assert_eq!(chat(&place, "gone").await?.lifecycle, Lifecycle::Deleted);
+
+    let path_of_tools = directory.path().join("session_abc123_tools.jsonl");
+    let mut tools = OpenOptions::new().append(true).open(&path_of_tools)?;
+    let next = tool_line("abc123", "Shell", &json!("new"), &Value::Null);
+    let (begun, rest) = next.split_at(20);
+    write!(tools, "{begun}")?;
+    let (cut, said, _) = place.run(&import(&directory)?).await?;
+    assert_eq!(cut["tool_runs_stored"], json!(0));
+    assert!(said.contains("warning: session_abc123_tools.jsonl:3: is cut off"), "{said}");
+    write!(tools, "{rest}")?;
+    let (grown, ..) = place.run(&import(&directory)?).await?;
+    let (known, stored) = (&grown["tool_runs_known"], &grown["tool_runs_stored"]);
+    assert_eq!((known, stored), (&json!(2), &json!(1)));
 
     // A file that was rewritten is not mixed with what it was.
     let text = fs::read_to_string(&path)?.replace("Hello again", "Good-bye");
@@ -189,7 +227,15 @@ async fn a_broken_directory_is_imported_as_far_as_it_goes_and_says_where_it_is_b
     write(&directory, "session_a.jsonl", &lines.concat())?;
     write(&directory, "session_c.jsonl", &line("user", "not without its entry", &json!({})))?;
     write(&directory, "session_new.jsonl", &line("user", "hi", &json!({ "userId": "bob" })))?;
-    write(&directory, "session_a_tools.jsonl", "{}\n{}\n")?;
+    let run = tool_line("other", "Search", &Value::Null, &json!(-1));
+    let good = tool_line("other", "Search", &Value::Null, &json!(1));
+    write(&directory, "session_a_tools.jsonl", &["{}\n", "\n", &run, &good].concat())?;
+    write(
+        &directory,
+        "session_only_tools.jsonl",
+        &tool_line("only", "Search", &Value::Null, &json!(1)),
+    )?;
+    write(&directory, "session_c_tools.jsonl", &good)?;
     write(&directory, "session_.hidden.jsonl", "{}\n")?;
     let (numbers, said, code) = place.run(&import(&directory)?).await?;
     for expected in [
@@ -201,12 +247,15 @@ async fn a_broken_directory_is_imported_as_far_as_it_goes_and_says_where_it_is_b
         "warning: session_a.jsonl:4: has no content",
         "warning: session_a.jsonl:6: says the same as the line before it",
         "error: session_a.jsonl:7: `type` must be a text",
+        "error: session_a_tools.jsonl:1: `toolName` must be a text",
+        "error: session_a_tools.jsonl:3: `executionTime` must be a number of milliseconds",
+        "warning: session_a_tools.jsonl:4: names another session in sessionId",
     ] {
         assert!(said.contains(expected), "{expected} is not in {said}");
     }
     let expected = json!({
-        "chats": 2, "created": 2, "stored": 5, "known": 0,
-        "messages_left_out": 0, "tool_runs_left_out": 2, "warnings": 3, "errors": 5,
+        "chats": 3, "created": 3, "stored": 5, "known": 0,
+        "messages_left_out": 0, "tool_runs_stored": 2, "tool_runs_known": 0, "warnings": 4, "errors": 7,
     });
     assert_eq!((&numbers, code), (&expected, Some(1)), "{said}");
     let first = chat(&place, "a").await?;
@@ -256,6 +305,20 @@ async fn native(place: &Place) -> Result<()> {
     place.store.delete_message(&place.scope, &chat_id, 3).await?;
     let edit = MessageEdit { content: Some("43".into()), ..MessageEdit::default() };
     place.store.update_message(&place.scope, &chat_id, 2, edit).await?;
+    let run = |id: Option<&str>| NewToolRun {
+        run_id: id.and_then(|id| ToolRunId::parse(id).ok()),
+        tool_name: "f".to_owned(),
+        agent: Some("Analyst".to_owned()),
+        tool_call_id: Some("1".to_owned()),
+        error: Some("late".to_owned()),
+        metadata: [("success".to_owned(), json!({ "$oid": 1 })), ("x".to_owned(), json!(0.5))]
+            .into_iter()
+            .collect(),
+        ..NewToolRun::default()
+    };
+    // More than a page, and of one moment.
+    let runs = (0..150).map(|n| run(Some(&format!("run_{n}")))).chain([run(None)]).collect();
+    place.store.record_tool_runs(&place.scope, &chat_id, runs).await?;
     Ok(())
 }
 
@@ -268,12 +331,12 @@ async fn what_was_exported_and_imported_is_exported_with_the_same_bytes() -> Res
     place.store.change_chat(&place.scope, &ChatId::parse("native")?, archived).await?;
     let first = tempfile::tempdir()?;
     let exported = place.succeed(&export(&first)?).await?;
-    let expected =
-        json!({ "chats": 4, "messages": 9, "deleted_messages_left_out": 1, "errors": 0 });
+    let expected = json!({ "chats": 4, "messages": 9, "tool_runs": 153, "deleted_messages_left_out": 1, "errors": 0 });
     assert_eq!(exported, expected);
     let written = files(first.path())?;
     let names: Vec<_> = written.keys().map(String::as_str).collect();
-    let sessions = ["abc123", "gone", "native", "old"].map(|id| format!("session_{id}.jsonl"));
+    let sessions = ["abc123", "abc123_tools", "gone", "native", "native_tools", "old"];
+    let sessions = sessions.map(|id| format!("session_{id}.jsonl"));
     assert_eq!(names[0], "index.json");
     assert_eq!(names[1..], sessions);
     // The lines of the original come back as they were.
@@ -283,6 +346,7 @@ async fn what_was_exported_and_imported_is_exported_with_the_same_bytes() -> Res
     let other = Place::new().await?;
     let imported = other.succeed(&import(&first)?).await?;
     assert_eq!((&imported["created"], &imported["stored"]), (&json!(4), &json!(9)));
+    assert_eq!(imported["tool_runs_stored"], 153);
     assert_eq!(chat(&other, "native").await?.system_prompt.as_deref(), Some("You are terse."));
     let second = tempfile::tempdir()?;
     other.succeed(&export(&second)?).await?;
@@ -291,6 +355,8 @@ async fn what_was_exported_and_imported_is_exported_with_the_same_bytes() -> Res
     // Where it came from, all of it is known.
     let known = place.succeed(&import(&first)?).await?;
     assert_eq!((&known["stored"], &known["known"]), (&json!(0), &json!(9)));
+    let (stored, before) = (&known["tool_runs_stored"], &known["tool_runs_known"]);
+    assert_eq!((stored, before), (&json!(0), &json!(153)));
 
     // One chat replaces its file alone, and the index keeps the others.
     let chat_id = ChatId::parse("abc123")?;

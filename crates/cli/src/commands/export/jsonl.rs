@@ -10,6 +10,7 @@ use indicatif::ProgressBar;
 use persistence::mongo::MongoStore;
 use persistence::{
     AuditLog as _, ChatFilter, ChatSessions as _, Direction, Messages as _, StoreError,
+    ToolRunFilter, ToolRuns as _,
 };
 use records::{
     Actor, AppId, AuditAction, ChatId, ChatSession, Clock as _, JsonObject, Lifecycle, Scope,
@@ -18,8 +19,8 @@ use records::{
 use serde::Serialize;
 use tempfile::NamedTempFile;
 use transfer::jsonl::{
-    INDEX, INDEX_BACKUP, SessionTimes, file_of, index_key, is_file_of_tools, write_entry,
-    write_line,
+    INDEX, INDEX_BACKUP, SessionTimes, file_of, index_key, is_file_of_tools, tools_file_of,
+    write_entry, write_line, write_tool_line,
 };
 
 use crate::backend::Backend;
@@ -31,9 +32,9 @@ use crate::time_argument::time;
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "The layout holds the messages of chats that are not purged, without deleted messages; the numbers say how \
-                        many are left out. Each file is replaced as a whole, and the index at the end. Sessions that the \
-                        directory has already, and that are not exported, stay as they are. Examples:\n  \
+    after_help = "The layout holds the messages and the runs of tools of chats that are not purged, without deleted messages; the \
+                        numbers say how many are left out. Each file is replaced as a whole, and the index at the end. \
+                        Sessions that the directory has already, and that are not exported, stay as they are. Examples:\n  \
                         reprise export jsonl data/sessions --app acme_corp\n  \
                         reprise export jsonl data/sessions --app acme_corp --since 2026-11-01"
 )]
@@ -54,7 +55,7 @@ pub(crate) struct Arguments {
     output: Output,
 }
 
-/// Chats in one page of the list.
+/// Chats, or runs of tools, in one page of the list.
 const PAGE: usize = 100;
 
 /// What an export has done, in numbers.
@@ -62,6 +63,7 @@ const PAGE: usize = 100;
 struct Counts {
     chats: u64,
     messages: u64,
+    tool_runs: u64,
     /// Messages that are deleted.
     deleted_messages_left_out: u64,
     /// Chats that the layout cannot hold.
@@ -127,14 +129,14 @@ impl Exporter<'_> {
         }
     }
 
-    /// Writes the file of a chat, and its entry of the index.
+    /// Writes the files of a chat, and its entry of the index.
     async fn add(&mut self, chat: ChatSession) -> anyhow::Result<()> {
         if is_file_of_tools(&chat.chat_id) {
             self.counts.errors += 1;
             let text = "is not exported: its file would be that of the tools of another session";
             return self.tell(&chat.chat_id, text);
         }
-        match self.write_messages(&chat.chat_id).await {
+        match self.write_files(&chat.chat_id).await {
             Ok(times) => {
                 let entry = write_entry(&chat, &times, SystemClock.now());
                 self.index.insert(index_key(&chat.chat_id), entry);
@@ -146,6 +148,38 @@ impl Exporter<'_> {
             }
             Err(error) => Err(error.context(format!("chat {}", chat.chat_id))),
         }
+    }
+
+    async fn write_files(&mut self, chat_id: &ChatId) -> anyhow::Result<SessionTimes> {
+        let times = self.write_messages(chat_id).await?;
+        self.write_tool_runs(chat_id).await?;
+        Ok(times)
+    }
+
+    /// Writes the runs of the tools of a chat, oldest first. Without any, a file that is there stays: its runs may be older than
+    /// those that are kept.
+    async fn write_tool_runs(&mut self, chat_id: &ChatId) -> anyhow::Result<()> {
+        let direction = Direction::Ascending;
+        let filter = ToolRunFilter { direction, ..ToolRunFilter::default() };
+        let mut file = BufWriter::new(NamedTempFile::new_in(self.directory)?);
+        let (mut number, mut after) = (0, None);
+        loop {
+            let (scope, after_last) = (&self.scope, after.as_ref());
+            let page = self.store.list_tool_runs(scope, chat_id, &filter, PAGE, after_last).await?;
+            for run in page.runs {
+                number += 1;
+                writeln!(file, "{}", write_tool_line(&run, number, chat_id))?;
+            }
+            after = page.next;
+            if after.is_none() {
+                break;
+            }
+        }
+        if number > 0 {
+            replace(file.into_inner()?, &self.directory.join(tools_file_of(chat_id)))?;
+        }
+        self.counts.tool_runs += number;
+        Ok(())
     }
 
     async fn write_messages(&mut self, chat_id: &ChatId) -> anyhow::Result<SessionTimes> {
@@ -196,10 +230,11 @@ fn replace(file: NamedTempFile, path: &Path) -> anyhow::Result<()> {
 }
 
 fn text(counts: &Counts) -> String {
-    let Counts { chats, messages, deleted_messages_left_out, errors } = counts;
+    let Counts { chats, messages, tool_runs, deleted_messages_left_out, errors } = counts;
     let mut lines =
         vec![format!("{chats:>8}  chats exported"), format!("{messages:>8}  messages exported")];
     let others = [
+        (tool_runs, "runs of tools exported"),
         (deleted_messages_left_out, "deleted messages left out"),
         (errors, "errors: chats not exported"),
     ];

@@ -28,8 +28,10 @@ pub(crate) struct Counts {
     pub(crate) known: u64,
     /// Messages that their dialect has and that cannot be stored.
     pub(crate) messages_left_out: u64,
-    /// Runs of tools that are left out.
-    pub(crate) tool_runs_left_out: u64,
+    /// Runs of tools that were recorded.
+    pub(crate) tool_runs_stored: u64,
+    /// Runs of tools that had been recorded before.
+    pub(crate) tool_runs_known: u64,
     /// Lines and sessions that are not stored as they stand in their file.
     pub(crate) warnings: u64,
     /// Lines and sessions that are not imported.
@@ -77,10 +79,13 @@ fn text(counts: &Counts, is_dry_run: bool) -> String {
     ];
     let others = [
         (counts.messages_left_out, "messages left out"),
-        (counts.tool_runs_left_out, "runs of tools left out: no record holds them yet"),
         (counts.warnings, "warnings"),
         (counts.errors, "errors: not imported"),
     ];
+    if counts.tool_runs_stored + counts.tool_runs_known > 0 {
+        lines.push(format!("{:>8}  runs of tools {verb}stored", counts.tool_runs_stored));
+        lines.push(format!("{:>8}  runs of tools stored before", counts.tool_runs_known));
+    }
     let others = others.into_iter().filter(|(count, _)| *count > 0);
     lines.extend(others.map(|(count, what)| format!("{count:>8}  {what}")));
     lines.join("\n")

@@ -2,16 +2,19 @@ use std::collections::HashSet;
 
 use chrono::{DateTime, Utc};
 use persistence::mongo::MongoStore;
-use persistence::{AuditLog as _, ChatSessions as _, Messages as _, Search as _, StoreError};
+use persistence::{
+    AuditLog as _, ChatSessions as _, Messages as _, Outcome, Search as _, StoreError,
+    ToolRunFilter, ToolRuns as _,
+};
 use records::{
     Actor, AppId, AuditAction, ChatId, ChatSession, EventId, Limits, NewChatSession, NewMessage,
-    Scope, SessionChange,
+    NewToolRun, Scope, SessionChange, ToolRunId,
 };
 
 use super::clock::ImportClock;
 
-/// The most bytes of messages that are appended at once.
-const BATCH_BYTES: usize = 4 << 20;
+/// The most bytes of messages, and of runs of tools, that are stored at once.
+pub(crate) const BATCH_BYTES: usize = 4 << 20;
 
 /// Where an import stores chats and messages. A dry run stores nothing.
 pub(crate) struct Sink<'a> {
@@ -49,6 +52,7 @@ impl From<StoreError> for Stop {
             | StoreError::ChatExists(_)
             | StoreError::ChatEnded { .. }
             | StoreError::EventConflict { .. }
+            | StoreError::ToolRunConflict { .. }
             | StoreError::Invalid(_) => Self::Chat(error.to_string()),
             other => Self::Import(other.into()),
         }
@@ -157,6 +161,53 @@ impl Sink<'_> {
             appended?;
         }
         Ok(())
+    }
+
+    /// Records runs of tools, now: their retention begins with the import. Returns how many were recorded before.
+    ///
+    /// A dry run looks for them among `known`, the ids that the chat has.
+    pub(crate) async fn record_tool_runs(
+        &self,
+        chat_id: &ChatId,
+        runs: Vec<NewToolRun>,
+        known: &HashSet<ToolRunId>,
+    ) -> Result<usize, Stop> {
+        if self.is_dry_run {
+            let ids = runs.iter().filter_map(|run| run.run_id.as_ref());
+            return Ok(ids.filter(|run_id| known.contains(run_id)).count());
+        }
+        if runs.is_empty() {
+            return Ok(0);
+        }
+        let recorded = self.store.record_tool_runs(&self.scope, chat_id, runs).await?;
+        Ok(recorded.iter().filter(|recorded| recorded.outcome == Outcome::Duplicate).count())
+    }
+
+    /// Returns the ids of the runs of tools that a dry run must know; otherwise none.
+    pub(crate) async fn known_tool_runs(
+        &self,
+        chat_id: &ChatId,
+    ) -> Result<HashSet<ToolRunId>, Stop> {
+        let mut known = HashSet::new();
+        if !self.is_dry_run || self.get(chat_id).await?.is_none() {
+            return Ok(known);
+        }
+        let (all, mut after) = (ToolRunFilter::default(), None);
+        loop {
+            let page = self.store.list_tool_runs(
+                &self.scope,
+                chat_id,
+                &all,
+                Limits::BATCH_TOOL_RUNS,
+                after.as_ref(),
+            );
+            let page = page.await?;
+            known.extend(page.runs.into_iter().map(|run| run.run_id));
+            after = page.next;
+            if after.is_none() {
+                return Ok(known);
+            }
+        }
     }
 
     /// Changes a chat, now.

@@ -14,6 +14,8 @@ mod problem;
 mod record;
 mod save_messages;
 mod status;
+mod tool_stats;
+mod tools;
 mod undelete;
 mod update;
 mod wire;
@@ -39,6 +41,10 @@ pub(super) fn adapter() -> Adapter {
                 GET    "/chatsg/{app_id}/api/chats/{chat_id}/messages" => list_messages::list_session_messages;
                 POST   "/chatsg/{app_id}/api/chats/{chat_id}/messages" => save_messages::save_messages;
                 GET    "/chatsg/{app_id}/api/chats/{chat_id}/context" => context::get_session_context;
+            }
+            "tools", "The runs of the tools of a chat" {
+                GET    "/chatsg/{app_id}/api/chats/{chat_id}/tools" => tools::list_session_tools;
+                GET    "/chatsg/{app_id}/api/chats/{chat_id}/tools/stats" => tool_stats::get_session_tool_stats;
             }
         },
         write_problem: problem::write,

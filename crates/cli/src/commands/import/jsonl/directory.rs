@@ -1,12 +1,10 @@
-use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::BufReader;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use records::{ChatId, JsonObject, WorkflowName};
 use transfer::jsonl::{Entry, INDEX, INDEX_BACKUP, SessionFile};
-use transfer::lines::Lines;
 
 use super::super::report::Report;
 
@@ -15,9 +13,7 @@ use super::super::report::Report;
 pub(super) struct Directory {
     /// In the order of the index, then those that it does not have.
     pub(super) sessions: Vec<Session>,
-    /// The files with runs of tools.
-    tools: Vec<PathBuf>,
-    /// The size of all files with messages.
+    /// The size of all files.
     pub(super) bytes: u64,
 }
 
@@ -29,6 +25,8 @@ pub(super) struct Session {
     pub(super) entry: Option<Entry>,
     /// The file with the messages, if there is one.
     pub(super) file: Option<PathBuf>,
+    /// The file with the runs of tools, if there is one.
+    pub(super) tools: Option<PathBuf>,
 }
 
 impl Directory {
@@ -62,28 +60,12 @@ impl Directory {
             if file.is_none() && entry.message_count.unwrap_or_default() > 0 {
                 report.warn(&place, "has no file: it has no messages")?;
             }
-            sessions.push(Session { chat_id, entry: Some(entry), file });
+            let tools = files.tools.remove(&chat_id);
+            sessions.push(Session { chat_id, entry: Some(entry), file, tools });
         }
-        let others = files.messages.into_iter();
-        sessions.extend(others.map(|(chat_id, file)| Session {
-            chat_id,
-            entry: None,
-            file: Some(file),
-        }));
-        Ok(Self { sessions, tools: files.tools, bytes: files.bytes })
-    }
-
-    /// Counts the runs of tools of all sessions.
-    pub(super) fn count_tool_runs(&self) -> anyhow::Result<u64> {
-        let mut runs = 0;
-        for path in &self.tools {
-            let opened = File::open(path).with_context(|| path.display().to_string())?;
-            let mut lines = Lines::new(BufReader::new(opened));
-            while let Some(line) = lines.next_line()? {
-                runs += u64::from(!line.is_blank());
-            }
-        }
-        Ok(runs)
+        let bytes = files.bytes;
+        sessions.extend(files.without_entry());
+        Ok(Self { sessions, bytes })
     }
 }
 
@@ -91,7 +73,7 @@ impl Directory {
 #[derive(Debug, Default)]
 struct Files {
     messages: BTreeMap<ChatId, PathBuf>,
-    tools: Vec<PathBuf>,
+    tools: BTreeMap<ChatId, PathBuf>,
     bytes: u64,
 }
 
@@ -110,7 +92,10 @@ impl Files {
                     files.bytes += file.metadata()?.len();
                     files.messages.insert(chat_id, file.path());
                 }
-                SessionFile::Tools(_) => files.tools.push(file.path()),
+                SessionFile::Tools(chat_id) => {
+                    files.bytes += file.metadata()?.len();
+                    files.tools.insert(chat_id, file.path());
+                }
                 SessionFile::Refused(error) => report.refuse(&name, error)?,
                 SessionFile::Other => {}
             }
@@ -118,7 +103,7 @@ impl Files {
         Ok(files)
     }
 
-    /// Leaves out the file of a session whose entry is refused, so that it is not imported without its entry.
+    /// Leaves out the files of a session whose entry is refused, so that they are not imported without it.
     fn refused_by_index(&mut self, key: &str, entry: &serde_json::Value) {
         let of_key = ChatId::parse(key.strip_prefix("session_").unwrap_or(key)).ok();
         let of_file = entry.get("file").and_then(serde_json::Value::as_str);
@@ -128,7 +113,17 @@ impl Files {
         });
         if let Some(chat_id) = of_file.or(of_key) {
             self.messages.remove(&chat_id);
+            self.tools.remove(&chat_id);
         }
+    }
+
+    /// Returns the sessions of the files that are left.
+    fn without_entry(mut self) -> impl Iterator<Item = Session> {
+        let ids: BTreeSet<_> = self.messages.keys().chain(self.tools.keys()).cloned().collect();
+        ids.into_iter().map(move |chat_id| {
+            let (file, tools) = (self.messages.remove(&chat_id), self.tools.remove(&chat_id));
+            Session { chat_id, entry: None, file, tools }
+        })
     }
 }
 

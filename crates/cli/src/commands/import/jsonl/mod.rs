@@ -1,5 +1,6 @@
 mod directory;
 mod session;
+mod tools;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -66,7 +67,6 @@ async fn import(
 ) -> anyhow::Result<()> {
     let sink = Sink::begin(store, clock, &arguments.app, arguments.dry_run).await?;
     report.bar.set_length(directory.bytes);
-    report.counts.tool_runs_left_out = directory.count_tool_runs()?;
     let mut importer = Importer { sink: &sink, report, workflow: &arguments.workflow };
     for session in directory.sessions {
         importer.import(session).await?;

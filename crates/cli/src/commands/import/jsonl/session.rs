@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use chrono::{DateTime, Utc};
 use persistence::{MessageRange, Messages as _};
 use records::{ChatId, ChatSession, Lifecycle, Message, NewMessage, SessionChange, WorkflowName};
-use transfer::jsonl::{Entry, INDEX, ReadLine, origin_of, read_line, read_time};
+use transfer::jsonl::{Entry, INDEX, LineError, ReadLine, origin_of, read_line, read_time};
 use transfer::lines::{Line, Lines};
 
 use super::super::report::Report;
@@ -36,12 +36,21 @@ struct Target {
 }
 
 impl Importer<'_> {
-    /// Imports a session: its new messages, then its status.
+    /// Imports a session: its new messages, its status, and its new runs of tools.
     pub(super) async fn import(&mut self, session: Session) -> anyhow::Result<()> {
         self.report.counts.chats += 1;
-        let Session { chat_id, entry, file } = session;
+        let Session { chat_id, entry, file, tools } = session;
         let place = file.as_deref().map_or_else(|| INDEX.to_owned(), name_of);
-        let imported = self.import_into(chat_id, entry, file.as_deref(), &place).await;
+        let imported = self.import_into(chat_id.clone(), entry, file.as_deref(), &place).await;
+        self.go_on_after(imported, place)?;
+        let Some(tools) = tools else { return Ok(()) };
+        let place = name_of(&tools);
+        let imported = self.import_tools(&chat_id, &tools, &place).await;
+        self.go_on_after(imported, place)
+    }
+
+    /// Reports the fault of a file, after which the next one is imported.
+    fn go_on_after(&mut self, imported: Result<(), Stop>, place: String) -> anyhow::Result<()> {
         match imported {
             Ok(()) => Ok(()),
             Err(Stop::Chat(fault)) => Ok(self.report.refuse(&place, fault)?),
@@ -96,7 +105,11 @@ impl Importer<'_> {
         let mut lines = Lines::new(BufReader::with_capacity(1 << 18, file));
         let (mut batch, mut at, mut last, mut bytes) = (Batch::default(), None, None, 0);
         while let Some(line) = lines.next_line().context("cannot be read")? {
-            let (number, read) = (line.number, self.read(&line, &target.chat_id, place)?);
+            let number = line.number;
+            let read = self.read(&line, place, |text| {
+                let read = read_line(text, number, &target.chat_id)?;
+                Ok((read.notes.iter().map(ToString::to_string).collect(), read))
+            })?;
             self.report.bar.inc(lines.bytes() - bytes);
             bytes = lines.bytes();
             let Some(read) = read else { continue };
@@ -124,24 +137,24 @@ impl Importer<'_> {
         self.append(target, batch, last_at.or(at)).await
     }
 
-    /// Reads a line; `None` if there is nothing in it that can be imported.
-    fn read(
+    /// Reads a line, with its notes; `None` if there is nothing in it that can be imported.
+    pub(super) fn read<R>(
         &mut self,
         line: &Line<'_>,
-        chat_id: &ChatId,
         place: &str,
-    ) -> Result<Option<ReadLine>, Stop> {
+        read: impl FnOnce(&[u8]) -> Result<(Vec<String>, R), LineError>,
+    ) -> Result<Option<R>, Stop> {
         if line.is_blank() {
             return Ok(None);
         }
         let place = format!("{place}:{}", line.number);
         let Some(text) = line.text else {
-            self.report.refuse(&place, "is too large for a message")?;
+            self.report.refuse(&place, "is too large")?;
             return Ok(None);
         };
-        match read_line(text, line.number, chat_id) {
-            Ok(read) => {
-                for note in &read.notes {
+        match read(text) {
+            Ok((notes, read)) => {
+                for note in notes {
                     self.report.warn(&place, note)?;
                 }
                 Ok(Some(read))
