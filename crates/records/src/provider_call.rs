@@ -17,6 +17,8 @@ pub struct ProviderCall {
     pub requested: Model,
     /// The model that answered.
     pub used: Model,
+    /// The kind of the provider that answered, such as `openai-compatible`.
+    pub provider_kind: Option<String>,
     /// The tokens of the call.
     pub tokens: Tokens,
     /// The cost of the call.
@@ -60,6 +62,8 @@ pub struct NewProviderCall {
     pub requested: Model,
     /// The model that answered; the requested model if provider and model are missing.
     pub used: Model,
+    /// The kind of the provider that answered.
+    pub provider_kind: Option<String>,
     /// Tokens sent.
     pub prompt_tokens: u64,
     /// Tokens received.
@@ -98,6 +102,7 @@ impl NewProviderCall {
             ("/requested_model", &self.requested.model),
             ("/provider", &self.used.provider),
             ("/model", &self.used.model),
+            ("/provider_kind", &self.provider_kind),
             ("/request_id", &self.request_id),
         ];
         for (pointer, name) in names {
@@ -140,6 +145,10 @@ impl NewProviderCall {
         for (name, text) in texts {
             hasher.field(name, &Value::from(text.as_deref()));
         }
+        // Calls of earlier releases have none, and keep their digest.
+        if let Some(kind) = &self.provider_kind {
+            hasher.field("provider_kind", &Value::from(kind.as_str()));
+        }
         let numbers = [
             ("prompt_tokens", Some(self.prompt_tokens)),
             ("completion_tokens", Some(self.completion_tokens)),
@@ -164,6 +173,7 @@ impl NewProviderCall {
             agent: self.agent,
             used: if names_model { self.used } else { self.requested.clone() },
             requested: self.requested,
+            provider_kind: self.provider_kind,
             tokens: Tokens {
                 prompt: self.prompt_tokens,
                 completion: self.completion_tokens,
@@ -236,5 +246,7 @@ mod tests {
         assert_ne!(digest, NewProviderCall { duration_ms: 1, ..call() }.digest());
         assert_ne!(digest, NewProviderCall { total_tokens: Some(16), ..call() }.digest());
         assert_ne!(digest, NewProviderCall { agent: Some("planner".into()), ..call() }.digest());
+        let provider_kind = Some("cloud".into());
+        assert_ne!(digest, NewProviderCall { provider_kind, ..call() }.digest());
     }
 }

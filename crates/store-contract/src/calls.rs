@@ -17,6 +17,7 @@ pub async fn every_field_of_a_call_is_returned(store: Arc<dyn Store>) {
     let new = NewProviderCall {
         agent: Some("planner.$a_b".to_owned()),
         used: Model { provider: Some("openai".to_owned()), model: Some("gpt.4$o".to_owned()) },
+        provider_kind: Some("cloud.$a".to_owned()),
         total_tokens: Some(20),
         duration_ms: 1_234,
         request_id: Some("req_1".to_owned()),

@@ -53,6 +53,8 @@ const STAYS: &[(&str, &str, &str)] = &[
     ("append_exchange", "/call/provider", CALLS),
     ("record_calls", "model", CALLS),
     ("append_exchange", "/call/model", CALLS),
+    ("record_calls", "provider_kind", KIND),
+    ("append_exchange", "/call/provider_kind", KIND),
     ("append_exchange", "/call/request_id", "a call in a chat of another person stays whole"),
     ("append_turn", "/request_id", "ids of turns stay taken"),
 ];
@@ -60,6 +62,8 @@ const STAYS: &[(&str, &str, &str)] = &[
 const INHERITED: &str = "a fork of another person has the team and the assistant of its source";
 
 const CALLS: &str = "the statistics count calls by model and agent";
+
+const KIND: &str = "the kind of a provider stays beside its name";
 
 /// What is not stored, or not until the erasure, and why.
 const NOT_STORED: &[(&str, &str, &str)] = &[

@@ -444,7 +444,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     },
     StoredCollection {
         name: PROVIDER_CALLS,
-        records: &["provider_call"],
+        records: &["provider_call", "provider_call_kind"],
         rights: "those of the chat",
         export: "nothing: they are numbers",
         erasure: "takes the ids that providers gave from those of the chats of the person",

@@ -25,6 +25,9 @@ pub(crate) struct CallFields {
     /// The model that answered.
     #[schema(example = "claude-sonnet-4")]
     model: Option<String>,
+    /// The kind of the provider that answered.
+    #[schema(example = "cloud")]
+    provider_kind: Option<String>,
     #[schema(example = 12)]
     prompt_tokens: u64,
     #[schema(example = 4)]
@@ -56,6 +59,7 @@ impl From<ProviderCall> for CallFields {
             requested_model: call.requested.model,
             provider: call.used.provider,
             model: call.used.model,
+            provider_kind: call.provider_kind,
             prompt_tokens: call.tokens.prompt,
             completion_tokens: call.tokens.completion,
             total_tokens: call.tokens.total,

@@ -11,6 +11,7 @@ fn call(id: &str) -> Value {
         "agent": "interviewer",
         "requested_provider": "anthropic",
         "requested_model": "claude-sonnet-4",
+        "provider_kind": "cloud",
         "prompt_tokens": 12,
         "completion_tokens": 4,
         "cost_usd": "0.001234",
@@ -68,6 +69,7 @@ async fn an_invalid_call_is_refused_by_its_field() {
         ("prompt_tokens", json!(1_000_000_001)),
         ("total_tokens", json!(15)),
         ("agent", json!("")),
+        ("provider_kind", json!("a\n")),
         ("called_at", json!("yesterday")),
         ("tokens", json!(1)),
     ] {

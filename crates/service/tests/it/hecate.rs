@@ -40,7 +40,7 @@ fn error(answer: &Answer) -> (u16, String, String) {
 
 fn call(id: &str) -> Value {
     json!({"id": id, "request_id": "req_1", "requested_model": "auto", "provider": "anthropic",
-        "model": "claude-sonnet-4", "prompt_tokens": 12, "completion_tokens": 4,
+        "model": "claude-sonnet-4", "provider_kind": "cloud", "prompt_tokens": 12, "completion_tokens": 4,
         "cost_micros_usd": 1234, "created_at": "2025-10-02T10:00:05Z"})
 }
 

@@ -59,6 +59,8 @@ pub(super) struct ProviderCallRequest {
     requested_model: Option<String>,
     provider: Option<String>,
     model: Option<String>,
+    /// The kind of the provider.
+    provider_kind: Option<String>,
     #[serde(default)]
     prompt_tokens: u64,
     #[serde(default)]
@@ -85,6 +87,7 @@ impl ProviderCallRequest {
                 model: given(self.requested_model),
             },
             used: Model { provider: given(self.provider), model: given(self.model) },
+            provider_kind: given(self.provider_kind),
             prompt_tokens: self.prompt_tokens,
             completion_tokens: self.completion_tokens,
             total_tokens: self.total_tokens,

@@ -94,6 +94,10 @@ pub(super) struct CallItem {
     request_id: String,
     provider: String,
     model: String,
+    /// Missing if it is not known.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    #[schema(example = "cloud")]
+    provider_kind: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     requested_provider: String,
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -115,6 +119,7 @@ impl From<ProviderCall> for CallItem {
             request_id: call.request_id.unwrap_or_default(),
             provider: call.used.provider.unwrap_or_default(),
             model: call.used.model.unwrap_or_default(),
+            provider_kind: call.provider_kind.unwrap_or_default(),
             requested_provider: call.requested.provider.unwrap_or_default(),
             requested_model: call.requested.model.unwrap_or_default(),
             cost_micros_usd: call.cost.micros(),

@@ -45,6 +45,8 @@ pub(crate) struct CallRequest {
     provider: Option<String>,
     /// The model that answered.
     model: Option<String>,
+    /// The kind of the provider that answered, such as `cloud`.
+    provider_kind: Option<String>,
     #[serde(default)]
     #[schema(maximum = 1_000_000_000)]
     prompt_tokens: u64,
@@ -139,6 +141,7 @@ impl CallRequest {
             agent: self.agent,
             requested: Model { provider: self.requested_provider, model: self.requested_model },
             used: Model { provider: self.provider, model: self.model },
+            provider_kind: self.provider_kind,
             prompt_tokens: self.prompt_tokens,
             completion_tokens: self.completion_tokens,
             total_tokens: self.total_tokens,
