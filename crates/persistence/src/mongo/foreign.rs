@@ -1,8 +1,8 @@
 //! Collections of other systems, read as JSON.
 
-use bson::{Bson, Document};
+use bson::{Bson, Document, RawDocumentBuf};
 use chrono::SecondsFormat;
-use futures::{Stream, TryStreamExt as _};
+use futures::{Stream, StreamExt as _};
 use mongodb::{Client, Collection};
 use records::JsonObject;
 use secrecy::SecretString;
@@ -27,10 +27,16 @@ impl From<mongodb::error::Error> for ForeignError {
     }
 }
 
+impl From<bson::error::Error> for ForeignError {
+    fn from(error: bson::error::Error) -> Self {
+        Self(error.into())
+    }
+}
+
 /// A collection of another system. It is only read.
 #[derive(Debug)]
 pub struct ForeignCollection {
-    collection: Collection<Document>,
+    collection: Collection<RawDocumentBuf>,
 }
 
 impl ForeignCollection {
@@ -63,7 +69,7 @@ impl ForeignCollection {
             order.iter().map(|(field, way)| ((*field).to_owned(), Bson::Int32(*way))).collect();
         let find = self.collection.find(Document::new()).sort(sort);
         let found = find.allow_disk_use(true).batch_size(BATCH).await?;
-        Ok(found.map_ok(plain_object).map_err(ForeignError::from))
+        Ok(found.map(|raw| Ok(plain_object(Document::try_from(raw?)?))))
     }
 }
 

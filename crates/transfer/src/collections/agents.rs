@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::messages::{SessionMessages, parse, text};
 use super::{Layout, Part, PartError};
 
-/// `MongoDBSession` of the OpenAI Agents SDK: a document for each write, whose items are JSON in texts.
+/// `MongoDBSession` of the `OpenAI` Agents SDK: a document for each write, whose items are JSON in texts.
 ///
 /// Earlier releases wrote a document for each item. A session that is cleared gets a new generation; documents of the old ones may be left.
 pub const OPENAI_AGENTS: Layout = Layout {
@@ -18,6 +18,7 @@ pub const OPENAI_AGENTS: Layout = Layout {
 const SESSION_ID: &str = "session_id";
 const ITEMS: &str = "message_data";
 
+#[expect(clippy::needless_pass_by_value, reason = "the form of a layout")]
 fn read(document: JsonObject, workflow_name: &WorkflowName) -> Result<Part, PartError> {
     let wrong = || PartError::Field(ITEMS, "a text, or a list of texts");
     let items = match document.get(ITEMS) {

@@ -4,7 +4,7 @@ use resume::dialect::LangChain;
 use super::messages::{SessionMessages, parse, text};
 use super::{Layout, Part, PartError};
 
-/// `MongoDBChatMessageHistory` of LangChain: a document for each message, which is JSON in a text.
+/// `MongoDBChatMessageHistory` of `LangChain`: a document for each message, which is JSON in a text.
 pub const LANGCHAIN: Layout = Layout {
     name: "langchain",
     place: ("chat_history", "message_store"),
@@ -15,6 +15,7 @@ pub const LANGCHAIN: Layout = Layout {
 const SESSION_ID: &str = "SessionId";
 const HISTORY: &str = "History";
 
+#[expect(clippy::needless_pass_by_value, reason = "the form of a layout")]
 fn read(document: JsonObject, workflow_name: &WorkflowName) -> Result<Part, PartError> {
     let message = parse(HISTORY, text(&document, HISTORY)?)?;
     let part = SessionMessages {

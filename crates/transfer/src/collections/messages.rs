@@ -52,7 +52,7 @@ impl SessionMessages<'_> {
     }
 }
 
-/// Returns the time in an ObjectId, which is when its document was written.
+/// Returns the time in an `ObjectId`, which is when its document was written.
 fn time_of(document_id: &str) -> Option<DateTime<Utc>> {
     let seconds = document_id.get(..8).filter(|_| document_id.len() == 24)?;
     DateTime::from_timestamp(i64::from_str_radix(seconds, 16).ok()?, 0)

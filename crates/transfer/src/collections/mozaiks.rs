@@ -11,7 +11,7 @@ use super::{ChatState, Layout, Part, PartError};
 use crate::jsonl::read_time;
 use crate::kept;
 
-/// The chat sessions of MozaiksAI: a document for each chat, with its messages.
+/// The chat sessions of `MozaiksAI`: a document for each chat, with its messages.
 ///
 /// Its releases have named the app `enterprise_id` and the speaker of a message `agent_name`, and two of its numbers for the
 /// status mean something else in each: whether the chat has ended decides.

@@ -13,7 +13,7 @@ use persistence::{
     Billing, Calls as _, ChatSessions as _, Forks as _, Messages as _, StoreError, Wallets as _,
 };
 use records::{
-    CallId, ChatId, EntryId, EventId, MessageBody, MessageEdit, MicroDollars, Model,
+    CallId, ChatId, EntryId, EventId, IdError, MessageBody, MessageEdit, MicroDollars, Model,
     NewChatSession, NewFork, NewMessage, NewProviderCall, NewWalletEntry, Scope, UserId,
     WorkflowName,
 };
@@ -37,7 +37,7 @@ struct Load {
 
 impl Load {
     async fn start(place: &Place) -> Result<Self> {
-        place.store.ensure_wallet(&place.scope, &payer(), 0).await?;
+        place.store.ensure_wallet(&place.scope, &payer()?, 0).await?;
         let is_over = Arc::new(AtomicBool::new(false));
         let acknowledged: Vec<_> = (0..WRITERS).map(|_| Arc::default()).collect();
         let mut writers = JoinSet::new();
@@ -45,7 +45,7 @@ impl Load {
             let writer = Writer {
                 store: place.store.clone(),
                 scope: place.scope.clone(),
-                chat_id: chat_of(number),
+                chat_id: chat_of(number)?,
                 acknowledged: Arc::clone(acknowledged),
             };
             let is_over = Arc::clone(&is_over);
@@ -81,12 +81,12 @@ impl Load {
     }
 }
 
-fn chat_of(number: usize) -> ChatId {
-    ChatId::parse(format!("chat_{number}")).unwrap()
+fn chat_of(number: usize) -> Result<ChatId, IdError> {
+    ChatId::parse(format!("chat_{number}"))
 }
 
-fn payer() -> UserId {
-    UserId::parse("zoe").unwrap()
+fn payer() -> Result<UserId, IdError> {
+    UserId::parse("zoe")
 }
 
 struct Writer {
@@ -118,7 +118,7 @@ impl Writer {
         Ok(())
     }
 
-    async fn write(&self, number: u64) -> Result<(), StoreError> {
+    async fn write(&self, number: u64) -> Result<()> {
         let Self { store, scope, chat_id, acknowledged } = self;
         let body = MessageBody::new("user", None, format!("message {number}"));
         let event_id = EventId::parse(format!("event_{number}")).ok();
@@ -140,9 +140,9 @@ impl Writer {
             15 | 35 | 55 => {
                 let calls = vec![call(&format!("{chat_id}_{number}"))];
                 store.record_calls(scope, chat_id, calls, Billing::Free).await?;
-                let entry_id = EntryId::parse(format!("{chat_id}_{number}")).unwrap();
+                let entry_id = EntryId::parse(format!("{chat_id}_{number}"))?;
                 let entry = NewWalletEntry { entry_id, amount: 5, reason: None };
-                store.credit(scope, &payer(), entry).await?;
+                store.credit(scope, &payer()?, entry).await?;
             }
             _ => {}
         }
@@ -154,6 +154,7 @@ fn call(id: &str) -> NewProviderCall {
     NewProviderCall {
         call_id: CallId::parse(id).ok(),
         agent: Some("planner".to_owned()),
+        provider_kind: None,
         requested: Model::default(),
         used: Model::default(),
         prompt_tokens: 10,
@@ -166,15 +167,16 @@ fn call(id: &str) -> NewProviderCall {
     }
 }
 
-fn is_for_a_while(error: &StoreError) -> bool {
-    matches!(error, StoreError::Unavailable { .. } | StoreError::OutcomeUnknown { .. })
+fn is_for_a_while(error: &anyhow::Error) -> bool {
+    let error = error.downcast_ref();
+    matches!(error, Some(StoreError::Unavailable { .. } | StoreError::OutcomeUnknown { .. }))
 }
 
 /// Checks that a restored database is whole, and that it has what had been acknowledged before the backup.
 async fn is_whole(restored: &Place, before: &[u64], after: &[u64]) -> Result<()> {
     verify(&restored.settings).await?;
     for (number, (before, after)) in before.iter().zip(after).enumerate() {
-        let ids = restored.database.stored_event_ids(chat_of(number).as_str()).await?;
+        let ids = restored.database.stored_event_ids(chat_of(number)?.as_str()).await?;
         let stored = u64::try_from(ids.len())?;
         ensure!((*before..=*after).contains(&stored), "{stored} are not {before} to {after}");
         for (number, id) in ids.iter().enumerate() {

@@ -27,7 +27,7 @@ const NAMESPACE_NOT_FOUND: i32 = 26;
 /// Creates the missing indexes, and waits until they are built, as long as the server answers.
 ///
 /// A build on a large collection takes longer than a call may. The server goes on with it when its caller no longer
-/// waits, and whoever asks for the index again waits for the same build.
+/// waits, and a process that asks for the index again waits for the same build.
 pub(crate) async fn build(store: &MongoStore) -> Result<Vec<IndexReport>, StoreError> {
     loop {
         match ensure(store).await {

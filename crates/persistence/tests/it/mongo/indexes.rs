@@ -20,7 +20,7 @@ async fn an_index_that_takes_longer_than_a_call_is_waited_for() {
     let mut options = database.options.clone();
     options.deadline = Duration::from_millis(400);
     let store = MongoStore::connect(&options).await.unwrap();
-    // Who asks whether the store is ready is told what is not.
+    // The answer says what is not ready.
     let StoreError::Unavailable { source, .. } = store.ping().await.unwrap_err() else {
         panic!("the index cannot be there");
     };

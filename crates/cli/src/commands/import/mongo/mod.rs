@@ -28,6 +28,7 @@ const FROM: &str = "REPRISE_IMPORT_FROM";
                   mozaiks        chat sessions of MozaiksAI (MozaiksAI.chat_sessions)\n  \
                   langchain      MongoDBChatMessageHistory of LangChain (chat_history.message_store)\n  \
                   openai-agents  MongoDBSession of the OpenAI Agents SDK (agents.agent_messages)\n\n\
+                  A connection string in the variable REPRISE_IMPORT_FROM is shown in no list of processes.\n\n\
                   The collection is only read. It can be broken off and repeated, also when the chats have grown: what is \
                   stored is not stored again. Examples:\n  \
                   reprise import mongo mozaiks --from mongodb://old.example.com/\n  \
@@ -36,7 +37,7 @@ pub(crate) struct Arguments {
     /// How the other system keeps its chats.
     #[arg(value_parser = read_layout)]
     layout: &'static Layout,
-    /// The connection string of the other system's MongoDB [default: the variable REPRISE_IMPORT_FROM]
+    /// The connection string of the other system's MongoDB [default: the variable named below]
     #[arg(long, value_name = "URI", value_parser = read_secret)]
     from: Option<SecretString>,
     /// Its database, if it is not the usual one.
@@ -68,6 +69,11 @@ fn read_secret(text: &str) -> Result<SecretString, Infallible> {
     Ok(text.into())
 }
 
+#[expect(clippy::disallowed_methods, reason = "the other system is no setting of this one")]
+fn from_environment() -> Option<SecretString> {
+    Some(env::var(FROM).ok()?.into())
+}
+
 /// Imports the chats of a collection of another system.
 pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<ExitCode> {
     let mut report = Report::new(progress::bar("documents")?);
@@ -88,7 +94,7 @@ async fn import(
     let Layout { place: (database, collection), order, .. } = arguments.layout;
     let database = arguments.from_database.as_deref().unwrap_or(database);
     let collection = arguments.from_collection.as_deref().unwrap_or(collection);
-    let from = arguments.from.clone().or_else(|| Some(env::var(FROM).ok()?.into()));
+    let from = arguments.from.clone().or_else(from_environment);
     let from = from.with_context(|| format!("name the server with --from, or in {FROM}"))?;
     let source = ForeignCollection::connect(from, database, collection).await?;
     report.bar.set_length(source.count().await?);
