@@ -58,13 +58,14 @@ pub(super) struct AskedLists {
 }
 
 impl AskedLists {
-    /// Every combination of the filters of each row of the table of served lists, for each caller, with and without a status, a
-    /// lifecycle and a time.
-    pub(super) fn of(title_part: &TitlePart) -> Result<Self> {
+    /// Every combination of the filters of each row of the table of served lists with at most so many that narrow it, for each
+    /// caller, with and without a status, a lifecycle and a time.
+    pub(super) fn of(title_part: &TitlePart, most_narrowing: usize) -> Result<Self> {
         let (mut lists, mut unknown_filters) = (Vec::new(), BTreeSet::new());
         let mut seen = HashSet::new();
         for row in served_filters() {
-            for names in combinations(&row) {
+            let most = row.selected_by.len() + most_narrowing;
+            for names in combinations(&row).filter(|names| names.len() <= most) {
                 let filter = match filter(&names, row.order, title_part)? {
                     Ok(filter) => filter,
                     Err(unknown) => {
