@@ -266,11 +266,14 @@ impl Chat {
     /// Wipes the messages of a span; returns how many there were to wipe.
     fn wipe(&mut self, person: &Person, extent: Extent, span: &Range<u64>) -> u64 {
         let mut wiped = 0;
+        let mut is_own_wiped = false;
+        let inherited = self.session.forked_from.as_ref().map_or(0, |origin| origin.sequence);
         let mut before = Vec::new();
         for kept in self.messages.iter_mut().filter(|kept| span.contains(&kept.message.sequence)) {
             let body = kept.message.body.clone();
             if kept.wipe(person, extent) {
                 wiped += 1;
+                is_own_wiped |= kept.message.sequence >= inherited;
                 self.revision += 1;
                 self.recent_edits.push(kept.message.sequence);
                 before.extend(Some(body).filter(|body| *body != kept.message.body));
@@ -289,8 +292,8 @@ impl Chat {
         let ChatSession { last_speaker, last_connector, last_mode, last_turn, .. } =
             &mut self.session;
         let is_last = last_turn.as_ref().is_some_and(|turn| is_theirs(&turn.request_id));
-        // It may be a name that the message had before an edit.
-        last_speaker.take_if(|_| wiped > 0);
+        // It may be a name that the message had before an edit. It is never that of a message which a fork has taken over.
+        last_speaker.take_if(|_| is_own_wiped);
         last_connector.take_if(|text| is_last || repeats(MessageBody::CONNECTOR, text));
         last_mode.take_if(|text| is_last || repeats(MessageBody::MODE, text));
         wiped

@@ -1,6 +1,7 @@
 //! The routes of `MozaiksAI`'s front end.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use futures::future::join_all;
@@ -8,6 +9,7 @@ use persistence::memory::MemoryStore;
 use records::AppId;
 use serde_json::{Value, json};
 use service::{AdaptersConfig, Config, MozaiksConfig};
+use tokio::time::sleep;
 
 use crate::harness::{Answer, Client};
 use crate::serve::start_with;
@@ -128,6 +130,8 @@ async fn a_recent_chat_is_reused_and_preferably_that_of_the_same_request() {
     let first = clients.start(json!({"user_id": "alice", "client_request_id": "r1"})).await;
     let again = clients.start(json!({"user_id": "alice", "client_request_id": "r2"})).await;
     assert_eq!((&again["chat_id"], &again["reused"]), (&first["chat_id"], &json!(true)));
+    // The newest one is reused: they must not have the same millisecond.
+    sleep(Duration::from_millis(5)).await;
     let forced = json!({"user_id": "alice", "client_request_id": "r3", "force_new": "true"});
     let second = clients.start(forced.clone()).await;
     assert_ne!(second["chat_id"], first["chat_id"]);

@@ -319,10 +319,12 @@ impl MongoStore {
             points.insert("_id.request_id", texts(&found.turns));
             self.inner.resume_points.delete_many(points).await?;
         }
-        if !found.sequences.is_empty() {
-            // It may be a name that the message had before an edit.
+        if let Some(last) = found.sequences.last() {
+            // It may be a name that the message had before an edit. It is never that of a message which a fork has taken over.
+            let mut own = one.clone();
+            own.insert("forked_from.sequence", doc! { "$not": { "$gt": counter(*last) } });
             let forget = doc! { "$set": { "last_speaker": Bson::Null } };
-            sessions.update_one(one.clone(), forget).await?;
+            sessions.update_one(own, forget).await?;
         }
         for (field, values) in [("last_connector", &found.connectors), ("last_mode", &found.modes)]
         {
