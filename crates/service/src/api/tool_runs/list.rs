@@ -13,7 +13,6 @@ use crate::api::pages::{Page, PageQuery};
 use crate::config::LimitsConfig;
 use crate::extract::needs::Read;
 use crate::extract::{ChatScope, FromParams, Params, Query, declared};
-use crate::openapi::values;
 use crate::problem::Problem;
 use crate::wire::ToolRunFields;
 
@@ -21,7 +20,6 @@ use crate::wire::ToolRunFields;
 #[derive(Debug, IntoParams)]
 pub(crate) struct ListToolRunsQuery {
     /// Only runs of this tool.
-    #[param(value_type = Option<values::Name>)]
     tool: Option<String>,
     /// Only runs that succeeded, or only those that failed.
     success: Option<bool>,
