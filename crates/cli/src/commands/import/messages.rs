@@ -2,7 +2,6 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use anyhow::Context as _;
 use persistence::mongo::MongoStore;
@@ -13,8 +12,8 @@ use transfer::transcripts::{ReadChat, read_chat};
 
 use super::clock::ImportClock;
 use super::report::Report;
-use super::sink::{Batch, Sink, Stop};
-use crate::backend::Backend;
+use super::run_on_store;
+use super::sink::{Batch, Sink, Stop, settle};
 use crate::output::Output;
 use crate::progress;
 use crate::settings::Settings;
@@ -58,13 +57,11 @@ fn read_dialect(name: &str) -> Result<&'static dyn Dialect, String> {
 
 /// Imports a file of chats in a dialect.
 pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<ExitCode> {
-    let mut report = Report::new(progress::bytes()?);
-    let clock = Arc::new(ImportClock::default());
-    let command = async |store: &MongoStore| import(arguments, store, &clock, &mut report).await;
-    let importing =
-        Backend::with_store_and_clock(settings, Arc::<ImportClock>::clone(&clock), command);
-    importing.await.context("cannot import")?;
-    report.finish(arguments.output, arguments.dry_run)
+    let report = Report::new(progress::bytes()?);
+    let report = run_on_store(settings, report, async |store, clock, report| {
+        import(arguments, store, clock, report).await
+    });
+    report.await?.finish(arguments.output, arguments.dry_run)
 }
 
 async fn import(
@@ -82,11 +79,7 @@ async fn import(
     while let Some(line) = lines.next_line()? {
         let place = format!("{name}:{}", line.number);
         let imported = import_line(arguments, &line, &place, &sink, report).await;
-        match imported {
-            Ok(()) => {}
-            Err(Stop::Chat(fault)) => report.refuse(&place, fault)?,
-            Err(Stop::Import(error)) => return Err(error.context(place)),
-        }
+        settle(imported, &place, report)?;
         report.bar.set_position(lines.bytes());
     }
     Ok(())
@@ -156,37 +149,22 @@ async fn store_chat(
         sink.create(chat.new, chat.created_at).await?;
         report.counts.created += 1;
     }
-    let stored = report.counts.stored;
+    let mut stored = 0;
     let mut batch = Batch::default();
     for (message, bytes) in chat.messages {
         if batch.is_full(bytes) {
-            append(std::mem::take(&mut batch), chat_id, is_new, sink, report).await?;
+            let full = std::mem::take(&mut batch);
+            stored += sink.append_batch(chat_id, full, None, is_new, report).await?;
         }
         if !batch.add(message, bytes) {
             report.warn(place, "has two messages with one id: the first one is stored")?;
         }
     }
-    append(batch, chat_id, is_new, sink, report).await?;
-    if report.counts.stored > stored
+    stored += sink.append_batch(chat_id, batch, None, is_new, report).await?;
+    if stored > 0
         && let Some(fault) = sink.index(chat_id).await
     {
         report.warn(place, fault)?;
     }
-    Ok(())
-}
-
-/// Appends a batch. Messages that the chat has, with the same body, are not stored again.
-async fn append(
-    batch: Batch,
-    chat_id: &ChatId,
-    is_created: bool,
-    sink: &Sink<'_>,
-    report: &mut Report,
-) -> Result<(), Stop> {
-    let known = sink.count_known(chat_id, &batch, is_created).await?;
-    let all = u64::try_from(batch.messages.len()).unwrap_or_default();
-    sink.append(chat_id, batch.messages, None).await?;
-    report.counts.known += known;
-    report.counts.stored += all - known;
     Ok(())
 }

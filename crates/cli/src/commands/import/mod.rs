@@ -9,12 +9,18 @@ mod report;
 mod sink;
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
+use anyhow::Context as _;
 use clap::Subcommand;
+use persistence::mongo::MongoStore;
 
 pub(crate) use archive::ARCHIVE_VERSION;
 pub(crate) use jsonl::read_index;
 
+use self::clock::ImportClock;
+use self::report::Report;
+use crate::backend::Backend;
 use crate::settings::Settings;
 
 #[derive(Debug, clap::Args)]
@@ -33,6 +39,20 @@ enum Format {
     Mongo(mongo::Arguments),
     /// Import an app or a chat from another database, with everything.
     Archive(archive::Arguments),
+}
+
+/// Runs an import on the store, with a clock that it can put back, and returns its report.
+async fn run_on_store(
+    settings: &Settings,
+    mut report: Report,
+    import: impl AsyncFnOnce(&MongoStore, &ImportClock, &mut Report) -> anyhow::Result<()>,
+) -> anyhow::Result<Report> {
+    let clock = Arc::new(ImportClock::default());
+    let command = async |store: &MongoStore| import(store, &clock, &mut report).await;
+    let importing =
+        Backend::with_store_and_clock(settings, Arc::<ImportClock>::clone(&clock), command);
+    importing.await.context("cannot import")?;
+    Ok(report)
 }
 
 /// Imports what another system has.

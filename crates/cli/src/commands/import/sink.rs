@@ -12,6 +12,7 @@ use records::{
 };
 
 use super::clock::ImportClock;
+use super::report::Report;
 
 /// The most bytes of messages, and of runs of tools, that are stored at once.
 pub(crate) const BATCH_BYTES: usize = 4 << 20;
@@ -30,6 +31,19 @@ pub(crate) enum Stop {
     Chat(String),
     /// The import cannot go on.
     Import(anyhow::Error),
+}
+
+/// Reports why a chat is not imported; `place` names where it comes from.
+pub(crate) fn settle(
+    done: Result<(), Stop>,
+    place: &str,
+    report: &mut Report,
+) -> anyhow::Result<()> {
+    match done {
+        Ok(()) => Ok(()),
+        Err(Stop::Chat(fault)) => Ok(report.refuse(place, fault)?),
+        Err(Stop::Import(error)) => Err(error.context(place.to_owned())),
+    }
 }
 
 impl From<anyhow::Error> for Stop {
@@ -127,18 +141,27 @@ impl Sink<'_> {
         Ok(())
     }
 
-    /// Returns how many messages of a batch the chat has; none if the import has created it.
-    pub(crate) async fn count_known(
+    /// Appends a batch as it was at a time, and counts it. What the chat has is not stored again. Returns how many messages are
+    /// new: all of them in a dry run that would have created the chat.
+    pub(crate) async fn append_batch(
         &self,
         chat_id: &ChatId,
-        batch: &Batch,
+        batch: Batch,
+        at: Option<DateTime<Utc>>,
         is_created: bool,
+        report: &mut Report,
     ) -> Result<u64, Stop> {
-        if is_created && self.is_dry_run {
-            return Ok(0);
-        }
-        let known = self.known(chat_id, batch).await?;
-        Ok(known.into_iter().map(u64::from).sum())
+        let known = if is_created && self.is_dry_run {
+            Vec::new()
+        } else {
+            self.known(chat_id, &batch).await?
+        };
+        let known: u64 = known.into_iter().map(u64::from).sum();
+        let new = u64::try_from(batch.messages.len()).unwrap_or_default() - known;
+        self.append(chat_id, batch.messages, at).await?;
+        report.counts.known += known;
+        report.counts.stored += new;
+        Ok(new)
     }
 
     /// Returns which messages of a batch the chat has.

@@ -4,9 +4,7 @@ mod tools;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
 
-use anyhow::Context as _;
 use persistence::mongo::MongoStore;
 use records::{AppId, WorkflowName};
 
@@ -15,8 +13,8 @@ pub(crate) use self::directory::read_index;
 use self::session::Importer;
 use super::clock::ImportClock;
 use super::report::Report;
+use super::run_on_store;
 use super::sink::Sink;
-use crate::backend::Backend;
 use crate::output::Output;
 use crate::progress;
 use crate::settings::Settings;
@@ -49,13 +47,10 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<ExitCode> {
     let mut report = Report::new(progress::bytes()?);
     let directory = Directory::read(&arguments.directory, &arguments.workflow, &mut report)?;
-    let clock = Arc::new(ImportClock::default());
-    let command =
-        async |store: &MongoStore| import(arguments, store, &clock, directory, &mut report).await;
-    let importing =
-        Backend::with_store_and_clock(settings, Arc::<ImportClock>::clone(&clock), command);
-    importing.await.context("cannot import")?;
-    report.finish(arguments.output, arguments.dry_run)
+    let report = run_on_store(settings, report, async |store, clock, report| {
+        import(arguments, store, clock, directory, report).await
+    });
+    report.await?.finish(arguments.output, arguments.dry_run)
 }
 
 async fn import(

@@ -10,7 +10,7 @@ use transfer::jsonl::{Entry, INDEX, LineError, ReadLine, origin_of, read_line, r
 use transfer::lines::{Line, Lines};
 
 use super::super::report::Report;
-use super::super::sink::{Batch, Sink, Stop};
+use super::super::sink::{Batch, Sink, Stop, settle};
 use super::directory::Session;
 
 /// How many of the newest messages of a chat are searched for the last one that was imported.
@@ -42,20 +42,11 @@ impl Importer<'_> {
         let Session { chat_id, entry, file, tools } = session;
         let place = file.as_deref().map_or_else(|| INDEX.to_owned(), name_of);
         let imported = self.import_into(chat_id.clone(), entry, file.as_deref(), &place).await;
-        self.go_on_after(imported, place)?;
+        settle(imported, &place, self.report)?;
         let Some(tools) = tools else { return Ok(()) };
         let place = name_of(&tools);
         let imported = self.import_tools(&chat_id, &tools, &place).await;
-        self.go_on_after(imported, place)
-    }
-
-    /// Reports the fault of a file, after which the next one is imported.
-    fn go_on_after(&mut self, imported: Result<(), Stop>, place: String) -> anyhow::Result<()> {
-        match imported {
-            Ok(()) => Ok(()),
-            Err(Stop::Chat(fault)) => Ok(self.report.refuse(&place, fault)?),
-            Err(Stop::Import(error)) => Err(error.context(place)),
-        }
+        settle(imported, &place, self.report)
     }
 
     async fn import_into(

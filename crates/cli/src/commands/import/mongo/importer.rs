@@ -10,7 +10,7 @@ use transfer::jsonl::read_time;
 
 use super::super::clock::ImportClock;
 use super::super::report::Report;
-use super::super::sink::{Batch, Sink, Stop};
+use super::super::sink::{Batch, Sink, Stop, settle};
 use super::Arguments;
 
 /// Imports chats one after the other, each from one or several documents.
@@ -84,8 +84,7 @@ impl<'a> Importer<'a> {
             self.report.counts.chats += 1;
             match self.begin_chat(&part).await {
                 Ok(chat) => self.chat = Some(chat),
-                Err(Stop::Chat(fault)) => return Ok(self.report.refuse(place, fault)?),
-                Err(Stop::Import(error)) => return Err(error.context(place.to_owned())),
+                Err(stop) => return settle(Err(stop), place, self.report),
             }
             if let Some(note) = &part.id_note {
                 self.report.warn(place, note)?;
@@ -100,14 +99,13 @@ impl<'a> Importer<'a> {
 
     /// Reports why the rest of a chat is not imported.
     fn tell_stop(&mut self, done: Result<(), Stop>, place: &str) -> anyhow::Result<()> {
-        match done {
-            Ok(()) => Ok(()),
-            Err(Stop::Chat(fault)) => {
-                let what = format!("{fault}; the rest of the chat is not imported");
-                Ok(self.report.refuse(place, what)?)
+        let done = done.map_err(|stop| match stop {
+            Stop::Chat(fault) => {
+                Stop::Chat(format!("{fault}; the rest of the chat is not imported"))
             }
-            Err(Stop::Import(error)) => Err(error.context(place.to_owned())),
-        }
+            stop @ Stop::Import(_) => stop,
+        });
+        settle(done, place, self.report)
     }
 
     async fn begin_chat(&mut self, part: &Part) -> Result<OpenChat, Stop> {
@@ -192,13 +190,9 @@ impl<'a> Importer<'a> {
     async fn flush(&mut self, chat: &mut OpenChat) -> Result<(), Stop> {
         let at = chat.time_of_batch();
         let batch = std::mem::take(&mut chat.batch);
-        let all = u64::try_from(batch.messages.len()).unwrap_or_default();
         let sink = &self.sinks[&chat.app_id];
-        let known = sink.count_known(&chat.chat_id, &batch, chat.existing.is_none()).await?;
-        sink.append(&chat.chat_id, batch.messages, at).await?;
-        self.report.counts.known += known;
-        self.report.counts.stored += all - known;
-        chat.stored += all - known;
+        let is_created = chat.existing.is_none();
+        chat.stored += sink.append_batch(&chat.chat_id, batch, at, is_created, self.report).await?;
         Ok(())
     }
 

@@ -3,7 +3,6 @@ mod importer;
 use std::convert::Infallible;
 use std::env;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use anyhow::Context as _;
 use futures::TryStreamExt as _;
@@ -15,7 +14,7 @@ use transfer::collections::{LAYOUTS, Layout};
 use self::importer::Importer;
 use super::clock::ImportClock;
 use super::report::Report;
-use crate::backend::Backend;
+use super::run_on_store;
 use crate::output::Output;
 use crate::progress;
 use crate::settings::Settings;
@@ -76,13 +75,11 @@ fn from_environment() -> Option<SecretString> {
 
 /// Imports the chats of a collection of another system.
 pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<ExitCode> {
-    let mut report = Report::new(progress::bar("documents")?);
-    let clock = Arc::new(ImportClock::default());
-    let command = async |store: &MongoStore| import(arguments, store, &clock, &mut report).await;
-    let importing =
-        Backend::with_store_and_clock(settings, Arc::<ImportClock>::clone(&clock), command);
-    importing.await.context("cannot import")?;
-    report.finish(arguments.output, arguments.dry_run)
+    let report = Report::new(progress::bar("documents")?);
+    let report = run_on_store(settings, report, async |store, clock, report| {
+        import(arguments, store, clock, report).await
+    });
+    report.await?.finish(arguments.output, arguments.dry_run)
 }
 
 async fn import(
