@@ -2,7 +2,7 @@ use chrono::{DateTime, Utc};
 
 use crate::{AppId, ChatId, ChatStatus, WorkflowName};
 
-/// The end of a chat, of which the receiver of webhooks is told. It names no person, and has nothing that was said.
+/// The end of a chat, for the receiver of webhooks. It names no person, and has nothing that was said.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WebhookEvent {
     /// The id of the event, the same in every attempt.

@@ -26,7 +26,7 @@ pub(crate) const RESUME_POINTS: &str = "resume_points";
 pub(crate) const TURNS_WITHOUT_MESSAGES: &str = "turns_without_messages";
 /// The status changes of chats.
 pub(crate) const STATUS_CHANGES: &str = "status_changes";
-/// The ends of chats of which the receiver of webhooks is not told yet.
+/// The ends of chats that the receiver of webhooks has not taken yet.
 pub(crate) const WEBHOOK_EVENTS: &str = "webhook_events";
 /// Rollups: the stats of workflows, agents, models and chats.
 pub(crate) const WORKFLOW_STATS: &str = "workflow_stats";

@@ -5,7 +5,7 @@ use records::WebhookEvent;
 
 use crate::StoreError;
 
-/// The outbox of webhooks: the ends of chats of which the receiver is not told yet.
+/// The outbox of webhooks: the ends of chats that the receiver has not taken yet.
 ///
 /// The write that completes or fails a chat also stores its event, or neither, if the store was told to
 /// ([`MongoOptions::webhook_events`](crate::mongo::MongoOptions::webhook_events)). So none is lost, whatever becomes of the

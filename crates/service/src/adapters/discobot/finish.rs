@@ -97,7 +97,7 @@ impl FinishRequest {
         let Parsed { messages, positions, .. } = message::read(self.messages).await?;
         let mut last = None;
         let of_turn = messages.into_iter().zip(&positions).map(|(mut message, position)| {
-            // A message may have become several, of which the first one has its id.
+            // A message may have become several. The first one has its id.
             let is_first = last.replace(*position) != Some(*position);
             if let Some(id) = message.event_id.filter(|_| is_first) {
                 message.body.extra.insert(OWN_ID.to_owned(), id.as_str().into());

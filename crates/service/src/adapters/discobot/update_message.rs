@@ -19,7 +19,7 @@ use crate::operation::NoContent;
 use crate::problem::{Problem, ProblemKind};
 use crate::state::AppState;
 
-/// Fields of a `UIMessage`, each of which replaces the old one.
+/// Fields of a `UIMessage`. Each replaces the old one.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(transparent)]
 #[schema(as = UpdateSessionMessage, value_type = Object, example = json!({"content": "Updated"}))]
