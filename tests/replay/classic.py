@@ -3,9 +3,10 @@
 """Resumes every rendering in the three dialects for AG2 up to 0.14, each in its own group chat.
 
     python classic.py DIRECTORY
+    python classic.py --write
 
 No model is called: the next agent ends the conversation. AG2's state after resuming is
-compared with what it was given.
+compared with what it was given. With `--write`, the fixtures that AG2 writes are replaced.
 """
 
 import io
@@ -19,7 +20,8 @@ from autogen.agentchat import initiate_group_chat
 from autogen.agentchat.group.patterns import DefaultPattern
 from autogen.code_utils import content_str
 
-from renderings import REFUSED, each
+import group_chats
+from renderings import REFUSED, each, written
 
 #: Names that AG2 knows and that are no agents of the group.
 KNOWN = {"chat_manager", "Admin", "_Group_Tool_Executor"}
@@ -97,6 +99,11 @@ def as_stored(content: object) -> object:
 if __name__ == "__main__":
     # AG2 warns about transcripts that end with a termination message.
     logging.disable(logging.WARNING)
+    of_manager, of_pattern = group_chats.chat_of_a_manager(), group_chats.chat_of_a_pattern()
+    written("ag2-classic-manager", [of_manager])
+    written("ag2-classic", [of_manager, of_pattern])
+    if sys.argv[1] == "--write":
+        sys.exit()
     directory = Path(sys.argv[1])
     each(directory, "ag2", "GroupChatManager.resume", resume_strictly)
     each(directory, "ag2-classic-manager", "GroupChatManager.resume", resume_by_manager)

@@ -43,6 +43,7 @@ from pydantic_ai.messages import ModelMessagesTypeAdapter, ModelResponse, TextPa
 from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.ui.ag_ui import AGUIAdapter
 
+import acp_updates
 import claude_sessions
 import provider_messages
 import spans
@@ -367,6 +368,7 @@ if __name__ == "__main__":
     written("langchain", [messages_of_langchain()])
     sessions = claude_sessions.written_sessions()
     written("claude-agent-sdk", sessions)
+    written("acp", [acp_updates.updates_of_acp()])
     if sys.argv[1] == "--write":
         sys.exit()
     directory = Path(sys.argv[1])

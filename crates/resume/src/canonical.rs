@@ -21,7 +21,7 @@ mod media_type;
 pub(crate) use media_type::{URL_TYPE, type_of_ending, url_type};
 
 mod message;
-pub(crate) use message::{CanonicalMessage, is_empty_value};
+pub(crate) use message::{CanonicalMessage, ResultName, is_empty_value};
 
 mod part;
 pub(crate) use part::{ContentPart, are_parts};

@@ -46,6 +46,12 @@ pub enum DropReason {
         /// The id of the call; shortened if it is long.
         call_id: String,
     },
+    /// It is a state of a call between its beginning and its end.
+    #[error("a state of the call {call_id:?} before its end is not stored")]
+    IntermediateState {
+        /// The id of the call; shortened if it is long.
+        call_id: String,
+    },
     /// It is a tool result, and too many messages are between its call and it.
     #[error(
         "too much lies between the call {call_id:?} and its result, so that a note replaces the result"
@@ -106,6 +112,7 @@ impl DropReason {
             Self::NullContent => "null_content",
             Self::MissingCallId => "missing_call_id",
             Self::OrphanResult { .. } => "orphan_result",
+            Self::IntermediateState { .. } => "intermediate_state",
             Self::LateResult { .. } => "late_result",
             Self::DuplicateResult { .. } => "duplicate_result",
             Self::CallRemoved { .. } => "call_removed",

@@ -50,6 +50,7 @@ impl AnswerMark {
         let id = match id {
             Value::String(id) => Some(id.clone()),
             Value::Bool(true) => None,
+            // A message without an id that continues none.
             _ => return None,
         };
         Some(Self { dialect: dialect.clone(), id })

@@ -23,6 +23,8 @@ pub(crate) struct CanonicalMessage {
     /// The id of the call that a tool result answers; empty for any other message.
     pub(crate) call_id: String,
     pub(crate) name: Option<String>,
+    /// What a tool result names beside its call.
+    pub(crate) result_name: Option<ResultName>,
     /// The content as stored.
     pub(crate) content: Value,
     pub(crate) refusal: Option<String>,
@@ -45,6 +47,32 @@ pub(crate) struct CanonicalMessage {
     pub(crate) repairs: Vec<Repair>,
 }
 
+/// The name that the message of a tool result has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ResultName {
+    /// Of the agent that ran the calls of a message of AG2, which may have several results.
+    Executor(String),
+    /// Of anything else, mostly of the tool.
+    Other(String),
+}
+
+impl ResultName {
+    /// The name of the agent that runs the tools of every pattern of AG2.
+    pub(crate) const OF_PATTERN: &str = "_Group_Tool_Executor";
+
+    pub(crate) fn as_str(&self) -> &str {
+        match self {
+            Self::Executor(name) | Self::Other(name) => name,
+        }
+    }
+
+    pub(crate) fn into_string(self) -> String {
+        match self {
+            Self::Executor(name) | Self::Other(name) => name,
+        }
+    }
+}
+
 impl CanonicalMessage {
     pub(crate) fn new(origin: Origin, role: Role, content: Value) -> Self {
         Self {
@@ -55,6 +83,7 @@ impl CanonicalMessage {
             created_at: None,
             call_id: String::new(),
             name: None,
+            result_name: None,
             content,
             refusal: None,
             reasoning: Value::Null,
@@ -93,6 +122,11 @@ impl CanonicalMessage {
             && self.refusal.is_none()
             && !self.makes_calls()
             && self.malformed_calls.is_none()
+    }
+
+    /// Returns whether the message has any reasoning.
+    pub(crate) fn thinks(&self) -> bool {
+        self.read_reasoning().is_some_and(|blocks| !blocks.is_empty())
     }
 
     /// Returns the id of every call that the message makes, malformed ones included.

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::blocks::CONTENT_BLOCKS;
 use super::call::{self, CallTarget};
-use super::message::{CanonicalMessage, is_empty_value};
+use super::message::{CanonicalMessage, ResultName, is_empty_value};
 use super::role::Role;
 use crate::rendered::{Origin, Rendered};
 use crate::{DropReason, Repair};
@@ -55,9 +55,15 @@ fn read_results(
     mut body: MessageBody,
 ) -> impl Iterator<Item = Result<CanonicalMessage, DropReason>> {
     let own_id = body.extra.remove("tool_call_id").unwrap_or_default();
-    let responses = match body.extra.get_mut("tool_responses") {
-        Some(Value::Array(responses)) if !responses.is_empty() => mem::take(responses),
-        _ => vec![Value::from_iter([("tool_call_id", own_id), ("content", body.content)])],
+    let name = body.name.take().filter(|name| !name.is_empty());
+    let (responses, name) = match body.extra.get_mut("tool_responses") {
+        Some(Value::Array(responses)) if !responses.is_empty() => {
+            (mem::take(responses), name.map(ResultName::Executor))
+        }
+        _ => {
+            let result = Value::from_iter([("tool_call_id", own_id), ("content", body.content)]);
+            (vec![result], name.map(ResultName::Other))
+        }
     };
     let mut provider = take_object(&mut body.extra, MessageBody::PROVIDER);
     let has_failed = is_error(&body.extra.remove(TOOL_ERROR).unwrap_or_default());
@@ -73,6 +79,7 @@ fn read_results(
             let mut result =
                 CanonicalMessage::new(origin, Role::Tool, take_field(&mut response, "content"));
             result.call_id = call_id;
+            result.result_name.clone_from(&name);
             result.has_result_fields = !take_field(&mut response, "extra_content").is_null();
             let is_marked = take_field(&mut response, "is_error") == Value::Bool(true);
             result.is_error = is_marked || has_failed;

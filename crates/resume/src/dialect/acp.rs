@@ -32,9 +32,10 @@ mod write;
 /// - The protocol has no system instructions: they are dropped. Reasoning is an
 ///   `agent_thought_chunk` before the content, without the signature of the provider.
 ///
-/// What came in this format comes back with its kinds, locations, diffs, shown texts, annotations and `_meta`. The updates of a
-/// call become two: the one that begins it, and one that ends it with the latest value of each field. A `plan` is kept as a message
-/// that says nothing, and comes back in this format alone. Updates of the session, such as `usage_update`, are dropped.
+/// What came in this format comes back with its kinds, locations, diffs, shown texts, annotations and `_meta`, and without an id
+/// if it had none and still stands apart from the message before it. The updates of a call become two: the one that begins it,
+/// and one that ends it with the latest value of each field; those in between are dropped. A `plan` is kept as a message that
+/// says nothing, and comes back in this format alone. Updates of the session, such as `usage_update`, are dropped.
 #[derive(Debug, Clone, Copy)]
 pub struct Acp;
 

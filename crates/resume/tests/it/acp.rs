@@ -86,6 +86,16 @@ fn chunks_without_ids_continue_the_answer_before_them() {
     assert_eq!(other[1]["tool_calls"].as_array().map(Vec::len), Some(1));
     let own = Acp.render(stored, &Options::default()).messages;
     assert_eq!(violations(&Acp, &own), []);
-    assert_eq!(own[1]["messageId"], own[2]["messageId"]);
-    assert_ne!(own[1]["messageId"], own[5]["messageId"]);
+    assert_eq!(own.iter().filter(|update| update.get("messageId").is_some()).count(), 0);
+}
+
+/// Without an id, the second one would be read as the rest of the first one.
+#[test]
+fn a_chunk_without_an_id_gets_one_beside_another_message_of_its_speaker() {
+    let chunk = |text: &str| json!({"sessionUpdate": "user_message_chunk", "content": {"type": "text", "text": text}});
+    let parsed = |text: &str| Acp.parse(Vec::new(), vec![chunk(text)]).messages.remove(0);
+    let rendered = crate::transcript::rendered_in(&Acp, vec![parsed("Yes."), parsed("No.")]);
+    assert_eq!(rendered.messages[0], chunk("Yes."));
+    assert!(rendered.messages[1]["messageId"].is_string());
+    assert_eq!(Acp.parse(Vec::new(), rendered.messages).messages.len(), 2);
 }

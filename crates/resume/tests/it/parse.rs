@@ -436,7 +436,7 @@ fn acp_chunks_without_ids_are_parsed() {
     );
     let dropped: Vec<_> =
         parsed.dropped.iter().map(|drop| (drop.index, drop.reason.slug())).collect();
-    assert_eq!(dropped, [(6, "unsupported_role")]);
+    assert_eq!(dropped, [(3, "intermediate_state"), (6, "unsupported_role")]);
     assert_eq!(in_openai(parsed), exchange("a"));
 }
 

@@ -5,7 +5,7 @@ use proptest::sample::{Index, select};
 use records::{MessageBody, MessageEdit};
 use resume::dialect::{self, Dialect};
 use resume::ingest::{self, Check};
-use resume::{Options, window};
+use resume::{Dropped, Options, window};
 use serde_json::{Value, json};
 
 use crate::replay::{replay, scanned};
@@ -23,7 +23,7 @@ fn what_a_library_wrote_comes_back() {
             dialect.prepare(&mut written);
             assert_eq!(dialect::validate(dialect, &written), Ok(()));
             let parsed = dialect.parse(Vec::new(), written.clone());
-            assert_eq!(parsed.dropped, []);
+            remove_transient(&mut written, &parsed.dropped);
             let rendered = rendered_in(dialect, parsed.messages);
             assert_eq!(rendered.dropped, []);
             assert_eq!(rendered.repaired, []);
@@ -35,6 +35,16 @@ fn what_a_library_wrote_comes_back() {
         }
     }
     assert!(found > 0);
+}
+
+/// Removes updates that are not stored, and checks that no other message is dropped.
+fn remove_transient(messages: &mut Vec<Value>, dropped: &[Dropped]) {
+    for dropped in dropped.iter().rev() {
+        let update = messages.remove(dropped.index);
+        let is_mode = update["sessionUpdate"] == "current_mode_update";
+        let is_state = dropped.reason.slug() == "intermediate_state";
+        assert!(is_mode || is_state, "{update} is dropped: {}", dropped.reason);
+    }
 }
 
 /// What a message came with describes what it said before the edit, such as the parts that its texts were.

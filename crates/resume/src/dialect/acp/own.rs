@@ -20,25 +20,29 @@ pub(super) struct OwnFields {
     pub(super) plan: JsonObject,
     /// The message that the chunks continue.
     pub(super) continued: Option<ContinuedMark>,
+    /// Whether the chunks came without the id of their message.
+    pub(super) is_without_id: bool,
 }
 
 impl OwnFields {
     /// Takes the fields that a message came with; values of a wrong type are ignored.
     pub(super) fn take(message: &mut CanonicalMessage) -> Self {
         let stored = &mut message.provider;
+        let is_without_id = stored.get(CONTINUED).is_some_and(Value::is_boolean);
         Self {
             thoughts: take_list(stored, "thoughts"),
             chunks: take_list(stored, "chunks"),
             calls: take_list(stored, "calls"),
             plan: take_object(stored, "plan"),
             continued: ContinuedMark::of(NAME, stored),
+            is_without_id,
         }
     }
 
     /// Stores the fields with their message.
     pub(super) fn keep(self, body: &mut MessageBody) {
         let mut stored = JsonObject::new();
-        let Self { thoughts, chunks, calls, plan, continued } = self;
+        let Self { thoughts, chunks, calls, plan, continued, is_without_id } = self;
         for (field, list) in [("thoughts", thoughts), ("chunks", chunks), ("calls", calls)] {
             if list.iter().any(|item| !item.is_null()) {
                 stored.insert(field.to_owned(), list.into());
@@ -47,7 +51,8 @@ impl OwnFields {
         if !plan.is_empty() {
             stored.insert("plan".to_owned(), plan.into());
         }
-        stored.extend(continued.map(|mark| (CONTINUED.to_owned(), mark.into())));
+        let mark = continued.map(Value::from).or(is_without_id.then_some(Value::Bool(false)));
+        stored.extend(mark.map(|mark| (CONTINUED.to_owned(), mark)));
         keep_own(body, NAME, stored);
     }
 }
@@ -80,6 +85,22 @@ pub(super) fn of_call(given: &JsonObject, written: &Value) -> Value {
         own.insert("absent".to_owned(), json!(absent));
     }
     if own.is_empty() { Value::Null } else { own.into() }
+}
+
+/// Notes that a call came without the id of its message, which the chunks before it have.
+pub(super) fn mark_without_id(call: &mut Value) {
+    if call.is_null() {
+        *call = json!({});
+    }
+    match call["absent"].as_array_mut() {
+        Some(absent) => absent.push(CONTINUED.into()),
+        None => call["absent"] = json!([CONTINUED]),
+    }
+}
+
+/// Returns whether a call came without the id of its message.
+pub(super) fn is_without_id(call: &Value) -> bool {
+    call["absent"].as_array().is_some_and(|absent| absent.iter().any(|it| it == CONTINUED))
 }
 
 /// Copies fields that are not null, if they are chosen by name and value.

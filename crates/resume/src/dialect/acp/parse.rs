@@ -41,16 +41,20 @@ pub(super) fn parse(updates: Vec<Value>) -> Parsed {
                 begun.insert(id.to_owned());
                 let call = &calls[id];
                 let (name, input) = (call.name().unwrap_or_default(), call.input());
-                let own = own_of_call(&update, name, input.unwrap_or(&Value::Null));
+                let mut own = own_of_call(&update, name, input.unwrap_or(&Value::Null));
                 let call = parsed::stored_call(id, name, input.unwrap_or(&Value::Null));
+                let has_id = update["_meta"]["messageId"].is_string();
                 let message = reader.message_for(index, "assistant", &update);
+                if !has_id && message.id.is_some() {
+                    own::mark_without_id(&mut own);
+                }
                 message.builder.calls.push(call);
                 message.own.calls.push(own);
             }
-            // The call was begun in an earlier piece: its result is read below, and what it has shown so far is not kept.
-            "tool_call_update" if !begun.contains(call_id(&update)) && !has_ended(&update) => {
+            // The first update that ends a call is read below.
+            "tool_call_update" if !has_ended(&update) => {
                 let call_id = shorten(call_id(&update));
-                reader.parsed.drop(index, DropReason::OrphanResult { call_id });
+                reader.parsed.drop(index, DropReason::IntermediateState { call_id });
             }
             "tool_call_update" => {}
             _ if is_plan(&update) => reader.add_plan(index, mem::take(&mut update)),
@@ -170,6 +174,7 @@ impl Reader {
         if role.is_empty() {
             return;
         }
+        own.is_without_id = id.is_none();
         // A message that continues after a result is a second one, which cannot have the same id.
         let (id, continued) = match id {
             Some(id) if !self.ids.insert(id.clone()) => (None, Some(Some(id))),

@@ -1,6 +1,8 @@
+use std::mem;
+
 use serde_json::{Map, Value, json};
 
-use super::own::{OwnFields, add_to_call, add_to_chunk, is_plan};
+use super::own::{OwnFields, add_to_call, add_to_chunk, is_plan, is_without_id};
 use crate::canonical::{
     CanonicalMessage, ContentPart, Media, MediaKind, MediaSource, Reasoning, Role,
 };
@@ -16,19 +18,24 @@ pub(super) struct UpdatesWriter {
     last_id: String,
     /// The speaker of the last message.
     last_role: Option<Role>,
+    /// The role of the message to which a chunk without an id would belong.
+    open_role: Option<Role>,
 }
 
 impl MessageWriter for UpdatesWriter {
     fn write(&mut self, mut message: CanonicalMessage, rendered: &mut Rendered) {
         let mut own = OwnFields::take(&mut message);
         if message.says_nothing() {
-            let plan = Value::Object(own.plan);
+            let plan = Value::Object(mem::take(&mut own.plan));
             if is_plan(&plan) {
                 rendered.messages.push(plan);
-            } else {
-                rendered.drop(message.origin, DropReason::NullContent);
+                self.open_role = None;
+                return;
             }
-            return;
+            if !message.thinks() {
+                rendered.drop(message.origin, DropReason::NullContent);
+                return;
+            }
         }
         let updates = match message.role {
             Role::System | Role::Developer => {
@@ -44,6 +51,9 @@ impl MessageWriter for UpdatesWriter {
                 let is_rest =
                     continued.is_some_and(|it| it.continues(last_role, &self.last_id, None));
                 let id = if is_rest { &self.last_id } else { &message.event_id }.clone();
+                let is_open = self.open_role == Some(message.role);
+                // Without an id, the message would be a part of the one before it.
+                own.is_without_id &= is_rest || !is_open;
                 let updates = write_speech(&mut message, &id, own);
                 if updates.iter().any(|update| update.get("messageId").is_some()) {
                     self.last_id = id;
@@ -52,6 +62,7 @@ impl MessageWriter for UpdatesWriter {
             }
         };
         self.last_role = Some(message.role);
+        self.open_role = self.last_role.filter(|role| *role != Role::Tool);
         message.report_repairs(rendered);
         rendered.messages.extend(updates);
     }
@@ -59,13 +70,14 @@ impl MessageWriter for UpdatesWriter {
 
 fn write_speech(message: &mut CanonicalMessage, id: &str, own: OwnFields) -> Vec<Value> {
     let name = message.name.take();
-    let chunk =
+    let kind =
         if message.role == Role::Assistant { "agent_message_chunk" } else { "user_message_chunk" };
+    let id = (!own.is_without_id).then_some(id);
     let mut updates = Vec::new();
     let thoughts = write_reasoning(message);
     let of_thoughts = aligned(own.thoughts, thoughts.len());
     for (content, own) in thoughts.into_iter().zip(of_thoughts) {
-        let mut update = self::chunk("agent_thought_chunk", &content, id, name.as_deref());
+        let mut update = chunk("agent_thought_chunk", &content, id, name.as_deref());
         add_to_chunk(&mut update, &own);
         updates.push(update);
     }
@@ -73,17 +85,21 @@ fn write_speech(message: &mut CanonicalMessage, id: &str, own: OwnFields) -> Vec
     let of_chunks = aligned(own.chunks, parts.len());
     for (part, own) in parts.into_iter().zip(of_chunks) {
         let content = write_content(message, part);
-        let mut update = self::chunk(chunk, &content, id, name.as_deref());
+        let mut update = chunk(kind, &content, id, name.as_deref());
         add_to_chunk(&mut update, &own);
         updates.push(update);
     }
-    let mut meta = meta(name.as_deref());
-    meta.insert("messageId".to_owned(), id.into());
     let of_calls = aligned(own.calls, message.calls.len());
     for (call, own) in message.calls.iter_mut().zip(of_calls) {
         let input = call.take_input();
         let mut update = write_call(&call.id, &call.target.name, &input);
-        update["_meta"] = meta.clone().into();
+        let mut meta = meta(name.as_deref());
+        // Without its id, a call belongs to the chunks before it.
+        let id = id.filter(|_| updates.is_empty() || !is_without_id(&own));
+        meta.extend(id.map(|id| ("messageId".to_owned(), id.into())));
+        if !meta.is_empty() {
+            update["_meta"] = meta.into();
+        }
         add_to_call(&mut update, &own);
         updates.push(update);
     }
@@ -98,8 +114,12 @@ pub(super) fn write_call(id: &str, name: &str, input: &Value) -> Value {
     })
 }
 
-fn chunk(kind: &str, content: &Value, id: &str, name: Option<&str>) -> Value {
-    let mut update = json!({"sessionUpdate": kind, "messageId": id, "content": content});
+fn chunk(kind: &str, content: &Value, id: Option<&str>, name: Option<&str>) -> Value {
+    let mut update = json!({"sessionUpdate": kind});
+    if let Some(id) = id {
+        update["messageId"] = id.into();
+    }
+    update["content"] = content.clone();
     let meta = meta(name);
     if !meta.is_empty() {
         update["_meta"] = meta.into();

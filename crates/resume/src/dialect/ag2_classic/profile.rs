@@ -1,3 +1,5 @@
+use crate::canonical::ResultName;
+
 /// The AG2 interfaces that resume a group chat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Profile {
@@ -8,17 +10,14 @@ pub enum Profile {
     Manager,
 }
 
-/// The name of the agent that runs the tools of a pattern.
-pub(super) const EXECUTOR: &str = "_Group_Tool_Executor";
-
 impl Profile {
     /// Returns whether AG2 accepts a speaker with this name.
     pub(super) fn accepts(self, name: &str, is_first: bool) -> bool {
-        const RESERVED: [&str; 4] = ["user", "Admin", "chat_manager", EXECUTOR];
+        const RESERVED: [&str; 4] = ["user", "Admin", "chat_manager", ResultName::OF_PATTERN];
         match self {
             _ if name == "_User" => false,
             Self::Pattern => !(is_first && RESERVED.contains(&name)),
-            Self::Manager => name != EXECUTOR,
+            Self::Manager => name != ResultName::OF_PATTERN,
         }
     }
 }

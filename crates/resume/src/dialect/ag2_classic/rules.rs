@@ -1,7 +1,7 @@
 use crate::dialect::openai::OPENAI_IMAGES;
 use crate::dialect::pipeline::rules::{
     Arguments, CallIdRule, CustomCalls, DialectRules, FileIds, MediaRule, MediaRules, NameRule,
-    TextFiles,
+    ResultNames, TextFiles,
 };
 
 /// AG2 up to 0.14, which sends the messages to interfaces like that of `OpenAI`.
@@ -11,6 +11,7 @@ pub(super) const AG2_CLASSIC: DialectRules = DialectRules {
     max_calls: 128,
     custom_calls: CustomCalls::Converted,
     arguments: Arguments::Object,
+    result_names: ResultNames::Executors,
     media: MediaRules {
         // `code_utils.content_str` knows text and images only.
         images: OPENAI_IMAGES,

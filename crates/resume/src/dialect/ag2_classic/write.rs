@@ -1,35 +1,80 @@
-use std::mem;
-
 use serde_json::{Map, Value, json};
 
-use super::profile::{EXECUTOR, Profile};
+use super::profile::Profile;
 use crate::Repair;
-use crate::canonical::{CanonicalMessage, Role, are_parts, is_empty_value};
+use crate::canonical::{CanonicalMessage, ResultName, Role, are_parts, is_empty_value};
 use crate::dialect::pipeline::MessageWriter;
 use crate::rendered::Rendered;
 
-/// Writes each message separately; for a pattern, all results of a message become one message.
+/// Writes each message separately. The results that an agent ran together become one message; for a pattern, all results do.
 #[derive(Debug)]
 pub(super) struct MessagesWriter {
     profile: Profile,
     has_begun: bool,
-    /// The results that are not written yet; always empty for the manager.
-    pending_responses: Vec<Value>,
+    /// The results that are not written yet.
+    pending: Option<PendingResults>,
+}
+
+/// Results of one message.
+#[derive(Debug)]
+struct PendingResults {
+    executor: String,
+    /// The message that holds them as stored.
+    sequence: u64,
+    responses: Vec<Value>,
 }
 
 impl MessagesWriter {
     pub(super) fn new(profile: Profile) -> Self {
-        Self { profile, has_begun: false, pending_responses: Vec::new() }
+        Self { profile, has_begun: false, pending: None }
     }
 
-    fn write_pending_responses(&mut self, rendered: &mut Rendered) {
-        if self.pending_responses.is_empty() {
+    /// Adds a result to those of its executor, or writes it by itself if it has none.
+    fn add_result(&mut self, mut message: CanonicalMessage, rendered: &mut Rendered) {
+        let content = message.take_text();
+        let response = json!({"tool_call_id": message.call_id, "role": "tool", "content": content});
+        let executor = self.executor_of(&mut message);
+        message.report_repairs(rendered);
+        let sequence = message.origin.sequence;
+        let Some(executor) = executor else {
+            self.write_pending(rendered);
+            rendered.messages.push(response);
             return;
+        };
+        let joins_all = self.profile == Profile::Pattern;
+        let is_same = |it: &&mut PendingResults| {
+            it.executor == executor && (joins_all || it.sequence == sequence)
+        };
+        match self.pending.as_mut().filter(is_same) {
+            Some(pending) => pending.responses.push(response),
+            None => {
+                self.write_pending(rendered);
+                let responses = vec![response];
+                self.pending = Some(PendingResults { executor, sequence, responses });
+            }
         }
-        let responses = mem::take(&mut self.pending_responses);
+    }
+
+    /// Returns the agent whose message has the result; `None` if it is a message of its own.
+    fn executor_of(&self, message: &mut CanonicalMessage) -> Option<String> {
+        let name = message.result_name.take();
+        let name = match name.map(ResultName::into_string) {
+            Some(name) if self.profile.accepts(&name, false) => return Some(name),
+            name => name,
+        };
+        if name.is_some_and(|name| name != ResultName::OF_PATTERN) {
+            message.repairs.push(Repair::FieldRemoved { field: "name" });
+        }
+        (self.profile == Profile::Pattern).then(|| ResultName::OF_PATTERN.to_owned())
+    }
+
+    fn write_pending(&mut self, rendered: &mut Rendered) {
+        let Some(PendingResults { executor, responses, .. }) = self.pending.take() else { return };
         let texts: Vec<_> = responses.iter().filter_map(|it| it["content"].as_str()).collect();
+        // So AG2 joins them.
+        let separator = if executor == ResultName::OF_PATTERN { "\n" } else { "\n\n" };
         rendered.messages.push(json!({
-            "role": "tool", "name": EXECUTOR, "content": texts.join("\n"),
+            "role": "tool", "name": executor, "content": texts.join(separator),
             "tool_responses": responses,
         }));
     }
@@ -63,17 +108,10 @@ impl MessagesWriter {
 impl MessageWriter for MessagesWriter {
     fn write(&mut self, mut message: CanonicalMessage, rendered: &mut Rendered) {
         if message.role == Role::Tool {
-            let content = message.take_text();
-            let response =
-                json!({"tool_call_id": message.call_id, "role": "tool", "content": content});
-            message.report_repairs(rendered);
-            match self.profile {
-                Profile::Pattern => self.pending_responses.push(response),
-                Profile::Manager => rendered.messages.push(response),
-            }
+            self.add_result(message, rendered);
             return;
         }
-        self.write_pending_responses(rendered);
+        self.write_pending(rendered);
         let object = self.write_speech(&mut message);
         self.has_begun = true;
         message.report_repairs(rendered);
@@ -81,7 +119,7 @@ impl MessageWriter for MessagesWriter {
     }
 
     fn finish(&mut self, rendered: &mut Rendered) {
-        self.write_pending_responses(rendered);
+        self.write_pending(rendered);
     }
 }
 

@@ -3,8 +3,9 @@ use std::mem;
 
 use serde_json::Value;
 
+use super::rules::ResultNames;
 use crate::calls::CallKey;
-use crate::canonical::{CanonicalMessage, Role};
+use crate::canonical::{CanonicalMessage, ResultName, Role};
 use crate::dropped::shorten;
 use crate::rendered::Origin;
 use crate::{DropReason, Repair, UnsettledPolicy};
@@ -18,6 +19,7 @@ use crate::{DropReason, Repair, UnsettledPolicy};
 pub(super) struct ResultMatcher {
     policy: Option<UnsettledPolicy>,
     exchange: Exchange,
+    result_names: ResultNames,
     /// Every call before this exchange, rendered or not; only needed to report why a result is dropped.
     earlier_calls: HashSet<CallKey>,
     /// Those of them that were removed.
@@ -29,6 +31,8 @@ pub(super) struct ResultMatcher {
 struct Exchange {
     /// The message; `None` before the first one.
     caller: Option<Origin>,
+    /// The speaker of the message.
+    speaker: Option<String>,
     /// The id of every call that the message makes.
     ids: HashSet<String>,
     /// The rendered calls that have no result so far, by the ids with which results name them.
@@ -47,6 +51,8 @@ struct Exchange {
 struct OpenCall {
     /// Its id, unique in its message.
     id: String,
+    /// The name of the tool.
+    tool: String,
     /// What reports the id, if results name the call differently.
     repair: Option<Repair>,
 }
@@ -68,10 +74,11 @@ const INTERRUPTED_RESULT: &str = "The call was interrupted: there is no result."
 const LATER_RESULT: &str = "The call was answered later in the conversation.";
 
 impl ResultMatcher {
-    pub(super) fn new(policy: Option<UnsettledPolicy>) -> Self {
+    pub(super) fn new(policy: Option<UnsettledPolicy>, result_names: ResultNames) -> Self {
         Self {
             policy,
             exchange: Exchange::default(),
+            result_names,
             earlier_calls: HashSet::new(),
             removed_calls: HashSet::new(),
         }
@@ -85,11 +92,12 @@ impl ResultMatcher {
         for call in caller.calls.iter().filter(|_| decision == CallDecision::Keep) {
             let repair = (call.id != call.stored_id).then(|| call.renamed());
             let queue = open.entry(call.stored_id.clone()).or_default();
-            queue.push_back(OpenCall { id: call.id.clone(), repair });
+            let (id, tool) = (call.id.clone(), call.target.name.clone());
+            queue.push_back(OpenCall { id, tool, repair });
         }
-        let caller = Some(caller.origin);
-        let renamed = HashMap::new();
-        self.exchange = Exchange { caller, ids, open, renamed, decision, ..Exchange::default() };
+        let (speaker, caller) = (caller.name.clone(), Some(caller.origin));
+        let rest = Exchange::default();
+        self.exchange = Exchange { caller, speaker, ids, open, decision, ..rest };
     }
 
     /// Records whether the results that are missing at the end come too late to be moved.
@@ -120,6 +128,7 @@ impl ResultMatcher {
         let Some(call) = self.take_open(&result.call_id) else {
             return Err(self.drop_reason(&result.call_id));
         };
+        self.lower_name(result, &call.tool);
         result.repairs.extend(call.repair);
         result.call_id = call.id;
         if let Some((new_id, repair)) = self.exchange.renamed.get(&result.call_id) {
@@ -127,6 +136,19 @@ impl ResultMatcher {
             result.call_id.clone_from(new_id);
         }
         Ok(())
+    }
+
+    /// Removes the name of a result, unless the dialect has it; reports it if neither the call nor an own field says it.
+    fn lower_name(&self, result: &mut CanonicalMessage, tool: &str) {
+        let Some(name) = result.result_name.take() else { return };
+        if self.result_names == ResultNames::Executors && matches!(name, ResultName::Executor(_)) {
+            result.result_name = Some(name);
+            return;
+        }
+        let said = [Some(tool), self.exchange.speaker.as_deref(), own_name(result)];
+        if name.as_str() != ResultName::OF_PATTERN && !said.contains(&Some(name.as_str())) {
+            result.repairs.push(Repair::FieldRemoved { field: "name" });
+        }
     }
 
     /// Takes the first open call that a result with this id answers.
@@ -161,7 +183,7 @@ impl ResultMatcher {
     /// for every kept call: a result that is missing now was deleted between the passes. The call is
     /// rendered already, so that only a substitute keeps the rendering valid.
     pub(super) fn end(&mut self) -> Vec<CanonicalMessage> {
-        let Exchange { caller, ids, open, renamed, decision, comes_later, waits } =
+        let Exchange { caller, ids, open, renamed, decision, comes_later, waits, .. } =
             mem::take(&mut self.exchange);
         for key in ids.iter().map(|id| CallKey::from_id(id)) {
             self.earlier_calls.insert(key);
@@ -193,4 +215,9 @@ impl ResultMatcher {
         };
         missing.into_iter().map(substitute).collect()
     }
+}
+
+/// Returns the name among the own fields that are rendered.
+fn own_name(result: &CanonicalMessage) -> Option<&str> {
+    result.provider.get("name").and_then(Value::as_str)
 }

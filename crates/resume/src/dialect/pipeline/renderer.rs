@@ -56,7 +56,7 @@ impl ToolCallRenderer {
         call_ids: CallIdAllocator,
         names: NameSanitiser,
     ) -> Self {
-        let matcher = ResultMatcher::new(unanswered.policy);
+        let matcher = ResultMatcher::new(unanswered.policy, rules.result_names);
         let original_ids = BTreeMap::new();
         Self {
             rules,

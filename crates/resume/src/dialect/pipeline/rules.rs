@@ -4,7 +4,7 @@ use records::Message;
 use records::json::{Hasher, hex};
 use serde_json::Value;
 
-use crate::canonical::{self, CanonicalMessage, Provider, Role};
+use crate::canonical::{self, CONTINUED, CanonicalMessage, Provider, Role};
 use crate::dialect::pipeline::joiner::AnswerJoiner;
 use crate::rendered::Rendered;
 use crate::{DropReason, Repair};
@@ -38,8 +38,12 @@ pub(in crate::dialect) struct DialectRules {
     pub(in crate::dialect) arguments: Arguments,
     /// The fields of providers in calls and results.
     pub(in crate::dialect) call_fields: CallFields,
+    /// The names that results have beside their calls.
+    pub(in crate::dialect) result_names: ResultNames,
     /// The reasoning.
     pub(in crate::dialect) reasoning: ReasoningRule,
+    /// Whether a message may have reasoning alone.
+    pub(in crate::dialect) reasoning_alone: bool,
     /// Images, sounds and files.
     pub(in crate::dialect) media: MediaRules,
     /// Who speaks when.
@@ -114,6 +118,15 @@ pub(in crate::dialect) enum CallFields {
     Under(&'static str),
 }
 
+/// The names that results may have beside their calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::dialect) enum ResultNames {
+    /// Those of the agents that ran the calls.
+    Executors,
+    /// None.
+    Removed,
+}
+
 /// The reasoning that a message may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::dialect) enum ReasoningRule {
@@ -158,7 +171,9 @@ impl DialectRules {
         custom_calls: CustomCalls::Kept,
         arguments: Arguments::Any,
         call_fields: CallFields::Removed,
+        result_names: ResultNames::Removed,
         reasoning: ReasoningRule::Kept,
+        reasoning_alone: false,
         media: MediaRules::ANY,
         turns: TurnRules::ANY,
         waits: |_| false,
@@ -204,7 +219,8 @@ impl DialectRules {
     ) {
         self.own_fields.choose(&mut message);
         let has_own = self.own_fields.may_be_all && !message.provider.is_empty();
-        if message.says_nothing() && !has_own {
+        let only_thinks = self.reasoning_alone && message.thinks();
+        if message.says_nothing() && !has_own && !only_thinks {
             rendered.drop(message.origin, DropReason::NullContent);
             return;
         }
@@ -246,7 +262,8 @@ impl OwnFields {
                 if dialect == self.dialect && is_accepted {
                     message.provider.insert(field, value);
                 } else {
-                    removes_any = true;
+                    // Where a message stands among the pieces of another is no loss.
+                    removes_any |= field != CONTINUED;
                 }
             }
         }

@@ -21,6 +21,19 @@ fn one_message_with_several_results_becomes_several() {
     assert_eq!(repaired(&rendered), [(1, "content_serialised")]);
 }
 
+/// AG2 names the agent that ran the calls, which is mostly another one than the one that made them.
+#[test]
+fn the_name_of_an_executor_is_reported_unless_its_call_says_it() {
+    let response = json!([{"tool_call_id": "a", "role": "tool", "content": "1"}]);
+    let named = |name: &str| {
+        let results = json!({"role": "tool", "name": name, "tool_responses": response});
+        repaired(&render(&[caller(None::<&str>, &["a"]), results]))
+    };
+    assert_eq!(named("proxy"), [(1, "field_removed")]);
+    let function = caller(None::<&str>, &["a"])["tool_calls"][0]["function"]["name"].clone();
+    assert_eq!(named(function.as_str().unwrap_or_default()), []);
+}
+
 #[test]
 fn unless_all_calls_are_answered_they_are_removed_with_their_results() {
     let rendered = render(&[caller("let me see", &["a", "b"]), result("a"), said()]);
