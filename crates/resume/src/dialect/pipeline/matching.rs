@@ -95,7 +95,8 @@ impl ResultMatcher {
             let (id, tool) = (call.id.clone(), call.target.name.clone());
             queue.push_back(OpenCall { id, tool, repair });
         }
-        let (speaker, caller) = (caller.name.clone(), Some(caller.origin));
+        let speaker = caller.name.as_ref().filter(|_| !open.is_empty()).cloned();
+        let caller = Some(caller.origin);
         let rest = Exchange::default();
         self.exchange = Exchange { caller, speaker, ids, open, decision, ..rest };
     }
