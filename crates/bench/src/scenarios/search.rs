@@ -3,15 +3,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
-use futures::future::try_join_all;
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
+use indicatif::ProgressBar;
 use persistence::mongo::MongoStore;
 use persistence::{MessageSearch, Messages as _, Search as _, Store};
 use records::{AppId, MessageBody, Scope, SearchQuery};
 use service::Config;
-use tokio::time::sleep;
+use tokio::task::JoinSet;
+use tokio::time::{interval, sleep};
 
-use crate::messages::Message;
+use crate::messages::{Message, SharedSource};
 use crate::ours::{APP, Chat};
 use crate::report::{Figure, Findings};
 use crate::stage::Stage;
@@ -20,9 +21,12 @@ use crate::stage::Stage;
 const CHATS_OF_ROUND: usize = 250;
 const MESSAGES: usize = 100;
 
-/// How many chats are filled at a time, and how many writers append while the delay is measured.
+/// How many chats are filled at a time.
 const FILLED_AT_ONCE: usize = 8;
-const WRITERS: usize = 8;
+
+/// The messages that are appended each second while the delay is measured. They are fewer than one process can index: behind
+/// more, every index falls back further and further.
+const APPENDED_EACH_SECOND: u32 = 300;
 
 /// How many hits a page has.
 const PAGE: usize = 20;
@@ -99,13 +103,16 @@ fn words_of(message: &Message) -> Vec<&str> {
 /// Brings the index up to date; returns how many messages a second.
 async fn index_all(stage: &Stage, messages: usize) -> Result<Figure> {
     let (app_id, began) = (AppId::parse(APP)?, Instant::now());
+    let progress = stage.progress("indexing", messages);
     let mut after = None;
     loop {
         after = stage.store.catch_up_index(&app_id, after.as_ref(), 128).await?;
+        progress.inc(128 * MESSAGES as u64);
         if after.is_none() {
             break;
         }
     }
+    progress.finish_and_clear();
     let value = messages as f64 / began.elapsed().as_secs_f64();
     Ok(Figure {
         name: "indexed by one process".to_owned(),
@@ -140,30 +147,21 @@ async fn search(store: &MongoStore, words: &str) -> Result<(Duration, bool)> {
     Ok((began.elapsed(), !page.hits.is_empty()))
 }
 
-/// Appends to all chats as fast as a few writers can, and measures how long single messages take until they are found.
+/// Appends to all chats, one after the other, and measures how long single messages take until they are found.
 async fn delays_under_load(stage: &Stage, chats: &[Chat]) -> Result<Vec<Duration>> {
     let store: Arc<dyn Store> = Arc::new(stage.store.clone());
     let (_, indexer) = service::router_and_indexer(store, Config::default())?;
     let indexing = tokio::spawn(indexer.run());
     let is_over = Arc::new(AtomicBool::new(false));
-    let writers = (0..WRITERS).map(|writer| {
-        let (is_over, source) = (Arc::clone(&is_over), stage.source.clone());
-        let chats: Vec<Chat> = chats.iter().skip(writer).step_by(WRITERS).cloned().collect();
-        tokio::spawn(async move {
-            let hidden = indicatif::ProgressBar::hidden();
-            for chat in chats.iter().cycle() {
-                if is_over.load(Ordering::Relaxed) {
-                    break;
-                }
-                chat.fill(&source.take(1), 1, &hidden).await?;
-            }
-            anyhow::Ok(())
-        })
-    });
-    let writers: Vec<_> = writers.collect();
+    let writing = {
+        let (is_over, source, chats) = (is_over.clone(), stage.source.clone(), chats.to_vec());
+        tokio::spawn(async move { append_steadily(&source, &chats, &is_over).await })
+    };
     sleep(Duration::from_secs(2)).await;
+    let count = stage.sized(200, 3);
+    let progress = stage.progress("delays", count);
     let mut delays = Vec::new();
-    for number in 0..stage.sized(100, 3) {
+    for number in 0..count {
         let token = format!("token{number}qq");
         let chat = &chats[number % chats.len()];
         let body = MessageBody::new("user", None, token.as_str());
@@ -174,13 +172,38 @@ async fn delays_under_load(stage: &Stage, chats: &[Chat]) -> Result<Vec<Duration
             sleep(Duration::from_millis(20)).await;
         }
         delays.push(began.elapsed());
+        progress.inc(1);
     }
+    progress.finish_and_clear();
     is_over.store(true, Ordering::Relaxed);
-    for writer in try_join_all(writers).await.context("a writer has failed")? {
-        writer?;
-    }
+    writing.await.context("the writer has failed")??;
     indexing.abort();
     Ok(delays)
+}
+
+/// Begins an append at each tick, however long the others take.
+async fn append_steadily(
+    source: &SharedSource,
+    chats: &[Chat],
+    is_over: &AtomicBool,
+) -> Result<()> {
+    let mut ticks = interval(Duration::from_secs(1) / APPENDED_EACH_SECOND);
+    let mut appends = JoinSet::new();
+    for chat in chats.iter().cycle() {
+        ticks.tick().await;
+        if is_over.load(Ordering::Relaxed) {
+            break;
+        }
+        let (chat, message) = (chat.clone(), source.take(1));
+        appends.spawn(async move { chat.fill(&message, 1, &ProgressBar::hidden()).await });
+        while let Some(append) = appends.try_join_next() {
+            append??;
+        }
+    }
+    while let Some(append) = appends.join_next().await {
+        append??;
+    }
+    Ok(())
 }
 
 fn quantiles(
