@@ -1,6 +1,7 @@
 //! The memory that a service needs to store and read a chat that is larger than its memory should be.
 
 mod conversation;
+mod imports;
 mod plans;
 mod reading;
 mod report;
@@ -8,6 +9,7 @@ mod reported;
 mod resident;
 mod watch;
 
+pub use imports::{Imports, ImportsReport, Run, imported};
 pub use plans::{PlansAtOnce, PlansReport, SmallRequests, plans_at_once};
 pub use report::{Phase, Report};
 pub use reported::reported;

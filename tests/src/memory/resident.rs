@@ -46,6 +46,11 @@ impl Resident {
         Ok((outcome, Memory { before, peak, after }))
     }
 
+    /// Returns the peak since the process began, in megabytes.
+    pub(super) fn peak(&self) -> Result<f64> {
+        self.field("VmHWM:")
+    }
+
     /// Reads a size, in megabytes.
     fn field(&self, name: &str) -> Result<f64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.pid))?;

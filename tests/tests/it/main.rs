@@ -20,6 +20,7 @@ mod discobot;
 mod embedded;
 mod erasure;
 mod identity_under_load;
+mod imports;
 mod keys;
 mod metrics;
 mod mint;
