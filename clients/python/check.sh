@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# Tests the Python client against a real service, and judges its types.
+#
+# Needs cargo and Python 3.10 or newer with pip; installs the tools below the target directory, once. With --write, the
+# types that are made from the description of the API are replaced, and so is the package for threads.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+target=$(realpath "${CARGO_TARGET_DIR:-target}")
+venv=$(realpath "$(tests/venv.sh python-client clients/python/requirements.txt)")
+# As `cargo test --workspace` builds it, or dependencies would be built again: of the whole workspace, and with the
+# features of the tests, which `--examples` selects although there are no examples.
+cargo build --quiet --locked --workspace --bin reprise --examples
+cd clients/python
+work=$(mktemp -d)
+trap 'kill "$service" 2>/dev/null || true; rm -rf "$work"' EXIT
+export PATH="$venv/bin:$PATH" NO_PROXY=127.0.0.1 PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=src REPRISE_BIN="$target/debug/reprise"
+
+# The description needs no database.
+mkfifo "$work/output"
+REPRISE__LOG__FILTER=off "$REPRISE_BIN" serve --listen 127.0.0.1:0 --mongo-uri 'mongodb://127.0.0.1:1/?replicaSet=none' \
+  >"$work/output" &
+service=$!
+exec 3<"$work/output"
+read -r said <&3
+curl --silent --fail "${said#listening on }/openapi.json" >"$work/openapi.json"
+kill "$service"
+wait "$service" || true
+tools/models.sh "$work/openapi.json" "$work/models.py"
+if [[ ${1:-} == --write ]]; then
+  cp "$work/models.py" src/reprise/models.py
+  python tools/unasync.py
+fi
+diff --unified=1 src/reprise/models.py "$work/models.py" || { echo "models.py is not up to date: run check.sh --write" >&2; exit 1; }
+python tools/unasync.py --check
+ruff check --quiet
+ruff format --check --quiet
+mypy --no-error-summary
+pyright --warnings | tail -1
+pytest --quiet

@@ -1,0 +1,1 @@
+"""The client for asyncio. ``tools/unasync.py`` makes the package ``_sync`` from this one."""

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from types import TracebackType
+from typing import Any
+
+import httpx
+from typing_extensions import Self
+
+from .. import models
+from .._request import Json, Request, path
+from .chat import AsyncChat
+from .pages import pages
+from .transport import AsyncTransport
+
+
+class AsyncReprise:
+    """A client of one app.
+
+    Every request is sent again until it is answered, for ``retry_for`` seconds: a service that restarts, or a database that
+    elects, is not seen by the caller. Writes keep their ids, so that none is stored twice.
+
+    :param base_url: the address of the service, such as ``http://127.0.0.1:8080``
+    :param app_id: the app whose chats are meant
+    :param token: the token of the caller, if the service asks for one
+    :param timeout: how long one attempt may take, in seconds
+    :param retry_for: how long a request is sent again, in seconds
+    :param http: connections to use instead of new ones; the caller closes them
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        app_id: str,
+        *,
+        token: str | None = None,
+        timeout: float = 30.0,
+        retry_for: float = 60.0,
+        http: httpx.AsyncClient | None = None,
+    ) -> None:
+        self.app_id = app_id
+        self._transport = AsyncTransport(base_url, token=token, timeout=timeout, retry_for=retry_for, http=http)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Closes the connections."""
+        await self._transport.aclose()
+
+    def chat(self, chat_id: str) -> AsyncChat:
+        """Returns a chat by its id, without asking for it."""
+        return AsyncChat(self._transport, self.app_id, chat_id)
+
+    async def create_chat(self, workflow_name: str, *, chat_id: str | None = None, **fields: Any) -> AsyncChat:
+        """Creates a chat; ``fields`` are those of ``CreateChatRequest``, such as ``title``, ``user_id`` or ``visibility``.
+
+        With a ``chat_id`` the call is safe to repeat by another process, too: the same fields get the chat as it is now.
+        """
+        body = {"workflow_name": workflow_name, "chat_id": chat_id, **fields}
+        request = Request.post(path("api", "chats", self.app_id), body, id_field="chat_id")
+        created = models.ChatSession.model_validate(await self._transport.json(request))
+        return self.chat(created.chat_id)
+
+    async def chats(self, *, page_size: int = 100, **filters: Any) -> AsyncIterator[models.ListedChat]:
+        """Lists the chats of the app; ``filters`` are the parameters of ``GET /api/chats/{app_id}``."""
+        listed = path("api", "chats", self.app_id)
+        async for chat in pages(self._transport, listed, models.ListedChat.model_validate, page_size, filters):
+            yield chat
+
+    async def pending_questions(self, *, page_size: int = 100) -> AsyncIterator[models.InputRequest]:
+        """Lists the questions of all chats that wait for an answer."""
+        listed = path("api", "input-requests", self.app_id)
+        async for question in pages(self._transport, listed, models.InputRequest.model_validate, page_size, {}):
+            yield question
+
+    async def search(self, words: str, *, page_size: int = 50) -> AsyncIterator[models.HitResponse]:
+        """Finds messages by what was said, the newest first."""
+        found = path("api", "search", self.app_id)
+        async for hit in pages(self._transport, found, models.HitResponse.model_validate, page_size, {"q": words}):
+            yield hit
+
+    async def request(self, method: str, path: str, *, body: Json | None = None, **params: Any) -> Any:
+        """Sends any request of the API, such as ``request("GET", "/api/health/ready")``, and returns its JSON."""
+        return await self._transport.json(Request(method, path, params=params, body=body))

@@ -1,0 +1,41 @@
+"""Time for asyncio: hand-written, as ``_sync/clock.py`` is for threads."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+sleep = asyncio.sleep
+#: Lets a call run to its end, also if the task that waits for it is cancelled.
+shielded = asyncio.shield
+
+
+class AsyncRepeater:
+    """Calls a function again and again, until it is stopped or the function returns false.
+
+    When the function returns false, the task that started the repeater is cancelled.
+    """
+
+    def __init__(self, every: float, call: Callable[[], Awaitable[bool]]) -> None:
+        self._every, self._call = every, call
+        self._owner = asyncio.current_task()
+        self._task = asyncio.create_task(self._run())
+        #: Whether the owner was cancelled by this repeater.
+        self.has_cancelled = False
+
+    async def _run(self) -> None:
+        while True:
+            await asyncio.sleep(self._every)
+            if not await self._call():
+                break
+        if self._owner is not None:
+            self.has_cancelled = True
+            self._owner.cancel()
+
+    async def stop(self) -> None:
+        """Stops, and waits until no call is under way."""
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+        uncancel = getattr(self._owner, "uncancel", None)
+        if self.has_cancelled and uncancel is not None:
+            uncancel()

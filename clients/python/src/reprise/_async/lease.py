@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from time import monotonic
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from .. import models
+from .._request import new_id
+from ..errors import Busy, Conflict, Fenced, NotFound, RepriseError
+from .clock import AsyncRepeater, sleep
+
+if TYPE_CHECKING:
+    from .chat import AsyncChat
+
+
+class AsyncLease:
+    """Holds the lease of a chat while its block runs, and renews it three times as often as needed.
+
+    If the lease is lost, the block is cancelled and ends with :class:`~reprise.Fenced`.
+    """
+
+    def __init__(self, chat: AsyncChat, owner: str, ttl: float) -> None:
+        self._chat, self._owner, self._ttl = chat, owner, ttl
+        self._lease: models.Lease | None = None
+        self._repeater: AsyncRepeater | None = None
+        self._lost: RepriseError | None = None
+
+    async def acquire(self, *, wait: float = 0.0) -> AsyncChat:
+        """Acquires the lease, without renewing it; returns the chat whose writes carry its token.
+
+        :param wait: how long to wait for a lease that another worker holds, in seconds; then :class:`~reprise.Busy`
+        """
+        until, lease_id = monotonic() + wait, new_id()
+        while True:
+            body = {"owner": self._owner, "lease_id": lease_id, "ttl_ms": round(self._ttl * 1_000)}
+            try:
+                found = await self._chat._transport.json(self._chat._request("POST", "lease", body=body))
+                break
+            except Busy:
+                if monotonic() >= until:
+                    raise
+                await sleep(min(0.5, self._ttl / 4))
+        self._lease = models.Lease.model_validate(found)
+        return self._chat.with_token(self._lease.fencing_token)
+
+    @property
+    def lost(self) -> RepriseError | None:
+        """Why the lease was lost; ``None`` while it is held."""
+        return self._lost
+
+    async def renew(self) -> bool:
+        """Renews the lease; returns whether it is still held. It is kept if the service cannot be reached for a while."""
+        if self._lease is None:
+            return False
+        token = str(self._lease.fencing_token)
+        request = self._chat._request("PUT", "lease", token, body={"ttl_ms": round(self._ttl * 1_000)})
+        try:
+            await self._chat._transport.json(request)
+        except (Conflict, NotFound) as error:
+            self._lost = error
+            return False
+        except RepriseError:
+            # A worker that takes the lease over fences this one, so that nothing is written twice.
+            return True
+        return True
+
+    async def release(self) -> None:
+        """Releases the lease."""
+        if self._lease is not None:
+            token = str(self._lease.fencing_token)
+            await self._chat._transport.json(self._chat._request("DELETE", "lease", token))
+            self._lease = None
+
+    async def __aenter__(self) -> AsyncChat:
+        chat = await self.acquire()
+        self._repeater = AsyncRepeater(self._ttl / 3, self.renew)
+        return chat
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        repeater, self._repeater = self._repeater, None
+        if repeater is not None:
+            await repeater.stop()
+        if self._lost is not None:
+            if error is None or (repeater is not None and repeater.has_cancelled):
+                raise Fenced(str(self._lost), status=self._lost.status, problem=self._lost.problem) from self._lost
+            return
+        await self.release()

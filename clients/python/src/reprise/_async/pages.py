@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from typing import Any, TypeVar
+
+from .._request import Request
+from .transport import AsyncTransport
+
+T = TypeVar("T")
+
+
+async def pages(
+    transport: AsyncTransport, path: str, read: Callable[[Any], T], page_size: int, filters: dict[str, Any]
+) -> AsyncIterator[T]:
+    """Reads a list, page by page."""
+    cursor: str | None = None
+    while True:
+        params = {**filters, "limit": page_size, "cursor": cursor}
+        page = await transport.json(Request("GET", path, params=params))
+        for item in page["data"]:
+            yield read(item)
+        cursor = page.get("next_cursor")
+        if cursor is None:
+            return

@@ -1,0 +1,134 @@
+"""A request to the service, and what its response means. Nothing here sends anything."""
+
+from __future__ import annotations
+
+import random
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from email.utils import parsedate_to_datetime
+from typing import Any, cast
+from urllib.parse import quote
+
+import httpx
+
+from .errors import OutcomeUnknown, RepriseError, Unavailable, from_problem
+
+#: How long a pause between two attempts may be, in seconds.
+MAX_PAUSE = 5.0
+#: Statuses after which the same request is sent again.
+RETRIED = frozenset({408, 429, 502, 503, 504})
+#: Statuses after which a write may be stored.
+MAY_BE_STORED = frozenset({502, 504})
+
+Json = Mapping[str, Any]
+
+
+@dataclass
+class Request:
+    """A request that is sent until it is answered, always with the same ids."""
+
+    method: str
+    path: str
+    params: dict[str, Any] = field(default_factory=dict[str, Any])
+    body: Any = None
+    headers: dict[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def is_write(self) -> bool:
+        return self.method != "GET"
+
+    @classmethod
+    def post(cls, path: str, body: Json, *, id_field: str | None = None, **options: Any) -> Request:
+        """Returns a ``POST`` that is safe to repeat: one without an id gets an ``Idempotency-Key``."""
+        request = cls("POST", path, body=without_none(body), **options)
+        if id_field is not None and id_field not in request.body:
+            request.headers["idempotency-key"] = new_id()
+        return request
+
+
+def new_id() -> str:
+    """Returns a new random id."""
+    return uuid.uuid4().hex
+
+
+def path(*parts: str) -> str:
+    """Joins parts of a path, whatever characters they have."""
+    return "/" + "/".join(quote(part, safe="") for part in parts)
+
+
+def without_none(fields: Json) -> dict[str, Any]:
+    """Returns the fields that were given."""
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def with_ids(records: Sequence[Json], id_field: str) -> list[dict[str, Any]]:
+    """Gives an id to each record that has none, so that all may be sent again."""
+    return [{id_field: new_id(), **without_none(record)} for record in records]
+
+
+@dataclass
+class Attempts:
+    """What is known of the attempts of one request."""
+
+    is_write: bool
+    may_be_stored: bool = False
+    count: int = 0
+
+    def pause_after(self, outcome: httpx.Response | httpx.TransportError) -> float | None:
+        """Returns how long to wait before the next attempt, in seconds; ``None`` if there is to be none."""
+        self.count += 1
+        if isinstance(outcome, httpx.Response):
+            if outcome.status_code not in RETRIED:
+                return None
+            self.may_be_stored |= outcome.status_code in MAY_BE_STORED
+            wanted = retry_after(outcome)
+            if wanted is not None:
+                return wanted
+        else:
+            nothing_was_sent = isinstance(outcome, (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout))
+            self.may_be_stored |= not nothing_was_sent
+        longest = min(MAX_PAUSE, 0.05 * 2 ** min(self.count, 10))
+        return random.uniform(longest / 2, longest)
+
+    def failure(self, outcome: httpx.Response | httpx.TransportError) -> RepriseError:
+        """Returns the exception for the last attempt."""
+        if self.is_write and self.may_be_stored:
+            problem = problem_of(outcome) if isinstance(outcome, httpx.Response) else {}
+            status = outcome.status_code if isinstance(outcome, httpx.Response) else None
+            detail = f"the write was not confirmed in {self.count} attempts, the last of which failed: {said(outcome)}"
+            return OutcomeUnknown(detail, status=status, problem=problem)
+        if isinstance(outcome, httpx.Response):
+            return from_problem(outcome.status_code, problem_of(outcome))
+        return Unavailable(f"the service was not reached in {self.count} attempts: {said(outcome)}")
+
+
+def retry_after(response: httpx.Response) -> float | None:
+    """Returns the seconds that ``Retry-After`` asks for."""
+    text = response.headers.get("retry-after")
+    if text is None:
+        return None
+    try:
+        return max(0.0, float(text))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, (parsedate_to_datetime(text) - datetime.now(timezone.utc)).total_seconds())
+    except (TypeError, ValueError):
+        return None
+
+
+def problem_of(response: httpx.Response) -> dict[str, Any]:
+    """Returns the problem document of a response; empty if it is none."""
+    try:
+        problem: Any = response.json()
+    except ValueError:
+        return {}
+    return cast("dict[str, Any]", problem) if isinstance(problem, dict) else {}
+
+
+def said(outcome: httpx.Response | httpx.TransportError) -> str:
+    if isinstance(outcome, httpx.Response):
+        return str(problem_of(outcome).get("detail") or f"status {outcome.status_code}")
+    return str(outcome) or type(outcome).__name__

@@ -1,0 +1,211 @@
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from time import monotonic
+from typing import Any
+
+from .. import models
+from .._request import Json, Request, new_id, path, with_ids, without_none
+from .events import Events
+from .lease import Lease
+from .pages import pages
+from .transport import Transport
+from .turn import Turn
+
+#: How long one request waits for the answer to a question, in seconds.
+WAIT = 25
+
+
+class Chat:
+    """A chat of an app."""
+
+    def __init__(self, transport: Transport, app_id: str, chat_id: str, fencing_token: int | None = None) -> None:
+        self.app_id, self.chat_id = app_id, chat_id
+        self._transport, self._fencing_token = transport, fencing_token
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.chat_id} of {self.app_id}>"
+
+    @property
+    def fencing_token(self) -> int | None:
+        """The token of the lease with which the chat writes; ``None`` without one."""
+        return self._fencing_token
+
+    def with_token(self, fencing_token: int) -> Chat:
+        """Returns the same chat, whose writes carry the token of a lease."""
+        return Chat(self._transport, self.app_id, self.chat_id, fencing_token)
+
+    def session(self) -> models.ChatSession:
+        """Reads the chat itself: its status, title, rights and times."""
+        return models.ChatSession.model_validate(self._get())
+
+    def update(self, *, if_version: int | None = None, **fields: Any) -> models.ChatSession:
+        """Changes the chat: ``title``, ``metadata``, ``visibility`` and others; ``None`` clears a field.
+
+        :param if_version: change it only if its ``session_version`` is this; otherwise :class:`~reprise.PreconditionFailed`
+        """
+        request = self._request("PATCH", body=fields)
+        if if_version is not None:
+            request.headers["if-match"] = f'"{if_version}"'
+        return models.ChatSession.model_validate(self._transport.json(request))
+
+    # Messages
+
+    def append(
+        self, *messages: Json, dialect: str | None = None, expected_last_sequence: int | None = None
+    ) -> models.AppendResponse:
+        """Appends messages, all or none; those without an ``event_id`` get one.
+
+        :param dialect: the format of the messages, such as ``openai`` or ``langchain``; otherwise they have ``role``,
+            ``name`` and ``content``
+        :param expected_last_sequence: append only if the chat has this many messages; otherwise :class:`~reprise.Conflict`
+        """
+        if dialect is None:
+            body: dict[str, Any] = {"messages": with_ids(messages, "event_id")}
+            request = self._request("POST", "messages", body=body)
+        else:
+            request = self._request("POST", "messages", body={"messages": list(messages)})
+            request.headers["idempotency-key"] = new_id()
+        request.params = {"dialect": dialect, "expected_last_sequence": expected_last_sequence}
+        return models.AppendResponse.model_validate(self._transport.json(request))
+
+    def sync(self, messages: Sequence[Json], *, dialect: str, system: Any = None) -> models.AppendResponse:
+        """Appends what the chat does not have yet of a whole transcript. Repeat it as often as you like."""
+        request = self._request("PUT", "transcript", body=without_none({"messages": list(messages), "system": system}))
+        request.params = {"dialect": dialect}
+        return models.AppendResponse.model_validate(self._transport.json(request))
+
+    def messages(self, *, after: int | None = None, page_size: int = 200) -> Iterator[models.Message]:
+        """Reads the stored messages, the oldest first."""
+        listed = path("api", "chats", self.app_id, self.chat_id, "messages")
+        filters = {"after": after}
+        for message in pages(self._transport, listed, models.Message.model_validate, page_size, filters):
+            yield message
+
+    def history(self, dialect: str = "ag2", **options: Any) -> models.HistoryResponse:
+        """Renders the transcript for a replay; ``options`` are the parameters of ``GET …/history``."""
+        return models.HistoryResponse.model_validate(self._get("history", dialect=dialect, **options))
+
+    # Running a chat
+
+    def resume(self, **options: Any) -> models.Resume:
+        """Reads everything that is needed to continue; ``action`` says what to do."""
+        return models.Resume.model_validate(self._get("resume", **options))
+
+    def lease(self, owner: str, *, ttl: float = 30.0) -> Lease:
+        """Returns a context manager that holds the lease of the chat, and renews it.
+
+        ``with chat.lease("worker-2") as held:`` gives the chat whose writes carry the token.
+        """
+        return Lease(self, owner, ttl)
+
+    def turn(self, request_id: str | None = None, **fields: Any) -> Turn:
+        """Returns a context manager that records a turn, and writes it at its end, whichever way it ends."""
+        return Turn(self, request_id or new_id(), fields)
+
+    def append_turn(self, turn: Json) -> models.AppendedTurn:
+        """Writes a whole turn, all of it or nothing."""
+        request = self._request("POST", "turns", body={"request_id": new_id(), **without_none(turn)})
+        return models.AppendedTurn.model_validate(self._transport.json(request))
+
+    def record_call(self, **call: Any) -> models.RecordedCall:
+        """Records a call of a model: its tokens, cost and duration."""
+        return (self.record_calls([call]))[0]
+
+    def record_calls(self, calls: Sequence[Json]) -> list[models.RecordedCall]:
+        """Records calls of models, all or none."""
+        request = self._request("POST", "calls", body={"calls": with_ids(calls, "call_id")})
+        return models.RecordCallsResponse.model_validate(self._transport.json(request)).calls
+
+    def context(self) -> dict[str, Any] | None:
+        """Reads the context snapshot."""
+        return models.ContextResponse.model_validate(self._get("context")).context_snapshot
+
+    def set_context(self, snapshot: Json) -> None:
+        """Replaces the context snapshot."""
+        self._transport.json(self._request("PUT", "context", body=dict(snapshot)))
+
+    def merge_context(self, changes: Json) -> None:
+        """Merges changes into the context snapshot (RFC 7386): ``None`` removes a field."""
+        request = self._request("PATCH", "context", body=dict(changes))
+        request.headers["prefer"] = "return=minimal"
+        self._transport.json(request)
+
+    # Questions
+
+    def ask(
+        self, prompt: str, *, request_id: str | None = None, wait: float | None = None, **fields: Any
+    ) -> models.InputRequest:
+        """Asks people a question, and waits until it is closed.
+
+        With the same ``request_id``, another process goes on waiting for the same question after a restart.
+
+        :param wait: how long to wait for the answer, in seconds; a question that is still open is returned as ``pending``.
+            Without it, the call waits for as long as it takes.
+        :param fields: those of ``NewInputRequest``, such as ``kind``, ``options`` or ``expires_in_sec``
+        """
+        until = None if wait is None else monotonic() + wait
+        body = {"request_id": request_id or new_id(), "prompt": prompt, **without_none(fields)}
+        request = self._request("POST", "input-requests", body=body)
+        question = models.InputRequest.model_validate(self._transport.json(request))
+        while question.state == models.InputState.pending:
+            seconds = WAIT if until is None else min(WAIT, until - monotonic())
+            if seconds <= 0:
+                break
+            found = self._get("input-requests", question.request_id, wait=f"{max(1, round(seconds))}s")
+            question = models.InputRequest.model_validate(found)
+        return question
+
+    def answer(self, request_id: str, content: Any, **fields: Any) -> models.AnsweredInput:
+        """Answers a question."""
+        body = {"content": content, "event_id": new_id(), **without_none(fields)}
+        request = self._request("POST", "input-requests", request_id, "answer", body=body)
+        return models.AnsweredInput.model_validate(self._transport.json(request))
+
+    # Listening
+
+    def events(self, after: int | str | None = None) -> Events:
+        """Returns an iterator of what happens in the chat: each stored message once and in order, then what follows.
+
+        It reconnects by itself, and goes on where it was.
+        """
+        return Events(self._transport, path("api", "chats", self.app_id, self.chat_id, "events"), after)
+
+    # The end
+
+    def complete(self) -> models.ChatSession:
+        """Ends the chat as completed."""
+        return self._change_status("complete", {})
+
+    def pause(self, reason: str | None = None) -> models.ChatSession:
+        """Pauses the chat."""
+        return self._change_status("pause", {"reason": reason})
+
+    def fail(self, reason: str | None = None) -> models.ChatSession:
+        """Ends the chat as failed."""
+        return self._change_status("fail", {"reason": reason})
+
+    def reopen(self) -> models.ChatSession:
+        """Sets the chat to running again."""
+        return self._change_status("reopen", {})
+
+    def delete(self, *, purge: bool = False) -> None:
+        """Deletes the chat; with ``purge``, what was said in it is removed for good."""
+        request = self._request("DELETE")
+        request.params = {"purge": purge or None}
+        self._transport.json(request)
+
+    def _change_status(self, verb: str, body: Json) -> models.ChatSession:
+        request = self._request("POST", verb, body=without_none(body))
+        return models.ChatSession.model_validate(self._transport.json(request))
+
+    def _get(self, *parts: str, **params: Any) -> Any:
+        request = self._request("GET", *parts)
+        request.params = params
+        return self._transport.json(request)
+
+    def _request(self, method: str, *parts: str, body: Any = None) -> Request:
+        request = Request(method, path("api", "chats", self.app_id, self.chat_id, *parts), body=body)
+        if self._fencing_token is not None and request.is_write:
+            request.headers["fencing-token"] = str(self._fencing_token)
+        return request

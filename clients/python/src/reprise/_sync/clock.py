@@ -1,0 +1,42 @@
+"""Time for threads: hand-written, as ``_async/clock.py`` is for asyncio."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+sleep = time.sleep
+
+T = TypeVar("T")
+
+
+def shielded(result: T) -> T:
+    """Returns the result: without tasks, nothing can break a call off."""
+    return result
+
+
+class Repeater:
+    """Calls a function again and again in a thread, until it is stopped or the function returns false.
+
+    A thread cannot stop another one: the caller looks at what the function has returned.
+    """
+
+    def __init__(self, every: float, call: Callable[[], bool]) -> None:
+        self._every, self._call = every, call
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="reprise-lease", daemon=True)
+        #: Always false: nothing is cancelled.
+        self.has_cancelled = False
+        self._thread.start()
+
+    def _run(self) -> None:
+        while not self._stopped.wait(self._every):
+            if not self._call():
+                break
+
+    def stop(self) -> None:
+        """Stops, and waits until no call is under way."""
+        self._stopped.set()
+        self._thread.join()

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import httpx
+
+from .._events import Event, Lines
+from .._request import Request, problem_of
+from ..errors import from_problem
+from .clock import sleep
+from .transport import Transport
+
+#: The service sends a comment at least this often, in seconds, with much room for slow networks.
+SILENCE = 90.0
+#: Statuses after which the stream is opened again.
+REOPENED = frozenset({408, 429, 500, 502, 503, 504})
+LONGEST_PAUSE = 10.0
+
+
+class Events:
+    """The events of a chat, each once and in order, however often the connection breaks."""
+
+    def __init__(self, transport: Transport, path: str, after: int | str | None) -> None:
+        self._transport, self._path = transport, path
+        #: The id of the last event, to go on from there later.
+        self.last_id: str | None = None if after in (None, -1) else str(after)
+
+    def __iter__(self) -> Iterator[Event]:
+        failures = 0
+        while True:
+            pause = 0.0
+            request = Request("GET", self._path, headers={"accept": "text/event-stream"})
+            if self.last_id is not None:
+                request.headers["last-event-id"] = self.last_id
+            try:
+                with self._transport.stream(request, read_timeout=SILENCE) as response:
+                    if response.is_success:
+                        lines = Lines()
+                        for line in response.iter_lines():
+                            event = lines.add(line)
+                            if event is None:
+                                continue
+                            failures = 0
+                            if event.id is not None:
+                                self.last_id = event.id
+                            yield event
+                        pause = lines.retry or 0.0
+                    elif response.status_code not in REOPENED:
+                        raise from_problem(response.status_code, problem_of(response))
+            except httpx.TransportError:
+                pass
+            failures += 1
+            longest = min(LONGEST_PAUSE, 0.1 * 2 ** min(failures, 8))
+            sleep(max(pause, random.uniform(longest / 2, longest)))

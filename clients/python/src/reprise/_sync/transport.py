@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from time import monotonic
+from typing import Any
+
+import httpx
+
+from .._request import Attempts, Request
+from .clock import sleep
+
+
+class Transport:
+    """Sends requests until they are answered, for a limited time."""
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        token: str | None,
+        timeout: float,
+        retry_for: float,
+        http: httpx.Client | None,
+    ) -> None:
+        self._retry_for = retry_for
+        self._http = http or httpx.Client(timeout=timeout)
+        self._owns_http = http is None
+        self._base_url = base_url.rstrip("/")
+        self._headers = {"authorization": f"Bearer {token}"} if token else {}
+
+    def json(self, request: Request) -> Any:
+        """Returns the body of a response that is no error; ``None`` if it has none."""
+        response = self.send(request)
+        return response.json() if response.content else None
+
+    def send(self, request: Request) -> httpx.Response:
+        """Returns a response that is no error."""
+        attempts, until = Attempts(request.is_write), monotonic() + self._retry_for
+        outcome: httpx.Response | httpx.TransportError
+        while True:
+            try:
+                outcome = self._http.request(**self._arguments(request))
+            except httpx.TransportError as error:
+                outcome = error
+            if isinstance(outcome, httpx.Response) and outcome.is_success:
+                return outcome
+            pause = attempts.pause_after(outcome)
+            if pause is None or monotonic() + pause > until:
+                raise attempts.failure(outcome)
+            sleep(pause)
+
+    @contextmanager
+    def stream(self, request: Request, *, read_timeout: float) -> Generator[httpx.Response, None, None]:
+        """Opens a stream, once; its status may be an error."""
+        timeout = httpx.Timeout(10.0, read=read_timeout)
+        with self._http.stream(**self._arguments(request), timeout=timeout) as response:
+            if not response.is_success:
+                response.read()
+            yield response
+
+    def _arguments(self, request: Request) -> dict[str, Any]:
+        params = {name: _text(value) for name, value in request.params.items() if value is not None}
+        arguments: dict[str, Any] = {
+            "method": request.method,
+            "url": self._base_url + request.path,
+            "params": params,
+            "headers": {**self._headers, **request.headers},
+        }
+        if request.body is not None:
+            arguments["json"] = request.body
+        return arguments
+
+    def close(self) -> None:
+        """Closes the connections, unless the caller brought them."""
+        if self._owns_http:
+            self._http.close()
+
+
+def _text(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value

@@ -1,0 +1,70 @@
+"""What is different with asyncio: cancellation."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from reprise import AsyncReprise, Fenced, models
+
+from .conftest import Service
+
+HELLO = {"role": "user", "name": "user", "content": "Hello"}
+
+
+async def test_a_chat_is_written_and_read(service: Service, app: str) -> None:
+    async with AsyncReprise(service.url, app) as client:
+        chat = await client.create_chat("Picnic")
+        await asyncio.gather(*(chat.append(HELLO) for _ in range(20)))
+        assert [message.sequence async for message in chat.messages(page_size=7)] == list(range(20))
+        heard: list[str] = []
+        async for event in chat.events(after=17):
+            heard.append(event.name)
+            if event.name == "caught-up":
+                break
+        assert heard == ["message", "message", "caught-up"]
+
+
+async def test_a_lost_lease_cancels_the_block(service: Service, app: str) -> None:
+    async with AsyncReprise(service.url, app) as client:
+        chat = await client.create_chat("Picnic")
+        with pytest.raises(Fenced):
+            async with chat.lease("worker-1", ttl=0.6) as held:
+                await client.request("DELETE", f"/api/chats/{app}/{chat.chat_id}/lease/{held.fencing_token}")
+                await asyncio.sleep(30)
+        async with chat.lease("worker-1", ttl=0.6) as held:
+            await asyncio.sleep(1.5)
+            await held.append(HELLO)
+
+
+async def test_a_cancelled_turn_is_written_as_interrupted(service: Service, app: str) -> None:
+    async with AsyncReprise(service.url, app) as client:
+        chat = await client.create_chat("Picnic")
+
+        async def work() -> None:
+            async with chat.turn("req-1") as turn:
+                turn.say("user", "Hello", name="user")
+                with turn.step("llm", assistant_id="planner"):
+                    await asyncio.sleep(30)
+
+        working = asyncio.create_task(work())
+        await asyncio.sleep(0.1)
+        working.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await working
+        plan = await chat.resume()
+        assert plan.action == models.Action.continue_
+        assert plan.step is not None and plan.step.assistant_id == "planner"
+
+
+async def test_a_question_is_answered_while_it_is_waited_for(service: Service, app: str) -> None:
+    async with AsyncReprise(service.url, app) as client:
+        chat = await client.create_chat("Picnic")
+        asking = asyncio.create_task(chat.ask("Go?", request_id="ask-1", kind="confirm"))
+        async for event in chat.events():
+            if event.name == "input-request":
+                await chat.answer("ask-1", True)
+                break
+        question = await asking
+        assert question.answer is not None and question.answer.content is True

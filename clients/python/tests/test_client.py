@@ -1,0 +1,178 @@
+"""The client that waits for each answer; the one for asyncio is made of the same lines."""
+
+from __future__ import annotations
+
+import threading
+import time
+from itertools import islice
+from typing import Any
+
+import pytest
+
+from reprise import Busy, Conflict, Fenced, InvalidRequest, NotFound, OutcomeUnknown, Reprise, Unavailable, models
+
+from .conftest import Line, Service
+
+HELLO = {"role": "user", "name": "user", "content": "Hello"}
+
+
+@pytest.fixture
+def client(service: Service, app: str) -> Reprise:
+    return Reprise(service.url, app)
+
+
+def test_a_chat_is_written_and_read(client: Reprise) -> None:
+    chat = client.create_chat("Picnic", title="By the lake")
+    assert chat.session().title == "By the lake"
+    stored = chat.append(HELLO, {"role": "assistant", "name": "planner", "content": "Where to?"})
+    assert [message.sequence for message in stored.messages] == [0, 1]
+    assert [message.content for message in chat.messages(page_size=1)] == ["Hello", "Where to?"]
+    assert [message["role"] for message in chat.history("openai").messages] == ["user", "assistant"]
+    chat.set_context({"place": "lake", "food": "cake"})
+    chat.merge_context({"food": None})
+    assert chat.context() == {"place": "lake"}
+    assert [listed.chat_id for listed in client.chats(page_size=1)] == [chat.chat_id]
+    assert chat.complete().status == models.ChatStatus.completed
+
+
+def test_messages_of_another_format_are_appended_and_synchronised(client: Reprise) -> None:
+    chat = client.create_chat("Weather")
+    asked: dict[str, Any] = {"role": "user", "content": "Where does it rain?"}
+    call = {"id": "1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    called = {"role": "assistant", "content": None, "tool_calls": [call]}
+    answered = {"role": "tool", "tool_call_id": "1", "content": "In Oslo"}
+    for length in (1, 3, 3):
+        transcript = [asked, called, answered][:length]
+        assert chat.sync(transcript, dialect="openai").last_sequence == length
+    assert chat.history("openai").messages == [asked, called, answered]
+    chat.append(asked, dialect="openai")
+    chat.append(asked, dialect="openai")
+    assert len(list(chat.messages())) == 5
+
+
+def test_refusals_are_exceptions_that_say_what_is_wrong(client: Reprise) -> None:
+    with pytest.raises(NotFound) as missing:
+        client.chat("no_such_chat").session()
+    assert missing.value.code == "chat-not-found"
+    chat = client.create_chat("Picnic")
+    with pytest.raises(InvalidRequest, match="/messages/0/role"):
+        chat.append({"content": "nobody says this"})
+    chat.append({**HELLO, "event_id": "evt-1"})
+    with pytest.raises(Conflict) as conflict:
+        chat.append({**HELLO, "event_id": "evt-1", "content": "Goodbye"})
+    assert conflict.value.code == "event-conflict"
+
+
+def test_a_write_whose_answer_is_lost_is_stored_once(line: Line, app: str) -> None:
+    client = Reprise(line.url, app)
+    line.lost_answers = 1
+    chat = client.create_chat("Picnic")
+    for number in range(5):
+        line.lost_answers = number % 3
+        chat.append({**HELLO, "content": str(number)})
+    line.lost_answers = 2
+    chat.append({**HELLO, "content": "5"}, dialect="ag2")
+    assert [message.content for message in chat.messages()] == [str(number) for number in range(6)]
+    assert len(list(client.chats())) == 1
+
+
+def test_an_outcome_that_stays_unknown_is_said(line: Line, app: str) -> None:
+    chat = Reprise(line.url, app).create_chat("Picnic")
+    impatient = Reprise(line.url, app, retry_for=0.5).chat(chat.chat_id)
+    line.lost_answers = 1_000
+    with pytest.raises(OutcomeUnknown):
+        impatient.append({**HELLO, "event_id": "evt-1"})
+    with pytest.raises(Unavailable):
+        impatient.session()
+    line.lost_answers = 0
+    assert chat.append({**HELLO, "event_id": "evt-1"}).messages[0].sequence == 0
+    absent = Reprise("http://127.0.0.1:9", app, retry_for=0.2)
+    with pytest.raises(Unavailable):
+        absent.create_chat("Picnic")
+
+
+def test_events_arrive_once_and_in_order_however_often_the_connection_breaks(line: Line, app: str) -> None:
+    chat = Reprise(line.url, app).create_chat("Picnic")
+    chat.append(*({**HELLO, "content": str(number)} for number in range(50)))
+    said: list[object] = []
+
+    def listen() -> None:
+        for event in chat.events():
+            if event.name == "message":
+                said.append(event.data["content"])
+                if len(said) == 100:
+                    return
+
+    listening = threading.Thread(target=listen, daemon=True)
+    line.broken_after = 4_000
+    listening.start()
+    for number in range(50, 100):
+        line.broken_after = 4_000 if number < 80 else None
+        if number % 10 == 0:
+            line.hang_up()
+        chat.append({**HELLO, "content": str(number)})
+    listening.join(30)
+    assert said == [str(number) for number in range(100)]
+
+
+def test_a_lease_is_renewed_and_its_loss_ends_the_block(client: Reprise) -> None:
+    chat = client.create_chat("Picnic")
+    with chat.lease("worker-1", ttl=0.6) as held:
+        with pytest.raises(Busy) as busy:
+            chat.lease("worker-2").acquire()
+        assert busy.value.problem["holder"]["owner"] == "worker-1"
+        time.sleep(1.5)
+        held.append(HELLO)
+    with pytest.raises(Fenced):
+        with chat.lease("worker-1", ttl=0.6) as held:
+            client.request("DELETE", f"/api/chats/{chat.app_id}/{chat.chat_id}/lease/{held.fencing_token}")
+            chat.lease("worker-2").acquire()
+            held.append(HELLO)
+    assert len(list(chat.messages())) == 1
+
+
+def test_a_turn_is_written_at_its_end_whichever_way_it_ends(client: Reprise) -> None:
+    chat = client.create_chat("Picnic")
+    with chat.turn() as turn:
+        turn.say("user", "Hello", name="user")
+        with turn.step("llm", assistant_id="planner"):
+            turn.say("assistant", "Where to?", name="planner")
+    assert chat.resume().action == models.Action.nothing_to_do
+    with pytest.raises(ZeroDivisionError):
+        with chat.turn("req-2") as turn:
+            turn.say("user", "Divide.", name="user")
+            with turn.step("tool", assistant_id="planner", input={"by": 0}):
+                raise ZeroDivisionError
+    plan = chat.resume()
+    assert plan.action == models.Action.retry
+    assert plan.step is not None and plan.step.type == models.StepType.tool
+    with pytest.raises(KeyboardInterrupt):
+        with chat.turn("req-3") as turn:
+            turn.step("llm", assistant_id="planner")
+            raise KeyboardInterrupt
+    assert chat.resume().action == models.Action.continue_
+
+
+def test_a_question_waits_for_its_answer_and_survives_its_asker(client: Reprise) -> None:
+    chat = client.create_chat("Picnic")
+    asked = chat.ask("Which lake?", request_id="ask-1", wait=0)
+    assert asked.state == models.InputState.pending
+    assert [question.request_id for question in client.pending_questions()] == ["ask-1"]
+    answer = threading.Timer(0.3, lambda: chat.answer("ask-1", "The big one"))
+    answer.start()
+    question = chat.ask("Which lake?", request_id="ask-1")
+    assert question.answer is not None and question.answer.content == "The big one"
+
+
+def test_a_restart_of_the_service_is_not_seen(service: Service, app: str) -> None:
+    chat = Reprise(service.url, app, retry_for=60).create_chat("Picnic")
+    restart = threading.Thread(target=service.restart)
+    events = iter(chat.events())
+    chat.append({**HELLO, "content": "before"})
+    next(events)
+    restart.start()
+    time.sleep(0.2)
+    chat.append({**HELLO, "content": "after"})
+    restart.join()
+    said = [event.data["content"] for event in islice((it for it in events if it.name == "message"), 1)]
+    assert said == ["after"]
