@@ -6,6 +6,7 @@ mod admission;
 mod api_keys;
 mod apps;
 mod artifacts;
+mod assistants;
 mod audit;
 mod auth;
 mod authors;
