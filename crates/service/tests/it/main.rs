@@ -74,4 +74,5 @@ mod websocket_handshake;
 mod websocket_input;
 mod websocket_limits;
 mod yao;
+mod yao_assistants;
 mod yao_writes;
