@@ -147,6 +147,10 @@ fn check_names(pointer: &'static str, names: &[String]) -> Result<(), Invalid> {
 }
 
 fn check_locales(locales: &JsonObject) -> Result<(), Invalid> {
+    if locales.len() > Limits::ASSISTANT_NAMES {
+        let limit = format!("must be at most {} languages", Limits::ASSISTANT_NAMES);
+        return Err(Invalid::value("/locales", limit));
+    }
     for (tag, texts) in locales {
         let location = || Location::from(Segment::key(tag.clone())).below("/locales");
         check_name(location(), tag)?;
@@ -193,6 +197,9 @@ mod tests {
         assert_eq!(pointer(AssistantContent { description, ..content() }), "/description");
         let locales = object(json!({"de": {}, "fr": "texts"}));
         assert_eq!(pointer(AssistantContent { locales, ..content() }), "/locales/fr");
+        let tags = 0..=Limits::ASSISTANT_NAMES;
+        let locales = tags.map(|tag| (tag.to_string(), json!({}))).collect();
+        assert_eq!(pointer(AssistantContent { locales, ..content() }), "/locales");
         let config = object(json!({"n": u64::MAX}));
         assert_eq!(pointer(AssistantContent { config, ..content() }), "/config/n");
         let config = object(json!({"prompt": "x".repeat(Limits::ASSISTANT_CONFIG_BYTES)}));

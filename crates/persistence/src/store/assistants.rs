@@ -1,7 +1,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
-use records::{Assistant, AssistantChange, AssistantId, NewAssistant, Reach, Scope, UserId};
+use records::{
+    Assistant, AssistantChange, AssistantId, LocaleTexts, NewAssistant, Reach, Scope, UserId,
+};
 
 use super::Written;
 use crate::StoreError;
@@ -137,11 +139,17 @@ impl AssistantFilter {
     fn admits_text(&self, assistant: &Assistant) -> bool {
         let Some(text) = self.text.as_ref().map(|text| text.to_lowercase()) else { return true };
         let content = &assistant.content;
-        let locales = content.locales.keys().map(|tag| content.clone().in_locale(tag));
-        [content.clone()].into_iter().chain(locales).any(|content| {
-            let texts = [Some(content.name), content.description];
-            texts.into_iter().flatten().any(|it| it.to_lowercase().contains(&text))
-        })
+        let description = content.description.as_deref().unwrap_or_default();
+        let fields = [("name", content.name.as_str()), ("description", description)];
+        let has_text = |field: &str| field.to_lowercase().contains(&text);
+        let is_said_by = |texts: LocaleTexts<'_>| {
+            let says = |(name, base): &(&str, &str)| {
+                texts.changes(name, base)
+                    && has_text(&texts.field(name, base, &mut LocaleTexts::room()))
+            };
+            fields.iter().any(says)
+        };
+        fields.iter().any(|(_, base)| has_text(base)) || content.all_texts().any(is_said_by)
     }
 }
 

@@ -1,13 +1,13 @@
 use serde_json::Value;
 
 use super::AssistantContent;
-use crate::json::JsonObject;
+use crate::json::{JsonObject, Limits};
 
 /// The texts of an assistant in one language.
 ///
 /// The texts are those of the exact tag, else those of its language: for `de-AT` those of `de`. A text that replaces a field has
-/// the name of the field. In every text, `{{key}}` stands for the text of that key; it is left as it is if there is none. The
-/// texts of a tag may also be one level deeper, in `messages`.
+/// the name of the field. In every text, `{{key}}` stands for the text of that key; it is left as it is if there is none, or no
+/// room for it. The texts of a tag may also be one level deeper, in `messages`.
 #[derive(Debug, Clone, Copy)]
 pub struct LocaleTexts<'a>(Option<&'a JsonObject>);
 
@@ -22,34 +22,51 @@ impl AssistantContent {
         LocaleTexts(of(tag).or_else(|| language.and_then(of)).and_then(Value::as_object))
     }
 
+    /// Returns the texts of every language.
+    pub fn all_texts(&self) -> impl Iterator<Item = LocaleTexts<'_>> {
+        self.locales.values().map(|texts| LocaleTexts(texts.as_object()))
+    }
+
     /// Returns the content with its name, its description and its tags in a language.
     #[must_use]
     pub fn in_locale(self, tag: &str) -> Self {
-        let texts = self.texts(tag);
-        let name = texts.field("name", &self.name);
+        let (texts, room) = (self.texts(tag), &mut LocaleTexts::room());
+        let name = texts.field("name", &self.name, room);
         let description = match &self.description {
-            Some(description) => Some(texts.field("description", description)),
-            None => texts.get("description").map(|text| texts.fill(text)),
+            Some(description) => Some(texts.field("description", description, room)),
+            None => texts.get("description").map(|text| texts.fill(text, room)),
         };
-        let tags = self.tags.iter().map(|tag| texts.fill(tag)).collect();
+        let tags = self.tags.iter().map(|tag| texts.fill(tag, room)).collect();
         Self { name, description, tags, ..self }
     }
 }
 
 impl LocaleTexts<'_> {
-    /// Returns a field in the language.
-    pub fn field(&self, name: &str, base: &str) -> String {
-        self.fill(self.get(name).unwrap_or(base))
+    /// Returns how many bytes keys may add to the texts of an assistant: a text of short keys could become as large as anything.
+    pub fn room() -> usize {
+        2 * Limits::ASSISTANT_TEXT_BYTES
     }
 
-    /// Puts the texts of the language in place of their `{{key}}`.
-    pub fn fill(&self, text: &str) -> String {
+    /// Returns a field in the language. What its keys add is taken from the room.
+    pub fn field(&self, name: &str, base: &str, room: &mut usize) -> String {
+        self.fill(self.get(name).unwrap_or(base), room)
+    }
+
+    /// Returns whether a field may read otherwise in the language.
+    pub fn changes(&self, name: &str, base: &str) -> bool {
+        self.get(name).is_some() || base.contains("{{")
+    }
+
+    /// Puts the texts of the language in place of their `{{key}}`, as long as there is room.
+    pub fn fill(&self, text: &str, room: &mut usize) -> String {
         let mut filled = String::with_capacity(text.len());
         let mut rest = text;
         while let Some((before, inner)) = rest.split_once("{{") {
             filled.push_str(before);
             let known = inner.split_once("}}");
             let known = known.and_then(|(key, after)| Some((self.get(key.trim())?, after)));
+            let known = known.filter(|(text, _)| text.len() <= *room);
+            *room -= known.map_or(0, |(text, _)| text.len());
             let (text, after) = known.unwrap_or(("{{", inner));
             filled.push_str(text);
             rest = after;
@@ -111,6 +128,20 @@ mod tests {
             assert_eq!(content(base, locales.clone()).in_locale("de").name, expected, "{base}");
             assert_eq!(content(base, locales.clone()).in_locale("fr").name, base);
         }
+    }
+
+    #[test]
+    fn keys_add_no_more_than_there_is_room_for() {
+        let text = "x".repeat(1_000);
+        let mut content = content("{{k}}", json!({"de": {"k": text}}));
+        content.description = Some("{{k}}".repeat(10_000));
+        content.tags = vec!["{{k}}".to_owned(); 64];
+        let before = content.bytes();
+        let filled = content.in_locale("de");
+        assert_eq!(filled.name, text);
+        let added = filled.bytes() - before;
+        assert!((LocaleTexts::room() - 2_000..=LocaleTexts::room()).contains(&added), "{added}");
+        assert!(filled.description.unwrap().ends_with("{{k}}"));
     }
 
     #[test]

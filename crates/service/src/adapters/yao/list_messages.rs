@@ -98,7 +98,7 @@ pub(crate) struct ListSessionMessagesResponse {
     #[schema(example = 2)]
     count: usize,
     /// The assistants of the messages that the caller may read, by their ids: each with `assistant_id`, `name`, and what else
-    /// is known.
+    /// is known. They end at 4 MiB.
     #[schema(value_type = Object)]
     assistants: BTreeMap<String, Value>,
     /// Whether there may be more messages that were asked for: the answer ends at 4 MiB, or the request examined 50,000

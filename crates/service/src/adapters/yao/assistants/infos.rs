@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use persistence::{AssistantFilter, Store, StoreError};
+use persistence::{AssistantFilter, AssistantPage, Store, StoreError};
 use records::{Assistant, AssistantId, Permission, Scope};
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use super::locale::Locale;
 /// How many assistants are looked up at a time.
 const AT_ONCE: usize = 100;
 
-/// Returns the assistants of messages that the caller may read, by their ids.
+/// Returns the assistants of messages that the caller may read, by their ids; those that have [`AssistantPage::BYTES`] together.
 pub(in super::super) async fn infos_of(
     store: &dyn Store,
     scope: &Scope,
@@ -22,14 +22,21 @@ pub(in super::super) async fn infos_of(
     let ids: BTreeSet<AssistantId> = ids.filter_map(|id| id.parse().ok()).collect();
     let ids: Vec<AssistantId> = ids.into_iter().collect();
     let scope = scope.needing(Permission::Read);
-    let mut infos = BTreeMap::new();
+    let (mut infos, mut bytes) = (BTreeMap::new(), 0);
     for ids in ids.chunks(AT_ONCE) {
         let filter = AssistantFilter { ids: ids.to_vec(), ..AssistantFilter::default() };
         let mut after = None;
         loop {
             let page = store.list_assistants(&scope, &filter, AT_ONCE, after.as_ref()).await?;
-            let found = page.assistants.into_iter();
-            infos.extend(found.map(|it| (it.assistant_id.to_string(), info(locale.translate(it)))));
+            for assistant in page.assistants {
+                let (id, info) =
+                    (assistant.assistant_id.to_string(), info(locale.translate(assistant)));
+                bytes += info.to_string().len();
+                if bytes > AssistantPage::BYTES {
+                    return Ok(infos);
+                }
+                infos.insert(id, info);
+            }
             after = page.next;
             if after.is_none() {
                 break;

@@ -3,8 +3,10 @@ use std::convert::Infallible;
 use axum::extract::FromRequestParts;
 use axum::http::header::ACCEPT_LANGUAGE;
 use axum::http::request::Parts;
-use records::Assistant;
+use records::{Assistant, LocaleTexts};
+use serde_json::Value;
 
+use super::model::PLACEHOLDER;
 use crate::extract::foreign_params;
 use crate::operation::{Description, Input};
 use crate::problem::Problem;
@@ -41,23 +43,21 @@ impl Locale {
     pub(super) fn translate(&self, assistant: Assistant) -> Assistant {
         let Some(tag) = &self.0 else { return assistant };
         let mut content = assistant.content.clone().in_locale(tag);
-        if let Some(placeholder) = content.config.get_mut(super::model::PLACEHOLDER) {
-            let texts = assistant.content.texts(tag);
-            fill(placeholder, &|text| texts.fill(text));
+        if let Some(placeholder) = content.config.get_mut(PLACEHOLDER) {
+            let (texts, mut room) = (assistant.content.texts(tag), LocaleTexts::room());
+            fill(placeholder, &mut |text| texts.fill(text, &mut room));
         }
         Assistant { content, ..assistant }
     }
 }
 
 /// Replaces each text of a value.
-fn fill(value: &mut serde_json::Value, filled: &impl Fn(&str) -> String) {
+fn fill(value: &mut Value, filled: &mut impl FnMut(&str) -> String) {
     match value {
-        serde_json::Value::String(text) => *text = filled(text),
-        serde_json::Value::Array(items) => items.iter_mut().for_each(|item| fill(item, filled)),
-        serde_json::Value::Object(fields) => {
-            fields.values_mut().for_each(|field| fill(field, filled));
-        }
-        _ => {}
+        Value::String(text) => *text = filled(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| fill(item, filled)),
+        Value::Object(fields) => fields.values_mut().for_each(|field| fill(field, filled)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 
