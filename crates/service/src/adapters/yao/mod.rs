@@ -14,6 +14,7 @@ mod get;
 mod groups;
 mod list;
 mod list_messages;
+mod page;
 mod problem;
 mod reader;
 mod references;

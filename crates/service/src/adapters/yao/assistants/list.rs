@@ -14,6 +14,7 @@ use super::filter::{filter_of, of_default_kind};
 use super::locale::Locale;
 use super::model::Select;
 use crate::adapters::ForeignQuery;
+use crate::adapters::yao::page::NumberedPage;
 use crate::admission::Reserve;
 use crate::api::assistants::list::PAGE_MIB;
 use crate::config::LimitsConfig;
@@ -70,27 +71,17 @@ struct PageParameters {
 /// The assistants to return.
 #[derive(Debug)]
 pub(crate) struct ListAssistantsQuery {
-    page: usize,
-    pagesize: usize,
+    page: NumberedPage,
     select: Select,
     filter: AssistantFilter,
 }
 
 impl FromParams for ListAssistantsQuery {
     fn from_params(params: &mut Params, _limits: &LimitsConfig) -> Result<Self, Problem> {
-        let mut number = |name: &str| {
-            params.take_with(name, |text| Ok::<_, Infallible>(text.trim().parse::<usize>().ok()))
-        };
-        let page = number("page")?.flatten().filter(|page| *page > 0).unwrap_or(1);
-        let pagesize = number("pagesize")?.flatten().filter(|size| (1..=100).contains(size));
-        let pagesize = pagesize.unwrap_or(20);
-        if (page - 1).saturating_mul(pagesize) >= MAX_EXAMINED {
-            let rule = format!("must be within the first {MAX_EXAMINED} assistants");
-            return Err(Problem::invalid_parameter("page", rule));
-        }
+        let page = NumberedPage::from_params(params, MAX_EXAMINED, "assistants")?;
         let select = params.take_with("select", |text| Ok::<_, Infallible>(Select::of(text)))?;
         let filter = of_default_kind(filter_of(params)?);
-        Ok(Self { page, pagesize, select: select.unwrap_or_default(), filter })
+        Ok(Self { page, select: select.unwrap_or_default(), filter })
     }
 
     fn described() -> Vec<Parameter> {
@@ -138,11 +129,11 @@ pub(crate) async fn list_yao_assistants(
     locale: Locale,
     _: Reserve<PAGE_MIB>,
 ) -> Result<Json<ListAssistantsResponse>, Problem> {
-    let ListAssistantsQuery { page, pagesize, select, filter } = query;
-    let positions = (page - 1) * pagesize..page * pagesize;
+    let ListAssistantsQuery { page, select, filter } = query;
     let show = |assistant| select.show_in_list(locale.translate(assistant));
-    let found = Found::read(&*store, &scope, &filter, positions, &show).await?;
-    let pagecount = found.total.div_ceil(pagesize).max(1);
+    let found = Found::read(&*store, &scope, &filter, page.positions(), &show).await?;
+    let pagecount = page.count(found.total);
+    let NumberedPage { page, pagesize } = page;
     Ok(Json(ListAssistantsResponse {
         data: found.shown,
         page,
