@@ -75,4 +75,5 @@ mod websocket_input;
 mod websocket_limits;
 mod yao;
 mod yao_assistants;
+mod yao_cookies;
 mod yao_writes;

@@ -31,6 +31,7 @@ pub(super) fn adapter() -> Adapter {
         name: "yao",
         root: Root { dropped: "", kept: "/v1/", below: Below::App, is_free: true },
         one_session: None,
+        token_cookies: &["__Host-access_token", "__Secure-access_token"],
         title: "Chat sessions of Yao, served by Reprise",
         sections: sections! { true;
             "chat sessions", "Conversations with assistants" {
