@@ -1,8 +1,8 @@
 use std::time::Duration;
 
 use records::{
-    AppId, CallId, ChatId, ChatStatus, EntryId, EventId, InputRequest, InputRequestId, Invalid,
-    Lease, Limits, Member, Permission, Pseudonym, Revocation, ToolRunId, TurnId, UserId,
+    AppId, AssistantId, CallId, ChatId, ChatStatus, EntryId, EventId, InputRequest, InputRequestId,
+    Invalid, Lease, Limits, Member, Permission, Pseudonym, Revocation, ToolRunId, TurnId, UserId,
 };
 
 /// The error of a backend, the source of a [`StoreError`].
@@ -90,6 +90,29 @@ pub enum StoreError {
         /// The position of the refused run in the batch.
         index: usize,
     },
+
+    /// The app has no such assistant within the caller's scope.
+    #[error("assistant {0} not found")]
+    AssistantNotFound(AssistantId),
+
+    /// The caller may read the assistant, and does not have the permission that the call needs.
+    #[error(
+        "this needs the permission {permission} in assistant {assistant_id}, which the caller does not have"
+    )]
+    AssistantForbidden {
+        /// The assistant.
+        assistant_id: AssistantId,
+        /// The permission.
+        permission: Permission,
+    },
+
+    /// The id belongs to an assistant that the caller may not read.
+    #[error("the id {0} belongs to another assistant")]
+    AssistantTaken(AssistantId),
+
+    /// The assistant is not what the caller has seen of it.
+    #[error("assistant {0} has changed since it was read")]
+    AssistantChanged(AssistantId),
 
     /// The chat has no input request with that id.
     #[error("chat {chat_id} has no input request {request_id}")]

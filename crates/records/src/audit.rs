@@ -127,6 +127,16 @@ named! {
         RemoveParticipant = "remove_participant",
         /// The calls of a chat, and what they cost, were read.
         ListCalls = "list_calls",
+        /// An assistant was stored, in place of another or not.
+        PutAssistant = "put_assistant",
+        /// Fields of an assistant were changed.
+        UpdateAssistant = "update_assistant",
+        /// An assistant was deleted.
+        DeleteAssistant = "delete_assistant",
+        /// Assistants of a list were deleted.
+        DeleteAssistants = "delete_assistants",
+        /// Support read assistants.
+        ReadAssistants = "read_assistants",
         /// A call was deleted from a chat.
         DeleteCall = "delete_call",
         /// Support listed the chats of an app.

@@ -67,6 +67,7 @@ impl Erasure {
 pub enum ErasedKind {
     AccessKeys,
     Answers,
+    Assistants,
     Chats,
     Connections,
     Members,
@@ -84,6 +85,7 @@ impl ErasedKind {
         match self {
             Self::AccessKeys => "access_keys",
             Self::Answers => "answers",
+            Self::Assistants => "assistants",
             Self::Chats => "chats",
             Self::Connections => "connections",
             Self::Members => "members",

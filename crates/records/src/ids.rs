@@ -267,6 +267,13 @@ impl ToolRunId {
     }
 }
 
+impl AssistantId {
+    /// Mints a new id of an assistant.
+    pub fn mint(ids: &dyn Ids) -> Self {
+        Self(ids.mint("assistant_"))
+    }
+}
+
 impl InputRequestId {
     /// Mints a new id of an input request.
     pub fn mint(ids: &dyn Ids) -> Self {

@@ -38,6 +38,8 @@ pub enum SizeLimit {
     Artifact,
     /// A run of a tool.
     ToolRun,
+    /// An assistant.
+    Assistant,
 }
 
 impl SizeLimit {

@@ -111,6 +111,9 @@ pub use provider_call::{Model, NewProviderCall, ProviderCall, Tokens, Usage};
 mod tool_run;
 pub use tool_run::{NewToolRun, ToolRun, ToolSums};
 
+mod assistant;
+pub use assistant::{Assistant, AssistantChange, AssistantContent, LocaleTexts, NewAssistant};
+
 mod app;
 pub use app::{App, AppStatus, OwnSettings, SettingsChange};
 

@@ -1,4 +1,4 @@
-use crate::{Caller, ChatSession, MessageBody, TeamId, UserId, Visibility};
+use crate::{Assistant, Caller, ChatSession, MessageBody, TeamId, UserId, Visibility};
 
 /// What a call does with a chat or an app, as a right that its caller must have.
 ///
@@ -167,6 +167,28 @@ pub struct Relations<'a> {
     pub visitors: bool,
 }
 
+/// What decides who else than its members has a permission in a record.
+#[derive(Debug, Clone, Copy)]
+struct Sharing<'a> {
+    user_id: Option<&'a UserId>,
+    team_id: Option<&'a TeamId>,
+    visibility: Visibility,
+}
+
+impl<'a> From<&'a ChatSession> for Sharing<'a> {
+    fn from(chat: &'a ChatSession) -> Self {
+        let ChatSession { user_id, team_id, visibility, .. } = chat;
+        Self { user_id: user_id.as_ref(), team_id: team_id.as_ref(), visibility: *visibility }
+    }
+}
+
+impl<'a> From<&'a Assistant> for Sharing<'a> {
+    fn from(assistant: &'a Assistant) -> Self {
+        let (content, user_id) = (&assistant.content, assistant.user_id.as_ref());
+        Self { user_id, team_id: content.team_id.as_ref(), visibility: content.visibility }
+    }
+}
+
 impl Caller {
     /// Returns the chats in which this caller has a permission. This is the one table of rights in chats: the
     /// filters of the store and [`Caller::may`] follow from it.
@@ -215,7 +237,9 @@ impl Reach<'_> {
         match *self {
             Self::Every => true,
             Self::None => false,
-            Self::Related(related) => Relations { visitors: false, ..related }.hold(chat, members),
+            Self::Related(related) => {
+                Relations { visitors: false, ..related }.hold(chat.into(), members)
+            }
         }
     }
 
@@ -224,22 +248,43 @@ impl Reach<'_> {
         match self {
             Self::Every => true,
             Self::None => false,
-            Self::Related(related) => related.hold(chat, members),
+            Self::Related(related) => related.hold(chat.into(), members),
+        }
+    }
+
+    /// Returns whether an assistant is one of the records: it has no members, and otherwise the same relations as a chat.
+    pub fn includes_assistant(&self, assistant: &Assistant) -> bool {
+        match self {
+            Self::Every => true,
+            Self::None => false,
+            Self::Related(related) => related.hold(assistant.into(), &[]),
+        }
+    }
+
+    /// Returns whether an assistant is in the list of the caller. Persons do not list one of another that is open to those who
+    /// know its id.
+    pub fn lists_assistant(&self, assistant: &Assistant) -> bool {
+        match *self {
+            Self::Related(related) => {
+                let visitors = related.visitors && assistant.content.visibility == Visibility::App;
+                Relations { visitors, ..related }.hold(assistant.into(), &[])
+            }
+            Self::Every | Self::None => self.includes_assistant(assistant),
         }
     }
 }
 
 impl Relations<'_> {
-    /// Returns whether the person has one of these relations to a chat with these members.
-    fn hold(&self, chat: &ChatSession, members: &[Member]) -> bool {
+    /// Returns whether the person has one of these relations to a record with these members.
+    fn hold(&self, record: Sharing<'_>, members: &[Member]) -> bool {
         let role = members.iter().find(|member| member.user_id == *self.user_id);
-        let is_teammate = chat.visibility == Visibility::Team
+        let is_teammate = record.visibility == Visibility::Team
             && self.team.is_some()
-            && chat.team_id.as_ref() == self.team;
-        (self.owner && chat.user_id.as_ref() == Some(self.user_id))
+            && record.team_id == self.team;
+        (self.owner && record.user_id == Some(self.user_id))
             || role.is_some_and(|member| self.members.contains(&member.role))
             || is_teammate
-            || (self.visitors && chat.visibility.is_open())
+            || (self.visitors && record.visibility.is_open())
     }
 }
 

@@ -27,7 +27,7 @@ pub struct Scope {
     /// A write is refused if the chat has another lease by then, or none. Reads ignore the token.
     pub fencing_token: Option<u64>,
     /// What the caller has seen of the record that it writes, if the write depends on it. Only writes of context snapshots,
-    /// artifacts, messages and chat sessions look at it.
+    /// artifacts, messages, chat sessions and assistants look at it.
     pub if_match: Option<IfMatch>,
     /// The number of messages that the chat must have for the write, if it depends on that. Only appends, edits and
     /// deletions of messages look at it.

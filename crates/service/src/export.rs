@@ -8,8 +8,8 @@ use async_stream::try_stream;
 use chrono::{DateTime, Utc};
 use futures::{Stream, StreamExt as _, TryStreamExt as _};
 use persistence::{
-    HourlyStats, InputCursor, ParticipantCursor, ResumePointFilter, Store, StoreError,
-    ToolRunCursor, ToolRunFilter,
+    AssistantCursor, AssistantFilter, HourlyStats, InputCursor, ParticipantCursor,
+    ResumePointFilter, Store, StoreError, ToolRunCursor, ToolRunFilter,
 };
 use records::{AppId, ChatId, ChatSession, Scope, UserId, WorkflowName};
 use serde::Serialize;
@@ -18,8 +18,9 @@ use crate::api::contexts::version::KeptContextResponse;
 use crate::api::members::list::MemberResponse;
 use crate::api::user_stats::get::UserStatsResponse;
 use crate::wire::{
-    ArtifactResponse, ChatSessionResponse, EntryResponse, InputRequestResponse, MessageResponse,
-    ParticipantResponse, ResumePointResponse, Time, ToolRunFields, UsageFields, WalletResponse,
+    ArtifactResponse, AssistantResponse, ChatSessionResponse, EntryResponse, InputRequestResponse,
+    MessageResponse, ParticipantResponse, ResumePointResponse, Time, ToolRunFields, UsageFields,
+    WalletResponse,
 };
 
 /// How many chats are searched, or records read, at a time.
@@ -57,6 +58,8 @@ enum Record {
     Wallet { wallet: WalletResponse },
     /// A change of the wallet.
     WalletEntry { entry: EntryResponse },
+    /// An assistant of the person.
+    Assistant { assistant: Box<AssistantResponse> },
     /// The usage of the chats that the person owns or owned; null while an upgrade from a release without it is not finished.
     Usage { usage: Option<UserStatsResponse> },
     /// The same usage in one hour of one workflow.
@@ -86,7 +89,7 @@ pub enum ExportError {
 }
 
 /// Reads everything that is stored about a person in an app, in deleted chats too: their chats, and in chats of others what
-/// they said, edited, deleted, answered and are called; their wallet; and the usage of their chats, purged ones too.
+/// they said, edited, deleted, answered and are called; their wallet; their assistants; and the usage of their chats, purged ones too.
 ///
 /// What is written meanwhile may be missing. No more than a page of records is held at a time.
 pub fn export(
@@ -123,7 +126,7 @@ pub fn export(
                 break;
             }
         }
-        let mut records = pin!(person.wallet().chain(person.usage()));
+        let mut records = pin!(person.wallet().chain(person.assistants()).chain(person.usage()));
         while let Some(record) = records.try_next().await? {
             yield line(&record)?;
         }
@@ -291,6 +294,17 @@ impl Person {
                 yield Record::UsageHour { workflow_name, hour: hour.into(), usage };
             }
         }
+    }
+
+    fn assistants(&self) -> impl Stream<Item = Result<Record, StoreError>> {
+        let Self { store, scope, user_id } = self;
+        let theirs =
+            AssistantFilter { user_id: Some(user_id.clone()), ..AssistantFilter::default() };
+        let assistants = whole(async move |after: Option<AssistantCursor>| {
+            let page = store.list_assistants(scope, &theirs, BATCH, after.as_ref()).await?;
+            Ok((page.assistants, page.next))
+        });
+        assistants.map_ok(|it| Record::Assistant { assistant: Box::new(it.into()) })
     }
 
     fn wallet(&self) -> impl Stream<Item = Result<Record, StoreError>> {

@@ -6,9 +6,9 @@
 use std::sync::LazyLock;
 
 use crate::api::{
-    apps, artifacts, calls, chat_sessions as chats, contexts, events, exchanges, health,
-    input_requests as inputs, leases, members, messages, metrics, participants, presence, resume,
-    resume_points, search, sign_in, stats, tickets, tokens, tool_runs, turns, user_input,
+    apps, artifacts, assistants, calls, chat_sessions as chats, contexts, events, exchanges,
+    health, input_requests as inputs, leases, members, messages, metrics, participants, presence,
+    resume, resume_points, search, sign_in, stats, tickets, tokens, tool_runs, turns, user_input,
     user_stats, wallets,
 };
 use crate::operation::Row;
@@ -142,6 +142,15 @@ pub(crate) static OPERATIONS: LazyLock<Vec<Section>> = LazyLock::new(|| {
             GET    "/api/chats/{app_id}/{chat_id}/tool-runs" => tool_runs::list::list_tool_runs;
             POST   "/api/chats/{app_id}/{chat_id}/tool-runs" => tool_runs::record::record_tool_runs;
             GET    "/api/chats/{app_id}/{chat_id}/tool-runs/stats" => tool_runs::stats::get_chat_tool_stats;
+        }
+        "assistants", "The assistants that chats talk to" {
+            GET    "/api/assistants/{app_id}" => assistants::list::list_assistants;
+            DELETE "/api/assistants/{app_id}" => assistants::delete_several::delete_assistants;
+            GET    "/api/assistants/{app_id}/{assistant_id}" => assistants::get::get_assistant;
+            PUT    "/api/assistants/{app_id}/{assistant_id}" => assistants::put::put_assistant;
+            PATCH  "/api/assistants/{app_id}/{assistant_id}" => assistants::update::update_assistant;
+            DELETE "/api/assistants/{app_id}/{assistant_id}" => assistants::delete::delete_assistant;
+            GET    "/api/assistant-tags/{app_id}" => assistants::tags::list_assistant_tags;
         }
         "stats", "Statistics and costs of workflows and users, for the roles service and operator" {
             GET    "/api/stats" => stats::apps::list_app_stats;

@@ -31,6 +31,7 @@ pub mod search;
 
 pub mod access_keys;
 pub mod artifacts;
+pub mod assistants;
 pub mod billing;
 pub mod calls;
 pub mod changes;
@@ -491,6 +492,26 @@ macro_rules! contract_tests {
                 an_inbox_has_the_pending_questions_of_the_chats_that_one_lists,
                 a_head_lists_changed_questions,
                 questions_of_unknown_chats_are_not_found,
+            }
+            assistants {
+                an_assistant_is_returned_as_it_was_put,
+                putting_the_same_assistant_twice_is_one_change,
+                a_put_replaces_the_content_and_keeps_the_owner,
+                a_change_of_an_assistant_keeps_what_it_does_not_name,
+                an_assistant_past_a_limit_is_refused_and_changes_nothing,
+                a_write_of_an_assistant_that_was_seen_otherwise_is_refused,
+                of_racing_puts_of_one_assistant_one_creates_it,
+                racing_changes_of_an_assistant_are_all_made,
+                assistants_of_different_apps_are_independent,
+                a_persons_relation_to_an_assistant_decides_what_they_may_do,
+                a_list_has_the_assistants_that_a_person_finds,
+                assistants_are_listed_by_sort_page_by_page,
+                each_field_of_the_filter_selects_assistants,
+                tags_are_counted_once_for_each_assistant,
+                a_deleted_assistant_is_gone_and_its_id_is_free,
+                assistants_are_deleted_by_a_filter,
+                every_change_of_an_assistant_writes_one_audit_entry,
+                the_assistants_of_an_erased_person_are_gone,
             }
             apps {
                 a_registered_app_is_enabled,

@@ -385,7 +385,7 @@ async fn json_is_the_same_as_in_the_api() -> Result<()> {
     let verified = json(&["wallets", "verify"]).await?;
     assert_eq!(verified, [json!({ "wallets": 0, "differences": 0 })]);
     let upgrade = json(&["upgrade"]).await?;
-    assert_eq!(upgrade, [json!({ "stored": 7, "newest": 7, "pending": [] })]);
+    assert_eq!(upgrade, [json!({ "stored": 8, "newest": 8, "pending": [] })]);
     let findings = json(&["check"]).await?;
     assert!(findings.len() > 5, "{findings:?}");
     for finding in findings {
@@ -577,7 +577,7 @@ async fn upgrade_leaves_a_database_of_a_newer_release_alone() -> Result<()> {
     formats.update_one(mongodb::bson::doc! {}, newer).await?;
     for (arguments, advice) in [
         (&["upgrade"][..], "the database is newer than this release: upgrade this process"),
-        (&["upgrade", "--finish"], "has schema version 99; this release supports versions up to 7"),
+        (&["upgrade", "--finish"], "has schema version 99; this release supports versions up to 8"),
     ] {
         let output = run(arguments, &settings).await?;
         assert_eq!(output.status.code(), Some(1));

@@ -176,6 +176,8 @@ impl MemoryStore {
             erasure.add(ErasedKind::Wallets, 1);
             ledgers.insert(alias, ledger);
         }
+        let assistants = self.delete_assistants_of(&erasure.app_id, &person.user_id);
+        erasure.add(ErasedKind::Assistants, assistants);
         let mut keys = held(&self.access_keys);
         let before = keys.len();
         keys.retain(|_, key| {

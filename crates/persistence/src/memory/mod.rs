@@ -6,6 +6,7 @@
 mod access_keys;
 mod apps;
 mod artifacts;
+mod assistants;
 mod audit;
 mod calls;
 mod changes;
@@ -42,10 +43,10 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use records::json::Digest;
 use records::{
-    AccessKey, AccessKeyId, App, AppId, Artifact, AuditEntry, ChatId, ChatSession, Clock,
-    ConnectionId, ContextSnapshot, Erasure, Ids, InputRequestId, KeptContext, Member, Message,
-    Participant, PseudonymKey, ResumePoint, Scope, StatusChange, SystemClock, TicketDigest, TurnId,
-    UserId, Uuid7Ids, WorkflowName,
+    AccessKey, AccessKeyId, App, AppId, Artifact, Assistant, AssistantId, AuditEntry, ChatId,
+    ChatSession, Clock, ConnectionId, ContextSnapshot, Erasure, Ids, InputRequestId, KeptContext,
+    Member, Message, Participant, PseudonymKey, ResumePoint, Scope, StatusChange, SystemClock,
+    TicketDigest, TurnId, UserId, Uuid7Ids, WorkflowName,
 };
 use tokio::sync::broadcast;
 
@@ -67,6 +68,7 @@ pub struct MemoryStore {
     chats: Mutex<HashMap<ChatId, Chat>>,
     apps: Mutex<BTreeMap<AppId, App>>,
     ledgers: Mutex<BTreeMap<(AppId, UserId), Ledger>>,
+    assistants: Mutex<BTreeMap<(AppId, AssistantId), Assistant>>,
     tickets: Mutex<HashMap<TicketDigest, Unused>>,
     access_keys: Mutex<BTreeMap<AccessKeyId, AccessKey>>,
     revocations: Mutex<RevocationList>,
@@ -140,6 +142,7 @@ impl MemoryStore {
             chats,
             apps,
             ledgers,
+            assistants: Mutex::default(),
             tickets,
             access_keys: Mutex::default(),
             revocations,

@@ -75,6 +75,13 @@ label! {
         ChatToolStats = "chat_tool_stats",
         AppToolStats = "app_tool_stats",
         RemoveToolRuns = "remove_tool_runs",
+        PutAssistant = "put_assistant",
+        ChangeAssistant = "change_assistant",
+        GetAssistant = "get_assistant",
+        DeleteAssistant = "delete_assistant",
+        ListAssistants = "list_assistants",
+        ListAssistantTags = "list_assistant_tags",
+        DeleteAssistants = "delete_assistants",
         RequestInput = "request_input",
         GetInputRequest = "get_input_request",
         ListInputRequests = "list_input_requests",
@@ -246,8 +253,9 @@ impl CallOutcome {
             | StoreError::InputNotFound { .. }
             | StoreError::AppNotFound(_)
             | StoreError::ErasureNotFound(_)
-            | StoreError::WalletNotFound(_) => Self::NotFound,
-            StoreError::Forbidden { .. } => Self::Forbidden,
+            | StoreError::WalletNotFound(_)
+            | StoreError::AssistantNotFound(_) => Self::NotFound,
+            StoreError::Forbidden { .. } | StoreError::AssistantForbidden { .. } => Self::Forbidden,
             StoreError::ChatExists(_)
             | StoreError::ChatHeld(_)
             | StoreError::LeaseHeld { .. }
@@ -258,6 +266,8 @@ impl CallOutcome {
             | StoreError::EventConflict { .. }
             | StoreError::CallConflict { .. }
             | StoreError::ToolRunConflict { .. }
+            | StoreError::AssistantTaken(_)
+            | StoreError::AssistantChanged(_)
             | StoreError::InputConflict { .. }
             | StoreError::InputClosed(_)
             | StoreError::ToolCallMismatch { .. }

@@ -36,6 +36,8 @@ pub(crate) const APPS: &str = "apps";
 pub(crate) const WALLETS: &str = "wallets";
 /// The archived entries of wallets, one document (a *line*) for each.
 pub(crate) const WALLET_ENTRIES: &str = "wallet_entries";
+/// The assistants of apps.
+pub(crate) const ASSISTANTS: &str = "assistants";
 /// Tickets that admit a client to a chat.
 pub(crate) const TICKETS: &str = "tickets";
 /// The keys that Reprise has issued to programs and to browsers.

@@ -15,13 +15,14 @@ use crate::StoreError;
 use crate::mongo::access_keys::{AccessKeyDocument, access_key_record};
 use crate::mongo::apps::{AppDocument, METADATA_KEYS_VERSION, app_record};
 use crate::mongo::archive::Archive;
+use crate::mongo::assistants::{AssistantDocument, assistant_record};
 use crate::mongo::audit::{AuditEntryDocument, PseudonymKeyDocument, entry_record, pseudonym_key};
 use crate::mongo::collection_names::{
-    ACCESS_KEYS, APPS, AUDIT_ENTRIES, CHAT_BLOBS, CHAT_PARTICIPANTS, CHAT_SEGMENTS, CHAT_SESSIONS,
-    CONTEXT_SNAPSHOTS, ERASURES, INPUT_REQUESTS, MESSAGE_VERSIONS, PRESENCE, PROVIDER_CALLS,
-    PSEUDONYM_KEYS, RESUME_POINTS, REVOCATIONS, SEARCH_ENTRIES, SEARCH_MARKS, SEARCH_PROGRESS,
-    STATUS_CHANGES, STORE_FORMAT, TICKETS, TOOL_RUNS, TURNS_WITHOUT_MESSAGES, WALLET_ENTRIES,
-    WALLETS, WEBHOOK_EVENTS, WORKFLOW_STATS,
+    ACCESS_KEYS, APPS, ASSISTANTS, AUDIT_ENTRIES, CHAT_BLOBS, CHAT_PARTICIPANTS, CHAT_SEGMENTS,
+    CHAT_SESSIONS, CONTEXT_SNAPSHOTS, ERASURES, INPUT_REQUESTS, MESSAGE_VERSIONS, PRESENCE,
+    PROVIDER_CALLS, PSEUDONYM_KEYS, RESUME_POINTS, REVOCATIONS, SEARCH_ENTRIES, SEARCH_MARKS,
+    SEARCH_PROGRESS, STATUS_CHANGES, STORE_FORMAT, TICKETS, TOOL_RUNS, TURNS_WITHOUT_MESSAGES,
+    WALLET_ENTRIES, WALLETS, WEBHOOK_EVENTS, WORKFLOW_STATS,
 };
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::stored::read_document;
@@ -694,6 +695,24 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         },
     },
     StoredCollection {
+        name: ASSISTANTS,
+        records: &["assistant"],
+        rights: "its owner, its team and its visibility, as those of a chat",
+        export: "those of the person",
+        erasure: "deletes those of the person",
+        check: "each read checks the shape",
+        purge: Purge::Keeps("an assistant is of no chat"),
+        archive: Archive::Assistants,
+        indexes: &[
+            Index::of("as_app_sort", &[("_id.app_id", 1), ("sort", 1), ("_id.assistant_id", 1)]),
+            Index::of("as_app_user", &[("_id.app_id", 1), ("user_id", 1)]),
+        ],
+        rewrite: |raw| {
+            assistant_record(raw)?;
+            rewritten::<AssistantDocument<'_>>(ASSISTANTS, raw)
+        },
+    },
+    StoredCollection {
         name: TICKETS,
         records: &["ticket"],
         rights: "who presents one",
@@ -865,6 +884,11 @@ pub(crate) fn stats_index(name: &str) -> Hint {
 /// Returns the hint that makes a query of runs of tools read an index.
 pub(crate) fn tool_run_index(name: &str) -> Hint {
     index_of(TOOL_RUNS, name)
+}
+
+/// Returns the hint that makes a query of assistants read an index.
+pub(crate) fn assistant_index(name: &str) -> Hint {
+    index_of(ASSISTANTS, name)
 }
 
 /// Returns the hint for an index. It names the keys, because the database may have them under another name.

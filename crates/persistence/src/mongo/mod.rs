@@ -16,6 +16,7 @@ mod access_keys;
 mod apps;
 mod archive;
 mod artifacts;
+mod assistants;
 mod audit;
 mod blobs;
 mod calls;
@@ -114,6 +115,7 @@ struct Inner {
     apps: Collection<RawDocumentBuf>,
     wallets: Collection<RawDocumentBuf>,
     wallet_entries: Collection<RawDocumentBuf>,
+    assistants: Collection<RawDocumentBuf>,
     tickets: Collection<RawDocumentBuf>,
     access_keys: Collection<RawDocumentBuf>,
     revocations: Collection<RawDocumentBuf>,
@@ -190,6 +192,7 @@ impl MongoStore {
             apps: database.collection(collection_names::APPS),
             wallets: database.collection(collection_names::WALLETS),
             wallet_entries: database.collection(collection_names::WALLET_ENTRIES),
+            assistants: database.collection(collection_names::ASSISTANTS),
             tickets: database.collection(collection_names::TICKETS),
             access_keys: database.collection(collection_names::ACCESS_KEYS),
             revocations: database.collection(collection_names::REVOCATIONS),

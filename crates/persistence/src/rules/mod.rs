@@ -4,6 +4,7 @@
 //! use the same rules, so that their behaviour cannot diverge.
 
 pub(crate) mod access_keys;
+pub(crate) mod assistant;
 pub(crate) mod audit;
 pub(crate) mod batch;
 pub(crate) mod billing;

@@ -18,6 +18,7 @@
 mod access_keys;
 mod apps;
 mod artifacts;
+mod assistants;
 mod audit;
 mod calls;
 mod changes;
@@ -48,6 +49,9 @@ mod written;
 pub use access_keys::{AccessKeyPage, AccessKeys};
 pub use apps::{AppPage, Apps};
 pub use artifacts::Artifacts;
+pub use assistants::{
+    AssistantCursor, AssistantFilter, AssistantPage, AssistantTags, Assistants, DeletedAssistants,
+};
 pub use audit::{AuditCursor, AuditFilter, AuditLog, AuditPage};
 pub use calls::{
     Billing, CallCursor, CallPage, CallSummary, Calls, Payment, RecordedCall, Recording,
@@ -125,6 +129,7 @@ pub trait Store:
     + Search
     + ToolRuns
     + WebhookEvents
+    + Assistants
     + std::fmt::Debug
 {
     /// Returns once the store can be read and written, or returns the error that prevents it.

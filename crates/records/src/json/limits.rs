@@ -54,4 +54,12 @@ impl Limits {
     pub const TOOL_ERROR_BYTES: usize = 16 << 10;
     /// The longest run of a tool, in milliseconds: eleven days.
     pub const TOOL_RUN_MS: u64 = 1_000_000_000;
+    /// The largest number of tags, of modes, and of languages, of an assistant.
+    pub const ASSISTANT_NAMES: usize = 64;
+    /// The largest size of the avatar, and of the description, of an assistant.
+    pub const ASSISTANT_TEXT_BYTES: usize = 64 << 10;
+    /// The largest size of the texts of an assistant in other languages.
+    pub const ASSISTANT_LOCALES_BYTES: usize = 64 << 10;
+    /// The largest size of the settings of an assistant.
+    pub const ASSISTANT_CONFIG_BYTES: usize = 256 << 10;
 }

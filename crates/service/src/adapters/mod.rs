@@ -43,6 +43,8 @@ pub(crate) struct Adapter {
     root: Root,
     /// Paths of the original that name no session either, because it had one.
     one_session: Option<OneSession>,
+    /// The cookies in which pages of the original keep their token.
+    token_cookies: &'static [&'static str],
     /// The title of its description.
     title: &'static str,
     /// Its operations.
@@ -126,7 +128,15 @@ pub(crate) fn enabled(
 
 /// Returns how problems are written below a path, if that is not a path of the API.
 pub(crate) fn problem_writer(path: &str) -> Option<WriteProblem> {
+    of_path(path).map(|adapter| adapter.write_problem)
+}
+
+/// Returns the cookies that may hold the token of a request to a path.
+pub(crate) fn token_cookies(path: &str) -> &'static [&'static str] {
+    of_path(path).map_or(&[], |adapter| adapter.token_cookies)
+}
+
+fn of_path(path: &str) -> Option<&'static Adapter> {
     let (name, _) = path.strip_prefix('/')?.split_once('/')?;
-    let adapter = ADAPTERS.iter().find(|adapter| adapter.name == name)?;
-    Some(adapter.write_problem)
+    ADAPTERS.iter().find(|adapter| adapter.name == name)
 }

@@ -5,6 +5,7 @@ pub(crate) mod pages;
 
 pub(crate) mod apps;
 pub(crate) mod artifacts;
+pub(crate) mod assistants;
 pub(crate) mod calls;
 pub(crate) mod chat_sessions;
 pub(crate) mod contexts;

@@ -8,8 +8,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::{DateTime, Utc};
 use persistence::{
-    CallCursor, HitPosition, InputCursor, ListCursor, ParticipantCursor, PendingCursor, Position,
-    ResumePointCursor, ToolRunCursor, UserStatsCursor,
+    AssistantCursor, CallCursor, HitPosition, InputCursor, ListCursor, ParticipantCursor,
+    PendingCursor, Position, ResumePointCursor, ToolRunCursor, UserStatsCursor,
 };
 use records::AppId;
 use serde::Serialize;
@@ -282,6 +282,17 @@ impl Cursor for UserStatsCursor {
     }
 }
 
+impl Cursor for AssistantCursor {
+    fn encode(&self) -> String {
+        encode_pair(self.sort, &self.assistant_id)
+    }
+
+    fn decode(text: &str) -> Option<Self> {
+        let (sort, assistant_id) = decode_pair(text)?;
+        Some(Self { sort: sort.parse().ok()?, assistant_id: assistant_id.try_into().ok()? })
+    }
+}
+
 /// Begin the positions in lists by last activity, title and sort.
 const BY_ACTIVITY: char = 'a';
 const BY_TITLE: char = 't';
@@ -311,7 +322,7 @@ fn decode_pair(text: &str) -> Option<(String, String)> {
 
 #[cfg(test)]
 mod tests {
-    use records::{CallId, ChatId, InputRequestId, UserId};
+    use records::{AssistantId, CallId, ChatId, InputRequestId, UserId};
 
     use super::*;
 
@@ -331,6 +342,9 @@ mod tests {
         assert_eq!(read(&cursor.encode()), Ok(cursor));
         let call_id = CallId::parse("a call with spaces").unwrap();
         let cursor = CallCursor { called_at: at, call_id };
+        assert_eq!(read(&cursor.encode()), Ok(cursor));
+        let assistant_id = AssistantId::parse("an assistant").unwrap();
+        let cursor = AssistantCursor { sort: i32::MIN, assistant_id };
         assert_eq!(read(&cursor.encode()), Ok(cursor));
         let user_id = UserId::parse("Zoë von Ü.").unwrap();
         let cursor = UserStatsCursor { number: 12, user_id };

@@ -17,6 +17,7 @@ mod revocation_table;
 mod revocations;
 mod sign_in;
 pub(crate) mod signatures;
+mod token_cookie;
 mod token_watch;
 
 use std::sync::Arc;

@@ -21,6 +21,10 @@ pub(crate) struct Fenced;
 #[derive(Debug)]
 pub(crate) struct Conditional;
 
+/// The write depends on the version of the record that the header `If-Match` names.
+#[derive(Debug)]
+pub(crate) struct Seen;
+
 impl Conditions for Unconditional {}
 
 impl Conditions for Fenced {
@@ -33,6 +37,12 @@ impl Conditions for Fenced {
 impl Conditions for Conditional {
     fn describe(description: &mut Description) {
         Fenced::describe(description);
+        Seen::describe(description);
+    }
+}
+
+impl Conditions for Seen {
+    fn describe(description: &mut Description) {
         description.parameter(if_match::described());
         description.honours_if_match();
     }

@@ -1,6 +1,7 @@
 //! Extractors: they turn a request into typed values and refuse what is invalid, so that handlers need not.
 
 mod accepted_format;
+mod assistant_scope;
 mod batch_shape;
 mod body;
 mod chat_stream;
@@ -25,6 +26,7 @@ mod ticket;
 mod wallet_scope;
 
 pub(crate) use accepted_format::AcceptedFormat;
+pub(crate) use assistant_scope::{AssistantScope, AssistantsScope};
 pub(crate) use batch_shape::BatchShape;
 pub(crate) use chat_stream::{Bearer, ChatDownload, ChatStream, LastEventId};
 pub(crate) use given::given;

@@ -5,8 +5,8 @@ use std::str::FromStr;
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
 use records::{
-    AppId, CallId, ChatId, EventId, InputRequestId, Pseudonym, StackId, TurnId, UserId,
-    WorkflowName,
+    AppId, AssistantId, CallId, ChatId, EventId, InputRequestId, Pseudonym, StackId, TurnId,
+    UserId, WorkflowName,
 };
 use utoipa::openapi::path::ParameterIn;
 
@@ -47,6 +47,8 @@ path_params! {
         "The chat: 1 to 128 of `A-Z a-z 0-9 _ - . :`.";
     UserId: "user_id", "user_alice_456", Description::reference::<values::Name>,
         "The user: 1 to 128 visible characters, without blanks at its ends.";
+    AssistantId: "assistant_id", "weather_assistant", Description::reference::<values::Name>,
+        "The assistant: 1 to 128 visible characters, without blanks at its ends.";
     WorkflowName: "workflow_name", "Generator", Description::reference::<values::Name>,
         "The workflow: 1 to 128 visible characters, without blanks at its ends.";
     EventId: "event_id", "evt_msg_001", Description::reference::<values::Name>,

@@ -8,6 +8,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use records::{AppId, Network, Origin};
 
+use crate::adapters::token_cookies;
 use crate::admission::{
     CallerAddress, HeldBody, Peer, Remaining, RequestMemory, Subject, has_credentials,
 };
@@ -26,12 +27,17 @@ pub(crate) async fn admit(
     let app_id = params.ok().and_then(|params| app_id(&params));
     let peer = request.extensions().get().map(|Peer(peer)| *peer);
     let address = peer.map(|peer| state.proxies.caller(peer, request.headers()));
+    let (names, method) = (token_cookies(request.uri().path()), request.method().clone());
+    let accepted = state.authenticator.accept_token_cookie(names, &method, request.headers_mut());
     let attempts = (!state.authenticator.is_open() && has_credentials(&request))
         .then_some(&*state.failed_attempts);
     if let Some(Err(refusal)) = attempts.map(|attempts| attempts.check(address)) {
         return refused(refusal);
     }
-    let verified = state.authenticator.identify(request.method(), request.headers()).await;
+    let verified = match accepted {
+        Ok(()) => state.authenticator.identify(&method, request.headers()).await,
+        Err(objection) => Err(objection),
+    };
     let attempts = attempts.filter(|_| !verified.as_ref().is_err_and(Problem::is_of_known_caller));
     let origin = Arc::new(origin(&request, address));
     let verified = verified.map(|identity| identity.at(Some(Arc::clone(&origin))));

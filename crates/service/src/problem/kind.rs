@@ -64,12 +64,14 @@ kinds! {
     CHAT_NOT_FOUND = NOT_FOUND, "chat-not-found", "No such chat";
     MESSAGE_NOT_FOUND = NOT_FOUND, "message-not-found", "No such message";
     CONTEXT_VERSION_NOT_FOUND = NOT_FOUND, "context-version-not-found", "No such version of the context snapshot";
+    ASSISTANT_NOT_FOUND = NOT_FOUND, "assistant-not-found", "No such assistant";
     WALLET_NOT_FOUND = NOT_FOUND, "wallet-not-found", "No such wallet";
     METHOD_NOT_ALLOWED = METHOD_NOT_ALLOWED, "method-not-allowed", "The route has no such method";
     NOT_ACCEPTABLE = NOT_ACCEPTABLE, "not-acceptable", "No acceptable media type";
     UPGRADE_REQUIRED = UPGRADE_REQUIRED, "upgrade-required", "The route speaks WebSocket";
     BODY_TIMEOUT = REQUEST_TIMEOUT, "body-timeout", "The body did not arrive in time";
     CHAT_EXISTS = CONFLICT, "chat-exists", "The chat exists already";
+    ASSISTANT_TAKEN = CONFLICT, "assistant-taken", "The id belongs to another assistant";
     CHAT_HELD = CONFLICT, "chat-held", "The chat is under hold";
     CHAT_ENDED = CONFLICT, "chat-ended", "The chat takes no more messages";
     EVENT_CONFLICT = CONFLICT, "event-conflict", "The event id belongs to another message";
@@ -102,6 +104,7 @@ kinds! {
     METADATA_TOO_LARGE = PAYLOAD_TOO_LARGE, "metadata-too-large", "The metadata is too large";
     INPUT_TOO_LARGE = PAYLOAD_TOO_LARGE, "input-too-large", "The question is too large";
     TOOL_RUN_TOO_LARGE = PAYLOAD_TOO_LARGE, "tool-run-too-large", "The run of a tool is too large";
+    ASSISTANT_TOO_LARGE = PAYLOAD_TOO_LARGE, "assistant-too-large", "The assistant is too large";
     UNSUPPORTED_MEDIA_TYPE = UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type", "The body has the wrong type";
     INVALID_REQUEST = UNPROCESSABLE_ENTITY, "invalid-request", "The request is not acceptable";
     TOO_MANY_REQUESTS = TOO_MANY_REQUESTS, "too-many-requests", "A quota is used up";

@@ -95,12 +95,18 @@ fn kind_of(error: &StoreError) -> Option<ProblemKind> {
         StoreError::AppNotFound(_) => ProblemKind::APP_NOT_FOUND,
         StoreError::ErasureNotFound(_) => ProblemKind::ERASURE_NOT_FOUND,
         StoreError::WalletNotFound(_) => ProblemKind::WALLET_NOT_FOUND,
-        StoreError::Forbidden { .. } => ProblemKind::FORBIDDEN_PERMISSION,
+        StoreError::AssistantNotFound(_) => ProblemKind::ASSISTANT_NOT_FOUND,
+        StoreError::AssistantTaken(_) => ProblemKind::ASSISTANT_TAKEN,
+        StoreError::Forbidden { .. } | StoreError::AssistantForbidden { .. } => {
+            ProblemKind::FORBIDDEN_PERMISSION
+        }
         StoreError::ChatExists(_) => ProblemKind::CHAT_EXISTS,
         StoreError::ChatHeld(_) => ProblemKind::CHAT_HELD,
         StoreError::ChatEnded { .. } => ProblemKind::CHAT_ENDED,
         StoreError::Fenced { .. } => ProblemKind::FENCED,
-        StoreError::Changed { .. } => ProblemKind::PRECONDITION_FAILED,
+        StoreError::Changed { .. } | StoreError::AssistantChanged(_) => {
+            ProblemKind::PRECONDITION_FAILED
+        }
         StoreError::IllegalTransition { .. } => ProblemKind::ILLEGAL_TRANSITION,
         StoreError::TooManyParticipants(_) => ProblemKind::TOO_MANY_PARTICIPANTS,
         StoreError::TooManyMembers(_) => ProblemKind::TOO_MANY_MEMBERS,
@@ -187,6 +193,7 @@ impl From<Invalid> for Problem {
             SizeLimit::Context => ProblemKind::CONTEXT_TOO_LARGE,
             SizeLimit::Artifact => ProblemKind::ARTIFACT_TOO_LARGE,
             SizeLimit::ToolRun => ProblemKind::TOOL_RUN_TOO_LARGE,
+            SizeLimit::Assistant => ProblemKind::ASSISTANT_TOO_LARGE,
         };
         Self::new(kind, "a size limit is exceeded; see errors").at(location, detail)
     }

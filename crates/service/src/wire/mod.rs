@@ -4,6 +4,7 @@
 mod app;
 mod appended;
 mod artifact;
+mod assistant;
 mod call;
 mod chat_session;
 mod context;
@@ -26,6 +27,7 @@ mod wallet;
 pub(crate) use app::AppResponse;
 pub(crate) use appended::{AppendedResponse, NotedResponse, Stated};
 pub(crate) use artifact::{ArtifactFields, ArtifactResponse};
+pub(crate) use assistant::AssistantResponse;
 pub(crate) use call::CallFields;
 pub(crate) use chat_session::{ChatSessionResponse, ForkOriginFields, LastTurnFields};
 pub(crate) use context::ContextResponse;

@@ -130,11 +130,14 @@ async fn every_operation_that_manages_or_administers_leaves_one_entry() {
 }
 
 #[tokio::test]
-async fn every_request_of_support_to_chats_leaves_an_entry() {
+async fn every_request_of_support_to_chats_and_assistants_leaves_an_entry() {
     let described = operations(&Client::over(memory(), config())).await;
     let mut checked = 0;
     for operation in &described {
-        let is_of_chats = operation.path.contains("chat") || operation.id == "submit_user_input";
+        let is_of_assistants = operation.path.starts_with("/api/assistant");
+        let is_of_chats = operation.path.contains("chat")
+            || operation.id == "submit_user_input"
+            || is_of_assistants;
         let is_said = operation.needed.as_deref() == Some("say");
         if !is_of_chats || !is_said && operation.needed.as_deref() != Some("read") {
             continue;
@@ -145,6 +148,7 @@ async fn every_request_of_support_to_chats_leaves_an_entry() {
         let id = &operation.id;
         let action = match id.as_str() {
             "list_chats" => AuditAction::ListChats,
+            _ if is_of_assistants => AuditAction::ReadAssistants,
             _ if is_said => AuditAction::SayInChat,
             _ => AuditAction::ReadChat,
         };

@@ -80,6 +80,7 @@ fn refusal(caller: &str, visibility: &str, operation: &Operation) -> Option<(u16
     // Operators put chats under hold without being admitted to them.
     let is_of_chat = path.contains("{chat_id}") && needed != "administer";
     let is_of_wallet = path.starts_with("/api/wallets") || path.starts_with("/api/tokens");
+    let is_of_assistants = path.starts_with("/api/assistant");
     match (caller, needed) {
         ("nobody", _) => return Some((401, "unauthenticated")),
         ("wrong app", _) if is_of_chat => return Some((404, "chat-not-found")),
@@ -92,8 +93,12 @@ fn refusal(caller: &str, visibility: &str, operation: &Operation) -> Option<(u16
             return Some((403, if is_registry { "forbidden-role" } else { "forbidden-app" }));
         }
         (_, "observe" | "administer") | ("operator", _) => return Some((403, "forbidden-role")),
+        ("wrong app", _) if path.contains("{assistant_id}") => {
+            return Some((404, "assistant-not-found"));
+        }
         ("wrong app", _) => return Some((403, "forbidden-app")),
         ("service", _) => return None,
+        _ if is_of_assistants => return assistant_refusal(caller, visibility, operation),
         ("owner", "read") if is_of_wallet => return None,
         ("owner", "bill") if is_of_wallet => return Some((403, "forbidden-role")),
         _ if is_of_wallet => return Some((403, "forbidden-owner")),
@@ -138,6 +143,25 @@ fn refusal(caller: &str, visibility: &str, operation: &Operation) -> Option<(u16
     (!permitted).then_some((403, "forbidden-permission"))
 }
 
+/// Returns what a user is answered about an assistant of alice and team blue. Assistants have no members.
+fn assistant_refusal(
+    caller: &str,
+    visibility: &str,
+    operation: &Operation,
+) -> Option<(u16, &'static str)> {
+    let may_read =
+        ["link", "app"].contains(&visibility) || caller == "teammate" && visibility == "team";
+    match operation.id.as_str() {
+        _ if ["owner", "support"].contains(&caller) => None,
+        "list_assistants" | "list_assistant_tags" | "delete_assistants" => None,
+        "get_assistant" if may_read => None,
+        _ if may_read => Some((403, "forbidden-permission")),
+        "put_assistant" => Some((409, "assistant-taken")),
+        "delete_assistant" => None,
+        _ => Some((404, "assistant-not-found")),
+    }
+}
+
 fn config(is_open: bool) -> Config {
     let settings = AppSettings { support_access: true, ..AppSettings::default() };
     let apps = AppsConfig { settings, ..AppsConfig::default() };
@@ -168,6 +192,11 @@ pub(crate) async fn chat_of_alice(service: &Client, alice: &Client, visibility: 
             "/api/wallets/acme_corp/alice/ensure".to_owned(),
             json!({"initial_balance": 1_000}),
         ),
+        (
+            "PUT",
+            "/api/assistants/acme_corp/a1".to_owned(),
+            json!({"name": "secret", "user_id": "alice", "team_id": "blue", "visibility": visibility}),
+        ),
     ] {
         let answer = service.json(method, &path, body.to_string()).await;
         assert!(answer.status < 300, "{path}: {}", answer.text);
@@ -195,6 +224,7 @@ async fn state(service: &Client) -> Vec<String> {
         state.push(service.get(&format!("/api/chats/acme_corp/c1{below}")).await.text);
     }
     state.push(service.get("/api/wallets/acme_corp/alice/entries").await.text);
+    state.push(service.get("/api/assistants/acme_corp").await.text);
     state
 }
 
@@ -205,6 +235,7 @@ pub(crate) fn required_query(id: &str) -> &'static str {
         "diff_context" => "?from=1&to=1",
         "put_transcript" => "?dialect=openai",
         "search_messages" => "?q=secret",
+        "delete_assistants" => "?ids=a1",
         _ => "",
     }
 }
@@ -227,6 +258,7 @@ pub(crate) async fn call(
         ("sequence", "0"),
         ("event_id", "evt_msg_002"),
         ("call_id", "call_0"),
+        ("assistant_id", "a1"),
         ("request_id", "q1"),
         ("version", "1"),
         ("stack_id", "stk"),
@@ -267,10 +299,11 @@ async fn every_caller_may_do_what_the_model_says_and_nothing_else() {
                 let caller = changes.as_ref().map_or_else(|| client.clone(), of);
                 let user = changes.as_ref().and_then(|it| it["sub"].as_str()).unwrap_or("alice");
                 let answer = call(&caller, operation, user, "c1").await;
+                let refusals =
+                    ["chat-not-found", "input-not-found", "assistant-not-found", "assistant-taken"];
                 let refused = matches!(answer.status, 401 | 403)
-                    || (answer.status == 404
-                        && ["chat-not-found", "input-not-found"]
-                            .contains(&answer.body()["code"].as_str().unwrap()));
+                    || (matches!(answer.status, 404 | 409)
+                        && refusals.contains(&answer.body()["code"].as_str().unwrap()));
                 let found = refused
                     .then(|| (answer.status, answer.body()["code"].as_str().unwrap().to_owned()));
                 let expected = refusal(name, visibility, operation);

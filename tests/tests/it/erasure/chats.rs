@@ -34,6 +34,8 @@ pub(super) enum Needs {
     FirstMessages,
     /// A wallet.
     Wallet,
+    /// An assistant of the person.
+    Assistant,
 }
 
 /// The operations with texts of a person, in the person's chats.
@@ -69,6 +71,8 @@ pub(super) const IN_OWN_CHATS: &[(&str, Needs)] = &[
     ("consume_tokens", Needs::Wallet),
     ("credit_wallet", Needs::Wallet),
     ("debit_wallet", Needs::Wallet),
+    ("put_assistant", Needs::Assistant),
+    ("update_assistant", Needs::Assistant),
 ];
 
 /// The operations with texts of a person, in chats of another person. What the others' agents write there is not the person's.
@@ -142,7 +146,7 @@ impl World<'_> {
         if needs == Needs::Messages {
             self.call(place, id, alternative).await?;
         }
-        if needs == Needs::Wallet {
+        if matches!(needs, Needs::Wallet | Needs::Assistant) {
             return Ok(());
         }
         let fork = self.fork(place).await?;
@@ -167,6 +171,12 @@ impl World<'_> {
         let chat_id = self.planter.unique();
         let mut place = Place { side, request_id: String::new(), chat_id };
         if needs == Needs::Nothing {
+            return Ok(place);
+        }
+        if needs == Needs::Assistant {
+            let path = format!("/api/assistants/{APP}/{}", place.chat_id);
+            let assistant = json!({ "name": "Ada", "user_id": self.planter.person() });
+            self.service.call(Method::PUT, &path, Some(&assistant)).await?;
             return Ok(place);
         }
         let owner = if side == OWN { self.planter.person() } else { "somebody".to_owned() };
@@ -215,6 +225,7 @@ impl World<'_> {
         let mut path = path
             .replace("{app_id}", APP)
             .replace("{chat_id}", &place.chat_id)
+            .replace("{assistant_id}", &place.chat_id)
             .replace("{user_id}", &self.planter.person())
             .replace("{request_id}", &place.request_id)
             .replace("{sequence}", "0")

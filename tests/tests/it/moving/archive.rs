@@ -3,9 +3,10 @@
 use std::fs;
 
 use anyhow::{Context as _, Result, ensure};
-use persistence::{ChatSessions as _, Forks as _, Messages as _, ToolRuns as _};
+use persistence::{Assistants as _, ChatSessions as _, Forks as _, Messages as _, ToolRuns as _};
 use records::{
-    ChatId, MessageBody, MessageEdit, NewChatSession, NewFork, NewToolRun, WorkflowName,
+    AssistantContent, AssistantId, ChatId, MessageBody, MessageEdit, NewAssistant, NewChatSession,
+    NewFork, NewToolRun, WorkflowName,
 };
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -85,6 +86,16 @@ async fn fill(place: &Place) -> Result<()> {
         ..NewToolRun::default()
     };
     store.record_tool_runs(scope, &chat_id, vec![run]).await?;
+    for (id, config) in [("weather", json!({ "$oid": 1 })), ("news", json!({}))] {
+        let content = AssistantContent {
+            name: id.to_owned(),
+            kind: "assistant".to_owned(),
+            config: config.as_object().cloned().unwrap_or_default(),
+            ..AssistantContent::default()
+        };
+        let new = NewAssistant { content, ..NewAssistant::default() };
+        store.put_assistant(scope, &AssistantId::parse(id)?, new).await?;
+    }
     place.store.finish_tasks().await;
     Ok(())
 }
@@ -162,8 +173,8 @@ async fn an_archive_that_is_not_whole_or_not_of_its_app_is_refused() -> Result<(
         (lines[1..].to_vec(), "this is not the first line of an archive"),
         (replaced(r#""version":1"#, r#""version":2"#), "the archive has version 2"),
         (
-            replaced(r#""format":7"#, r#""format":6"#),
-            "the archive has the format 6, and the database 7",
+            replaced(r#""format":8"#, r#""format":7"#),
+            "the archive has the format 7, and the database 8",
         ),
         ([&lines[..1], &of_other[1..]].concat(), "the document is of the app \"other\""),
         (replaced(sessions, r#""collection":"access_keys""#), "is refused"),

@@ -16,8 +16,8 @@ use crate::terminal::safe_json;
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "The archive has everything about the chats, purged ones too, and the wallets of the app: it is for another \
-                        database, see `reprise import archive`. Its last line has \"record\": \"end\": an archive without it \
+    after_help = "The archive has everything about the chats, purged ones too, the wallets and the assistants of the \
+                        app: it is for another database, see `reprise import archive`. Its last line has \"record\": \"end\": an archive without it \
                         is incomplete. Example:\n  reprise export app acme_corp > acme_corp.ndjson"
 )]
 pub(crate) struct AppArguments {

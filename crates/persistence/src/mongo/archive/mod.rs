@@ -31,6 +31,8 @@ pub enum Archive {
     Wallets,
     /// The archived entries of the wallets of the app.
     WalletEntries,
+    /// The assistants of the app.
+    Assistants,
     /// Nothing, for this reason.
     LeavesOut(&'static str),
 }
@@ -42,7 +44,7 @@ impl fmt::Display for Archive {
             Self::RollupOfChat => "that of the chat; the sums are added up again",
             Self::Session => "that of the chat, last",
             Self::App => "that of the app",
-            Self::Wallets | Self::WalletEntries => "all of the app",
+            Self::Wallets | Self::WalletEntries | Self::Assistants => "all of the app",
             Self::LeavesOut(reason) => return write!(f, "nothing: {reason}"),
         })
     }

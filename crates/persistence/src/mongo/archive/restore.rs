@@ -206,7 +206,7 @@ fn owner_of(
             Some((inside("app_id")?, Some(inside("name")?)))
         }
         Archive::App => Some((text("_id")?, None)),
-        Archive::Wallets => Some((inside("app_id")?, None)),
+        Archive::Wallets | Archive::Assistants => Some((inside("app_id")?, None)),
         Archive::WalletEntries => Some((text("app_id")?, None)),
         Archive::RollupOfChat | Archive::LeavesOut(_) => None,
     })

@@ -140,13 +140,14 @@ impl MongoStore {
         Ok(true)
     }
 
-    /// Passes on the document of an app, and its wallets as they were at one moment.
+    /// Passes on the document of an app, its wallets and its assistants as they were at one moment.
     pub async fn archive_app(&self, app_id: &AppId, emit: Emit<'_>) -> Result<(), ArchiveError> {
         let session = Mutex::new(self.read(|| self.snapshot_session()).await?);
         for (archive, filter) in [
             (Archive::App, doc! { "_id": app_id.as_str() }),
             (Archive::WalletEntries, entries_of(app_id)),
             (Archive::Wallets, wallets_after(app_id, None)),
+            (Archive::Assistants, assistants_of(app_id)),
         ] {
             for stored in taken(archive) {
                 self.emit_all(&session, stored.name, &filter, &mut *emit).await?;
@@ -208,6 +209,12 @@ impl MongoStore {
 fn entries_of(app_id: &AppId) -> Document {
     let first = doc! { "app_id": app_id.as_str() };
     let last = doc! { "app_id": app_id.as_str(), "last": Bson::MaxKey };
+    doc! { "_id": { "$gte": first, "$lt": last } }
+}
+
+fn assistants_of(app_id: &AppId) -> Document {
+    let first = doc! { "app_id": app_id.as_str() };
+    let last = doc! { "app_id": app_id.as_str(), "assistant_id": Bson::MaxKey };
     doc! { "_id": { "$gte": first, "$lt": last } }
 }
 

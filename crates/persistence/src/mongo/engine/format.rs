@@ -54,11 +54,13 @@ pub(crate) enum Shape {
     CompleteUserUsage,
     /// The runs of tools: `tool_runs`. An older release does not remove them with their chat. No document is marked for it.
     ToolRuns,
+    /// The assistants of apps: `assistants`. An older release does not erase those of a person. No document is marked for it.
+    Assistants,
 }
 
 impl Shape {
     /// Every shape, in the order of the formats.
-    pub(crate) const ALL: [Self; 11] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::Forks,
         Self::DeletedChats,
         Self::ListsByActivity,
@@ -70,6 +72,7 @@ impl Shape {
         Self::UserUsage,
         Self::CompleteUserUsage,
         Self::ToolRuns,
+        Self::Assistants,
     ];
 
     /// Returns the first format in which the shape is written. It is also the `schema_version` of
@@ -83,6 +86,7 @@ impl Shape {
             Self::UserUsage => USER_USAGE_VERSION,
             Self::CompleteUserUsage => 6,
             Self::ToolRuns => 7,
+            Self::Assistants => 8,
         }
     }
 
@@ -100,6 +104,7 @@ impl Shape {
             Self::UserUsage => "usage of users",
             Self::CompleteUserUsage => "statistics of users",
             Self::ToolRuns => "runs of tools",
+            Self::Assistants => "assistants",
         }
     }
 }

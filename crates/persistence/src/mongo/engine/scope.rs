@@ -49,8 +49,7 @@ pub(crate) fn permitted_chats(scope: &Scope) -> Document {
             related_chats(&related).into_iter().chain(visitors).collect()
         }
     };
-    // An empty `$or` is an error; `$nor` of everything matches nothing.
-    let (operator, filters) = if any.is_empty() { ("$nor", vec![doc! {}]) } else { ("$or", any) };
+    let (operator, filters) = one_of(any);
     filter.insert(operator, filters);
     filter
 }
@@ -78,6 +77,31 @@ pub(crate) fn listed_chats(scope: &Scope, range: ListRange) -> Document {
     };
     chats.extend(relation.unwrap_or_default());
     chats
+}
+
+/// Returns the filter for the assistants that the caller finds and in which they have the permission of the scope. `open` are
+/// the visibilities by which every user of the app finds one.
+pub(crate) fn listed_assistants(scope: &Scope, open: &[Visibility]) -> Document {
+    let mut filter = doc! { "_id.app_id": scope.app_id.as_str() };
+    let any = match scope.reach(scope.permission) {
+        Reach::Every => return filter,
+        Reach::None => Vec::new(),
+        Reach::Related(related) => {
+            let open: Vec<&str> = open.iter().map(|visibility| visibility.as_str()).collect();
+            let visitors = related.visitors.then(|| doc! { "visibility": { "$in": open } });
+            let relations = [owned_chats(&related), team_chats(&related), visitors];
+            relations.into_iter().flatten().collect()
+        }
+    };
+    let (operator, filters) = one_of(any);
+    filter.insert(operator, filters);
+    filter
+}
+
+/// Returns the condition that one of these filters matches.
+fn one_of(filters: Vec<Document>) -> (&'static str, Vec<Document>) {
+    // An empty `$or` is an error; `$nor` of everything matches nothing.
+    if filters.is_empty() { ("$nor", vec![doc! {}]) } else { ("$or", filters) }
 }
 
 /// Returns a filter for each relation of a person to a chat.

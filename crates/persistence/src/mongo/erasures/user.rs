@@ -31,7 +31,8 @@ impl MongoStore {
         Ok(())
     }
 
-    /// Deletes what gives a person access. These collections are small, because their documents expire.
+    /// Deletes what gives a person access, and their assistants. The other collections are small, because their documents
+    /// expire.
     async fn delete_of_user(
         &self,
         person: &Person,
@@ -55,7 +56,11 @@ impl MongoStore {
         let tickets = delete(&self.inner.tickets, by_expiry(), theirs).await?;
         let theirs = doc! { "apps": [app_id], "user_id": user_id };
         let keys = delete(&self.inner.access_keys, doc! { "kind": 1, "_id": 1 }, theirs).await?;
+        let theirs = doc! { "_id.app_id": app_id, "user_id": user_id };
+        let by_owner = doc! { "_id.app_id": 1, "user_id": 1 };
+        let assistants = delete(&self.inner.assistants, by_owner, theirs).await?;
         Ok(vec![
+            (ErasedKind::Assistants, assistants),
             (ErasedKind::Connections, connections),
             (ErasedKind::Tickets, tickets),
             (ErasedKind::AccessKeys, keys),

@@ -7,15 +7,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bson::{Binary, doc};
 use persistence::mongo::{Interruption, MongoStore, WalletVerification, Workflow};
 use persistence::{
-    Billing, ChatSessions, Contexts, Erasures, Exchanges, Forks, InputRequests, Members, Messages,
-    Participants, Presence, Tickets, Turns, Wallets,
+    Assistants, Billing, ChatSessions, Contexts, Erasures, Exchanges, Forks, InputRequests,
+    Members, Messages, Participants, Presence, Tickets, Turns, Wallets,
 };
 use records::{
-    Actor, Author, CallId, Caller, ChatId, Connection, ConnectionId, DisplayName, EntryId, Erasure,
-    EventId, Grant, Ids as _, MemberRole, MessageBody, MessageEdit, NewChatSession, NewFork,
-    NewInputAnswer, NewInputRequest, NewMessage, NewProviderCall, NewTicket, NewTurn,
-    NewWalletEntry, Permission, Question, Scope, StackFrame, StackId, Step, StepKind, TicketDigest,
-    TurnId, TurnMessage, TurnOutcome, UserId, Uuid7Ids, Visibility, WorkflowName,
+    Actor, AssistantContent, AssistantId, Author, CallId, Caller, ChatId, Connection, ConnectionId,
+    DisplayName, EntryId, Erasure, EventId, FieldChange, Grant, Ids as _, MemberRole, MessageBody,
+    MessageEdit, NewAssistant, NewChatSession, NewFork, NewInputAnswer, NewInputRequest,
+    NewMessage, NewProviderCall, NewTicket, NewTurn, NewWalletEntry, Permission, Question, Scope,
+    StackFrame, StackId, Step, StepKind, TicketDigest, TurnId, TurnMessage, TurnOutcome, UserId,
+    Uuid7Ids, Visibility, WorkflowName,
 };
 use serde_json::json;
 
@@ -115,6 +116,7 @@ async fn plant_elsewhere(database: &Database, person: &UserId, token: &str, ids:
     let ticket =
         NewTicket { digest, valid_for, grant: Grant::ReadAndSay, caller_expires_at, credential };
     database.create_ticket(&caller, chat_id, ticket).await.unwrap();
+    plant_assistant(database, person, token).await;
     database.ensure_wallet(scope, person, 100).await.unwrap();
     for n in 0..70 {
         let entry_id = EntryId::parse(format!("{ids}-{n}")).unwrap();
@@ -122,6 +124,17 @@ async fn plant_elsewhere(database: &Database, person: &UserId, token: &str, ids:
         database.debit(scope, person, debit).await.unwrap();
     }
     chat_id.clone()
+}
+
+async fn plant_assistant(database: &Database, person: &UserId, token: &str) {
+    let content = AssistantContent {
+        name: token.to_owned(),
+        kind: token.to_owned(),
+        ..AssistantContent::default()
+    };
+    let new = NewAssistant { user_id: FieldChange::Set(person.clone()), content };
+    let assistant_id = AssistantId::parse(token).unwrap();
+    database.put_assistant(&scope(), &assistant_id, new).await.unwrap();
 }
 
 async fn erase(store: &MongoStore, person: &UserId, chats_at_once: usize) -> Erasure {
@@ -171,6 +184,7 @@ async fn an_erasure_leaves_no_text_and_no_name() {
     let before = holding(&database, &token).await;
     let places: BTreeSet<&str> = before.keys().map(String::as_str).collect();
     let expected = [
+        "assistants",
         "chat_blobs",
         "chat_participants",
         "chat_segments",

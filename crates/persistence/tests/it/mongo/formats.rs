@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use bson::{Bson, Document, RawDocumentBuf, doc};
 use persistence::mongo::{FinishedUpgrade, FormatStatus, Interruption, MongoStore};
 use persistence::{
-    Apps, ChatFilter, ChatOrder, ChatSessions, Forks, MessageRange, Messages, StoreError, ToolRuns,
+    Apps, Assistants, ChatFilter, ChatOrder, ChatSessions, Forks, MessageRange, Messages,
+    StoreError, ToolRuns,
 };
 use records::{
-    Actor, AppId, ChatId, Lifecycle, MessageBody, MessageEdit, MetadataFilter, NewChatSession,
-    NewFork, NewToolRun, Scope, SessionChange, TitlePart, WorkflowName,
+    Actor, AppId, AssistantContent, AssistantId, ChatId, Lifecycle, MessageBody, MessageEdit,
+    MetadataFilter, NewAssistant, NewChatSession, NewFork, NewToolRun, Scope, SessionChange,
+    TitlePart, WorkflowName,
 };
 
 use super::database::Database;
@@ -19,7 +21,7 @@ use super::goldens::{assert_fields, golden};
 const OLDER: i64 = 1;
 
 /// The newest format of this release.
-const NEWEST: i64 = 7;
+const NEWEST: i64 = 8;
 
 fn scope() -> Scope {
     Scope::service(AppId::parse("acme_corp").unwrap())
@@ -195,6 +197,12 @@ async fn before_the_upgrade_is_finished_a_fork_is_refused_and_changes_nothing() 
     let run = NewToolRun { tool_name: "search".to_owned(), ..NewToolRun::default() };
     let refusal = database.record_tool_runs(&scope(), &golden_chat(), vec![run]).await.unwrap_err();
     assert!(matches!(refusal, StoreError::UpgradePending { needed: 7, .. }), "{refusal:?}");
+    let assistant_id = AssistantId::parse("weather").unwrap();
+    let content =
+        AssistantContent { name: "A".into(), kind: "a".into(), ..AssistantContent::default() };
+    let new = NewAssistant { content, ..NewAssistant::default() };
+    let refusal = database.put_assistant(&scope(), &assistant_id, new).await.unwrap_err();
+    assert!(matches!(refusal, StoreError::UpgradePending { needed: 8, .. }), "{refusal:?}");
     assert_eq!(everything(&database).await, before);
     let archive = SessionChange::to_lifecycle(Lifecycle::Archived);
     database.change_chat(&scope(), &golden_chat(), archive).await.unwrap();
@@ -216,6 +224,7 @@ async fn before_the_upgrade_is_finished_a_fork_is_refused_and_changes_nothing() 
                 "usage of users",
                 "statistics of users",
                 "runs of tools",
+                "assistants",
             ]
         }
     );

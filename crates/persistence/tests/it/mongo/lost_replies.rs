@@ -4,8 +4,14 @@ use std::time::Duration;
 
 use local_mongod::{Proxy, Source};
 use persistence::mongo::MongoStore;
-use persistence::{Artifacts, AuditFilter, AuditLog, ChatSessions, Erasures, Messages, StoreError};
-use records::{Actor, ChatId, ChatStatus, MessageEdit, NewArtifact, UserId};
+use persistence::{
+    Artifacts, AssistantFilter, Assistants, AuditFilter, AuditLog, ChatSessions, Erasures,
+    Messages, Outcome, StoreError,
+};
+use records::{
+    Actor, AssistantContent, AssistantId, ChatId, ChatStatus, IfMatch, MessageEdit, NewArtifact,
+    NewAssistant, Scope, UserId,
+};
 use serde_json::json;
 use tokio::time::sleep;
 
@@ -99,6 +105,44 @@ async fn an_erasure_whose_commit_lost_its_reply_is_in_the_audit_log_once() {
     lose(&proxy, "commitTransaction", beginning, async {}).await.unwrap();
     let entries = database.list_audit_entries(&AuditFilter::default(), 10, None).await.unwrap();
     assert_eq!(entries.entries.len(), 1, "{entries:?}");
+}
+
+#[tokio::test]
+async fn a_write_of_an_assistant_whose_commit_lost_its_reply_is_made_once() {
+    let (_server, proxy, database) = database_behind_proxy().await;
+    let other = another(&database).await;
+    let (scope, id) = (scope(), AssistantId::parse("weather").unwrap());
+    let named = |name: &str| {
+        let (name, kind) = (name.to_owned(), "assistant".to_owned());
+        let content = AssistantContent { name, kind, ..AssistantContent::default() };
+        NewAssistant { content, ..NewAssistant::default() }
+    };
+    let put_by_other = async |name: &str| {
+        other.put_assistant(&scope, &id, named(name)).await.unwrap();
+    };
+    let creating = database.put_assistant(&scope, &id, named("A"));
+    let created = lose(&proxy, "commitTransaction", creating, async {}).await.unwrap();
+    assert_eq!((created.outcome, created.version), (Outcome::Stored, 1));
+
+    // The answer is not `AssistantChanged`, which would mean that nothing was changed.
+    let seen = IfMatch::Tags(vec![created.entity_tag()]);
+    let seeing = Scope { if_match: Some(seen), ..scope.clone() };
+    let replacing = database.put_assistant(&seeing, &id, named("B"));
+    let replaced = lose(&proxy, "commitTransaction", replacing, put_by_other("C")).await.unwrap();
+    assert_eq!((replaced.version, replaced.content.name.as_str()), (3, "C"));
+
+    // The retry leaves what another caller has stored under the id since.
+    let deleting = database.delete_assistant(&scope, &id);
+    assert!(lose(&proxy, "commitTransaction", deleting, put_by_other("D")).await.unwrap());
+    let stored = other.get_assistant(&scope, &id).await.unwrap().unwrap();
+    assert_eq!((stored.version, stored.content.name.as_str()), (1, "D"));
+
+    let all = AssistantFilter::default();
+    let deleting = database.delete_assistants(&scope, &all, 10);
+    let deleted = lose(&proxy, "commitTransaction", deleting, async {}).await.unwrap();
+    assert_eq!((deleted.deleted, deleted.has_more), (1, false));
+    let entries = database.list_audit_entries(&AuditFilter::default(), 100, None).await.unwrap();
+    assert_eq!(entries.entries.len(), 6, "{entries:?}");
 }
 
 #[tokio::test]

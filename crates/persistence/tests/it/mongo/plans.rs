@@ -8,22 +8,23 @@ use chrono::{DateTime, TimeDelta, Utc};
 use futures::TryStreamExt;
 use persistence::mongo::{COLLECTIONS, Interruption, StoredCollection};
 use persistence::{
-    Apps, Artifacts, AuditFilter, AuditLog, Began, Billing, Calls, Changes, ChatFilter, ChatOrder,
-    ChatSessions, ContextHistory, Contexts, Direction, Erasures, Exchanges, Forks, InputRequests,
-    Leases, ListCursor, Members, MessageRange, MessageSearch, Messages, Participants, PendingOrder,
-    Position, Presence, Purges, ResumePointCursor, ResumePointFilter, RevocationCursor,
-    Revocations, Search, Stats, Tickets, ToolRunFilter, ToolRuns, Turns, Wallets,
+    Apps, Artifacts, AssistantFilter, Assistants, AuditFilter, AuditLog, Began, Billing, Calls,
+    Changes, ChatFilter, ChatOrder, ChatSessions, ContextHistory, Contexts, Direction, Erasures,
+    Exchanges, Forks, InputRequests, Leases, ListCursor, Members, MessageRange, MessageSearch,
+    Messages, Participants, PendingOrder, Position, Presence, Purges, ResumePointCursor,
+    ResumePointFilter, RevocationCursor, Revocations, Search, Stats, Tickets, ToolRunFilter,
+    ToolRuns, Turns, Wallets,
 };
 use records::{
-    Actor, AppId, AppStatus, AssistantId, AuditAction, CallId, Caller, ChatId, ChatStatus,
-    Connection, ConnectionId, DisplayName, Due, EntryId, EventId, FieldChange, Grant,
+    Actor, AppId, AppStatus, AssistantContent, AssistantId, AuditAction, CallId, Caller, ChatId,
+    ChatStatus, Connection, ConnectionId, DisplayName, Due, EntryId, EventId, FieldChange, Grant,
     InputRequestId, JsonObject, Lease, Lifecycle, MemberRole, MessageBody, MessageEdit,
-    MetadataFilter, MetadataKeys, NewArtifact, NewChatSession, NewFork, NewInputAnswer,
-    NewInputRequest, NewLease, NewMessage, NewProviderCall, NewRevocation, NewTicket, NewToolRun,
-    NewTurn, NewWalletEntry, Owner, Permission, Question, RetentionChange, RevocationKey,
-    RevocationTarget, Scope, SearchQuery, SessionChange, SettingsChange, StackFrame, StackId, Step,
-    StepKind, TeamId, TicketDigest, ToolRunId, TurnId, TurnMessage, TurnOutcome, UserId,
-    Visibility, WorkflowName,
+    MetadataFilter, MetadataKeys, NewArtifact, NewAssistant, NewChatSession, NewFork,
+    NewInputAnswer, NewInputRequest, NewLease, NewMessage, NewProviderCall, NewRevocation,
+    NewTicket, NewToolRun, NewTurn, NewWalletEntry, Owner, Permission, Question, RetentionChange,
+    RevocationKey, RevocationTarget, Scope, SearchQuery, SessionChange, SettingsChange, StackFrame,
+    StackId, Step, StepKind, TeamId, TicketDigest, ToolRunId, TurnId, TurnMessage, TurnOutcome,
+    UserId, Visibility, WorkflowName,
 };
 use serde_json::json;
 
@@ -185,6 +186,43 @@ async fn use_tool_runs(database: &Database, scope: &Scope, chat_id: &ChatId) {
     database.remove_tool_runs(app_id, ever, 10, next.as_ref()).await.unwrap();
 }
 
+async fn use_assistants(database: &Database, scope: &Scope) {
+    let owner = scope.caller.person().cloned();
+    let scope = &scope.needing(Permission::Manage);
+    let id = |n: usize| AssistantId::parse(format!("{}{n}", owner.is_some())).unwrap();
+    let content = || AssistantContent {
+        name: "Weather".to_owned(),
+        kind: "assistant".to_owned(),
+        ..AssistantContent::default()
+    };
+    for sort in 0..2 {
+        for n in 0..50 {
+            let user_id = owner.clone().map_or(FieldChange::Keep, FieldChange::Set);
+            let content = AssistantContent { sort, ..content() };
+            let new = NewAssistant { user_id, content };
+            database.put_assistant(scope, &id(n), new).await.unwrap();
+        }
+    }
+    database.get_assistant(scope, &id(3)).await.unwrap().unwrap();
+    let (one, text) = (vec!["assistant".to_owned()], Some("weather".to_owned()));
+    let everything = AssistantFilter {
+        user_id: owner.clone(),
+        kinds: one,
+        mentionable: Some(false),
+        text,
+        ..AssistantFilter::default()
+    };
+    let some = AssistantFilter { ids: vec![id(1), id(2), id(3)], ..AssistantFilter::default() };
+    for filter in [AssistantFilter::default(), everything, some.clone()] {
+        let page = database.list_assistants(scope, &filter, 2, None).await.unwrap();
+        assert_eq!(page.assistants.len(), 2);
+        database.list_assistants(scope, &filter, 2, page.next.as_ref()).await.unwrap();
+        database.list_assistant_tags(scope, &filter).await.unwrap();
+    }
+    assert_eq!(database.delete_assistants(scope, &some, 10).await.unwrap().deleted, 3);
+    assert!(database.delete_assistant(scope, &id(4)).await.unwrap());
+}
+
 async fn use_everything(database: &Database) {
     let user = UserId::parse("user").unwrap();
     let team_id = Some(TeamId::parse("team").unwrap());
@@ -211,6 +249,7 @@ async fn use_everything(database: &Database) {
         use_lists(database, &scope).await;
         use_search(database, &scope, &chat_id).await;
         use_wallet(database, &scope).await;
+        use_assistants(database, &scope).await;
         use_ticket(database, &scope, &chat_id).await;
         use_lease(database, &scope, &chat_id).await;
         use_turns(database, &scope, &chat_id).await;

@@ -5,9 +5,10 @@ use std::time::Duration;
 use bson::{Document, RawDocumentBuf, doc};
 use persistence::mongo::{Interruption, Workflow};
 use persistence::{
-    Apps, Artifacts, Calls, Changes, ChatSessions, ContextHistory, Contexts, Forks, InputRequests,
-    Leases, Members, MessageRange, Messages, Participants, Presence, Resumption, Revocations,
-    Stats, StoreError, Tickets, ToolRunFilter, ToolRuns, Turns, Wallets,
+    Apps, Artifacts, AssistantFilter, Assistants, Calls, Changes, ChatSessions, ContextHistory,
+    Contexts, Forks, InputRequests, Leases, Members, MessageRange, Messages, Participants,
+    Presence, Resumption, Revocations, Stats, StoreError, Tickets, ToolRunFilter, ToolRuns, Turns,
+    Wallets,
 };
 use records::{
     Actor, AppId, BoundToolCall, ChatId, ChatStatus, Connection, ConnectionId, Credential, EntryId,
@@ -74,6 +75,10 @@ async fn documents_of_version_1_load() {
     let workflow = Workflow { app_id: scope().app_id, workflow_name };
     database.verify_stats(&workflow, &|| {}, &mut |_| {}).await.unwrap();
 
+    database.insert("assistants", golden("assistant", 1)).await;
+    let all = AssistantFilter::default();
+    let assistants = database.list_assistants(&scope(), &all, 10, None).await.unwrap();
+    insta::assert_debug_snapshot!("assistants_v1", assistants.assistants);
     database.insert("chat_participants", golden("chat_participants", 1)).await;
     let participants = database.list_participants(&scope(), &chat_id, 10, None).await.unwrap();
     insta::assert_debug_snapshot!("participants_v1", participants);
@@ -357,7 +362,7 @@ async fn a_document_of_a_newer_version_is_refused_and_not_changed() {
         let StoreError::UnsupportedVersion { found, supported, .. } = refusal else {
             panic!("{refusal:?}");
         };
-        assert_eq!((found, supported), (99, 7));
+        assert_eq!((found, supported), (99, 8));
     }
     assert_eq!(database.all("chat_sessions").await, before);
 }

@@ -27,6 +27,7 @@ pub(super) fn adapter() -> Adapter {
         // The API has paths below `/api/chats` itself, with another meaning.
         root: Root { dropped: "", kept: "/api/", below: Below::App, is_free: false },
         one_session: None,
+        token_cookies: &[],
         title: "Chat sessions of the JSONL session store, served by Reprise",
         sections: sections! { true;
             "chats", "Conversations of people with agents" {

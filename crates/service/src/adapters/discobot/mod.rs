@@ -36,6 +36,7 @@ pub(super) fn adapter() -> Adapter {
                 format!("/sessions/{}", session_id.map_or("default", ChatId::as_str))
             },
         }),
+        token_cookies: &[],
         title: "Chat sessions of Discobot, served by Reprise",
         sections: sections! { true;
             "messages", "What was said in a session" {

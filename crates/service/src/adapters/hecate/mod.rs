@@ -22,6 +22,7 @@ pub(super) fn adapter() -> Adapter {
         name: "hecate",
         root: Root { dropped: "/hecate", kept: "/v1/chat/", below: Below::App, is_free: true },
         one_session: None,
+        token_cookies: &[],
         title: "Chat sessions of Hecate, served by Reprise",
         sections: sections! { true;
             "chat sessions", "Conversations, and the calls that produced them" {

@@ -31,6 +31,7 @@ pub(super) fn adapter() -> Adapter {
         // The API has paths below `/api/chats` and `/chat` itself, with another meaning.
         root: Root { dropped: "", kept: "/", below: Below::Name, is_free: false },
         one_session: None,
+        token_cookies: &[],
         title: "The routes of MozaiksAI's front end, served by Reprise",
         sections: sections! { true;
             "chats", "The runs of workflows" {

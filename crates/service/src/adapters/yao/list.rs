@@ -12,6 +12,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::filter::SessionFilter;
 use super::groups::{SessionGroup, grouped};
+use super::page::NumberedPage;
 use super::wire::SessionItem;
 use crate::adapters::ForeignQuery;
 use crate::adapters::offset_pages::{MAX_EXAMINED, OffsetPage};
@@ -56,29 +57,18 @@ struct SessionParameters {
 /// The page of the list of sessions to return.
 #[derive(Debug)]
 pub(crate) struct ListSessionsQuery {
-    page: usize,
-    pagesize: usize,
+    page: NumberedPage,
     filter: SessionFilter,
     groups: Option<Tz>,
 }
 
 impl FromParams for ListSessionsQuery {
     fn from_params(params: &mut Params, _limits: &LimitsConfig) -> Result<Self, Problem> {
-        let mut number = |name: &str| {
-            params.take_with(name, |text| Ok::<_, String>(text.trim().parse::<usize>().ok()))
-        };
-        let page = number("page")?.flatten().filter(|page| *page > 0).unwrap_or(1);
-        let pagesize = number("pagesize")?.flatten().filter(|size| (1..=100).contains(size));
-        let pagesize = pagesize.unwrap_or(20);
-        if (page - 1).saturating_mul(pagesize) >= MAX_EXAMINED {
-            let rule = format!("must be within the first {MAX_EXAMINED} sessions");
-            return Err(Problem::invalid_parameter("page", rule));
-        }
+        let page = NumberedPage::from_params(params, MAX_EXAMINED, "sessions")?;
         let is_grouped = params.take_with("group_by", |word| Ok::<_, String>(word == "time"))?;
         let zone = params.take_with("tz", |name| Ok::<_, String>(name.parse::<Tz>().ok()))?;
         Ok(Self {
             page,
-            pagesize,
             groups: is_grouped.unwrap_or_default().then(|| zone.flatten().unwrap_or(Tz::UTC)),
             filter: SessionFilter::from_params(params)?,
         })
@@ -120,12 +110,11 @@ pub(crate) async fn list_sessions(
     AppScope(scope, _): AppScope<Read>,
     ForeignQuery(query): ForeignQuery<ListSessionsQuery>,
 ) -> Result<Json<ListSessionsResponse>, Problem> {
-    let ListSessionsQuery { page, pagesize, filter, groups } = query;
+    let ListSessionsQuery { page, filter, groups } = query;
     let admits = |chat: &ChatSession| filter.admits(chat);
     let admits = (!filter.is_whole_list()).then_some(&admits as _);
-    let positions = (page - 1) * pagesize..page * pagesize;
-    let found =
-        OffsetPage::find(&*store, &scope, &filter.of_store(), admits, positions, identity).await?;
+    let (list, positions) = (filter.of_store(), page.positions());
+    let found = OffsetPage::find(&*store, &scope, &list, admits, positions, identity).await?;
     let (data, groups) = match groups.filter(|_| !found.chats.is_empty()) {
         Some(zone) => (None, Some(grouped(found.chats, SystemClock.now(), zone))),
         None => (Some(found.chats.into_iter().map(Into::into).collect()), None),
@@ -133,9 +122,9 @@ pub(crate) async fn list_sessions(
     Ok(Json(ListSessionsResponse {
         data,
         groups,
-        page,
-        pagesize,
-        pagecount: found.total.div_ceil(pagesize).max(1),
+        page: page.page,
+        pagesize: page.pagesize,
+        pagecount: page.count(found.total),
         total: found.total,
         total_is_at_least: found.is_at_least,
     }))

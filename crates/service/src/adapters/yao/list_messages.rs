@@ -9,6 +9,7 @@ use serde_json::Value;
 use utoipa::openapi::path::Parameter;
 use utoipa::{IntoParams, ToSchema};
 
+use super::assistants::{Locale, infos_of};
 use super::reader::{self, Part, TypedFilter};
 use crate::adapters::ForeignQuery;
 use crate::admission::Reserve;
@@ -46,7 +47,7 @@ struct MessageParameters {
     before_id: Option<u64>,
     /// The newest messages whose `sequence` is smaller than this one.
     before_sequence: Option<u64>,
-    /// The language of the assistants.
+    /// The language of the assistants; by default the first of `Accept-Language`.
     locale: Option<String>,
 }
 
@@ -96,7 +97,8 @@ pub(crate) struct ListSessionMessagesResponse {
     messages: Vec<Value>,
     #[schema(example = 2)]
     count: usize,
-    /// The assistants of the messages that are known, by their ids. None are known yet.
+    /// The assistants of the messages that the caller may read, by their ids: each with `assistant_id`, `name`, and what else
+    /// is known. They end at 4 MiB.
     #[schema(value_type = Object)]
     assistants: BTreeMap<String, Value>,
     /// Whether there may be more messages that were asked for: the answer ends at 4 MiB, or the request examined 50,000
@@ -111,14 +113,15 @@ pub(crate) async fn list_session_messages(
     State(store): State<Arc<dyn Store>>,
     ChatScope { scope, chat_id, .. }: ChatScope<Read>,
     ForeignQuery(query): ForeignQuery<ListSessionMessagesQuery>,
+    locale: Locale,
     _: Reserve<ANSWER_MIB>,
 ) -> Result<Json<ListSessionMessagesResponse>, Problem> {
     let typed = reader::read(&*store, &scope, &chat_id, &query.0).await?;
     Ok(Json(ListSessionMessagesResponse {
         chat_id: chat_id.into(),
         count: typed.messages.len(),
+        assistants: infos_of(&*store, &scope, &typed.messages, &locale).await?,
         messages: typed.messages,
-        assistants: BTreeMap::new(),
         truncated: typed.is_truncated,
     }))
 }

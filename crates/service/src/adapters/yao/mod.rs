@@ -1,8 +1,10 @@
-//! Chat sessions in the shapes of Yao's chat storage: sessions, and messages with a type and props.
+//! Chat sessions and assistants in the shapes of Yao's chat storage: sessions, messages with a type and props, and the
+//! assistants that they name.
 
 use super::{Adapter, Below, Root};
 use crate::operations::sections;
 
+mod assistants;
 mod create;
 mod delete;
 mod delete_messages;
@@ -12,6 +14,7 @@ mod get;
 mod groups;
 mod list;
 mod list_messages;
+mod page;
 mod problem;
 mod reader;
 mod references;
@@ -26,8 +29,9 @@ mod wire;
 pub(super) fn adapter() -> Adapter {
     Adapter {
         name: "yao",
-        root: Root { dropped: "", kept: "/v1/chat/", below: Below::App, is_free: true },
+        root: Root { dropped: "", kept: "/v1/", below: Below::App, is_free: true },
         one_session: None,
+        token_cookies: &["__Host-access_token", "__Secure-access_token"],
         title: "Chat sessions of Yao, served by Reprise",
         sections: sections! { true;
             "chat sessions", "Conversations with assistants" {
@@ -46,6 +50,15 @@ pub(super) fn adapter() -> Adapter {
                 GET    "/yao/{app_id}/v1/chat/sessions/{chat_id}/resume/last" => resume_records::get_last_resume_record;
                 DELETE "/yao/{app_id}/v1/chat/sessions/{chat_id}/resume" => resume_records::delete_resume_records;
                 GET    "/yao/{app_id}/v1/chat/sessions/{chat_id}/stacks/{stack_id}/path" => resume_records::get_stack_path;
+            }
+            "assistants", "What conversations are with" {
+                GET    "/yao/{app_id}/v1/agent/assistants" => assistants::list::list_yao_assistants;
+                POST   "/yao/{app_id}/v1/agent/assistants" => assistants::create::create_yao_assistant;
+                DELETE "/yao/{app_id}/v1/agent/assistants" => assistants::delete_several::delete_yao_assistants;
+                GET    "/yao/{app_id}/v1/agent/assistants/tags" => assistants::tags::list_yao_assistant_tags;
+                GET    "/yao/{app_id}/v1/agent/assistants/{assistant_id}" => assistants::get::get_yao_assistant;
+                PUT    "/yao/{app_id}/v1/agent/assistants/{assistant_id}" => assistants::update::update_yao_assistant;
+                DELETE "/yao/{app_id}/v1/agent/assistants/{assistant_id}" => assistants::delete::delete_yao_assistant;
             }
         },
         write_problem: problem::write,
