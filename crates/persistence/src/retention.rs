@@ -12,7 +12,7 @@ const PAGE: usize = 100;
 /// How many chats are purged at once. Each is several writes one after the other, which wait for the disk.
 const AT_ONCE: usize = 4;
 
-/// How many runs of tools are removed with one call.
+/// How many runs of tools are removed, or counted, with one call.
 const RUNS: usize = 500;
 
 /// A chat that was purged, or would be.
@@ -77,11 +77,42 @@ pub async fn remove_due_tool_runs(
     retention: &Retention,
     now: DateTime<Utc>,
 ) -> Result<u64, StoreError> {
+    for_due_tool_runs(Effect::Remove, store, app_id, retention, now).await
+}
+
+/// Counts the runs of tools that [`remove_due_tool_runs`] would remove.
+pub async fn count_due_tool_runs(
+    store: &dyn Store,
+    app_id: &AppId,
+    retention: &Retention,
+    now: DateTime<Utc>,
+) -> Result<u64, StoreError> {
+    for_due_tool_runs(Effect::Count, store, app_id, retention, now).await
+}
+
+/// What is done with runs of tools that are due.
+#[derive(Debug, Clone, Copy)]
+enum Effect {
+    Count,
+    Remove,
+}
+
+async fn for_due_tool_runs(
+    effect: Effect,
+    store: &dyn Store,
+    app_id: &AppId,
+    retention: &Retention,
+    now: DateTime<Utc>,
+) -> Result<u64, StoreError> {
     let Some(until) = retention.tool_run_cutoff(now) else { return Ok(0) };
     let (mut count, mut after) = (0, None);
     loop {
-        let step = store.remove_tool_runs(app_id, until, RUNS, after.as_ref()).await?;
-        count += step.removed;
+        let at = after.as_ref();
+        let step = match effect {
+            Effect::Count => store.count_due_tool_runs(app_id, until, RUNS, at).await?,
+            Effect::Remove => store.remove_tool_runs(app_id, until, RUNS, at).await?,
+        };
+        count += step.count;
         after = step.next;
         if after.is_none() {
             return Ok(count);

@@ -3,14 +3,17 @@
 use std::process::Stdio;
 
 use anyhow::{Context as _, Result};
+use chrono::TimeDelta;
+use mongodb::bson::{DateTime, Document, doc};
 use persistence::mongo::{MongoOptions, MongoStore};
 use persistence::{
     AuditLog as _, ChatSessions as _, Leases as _, Members as _, Messages as _, Purges as _,
-    Store as _,
+    Store as _, ToolRuns as _,
 };
 use records::{
-    Actor, AppId, Author, ChatStatus, Lease, Lifecycle, MemberRole, MessageBody, NewChatSession,
-    NewLease, NewMessage, Owner, Scope, SessionChange, UserId, WorkflowName,
+    Actor, AppId, Author, ChatStatus, Clock as _, Lease, Lifecycle, MemberRole, MessageBody,
+    NewChatSession, NewLease, NewMessage, NewToolRun, Owner, Scope, SessionChange, SystemClock,
+    UserId, WorkflowName,
 };
 use reqwest::Method;
 use resume::dialect;
@@ -286,13 +289,46 @@ async fn purge_removes_what_is_due_and_says_what_it_would() -> Result<()> {
     store.change_chat(&scope, &kept, deleted).await?;
     run(&["apps", "register", APP], &settings).await?;
     for (arguments, expected) in [
-        (&["purge", "--dry-run"][..], "0 chats due\n"),
-        (&["purge"], "0 chats purged\n"),
-        (&["purge", "--app", "other"], "0 chats purged\n"),
+        (&["purge", "--dry-run"][..], "0 chats due\n0 runs of tools due\n"),
+        (&["purge"], "0 chats purged\n0 runs of tools removed\n"),
+        (&["purge", "--app", "other"], "0 chats purged\n0 runs of tools removed\n"),
         (&["apps", "set", APP, "--deleted-days", "7"], "enabled   acme_corp  deleted_days=7\n"),
     ] {
         let output = run(arguments, &settings).await?;
         assert_eq!(String::from_utf8(output.stdout)?, expected, "{arguments:?}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn purge_removes_old_runs_of_tools_and_says_how_many_it_would() -> Result<()> {
+    let database = Database::create().await?;
+    let store = MongoStore::connect(&MongoOptions::new(database.uri(), database.name())).await?;
+    store.ping().await?;
+    let settings = Settings::of(&database);
+    let (app_id, scope) = (AppId::parse(APP)?, Scope::service(AppId::parse(APP)?));
+    let new = NewChatSession::of(WorkflowName::parse("Generator")?);
+    let chat = store.create_chat(&scope, new.clone()).await?.chat_id;
+    let held = store.create_chat(&scope, new).await?.chat_id;
+    let run_of = |tool: &str| NewToolRun { tool_name: tool.to_owned(), ..NewToolRun::default() };
+    for chat_id in [&chat, &held] {
+        store.record_tool_runs(&scope, chat_id, vec![run_of("old"); 3]).await?;
+    }
+    // They were recorded forty days ago, which only a change in the database can say.
+    let runs = database.raw().collection::<Document>("tool_runs");
+    let long_ago = DateTime::from_chrono(SystemClock.now() - TimeDelta::days(40));
+    runs.update_many(doc! {}, doc! { "$set": { "recorded_at": long_ago } }).await?;
+    store.record_tool_runs(&scope, &chat, vec![run_of("new")]).await?;
+    store.set_hold(&Actor::command_line(), &app_id, &held, Some("dispute")).await?;
+    for (arguments, expected, left) in [
+        (&["purge", "--dry-run"][..], "0 chats due\n3 runs of tools due\n", 7),
+        (&["purge", "--app", "other"], "0 chats purged\n0 runs of tools removed\n", 7),
+        (&["purge", "--json"], "{\"purged\":0,\"tool_runs_removed\":3}\n", 4),
+        (&["purge", "--dry-run"], "0 chats due\n0 runs of tools due\n", 4),
+    ] {
+        let output = run(arguments, &settings).await?;
+        assert_eq!(String::from_utf8(output.stdout)?, expected, "{arguments:?}");
+        assert_eq!(runs.count_documents(doc! {}).await?, left, "{arguments:?}");
     }
     Ok(())
 }

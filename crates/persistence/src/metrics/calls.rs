@@ -75,6 +75,7 @@ label! {
         ChatToolStats = "chat_tool_stats",
         AppToolStats = "app_tool_stats",
         RemoveToolRuns = "remove_tool_runs",
+        CountDueToolRuns = "count_due_tool_runs",
         RequestInput = "request_input",
         GetInputRequest = "get_input_request",
         ListInputRequests = "list_input_requests",

@@ -183,6 +183,7 @@ async fn use_tool_runs(database: &Database, scope: &Scope, chat_id: &ChatId) {
     let (app_id, ever) = (&scope.app_id, DateTime::<Utc>::MAX_UTC);
     let next = database.remove_tool_runs(app_id, ever, 10, None).await.unwrap().next;
     database.remove_tool_runs(app_id, ever, 10, next.as_ref()).await.unwrap();
+    database.count_due_tool_runs(app_id, ever, 10, next.as_ref()).await.unwrap();
 }
 
 async fn use_everything(database: &Database) {
