@@ -5,7 +5,8 @@ use chrono::{DateTime, Utc};
 use indicatif::ProgressBar;
 use persistence::mongo::MongoStore;
 use persistence::{
-    AuditLog as _, DueChat, Purges as _, count_due_tool_runs, purge_due, remove_due_tool_runs,
+    AuditLog as _, DueChat, Purges as _, archive_due, count_due_tool_runs, purge_due,
+    remove_due_tool_runs,
 };
 use records::{Actor, AppId, AuditAction, ChatId, Clock as _, Due, Retention, Scope, SystemClock};
 use serde_json::json;
@@ -17,9 +18,9 @@ use crate::settings::Settings;
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "A running service purges what is due by itself, about four times an hour. Retention is set in the table \
-                        [apps] of the configuration, and for one app by `reprise apps set`. A chat under hold is never \
-                        purged, and keeps its runs of tools. Examples:\n  \
+    after_help = "A running service purges, archives and removes what is due by itself, about four times an hour. Retention \
+                        is set in the table [apps] of the configuration, and for one app by `reprise apps set`. A chat \
+                        under hold is never purged or archived, and keeps its runs of tools. Examples:\n  \
                         reprise purge --dry-run\n  reprise purge --app acme_corp\n  \
                         reprise purge --app acme_corp --chat chat_abc123"
 )]
@@ -40,29 +41,37 @@ pub(crate) struct Arguments {
 /// The chats in one list of a dry run.
 const PAGE: usize = 1_000;
 
-/// What was purged, or would be, in numbers.
+/// What was done, or would be, in numbers.
 #[derive(Debug, Default)]
 struct Counts {
-    chats: u64,
+    purged: u64,
+    archived: u64,
     tool_runs: u64,
 }
 
-/// Purges the chats whose retention is over, and removes the runs of tools whose retention is over; or purges one chat.
+/// Does what retention says: purges and archives chats, and removes runs of tools. Or purges one chat.
 pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<ExitCode> {
     let counts = Backend::with_store(settings, async |store| match &arguments.chat {
         Some(chat_id) => purge_one(arguments, store, chat_id).await,
         None => purge_all(arguments, settings, store).await,
     });
-    let Counts { chats, tool_runs } = counts.await.context("cannot purge")?;
-    let (purged, removed, runs_removed) = if arguments.dry_run {
-        ("due", "due", "tool_runs_due")
-    } else {
-        ("purged", "removed", "tool_runs_removed")
+    let Counts { purged, archived, tool_runs } = counts.await.context("cannot purge")?;
+    let is_dry_run = arguments.dry_run;
+    let object = || {
+        if is_dry_run {
+            json!({ "due": purged, "to_archive": archived, "tool_runs_due": tool_runs })
+        } else {
+            json!({ "purged": purged, "archived": archived, "tool_runs_removed": tool_runs })
+        }
     };
-    let object = || json!({ purged: chats, runs_removed: tool_runs });
     let text = || match &arguments.chat {
-        Some(_) => format!("{chats} chats {purged}"),
-        None => format!("{chats} chats {purged}\n{tool_runs} runs of tools {removed}"),
+        Some(_) => format!("{purged} chats purged"),
+        None if is_dry_run => format!(
+            "{purged} chats due\n{archived} chats to be archived\n{tool_runs} runs of tools due"
+        ),
+        None => format!(
+            "{purged} chats purged\n{archived} chats archived\n{tool_runs} runs of tools removed"
+        ),
     };
     arguments.output.print(object, text)?;
     Ok(ExitCode::SUCCESS)
@@ -76,7 +85,7 @@ async fn purge_one(
     let app_id = arguments.app.clone().context("--chat needs --app")?;
     let scope = Scope::service(app_id);
     store.purge_chat(&Actor::command_line(), &scope, chat_id, None).await?;
-    Ok(Counts { chats: 1, tool_runs: 0 })
+    Ok(Counts { purged: 1, ..Counts::default() })
 }
 
 async fn purge_all(
@@ -98,7 +107,8 @@ async fn purge_all(
         let round = Round { output: arguments.output, store, app_id, retention, now, bar: &bar };
         let done =
             if arguments.dry_run { round.count().await? } else { round.purge(&actor).await? };
-        counts.chats += done.chats;
+        counts.purged += done.purged;
+        counts.archived += done.archived;
         counts.tool_runs += done.tool_runs;
     }
     bar.finish_and_clear();
@@ -119,19 +129,23 @@ impl Round<'_> {
     /// Lists and counts what is due.
     async fn count(&self) -> anyhow::Result<Counts> {
         let Self { store, app_id, retention, now, .. } = self;
-        let mut chats = 0;
+        let mut counts = Counts::default();
         for due in Due::ALL {
             let Some(before) = retention.cutoff(due, *now) else { continue };
-            chats += self.announce(due, before).await?;
+            let count = self.announce(due, before).await?;
+            match due {
+                Due::Inactive => counts.archived += count,
+                _ => counts.purged += count,
+            }
             for chat in store.list_due(app_id, due, before, PAGE).await? {
                 self.print(&DueChat { chat, due })?;
             }
         }
-        let tool_runs = count_due_tool_runs(*store, app_id, retention, *now).await?;
-        Ok(Counts { chats, tool_runs })
+        counts.tool_runs = count_due_tool_runs(*store, app_id, retention, *now).await?;
+        Ok(counts)
     }
 
-    /// Purges the chats that are due, and removes the runs of tools that are.
+    /// Purges and archives the chats that are due, and removes the runs of tools that are.
     async fn purge(&self, actor: &Actor) -> anyhow::Result<Counts> {
         let Self { store, app_id, retention, now, .. } = self;
         for due in Due::ALL {
@@ -143,10 +157,11 @@ impl Round<'_> {
             self.bar.inc(1);
             failed = failed.take().or(self.print(&due).err());
         };
-        let chats = purge_due(*store, actor, app_id, retention, *now, &mut note).await?;
+        let purged = purge_due(*store, actor, app_id, retention, *now, &mut note).await?;
+        let archived = archive_due(*store, actor, app_id, retention, *now, &mut note).await?;
         failed.map_or(Ok(()), Err)?;
         let tool_runs = remove_due_tool_runs(*store, app_id, retention, *now).await?;
-        Ok(Counts { chats, tool_runs })
+        Ok(Counts { purged, archived, tool_runs })
     }
 
     /// Counts the chats that are due for a reason, for the progress bar.

@@ -19,6 +19,7 @@ label! {
         PurgeChat = "purge_chat",
         ListDue = "list_due",
         CountDue = "count_due",
+        ArchiveInactive = "archive_inactive",
         FinishPurges = "finish_purges",
         RemoveDeletedTexts = "remove_deleted_texts",
         NextAppWithChats = "next_app_with_chats",

@@ -460,6 +460,7 @@ async fn use_apps(database: &Database) {
                 abandoned_days: FieldChange::Set(3),
                 deleted_days: FieldChange::Set(4),
                 tool_run_days: FieldChange::Set(5),
+                archive_after_days: FieldChange::Set(6),
             },
             metadata_keys: FieldChange::Set(MetadataKeys::parse(vec!["a".into()]).unwrap()),
         };
