@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
@@ -445,6 +445,49 @@ async fn compressed_sessions_are_imported_like_others() -> Result<()> {
         said.contains("error: session_abc123.jsonl.gz: is there without compression, too"),
         "{said}"
     );
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_compressed_export_holds_the_same_and_replaces_what_was_not_compressed() -> Result<()> {
+    let place = Place::new().await?;
+    place.run(&import(&original()?)?).await?;
+    native(&place).await?;
+    let (directory, plain) = (tempfile::tempdir()?, tempfile::tempdir()?);
+    place.succeed(&export(&plain)?).await?;
+    let plain = files(plain.path())?;
+    place.succeed(&export(&directory)?).await?;
+    let gzip = [&export(&directory)?[..], &["--gzip"]].concat();
+    let mut compressed = Vec::new();
+    for _ in 0..2 {
+        place.succeed(&gzip).await?;
+        let mut found = BTreeMap::new();
+        for file in directory.path().read_dir()? {
+            let path = file?.path();
+            let name = path.file_name().context("no name")?.to_string_lossy().into_owned();
+            if let Some(name) = name.strip_suffix(".gz") {
+                found.insert(name.to_owned(), fs::read(&path)?);
+            } else {
+                assert!(name.starts_with("index.json"), "{name}");
+            }
+        }
+        compressed.push(found);
+    }
+    assert_eq!(compressed[0], compressed[1], "it has the same bytes");
+    for (name, bytes) in &compressed[0] {
+        let mut text = String::new();
+        flate2::read::GzDecoder::new(&bytes[..]).read_to_string(&mut text)?;
+        assert_eq!(text, plain[name], "{name}");
+    }
+    assert_eq!(compressed[0].len() + 1, plain.len());
+    let other = Place::new().await?;
+    let imported = other.succeed(&import(&directory)?).await?;
+    assert_eq!((&imported["stored"], &imported["tool_runs_stored"]), (&json!(9), &json!(153)));
+    // Without compression again, the compressed files are gone.
+    place.succeed(&export(&directory)?).await?;
+    let mut again = files(directory.path())?;
+    again.remove("index.json.backup");
+    assert_eq!(again, plain);
     Ok(())
 }
 
