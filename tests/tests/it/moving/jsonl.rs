@@ -511,7 +511,7 @@ async fn what_can_be_read_of_a_damaged_compressed_file_is_imported_and_told() ->
     let (numbers, said, code) = place.run(&import(&directory)?).await?;
     assert_eq!((&numbers["chats"], &numbers["errors"], code), (&json!(3), &json!(2), Some(1)));
     assert_eq!(place.messages_of("whole").await?.len(), 1, "the others are imported");
-    // What is damaged may read like messages that nobody has written.
+    // What a damaged file holds may still read like messages.
     let flipped = place.store.get_chat(&place.scope, &ChatId::parse("flipped")?).await?;
     assert_eq!(flipped, None);
     let told = "error: session_flipped.jsonl.gz: the compressed file is damaged: ";

@@ -30,8 +30,8 @@ pub(crate) fn open(path: &Path, bar: &ProgressBar) -> io::Result<Text<'static>> 
     Ok(if is_compressed { buffered(MultiGzDecoder::new(file)) } else { buffered(file) })
 }
 
-/// Checks that a compressed file is not damaged, so that no text is imported that nobody has written. One that is cut off passes:
-/// its text is right as far as it goes.
+/// Checks that a compressed file is not damaged: what it then holds may still read like messages. One that is cut off passes: its
+/// text is right as far as it goes.
 fn check(path: &Path) -> io::Result<()> {
     match io::copy(&mut MultiGzDecoder::new(File::open(path)?), &mut io::sink()) {
         Err(error) if error.kind() == ErrorKind::InvalidInput => {
