@@ -98,9 +98,7 @@ impl OlderFile {
 /// Takes a session out of what its writer has put around it: `data`, and when it was written.
 fn unwrapped(file: Value) -> (Value, Option<Value>) {
     match file {
-        Value::Object(mut around)
-            if !around.contains_key(SESSION_ID) && !around.contains_key(MESSAGES) =>
-        {
+        Value::Object(mut around) if !is_session(&around) && !is_shared_state(&around) => {
             match around.shift_remove("data") {
                 Some(data @ (Value::Object(_) | Value::Array(_))) => {
                     (data, around.shift_remove("createdAt"))
@@ -110,6 +108,10 @@ fn unwrapped(file: Value) -> (Value, Option<Value>) {
         }
         other => (other, None),
     }
+}
+
+fn is_session(fields: &JsonObject) -> bool {
+    fields.contains_key(SESSION_ID) || fields.contains_key(MESSAGES)
 }
 
 /// Returns whether an object is not a session, but what agents share under a key.
