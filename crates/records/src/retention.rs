@@ -15,6 +15,8 @@ pub struct Retention {
     pub deleted_days: u32,
     /// Days that a run of a tool is kept after it was recorded.
     pub tool_run_days: u32,
+    /// Days without activity after which an active chat is archived. 0 is never.
+    pub archive_after_days: u32,
 }
 
 /// The retention of one app. If a field is missing, that of the service applies.
@@ -30,6 +32,8 @@ pub struct OwnRetention {
     pub deleted_days: Option<u32>,
     /// See [`Retention::tool_run_days`].
     pub tool_run_days: Option<u32>,
+    /// See [`Retention::archive_after_days`].
+    pub archive_after_days: Option<u32>,
 }
 
 /// A change of the retention of an app.
@@ -45,6 +49,8 @@ pub struct RetentionChange {
     pub deleted_days: FieldChange<u32>,
     /// The change of [`OwnRetention::tool_run_days`].
     pub tool_run_days: FieldChange<u32>,
+    /// The change of [`OwnRetention::archive_after_days`].
+    pub archive_after_days: FieldChange<u32>,
 }
 
 impl OwnRetention {
@@ -57,11 +63,12 @@ impl OwnRetention {
             abandoned_days: change.abandoned_days.applied_to(self.abandoned_days),
             deleted_days: change.deleted_days.applied_to(self.deleted_days),
             tool_run_days: change.tool_run_days.applied_to(self.tool_run_days),
+            archive_after_days: change.archive_after_days.applied_to(self.archive_after_days),
         }
     }
 }
 
-/// Why a chat is due to be purged.
+/// Why a chat is due to be purged, or archived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Due {
     /// It was completed long ago.
@@ -72,11 +79,17 @@ pub enum Due {
     Abandoned,
     /// It was deleted long ago.
     Deleted,
+    /// It is active, and nothing has happened in it for a while. It is archived; for all other reasons it is purged.
+    Inactive,
 }
 
 impl Due {
+    /// Every reason to purge a chat.
+    pub const PURGES: [Self; 4] = [Self::Completed, Self::Failed, Self::Abandoned, Self::Deleted];
+
     /// Every reason.
-    pub const ALL: [Self; 4] = [Self::Completed, Self::Failed, Self::Abandoned, Self::Deleted];
+    pub const ALL: [Self; 5] =
+        [Self::Completed, Self::Failed, Self::Abandoned, Self::Deleted, Self::Inactive];
 
     /// Returns the name on the command line and in metrics.
     pub fn as_str(self) -> &'static str {
@@ -85,6 +98,7 @@ impl Due {
             Self::Failed => "failed",
             Self::Abandoned => "abandoned",
             Self::Deleted => "deleted",
+            Self::Inactive => "inactive",
         }
     }
 
@@ -94,7 +108,7 @@ impl Due {
             Self::Completed => &[ChatStatus::Completed],
             Self::Failed => &[ChatStatus::Failed],
             Self::Abandoned => &[ChatStatus::Running, ChatStatus::Paused],
-            Self::Deleted => &ChatStatus::ALL,
+            Self::Deleted | Self::Inactive => &ChatStatus::ALL,
         }
     }
 
@@ -103,17 +117,22 @@ impl Due {
     pub fn since(self, chat: &ChatSession) -> Option<DateTime<Utc>> {
         match self {
             Self::Deleted => chat.lifecycle_at,
-            Self::Completed | Self::Failed | Self::Abandoned => Some(chat.last_updated_at),
+            Self::Completed | Self::Failed | Self::Abandoned | Self::Inactive => {
+                Some(chat.last_updated_at)
+            }
         }
     }
 
     /// Returns whether a chat has been due for this reason since `before`: nothing has happened in it since, or it was
     /// deleted before. A chat under hold is never due.
     pub fn includes(self, chat: &ChatSession, before: DateTime<Utc>) -> bool {
-        let is_deleted = chat.lifecycle == Lifecycle::Deleted;
+        let is_of_lifecycle = match self {
+            Self::Deleted => chat.lifecycle == Lifecycle::Deleted,
+            Self::Inactive => chat.lifecycle == Lifecycle::Active,
+            Self::Completed | Self::Failed | Self::Abandoned => chat.lifecycle.exists(),
+        };
         chat.hold.is_none()
-            && chat.lifecycle != Lifecycle::Purged
-            && is_deleted == (self == Self::Deleted)
+            && is_of_lifecycle
             && self.statuses().contains(&chat.status)
             && self.since(chat).is_some_and(|since| since <= before)
     }
@@ -132,6 +151,7 @@ impl Retention {
             abandoned_days: own.abandoned_days.unwrap_or(self.abandoned_days),
             deleted_days: own.deleted_days.unwrap_or(self.deleted_days),
             tool_run_days: own.tool_run_days.unwrap_or(self.tool_run_days),
+            archive_after_days: own.archive_after_days.unwrap_or(self.archive_after_days),
         }
     }
 
@@ -142,6 +162,7 @@ impl Retention {
             Due::Failed => self.failed_days,
             Due::Abandoned => self.abandoned_days,
             Due::Deleted => self.deleted_days,
+            Due::Inactive => self.archive_after_days,
         };
         days_before(days, now)
     }

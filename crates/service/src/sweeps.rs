@@ -7,7 +7,9 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use persistence::{DueChat, Interrupted, Store, StoreError, purge_due, remove_due_tool_runs};
+use persistence::{
+    DueChat, Interrupted, Store, StoreError, archive_due, purge_due, remove_due_tool_runs,
+};
 use records::{AppId, Clock as _, Erasure, Retention, Scope, SystemClock};
 use tokio::time::sleep;
 
@@ -83,7 +85,8 @@ pub async fn continue_erasures(store: Arc<dyn Store>) {
     sweep_repeatedly("erasures", 1_500..2_500, sweep).await;
 }
 
-/// Purges the chats, and removes the runs of tools, whose retention is over, until the future is dropped.
+/// Purges the chats, and removes the runs of tools, whose retention is over, and archives inactive chats, until the future is
+/// dropped.
 ///
 /// Each round goes through all apps, with a few queries for each. Retention is counted in days, so rounds are rare.
 pub async fn purge_due_chats(store: Arc<dyn Store>, settings: AppSettings) {
@@ -106,6 +109,11 @@ async fn purge_round(store: &dyn Store, settings: AppSettings) -> Result<(), Sto
         };
         let now = SystemClock.now();
         purge_due(store, &actor, &app_id, &retention, now, &mut note).await?;
+        let mut note = |DueChat { chat, .. }| {
+            let (app_id, chat_id) = (&chat.app_id, &chat.chat_id);
+            tracing::info!(%app_id, %chat_id, "chat archived: nothing has happened in it for long");
+        };
+        archive_due(store, &actor, &app_id, &retention, now, &mut note).await?;
         let removed = remove_due_tool_runs(store, &app_id, &retention, now).await?;
         if removed > 0 {
             tracing::info!(%app_id, removed, "runs of tools removed: their retention is over");

@@ -120,6 +120,7 @@ macro_rules! contract_tests {
                 forks_keep_what_they_share_with_a_purged_chat,
                 a_chat_under_hold_is_not_purged,
                 retention_purges_what_is_due_and_nothing_else,
+                retention_archives_inactive_chats_and_that_is_no_activity,
                 a_purge_is_in_the_audit_log,
                 appends_that_race_with_a_purge_leave_nothing,
             }

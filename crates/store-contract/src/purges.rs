@@ -13,7 +13,7 @@ use super::fixture::{
     new_content, race, some_scope, workflow,
 };
 use super::scopes::{assert_hidden, full_chat};
-use persistence::{AuditFilter, Store, StoreError, purge_due};
+use persistence::{AuditFilter, Store, StoreError, archive_due, purge_due};
 use records::InvalidKind::Value as NotAdmitted;
 
 fn actor() -> Actor {
@@ -171,6 +171,7 @@ pub async fn retention_purges_what_is_due_and_nothing_else(store: Arc<dyn Store>
         ids(&[&failed]),
         ids(&[&running, &paused, &archived]),
         ids(&[&deleted]),
+        ids(&[&completed, &failed, &running, &paused]),
     ];
     assert_eq!(found, expected);
 
@@ -191,6 +192,65 @@ pub async fn retention_purges_what_is_due_and_nothing_else(store: Arc<dyn Store>
     }
     assert!(apps.is_sorted() && apps.contains(&scope.app_id));
     assert!(apps.contains(&other_app.scope.app_id));
+}
+
+pub async fn retention_archives_inactive_chats_and_that_is_no_activity(store: Arc<dyn Store>) {
+    let scope = some_scope();
+    let create = async || TestChat::create_in(&scope, &store, new_chat()).await;
+    let (running, ended, held) = (create().await, create().await, create().await);
+    ended.set_status(ChatStatus::Completed, None).await.unwrap();
+    hold(&held, Some("dispute")).await.unwrap();
+    let archived = create().await;
+    archived.change(SessionChange::to_lifecycle(Lifecycle::Archived)).await.unwrap();
+    let deleted = create().await;
+    delete(&deleted).await;
+    let before = running.get().await.unwrap().unwrap();
+
+    let archive = async |archive_after_days, days| {
+        let retention = Retention { archive_after_days, ..Retention::default() };
+        let now = SystemClock.now() + TimeDelta::days(days);
+        let mut ids = Vec::new();
+        let mut note = |due: persistence::DueChat| ids.push((due.chat.chat_id, due.due));
+        let count = archive_due(&*store, &actor(), &scope.app_id, &retention, now, &mut note)
+            .await
+            .unwrap();
+        assert_eq!(count, ids.len() as u64);
+        ids.sort_by(|(one, _), (other, _)| one.cmp(other));
+        ids
+    };
+    assert_eq!(archive(7, 6).await, []);
+    assert_eq!(archive(0, 100).await, []);
+    let mut expected = [&running, &ended].map(|chat| (chat.id.clone(), Due::Inactive));
+    expected.sort_by(|(one, _), (other, _)| one.cmp(other));
+    assert_eq!(archive(7, 8).await, expected);
+    assert_eq!(archive(7, 8).await, [], "they are archived");
+    let after = running.get().await.unwrap().unwrap();
+    assert_eq!(after.lifecycle, Lifecycle::Archived);
+    assert!(after.lifecycle_at.is_some() && after.session_version > before.session_version);
+    assert_eq!(after.last_updated_at, before.last_updated_at);
+    assert_eq!(held.get().await.unwrap().unwrap().lifecycle, Lifecycle::Active);
+
+    // A message makes the chat active, and it is not inactive for a while.
+    running.append([event("e1", "x")]).await.unwrap();
+    let active = running.get().await.unwrap().unwrap();
+    assert_eq!(active.lifecycle, Lifecycle::Active);
+    let inactive_since = active.last_updated_at - TimeDelta::milliseconds(1);
+    let again = async |since, chat: &TestChat| {
+        store.archive_inactive(&actor(), &scope.app_id, &chat.id, since).await.unwrap()
+    };
+    assert!(!again(inactive_since, &running).await);
+    assert!(again(active.last_updated_at, &running).await);
+    assert!(!again(active.last_updated_at, &TestChat::unknown(&store)).await);
+    let later = SystemClock.now() + TimeDelta::days(1);
+    let other_app = TestChat::create(&store).await;
+    assert!(!again(later, &other_app).await);
+    let due = Some((Due::Inactive, later));
+    assert!(!store.purge_chat(&actor(), &scope, &held.id, due).await.unwrap());
+    assert!(!store.purge_chat(&actor(), &scope, &running.id, due).await.unwrap());
+    let filter = AuditFilter { chat_id: Some(running.id.clone()), ..AuditFilter::default() };
+    let page = store.list_audit_entries(&filter, 10, None).await.unwrap();
+    let actions: Vec<_> = page.entries.iter().map(|entry| entry.action).collect();
+    assert_eq!(actions, [AuditAction::ArchiveChat, AuditAction::ArchiveChat]);
 }
 
 pub async fn a_purge_is_in_the_audit_log(store: Arc<dyn Store>) {

@@ -15,7 +15,7 @@ use super::fixture::{
 };
 use persistence::{
     Began, Direction, Outcome, RecordedToolRun, Store, StoreError, ToolRunCursor, ToolRunFilter,
-    ToolRunPage, ToolStats, remove_due_tool_runs,
+    ToolRunPage, ToolStats, count_due_tool_runs, remove_due_tool_runs,
 };
 
 pub async fn every_field_of_a_tool_run_is_returned(store: Arc<dyn Store>) {
@@ -235,18 +235,24 @@ pub async fn old_tool_runs_are_removed_but_for_those_of_chats_under_hold(store: 
     let retention = Retention { tool_run_days: 30, ..Retention::default() };
     let remove = async |retention: &Retention, days| {
         let now = now + TimeDelta::days(days);
-        remove_due_tool_runs(&*store, app_id, retention, now).await.unwrap()
+        let counted = count_due_tool_runs(&*store, app_id, retention, now).await.unwrap();
+        let removed = remove_due_tool_runs(&*store, app_id, retention, now).await.unwrap();
+        assert_eq!(counted, removed);
+        removed
     };
     assert_eq!(remove(&retention, 29).await, 0);
     assert_eq!(remove(&Retention::default(), 31).await, 0);
     let later = now + TimeDelta::days(1);
     let other_app = some_scope().app_id;
     let other = store.remove_tool_runs(&other_app, later, 10, None).await.unwrap();
-    assert_eq!((other.removed, other.next), (0, None));
+    assert_eq!((other.count, other.next), (0, None));
     let (mut removed, mut after) = (0, None);
     loop {
-        let step = store.remove_tool_runs(app_id, later, 3, after.as_ref()).await.unwrap();
-        removed += step.removed;
+        let at = after.as_ref();
+        let due = store.count_due_tool_runs(app_id, later, 3, at).await.unwrap();
+        let step = store.remove_tool_runs(app_id, later, 3, at).await.unwrap();
+        assert_eq!(due, step, "what is counted is removed");
+        removed += step.count;
         after = step.next;
         if after.is_none() {
             break;

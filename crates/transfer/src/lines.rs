@@ -45,6 +45,12 @@ impl<R: BufRead> Lines<R> {
         Self { reader, number: 0, bytes: 0, max_bytes, text: Vec::new() }
     }
 
+    /// Returns the number of the line that was read last; 0 before the first.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
     /// Returns how many bytes were read so far.
     #[must_use]
     pub fn bytes(&self) -> u64 {

@@ -3,14 +3,17 @@
 use std::process::Stdio;
 
 use anyhow::{Context as _, Result};
+use chrono::{TimeDelta, Utc};
+use mongodb::bson::{DateTime, Document, doc};
 use persistence::mongo::{MongoOptions, MongoStore};
 use persistence::{
     AuditLog as _, ChatSessions as _, Leases as _, Members as _, Messages as _, Purges as _,
-    Store as _,
+    Store as _, ToolRuns as _,
 };
 use records::{
-    Actor, AppId, Author, ChatStatus, Lease, Lifecycle, MemberRole, MessageBody, NewChatSession,
-    NewLease, NewMessage, Owner, Scope, SessionChange, UserId, WorkflowName,
+    Actor, AppId, Author, ChatId, ChatStatus, Clock as _, Lease, Lifecycle, MemberRole,
+    MessageBody, NewChatSession, NewLease, NewMessage, NewToolRun, Owner, Scope, SessionChange,
+    SystemClock, UserId, WorkflowName,
 };
 use reqwest::Method;
 use resume::dialect;
@@ -286,13 +289,122 @@ async fn purge_removes_what_is_due_and_says_what_it_would() -> Result<()> {
     store.change_chat(&scope, &kept, deleted).await?;
     run(&["apps", "register", APP], &settings).await?;
     for (arguments, expected) in [
-        (&["purge", "--dry-run"][..], "0 chats due\n"),
-        (&["purge"], "0 chats purged\n"),
-        (&["purge", "--app", "other"], "0 chats purged\n"),
+        (&["purge", "--dry-run"][..], "0 chats due\n0 chats to be archived\n0 runs of tools due\n"),
+        (&["purge"], "0 chats purged\n0 chats archived\n0 runs of tools removed\n"),
+        (
+            &["purge", "--app", "other"],
+            "0 chats purged\n0 chats archived\n0 runs of tools removed\n",
+        ),
         (&["apps", "set", APP, "--deleted-days", "7"], "enabled   acme_corp  deleted_days=7\n"),
     ] {
         let output = run(arguments, &settings).await?;
         assert_eq!(String::from_utf8(output.stdout)?, expected, "{arguments:?}");
+    }
+    Ok(())
+}
+
+/// Makes the last activity of a chat one of eight days ago, which only a change in the database can say.
+async fn leave_alone(database: &Database, chat_id: &ChatId) -> Result<chrono::DateTime<Utc>> {
+    let sessions = database.raw().collection::<Document>("chat_sessions");
+    let long_ago = SystemClock.now() - TimeDelta::days(8);
+    let at = DateTime::from_chrono(long_ago);
+    let times = doc! { "$set": { "last_updated_at": at, "active_minute": at } };
+    sessions.update_one(doc! { "_id": chat_id.as_str() }, times).await?;
+    Ok(long_ago)
+}
+
+#[tokio::test]
+async fn a_service_archives_inactive_chats() -> Result<()> {
+    let database = Database::create().await?;
+    let store = MongoStore::connect(&MongoOptions::new(database.uri(), database.name())).await?;
+    store.ping().await?;
+    let scope = Scope::service(AppId::parse(APP)?);
+    let new = NewChatSession::of(WorkflowName::parse("Generator")?);
+    let chat_id = store.create_chat(&scope, new).await?.chat_id;
+    leave_alone(&database, &chat_id).await?;
+    let settings = Settings::of(&database).with("apps.archive_after_days", 7);
+    let service = Service::start(&settings).await?;
+    until("the chat to be archived", async || {
+        let chat = store.get_chat(&scope, &chat_id).await?.context("no chat")?;
+        Ok((chat.lifecycle == Lifecycle::Archived).then_some(()))
+    })
+    .await?;
+    service.stop().await
+}
+
+#[tokio::test]
+async fn purge_archives_inactive_chats_and_says_which_it_would() -> Result<()> {
+    let database = Database::create().await?;
+    let store = MongoStore::connect(&MongoOptions::new(database.uri(), database.name())).await?;
+    store.ping().await?;
+    let (scope, settings) = (Scope::service(AppId::parse(APP)?), Settings::of(&database));
+    let new = NewChatSession::of(WorkflowName::parse("Generator")?);
+    let old = store.create_chat(&scope, new.clone()).await?.chat_id;
+    let recent = store.create_chat(&scope, new).await?.chat_id;
+    let long_ago = leave_alone(&database, &old).await?;
+    run(&["apps", "register", APP], &settings).await?;
+    let since = long_ago.to_rfc3339();
+    let listed = format!("{APP}  {old}  inactive   {since}\n");
+    let none = "0 chats due\n0 chats to be archived\n0 runs of tools due\n".to_owned();
+    let one = none.replace("0 chats to be", "1 chats to be");
+    let set = format!("enabled   {APP}  archive_after_days=7\n");
+    let done = "0 chats purged\n1 chats archived\n0 runs of tools removed\n";
+    for (arguments, expected) in [
+        (&["purge", "--dry-run"][..], none.clone()),
+        (&["apps", "set", APP, "--archive-after-days", "7"], set),
+        (&["purge", "--dry-run"], format!("{listed}{one}")),
+        (&["purge"], format!("{listed}{done}")),
+        (&["purge", "--dry-run"], none),
+    ] {
+        let output = run(arguments, &settings).await?;
+        assert_eq!(String::from_utf8(output.stdout)?, expected, "{arguments:?}");
+    }
+    let lifecycle = async |chat_id| {
+        let chat = store.get_chat(&scope, chat_id).await?.context("no chat")?;
+        anyhow::Ok(chat.lifecycle)
+    };
+    assert_eq!(lifecycle(&old).await?, Lifecycle::Archived);
+    assert_eq!(lifecycle(&recent).await?, Lifecycle::Active);
+    Ok(())
+}
+
+#[tokio::test]
+async fn purge_removes_old_runs_of_tools_and_says_how_many_it_would() -> Result<()> {
+    let database = Database::create().await?;
+    let store = MongoStore::connect(&MongoOptions::new(database.uri(), database.name())).await?;
+    store.ping().await?;
+    let settings = Settings::of(&database);
+    let (app_id, scope) = (AppId::parse(APP)?, Scope::service(AppId::parse(APP)?));
+    let new = NewChatSession::of(WorkflowName::parse("Generator")?);
+    let chat = store.create_chat(&scope, new.clone()).await?.chat_id;
+    let held = store.create_chat(&scope, new).await?.chat_id;
+    let run_of = |tool: &str| NewToolRun { tool_name: tool.to_owned(), ..NewToolRun::default() };
+    for chat_id in [&chat, &held] {
+        store.record_tool_runs(&scope, chat_id, vec![run_of("old"); 3]).await?;
+    }
+    // They were recorded forty days ago, which only a change in the database can say.
+    let runs = database.raw().collection::<Document>("tool_runs");
+    let long_ago = DateTime::from_chrono(SystemClock.now() - TimeDelta::days(40));
+    runs.update_many(doc! {}, doc! { "$set": { "recorded_at": long_ago } }).await?;
+    store.record_tool_runs(&scope, &chat, vec![run_of("new")]).await?;
+    store.set_hold(&Actor::command_line(), &app_id, &held, Some("dispute")).await?;
+    for (arguments, expected, left) in [
+        (
+            &["purge", "--dry-run"][..],
+            "0 chats due\n0 chats to be archived\n3 runs of tools due\n",
+            7,
+        ),
+        (
+            &["purge", "--app", "other"],
+            "0 chats purged\n0 chats archived\n0 runs of tools removed\n",
+            7,
+        ),
+        (&["purge", "--json"], "{\"purged\":0,\"archived\":0,\"tool_runs_removed\":3}\n", 4),
+        (&["purge", "--dry-run"], "0 chats due\n0 chats to be archived\n0 runs of tools due\n", 4),
+    ] {
+        let output = run(arguments, &settings).await?;
+        assert_eq!(String::from_utf8(output.stdout)?, expected, "{arguments:?}");
+        assert_eq!(runs.count_documents(doc! {}).await?, left, "{arguments:?}");
     }
     Ok(())
 }

@@ -18,7 +18,7 @@ const RULES: &str = include_str!("../../../deploy/prometheus/rules.yml");
 const DASHBOARD: &str = include_str!("../../../deploy/grafana/reprise.json");
 const OPERATIONS: &str = include_str!("../../../docs/OPERATIONS.md");
 
-async fn scrape(service: &Service) -> Result<Exposition> {
+pub(crate) async fn scrape(service: &Service) -> Result<Exposition> {
     let response = reqwest::get(format!("{}/metrics", service.url())).await?;
     let media_type = response.headers()["content-type"].to_str()?;
     ensure!(media_type.starts_with("application/openmetrics-text; version=1.0.0"));

@@ -3,16 +3,20 @@
 mod archive;
 mod backup;
 mod documented;
+mod json;
 mod jsonl;
 mod messages;
 mod mongo;
 
 pub(crate) use archive::moves_whole;
 
+use std::io::{self, Write as _};
 use std::path::Path;
 use std::process::Output;
 
 use anyhow::{Context as _, Result};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use futures::TryStreamExt as _;
 use persistence::mongo::{MongoOptions, MongoStore};
 use persistence::{Messages as _, Store as _, ToolRunFilter, ToolRuns as _, Transcript};
@@ -94,6 +98,13 @@ impl Place {
         assert!(!has_more);
         Ok(messages)
     }
+}
+
+/// Compresses a text as gzip does.
+fn compressed(text: &[u8]) -> io::Result<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(text)?;
+    encoder.finish()
 }
 
 fn text(path: &Path) -> Result<&str> {

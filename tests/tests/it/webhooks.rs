@@ -12,7 +12,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::routing::post;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use mongodb::bson::{RawDocumentBuf, doc};
+use mongodb::bson::{DateTime, Document, RawDocumentBuf, doc};
 use ring::hmac;
 use serde_json::{Value, json};
 use tests::client::{CallError, Client};
@@ -22,6 +22,8 @@ use tests::settings::Settings;
 use tests::waiting::until;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
+
+use super::metrics::scrape;
 
 const CHATS: usize = 60;
 const KEY: [u8; 32] = [7; 32];
@@ -210,6 +212,28 @@ async fn a_receiver_that_is_away_is_told_later() -> Result<()> {
     tokio::spawn(async move { axum::serve(listener, router).await });
     until("the event to be taken", async || Ok((held(&inbox).taken.len() == 1).then_some(())))
         .await?;
+    service.stop().await
+}
+
+#[tokio::test]
+async fn an_event_that_cannot_be_read_holds_up_no_other() -> Result<()> {
+    let database = Database::create().await?;
+    let (url, inbox) = receiver().await?;
+    let service = Service::start(&told_of(Settings::of(&database), &url)).await?;
+    // More of them than the service claims at a time.
+    let events = database.raw().collection::<Document>("webhook_events");
+    let unreadable = (0..40).map(|n| doc! { "_id": n, "due_at": DateTime::from_millis(n) });
+    events.insert_many(unreadable).await?;
+    let chat = service.client()?.create_chat("Generator").await?;
+    chat.turn("complete").await?;
+    until("the event to be taken", async || Ok((held(&inbox).taken.len() == 1).then_some(())))
+        .await?;
+    let metrics = scrape(&service).await?;
+    let labels = [("sweep", "webhook_events")];
+    let failures = metrics.sum("reprise_store_sweep_failures_total", &labels);
+    assert!((failures - 40.0).abs() < f64::EPSILON, "{failures}");
+    let logged = service.logged()?.matches("an event cannot be read").count();
+    assert_eq!(logged, 40);
     service.stop().await
 }
 

@@ -21,6 +21,7 @@ const RETENTION: Retention = Retention {
     abandoned_days: 0,
     deleted_days: 0,
     tool_run_days: 0,
+    archive_after_days: 0,
 };
 
 /// The time for which appends are measured before the purge.

@@ -70,6 +70,9 @@ struct Changes {
     /// Days that a run of a tool is kept after it was recorded; 0 is for ever.
     #[arg(long, value_name = "DAYS", value_parser = days_or_default)]
     tool_run_days: Option<FieldChange<u32>>,
+    /// Days without activity after which an active chat is archived; 0 is never.
+    #[arg(long, value_name = "DAYS", value_parser = days_or_default)]
+    archive_after_days: Option<FieldChange<u32>>,
     /// The keys of the metadata by which chats are listed, at most 8; `default` alone for none.
     #[arg(long, value_name = "KEY", num_args = 1..)]
     metadata_keys: Option<Vec<String>>,
@@ -120,6 +123,7 @@ impl TryFrom<Changes> for SettingsChange {
                 abandoned_days: changes.abandoned_days.unwrap_or_default(),
                 deleted_days: changes.deleted_days.unwrap_or_default(),
                 tool_run_days: changes.tool_run_days.unwrap_or_default(),
+                archive_after_days: changes.archive_after_days.unwrap_or_default(),
             },
         })
     }
@@ -176,8 +180,14 @@ fn print(output: Output, app: App) -> anyhow::Result<()> {
 fn described(settings: &OwnSettings) -> String {
     let OwnSettings { default_visibility, support_access, users_may_run, .. } = settings;
     let OwnSettings { retention, metadata_keys, .. } = settings;
-    let OwnRetention { completed_days, failed_days, abandoned_days, deleted_days, tool_run_days } =
-        retention;
+    let OwnRetention {
+        completed_days,
+        failed_days,
+        abandoned_days,
+        deleted_days,
+        tool_run_days,
+        archive_after_days,
+    } = retention;
     let keys = Some(metadata_keys.as_slice()).filter(|keys| !keys.is_empty());
     let settings = [
         ("default_visibility", default_visibility.map(|it| it.as_str().to_owned())),
@@ -188,6 +198,7 @@ fn described(settings: &OwnSettings) -> String {
         ("abandoned_days", abandoned_days.map(|it| it.to_string())),
         ("deleted_days", deleted_days.map(|it| it.to_string())),
         ("tool_run_days", tool_run_days.map(|it| it.to_string())),
+        ("archive_after_days", archive_after_days.map(|it| it.to_string())),
         ("metadata_keys", keys.map(|keys| keys.join(","))),
     ];
     let set = settings.into_iter().filter_map(|(name, value)| Some(format!("  {name}={}", value?)));

@@ -1,10 +1,14 @@
 use std::process::ExitCode;
 
 use anyhow::Context as _;
+use chrono::{DateTime, Utc};
 use indicatif::ProgressBar;
 use persistence::mongo::MongoStore;
-use persistence::{AuditLog as _, DueChat, Purges as _, purge_due};
-use records::{Actor, AppId, AuditAction, ChatId, Clock as _, Due, Scope, SystemClock};
+use persistence::{
+    AuditLog as _, DueChat, Purges as _, archive_due, count_due_tool_runs, purge_due,
+    remove_due_tool_runs,
+};
+use records::{Actor, AppId, AuditAction, ChatId, Clock as _, Due, Retention, Scope, SystemClock};
 use serde_json::json;
 
 use crate::backend::Backend;
@@ -14,9 +18,10 @@ use crate::settings::Settings;
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "A running service purges what is due by itself, about four times an hour. Retention is set in the table \
-                        [apps] of the configuration, and for one app by `reprise apps set`. A chat under hold is never \
-                        purged. Examples:\n  reprise purge --dry-run\n  reprise purge --app acme_corp\n  \
+    after_help = "A running service purges, archives and removes what is due by itself, about four times an hour. Retention \
+                        is set in the table [apps] of the configuration, and for one app by `reprise apps set`. A chat \
+                        under hold is never purged or archived, and keeps its runs of tools. Examples:\n  \
+                        reprise purge --dry-run\n  reprise purge --app acme_corp\n  \
                         reprise purge --app acme_corp --chat chat_abc123"
 )]
 pub(crate) struct Arguments {
@@ -26,7 +31,7 @@ pub(crate) struct Arguments {
     /// This chat, whether it is due or not.
     #[arg(long, value_name = "CHAT", requires = "app")]
     chat: Option<ChatId>,
-    /// List and count what is due; purge nothing.
+    /// List the chats that are due, count them and the runs of tools that are; purge nothing.
     #[arg(long, conflicts_with = "chat")]
     dry_run: bool,
     #[command(flatten)]
@@ -36,15 +41,39 @@ pub(crate) struct Arguments {
 /// The chats in one list of a dry run.
 const PAGE: usize = 1_000;
 
-/// Purges the chats whose retention is over, or one chat.
+/// What was done, or would be, in numbers.
+#[derive(Debug, Default)]
+struct Counts {
+    purged: u64,
+    archived: u64,
+    tool_runs: u64,
+}
+
+/// Does what retention says: purges and archives chats, and removes runs of tools. Or purges one chat.
 pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<ExitCode> {
-    let count = Backend::with_store(settings, async |store| match &arguments.chat {
+    let counts = Backend::with_store(settings, async |store| match &arguments.chat {
         Some(chat_id) => purge_one(arguments, store, chat_id).await,
         None => purge_all(arguments, settings, store).await,
     });
-    let count = count.await.context("cannot purge")?;
-    let verb = if arguments.dry_run { "due" } else { "purged" };
-    arguments.output.print(|| json!({ verb: count }), || format!("{count} chats {verb}"))?;
+    let Counts { purged, archived, tool_runs } = counts.await.context("cannot purge")?;
+    let is_dry_run = arguments.dry_run;
+    let object = || {
+        if is_dry_run {
+            json!({ "due": purged, "to_archive": archived, "tool_runs_due": tool_runs })
+        } else {
+            json!({ "purged": purged, "archived": archived, "tool_runs_removed": tool_runs })
+        }
+    };
+    let text = || match &arguments.chat {
+        Some(_) => format!("{purged} chats purged"),
+        None if is_dry_run => format!(
+            "{purged} chats due\n{archived} chats to be archived\n{tool_runs} runs of tools due"
+        ),
+        None => format!(
+            "{purged} chats purged\n{archived} chats archived\n{tool_runs} runs of tools removed"
+        ),
+    };
+    arguments.output.print(object, text)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -52,18 +81,18 @@ async fn purge_one(
     arguments: &Arguments,
     store: &MongoStore,
     chat_id: &ChatId,
-) -> anyhow::Result<u64> {
+) -> anyhow::Result<Counts> {
     let app_id = arguments.app.clone().context("--chat needs --app")?;
     let scope = Scope::service(app_id);
     store.purge_chat(&Actor::command_line(), &scope, chat_id, None).await?;
-    Ok(1)
+    Ok(Counts { purged: 1, ..Counts::default() })
 }
 
 async fn purge_all(
     arguments: &Arguments,
     settings: &Settings,
     store: &MongoStore,
-) -> anyhow::Result<u64> {
+) -> anyhow::Result<Counts> {
     let (actor, now) = (Actor::command_line(), SystemClock.now());
     if !arguments.dry_run {
         let action = AuditAction::PurgeChats;
@@ -71,33 +100,85 @@ async fn purge_all(
         while store.finish_purges(PAGE).await? > 0 {}
     }
     let bar = progress::bar("chats")?;
-    let mut count = 0;
+    let mut counts = Counts::default();
     for app_id in apps(arguments, store).await? {
         let retention =
             service::retention_of(store, settings.service().apps.settings, &app_id).await?;
-        for due in Due::ALL {
-            let Some(before) = retention.cutoff(due, now) else { continue };
-            let counted = store.count_due(&app_id, due, before).await?;
-            bar.inc_length(counted);
-            if arguments.dry_run {
-                for chat in store.list_due(&app_id, due, before, PAGE).await? {
-                    print(arguments.output, &bar, &DueChat { chat, due })?;
-                }
-                count += counted;
-            }
-        }
-        if !arguments.dry_run {
-            let mut failed = None;
-            let mut note = |due: DueChat| {
-                bar.inc(1);
-                failed = failed.take().or(print(arguments.output, &bar, &due).err());
-            };
-            count += purge_due(store, &actor, &app_id, &retention, now, &mut note).await?;
-            failed.map_or(Ok(()), Err)?;
-        }
+        let round = Round { output: arguments.output, store, app_id, retention, now, bar: &bar };
+        let done =
+            if arguments.dry_run { round.count().await? } else { round.purge(&actor).await? };
+        counts.purged += done.purged;
+        counts.archived += done.archived;
+        counts.tool_runs += done.tool_runs;
     }
     bar.finish_and_clear();
-    Ok(count)
+    Ok(counts)
+}
+
+/// What is due in one app.
+struct Round<'a> {
+    output: Output,
+    store: &'a MongoStore,
+    app_id: AppId,
+    retention: Retention,
+    now: DateTime<Utc>,
+    bar: &'a ProgressBar,
+}
+
+impl Round<'_> {
+    /// Lists and counts what is due.
+    async fn count(&self) -> anyhow::Result<Counts> {
+        let Self { store, app_id, retention, now, .. } = self;
+        let mut counts = Counts::default();
+        for due in Due::ALL {
+            let Some(before) = retention.cutoff(due, *now) else { continue };
+            let count = self.announce(due, before).await?;
+            match due {
+                Due::Inactive => counts.archived += count,
+                _ => counts.purged += count,
+            }
+            for chat in store.list_due(app_id, due, before, PAGE).await? {
+                self.print(&DueChat { chat, due })?;
+            }
+        }
+        counts.tool_runs = count_due_tool_runs(*store, app_id, retention, *now).await?;
+        Ok(counts)
+    }
+
+    /// Purges and archives the chats that are due, and removes the runs of tools that are.
+    async fn purge(&self, actor: &Actor) -> anyhow::Result<Counts> {
+        let Self { store, app_id, retention, now, .. } = self;
+        for due in Due::ALL {
+            let Some(before) = retention.cutoff(due, *now) else { continue };
+            self.announce(due, before).await?;
+        }
+        let mut failed = None;
+        let mut note = |due: DueChat| {
+            self.bar.inc(1);
+            failed = failed.take().or(self.print(&due).err());
+        };
+        let purged = purge_due(*store, actor, app_id, retention, *now, &mut note).await?;
+        let archived = archive_due(*store, actor, app_id, retention, *now, &mut note).await?;
+        failed.map_or(Ok(()), Err)?;
+        let tool_runs = remove_due_tool_runs(*store, app_id, retention, *now).await?;
+        Ok(Counts { purged, archived, tool_runs })
+    }
+
+    /// Counts the chats that are due for a reason, for the progress bar.
+    async fn announce(&self, due: Due, before: DateTime<Utc>) -> anyhow::Result<u64> {
+        let count = self.store.count_due(&self.app_id, due, before).await?;
+        self.bar.inc_length(count);
+        Ok(count)
+    }
+
+    fn print(&self, due: &DueChat) -> anyhow::Result<()> {
+        let DueChat { chat, due } = due;
+        let since = due.since(chat).unwrap_or(chat.last_updated_at).to_rfc3339();
+        let (app_id, chat_id, due) = (&chat.app_id, &chat.chat_id, due.as_str());
+        let object = || json!({ "app_id": app_id, "chat_id": chat_id, "due": due, "since": since });
+        let text = || format!("{app_id}  {chat_id}  {due:<9}  {since}");
+        self.bar.suspend(|| self.output.print(object, text))
+    }
 }
 
 /// Returns the apps whose chats are purged.
@@ -110,12 +191,4 @@ async fn apps(arguments: &Arguments, store: &MongoStore) -> anyhow::Result<Vec<A
         apps.push(app_id);
     }
     Ok(apps)
-}
-
-fn print(output: Output, bar: &ProgressBar, due: &DueChat) -> anyhow::Result<()> {
-    let DueChat { chat, due } = due;
-    let since = due.since(chat).unwrap_or(chat.last_updated_at).to_rfc3339();
-    let (app_id, chat_id, due) = (&chat.app_id, &chat.chat_id, due.as_str());
-    let object = || json!({ "app_id": app_id, "chat_id": chat_id, "due": due, "since": since });
-    bar.suspend(|| output.print(object, || format!("{app_id}  {chat_id}  {due:<9}  {since}")))
 }

@@ -6,7 +6,7 @@ use super::{Chat, MemoryStore};
 use crate::StoreError;
 use crate::metrics::Call;
 use crate::rules::audit::Audited;
-use crate::rules::purge::{check_purge, check_reason, hold_action, remains};
+use crate::rules::purge::{archived, check_purge, check_reason, hold_action, remains};
 use crate::store::Purges;
 
 #[async_trait]
@@ -50,7 +50,9 @@ impl Purges for MemoryStore {
             let mut found = self.due(app_id, due, before);
             found.sort_by_key(|chat| match due {
                 Due::Deleted => chat.lifecycle_at,
-                Due::Completed | Due::Failed | Due::Abandoned => Some(chat.last_active_at()),
+                Due::Completed | Due::Failed | Due::Abandoned | Due::Inactive => {
+                    Some(chat.last_active_at())
+                }
             });
             found.truncate(limit);
             Ok(found)
@@ -65,6 +67,34 @@ impl Purges for MemoryStore {
         before: DateTime<Utc>,
     ) -> Result<u64, StoreError> {
         self.observe(Call::CountDue, || Ok(self.due(app_id, due, before).len() as u64)).await
+    }
+
+    async fn archive_inactive(
+        &self,
+        actor: &Actor,
+        app_id: &AppId,
+        chat_id: &ChatId,
+        inactive_since: DateTime<Utc>,
+    ) -> Result<bool, StoreError> {
+        self.observe(Call::ArchiveInactive, || {
+            let now = self.clock.now();
+            let archiving = self.with_chat(&Scope::service(app_id.clone()), chat_id, |chat| {
+                if !Due::Inactive.includes(&chat.session, inactive_since) {
+                    return Ok(false);
+                }
+                let action = AuditAction::ArchiveChat;
+                let audited = Audited::of_operator(actor, Some(app_id), Some(chat_id), action);
+                self.add_audit_entry(&audited, now)?;
+                chat.session = archived(&chat.session, now);
+                self.notify_change(chat);
+                Ok(true)
+            });
+            match archiving {
+                Err(StoreError::ChatNotFound(_)) => Ok(false),
+                is_archived => is_archived,
+            }
+        })
+        .await
     }
 
     async fn finish_purges(&self, _limit: usize) -> Result<usize, StoreError> {

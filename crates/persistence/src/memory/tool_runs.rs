@@ -1,16 +1,16 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use records::{AppId, ChatId, NewToolRun, Scope, ToolRun, ToolSums};
 
-use super::MemoryStore;
+use super::{Chat, MemoryStore};
 use crate::StoreError;
 use crate::metrics::Call;
 use crate::rules::tool_run_batch::{DigestedRun, ToolRunBatch};
 use crate::store::{
-    Began, RecordedCursor, RecordedToolRun, RemovedToolRuns, ToolRunCursor, ToolRunFilter,
-    ToolRunPage, ToolRuns, ToolStats, ToolUsage, cut,
+    Began, DueToolRuns, RecordedCursor, RecordedToolRun, ToolRunCursor, ToolRunFilter, ToolRunPage,
+    ToolRuns, ToolStats, ToolUsage, cut,
 };
 
 #[async_trait]
@@ -89,36 +89,64 @@ impl ToolRuns for MemoryStore {
         recorded_until: DateTime<Utc>,
         limit: usize,
         after: Option<&RecordedCursor>,
-    ) -> Result<RemovedToolRuns, StoreError> {
+    ) -> Result<DueToolRuns, StoreError> {
         self.observe(Call::RemoveToolRuns, || {
             let mut chats = self.chats();
-            let of_app = chats.values().filter(|chat| chat.session.app_id == *app_id);
-            let recorded = of_app.flat_map(|chat| {
-                let chat_id = &chat.session.chat_id;
-                chat.tool_runs.iter().map(move |DigestedRun { run, .. }| RecordedCursor {
-                    recorded_at: run.recorded_at,
-                    chat_id: chat_id.clone(),
-                    run_id: run.run_id.clone(),
-                })
-            });
-            let is_due = |at: &RecordedCursor| {
-                at.recorded_at <= recorded_until && after.is_none_or(|after| at > after)
-            };
-            let mut due: Vec<_> = recorded.filter(is_due).collect();
-            due.sort();
-            let next = cut(&mut due, limit).cloned();
-            let mut removed = 0;
+            let (due, next) = due_runs(&chats, app_id, recorded_until, limit, after);
+            let count = u64::try_from(due.len()).unwrap_or(u64::MAX);
             for RecordedCursor { chat_id, run_id, .. } in due {
-                let chat = chats.get_mut(&chat_id).filter(|chat| chat.session.hold.is_none());
-                if let Some(chat) = chat {
+                if let Some(chat) = chats.get_mut(&chat_id) {
                     chat.tool_runs.retain(|kept| kept.run.run_id != run_id);
-                    removed += 1;
                 }
             }
-            Ok(RemovedToolRuns { removed, next })
+            Ok(DueToolRuns { count, next })
         })
         .await
     }
+
+    async fn count_due_tool_runs(
+        &self,
+        app_id: &AppId,
+        recorded_until: DateTime<Utc>,
+        limit: usize,
+        after: Option<&RecordedCursor>,
+    ) -> Result<DueToolRuns, StoreError> {
+        self.observe(Call::CountDueToolRuns, || {
+            let (due, next) = due_runs(&self.chats(), app_id, recorded_until, limit, after);
+            Ok(DueToolRuns { count: u64::try_from(due.len()).unwrap_or(u64::MAX), next })
+        })
+        .await
+    }
+}
+
+/// Looks at up to `limit` runs. Returns those of chats that are not under hold, and the position of the next ones.
+fn due_runs(
+    chats: &HashMap<ChatId, Chat>,
+    app_id: &AppId,
+    recorded_until: DateTime<Utc>,
+    limit: usize,
+    after: Option<&RecordedCursor>,
+) -> (Vec<RecordedCursor>, Option<RecordedCursor>) {
+    let of_app = chats.values().filter(|chat| chat.session.app_id == *app_id);
+    let recorded = of_app.flat_map(|chat| {
+        let chat_id = &chat.session.chat_id;
+        chat.tool_runs.iter().map(move |DigestedRun { run, .. }| RecordedCursor {
+            recorded_at: run.recorded_at,
+            chat_id: chat_id.clone(),
+            run_id: run.run_id.clone(),
+        })
+    });
+    let is_due = |at: &RecordedCursor| {
+        at.recorded_at <= recorded_until && after.is_none_or(|after| at > after)
+    };
+    let mut due: Vec<_> = recorded.filter(is_due).collect();
+    due.sort();
+    let next = cut(&mut due, limit).cloned();
+    let is_held = |run: &RecordedCursor| {
+        chats.get(&run.chat_id).is_some_and(|chat| chat.session.hold.is_some())
+    };
+    due.retain(|run| !is_held(run));
+    (due, next)
 }
 
 fn sums<'a>(runs: impl IntoIterator<Item = &'a DigestedRun>, began: &Began) -> ToolStats {

@@ -9,6 +9,7 @@ label! {
         Leases = "leases",
         Purges = "purges",
         DeletedTexts = "deleted_texts",
+        WebhookEvents = "webhook_events",
     }
 }
 

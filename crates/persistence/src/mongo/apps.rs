@@ -243,6 +243,7 @@ fn settings_update(change: &SettingsChange) -> SettingsUpdate {
         abandoned_days,
         deleted_days,
         tool_run_days,
+        archive_after_days,
     } = change.retention;
     let mut update = SettingsUpdate::default();
     update.add("settings.default_visibility", default_visibility, |it| it.as_str().into());
@@ -254,6 +255,7 @@ fn settings_update(change: &SettingsChange) -> SettingsUpdate {
         ("settings.abandoned_days", abandoned_days),
         ("settings.deleted_days", deleted_days),
         ("settings.tool_run_days", tool_run_days),
+        ("settings.archive_after_days", archive_after_days),
     ] {
         update.add(path, days, |days| i64::from(days).into());
     }
@@ -323,6 +325,8 @@ struct SettingsDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     tool_run_days: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    archive_after_days: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     metadata_keys: Option<Vec<DeclaredKey>>,
 }
 
@@ -334,6 +338,7 @@ impl From<SettingsDocument> for OwnSettings {
             abandoned_days,
             deleted_days,
             tool_run_days,
+            archive_after_days,
             ..
         } = document;
         let SettingsDocument { default_visibility, support_access, users_may_run, .. } = document;
@@ -343,6 +348,7 @@ impl From<SettingsDocument> for OwnSettings {
             abandoned_days,
             deleted_days,
             tool_run_days,
+            archive_after_days,
         };
         let keys = document.metadata_keys.unwrap_or_default().into_iter().map(|it| it.key);
         let metadata_keys = MetadataKeys::from_stored(keys.collect());

@@ -15,6 +15,7 @@ mod transcript;
 mod access_keys;
 mod apps;
 mod archive;
+mod archiving;
 mod artifacts;
 mod assistants;
 mod audit;

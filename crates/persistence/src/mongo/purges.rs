@@ -94,6 +94,17 @@ impl Purges for MongoStore {
         .await
     }
 
+    async fn archive_inactive(
+        &self,
+        actor: &Actor,
+        app_id: &AppId,
+        chat_id: &ChatId,
+        inactive_since: Time<Utc>,
+    ) -> Result<bool, StoreError> {
+        let archiving = self.archive_if_inactive(actor, app_id, chat_id, inactive_since);
+        self.observe(Call::ArchiveInactive, Some(chat_id), archiving).await
+    }
+
     async fn finish_purges(&self, limit: usize) -> Result<usize, StoreError> {
         self.observe(Call::FinishPurges, None, async {
             let now = DateTime::from_chrono(self.inner.clock.now());
@@ -189,7 +200,11 @@ fn due_filter(app_id: &AppId, due: Due, before: Time<Utc>) -> Document {
         filter.insert("active_minute", doc! { "$lte": before });
         filter.insert("last_updated_at", doc! { "$lte": before });
         // Named one by one, as in lists. An active chat has no lifecycle.
-        filter.insert(LIFECYCLE, doc! { "$in": [Bson::Null, Lifecycle::Archived.number()] });
+        let mut lifecycles = vec![Bson::Null];
+        if due != Due::Inactive {
+            lifecycles.push(Lifecycle::Archived.number().into());
+        }
+        filter.insert(LIFECYCLE, doc! { "$in": lifecycles });
     }
     filter.insert("hold", Bson::Null);
     filter.insert("schema_version", doc! { "$lte": NEWEST_VERSION });
@@ -199,14 +214,16 @@ fn due_filter(app_id: &AppId, due: Due, before: Time<Utc>) -> Document {
 fn due_order(due: Due) -> Document {
     match due {
         Due::Deleted => doc! { LIFECYCLE_AT: 1 },
-        Due::Completed | Due::Failed | Due::Abandoned => doc! { "active_minute": 1 },
+        Due::Completed | Due::Failed | Due::Abandoned | Due::Inactive => {
+            doc! { "active_minute": 1 }
+        }
     }
 }
 
 fn due_index(due: Due) -> Hint {
     session_index(match due {
         Due::Deleted => "cs_app_lifecycle_at",
-        Due::Completed | Due::Failed | Due::Abandoned => "cs_list_active",
+        Due::Completed | Due::Failed | Due::Abandoned | Due::Inactive => "cs_list_active",
     })
 }
 

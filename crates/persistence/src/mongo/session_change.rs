@@ -80,7 +80,7 @@ impl MongoStore {
 
 /// Returns the update that changes one session into another, whose app has declared keys of the metadata. It leaves out what is
 /// the same, which other calls may be changing.
-fn difference(from: &ChatSession, to: &ChatSession, keys: &DeclaredKeys) -> Document {
+pub(super) fn difference(from: &ChatSession, to: &ChatSession, keys: &DeclaredKeys) -> Document {
     let mut set = doc! {
         "session_version": counter(to.session_version),
         "last_updated_at": DateTime::from_chrono(to.last_updated_at),

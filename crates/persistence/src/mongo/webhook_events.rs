@@ -1,14 +1,14 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use bson::{DateTime, Document, RawDocumentBuf, doc};
+use bson::{Bson, DateTime, Document, RawDocumentBuf, doc};
 use chrono::{DateTime as Time, TimeDelta, Utc};
 use mongodb::options::{Hint, ReturnDocument};
 use records::{AppId, ChatId, ChatSession, ChatStatus, WebhookEvent, WorkflowName};
 use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
-use crate::metrics::Call;
+use crate::metrics::{Call, Label as _, Sweep};
 use crate::mongo::MongoStore;
 use crate::mongo::collection_names::WEBHOOK_EVENTS;
 use crate::mongo::documents::stored::{read_document, read_record};
@@ -21,6 +21,9 @@ use crate::store::WebhookEvents;
 
 /// The field with the time from which on an event may be claimed.
 pub(crate) const DUE_AT: &str = "due_at";
+
+/// How long an event that cannot be read is not looked at again.
+const UNREADABLE_FOR: TimeDelta = TimeDelta::minutes(10);
 
 /// A stored event.
 #[derive(Debug, Serialize, Deserialize)]
@@ -112,33 +115,77 @@ impl MongoStore {
         Ok(())
     }
 
-    /// Claims events one by one, each only if no other process has claimed it since it was read.
+    /// Claims events one by one. One that cannot be read is put off, so that it keeps no place before the others.
     async fn claim_due_events(
         &self,
         limit: usize,
         lasting: TimeDelta,
     ) -> Result<Vec<WebhookEvent>, Failure> {
-        let now = self.inner.clock.now();
+        let mut claimed = Vec::new();
+        while claimed.len() < limit {
+            let mut is_put_off = false;
+            for raw in self.due_events(limit - claimed.len()).await? {
+                match read_document(WEBHOOK_EVENTS, &raw) {
+                    Ok(document) => claimed.extend(self.claim_event(document, lasting).await?),
+                    Err(error) => is_put_off |= self.put_off_event(&raw, &error).await?,
+                }
+            }
+            if !is_put_off {
+                break;
+            }
+        }
+        Ok(claimed)
+    }
+
+    async fn due_events(&self, limit: usize) -> Result<Vec<RawDocumentBuf>, Failure> {
+        let now = DateTime::from_chrono(self.inner.clock.now());
         let due = SortedFind {
-            filter: doc! { DUE_AT: { "$lte": DateTime::from_chrono(now) } },
+            filter: doc! { DUE_AT: { "$lte": now } },
             sort: doc! { DUE_AT: 1 },
             index: Hint::Keys(doc! { DUE_AT: 1 }),
             limit,
             projection: doc! {},
         };
-        let claim = doc! { "$set": { DUE_AT: later(now, lasting) }, "$inc": { "attempts": 1_i64 } };
-        let mut claimed = Vec::new();
-        for raw in due.read(&self.inner.webhook_events).await? {
-            let document: WebhookEventDocument = read_document(WEBHOOK_EVENTS, &raw)?;
-            let due_at = document.due_at;
-            let mut unclaimed = filter(&document.into());
-            unclaimed.insert(DUE_AT, due_at);
-            let events = &self.inner.webhook_events;
-            let found = events.find_one_and_update(unclaimed, claim.clone());
-            let found = found.return_document(ReturnDocument::After).await?;
-            claimed.extend(found.as_ref().map(webhook_event_record).transpose()?);
+        due.read(&self.inner.webhook_events).await
+    }
+
+    /// Claims an event, unless another process has claimed it since it was read.
+    async fn claim_event(
+        &self,
+        document: WebhookEventDocument,
+        lasting: TimeDelta,
+    ) -> Result<Option<WebhookEvent>, Failure> {
+        let due_at = document.due_at;
+        let mut unclaimed = filter(&document.into());
+        unclaimed.insert(DUE_AT, due_at);
+        let due_again_at = later(self.inner.clock.now(), lasting);
+        let claim = doc! { "$set": { DUE_AT: due_again_at }, "$inc": { "attempts": 1_i64 } };
+        let claimed = self.inner.webhook_events.find_one_and_update(unclaimed, claim);
+        let claimed = claimed.return_document(ReturnDocument::After).await?;
+        Ok(claimed.as_ref().map(webhook_event_record).transpose()?)
+    }
+
+    /// Lets an event that cannot be read be due later, and reports it. Returns whether no other process has.
+    ///
+    /// It stays until it expires: a later release may read it.
+    async fn put_off_event(
+        &self,
+        raw: &RawDocumentBuf,
+        error: &StoreError,
+    ) -> Result<bool, Failure> {
+        let found = |field| raw.get(field).ok().flatten().and_then(|it| Bson::try_from(it).ok());
+        let (id, due_at) = (found("_id"), found(DUE_AT));
+        let due_again_at = later(self.inner.clock.now(), UNREADABLE_FOR);
+        let put_off = doc! { "$set": { DUE_AT: due_again_at } };
+        let events = &self.inner.webhook_events;
+        let put_off = events.update_one(doc! { "_id": id, DUE_AT: due_at }, put_off).await?;
+        let is_put_off = put_off.modified_count > 0;
+        if is_put_off {
+            self.inner.metrics.sweeps.failed(Sweep::WebhookEvents);
+            let sweep = Sweep::WebhookEvents.name();
+            tracing::warn!(sweep, %error, "an event cannot be read; it is put off, and the others are sent");
         }
-        Ok(claimed)
+        Ok(is_put_off)
     }
 }
 

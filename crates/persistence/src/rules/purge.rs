@@ -1,4 +1,4 @@
-//! When a chat is purged and what is left of it, and what a hold is; shared by both stores.
+//! When a chat is purged and what is left of it, how it is archived, and what a hold is; shared by both stores.
 
 use chrono::{DateTime, Utc};
 use records::{AuditAction, ChatSession, Due, Hold, Invalid, Lifecycle, NewChatSession};
@@ -11,6 +11,7 @@ pub(crate) fn check_purge(
     due: Option<(Due, DateTime<Utc>)>,
 ) -> Result<bool, StoreError> {
     match due {
+        Some((Due::Inactive, _)) => Ok(false),
         Some((due, before)) => Ok(due.includes(chat, before)),
         None if chat.hold.is_some() => Err(StoreError::ChatHeld(chat.chat_id.clone())),
         None => Ok(true),
@@ -36,6 +37,17 @@ pub(crate) fn remains(chat: &ChatSession, now: DateTime<Utc>) -> ChatSession {
         forked_from: chat.forked_from.clone(),
         creation_digest: None,
         ..ChatSession::start(chat.app_id.clone(), chat.chat_id.clone(), new, chat.created_at)
+    }
+}
+
+/// Returns a chat after it was archived because nothing has happened in it. That is no activity: its retention goes on.
+pub(crate) fn archived(chat: &ChatSession, now: DateTime<Utc>) -> ChatSession {
+    ChatSession {
+        lifecycle: Lifecycle::Archived,
+        lifecycle_at: Some(now),
+        session_version: chat.session_version + 1,
+        updated_by: None,
+        ..chat.clone()
     }
 }
 

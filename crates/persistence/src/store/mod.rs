@@ -90,8 +90,8 @@ pub use stats::{
 };
 pub use tickets::Tickets;
 pub use tool_runs::{
-    Began, RecordedCursor, RecordedToolRun, RemovedToolRuns, ToolRunCursor, ToolRunFilter,
-    ToolRunPage, ToolRuns, ToolStats, ToolUsage,
+    Began, DueToolRuns, RecordedCursor, RecordedToolRun, ToolRunCursor, ToolRunFilter, ToolRunPage,
+    ToolRuns, ToolStats, ToolUsage,
 };
 pub use turns::{AppendedTurn, ResumePointCursor, ResumePointFilter, ResumePointPage, Turns};
 pub use wallets::{EntryPage, WalletPage, Wallets};

@@ -4,7 +4,7 @@ use records::{Actor, AppId, ChatId, ChatSession, Due, Hold, Scope};
 
 use crate::StoreError;
 
-/// Removes everything that was said in chats, for good.
+/// Does what retention says: removes everything that was said in chats, for good, or archives chats.
 ///
 /// Retention is no promise to callers but to the people whose chats they are, so these are calls of operators. They find
 /// deleted chats.
@@ -15,7 +15,7 @@ pub trait Purges: Send + Sync {
     ///
     /// Safe to repeat: a chat that was purged is [`ChatNotFound`](StoreError::ChatNotFound). A chat under hold is
     /// [`ChatHeld`](StoreError::ChatHeld). With `due`, the chat is purged only if it has been due for that reason since
-    /// that time; otherwise nothing changes. Returns whether it was purged.
+    /// that time, and never for [`Inactive`](Due::Inactive); otherwise nothing changes. Returns whether it was purged.
     ///
     /// The call decides in one step, from which on the chat exists for no call. Then it removes the records. If it breaks
     /// off, [`finish_purges`](Self::finish_purges) goes on.
@@ -43,6 +43,18 @@ pub trait Purges: Send + Sync {
         due: Due,
         before: DateTime<Utc>,
     ) -> Result<u64, StoreError>;
+
+    /// Archives a chat, if it is active and has been [inactive](Due::Inactive) since a time. Returns whether it was archived.
+    ///
+    /// Archiving is no activity: the retention of the chat goes on counting from the last one. As always, a new message makes
+    /// the chat active. Safe to repeat.
+    async fn archive_inactive(
+        &self,
+        actor: &Actor,
+        app_id: &AppId,
+        chat_id: &ChatId,
+        inactive_since: DateTime<Utc>,
+    ) -> Result<bool, StoreError>;
 
     /// Removes once more what calls that were under way have stored in purged chats, of up to `limit` chats that were
     /// purged [a while](PURGED_AGAIN_AFTER_MINUTES) ago. Returns how many chats it has finished.

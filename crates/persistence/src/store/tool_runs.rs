@@ -54,7 +54,16 @@ pub trait ToolRuns: Send + Sync {
         recorded_until: DateTime<Utc>,
         limit: usize,
         after: Option<&RecordedCursor>,
-    ) -> Result<RemovedToolRuns, StoreError>;
+    ) -> Result<DueToolRuns, StoreError>;
+
+    /// Counts the runs that [`remove_tool_runs`](Self::remove_tool_runs) would remove.
+    async fn count_due_tool_runs(
+        &self,
+        app_id: &AppId,
+        recorded_until: DateTime<Utc>,
+        limit: usize,
+        after: Option<&RecordedCursor>,
+    ) -> Result<DueToolRuns, StoreError>;
 }
 
 /// The result of recording one run.
@@ -200,12 +209,12 @@ impl ToolStats {
     }
 }
 
-/// What a removal of old runs has done.
+/// Runs that were recorded long ago, of those that one call has looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RemovedToolRuns {
-    /// How many runs it has removed.
-    pub removed: u64,
-    /// The last run that it has looked at, if there may be more.
+pub struct DueToolRuns {
+    /// How many there are, or were removed.
+    pub count: u64,
+    /// The last run that the call has looked at, if there may be more.
     pub next: Option<RecordedCursor>,
 }
 

@@ -14,7 +14,8 @@ use crate::StoreError;
 pub trait WebhookEvents: Send + Sync {
     /// Claims up to `limit` events that are due, the longest due first. No call claims them again before `lasting` has passed.
     ///
-    /// A process that ends after a claim has lost nothing: its events are due again.
+    /// A process that ends after a claim has lost nothing: its events are due again. An event that cannot be read is logged,
+    /// counted, and left for a while; it holds up no other.
     async fn claim_webhook_events(
         &self,
         limit: usize,

@@ -236,6 +236,7 @@ struct AppsFields {
     abandoned_days: u32,
     deleted_days: u32,
     tool_run_days: u32,
+    archive_after_days: u32,
 }
 
 impl Default for AppsFields {
@@ -248,8 +249,14 @@ impl From<AppsConfig> for AppsFields {
     fn from(config: AppsConfig) -> Self {
         let AppsConfig { require_registered, cache_ms, settings } = config;
         let AppSettings { default_visibility, users_may_run, support_access, retention } = settings;
-        let Retention { completed_days, failed_days, abandoned_days, deleted_days, tool_run_days } =
-            retention;
+        let Retention {
+            completed_days,
+            failed_days,
+            abandoned_days,
+            deleted_days,
+            tool_run_days,
+            archive_after_days,
+        } = retention;
         Self {
             require_registered,
             cache_ms,
@@ -261,6 +268,7 @@ impl From<AppsConfig> for AppsFields {
             abandoned_days,
             deleted_days,
             tool_run_days,
+            archive_after_days,
         }
     }
 }
@@ -275,10 +283,17 @@ impl From<AppsFields> for AppsConfig {
             abandoned_days,
             deleted_days,
             tool_run_days,
+            archive_after_days,
             ..
         } = fields;
-        let retention =
-            Retention { completed_days, failed_days, abandoned_days, deleted_days, tool_run_days };
+        let retention = Retention {
+            completed_days,
+            failed_days,
+            abandoned_days,
+            deleted_days,
+            tool_run_days,
+            archive_after_days,
+        };
         let settings = AppSettings { default_visibility, users_may_run, support_access, retention };
         Self { require_registered, cache_ms, settings }
     }
@@ -293,7 +308,7 @@ pub struct AppSettings {
     pub users_may_run: bool,
     /// Whether people with the role `support` may read, say and manage in every chat.
     pub support_access: bool,
-    /// For how long chats and runs of tools are kept, each from 0, for ever, to 36,500 days.
+    /// For how long chats and runs of tools are kept, and when chats are archived, each from 0, for ever, to 36,500 days.
     pub retention: Retention,
 }
 
@@ -324,9 +339,22 @@ impl AppsConfig {
         if self.cache_ms > MAX_CACHE_MS {
             return Err(ConfigError::Cache { cache_ms: self.cache_ms });
         }
-        let Retention { completed_days, failed_days, abandoned_days, deleted_days, tool_run_days } =
-            self.settings.retention;
-        for days in [completed_days, failed_days, abandoned_days, deleted_days, tool_run_days] {
+        let Retention {
+            completed_days,
+            failed_days,
+            abandoned_days,
+            deleted_days,
+            tool_run_days,
+            archive_after_days,
+        } = self.settings.retention;
+        for days in [
+            completed_days,
+            failed_days,
+            abandoned_days,
+            deleted_days,
+            tool_run_days,
+            archive_after_days,
+        ] {
             if days > Retention::MAX_DAYS {
                 return Err(ConfigError::Retention { days });
             }

@@ -40,6 +40,8 @@ pub(crate) struct SettingsResponse {
     deleted_days: Option<u32>,
     /// Days that a run of a tool is kept after it was recorded; 0 is for ever.
     tool_run_days: Option<u32>,
+    /// Days without activity after which an active chat is archived; 0 is never.
+    archive_after_days: Option<u32>,
     /// The keys of the metadata by which chats are listed; null is none.
     #[schema(value_type = Option<values::MetadataKeys>)]
     metadata_keys: Option<Vec<String>>,
@@ -55,6 +57,7 @@ impl From<OwnSettings> for SettingsResponse {
             abandoned_days,
             deleted_days,
             tool_run_days,
+            archive_after_days,
         } = retention;
         Self {
             default_visibility: default_visibility.map(Visibility::as_str),
@@ -65,6 +68,7 @@ impl From<OwnSettings> for SettingsResponse {
             abandoned_days,
             deleted_days,
             tool_run_days,
+            archive_after_days,
             metadata_keys: Some(metadata_keys.into()).filter(|keys: &Vec<_>| !keys.is_empty()),
         }
     }

@@ -143,7 +143,7 @@ async fn settings_of_an_app_are_set_kept_and_reset() {
     let all = json!({
         "default_visibility": "team", "users_may_run": true, "support_access": false,
         "completed_days": 90, "failed_days": 0, "abandoned_days": 36_500, "deleted_days": 7,
-        "tool_run_days": 14, "metadata_keys": ["$where", "customer"],
+        "tool_run_days": 14, "archive_after_days": 21, "metadata_keys": ["$where", "customer"],
     });
     let updated = client.patch(path, json!({"settings": all})).await;
     assert_json_snapshot!("updated", updated.snapshot());
@@ -156,7 +156,7 @@ async fn settings_of_an_app_are_set_kept_and_reset() {
     let expected = json!({
         "default_visibility": null, "users_may_run": false, "support_access": false,
         "completed_days": null, "failed_days": 0, "abandoned_days": 36_500, "deleted_days": 7,
-        "tool_run_days": 14, "metadata_keys": null,
+        "tool_run_days": 14, "archive_after_days": 21, "metadata_keys": null,
     });
     let refused = client.patch(path, json!({"settings": {"deleted_days": 36_501}})).await;
     assert_eq!((refused.status, &*refused.culprit()), (422, "/settings/deleted_days"));

@@ -6,6 +6,9 @@ pub const INDEX: &str = "index.json";
 /// The name of the copy that is made of the index before it is replaced.
 pub const INDEX_BACKUP: &str = "index.json.backup";
 
+/// What the name of a compressed file ends with.
+pub const COMPRESSED: &str = ".gz";
+
 const PREFIX: &str = "session_";
 const EXTENSION: &str = ".jsonl";
 const TOOLS: &str = "_tools";
@@ -24,9 +27,10 @@ pub enum SessionFile {
 }
 
 impl SessionFile {
-    /// Recognises a file by its name.
+    /// Recognises a file by its name, also a compressed one.
     #[must_use]
     pub fn of(name: &str) -> Self {
+        let name = name.strip_suffix(COMPRESSED).unwrap_or(name);
         let id = name.strip_prefix(PREFIX).and_then(|name| name.strip_suffix(EXTENSION));
         let Some(id) = id else { return Self::Other };
         let (id, file): (_, fn(ChatId) -> Self) = match id.strip_suffix(TOOLS) {
@@ -65,9 +69,11 @@ mod tests {
         let messages = SessionFile::Messages(chat_id.clone());
         assert_eq!(SessionFile::of("session_abc123.jsonl"), messages);
         assert_eq!(SessionFile::of(&file_of(&chat_id)), messages);
+        assert_eq!(SessionFile::of("session_abc123.jsonl.gz"), messages);
         let tools = SessionFile::Tools(chat_id.clone());
+        assert_eq!(SessionFile::of("session_abc123_tools.jsonl.gz"), tools);
         assert_eq!(SessionFile::of(&tools_file_of(&chat_id)), tools);
-        for other in ["index.json", "session_a.json", "session_a.jsonl.bak", "a.jsonl", ""] {
+        for other in ["index.json", "session_a.json", "session_a.jsonl.bak", "a.jsonl", ".gz", ""] {
             assert_eq!(SessionFile::of(other), SessionFile::Other, "{other}");
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
@@ -19,7 +19,7 @@ use tempfile::TempDir;
 use tests::client::APP;
 use tests::waiting::until;
 
-use super::{Place, text};
+use super::{Place, compressed, text};
 
 const TIME: &str = "2025-06-26T10:00:00.000Z";
 
@@ -245,7 +245,7 @@ async fn a_broken_directory_is_imported_as_far_as_it_goes_and_says_where_it_is_b
         "error: index.json: session \"session_c\": names the file \"/etc/passwd\"",
         "error: session_a.jsonl:2: cannot be read",
         "warning: session_a.jsonl:4: has no content",
-        "warning: session_a.jsonl:6: says the same as the line before it",
+        "warning: session_a.jsonl:6: says the same as the one before it",
         "error: session_a.jsonl:7: `type` must be a text",
         "error: session_a_tools.jsonl:1: `toolName` must be a text",
         "error: session_a_tools.jsonl:3: `executionTime` must be a number of milliseconds",
@@ -406,5 +406,131 @@ async fn an_import_that_is_killed_goes_on_where_it_was() -> Result<()> {
     let lines: Vec<_> =
         ids.iter().filter_map(|id| id.split(':').nth(1)?.parse::<u64>().ok()).collect();
     assert_eq!(lines, (1..=20_000).collect::<Vec<_>>());
+    Ok(())
+}
+
+fn compress(directory: &TempDir, name: &str) -> Result<Vec<u8>> {
+    let path = directory.path().join(name);
+    let bytes = compressed(&fs::read(&path)?)?;
+    fs::write(directory.path().join(format!("{name}.gz")), &bytes)?;
+    fs::remove_file(&path)?;
+    Ok(bytes)
+}
+
+#[tokio::test]
+async fn compressed_sessions_are_imported_like_others() -> Result<()> {
+    let (place, directory) = (Place::new().await?, original()?);
+    let bytes = compress(&directory, "session_abc123.jsonl")?;
+    compress(&directory, "session_abc123_tools.jsonl")?;
+    let (numbers, said, code) = place.run(&import(&directory)?).await?;
+    let expected = json!({
+        "chats": 3, "created": 3, "stored": 5, "known": 0,
+        "messages_left_out": 0, "tool_runs_stored": 2, "tool_runs_known": 0, "warnings": 2, "errors": 0,
+    });
+    assert_eq!((&numbers, code), (&expected, Some(0)), "{said}");
+    assert!(
+        said.contains("warning: session_abc123_tools.jsonl.gz:2: has an executionTime"),
+        "{said}"
+    );
+    // A file to which more was added has several parts.
+    let next = compressed(line("user", "And again", &json!({})).as_bytes())?;
+    fs::write(directory.path().join("session_abc123.jsonl.gz"), [bytes, next].concat())?;
+    let (grown, ..) = place.run(&import(&directory)?).await?;
+    assert_eq!((&grown["stored"], &grown["known"]), (&json!(1), &json!(5)));
+    // Of a file that is there twice, it is not known which is newer.
+    write(&directory, "session_abc123.jsonl", &line("system", "Be brief.", &json!({})))?;
+    let (twice, said, code) = place.run(&import(&directory)?).await?;
+    assert_eq!((&twice["stored"], &twice["known"], code), (&json!(0), &json!(2), Some(1)));
+    assert!(
+        said.contains("error: session_abc123.jsonl.gz: is there without compression, too"),
+        "{said}"
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_compressed_export_holds_the_same_and_replaces_what_was_not_compressed() -> Result<()> {
+    let place = Place::new().await?;
+    place.run(&import(&original()?)?).await?;
+    native(&place).await?;
+    let (directory, plain) = (tempfile::tempdir()?, tempfile::tempdir()?);
+    place.succeed(&export(&plain)?).await?;
+    let plain = files(plain.path())?;
+    place.succeed(&export(&directory)?).await?;
+    let gzip = [&export(&directory)?[..], &["--gzip"]].concat();
+    let mut compressed = Vec::new();
+    for _ in 0..2 {
+        place.succeed(&gzip).await?;
+        let mut found = BTreeMap::new();
+        for file in directory.path().read_dir()? {
+            let path = file?.path();
+            let name = path.file_name().context("no name")?.to_string_lossy().into_owned();
+            if let Some(name) = name.strip_suffix(".gz") {
+                found.insert(name.to_owned(), fs::read(&path)?);
+            } else {
+                assert!(name.starts_with("index.json"), "{name}");
+            }
+        }
+        compressed.push(found);
+    }
+    assert_eq!(compressed[0], compressed[1], "it has the same bytes");
+    for (name, bytes) in &compressed[0] {
+        let mut text = String::new();
+        flate2::read::GzDecoder::new(&bytes[..]).read_to_string(&mut text)?;
+        assert_eq!(text, plain[name], "{name}");
+    }
+    assert_eq!(compressed[0].len() + 1, plain.len());
+    let other = Place::new().await?;
+    let imported = other.succeed(&import(&directory)?).await?;
+    assert_eq!((&imported["stored"], &imported["tool_runs_stored"]), (&json!(9), &json!(153)));
+    // Without compression again, the compressed files are gone.
+    place.succeed(&export(&directory)?).await?;
+    let mut again = files(directory.path())?;
+    again.remove("index.json.backup");
+    assert_eq!(again, plain);
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_can_be_read_of_a_damaged_compressed_file_is_imported_and_told() -> Result<()> {
+    let (place, directory) = (Place::new().await?, tempfile::tempdir()?);
+    write(&directory, "index.json", "{}")?;
+    // Texts that compress badly, so that a part of the file has a part of the lines.
+    let text = |n: u64| format!("{:016x}", (n + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    let lines: Vec<_> = (0..5_000).map(|n| line("user", &text(n), &json!({}))).collect();
+    write(&directory, "session_cut.jsonl", &lines.concat())?;
+    write(&directory, "session_flipped.jsonl", &lines.concat())?;
+    write(&directory, "session_whole.jsonl", &line("user", "hi", &json!({})))?;
+    let whole = compress(&directory, "session_cut.jsonl")?;
+    fs::write(directory.path().join("session_cut.jsonl.gz"), &whole[..whole.len() / 2])?;
+    let mut flipped = compress(&directory, "session_flipped.jsonl")?;
+    let middle = flipped.len() / 2;
+    flipped[middle..middle + 64].fill(0xff);
+    fs::write(directory.path().join("session_flipped.jsonl.gz"), &flipped)?;
+
+    let (numbers, said, code) = place.run(&import(&directory)?).await?;
+    assert_eq!((&numbers["chats"], &numbers["errors"], code), (&json!(3), &json!(2), Some(1)));
+    assert_eq!(place.messages_of("whole").await?.len(), 1, "the others are imported");
+    // What a damaged file holds may still read like messages.
+    let flipped = place.store.get_chat(&place.scope, &ChatId::parse("flipped")?).await?;
+    assert_eq!(flipped, None);
+    let told = "error: session_flipped.jsonl.gz: the compressed file is damaged: ";
+    assert!(said.contains(told), "{told} is not in {said}");
+    let stored = place.messages_of("cut").await?;
+    assert!((100..5_000).contains(&stored.len()), "{}", stored.len());
+    for (n, message) in (0..).zip(&stored) {
+        assert_eq!(message.body.content, text(n), "{n}");
+    }
+    let told =
+        format!("error: session_cut.jsonl.gz:{}: the compressed file is cut off", stored.len() + 1);
+    assert!(said.contains(&told), "{told} is not in {said}");
+    fs::write(directory.path().join("session_cut.jsonl.gz"), &whole)?;
+    fs::write(directory.path().join("session_flipped.jsonl.gz"), &whole)?;
+    let mended = place.succeed(&import(&directory)?).await?;
+    assert_eq!(
+        mended["stored"].as_u64().zip(mended["known"].as_u64()).map(|(one, other)| one + other),
+        Some(10_001)
+    );
+    assert_eq!(place.messages_of("cut").await?.len(), 5_000);
     Ok(())
 }

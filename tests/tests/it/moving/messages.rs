@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tests::client::APP;
 use tests::transcript::real_runs;
 
-use super::{Place, text};
+use super::{Place, compressed, text};
 
 fn chat(id: &str, texts: &[&str]) -> String {
     let message = |text: &&str| json!({ "role": "user", "content": text });
@@ -96,5 +96,23 @@ async fn logs_of_real_runs_are_imported_whole() -> Result<()> {
     assert_eq!((&numbers["errors"], code), (&json!(0), Some(0)), "{said}");
     assert_eq!(numbers["chats"], runs.len());
     assert_eq!(numbers["stored"], runs.iter().map(Vec::len).sum::<usize>());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_compressed_file_is_imported_as_far_as_it_can_be_read() -> Result<()> {
+    let (place, directory) = (Place::new().await?, tempfile::tempdir()?);
+    let file = directory.path().join("chats.jsonl.gz");
+    let whole = [chat("one", &["a"]), chat("two", &["b"])].concat();
+    let whole = compressed(whole.as_bytes())?;
+    let import = ["import", "messages", text(&file)?, "--app", APP, "--dialect", "openai"];
+    // The end of the file says how long its text is, and its checksum.
+    fs::write(&file, &whole[..whole.len() - 4])?;
+    let (numbers, said, code) = place.run(&import).await?;
+    assert_eq!((&numbers["stored"], &numbers["errors"], code), (&json!(2), &json!(1), Some(1)));
+    assert!(said.contains("error: chats.jsonl.gz:3: the compressed file is cut off"), "{said}");
+    fs::write(&file, &whole)?;
+    let again = place.succeed(&import).await?;
+    assert_eq!((&again["stored"], &again["known"]), (&json!(0), &json!(2)));
     Ok(())
 }

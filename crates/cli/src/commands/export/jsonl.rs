@@ -1,5 +1,5 @@
 use std::fs;
-use std::io::{BufWriter, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -17,12 +17,12 @@ use records::{
     SystemClock,
 };
 use serde::Serialize;
-use tempfile::NamedTempFile;
 use transfer::jsonl::{
-    INDEX, INDEX_BACKUP, SessionTimes, file_of, index_key, is_file_of_tools, tools_file_of,
-    write_entry, write_line, write_tool_line,
+    COMPRESSED, INDEX, INDEX_BACKUP, SessionTimes, file_of, index_key, is_file_of_tools,
+    tools_file_of, write_entry, write_line, write_tool_line,
 };
 
+use super::new_file::{NewFile, remove};
 use crate::backend::Backend;
 use crate::commands::import::read_index;
 use crate::output::Output;
@@ -51,6 +51,9 @@ pub(crate) struct Arguments {
     /// Only chats that were active at or after this time: a date in UTC, or a time such as 2026-11-01T08:00:00Z.
     #[arg(long, value_name = "TIME", value_parser = time)]
     since: Option<DateTime<Utc>>,
+    /// Compress the files of the sessions: `session_ID.jsonl.gz`.
+    #[arg(long)]
+    gzip: bool,
     #[command(flatten)]
     output: Output,
 }
@@ -87,7 +90,9 @@ async fn export(arguments: &Arguments, store: &MongoStore) -> anyhow::Result<Cou
     store.record_action(&actor, Some(app), chat.as_ref(), action).await?;
     let bar = progress::counter("messages")?;
     let scope = Scope::service(app.clone()).finding_deleted();
-    let mut exporter = Exporter { directory, store, scope, bar, index, counts: Counts::default() };
+    let files = if arguments.gzip { Files::Compressed } else { Files::Plain };
+    let counts = Counts::default();
+    let mut exporter = Exporter { directory, files, store, scope, bar, index, counts };
     match chat {
         Some(chat_id) => {
             let found = store.get_chat(&exporter.scope, chat_id).await?;
@@ -100,8 +105,16 @@ async fn export(arguments: &Arguments, store: &MongoStore) -> anyhow::Result<Cou
     Ok(exporter.counts)
 }
 
+/// How the files of sessions are written.
+#[derive(Debug, Clone, Copy)]
+enum Files {
+    Plain,
+    Compressed,
+}
+
 struct Exporter<'a> {
     directory: &'a Path,
+    files: Files,
     store: &'a MongoStore,
     scope: Scope,
     bar: ProgressBar,
@@ -161,7 +174,7 @@ impl Exporter<'_> {
     async fn write_tool_runs(&mut self, chat_id: &ChatId) -> anyhow::Result<()> {
         let direction = Direction::Ascending;
         let filter = ToolRunFilter { direction, ..ToolRunFilter::default() };
-        let mut file = BufWriter::new(NamedTempFile::new_in(self.directory)?);
+        let mut file = self.begin()?;
         let (mut number, mut after) = (0, None);
         loop {
             let (scope, after_last) = (&self.scope, after.as_ref());
@@ -176,14 +189,14 @@ impl Exporter<'_> {
             }
         }
         if number > 0 {
-            replace(file.into_inner()?, &self.directory.join(tools_file_of(chat_id)))?;
+            self.finish(file, &tools_file_of(chat_id))?;
         }
         self.counts.tool_runs += number;
         Ok(())
     }
 
     async fn write_messages(&mut self, chat_id: &ChatId) -> anyhow::Result<SessionTimes> {
-        let mut file = BufWriter::new(NamedTempFile::new_in(self.directory)?);
+        let mut file = self.begin()?;
         let mut times = SessionTimes::default();
         let mut messages = self.store.history(&self.scope, chat_id);
         while let Some(message) = messages.try_next().await? {
@@ -195,22 +208,43 @@ impl Exporter<'_> {
             writeln!(file, "{}", write_line(&message, times.message_count, chat_id))?;
             self.bar.inc(1);
         }
-        replace(file.into_inner()?, &self.directory.join(file_of(chat_id)))?;
+        self.finish(file, &file_of(chat_id))?;
         self.counts.messages += times.message_count;
         Ok(times)
+    }
+
+    /// Begins a file of a session.
+    fn begin(&self) -> std::io::Result<NewFile> {
+        match self.files {
+            Files::Plain => NewFile::create(self.directory),
+            Files::Compressed => NewFile::create_compressed(self.directory),
+        }
+    }
+
+    /// Finishes a file of a session. It replaces the one of the same session, also one that is compressed and was not, or the
+    /// other way round.
+    fn finish(&self, file: NewFile, name: &str) -> anyhow::Result<()> {
+        let plain = self.directory.join(name);
+        let compressed = self.directory.join(format!("{name}{COMPRESSED}"));
+        let (path, other) = match self.files {
+            Files::Plain => (plain, compressed),
+            Files::Compressed => (compressed, plain),
+        };
+        file.replace(&path)?;
+        remove(&other)
     }
 
     /// Replaces the index; the old one becomes the copy that readers use if the index is broken.
     fn write_index(&self, path: &Path) -> anyhow::Result<()> {
         if path.exists() {
-            let mut copy = NamedTempFile::new_in(self.directory)?;
+            let mut copy = NewFile::create(self.directory)?;
             std::io::copy(&mut fs::File::open(path)?, &mut copy)?;
-            replace(copy, &self.directory.join(INDEX_BACKUP))?;
+            copy.replace(&self.directory.join(INDEX_BACKUP))?;
         }
-        let mut file = BufWriter::new(NamedTempFile::new_in(self.directory)?);
+        let mut file = NewFile::create(self.directory)?;
         serde_json::to_writer_pretty(&mut file, &self.index)?;
         writeln!(file)?;
-        replace(file.into_inner()?, path)
+        file.replace(path)
     }
 
     fn tell(&self, chat_id: &ChatId, what: &str) -> anyhow::Result<()> {
@@ -220,13 +254,6 @@ impl Exporter<'_> {
 
 fn is_gone(error: &anyhow::Error) -> bool {
     matches!(error.downcast_ref(), Some(StoreError::ChatNotFound(_)))
-}
-
-/// Puts a file in the place of another one: a reader sees the old file or the new one, both whole.
-fn replace(file: NamedTempFile, path: &Path) -> anyhow::Result<()> {
-    file.as_file().sync_all()?;
-    file.persist(path).with_context(|| path.display().to_string())?;
-    Ok(())
 }
 
 fn text(counts: &Counts) -> String {

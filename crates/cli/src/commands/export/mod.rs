@@ -2,6 +2,7 @@
 
 mod archive;
 mod jsonl;
+mod new_file;
 mod person;
 
 use std::process::ExitCode;

@@ -1,6 +1,5 @@
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::BufReader;
+use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -12,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use transfer::lines::Lines;
 
+use super::source;
 use crate::backend::Backend;
 use crate::output::Output;
 use crate::progress;
@@ -81,13 +81,13 @@ fn text(counts: &Counts) -> String {
 
 async fn import(arguments: &Arguments, store: &MongoStore) -> anyhow::Result<Counts> {
     let name = arguments.file.display().to_string();
-    let file = File::open(&arguments.file).with_context(|| name.clone())?;
     let bar = progress::bytes()?;
-    bar.set_length(file.metadata()?.len());
-    let mut lines = Lines::bounded(BufReader::with_capacity(1 << 18, file), MAX_LINE_BYTES);
+    bar.set_length(fs::metadata(&arguments.file).with_context(|| name.clone())?.len());
+    let text = source::open(&arguments.file, &bar).with_context(|| name.clone())?;
+    let mut lines = Lines::bounded(text, MAX_LINE_BYTES);
     let mut importer: Option<Importer<'_>> = None;
     let mut is_ended = false;
-    while let Some(line) = lines.next_line()? {
+    while let Some(line) = lines.next_line().with_context(|| name.clone())? {
         let number = line.number;
         let text = line.text.with_context(|| format!("{name}:{number}: the line is too large"))?;
         let place = || format!("{name}:{number}");
@@ -103,7 +103,6 @@ async fn import(arguments: &Arguments, store: &MongoStore) -> anyhow::Result<Cou
             }
             (None, _) => bail!("{}: this is not the first line of an archive", place()),
         }
-        bar.set_position(lines.bytes());
     }
     bar.finish_and_clear();
     ensure!(is_ended, "{name} is incomplete: its last line is missing");

@@ -1,20 +1,17 @@
-use std::fs::File;
-use std::io::BufReader;
+use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use persistence::mongo::MongoStore;
-use records::{AppId, ChatId, WorkflowName};
+use records::ChatId;
 use resume::dialect::{self, Dialect};
 use transfer::lines::{Line, Lines};
 use transfer::transcripts::{ReadChat, read_chat};
 
-use super::clock::ImportClock;
+use super::destination::Destination;
 use super::report::Report;
-use super::run_on_store;
 use super::sink::{Batch, Sink, Stop, settle};
-use crate::output::Output;
+use super::source;
 use crate::progress;
 use crate::settings::Settings;
 
@@ -22,7 +19,8 @@ use crate::settings::Settings;
 #[command(
     after_help = "Each line is a JSON object with the messages of a chat: chat_id (or id), messages (or history), and, as \
                         far as it has them, system, workflow_name, user_id, title, metadata and created_at. It can be broken \
-                        off and repeated, also with chats that have grown: what is stored is not stored again. Examples:\n  \
+                        off and repeated, also with chats that have grown: what is stored is not stored again. A file whose \
+                        name ends in .gz is decompressed. Examples:\n  \
                         reprise import messages chats.jsonl --app acme_corp --dialect openai\n  \
                         reprise import messages tuning.jsonl --app acme_corp --dialect openai --prefix tuning_"
 )]
@@ -30,23 +28,14 @@ pub(crate) struct Arguments {
     /// The file with the chats, one JSON object a line.
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The app of the chats.
-    #[arg(long, value_name = "APP")]
-    app: AppId,
     /// The format of the messages.
     #[arg(long, value_parser = read_dialect)]
     dialect: &'static dyn Dialect,
-    /// The workflow of the chats that name none.
-    #[arg(long, value_name = "WORKFLOW", default_value = "Chat")]
-    workflow: WorkflowName,
     /// The id of a chat that has none is this text and the number of its line.
     #[arg(long, value_name = "TEXT")]
     prefix: Option<String>,
-    /// Read and check everything; store nothing.
-    #[arg(long)]
-    dry_run: bool,
     #[command(flatten)]
-    output: Output,
+    destination: Destination,
 }
 
 fn read_dialect(name: &str) -> Result<&'static dyn Dialect, String> {
@@ -57,32 +46,21 @@ fn read_dialect(name: &str) -> Result<&'static dyn Dialect, String> {
 
 /// Imports a file of chats in a dialect.
 pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<ExitCode> {
+    let Arguments { file, destination, .. } = arguments;
     let report = Report::new(progress::bytes()?);
-    let report = run_on_store(settings, report, async |store, clock, report| {
-        import(arguments, store, clock, report).await
-    });
-    report.await?.finish(arguments.output, arguments.dry_run)
-}
-
-async fn import(
-    arguments: &Arguments,
-    store: &MongoStore,
-    clock: &ImportClock,
-    report: &mut Report,
-) -> anyhow::Result<()> {
-    let Arguments { file, app, dry_run, .. } = arguments;
-    let opened = File::open(file).with_context(|| file.display().to_string())?;
-    report.bar.set_length(opened.metadata()?.len());
-    let sink = Sink::begin(store, clock, app, *dry_run).await?;
-    let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy();
-    let mut lines = Lines::new(BufReader::with_capacity(1 << 18, opened));
-    while let Some(line) = lines.next_line()? {
-        let place = format!("{name}:{}", line.number);
-        let imported = import_line(arguments, &line, &place, &sink, report).await;
-        settle(imported, &place, report)?;
-        report.bar.set_position(lines.bytes());
-    }
-    Ok(())
+    let name = source::name_of(file);
+    report.bar.set_length(fs::metadata(file).with_context(|| file.display().to_string())?.len());
+    let text = source::open(file, &report.bar).with_context(|| file.display().to_string())?;
+    let import = async |sink: &Sink<'_>, report: &mut Report| {
+        let mut lines = Lines::new(text);
+        while let Some(line) = source::next_line(&mut lines, &name, report)? {
+            let place = format!("{name}:{}", line.number);
+            let imported = import_line(arguments, &line, &place, sink, report).await;
+            settle(imported, &place, report)?;
+        }
+        Ok(())
+    };
+    destination.import(settings, report, import).await
 }
 
 async fn import_line(
@@ -96,7 +74,7 @@ async fn import_line(
         return Ok(());
     }
     let text = line.text.ok_or_else(|| Stop::Chat("is too large for a chat".to_owned()))?;
-    let mut chat = match read_chat(text, arguments.dialect, &arguments.workflow) {
+    let mut chat = match read_chat(text, arguments.dialect, &arguments.destination.workflow) {
         Ok(chat) => chat,
         Err(_) if !line.is_ended => {
             let cut = "is cut off: it is imported once the file has all of it";

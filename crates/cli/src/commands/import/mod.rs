@@ -2,11 +2,14 @@
 
 mod archive;
 mod clock;
+mod destination;
+mod json;
 mod jsonl;
 mod messages;
 mod mongo;
 mod report;
 mod sink;
+mod source;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -33,6 +36,8 @@ pub(crate) struct Arguments {
 enum Format {
     /// Import sessions in JSON Lines: a directory with an index and a file for each.
     Jsonl(jsonl::Arguments),
+    /// Import sessions of the layout before JSON Lines: a JSON file for each.
+    Json(json::Arguments),
     /// Import chats of another system, one JSON object a line, in any format that is read.
     Messages(messages::Arguments),
     /// Import chats of another system from its MongoDB.
@@ -59,6 +64,7 @@ async fn run_on_store(
 pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<ExitCode> {
     match &arguments.format {
         Format::Jsonl(arguments) => jsonl::run(arguments, settings).await,
+        Format::Json(arguments) => json::run(arguments, settings).await,
         Format::Archive(arguments) => archive::run(arguments, settings).await,
         Format::Messages(arguments) => messages::run(arguments, settings).await,
         Format::Mongo(arguments) => mongo::run(arguments, settings).await,

@@ -26,8 +26,8 @@ use crate::mongo::engine::paging::{beyond, limit_and_one};
 use crate::mongo::engine::transaction::{Round, Transaction};
 use crate::rules::tool_run_batch::{DigestedRun, ToolRunBatch};
 use crate::store::{
-    Began, Direction, RecordedCursor, RecordedToolRun, RemovedToolRuns, ToolRunCursor,
-    ToolRunFilter, ToolRunPage, ToolRuns, ToolStats,
+    Began, Direction, DueToolRuns, RecordedCursor, RecordedToolRun, ToolRunCursor, ToolRunFilter,
+    ToolRunPage, ToolRuns, ToolStats,
 };
 
 #[async_trait]
@@ -101,7 +101,7 @@ impl ToolRuns for MongoStore {
         recorded_until: DateTime<Utc>,
         limit: usize,
         after: Option<&RecordedCursor>,
-    ) -> Result<RemovedToolRuns, StoreError> {
+    ) -> Result<DueToolRuns, StoreError> {
         self.observe(Call::RemoveToolRuns, None, async {
             let (app_id, after) = (app_id.clone(), after.cloned());
             self.write(|call| async move {
@@ -109,6 +109,21 @@ impl ToolRuns for MongoStore {
                 call.attempt(remove).await
             })
             .await
+        })
+        .await
+    }
+
+    async fn count_due_tool_runs(
+        &self,
+        app_id: &AppId,
+        recorded_until: DateTime<Utc>,
+        limit: usize,
+        after: Option<&RecordedCursor>,
+    ) -> Result<DueToolRuns, StoreError> {
+        self.observe(Call::CountDueToolRuns, None, async {
+            let due = || self.due_runs(app_id, recorded_until, limit, after);
+            let (due, next) = self.read(due).await?;
+            Ok(DueToolRuns { count: u64::try_from(due.len()).unwrap_or(u64::MAX), next })
         })
         .await
     }

@@ -1,8 +1,8 @@
-//! Removes the runs of tools whose retention is over.
+//! Removes, or counts, the runs of tools whose retention is over.
 
 use std::collections::BTreeSet;
 
-use bson::{Bson, DateTime as BsonTime, RawDocumentBuf, doc};
+use bson::{Bson, DateTime as BsonTime, Document, RawDocumentBuf, doc};
 use chrono::{DateTime, Utc};
 use futures::TryStreamExt as _;
 use mongodb::options::Hint;
@@ -18,7 +18,7 @@ use crate::mongo::documents::stored::read_document;
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::hinted::SortedFind;
 use crate::mongo::engine::paging::{beyond, limit_and_one};
-use crate::store::{Direction, RecordedCursor, RemovedToolRuns, cut};
+use crate::store::{Direction, DueToolRuns, RecordedCursor, cut};
 
 /// What a removal reads of a run.
 #[derive(Debug, Deserialize)]
@@ -42,7 +42,22 @@ impl MongoStore {
         recorded_until: DateTime<Utc>,
         limit: usize,
         after: Option<&RecordedCursor>,
-    ) -> Result<RemovedToolRuns, Failure> {
+    ) -> Result<DueToolRuns, Failure> {
+        let (due, next) = self.due_runs(app_id, recorded_until, limit, after).await?;
+        let due = doc! { "_id": { "$in": due }, "app_id": app_id.as_str() };
+        let count = self.inner.tool_runs.delete_many(due).await?.deleted_count;
+        Ok(DueToolRuns { count, next })
+    }
+
+    /// Looks at up to `limit` runs. Returns the ids of those of chats that are not under hold, and the position of the next
+    /// ones.
+    pub(super) async fn due_runs(
+        &self,
+        app_id: &AppId,
+        recorded_until: DateTime<Utc>,
+        limit: usize,
+        after: Option<&RecordedCursor>,
+    ) -> Result<(Vec<Document>, Option<RecordedCursor>), Failure> {
         let recorded_until = BsonTime::from_chrono(recorded_until);
         let mut filter = doc! {
             "app_id": app_id.as_str(),
@@ -68,10 +83,7 @@ impl MongoStore {
         let next = cut(&mut runs, limit).cloned();
         let held = self.held_among(app_id, runs.iter().map(|run| &run.chat_id).collect()).await?;
         let due = runs.iter().filter(|run| !held.contains(&run.chat_id));
-        let due: Vec<_> = due.map(|run| tool_run_key(&run.chat_id, &run.run_id)).collect();
-        let due = doc! { "_id": { "$in": due }, "app_id": app_id.as_str() };
-        let removed = self.inner.tool_runs.delete_many(due).await?.deleted_count;
-        Ok(RemovedToolRuns { removed, next })
+        Ok((due.map(|run| tool_run_key(&run.chat_id, &run.run_id)).collect(), next))
     }
 
     /// Returns those of these chats that are under hold.

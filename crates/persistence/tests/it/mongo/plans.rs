@@ -184,6 +184,7 @@ async fn use_tool_runs(database: &Database, scope: &Scope, chat_id: &ChatId) {
     let (app_id, ever) = (&scope.app_id, DateTime::<Utc>::MAX_UTC);
     let next = database.remove_tool_runs(app_id, ever, 10, None).await.unwrap().next;
     database.remove_tool_runs(app_id, ever, 10, next.as_ref()).await.unwrap();
+    database.count_due_tool_runs(app_id, ever, 10, next.as_ref()).await.unwrap();
 }
 
 async fn use_assistants(database: &Database, scope: &Scope) {
@@ -498,6 +499,7 @@ async fn use_apps(database: &Database) {
                 abandoned_days: FieldChange::Set(3),
                 deleted_days: FieldChange::Set(4),
                 tool_run_days: FieldChange::Set(5),
+                archive_after_days: FieldChange::Set(6),
             },
             metadata_keys: FieldChange::Set(MetadataKeys::parse(vec!["a".into()]).unwrap()),
         };

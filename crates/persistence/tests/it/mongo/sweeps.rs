@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bson::{DateTime, Document, RawDocumentBuf, doc};
 use chrono::{TimeDelta, Utc};
-use persistence::{ChatSessions, InputRequests, Leases};
+use persistence::{ChatSessions, InputRequests, Leases, WebhookEvents};
 use records::{
     ChatId, ChatStatus, Clock, InputKind, JsonObject, NewInputRequest, NewLease, Owner, Question,
     Uuid7Ids,
@@ -14,6 +14,9 @@ use store_contract::metrics::count;
 
 use super::database::Database;
 use super::faults::{chat, scope};
+
+const WEBHOOK_EVENTS: &str = "webhook_events";
+const DUE_AT: &str = "due_at";
 
 /// A clock that stands still until `later` advances it by an hour.
 #[derive(Debug, Default)]
@@ -121,4 +124,37 @@ async fn a_chat_that_cannot_be_interrupted_does_not_block_others() {
     assert_eq!(interrupted[0].chat_id, chat_id);
     let failures = count(&database.store, "reprise_store_sweep_failures_total", &["leases"]);
     assert_eq!(failures, 1);
+}
+
+#[tokio::test]
+async fn a_webhook_event_that_cannot_be_read_does_not_hold_up_the_others() {
+    let (clock, database) = database().await;
+    let chat_id = chat(&database).await;
+    database.set_status(&scope(), &chat_id, ChatStatus::Completed, None).await.unwrap();
+    // The events that are due the longest lack a field, have a status that does not exist, are of a later release, and have
+    // an id and a number of another type.
+    let id = |event: &str| doc! { "chat_id": chat_id.as_str(), "event_id": event };
+    let nothing = doc! { "workflow_name": bson::Bson::Null, DUE_AT: long_ago(1) };
+    copy(&database, WEBHOOK_EVENTS, id("nothing"), nothing).await;
+    copy(&database, WEBHOOK_EVENTS, id("status"), doc! { "status": 9, DUE_AT: long_ago(2) }).await;
+    let later_release = doc! { "schema_version": 1_000_i64, DUE_AT: long_ago(3) };
+    copy(&database, WEBHOOK_EVENTS, id("later"), later_release).await;
+    let odd = doc! { "attempts": "many", DUE_AT: [long_ago(4)] };
+    copy(&database, WEBHOOK_EVENTS, "no id of an event", odd).await;
+    let failures =
+        || count(&database.store, "reprise_store_sweep_failures_total", &["webhook_events"]);
+    let claim = async |limit| {
+        let claimed = database.claim_webhook_events(limit, Duration::from_secs(10)).await.unwrap();
+        claimed.into_iter().map(|event| (event.chat_id, event.attempts)).collect::<Vec<_>>()
+    };
+
+    assert_eq!(claim(0).await, [], "a limit of 0 claims nothing");
+    assert_eq!(claim(1).await, [(chat_id.clone(), 1)]);
+    assert_eq!(failures(), 4);
+    assert_eq!(claim(100).await, []);
+    assert_eq!(failures(), 4, "they are not looked at again at once");
+    clock.later();
+    assert_eq!(claim(100).await, [(chat_id.clone(), 2)]);
+    assert_eq!(failures(), 8);
+    assert_eq!(database.all(WEBHOOK_EVENTS).await.len(), 5, "they are kept until they expire");
 }

@@ -59,6 +59,10 @@ struct SettingsRequest {
     #[serde(default, deserialize_with = "days")]
     #[schema(value_type = Option<u32>, maximum = 36_500)]
     tool_run_days: FieldChange<u32>,
+    /// Days without activity after which an active chat is archived; 0 is never.
+    #[serde(default, deserialize_with = "days")]
+    #[schema(value_type = Option<u32>, maximum = 36_500)]
+    archive_after_days: FieldChange<u32>,
     /// The keys of the metadata by which chats are listed; null removes them.
     #[serde(default, deserialize_with = "metadata_keys")]
     #[schema(value_type = Option<values::MetadataKeys>)]
@@ -103,6 +107,7 @@ impl From<SettingsRequest> for SettingsChange {
                 abandoned_days: request.abandoned_days,
                 deleted_days: request.deleted_days,
                 tool_run_days: request.tool_run_days,
+                archive_after_days: request.archive_after_days,
             },
             metadata_keys: request.metadata_keys,
         }

@@ -1,12 +1,15 @@
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use records::{ChatId, JsonObject, WorkflowName};
-use transfer::jsonl::{Entry, INDEX, INDEX_BACKUP, SessionFile};
+use transfer::jsonl::{self, INDEX, INDEX_BACKUP, SessionFile};
 
 use super::super::report::Report;
+use super::super::source::Source;
+use super::session::Session;
 
 /// The sessions of a directory.
 #[derive(Debug)]
@@ -15,18 +18,6 @@ pub(super) struct Directory {
     pub(super) sessions: Vec<Session>,
     /// The size of all files.
     pub(super) bytes: u64,
-}
-
-/// A session to import.
-#[derive(Debug)]
-pub(super) struct Session {
-    pub(super) chat_id: ChatId,
-    /// What the index says; `None` for a session that it does not have.
-    pub(super) entry: Option<Entry>,
-    /// The file with the messages, if there is one.
-    pub(super) file: Option<PathBuf>,
-    /// The file with the runs of tools, if there is one.
-    pub(super) tools: Option<PathBuf>,
 }
 
 impl Directory {
@@ -40,7 +31,7 @@ impl Directory {
         let mut sessions = Vec::new();
         for (key, entry) in index(path, report)? {
             let place = format!("{INDEX}: session {key:?}");
-            let entry = match Entry::read(&key, &entry, workflow) {
+            let entry = match jsonl::Entry::read(&key, &entry, workflow) {
                 Ok(entry) => entry,
                 Err(error) => {
                     files.refused_by_index(&key, &entry);
@@ -56,12 +47,12 @@ impl Directory {
                 report.refuse(&place, "is the same session as another entry")?;
                 continue;
             }
-            let file = files.messages.remove(&chat_id);
-            if file.is_none() && entry.message_count.unwrap_or_default() > 0 {
+            let messages = files.messages.remove(&chat_id).map(Source::File);
+            if messages.is_none() && entry.message_count.unwrap_or_default() > 0 {
                 report.warn(&place, "has no file: it has no messages")?;
             }
-            let tools = files.tools.remove(&chat_id);
-            sessions.push(Session { chat_id, entry: Some(entry), file, tools });
+            let tools = files.tools.remove(&chat_id).map(Source::File);
+            sessions.push(Session { chat_id, entry: Some(entry), messages, tools });
         }
         let bytes = files.bytes;
         sessions.extend(files.without_entry());
@@ -87,18 +78,24 @@ impl Files {
         for file in found {
             let name = file.file_name();
             let name = name.to_string_lossy();
-            match SessionFile::of(&name) {
-                SessionFile::Messages(chat_id) => {
-                    files.bytes += file.metadata()?.len();
-                    files.messages.insert(chat_id, file.path());
+            let (of_kind, chat_id) = match SessionFile::of(&name) {
+                SessionFile::Messages(chat_id) => (&mut files.messages, chat_id),
+                SessionFile::Tools(chat_id) => (&mut files.tools, chat_id),
+                SessionFile::Refused(error) => {
+                    report.refuse(&name, error)?;
+                    continue;
                 }
-                SessionFile::Tools(chat_id) => {
-                    files.bytes += file.metadata()?.len();
-                    files.tools.insert(chat_id, file.path());
+                SessionFile::Other => continue,
+            };
+            match of_kind.entry(chat_id) {
+                Entry::Vacant(vacant) => drop(vacant.insert(file.path())),
+                // The compressed one comes after the other in the order of names.
+                Entry::Occupied(_) => {
+                    report.refuse(&name, "is there without compression, too: that one is read")?;
+                    continue;
                 }
-                SessionFile::Refused(error) => report.refuse(&name, error)?,
-                SessionFile::Other => {}
             }
+            files.bytes += file.metadata()?.len();
         }
         Ok(files)
     }
@@ -121,8 +118,9 @@ impl Files {
     fn without_entry(mut self) -> impl Iterator<Item = Session> {
         let ids: BTreeSet<_> = self.messages.keys().chain(self.tools.keys()).cloned().collect();
         ids.into_iter().map(move |chat_id| {
-            let (file, tools) = (self.messages.remove(&chat_id), self.tools.remove(&chat_id));
-            Session { chat_id, entry: None, file, tools }
+            let messages = self.messages.remove(&chat_id).map(Source::File);
+            let tools = self.tools.remove(&chat_id).map(Source::File);
+            Session { chat_id, entry: None, messages, tools }
         })
     }
 }

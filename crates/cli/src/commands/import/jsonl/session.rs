@@ -1,26 +1,33 @@
-use std::fs::File;
-use std::io::BufReader;
-use std::path::Path;
-
-use anyhow::Context as _;
 use chrono::{DateTime, Utc};
 use persistence::{MessageRange, Messages as _};
 use records::{ChatId, ChatSession, Lifecycle, Message, NewMessage, SessionChange, WorkflowName};
 use transfer::jsonl::{Entry, INDEX, LineError, ReadLine, origin_of, read_line, read_time};
-use transfer::lines::{Line, Lines};
+use transfer::lines::Line;
 
 use super::super::report::Report;
 use super::super::sink::{Batch, Sink, Stop, settle};
-use super::directory::Session;
+use super::super::source::{Source, next_line};
 
 /// How many of the newest messages of a chat are searched for the last one that was imported.
 const NEWEST: MessageRange = MessageRange::Newest { before: None, limit: 1_000 };
 
+/// A session to import.
+#[derive(Debug)]
+pub(crate) struct Session {
+    pub(crate) chat_id: ChatId,
+    /// What the index says; `None` for a session that it does not have.
+    pub(crate) entry: Option<Entry>,
+    /// The messages, if there are any.
+    pub(crate) messages: Option<Source>,
+    /// The runs of tools, if there are any.
+    pub(crate) tools: Option<Source>,
+}
+
 /// Imports sessions one after the other.
-pub(super) struct Importer<'a> {
-    pub(super) sink: &'a Sink<'a>,
-    pub(super) report: &'a mut Report,
-    pub(super) workflow: &'a WorkflowName,
+pub(crate) struct Importer<'a> {
+    pub(crate) sink: &'a Sink<'a>,
+    pub(crate) report: &'a mut Report,
+    pub(crate) workflow: &'a WorkflowName,
 }
 
 /// A session that is being imported.
@@ -37,23 +44,22 @@ struct Target {
 
 impl Importer<'_> {
     /// Imports a session: its new messages, its status, and its new runs of tools.
-    pub(super) async fn import(&mut self, session: Session) -> anyhow::Result<()> {
+    pub(crate) async fn import(&mut self, session: Session) -> anyhow::Result<()> {
         self.report.counts.chats += 1;
-        let Session { chat_id, entry, file, tools } = session;
-        let place = file.as_deref().map_or_else(|| INDEX.to_owned(), name_of);
-        let imported = self.import_into(chat_id.clone(), entry, file.as_deref(), &place).await;
+        let Session { chat_id, entry, messages, tools } = session;
+        let place = messages.as_ref().map_or_else(|| INDEX.to_owned(), Source::name);
+        let imported = self.import_into(chat_id.clone(), entry, messages.as_ref(), &place).await;
         settle(imported, &place, self.report)?;
         let Some(tools) = tools else { return Ok(()) };
-        let place = name_of(&tools);
-        let imported = self.import_tools(&chat_id, &tools, &place).await;
-        settle(imported, &place, self.report)
+        let imported = self.import_tools(&chat_id, &tools).await;
+        settle(imported, &tools.name(), self.report)
     }
 
     async fn import_into(
         &mut self,
         chat_id: ChatId,
         entry: Option<Entry>,
-        file: Option<&Path>,
+        messages: Option<&Source>,
         place: &str,
     ) -> Result<(), Stop> {
         let existing = self.sink.get(&chat_id).await?;
@@ -63,8 +69,8 @@ impl Importer<'_> {
         };
         let mut target =
             Target { chat_id, existing, imported_to, entry, is_created: false, stored: 0 };
-        if let Some(path) = file {
-            self.import_file(&mut target, path, place).await?;
+        if let Some(messages) = messages {
+            self.import_messages(&mut target, messages).await?;
         }
         if target.existing.is_none() && !target.is_created {
             self.create(&mut target, None).await?;
@@ -86,46 +92,37 @@ impl Importer<'_> {
         Ok(newest.iter().filter_map(line).max().unwrap_or_default())
     }
 
-    async fn import_file(
-        &mut self,
-        target: &mut Target,
-        path: &Path,
-        place: &str,
-    ) -> Result<(), Stop> {
-        let file = File::open(path).context("cannot be opened")?;
-        let mut lines = Lines::new(BufReader::with_capacity(1 << 18, file));
-        let (mut batch, mut at, mut last, mut bytes) = (Batch::default(), None, None, 0);
-        while let Some(line) = lines.next_line().context("cannot be read")? {
-            let number = line.number;
-            let read = self.read(&line, place, |text| {
-                let read = read_line(text, number, &target.chat_id)?;
+    async fn import_messages(&mut self, target: &mut Target, source: &Source) -> Result<(), Stop> {
+        let (mut lines, file) = (source.open(&self.report.bar)?, source.name());
+        let (mut batch, mut at, mut last) = (Batch::default(), None, None);
+        while let Some(line) = next_line(&mut lines, &file, self.report)? {
+            let place = source.at(line.number);
+            let read = self.read(&line, &place, |text| {
+                let read = read_line(text, line.number, &target.chat_id)?;
                 Ok((read.notes.iter().map(ToString::to_string).collect(), read))
             })?;
-            self.report.bar.inc(lines.bytes() - bytes);
-            bytes = lines.bytes();
             let Some(read) = read else { continue };
             if target.existing.is_none() && !target.is_created {
                 self.create(target, Some(&read)).await?;
             }
             if batch.is_full(read.bytes) {
-                self.append(target, std::mem::take(&mut batch), at).await?;
+                self.append(target, std::mem::take(&mut batch), at, source).await?;
             }
             let ReadLine { message, bytes, .. } = read;
             let origin = message.event_id.as_ref().and_then(origin_of);
             let digest = origin.map(|(_, digest)| digest.to_owned());
             if digest.is_some() && digest == last {
-                let repeated = "says the same as the line before it: both are kept";
-                self.report.warn(&format!("{place}:{number}"), repeated)?;
+                let repeated = "says the same as the one before it: both are kept";
+                self.report.warn(&place, repeated)?;
             }
             last = digest;
             at = message.body.timestamp.as_deref().and_then(read_time).or(at);
             if !batch.add(message, bytes) {
-                let twice = "has the id of another line";
-                self.report.refuse(&format!("{place}:{number}"), twice)?;
+                self.report.refuse(&place, "has the id of another one")?;
             }
         }
         let last_at = target.entry.as_ref().and_then(|entry| entry.last_activity_at);
-        self.append(target, batch, last_at.or(at)).await
+        self.append(target, batch, last_at.or(at), source).await
     }
 
     /// Reads a line, with its notes; `None` if there is nothing in it that can be imported.
@@ -138,25 +135,24 @@ impl Importer<'_> {
         if line.is_blank() {
             return Ok(None);
         }
-        let place = format!("{place}:{}", line.number);
         let Some(text) = line.text else {
-            self.report.refuse(&place, "is too large")?;
+            self.report.refuse(place, "is too large")?;
             return Ok(None);
         };
         match read(text) {
             Ok((notes, read)) => {
                 for note in notes {
-                    self.report.warn(&place, note)?;
+                    self.report.warn(place, note)?;
                 }
                 Ok(Some(read))
             }
             Err(_) if !line.is_ended => {
                 let cut = "is cut off: it is imported once the file has all of it";
-                self.report.warn(&place, cut)?;
+                self.report.warn(place, cut)?;
                 Ok(None)
             }
             Err(error) => {
-                self.report.refuse(&place, error)?;
+                self.report.refuse(place, error)?;
                 Ok(None)
             }
         }
@@ -179,6 +175,7 @@ impl Importer<'_> {
         target: &mut Target,
         batch: Batch,
         at: Option<DateTime<Utc>>,
+        source: &Source,
     ) -> Result<(), Stop> {
         let is_derived =
             |message: &NewMessage| message.event_id.as_ref().and_then(origin_of).is_some();
@@ -199,8 +196,9 @@ impl Importer<'_> {
             if let Some(line) = line
                 && line <= target.imported_to
             {
+                let item = source.item(line);
                 return Err(Stop::Chat(format!(
-                    "line {line} is not the one that was imported before: the file was rewritten, and is imported no further"
+                    "{item} is not the one that was imported before: the file was rewritten, and is imported no further"
                 )));
             }
             fresh.push(message);
@@ -226,8 +224,4 @@ impl Importer<'_> {
         }
         Ok(())
     }
-}
-
-fn name_of(path: &Path) -> String {
-    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
