@@ -89,7 +89,8 @@ pub async fn imported(uri: &str, plan: Imports, progress: &ProgressBar) -> Resul
     progress.set_message("check");
     let (check, status) = watched(start(&["check", "--deep"], &settings).await?).await?;
     ensure!(status.success(), "the check has found something: {status}");
-    let messages_per_second = (messages - stored_at_kill) as f64 / import.seconds;
+    let rest = u32::try_from(messages - stored_at_kill)?;
+    let messages_per_second = f64::from(rest) / import.seconds;
     Ok(ImportsReport { messages, stored_at_kill, import, messages_per_second, check })
 }
 

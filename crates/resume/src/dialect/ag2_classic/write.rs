@@ -45,14 +45,12 @@ impl MessagesWriter {
         let is_same = |it: &&mut PendingResults| {
             it.executor == executor && (joins_all || it.sequence == sequence)
         };
-        match self.pending.as_mut().filter(is_same) {
-            Some(pending) => pending.responses.push(response),
-            None => {
-                self.write_pending(rendered);
-                let responses = vec![response];
-                self.pending = Some(PendingResults { executor, sequence, responses });
-            }
+        if let Some(pending) = self.pending.as_mut().filter(is_same) {
+            pending.responses.push(response);
+            return;
         }
+        self.write_pending(rendered);
+        self.pending = Some(PendingResults { executor, sequence, responses: vec![response] });
     }
 
     /// Returns the agent whose message has the result; `None` if it is a message of its own.
