@@ -94,7 +94,8 @@ class Attempts:
 
     def failure(self, outcome: httpx.Response | httpx.TransportError) -> RepriseError:
         """Returns the exception for the last attempt."""
-        if self.is_write and self.may_be_stored:
+        is_answer = isinstance(outcome, httpx.Response) and outcome.status_code not in RETRIED
+        if self.is_write and self.may_be_stored and not is_answer:
             problem = problem_of(outcome) if isinstance(outcome, httpx.Response) else {}
             status = outcome.status_code if isinstance(outcome, httpx.Response) else None
             detail = f"the write was not confirmed in {self.count} attempts, the last of which failed: {said(outcome)}"

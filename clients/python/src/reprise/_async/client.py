@@ -53,9 +53,9 @@ class AsyncReprise:
         """Closes the connections."""
         await self._transport.aclose()
 
-    def chat(self, chat_id: str) -> AsyncChat:
+    def chat(self, chat_id: str, *, app_id: str | None = None) -> AsyncChat:
         """Returns a chat by its id, without asking for it."""
-        return AsyncChat(self._transport, self.app_id, chat_id)
+        return AsyncChat(self._transport, app_id or self.app_id, chat_id)
 
     async def create_chat(self, workflow_name: str, *, chat_id: str | None = None, **fields: Any) -> AsyncChat:
         """Creates a chat; ``fields`` are those of ``CreateChatRequest``, such as ``title``, ``user_id`` or ``visibility``.
@@ -84,6 +84,10 @@ class AsyncReprise:
         found = path("api", "search", self.app_id)
         async for hit in pages(self._transport, found, models.HitResponse.model_validate, page_size, {"q": words}):
             yield hit
+
+    async def send(self, request: Request) -> Any:
+        """Sends a prepared request, and returns the JSON of its response."""
+        return await self._transport.json(request)
 
     async def request(self, method: str, path: str, *, body: Json | None = None, **params: Any) -> Any:
         """Sends any request of the API, such as ``request("GET", "/api/health/ready")``, and returns its JSON."""

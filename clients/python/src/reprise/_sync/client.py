@@ -53,9 +53,9 @@ class Reprise:
         """Closes the connections."""
         self._transport.close()
 
-    def chat(self, chat_id: str) -> Chat:
+    def chat(self, chat_id: str, *, app_id: str | None = None) -> Chat:
         """Returns a chat by its id, without asking for it."""
-        return Chat(self._transport, self.app_id, chat_id)
+        return Chat(self._transport, app_id or self.app_id, chat_id)
 
     def create_chat(self, workflow_name: str, *, chat_id: str | None = None, **fields: Any) -> Chat:
         """Creates a chat; ``fields`` are those of ``CreateChatRequest``, such as ``title``, ``user_id`` or ``visibility``.
@@ -84,6 +84,10 @@ class Reprise:
         found = path("api", "search", self.app_id)
         for hit in pages(self._transport, found, models.HitResponse.model_validate, page_size, {"q": words}):
             yield hit
+
+    def send(self, request: Request) -> Any:
+        """Sends a prepared request, and returns the JSON of its response."""
+        return self._transport.json(request)
 
     def request(self, method: str, path: str, *, body: Json | None = None, **params: Any) -> Any:
         """Sends any request of the API, such as ``request("GET", "/api/health/ready")``, and returns its JSON."""
