@@ -21,7 +21,7 @@ use super::goldens::{assert_fields, golden};
 const OLDER: i64 = 1;
 
 /// The newest format of this release.
-const NEWEST: i64 = 8;
+pub(super) const NEWEST: i64 = 8;
 
 fn scope() -> Scope {
     Scope::service(AppId::parse("acme_corp").unwrap())
