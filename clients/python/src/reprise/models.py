@@ -60,6 +60,36 @@ class Appended(BaseModel):
     """
 
 
+class AssistantTag(BaseModel):
+    """
+    A tag, and how many assistants have it.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    tag: Annotated[str, Field(examples=["weather"])]
+    assistants: Annotated[int, Field(examples=[3], ge=0)]
+
+
+class AssistantTags(BaseModel):
+    """
+    The tags of assistants.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    data: list[AssistantTag]
+    """
+    By name.
+    """
+    truncated: bool
+    """
+    Whether there may be more tags: 10,000 assistants were examined, or 1,000 tags found.
+    """
+
+
 class Author(BaseModel):
     """
     The person who wrote a message.
@@ -253,6 +283,21 @@ class ContextResponse(BaseModel):
     """
     The variables; empty if none were ever stored. Missing in the response to a write with
     `Prefer: return=minimal`.
+    """
+
+
+class DeletedAssistants(BaseModel):
+    """
+    How many assistants were deleted.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    deleted: Annotated[int, Field(examples=[2], ge=0)]
+    has_more: bool
+    """
+    Whether there may be more: repeat the request.
     """
 
 
@@ -1088,12 +1133,14 @@ class ProblemCode(str, Enum):
     chat_not_found = "chat-not-found"
     message_not_found = "message-not-found"
     context_version_not_found = "context-version-not-found"
+    assistant_not_found = "assistant-not-found"
     wallet_not_found = "wallet-not-found"
     method_not_allowed = "method-not-allowed"
     not_acceptable = "not-acceptable"
     upgrade_required = "upgrade-required"
     body_timeout = "body-timeout"
     chat_exists = "chat-exists"
+    assistant_taken = "assistant-taken"
     chat_held = "chat-held"
     chat_ended = "chat-ended"
     event_conflict = "event-conflict"
@@ -1126,6 +1173,7 @@ class ProblemCode(str, Enum):
     metadata_too_large = "metadata-too-large"
     input_too_large = "input-too-large"
     tool_run_too_large = "tool-run-too-large"
+    assistant_too_large = "assistant-too-large"
     unsupported_media_type = "unsupported-media-type"
     invalid_request = "invalid-request"
     too_many_requests = "too-many-requests"
@@ -2000,6 +2048,10 @@ class AppSettings(BaseModel):
     """
     Days that a run of a tool is kept after it was recorded; 0 is for ever.
     """
+    archive_after_days: Annotated[int | None, Field(ge=0)] = None
+    """
+    Days without activity after which an active chat is archived; 0 is never.
+    """
     metadata_keys: MetadataKeys | None = None
 
 
@@ -2039,6 +2091,10 @@ class AppSettingsChange(BaseModel):
     tool_run_days: Annotated[int | None, Field(ge=0, le=36500)] = None
     """
     Days that a run of a tool is kept after it was recorded; 0 is for ever.
+    """
+    archive_after_days: Annotated[int | None, Field(ge=0, le=36500)] = None
+    """
+    Days without activity after which an active chat is archived; 0 is never.
     """
     metadata_keys: MetadataKeys | None = None
 
@@ -2154,6 +2210,144 @@ class ArtifactResponse(BaseModel):
     )
     chat_id: Annotated[str, Field(examples=["chat_abc123def456"])]
     last_artifact: Artifact | None = None
+
+
+class Assistant(BaseModel):
+    """
+    An assistant.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    app_id: Annotated[str, Field(examples=["acme_corp"])]
+    assistant_id: Annotated[str, Field(examples=["weather_assistant"])]
+    user_id: Annotated[str | None, Field(examples=["user_alice_456"])] = None
+    """
+    The user to whom the assistant belongs; null if it belongs to the app.
+    """
+    name: Annotated[str, Field(examples=["Weather Assistant"])]
+    type: Annotated[str, Field(examples=["assistant"])]
+    """
+    The kind of assistant, in the words of the app.
+    """
+    avatar: str | None = None
+    """
+    The address or the data of a picture.
+    """
+    description: str | None = None
+    connector: str | None = None
+    """
+    The connector to a model.
+    """
+    modes: list[str]
+    """
+    The modes in which the assistant runs; none means every mode.
+    """
+    default_mode: str | None = None
+    """
+    The mode in which it runs unless a chat says otherwise.
+    """
+    tags: list[str]
+    sort: Annotated[int, Field(examples=[0])]
+    """
+    The place of the assistant in lists, smallest first.
+    """
+    mentionable: bool
+    """
+    Whether people may mention the assistant in a chat.
+    """
+    automated: bool
+    """
+    Whether the assistant runs without a person.
+    """
+    built_in: bool
+    """
+    Whether the assistant comes with the app.
+    """
+    visibility: Visibility
+    """
+    Who may find and read the assistant, besides its owner.
+    """
+    team_id: str | None = None
+    """
+    The team that the assistant is shared with.
+    """
+    locales: dict[str, Any]
+    """
+    The texts of other languages, by language tag.
+    """
+    config: dict[str, Any]
+    """
+    The settings with which the assistant runs.
+    """
+    version: Annotated[int, Field(examples=[1], ge=0)]
+    """
+    Grows with every change, from 1.
+    """
+    created_at: Annotated[AwareDatetime, Field(examples=["2025-10-02T10:00:00.000Z"])]
+    """
+    A time in JSON: RFC 3339, in UTC with milliseconds and `Z`.
+
+    In requests any offset is accepted.
+    """
+    last_updated_at: Annotated[
+        AwareDatetime, Field(examples=["2025-10-02T10:00:00.000Z"])
+    ]
+    """
+    A time in JSON: RFC 3339, in UTC with milliseconds and `Z`.
+
+    In requests any offset is accepted.
+    """
+
+
+class AssistantChange(BaseModel):
+    """
+    A change of an assistant. A missing field stays as it is. Null clears a field that may be missing, and means the same as
+    missing for the others.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    user_id: Name | None = None
+    name: Annotated[str | None, Field(max_length=512, min_length=1)] = None
+    """
+    1 to 512 characters.
+    """
+    type: Name | None = None
+    avatar: str | None = None
+    """
+    At most 64 KiB.
+    """
+    description: str | None = None
+    """
+    At most 64 KiB.
+    """
+    connector: Name | None = None
+    modes: Annotated[list[Name] | None, Field(max_length=64)] = None
+    """
+    All of the modes, at most 64.
+    """
+    default_mode: Name | None = None
+    tags: Annotated[list[Name] | None, Field(max_length=64)] = None
+    """
+    All of the tags, at most 64.
+    """
+    sort: int | None = None
+    mentionable: bool | None = None
+    automated: bool | None = None
+    built_in: bool | None = None
+    visibility: Visibility | None = None
+    team_id: Name | None = None
+    locales: dict[str, Any] | None = None
+    """
+    All of the texts, at most 64 KiB.
+    """
+    config: dict[str, Any] | None = None
+    """
+    All of the settings, at most 256 KiB.
+    """
 
 
 class CaughtUp(BaseModel):
@@ -2387,6 +2581,16 @@ class CreateChatRequest(BaseModel):
     system_prompt: Annotated[str | None, Field(max_length=16384)] = None
     """
     The instructions for the model, which callers put before the messages; at most 16 KiB.
+    """
+
+
+class CreatedAssistant(Assistant):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    duplicate: bool
+    """
+    Whether an earlier request with the same id has created it.
     """
 
 
@@ -3008,6 +3212,57 @@ class NewArtifact(BaseModel):
     updated_at: AwareDatetime | None = None
 
 
+class NewAssistant(BaseModel):
+    """
+    An assistant to store. What is missing gets its default, except for the owner.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    user_id: Name | None = None
+    name: Annotated[str, Field(max_length=512, min_length=1)]
+    """
+    1 to 512 characters.
+    """
+    type: Name | None = None
+    avatar: str | None = None
+    """
+    The address or the data of a picture, at most 64 KiB.
+    """
+    description: str | None = None
+    """
+    At most 64 KiB.
+    """
+    connector: Name | None = None
+    modes: Annotated[list[Name] | None, Field(max_length=64)] = None
+    """
+    At most 64; none means every mode.
+    """
+    default_mode: Name | None = None
+    tags: Annotated[list[Name] | None, Field(max_length=64)] = None
+    """
+    At most 64.
+    """
+    sort: int | None = None
+    mentionable: bool | None = None
+    automated: bool | None = None
+    built_in: bool | None = None
+    visibility: Visibility | None = None
+    """
+    Who may find and read the assistant, besides its owner; `private` by default. `team` needs a `team_id`.
+    """
+    team_id: Name | None = None
+    locales: dict[str, Any] | None = None
+    """
+    An object of texts for each language tag, at most 64 KiB.
+    """
+    config: dict[str, Any] | None = None
+    """
+    Any settings, at most 256 KiB.
+    """
+
+
 class NewInputAnswer(BaseModel):
     """
     An answer to an input request.
@@ -3289,6 +3544,21 @@ class OneOrSeveralNewToolRuns(RootModel[NewToolRun | NewToolRuns]):
     root: NewToolRun | NewToolRuns
     """
     One run, or several in `runs`.
+    """
+
+
+class PageAssistant(BaseModel):
+    """
+    A page of a list.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    data: list[Assistant]
+    next_cursor: str | None
+    """
+    The cursor of the next page; null on the last page.
     """
 
 
