@@ -19,7 +19,7 @@ use crate::wire::AssistantResponse;
 pub(crate) struct LocaleQuery {
     /// A language tag, such as `de-AT`: the name, the description and the tags are those of `locales` for this tag, or else for
     /// its language, or else as they are. In each of them `{{key}}` stands for the text of that key.
-    #[param(value_type = Option<String>, max_length = 128, example = "de-AT")]
+    #[param(example = "de-AT")]
     locale: Option<String>,
 }
 
