@@ -12,7 +12,6 @@ use crate::api::pages::{Page, take_cursor};
 use crate::config::LimitsConfig;
 use crate::extract::needs::Read;
 use crate::extract::{ChatScope, FromParams, Json, Params, Query, declared};
-use crate::openapi::values;
 use crate::problem::Problem;
 use crate::wire::MessageResponse;
 
@@ -38,19 +37,19 @@ pub(crate) struct ListMessagesQuery {
     #[param(value_type = Option<String>)]
     cursor: Option<u64>,
     /// Only messages of this role.
-    #[param(value_type = Option<values::Name>)]
+    #[param(min_length = 1, max_length = 128)]
     role: Option<String>,
     /// Only messages of this turn.
-    #[param(value_type = Option<values::Name>)]
+    #[param(min_length = 1, max_length = 128)]
     request_id: Option<String>,
     /// Only messages of this block.
-    #[param(value_type = Option<values::Name>)]
+    #[param(min_length = 1, max_length = 128)]
     block_id: Option<String>,
     /// Only messages of this thread.
-    #[param(value_type = Option<values::Name>)]
+    #[param(min_length = 1, max_length = 128)]
     thread_id: Option<String>,
     /// Only messages of this type.
-    #[param(rename = "type", value_type = Option<values::Name>)]
+    #[param(rename = "type", min_length = 1, max_length = 128)]
     kind: Option<String>,
 }
 
