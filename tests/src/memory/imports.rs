@@ -2,7 +2,8 @@ use std::fmt::{self, Display};
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::Path;
-use std::process::{ExitStatus, Stdio};
+use std::pin::pin;
+use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -60,7 +61,7 @@ const INTERVAL: Duration = Duration::from_millis(50);
 
 /// Imports chats, kills the import when half of them are stored, begins it again, and checks the database.
 ///
-/// Fails if a message is missing or stored twice, or if the check finds anything.
+/// Fails if a message is missing or stored twice, if the import warns of anything, or if the check finds anything.
 pub async fn imported(uri: &str, plan: Imports, progress: &ProgressBar) -> Result<ImportsReport> {
     let database = Database::on(uri).await?;
     let settings = Settings::of(&database);
@@ -72,23 +73,21 @@ pub async fn imported(uri: &str, plan: Imports, progress: &ProgressBar) -> Resul
     let messages = plan.chats * plan.messages;
 
     progress.set_message("import until it is killed");
-    let mut first = start(&import, &settings).await?;
+    let mut first = start(&import, &settings, Stdio::null()).await?;
     while stored(&database).await? < messages / 2 {
         ensure!(first.try_wait()?.is_none(), "the import has ended before it was killed");
         sleep(INTERVAL).await;
     }
     send(&first, Signal::KILL)?;
-    first.wait().await?;
+    first.wait_with_output().await?;
     let stored_at_kill = stored(&database).await?;
 
     progress.set_message("import of the rest");
-    let (import, status) = watched(start(&import, &settings).await?).await?;
-    ensure!(status.success(), "the import has failed: {status}");
+    let import = watched(start(&import, &settings, Stdio::piped()).await?).await?;
     plan.compare(&database).await?;
 
     progress.set_message("check");
-    let (check, status) = watched(start(&["check", "--deep"], &settings).await?).await?;
-    ensure!(status.success(), "the check has found something: {status}");
+    let check = watched(start(&["check", "--deep"], &settings, Stdio::piped()).await?).await?;
     let rest = u32::try_from(messages - stored_at_kill)?;
     let messages_per_second = f64::from(rest) / import.seconds;
     Ok(ImportsReport { messages, stored_at_kill, import, messages_per_second, check })
@@ -137,25 +136,29 @@ async fn stored(database: &Database) -> Result<u64> {
     Ok(u64::try_from(count.unwrap_or_default())?)
 }
 
-async fn start(arguments: &[&str], settings: &Settings) -> Result<Child> {
+async fn start(arguments: &[&str], settings: &Settings, stderr: Stdio) -> Result<Child> {
     let mut command = command(arguments).await?;
     settings.apply(&mut command);
-    Ok(command.stdout(Stdio::null()).spawn()?)
+    Ok(command.stdout(Stdio::null()).stderr(stderr).spawn()?)
 }
 
-/// Waits for a process, and looks at its memory until it ends.
-async fn watched(mut child: Child) -> Result<(Run, ExitStatus)> {
+/// Waits for a process that succeeds and warns of nothing, and looks at its memory until it ends.
+async fn watched(child: Child) -> Result<Run> {
     let (begun, mut peak_mb) = (Instant::now(), 0.0);
     let resident = Resident::of(child.id().context("the process has ended")?);
-    let status = loop {
+    let mut output = pin!(child.wait_with_output());
+    let output = loop {
         // A process that is about to end has no memory any more.
         peak_mb = resident.peak().unwrap_or(peak_mb);
         tokio::select! {
-            status = child.wait() => break status?,
+            output = &mut output => break output?,
             () = sleep(INTERVAL) => {}
         }
     };
-    Ok((Run { seconds: begun.elapsed().as_secs_f64(), peak_mb }, status))
+    let said = String::from_utf8_lossy(&output.stderr);
+    let first = said.lines().next().unwrap_or_default();
+    ensure!(output.status.success() && said.is_empty(), "{}: {first}", output.status);
+    Ok(Run { seconds: begun.elapsed().as_secs_f64(), peak_mb })
 }
 
 impl Display for ImportsReport {

@@ -3,7 +3,7 @@ use std::collections::HashSet;
 use chrono::{DateTime, Utc};
 use persistence::mongo::MongoStore;
 use persistence::{
-    AuditLog as _, ChatSessions as _, Messages as _, Outcome, Search as _, StoreError,
+    AuditLog as _, ChatSessions as _, Messages as _, Outcome, Search as _, Store as _, StoreError,
     ToolRunFilter, ToolRuns as _,
 };
 use records::{
@@ -112,6 +112,8 @@ impl<'a> Sink<'a> {
         is_dry_run: bool,
     ) -> Result<Self, StoreError> {
         if !is_dry_run {
+            // As a service that starts does: an empty database gets its indexes and the newest format.
+            store.ping().await?;
             let (actor, action) = (Actor::command_line(), AuditAction::ImportChats);
             store.record_action(&actor, Some(app_id), None, action).await?;
         }
