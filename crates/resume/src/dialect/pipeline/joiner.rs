@@ -12,8 +12,7 @@ use crate::canonical::{AnswerMark, AnswerShape, CanonicalMessage, ContinuedMark,
 pub(super) struct AnswerJoiner {
     /// The dialect whose pieces stay apart: its writer writes each as what it was.
     apart: &'static str,
-    /// In a box, because the joiner itself is moved for every message.
-    open: Option<Box<OpenAnswer>>,
+    open: Option<OpenAnswer>,
 }
 
 /// An answer or a message that may go on.
@@ -56,7 +55,7 @@ impl AnswerJoiner {
             let (reasoning, open_mark) = (open.reasoning.take(), open.mark.clone());
             self.finish(handle);
             if let Some(reasoning) = reasoning {
-                self.open = Some(Box::new(OpenAnswer::new(open_mark, reasoning)));
+                self.open = Some(OpenAnswer::new(open_mark, reasoning));
                 self.add(message, handle);
             } else {
                 self.begin(message, mark, handle);
@@ -73,7 +72,7 @@ impl AnswerJoiner {
         handle: &mut impl FnMut(CanonicalMessage),
     ) {
         if mark.is_some() || matches!(message.role, Role::Assistant | Role::User) {
-            self.open = Some(Box::new(OpenAnswer::new(mark, message)));
+            self.open = Some(OpenAnswer::new(mark, message));
         } else {
             handle(message);
         }
@@ -81,17 +80,14 @@ impl AnswerJoiner {
 
     /// Passes the messages that were held back to `handle`.
     pub(super) fn finish(&mut self, handle: &mut impl FnMut(CanonicalMessage)) {
-        let Some(open) = self.open.take() else { return };
-        let OpenAnswer { mark, mut message, reasoning, results, .. } = *open;
-        if let Some(mark) = &mark {
-            mark.remove(&mut message.provider);
-        }
-        handle(message);
-        if let Some(mut reasoning) = reasoning {
+        let Some(OpenAnswer { mark, message, reasoning, results, .. }) = self.open.take() else {
+            return;
+        };
+        for mut message in [message].into_iter().chain(reasoning) {
             if let Some(mark) = &mark {
-                mark.remove(&mut reasoning.provider);
+                mark.remove(&mut message.provider);
             }
-            handle(reasoning);
+            handle(message);
         }
         results.into_iter().for_each(handle);
     }

@@ -97,8 +97,7 @@ impl ResultMatcher {
         }
         let speaker = caller.name.as_ref().filter(|_| !open.is_empty()).cloned();
         let caller = Some(caller.origin);
-        let rest = Exchange::default();
-        self.exchange = Exchange { caller, speaker, ids, open, decision, ..rest };
+        self.exchange = Exchange { caller, speaker, ids, open, decision, ..Exchange::default() };
     }
 
     /// Records whether the results that are missing at the end come too late to be moved.

@@ -219,8 +219,8 @@ impl DialectRules {
     ) {
         self.own_fields.choose(&mut message);
         let has_own = self.own_fields.may_be_all && !message.provider.is_empty();
-        let only_thinks = self.reasoning_alone && message.thinks();
-        if message.says_nothing() && !has_own && !only_thinks {
+        let only_thinks = || self.reasoning_alone && message.thinks();
+        if message.says_nothing() && !has_own && !only_thinks() {
             rendered.drop(message.origin, DropReason::NullContent);
             return;
         }
