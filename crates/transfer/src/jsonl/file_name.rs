@@ -9,8 +9,8 @@ pub const INDEX_BACKUP: &str = "index.json.backup";
 /// What the name of a compressed file ends with.
 pub const COMPRESSED: &str = ".gz";
 
-const PREFIX: &str = "session_";
-const EXTENSION: &str = ".jsonl";
+pub(super) const PREFIX: &str = "session_";
+pub(super) const EXTENSION: &str = ".jsonl";
 const TOOLS: &str = "_tools";
 
 /// What a file is, by its name.

@@ -4,6 +4,7 @@ use records::json::{self, ParseError};
 use records::{JsonObject, WorkflowName};
 use serde_json::{Value, json};
 
+use super::file_name::{COMPRESSED, EXTENSION, PREFIX};
 use super::index::{Entry, EntryError};
 use super::line::OWN;
 
@@ -121,9 +122,9 @@ fn is_shared_state(state: &JsonObject) -> bool {
 
 /// Returns the id of a session that does not state it.
 fn id_in(file_name: &str) -> &str {
-    let name = file_name.strip_suffix(".gz").unwrap_or(file_name);
+    let name = file_name.strip_suffix(COMPRESSED).unwrap_or(file_name);
     let name = name.strip_suffix(".json").unwrap_or(name);
-    name.strip_prefix("session_").unwrap_or(name)
+    name.strip_prefix(PREFIX).unwrap_or(name)
 }
 
 fn take_list(fields: &mut JsonObject, field: &'static str) -> Result<Vec<Value>, OlderError> {
@@ -142,17 +143,17 @@ fn entry(
     written_at: Option<Value>,
     message_count: usize,
 ) -> Value {
-    let mut take = |fields: [&str; 2]| {
+    let mut take = |fields: &[&str]| {
         let found = fields.iter().find_map(|field| session.shift_remove(*field));
         found.or_else(|| fields.iter().find_map(|field| metadata.shift_remove(*field)))
     };
-    let created_at = take(["createdAt", "startedAt"]).or_else(|| written_at.clone());
-    let last_activity_at = take(["updatedAt", "lastActivityAt"]).or(written_at);
-    let status = take(["status", "status"]);
-    let title = take(["title", "title"]);
-    let user_id = take(["userId", "userId"]);
+    let created_at = take(&["createdAt", "startedAt"]).or_else(|| written_at.clone());
+    let last_activity_at = take(&["updatedAt", "lastActivityAt"]).or(written_at);
+    let status = take(&["status"]);
+    let title = take(&["title"]);
+    let user_id = take(&["userId"]);
     // The messages say how many they are.
-    take(["messageCount", "messageCount"]);
+    take(&["messageCount"]);
     for (field, value) in session {
         // A session that stored nothing of its own has an empty object.
         if value != json!({}) {
@@ -161,7 +162,7 @@ fn entry(
     }
     metadata.extend(user_id.map(|user_id| ("userId".to_owned(), user_id)));
     let fields = [
-        ("file", Some(format!("session_{id}.jsonl").into())),
+        ("file", Some(format!("{PREFIX}{id}{EXTENSION}").into())),
         ("status", status),
         ("createdAt", created_at),
         ("lastActivityAt", last_activity_at),

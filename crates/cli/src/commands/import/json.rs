@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use records::WorkflowName;
-use transfer::jsonl::{INDEX, MESSAGES, OlderFile, OlderSession, TOOLS_USED};
+use transfer::jsonl::{COMPRESSED, INDEX, MESSAGES, OlderFile, OlderSession, TOOLS_USED};
 
 use super::destination::Destination;
 use super::jsonl::{Importer, Session};
@@ -61,7 +61,7 @@ fn files(path: &Path) -> anyhow::Result<Vec<(PathBuf, u64)>> {
     for file in path.read_dir()? {
         let file = file?;
         let name = file.file_name().to_string_lossy().into_owned();
-        let name = name.strip_suffix(".gz").unwrap_or(&name);
+        let name = name.strip_suffix(COMPRESSED).unwrap_or(&name);
         if name.strip_suffix(".json").is_some() && name != INDEX {
             files.push((file.path(), file.metadata()?.len()));
         }
