@@ -7,8 +7,7 @@ use records::{AssistantChange, Caller, FieldChange, JsonObject, TeamId, UserId, 
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::tagged;
-use crate::api::chat_sessions::create::own;
+use super::{owned_by, tagged};
 use crate::extract::conditions::Seen;
 use crate::extract::needs::Manage;
 use crate::extract::{AssistantScope, Json, Keyed, Query, Tagged, given};
@@ -75,12 +74,9 @@ impl Keyed for UpdateAssistantRequest {}
 
 impl UpdateAssistantRequest {
     fn on_behalf_of(self, caller: &Caller) -> Result<AssistantChange, Problem> {
-        if let Caller::User { user_id, team_id, .. } = caller {
-            own("/team_id", self.team_id.value(), team_id.as_ref())?;
-            own("/user_id", self.user_id.value(), Some(user_id))?;
-            if self.user_id == FieldChange::Clear {
-                return Err(Problem::invalid_body("/user_id", "must not be null for a user"));
-            }
+        owned_by(caller, self.user_id.clone(), self.team_id.value())?;
+        if matches!(caller, Caller::User { .. }) && self.user_id == FieldChange::Clear {
+            return Err(Problem::invalid_body("/user_id", "must not be null for a user"));
         }
         let change = AssistantChange {
             user_id: self.user_id,

@@ -25,17 +25,13 @@ pub(super) fn filter_of(params: &mut Params) -> Result<AssistantFilter, Problem>
         let rule = format!("must be 1 to {MAX_IDS} ids of assistants, separated by commas");
         return Err(Problem::invalid_parameter("assistant_ids", rule));
     }
-    let split = |text: Option<String>| -> Vec<String> {
-        let text = text.unwrap_or_default();
-        let names = text.split(',').map(|name| name.trim().to_owned());
-        names.filter(|name| !name.is_empty()).collect()
-    };
-    let mut kinds = split(text("types")?);
+    let mut names = |name: &str| text(name).map(|text| names_in(&text.unwrap_or_default()));
+    let (mut kinds, tags) = (names("types")?, names("tags")?);
     kinds.extend(text("type")?);
     Ok(AssistantFilter {
         ids,
         user_id: None,
-        tags: split(text("tags")?),
+        tags,
         kinds,
         connector: text("connector")?,
         mentionable: text("mentionable")?.as_deref().and_then(boolean),
@@ -51,6 +47,12 @@ pub(super) fn of_default_kind(mut filter: AssistantFilter) -> AssistantFilter {
         filter.kinds.push(AssistantContent::DEFAULT_KIND.to_owned());
     }
     filter
+}
+
+/// Returns the names that a text has, separated by commas.
+pub(super) fn names_in(text: &str) -> Vec<String> {
+    let names = text.split(',').map(|name| name.trim().to_owned());
+    names.filter(|name| !name.is_empty()).collect()
 }
 
 fn boolean(word: &str) -> Option<bool> {

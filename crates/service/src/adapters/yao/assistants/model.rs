@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
+use super::filter::names_in;
 use crate::extract::{IdempotencyKey, Keyed, given};
 use crate::openapi::values;
 use crate::problem::Problem;
@@ -206,8 +207,7 @@ pub(super) struct Select(Option<Vec<String>>);
 impl Select {
     /// Reads names that are separated by commas.
     pub(super) fn of(text: &str) -> Self {
-        let names = text.split(',').map(|name| name.trim().to_owned());
-        let names: Vec<String> = names.filter(|name| !name.is_empty()).collect();
+        let names = names_in(text);
         Self((!names.is_empty()).then_some(names))
     }
 
