@@ -8,8 +8,8 @@ use tests::memory::{Imports, imported, reported};
 
 /// Import many chats, kill the import halfway, begin it again, and check the database.
 ///
-/// Fails if a message is missing or stored twice, or if the check finds anything. Exits with 1 if the import or the
-/// check needs more than 256 MB.
+/// Fails if a message is missing or stored twice, if the import warns of anything, or if the check finds anything. Exits with
+/// 1 if the import or the check needs more than 256 MB.
 #[derive(Debug, Parser)]
 struct Arguments {
     /// Chats to import.

@@ -104,14 +104,10 @@ impl Imports {
                 json!({"role": roles[usize::from(number % 2 == 1)], "content": content})
             };
             let messages: Vec<_> = (0..self.messages).map(message).collect();
-            let line = json!({"chat_id": Self::id(chat), "messages": messages});
+            let line = json!({"chat_id": format!("chat_{chat}"), "messages": messages});
             writeln!(file, "{line}")?;
         }
         Ok(file.flush()?)
-    }
-
-    fn id(chat: u64) -> String {
-        format!("chat_{chat}")
     }
 
     /// Checks that every chat has each of its messages once.

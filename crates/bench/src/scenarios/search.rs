@@ -24,6 +24,9 @@ const MESSAGES: usize = 100;
 /// How many chats are filled at a time.
 const FILLED_AT_ONCE: usize = 8;
 
+/// How many chats are indexed with one call.
+const INDEXED_AT_ONCE: usize = 128;
+
 /// The messages that are appended each second while the delay is measured. They are fewer than one process can index: behind
 /// more, every index falls back further and further.
 const APPENDED_EACH_SECOND: u32 = 300;
@@ -106,8 +109,8 @@ async fn index_all(stage: &Stage, messages: usize) -> Result<Figure> {
     let progress = stage.progress("indexing", messages);
     let mut after = None;
     loop {
-        after = stage.store.catch_up_index(&app_id, after.as_ref(), 128).await?;
-        progress.inc(128 * MESSAGES as u64);
+        after = stage.store.catch_up_index(&app_id, after.as_ref(), INDEXED_AT_ONCE).await?;
+        progress.inc((INDEXED_AT_ONCE * MESSAGES) as u64);
         if after.is_none() {
             break;
         }
