@@ -89,8 +89,7 @@ class Attempts:
         else:
             nothing_was_sent = isinstance(outcome, (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout))
             self.may_be_stored |= not nothing_was_sent
-        longest = min(MAX_PAUSE, 0.05 * 2 ** min(self.count, 10))
-        return random.uniform(longest / 2, longest)
+        return backoff(self.count, first=0.1, most=MAX_PAUSE)
 
     def failure(self, outcome: httpx.Response | httpx.TransportError) -> RepriseError:
         """Returns the exception for the last attempt."""
@@ -103,6 +102,12 @@ class Attempts:
         if isinstance(outcome, httpx.Response):
             return from_problem(outcome.status_code, problem_of(outcome))
         return Unavailable(f"the service was not reached in {self.count} attempts: {said(outcome)}")
+
+
+def backoff(count: int, *, first: float, most: float) -> float:
+    """Returns how long to wait after this many failures, in seconds: twice as long after each, with some chance."""
+    longest = min(most, first * 2 ** min(count - 1, 20))
+    return random.uniform(longest / 2, longest)
 
 
 def retry_after(response: httpx.Response) -> float | None:

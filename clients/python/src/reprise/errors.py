@@ -61,10 +61,6 @@ class OutcomeUnknown(RepriseError):
     """
 
 
-class StreamBroken(RepriseError):
-    """A stream ended before its end."""
-
-
 _BY_STATUS: dict[int, type[RepriseError]] = {
     400: InvalidRequest,
     401: Denied,

@@ -16,17 +16,17 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
+
+from pydantic import ValidationError
 
 from . import models
 from ._async.chat import AsyncChat
 from ._async.client import AsyncReprise
 from ._request import Request, new_id, path, without_none
-from .errors import Conflict, InvalidRequest, NotFound, RepriseError
+from .errors import Conflict, NotFound, RepriseError
 
 DEFAULT_URL = "http://127.0.0.1:8080"
-#: The fields of a message that are stored as such; the store counts sequences itself.
-_COUNTED = "sequence"
 
 
 class InvalidAppIdError(ValueError):
@@ -56,18 +56,10 @@ class _Manager:
         await self._client.aclose()
 
     def _app(self, app_id: str | None) -> str:
-        app = app_id or self._app_id
-        if not app:
-            raise InvalidAppIdError("no app: pass app_id, or create the manager with one")
-        return app
-
-    async def _json(self, request: Request) -> Any:
         try:
-            return await self._client.send(request)
-        except InvalidRequest as error:
-            if error.code == "invalid-app-id":
-                raise InvalidAppIdError(str(error)) from error
-            raise
+            return models.AppId.model_validate(app_id or self._app_id).root
+        except ValidationError as error:
+            raise InvalidAppIdError("pass app_id, or create the manager with one: 1 to 64 of A-Z a-z 0-9 _ -") from error
 
 
 class AG2PersistenceManager(_Manager):
@@ -91,7 +83,7 @@ class AG2PersistenceManager(_Manager):
         chat = {"chat_id": chat_id, "workflow_name": workflow_name, "user_id": user_id, "cache_seed": cache_seed}
         body = {"visibility": "link", **without_none(chat), **fields, "metadata": metadata}
         try:
-            await self._json(Request.post(path("api", "chats", self._app(app_id)), body))
+            await self._client.send(Request.post(path("api", "chats", self._app(app_id)), body))
         except Conflict as error:
             if error.code == "chat-exists":
                 raise DuplicateChatError(f"duplicate key: the chat {chat_id} exists") from error
@@ -103,7 +95,7 @@ class AG2PersistenceManager(_Manager):
         With its ``event_id`` it is stored once, however often it is appended. The store counts sequences, so that one in
         ``message`` is not stored.
         """
-        given = {name: value for name, value in message.items() if name != _COUNTED}
+        given = {name: value for name, value in message.items() if name != "sequence"}
         stored = await self._chat(chat_id, app_id).append(given)
         return stored.messages[0].sequence
 
@@ -113,21 +105,20 @@ class AG2PersistenceManager(_Manager):
         """Appends the first messages of a user, unless they are stored."""
         if messages:
             where = path("api", "chats", self._app(app_id), chat_id, "initial-messages")
-            await self._json(Request.post(where, {"messages": [dict(message) for message in messages]}))
+            await self._client.send(Request.post(where, {"messages": [dict(message) for message in messages]}))
 
     async def load_chat_history(self, chat_id: str, app_id: str | None = None) -> list[dict[str, Any]]:
         """Returns the messages from which AG2 resumes, each with ``role``, ``name`` and ``content``.
 
         A chat that does not exist has none.
         """
-        where = path("api", "chats", self._app(app_id), chat_id, "history")
         try:
-            history = await self._json(Request("GET", where, params={"dialect": "ag2"}))
+            history = await self._chat(chat_id, app_id).history("ag2")
         except NotFound as error:
             if error.code == "chat-not-found":
                 return []
             raise
-        return [dict(message) for message in history["messages"]]
+        return [dict(message) for message in history.messages]
 
     async def mark_chat_completed(self, chat_id: str, app_id: str | None = None) -> bool:
         """Ends the chat as completed; returns false if it does not exist."""
@@ -142,7 +133,7 @@ class AG2PersistenceManager(_Manager):
     ) -> None:
         """Replaces the artifact that a browser shows when it joins."""
         where = path("api", "chats", self._app(app_id), chat_id, "artifact")
-        await self._json(Request("PUT", where, body=dict(artifact or {})))
+        await self._client.send(Request("PUT", where, body=dict(artifact or {})))
 
     async def update_context_snapshot(
         self, chat_id: str, app_id: str | None = None, context_data: Mapping[str, Any] | None = None
@@ -167,7 +158,7 @@ class PersistenceManager(_Manager):
     async def validate_app(self, app_id: str | None = None) -> bool:
         """Returns whether the registry has the app, and it is enabled."""
         try:
-            app = models.App.model_validate(await self._json(Request("GET", path("api", "apps", self._app(app_id)))))
+            app = models.App.model_validate(await self._client.send(Request("GET", path("api", "apps", self._app(app_id)))))
         except NotFound:
             return False
         return app.status == models.AppStatus.enabled
@@ -175,12 +166,12 @@ class PersistenceManager(_Manager):
     async def ensure_wallet(self, user_id: str, app_id: str | None = None, initial_balance: int = 0) -> int:
         """Creates the wallet unless it exists; returns its balance."""
         request = Request.post(self._wallet(user_id, app_id, "ensure"), {"initial_balance": initial_balance})
-        return models.Wallet.model_validate(await self._json(request)).balance
+        return models.Wallet.model_validate(await self._client.send(request)).balance
 
     async def get_wallet_balance(self, user_id: str, app_id: str | None = None) -> int:
         """Returns the balance; 0 without a wallet."""
         try:
-            found = await self._json(Request("GET", self._wallet(user_id, app_id)))
+            found = await self._client.send(Request("GET", self._wallet(user_id, app_id)))
         except NotFound:
             return 0
         return models.Wallet.model_validate(found).balance
@@ -199,7 +190,7 @@ class PersistenceManager(_Manager):
 
     async def _change(self, verb: str, user_id: str, app_id: str | None, amount: int, reason: str, entry_id: str | None) -> int:
         body = {"entry_id": entry_id or new_id(), "amount": amount, "reason": reason}
-        changed = await self._json(Request.post(self._wallet(user_id, app_id, verb), body))
+        changed = await self._client.send(Request.post(self._wallet(user_id, app_id, verb), body))
         entry = models.ChangeResponse.model_validate(changed).entry
         if entry is None:
             raise RepriseError("the change was not made")
@@ -215,9 +206,8 @@ def _normalize_to_strict_ag2(raw_msgs: Sequence[Any] | None, *, default_user_nam
     for message in raw_msgs or ():
         if not isinstance(message, Mapping):
             continue
-        role: Any = message.get("role")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-        name: Any = message.get("name")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-        content: Any = message.get("content")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+        fields = cast("Mapping[str, Any]", message)
+        role, name, content = fields.get("role"), fields.get("name"), fields.get("content")
         if role == "user" and not name:
             name = default_user_name
         if role in ("user", "assistant") and isinstance(name, str) and name and content is not None:

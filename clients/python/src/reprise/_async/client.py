@@ -91,4 +91,4 @@ class AsyncReprise:
 
     async def request(self, method: str, path: str, *, body: Json | None = None, **params: Any) -> Any:
         """Sends any request of the API, such as ``request("GET", "/api/health/ready")``, and returns its JSON."""
-        return await self._transport.json(Request(method, path, params=params, body=body))
+        return await self.send(Request(method, path, params=params, body=body))

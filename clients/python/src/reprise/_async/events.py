@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-import random
 from collections.abc import AsyncIterator
 
 import httpx
 
 from .._events import Event, Lines
-from .._request import Request, problem_of
+from .._request import Request, backoff, problem_of
 from ..errors import from_problem
 from .clock import sleep
 from .transport import AsyncTransport
@@ -51,5 +50,4 @@ class AsyncEvents:
             except httpx.TransportError:
                 pass
             failures += 1
-            longest = min(LONGEST_PAUSE, 0.1 * 2 ** min(failures, 8))
-            await sleep(max(pause, random.uniform(longest / 2, longest)))
+            await sleep(max(pause, backoff(failures, first=0.2, most=LONGEST_PAUSE)))

@@ -34,7 +34,7 @@ class AsyncLease:
         while True:
             body = {"owner": self._owner, "lease_id": lease_id, "ttl_ms": round(self._ttl * 1_000)}
             try:
-                found = await self._chat._transport.json(self._chat._request("POST", "lease", body=body))
+                found = await self._chat._send("POST", "lease", body=body)
                 break
             except Busy:
                 if monotonic() >= until:
@@ -53,9 +53,8 @@ class AsyncLease:
         if self._lease is None:
             return False
         token = str(self._lease.fencing_token)
-        request = self._chat._request("PUT", "lease", token, body={"ttl_ms": round(self._ttl * 1_000)})
         try:
-            await self._chat._transport.json(request)
+            await self._chat._send("PUT", "lease", token, body={"ttl_ms": round(self._ttl * 1_000)})
         except (Conflict, NotFound) as error:
             self._lost = error
             return False
@@ -68,7 +67,7 @@ class AsyncLease:
         """Releases the lease."""
         if self._lease is not None:
             token = str(self._lease.fencing_token)
-            await self._chat._transport.json(self._chat._request("DELETE", "lease", token))
+            await self._chat._send("DELETE", "lease", token)
             self._lease = None
 
     async def __aenter__(self) -> AsyncChat:

@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 
-from .._request import Attempts, Request
+from .._request import Attempts, Request, without_none
 from .clock import sleep
 
 
@@ -60,11 +60,10 @@ class AsyncTransport:
             yield response
 
     def _arguments(self, request: Request) -> dict[str, Any]:
-        params = {name: _text(value) for name, value in request.params.items() if value is not None}
         arguments: dict[str, Any] = {
             "method": request.method,
             "url": self._base_url + request.path,
-            "params": params,
+            "params": without_none(request.params),
             "headers": {**self._headers, **request.headers},
         }
         if request.body is not None:
@@ -75,9 +74,3 @@ class AsyncTransport:
         """Closes the connections, unless the caller brought them."""
         if self._owns_http:
             await self._http.aclose()
-
-
-def _text(value: Any) -> Any:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return value

@@ -105,8 +105,8 @@ class Chat:
 
     def append_turn(self, turn: Json) -> models.AppendedTurn:
         """Writes a whole turn, all of it or nothing."""
-        request = self._request("POST", "turns", body={"request_id": new_id(), **without_none(turn)})
-        return models.AppendedTurn.model_validate(self._transport.json(request))
+        stored = self._send("POST", "turns", body={"request_id": new_id(), **without_none(turn)})
+        return models.AppendedTurn.model_validate(stored)
 
     def record_call(self, **call: Any) -> models.RecordedCall:
         """Records a call of a model: its tokens, cost and duration."""
@@ -114,8 +114,8 @@ class Chat:
 
     def record_calls(self, calls: Sequence[Json]) -> list[models.RecordedCall]:
         """Records calls of models, all or none."""
-        request = self._request("POST", "calls", body={"calls": with_ids(calls, "call_id")})
-        return models.RecordCallsResponse.model_validate(self._transport.json(request)).calls
+        recorded = self._send("POST", "calls", body={"calls": with_ids(calls, "call_id")})
+        return models.RecordCallsResponse.model_validate(recorded).calls
 
     def context(self) -> dict[str, Any] | None:
         """Reads the context snapshot."""
@@ -123,7 +123,7 @@ class Chat:
 
     def set_context(self, snapshot: Json) -> None:
         """Replaces the context snapshot."""
-        self._transport.json(self._request("PUT", "context", body=dict(snapshot)))
+        self._send("PUT", "context", body=dict(snapshot))
 
     def merge_context(self, changes: Json) -> None:
         """Merges changes into the context snapshot (RFC 7386): ``None`` removes a field."""
@@ -146,8 +146,7 @@ class Chat:
         """
         until = None if wait is None else monotonic() + wait
         body = {"request_id": request_id or new_id(), "prompt": prompt, **without_none(fields)}
-        request = self._request("POST", "input-requests", body=body)
-        question = models.InputRequest.model_validate(self._transport.json(request))
+        question = models.InputRequest.model_validate(self._send("POST", "input-requests", body=body))
         while question.state == models.InputState.pending:
             seconds = WAIT if until is None else min(WAIT, until - monotonic())
             if seconds <= 0:
@@ -159,8 +158,8 @@ class Chat:
     def answer(self, request_id: str, content: Any, **fields: Any) -> models.AnsweredInput:
         """Answers a question."""
         body = {"content": content, "event_id": new_id(), **without_none(fields)}
-        request = self._request("POST", "input-requests", request_id, "answer", body=body)
-        return models.AnsweredInput.model_validate(self._transport.json(request))
+        answered = self._send("POST", "input-requests", request_id, "answer", body=body)
+        return models.AnsweredInput.model_validate(answered)
 
     # Listening
 
@@ -196,8 +195,10 @@ class Chat:
         self._transport.json(request)
 
     def _change_status(self, verb: str, body: Json) -> models.ChatSession:
-        request = self._request("POST", verb, body=without_none(body))
-        return models.ChatSession.model_validate(self._transport.json(request))
+        return models.ChatSession.model_validate(self._send("POST", verb, body=without_none(body)))
+
+    def _send(self, method: str, *parts: str, body: Any = None) -> Any:
+        return self._transport.json(self._request(method, *parts, body=body))
 
     def _get(self, *parts: str, **params: Any) -> Any:
         request = self._request("GET", *parts)

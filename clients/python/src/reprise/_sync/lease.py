@@ -34,7 +34,7 @@ class Lease:
         while True:
             body = {"owner": self._owner, "lease_id": lease_id, "ttl_ms": round(self._ttl * 1_000)}
             try:
-                found = self._chat._transport.json(self._chat._request("POST", "lease", body=body))
+                found = self._chat._send("POST", "lease", body=body)
                 break
             except Busy:
                 if monotonic() >= until:
@@ -53,9 +53,8 @@ class Lease:
         if self._lease is None:
             return False
         token = str(self._lease.fencing_token)
-        request = self._chat._request("PUT", "lease", token, body={"ttl_ms": round(self._ttl * 1_000)})
         try:
-            self._chat._transport.json(request)
+            self._chat._send("PUT", "lease", token, body={"ttl_ms": round(self._ttl * 1_000)})
         except (Conflict, NotFound) as error:
             self._lost = error
             return False
@@ -68,7 +67,7 @@ class Lease:
         """Releases the lease."""
         if self._lease is not None:
             token = str(self._lease.fencing_token)
-            self._chat._transport.json(self._chat._request("DELETE", "lease", token))
+            self._chat._send("DELETE", "lease", token)
             self._lease = None
 
     def __enter__(self) -> Chat:
