@@ -2,20 +2,35 @@
 
 import { after, before, test } from "node:test";
 import { launch, watched } from "./browser.js";
-import { seedApp, seedTranscript } from "./seed.js";
+import { seedApp, seedDesk, seedTranscript } from "./seed.js";
+import { seedContext, seedFailedRun, seedForks } from "./seed_runs.js";
 import { startService } from "./service.js";
 
 const VIEWS = [
   ["apps", "#/", "Apps"],
   ["app", "#/apps/acme_corp", "acme_corp"],
+  ["search", "#/?q=bob", "Search"],
+  ["chats", "#/apps/travel_desk/chats", "Chats"],
+  ["chats-filtered", "#/apps/acme_corp/chats?workflow_name=Generator&since=week", "Chats"],
+  ["chats-search", "#/apps/travel_desk/chats?q=rebooking", "Chats"],
+  ["inbox", "#/apps/travel_desk/inbox", "Inbox"],
+  ["numbers", "#/apps/acme_corp/numbers?since=day", "Numbers"],
+  ["numbers-month", "#/apps/acme_corp/numbers?since=month", "Numbers"],
   ["workflow", "#/apps/acme_corp/workflows/Generator", "Generator"],
   ["workflow-days", "#/apps/acme_corp/workflows/Generator?step=day", "Generator"],
   ["chat", "#/apps/acme_corp/chats/picnic-1", "picnic-1"],
   ["transcript", "#/apps/acme_corp/chats/captain-1", "captain-1"],
+  ["failed", "#/apps/acme_corp/chats/rebook-1", "rebook-1"],
+  ["turns", "#/apps/acme_corp/chats/rebook-1?view=turns", "rebook-1", ".timeline"],
+  ["context", "#/apps/acme_corp/chats/rebook-1?view=context", "rebook-1", ".diff"],
+  ["forks", "#/apps/acme_corp/chats/rebook-1?view=forks&compare=rebook-1-a", "rebook-1", ".sides"],
+  ["fork", "#/apps/acme_corp/chats/rebook-1?view=forks&at=1", "rebook-1", ".fields"],
 ];
 const APPEARANCES = {
-  light: { colorScheme: "light" },
-  dark: { colorScheme: "dark" },
+  light: { colorScheme: "light", viewport: { width: 1440, height: 900 } },
+  dark: { colorScheme: "dark", viewport: { width: 1440, height: 900 } },
+  medium: { colorScheme: "light", viewport: { width: 820, height: 1000 } },
+  "medium-dark": { colorScheme: "dark", viewport: { width: 820, height: 1000 } },
   narrow: { colorScheme: "light", viewport: { width: 360, height: 740 } },
   "narrow-dark": { colorScheme: "dark", viewport: { width: 360, height: 740 } },
 };
@@ -27,12 +42,25 @@ before(async () => {
   service = await startService();
   const call = service.client();
   await seedApp(call, "acme_corp");
+  await seedDesk(call, "travel_desk");
+  await ask(call, "desk-2", { prompt: "How much may the trip cost?", agent: "planner" });
+  const options = ["Charge the fee", "Waive the fee"];
+  await ask(call, "desk-4", { prompt: "The fee is 80 EUR.", kind: "choice", options });
   await seedTranscript(call, "acme_corp", "captain-1");
+  await seedFailedRun(call, "acme_corp");
+  await seedContext(call, "acme_corp", "rebook-1");
+  await seedForks(call, "acme_corp", "rebook-1");
   for (const app of ["beta-labs", "a_long_name_".padEnd(64, "x")]) {
     await call("POST", `/api/chats/${app}`, { workflow_name: "Trial" });
   }
   browser = await launch();
 });
+
+async function ask(call, chatId, question) {
+  await call("PUT", `/api/chats/travel_desk/${chatId}`, { workflow_name: "Desk" });
+  const asked = { expires_in_sec: 7_200, ...question };
+  await call("POST", `/api/chats/travel_desk/${chatId}/input-requests`, asked);
+}
 
 after(async () => {
   await browser?.close();
@@ -45,16 +73,18 @@ for (const [look, options] of Object.entries(APPEARANCES)) {
       browser,
       service,
       async (page, place) => {
-        for (const [name, hash, title] of VIEWS) {
+        for (const [name, hash, title, awaited = ".message"] of VIEWS) {
           await place.open(hash);
           await place.shows(title);
-          if (hash.includes("/chats/")) await page.locator(".message").first().waitFor();
+          await page.locator(".waiting").waitFor({ state: "detached" });
+          if (hash.includes("/chats/")) await page.locator(awaited).first().waitFor();
           await place.fits();
           await place.isAccessible();
           await place.screenshot(`${name}-${look}`, { fullPage: !hash.includes("captain") });
         }
       },
-      options,
+      // The search looks for a chat with the id "bob".
+      { ...options, answers: [404] },
     );
   });
 }

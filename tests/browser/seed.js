@@ -130,3 +130,32 @@ export async function seedTranscript(call, appId, chatId) {
   await call("POST", `/api/chats/${appId}/${chatId}/messages`, { messages });
   return messages;
 }
+
+/** Chats of two people with titles, one of which failed in its last turn; see the tests of the search. */
+export async function seedDesk(call, appId) {
+  await seedTurn(call, appId, {
+    chatId: "desk-1",
+    user: "bob",
+    title: "Rebooking of LH 454",
+    outcome: "failed",
+  });
+  await call("POST", `/api/chats/${appId}/desk-1/fail`, { reason: "504 Gateway Timeout" });
+  await seedTurn(call, appId, { chatId: "desk-2", user: "bob", title: "A weekend in Lisbon" });
+  await seedTurn(call, appId, { chatId: "desk-3", user: "carol", title: "Refund of a hotel" });
+  await call("POST", `/api/chats/${appId}/desk-3/complete`);
+}
+
+async function seedTurn(call, appId, { chatId, user, title, outcome = "completed" }) {
+  const chat = { chat_id: chatId, workflow_name: "Desk", user_id: user, title };
+  await call("POST", `/api/chats/${appId}`, chat);
+  const step = { type: "tool", status: outcome, assistant_id: "booking", stack_id: "stk_1" };
+  await call("POST", `/api/chats/${appId}/${chatId}/turns`, {
+    request_id: "turn-1",
+    outcome,
+    messages: [
+      { role: "user", name: user, content: `Please help: ${title}` },
+      { role: "assistant", name: "triage", content: "Let me look at this." },
+    ],
+    steps: [outcome === "failed" ? { ...step, error: "504 Gateway Timeout" } : step],
+  });
+}

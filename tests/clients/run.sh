@@ -32,4 +32,4 @@ curl --silent --fail --noproxy '*' --retry 120 --retry-delay 1 --retry-all-error
 NO_PROXY=127.0.0.1 node tests/clients/chatsg/client.js "${chats#adapter chatsg listening on }"
 REPRISE__LOG__FILTER=warn NO_PROXY=127.0.0.1 node tests/clients/acp/client.js "$target/release/reprise" "$work/data" \
   "${sessions#adapter discobot listening on }"
-NO_PROXY=127.0.0.1 "$venv/bin/python" tests/clients/ag2_resume.py --url "$url"
+NO_PROXY=127.0.0.1 PYTHONPATH=clients/python/src "$venv/bin/python" tests/clients/ag2_resume.py --url "$url"

@@ -1,12 +1,14 @@
 //! A small client for the HTTP API, such as an orchestrator would have.
 
 mod answer;
+mod documents;
 mod events;
 mod frames;
 mod listening;
 mod refusal;
 
 pub use answer::{Append, Appended, Dropped, History, MessagePage, Repaired};
+pub use documents::{Content, Precondition};
 pub use events::{Event, Events};
 pub use frames::Frames;
 pub use listening::{Listening, Way};

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    acp, apps, audit, check, config, demo, erase, export, history, import, keys, purge,
+    acp, apps, audit, check, config, demo, erase, export, history, import, keys, mcp, purge,
     resume_sweep, search, serve, stats, tokens, upgrade, views, wallets,
 };
 use crate::settings::{Settings, SettingsError};
@@ -48,6 +48,8 @@ pub(crate) enum Command {
     History(history::Arguments),
     /// Serve a client of the Agent Client Protocol on standard input and output.
     Acp(acp::Arguments),
+    /// Serve tools of the Model Context Protocol, with which a model reads chats and answers questions.
+    Mcp(mcp::Arguments),
     /// Print everything that is stored about a person in an app, or write chats in a format.
     Export(export::Arguments),
     /// Import chats from files of a format.

@@ -1,8 +1,9 @@
 use std::time::Duration;
 
 use records::{
-    AppId, AssistantId, CallId, ChatId, ChatStatus, EntryId, EventId, InputRequest, InputRequestId,
-    Invalid, Lease, Limits, Member, Permission, Pseudonym, Revocation, ToolRunId, TurnId, UserId,
+    AppId, AssistantId, CallId, ChatId, ChatStatus, DocumentPath, EntryId, EventId, InputRequest,
+    InputRequestId, Invalid, Lease, Limits, Member, Permission, Pseudonym, Revocation, Stream,
+    StreamId, StreamState, ToolRunId, TurnId, UserId,
 };
 
 /// The error of a backend, the source of a [`StoreError`].
@@ -114,6 +115,38 @@ pub enum StoreError {
     #[error("assistant {0} has changed since it was read")]
     AssistantChanged(AssistantId),
 
+    /// The app has no such document within the caller's scope.
+    #[error("document {0} not found")]
+    DocumentNotFound(DocumentPath),
+
+    /// The caller may read the document, and does not have the permission that the call needs.
+    #[error(
+        "this needs the permission {permission} in document {path}, which the caller does not have"
+    )]
+    DocumentForbidden {
+        /// The path of the document.
+        path: DocumentPath,
+        /// The permission.
+        permission: Permission,
+    },
+
+    /// The path belongs to a document that the caller may not read.
+    #[error("the path {0} belongs to another document")]
+    DocumentTaken(DocumentPath),
+
+    /// The document is not what the caller has seen of it.
+    #[error("document {0} has changed since it was read")]
+    DocumentChanged(DocumentPath),
+
+    /// The content of the document does not end where an append was to begin.
+    #[error("the content of document {path} has {size} bytes")]
+    DocumentOffset {
+        /// The path of the document.
+        path: DocumentPath,
+        /// The size of the content; 0 if there is no document.
+        size: u64,
+    },
+
     /// The chat has no input request with that id.
     #[error("chat {chat_id} has no input request {request_id}")]
     InputNotFound {
@@ -164,6 +197,19 @@ pub enum StoreError {
     /// The list of revocations is full.
     #[error("the list of revocations is full (limit {limit}); lift some of them", limit = Revocation::MAX)]
     TooManyRevocations,
+
+    /// The chat has no such stream, or no longer.
+    #[error("stream {0} not found")]
+    StreamNotFound(StreamId),
+
+    /// The stream cannot be written in this way.
+    #[error("stream {stream_id} {reason}")]
+    StreamRefused {
+        /// The stream.
+        stream_id: StreamId,
+        /// Why.
+        reason: StreamRefusal,
+    },
 
     /// Another owner holds the lease of the chat.
     #[error("the lease of chat {chat_id} is held by {} until {}", .lease.owner, .lease.expires_at)]
@@ -365,6 +411,38 @@ pub enum StoreError {
         "the MongoDB server is not in a replica set: start mongod with --replSet, then run rs.initiate()"
     )]
     NotAReplicaSet,
+}
+
+/// Why a write of a stream is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum StreamRefusal {
+    /// The id belongs to a stream with another header.
+    #[error("was started with another format, agent or turn")]
+    Exists,
+    /// The stream has ended.
+    #[error("is {0}")]
+    Ended(StreamState),
+    /// The chunks do not follow those that the stream has.
+    #[error("has {next} chunks; the next one must have the position {next}")]
+    Gap {
+        /// The position of the next chunk.
+        next: u64,
+    },
+    /// The chunks would exceed the largest size of a stream.
+    #[error("would exceed the limit of {} bytes", Stream::MAX_BYTES)]
+    Full,
+    /// The chat has as many running streams as it may have.
+    #[error(
+        "cannot be started: the chat has {} running streams, the most it may have",
+        Stream::MAX_RUNNING
+    )]
+    TooMany,
+    /// The caller has a newer lease than the one under which the stream is written.
+    #[error("is written under an earlier lease: take it over first")]
+    NotTakenOver,
+    /// The caller has no lease.
+    #[error("is written under a lease: its fencing token is needed")]
+    NoLease,
 }
 
 impl StoreError {

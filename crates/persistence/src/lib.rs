@@ -4,7 +4,7 @@ pub mod store;
 pub use store::*;
 
 mod error;
-pub use error::{BoxError, StoreError};
+pub use error::{BoxError, StoreError, StreamRefusal};
 
 mod creation;
 pub use creation::{Creation, create_chat_once, ensure_chat, fork_chat_once};

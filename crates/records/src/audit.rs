@@ -137,6 +137,8 @@ named! {
         DeleteAssistants = "delete_assistants",
         /// Support read assistants.
         ReadAssistants = "read_assistants",
+        /// Support read documents.
+        ReadDocuments = "read_documents",
         /// A call was deleted from a chat.
         DeleteCall = "delete_call",
         /// Support listed the chats of an app.

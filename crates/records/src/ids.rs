@@ -185,6 +185,10 @@ id! {
     TurnId, "request_id", is_name, is_stored_name, NAME_RULE
 }
 id! {
+    /// The id of a stream, unique within its chat. It is the idempotency key of its start.
+    StreamId, "stream_id", is_chat_id, is_chat_id, CHAT_RULE
+}
+id! {
     /// The id of a call in a call stack of assistants.
     StackId, "stack_id", is_name, is_stored_name, NAME_RULE
 }
@@ -219,6 +223,13 @@ id! {
 id! {
     /// The name of a workflow; a chat is one run of it.
     WorkflowName, "workflow_name", is_name, is_stored_name, NAME_RULE
+}
+
+/// The id of a stream follows a narrower rule than that of a turn.
+impl From<StreamId> for TurnId {
+    fn from(id: StreamId) -> Self {
+        Self(id.0)
+    }
 }
 
 /// A source of new ids.

@@ -40,6 +40,8 @@ pub enum SizeLimit {
     ToolRun,
     /// An assistant.
     Assistant,
+    /// A document.
+    Document,
 }
 
 impl SizeLimit {

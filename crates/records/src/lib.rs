@@ -6,8 +6,8 @@ pub use if_match::IfMatch;
 mod ids;
 pub use ids::{
     AccessKeyLabel, AppId, AssistantId, AuditEntryId, CallId, ChatId, ConnectionId, DisplayName,
-    EntryId, EventId, IdError, Ids, InputRequestId, LeaseId, Owner, StackId, TeamId, TokenId,
-    ToolRunId, TurnId, UserId, Uuid7Ids, WorkflowName,
+    EntryId, EventId, IdError, Ids, InputRequestId, LeaseId, Owner, StackId, StreamId, TeamId,
+    TokenId, ToolRunId, TurnId, UserId, Uuid7Ids, WorkflowName,
 };
 
 mod clock;
@@ -26,7 +26,7 @@ mod scope;
 pub use scope::{Caller, Scope, Visibility};
 
 mod rights;
-pub use rights::{Grant, Member, MemberRole, Permission, Reach, Relations};
+pub use rights::{Grant, Member, MemberRole, Permission, Reach, Relations, Sharing};
 
 mod fork_origin;
 pub use fork_origin::ForkOrigin;
@@ -90,6 +90,12 @@ pub use turn::{
     TurnOutcome,
 };
 
+mod stream;
+pub use stream::{
+    NewStream, Stream, StreamEnding, StreamEvent, StreamFormat, StreamGroup, StreamHeader,
+    StreamMark, StreamState,
+};
+
 mod participant;
 pub use participant::Participant;
 
@@ -110,6 +116,9 @@ pub use provider_call::{Model, NewProviderCall, ProviderCall, Tokens, Usage};
 
 mod tool_run;
 pub use tool_run::{NewToolRun, ToolRun, ToolSums};
+
+mod app_document;
+pub use app_document::{DocumentBinding, DocumentHead, DocumentPath, NewDocument, StatedBinding};
 
 mod assistant;
 pub use assistant::{Assistant, AssistantChange, AssistantContent, LocaleTexts, NewAssistant};

@@ -1,4 +1,6 @@
-use crate::{Assistant, Caller, ChatSession, MessageBody, TeamId, UserId, Visibility};
+use crate::{
+    Assistant, Caller, ChatSession, DocumentHead, MessageBody, TeamId, UserId, Visibility,
+};
 
 /// What a call does with a chat or an app, as a right that its caller must have.
 ///
@@ -169,14 +171,15 @@ pub struct Relations<'a> {
 
 /// What decides who else than its members has a permission in a record.
 #[derive(Debug, Clone, Copy)]
-struct Sharing<'a> {
+pub struct Sharing<'a> {
     user_id: Option<&'a UserId>,
     team_id: Option<&'a TeamId>,
     visibility: Visibility,
 }
 
-impl<'a> From<&'a ChatSession> for Sharing<'a> {
-    fn from(chat: &'a ChatSession) -> Self {
+impl<'a> Sharing<'a> {
+    /// Not a conversion: the members of the chat decide, too.
+    fn of_chat(chat: &'a ChatSession) -> Self {
         let ChatSession { user_id, team_id, visibility, .. } = chat;
         Self { user_id: user_id.as_ref(), team_id: team_id.as_ref(), visibility: *visibility }
     }
@@ -186,6 +189,14 @@ impl<'a> From<&'a Assistant> for Sharing<'a> {
     fn from(assistant: &'a Assistant) -> Self {
         let (content, user_id) = (&assistant.content, assistant.user_id.as_ref());
         Self { user_id, team_id: content.team_id.as_ref(), visibility: content.visibility }
+    }
+}
+
+impl<'a> From<&'a DocumentHead> for Sharing<'a> {
+    fn from(document: &'a DocumentHead) -> Self {
+        let binding = &document.binding;
+        let (user_id, team_id) = (binding.user_id.as_ref(), binding.team_id.as_ref());
+        Self { user_id, team_id, visibility: binding.visibility }
     }
 }
 
@@ -238,7 +249,7 @@ impl Reach<'_> {
             Self::Every => true,
             Self::None => false,
             Self::Related(related) => {
-                Relations { visitors: false, ..related }.hold(chat.into(), members)
+                Relations { visitors: false, ..related }.hold(Sharing::of_chat(chat), members)
             }
         }
     }
@@ -248,28 +259,30 @@ impl Reach<'_> {
         match self {
             Self::Every => true,
             Self::None => false,
-            Self::Related(related) => related.hold(chat.into(), members),
+            Self::Related(related) => related.hold(Sharing::of_chat(chat), members),
         }
     }
 
-    /// Returns whether an assistant is one of the records: it has no members, and otherwise the same relations as a chat.
-    pub fn includes_assistant(&self, assistant: &Assistant) -> bool {
+    /// Returns whether a record without members, an assistant or a document of no chat, is one of the records: it has otherwise
+    /// the same relations as a chat.
+    pub fn includes_record<'r>(&self, record: impl Into<Sharing<'r>>) -> bool {
         match self {
             Self::Every => true,
             Self::None => false,
-            Self::Related(related) => related.hold(assistant.into(), &[]),
+            Self::Related(related) => related.hold(record.into(), &[]),
         }
     }
 
-    /// Returns whether an assistant is in the list of the caller. Persons do not list one of another that is open to those who
+    /// Returns whether such a record is in the list of the caller. Persons do not list one of another that is open to those who
     /// know its id.
-    pub fn lists_assistant(&self, assistant: &Assistant) -> bool {
+    pub fn lists_record<'r>(&self, record: impl Into<Sharing<'r>>) -> bool {
+        let record = record.into();
         match *self {
             Self::Related(related) => {
-                let visitors = related.visitors && assistant.content.visibility == Visibility::App;
-                Relations { visitors, ..related }.hold(assistant.into(), &[])
+                let visitors = related.visitors && record.visibility == Visibility::App;
+                Relations { visitors, ..related }.hold(record, &[])
             }
-            Self::Every | Self::None => self.includes_assistant(assistant),
+            Self::Every | Self::None => self.includes_record(record),
         }
     }
 }

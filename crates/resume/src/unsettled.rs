@@ -13,6 +13,8 @@ pub enum UnsettledPolicy {
     Trim,
     /// Renders nothing and lists the calls.
     Reject,
+    /// Renders the calls as they are: open. Providers refuse them, and programs that keep a transcript need them.
+    Keep,
 }
 
 /// A call without a result.
@@ -35,7 +37,7 @@ impl fmt::Display for UnsettledCall {
 
 impl UnsettledPolicy {
     /// Every policy, in the order in which the documentation lists them.
-    pub const ALL: [Self; 4] = [Self::Remove, Self::Settle, Self::Trim, Self::Reject];
+    pub const ALL: [Self; 5] = [Self::Remove, Self::Settle, Self::Trim, Self::Reject, Self::Keep];
 
     /// Returns the name of the policy in requests.
     pub fn as_str(self) -> &'static str {
@@ -44,7 +46,13 @@ impl UnsettledPolicy {
             Self::Settle => "settle",
             Self::Trim => "trim",
             Self::Reject => "reject",
+            Self::Keep => "keep",
         }
+    }
+
+    /// Returns whether calls without results are shown as waiting: always, never, or where the dialect can show that.
+    pub(crate) fn shows_open(policy: Option<Self>, dialect_waits: bool) -> bool {
+        policy == Some(Self::Keep) || (policy.is_none() && dialect_waits)
     }
 
     /// Returns the policy with this name.

@@ -5,26 +5,34 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use async_stream::try_stream;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use chrono::{DateTime, Utc};
 use futures::{Stream, StreamExt as _, TryStreamExt as _};
 use persistence::{
-    AssistantCursor, AssistantFilter, HourlyStats, InputCursor, ParticipantCursor,
-    ResumePointFilter, Store, StoreError, ToolRunCursor, ToolRunFilter,
+    AssistantCursor, AssistantFilter, DocumentContent, DocumentFilter, DocumentRange, HourlyStats,
+    InputCursor, ParticipantCursor, ResumePointFilter, Store, StoreError, ToolRunCursor,
+    ToolRunFilter,
 };
-use records::{AppId, ChatId, ChatSession, Scope, UserId, WorkflowName};
+use records::{
+    AppId, ChatId, ChatSession, DocumentHead, DocumentPath, Scope, UserId, WorkflowName,
+};
 use serde::Serialize;
 
 use crate::api::contexts::version::KeptContextResponse;
 use crate::api::members::list::MemberResponse;
 use crate::api::user_stats::get::UserStatsResponse;
 use crate::wire::{
-    ArtifactResponse, AssistantResponse, ChatSessionResponse, EntryResponse, InputRequestResponse,
-    MessageResponse, ParticipantResponse, ResumePointResponse, Time, ToolRunFields, UsageFields,
-    WalletResponse,
+    ArtifactResponse, AssistantResponse, ChatSessionResponse, DocumentHeadResponse, EntryResponse,
+    InputRequestResponse, MessageResponse, ParticipantResponse, ResumePointResponse, Time,
+    ToolRunFields, UsageFields, WalletResponse,
 };
 
 /// How many chats are searched, or records read, at a time.
 const BATCH: usize = 100;
+
+/// How many bytes of a document a line has at most.
+const DOCUMENT_PART: u64 = 1 << 20;
 
 /// A line of an export; `record` says what it holds.
 ///
@@ -60,6 +68,8 @@ enum Record {
     WalletEntry { entry: EntryResponse },
     /// An assistant of the person.
     Assistant { assistant: Box<AssistantResponse> },
+    /// A part of a document of the person, or of a chat of theirs; a document without content has one empty part.
+    Document { document: Box<DocumentHeadResponse>, offset: u64, content_base64: String },
     /// The usage of the chats that the person owns or owned; null while an upgrade from a release without it is not finished.
     Usage { usage: Option<UserStatsResponse> },
     /// The same usage in one hour of one workflow.
@@ -89,7 +99,8 @@ pub enum ExportError {
 }
 
 /// Reads everything that is stored about a person in an app, in deleted chats too: their chats, and in chats of others what
-/// they said, edited, deleted, answered and are called; their wallet; their assistants; and the usage of their chats, purged ones too.
+/// they said, edited, deleted, answered and are called; their wallet, their assistants and their documents; and the usage of their
+/// chats, purged ones too.
 ///
 /// What is written meanwhile may be missing. No more than a page of records is held at a time.
 pub fn export(
@@ -126,7 +137,8 @@ pub fn export(
                 break;
             }
         }
-        let mut records = pin!(person.wallet().chain(person.assistants()).chain(person.usage()));
+        let records = person.wallet().chain(person.assistants()).chain(Box::pin(person.documents()));
+        let mut records = pin!(records.chain(person.usage()));
         while let Some(record) = records.try_next().await? {
             yield line(&record)?;
         }
@@ -233,7 +245,8 @@ impl Person {
         members.chain(participants)
     }
 
-    /// Reads what a workflow has written: versions of the context snapshot, the last artifact, resume points, runs of tools.
+    /// Reads what a workflow has written: versions of the context snapshot, the last artifact, resume points, runs of tools, and
+    /// documents.
     fn state_of(&self, chat_id: &ChatId) -> impl Stream<Item = Result<Record, StoreError>> {
         let Self { store, scope, .. } = self;
         let versions = whole(async |before| {
@@ -271,7 +284,11 @@ impl Person {
             let tool_run = Box::new(run.into());
             Record::ToolRun { chat_id: chat_id.clone(), tool_run }
         });
-        contexts.chain(artifact).chain(points).chain(runs)
+        contexts
+            .chain(artifact)
+            .chain(points)
+            .chain(runs)
+            .chain(Box::pin(self.documents_in(chat_id)))
     }
 
     /// Reads the usage of all chats of the person, also of those that were purged.
@@ -305,6 +322,49 @@ impl Person {
             Ok((page.assistants, page.next))
         });
         assistants.map_ok(|it| Record::Assistant { assistant: Box::new(it.into()) })
+    }
+
+    /// Reads the documents of the person, wherever they are.
+    fn documents(&self) -> impl Stream<Item = Result<Record, StoreError>> {
+        let theirs =
+            DocumentFilter { user_id: Some(self.user_id.clone()), ..DocumentFilter::default() };
+        self.documents_of(theirs, |_| true)
+    }
+
+    /// Reads the documents of a chat of the person, but for those that [`documents`](Self::documents) reads.
+    fn documents_in(&self, chat_id: &ChatId) -> impl Stream<Item = Result<Record, StoreError>> {
+        let of_chat =
+            DocumentFilter { chat_id: Some(chat_id.clone()), ..DocumentFilter::default() };
+        self.documents_of(of_chat, |head| head.binding.user_id.as_ref() != Some(&self.user_id))
+    }
+
+    fn documents_of(
+        &self,
+        filter: DocumentFilter,
+        is_wanted: impl Fn(&DocumentHead) -> bool,
+    ) -> impl Stream<Item = Result<Record, StoreError>> {
+        let Self { store, scope, .. } = self;
+        try_stream! {
+            let mut heads = pin!(whole(async |after: Option<DocumentPath>| {
+                let page = store.list_documents(scope, &filter, BATCH, after.as_ref()).await?;
+                Ok((page.documents, page.next))
+            }));
+            while let Some((head, _)) = heads.try_next().await? {
+                let mut offset = 0;
+                while is_wanted(&head) {
+                    let range = DocumentRange::From(offset, DOCUMENT_PART);
+                    let part = store.read_document(scope, &head.path, range).await?;
+                    let Some(DocumentContent { head, offset: from, content }) = part else { break };
+                    offset = from + content.len() as u64;
+                    let is_last = offset >= head.size;
+                    let (document, content_base64) = (Box::new(head.into()), STANDARD.encode(content));
+                    yield Record::Document { document, offset: from, content_base64 };
+                    if is_last {
+                        break;
+                    }
+                }
+            }
+        }
     }
 
     fn wallet(&self) -> impl Stream<Item = Result<Record, StoreError>> {

@@ -29,7 +29,8 @@ pub use webhooks::WebhookSender;
 mod sweeps;
 pub use sweeps::{
     continue_erasures, expire_input_requests, finish_purges, index_metadata,
-    interrupt_abandoned_chats, purge_due_chats, remove_deleted_texts, retention_of,
+    interrupt_abandoned_chats, purge_due_chats, remove_deleted_texts, remove_ended_streams,
+    retention_of,
 };
 
 mod adapters;
@@ -52,6 +53,7 @@ mod dashboard;
 mod openapi;
 mod operation;
 mod outgoing;
+pub use outgoing::{OutgoingClient, OutgoingError, OutgoingUrl};
 
 mod auth;
 pub use auth::{MintError, NewToken};

@@ -91,7 +91,8 @@ impl Document {
             _ => HttpMethod::Get,
         };
         let item = PathItem::new(method, operation.clone());
-        self.0.paths.paths.entry(path.to_owned()).or_default().merge_operations(item);
+        // OpenAPI has no word for a parameter that may hold slashes.
+        self.0.paths.paths.entry(path.replace("{*", "{")).or_default().merge_operations(item);
         let known = self.0.components.get_or_insert_default();
         for (name, schema) in schemas {
             let earlier = known.schemas.entry(name.clone()).or_insert_with(|| schema.clone());

@@ -6,10 +6,10 @@
 use std::sync::LazyLock;
 
 use crate::api::{
-    apps, artifacts, assistants, calls, chat_sessions as chats, contexts, events, exchanges,
-    health, input_requests as inputs, leases, members, messages, metrics, participants, presence,
-    resume, resume_points, search, sign_in, stats, tickets, tokens, tool_runs, turns, user_input,
-    user_stats, wallets,
+    apps, artifacts, assistants, calls, chat_sessions as chats, contexts, documents, events,
+    exchanges, health, input_requests as inputs, leases, members, messages, metrics, participants,
+    presence, resume, resume_points, search, sign_in, stats, streams, tickets, tokens, tool_runs,
+    turns, user_input, user_stats, wallets,
 };
 use crate::operation::Row;
 
@@ -71,6 +71,7 @@ pub(crate) static OPERATIONS: LazyLock<Vec<Section>> = LazyLock::new(|| {
             PATCH  "/api/chats/{app_id}/{chat_id}/messages/by-id/{event_id}" => messages::update_by_id::update_message_by_id;
             DELETE "/api/chats/{app_id}/{chat_id}/messages/by-id/{event_id}" => messages::delete_by_id::delete_message_by_id;
             POST   "/api/chats/{app_id}/{chat_id}/messages/delete" => messages::delete_several::delete_messages;
+            POST   "/api/chats/{app_id}/{chat_id}/messages/clear" => messages::clear::clear_messages;
             POST   "/api/chats/{app_id}/{chat_id}/initial-messages" => messages::initial::persist_initial_messages;
             GET    "/api/chats/{app_id}/{chat_id}/history" => messages::history::get_history;
         }
@@ -92,6 +93,17 @@ pub(crate) static OPERATIONS: LazyLock<Vec<Section>> = LazyLock::new(|| {
             GET    "/api/chats/{app_id}/{chat_id}/events" => events::listen::listen;
             POST   "/api/chats/{app_id}/{chat_id}/tickets" => tickets::create::create_ticket;
             GET    "/ws/{workflow_name}/{app_id}/{chat_id}/{user_id}" => events::join::join;
+        }
+        "streams", "Answers that agents are producing, for those who follow a chat" {
+            GET    "/api/chats/{app_id}/{chat_id}/streams" => streams::list::list_streams;
+            POST   "/api/chats/{app_id}/{chat_id}/streams" => streams::start::start_stream;
+            GET    "/api/chats/{app_id}/{chat_id}/streams/{stream_id}" => streams::get::get_stream;
+            GET    "/api/chats/{app_id}/{chat_id}/streams/{stream_id}/chunks" => streams::chunks::list_chunks;
+            POST   "/api/chats/{app_id}/{chat_id}/streams/{stream_id}/chunks" => streams::append::append_chunks;
+            POST   "/api/chats/{app_id}/{chat_id}/streams/{stream_id}/takeover" => streams::take_over::take_over_stream;
+            POST   "/api/chats/{app_id}/{chat_id}/streams/{stream_id}/cancel" => streams::cancel::cancel_stream;
+            POST   "/api/chats/{app_id}/{chat_id}/streams/{stream_id}/end" => streams::end::end_stream;
+            GET    "/api/chats/{app_id}/{chat_id}/ui-message-stream" => streams::resume::resume_ui_stream;
         }
         "input requests", "The questions that workflows wait for, and their answers" {
             GET    "/api/input-requests/{app_id}" => inputs::pending::list_pending_inputs;
@@ -151,6 +163,16 @@ pub(crate) static OPERATIONS: LazyLock<Vec<Section>> = LazyLock::new(|| {
             PATCH  "/api/assistants/{app_id}/{assistant_id}" => assistants::update::update_assistant;
             DELETE "/api/assistants/{app_id}/{assistant_id}" => assistants::delete::delete_assistant;
             GET    "/api/assistant-tags/{app_id}" => assistants::tags::list_assistant_tags;
+        }
+        "documents", "Contents under paths: what orchestrators keep besides messages" {
+            GET    "/api/documents/{app_id}" => documents::list::list_documents;
+            DELETE "/api/documents/{app_id}" => documents::delete_several::delete_documents;
+            GET    "/api/documents/{app_id}/{*path}" => documents::get::get_document;
+            PUT    "/api/documents/{app_id}/{*path}" => documents::put::put_document;
+            POST   "/api/documents/{app_id}/{*path}" => documents::append::append_document;
+            DELETE "/api/documents/{app_id}/{*path}" => documents::delete::delete_document;
+            GET    "/api/document-namespaces/{app_id}" => documents::namespaces::list_document_namespaces;
+            GET    "/api/document-events/{app_id}" => documents::listen::listen_to_documents;
         }
         "stats", "Statistics and costs of workflows and users, for the roles service and operator" {
             GET    "/api/stats" => stats::apps::list_app_stats;

@@ -15,9 +15,9 @@ const TIMEOUT: Duration = Duration::from_secs(3);
 /// The largest response that is read, in bytes.
 const MAX_BYTES: usize = 256 << 10;
 
-/// An address to which the service sends requests: of an issuer, or of a receiver of webhooks.
+/// An address to which requests are sent: of an issuer, of a receiver of webhooks, or of another service.
 #[derive(Clone)]
-pub(crate) struct OutgoingUrl(Uri);
+pub struct OutgoingUrl(Uri);
 
 impl fmt::Debug for OutgoingUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -32,7 +32,7 @@ impl OutgoingUrl {
     }
 
     /// Accepts https, and http on a loopback address. Returns what is wrong with any other text.
-    pub(crate) fn parse(text: &str) -> Result<Self, &'static str> {
+    pub fn parse(text: &str) -> Result<Self, &'static str> {
         let uri = text.parse::<Uri>().map_err(|_| "it is not a URL")?;
         let (Some(host), Some(authority)) = (uri.host(), uri.authority()) else {
             return Err("it names no host");
@@ -55,18 +55,29 @@ fn is_loopback(host: &str) -> bool {
 
 /// Sends requests. It follows no redirects and uses no proxy.
 #[derive(Debug, Clone)]
-pub(crate) struct OutgoingClient(Client<HttpsConnector<HttpConnector>, Full<Bytes>>);
+pub struct OutgoingClient {
+    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    timeout: Duration,
+    max_bytes: usize,
+}
 
 /// Why a request has no response.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub(crate) struct OutgoingError(String);
+pub struct OutgoingError(String);
 
 impl OutgoingClient {
     pub(crate) fn new() -> Self {
+        Self::with_limits(TIMEOUT, MAX_BYTES)
+    }
+
+    /// Creates a client whose requests take at most this time, from the name lookup to the last byte, and whose responses have at
+    /// most this many bytes.
+    pub fn with_limits(timeout: Duration, max_bytes: usize) -> Self {
         let connector = HttpsConnectorBuilder::new().with_webpki_roots().https_or_http();
         let connector = connector.enable_http1().build();
-        Self(Client::builder(TokioExecutor::new()).build(connector))
+        let client = Client::builder(TokioExecutor::new()).build(connector);
+        Self { client, timeout, max_bytes }
     }
 
     /// Returns the body of a successful response to GET.
@@ -81,19 +92,19 @@ impl OutgoingClient {
     }
 
     /// Returns the response to a request, with its whole body.
-    pub(crate) async fn send(
+    pub async fn send(
         &self,
         request: Request<Vec<u8>>,
     ) -> Result<Response<Vec<u8>>, OutgoingError> {
-        let sent = tokio::time::timeout(TIMEOUT, self.send_unbounded(request)).await;
-        let sent = sent.unwrap_or_else(|_| Err(format!("no response within {TIMEOUT:?}")));
+        let sent = tokio::time::timeout(self.timeout, self.send_unbounded(request)).await;
+        let sent = sent.unwrap_or_else(|_| Err(format!("no response within {:?}", self.timeout)));
         sent.map_err(OutgoingError)
     }
 
     async fn send_unbounded(&self, request: Request<Vec<u8>>) -> Result<Response<Vec<u8>>, String> {
         let request = request.map(|body| Full::new(Bytes::from(body)));
-        let (parts, body) = self.0.request(request).await.map_err(|e| chain(&e))?.into_parts();
-        let body = Limited::new(body, MAX_BYTES).collect().await.map_err(|e| e.to_string())?;
+        let (parts, body) = self.client.request(request).await.map_err(|e| chain(&e))?.into_parts();
+        let body = Limited::new(body, self.max_bytes).collect().await.map_err(|e| e.to_string())?;
         Ok(Response::from_parts(parts, body.to_bytes().into()))
     }
 }

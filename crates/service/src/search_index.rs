@@ -159,7 +159,7 @@ impl SearchIndexer {
                     self.index.is_following.store(is_following, Ordering::Release);
                     self.index.miss();
                 }
-                Change::Usage(_) | Change::Presence(_) => {}
+                Change::Usage(_) | Change::Presence(_) | Change::Stream(_) => {}
             }
         }
     }

@@ -54,6 +54,12 @@ pub async fn remove_deleted_texts(store: Arc<dyn Store>) {
     sweep_repeatedly("deleted texts", 45_000..75_000, sweep).await;
 }
 
+/// Removes the streams whose time is over, until the future is dropped.
+pub async fn remove_ended_streams(store: Arc<dyn Store>) {
+    let sweep = || store.remove_ended_streams(BATCH_SIZE);
+    sweep_repeatedly("ended streams", 45_000..75_000, sweep).await;
+}
+
 /// Indexes the metadata of chats whose app has changed the keys of its lists, until the future is dropped.
 pub async fn index_metadata(store: Arc<dyn Store>) {
     let sweep = || store.index_metadata(BATCH_SIZE);

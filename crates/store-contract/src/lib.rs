@@ -30,6 +30,7 @@ pub mod repeats;
 pub mod search;
 
 pub mod access_keys;
+pub mod app_documents;
 pub mod artifacts;
 pub mod assistants;
 pub mod billing;
@@ -41,6 +42,7 @@ pub mod if_match;
 pub mod input_requests;
 pub mod leases;
 pub mod resumption;
+pub mod streams;
 pub mod tool_runs;
 pub mod turns;
 
@@ -428,6 +430,20 @@ macro_rules! contract_tests {
                 old_tool_runs_are_removed_but_for_those_of_chats_under_hold,
                 a_purge_removes_the_tool_runs,
             }
+            streams {
+                chunks_are_stored_in_order_and_once,
+                a_stream_is_started_once,
+                racing_writers_of_a_stream_store_every_position_once,
+                a_stream_is_within_its_limits,
+                a_stream_of_an_unknown_chat_is_refused,
+                a_stream_ends_together_with_its_turn,
+                a_stream_ends_without_a_turn,
+                the_agent_of_a_cancelled_stream_is_told,
+                the_next_holder_of_the_lease_takes_a_stream_over,
+                a_stream_in_the_place_of_an_abandoned_one_supersedes_it,
+                every_group_of_a_stream_is_notified,
+                a_purge_removes_the_streams,
+            }
             changes {
                 listeners_receive_every_append,
                 listeners_receive_all_other_changes,
@@ -513,6 +529,31 @@ macro_rules! contract_tests {
                 assistants_are_deleted_by_a_filter,
                 every_change_of_an_assistant_writes_one_audit_entry,
                 the_assistants_of_an_erased_person_are_gone,
+            }
+            app_documents {
+                a_document_is_returned_as_it_was_put,
+                a_put_replaces_the_content,
+                the_same_put_twice_is_one,
+                a_write_of_a_document_that_was_seen_otherwise_is_refused,
+                a_document_that_is_created_again_has_another_tag,
+                appends_follow_one_another,
+                an_append_is_recognised_by_its_id,
+                an_append_at_another_offset_is_refused_unless_it_was_made,
+                racing_appends_are_all_made_once,
+                of_racing_puts_of_one_document_one_creates_it,
+                a_range_is_a_part_of_the_content,
+                a_document_past_a_limit_is_refused_and_changes_nothing,
+                documents_of_different_apps_are_independent,
+                a_persons_relation_to_a_document_decides_what_they_may_do,
+                the_rights_in_a_document_of_a_chat_are_those_in_the_chat,
+                the_documents_of_a_chat_go_with_it,
+                documents_are_listed_by_path_page_by_page,
+                a_page_of_contents_ends_early,
+                namespaces_are_those_that_have_documents,
+                documents_are_deleted_by_their_namespace,
+                a_document_that_has_expired_is_gone,
+                the_documents_of_an_erased_person_are_gone,
+                listeners_receive_every_change_of_a_document,
             }
             apps {
                 a_registered_app_is_enabled,

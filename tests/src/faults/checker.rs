@@ -10,6 +10,7 @@ mod chat;
 mod codes;
 mod contexts;
 mod deadlines;
+mod documents;
 mod finding;
 mod lists;
 mod order;
@@ -58,6 +59,7 @@ pub fn check(history: &History, rules: &Rules) -> Vec<Finding> {
         }
     }
     lists::check(history, &mut findings);
+    documents::check(history, &mut findings);
     codes::check(history, rules, &mut findings);
     deadlines::check(history, rules, &mut findings);
     findings

@@ -1,13 +1,17 @@
 //! The final state, read from the service and from its database.
 
+use std::collections::BTreeMap;
+
 use anyhow::Result;
 use persistence::mongo::{DataCheck, MongoOptions, MongoStore};
+use reqwest::Method;
 use serde_json::Value;
 
 use super::body;
 use super::checker::{Finding, Kind};
 use super::history::{ChatState, Counter, FinalState, State, StoredMessage};
-use crate::client::Client;
+use super::workload::NAMESPACE;
+use crate::client::{APP, Client};
 use crate::database::Database;
 
 /// Reads all chats, through a service and straight from the documents.
@@ -17,10 +21,10 @@ pub async fn read(client: &Client, database: &Database, chats: &[String]) -> Res
         served.insert(chat.clone(), served_chat(client, chat).await?);
         stored.insert(chat.clone(), stored_chat(database, chat).await?);
     }
-    Ok(FinalState { served, stored })
+    Ok(FinalState { served, stored, documents: documents(client).await? })
 }
 
-/// Finds the documents of chats that do not fit together.
+/// Finds what is stored of chats and documents and does not fit together.
 pub async fn misfits(database: &Database) -> Result<Vec<Finding>> {
     let options = MongoOptions::new(database.uri(), database.name());
     let store = MongoStore::connect(&options).await?;
@@ -31,7 +35,21 @@ pub async fn misfits(database: &Database) -> Result<Vec<Finding>> {
         }
     };
     store.check_chats(None, &mut tell).await?;
+    store.check_documents(None, &mut tell).await?;
     Ok(findings)
+}
+
+/// Reads the documents of the trial.
+async fn documents(client: &Client) -> Result<BTreeMap<String, String>> {
+    let list = format!("/api/documents/{APP}?namespace={NAMESPACE}&limit=100");
+    let listed = client.call(Method::GET, &list, None).await?;
+    let mut documents = BTreeMap::new();
+    for path in listed["data"].as_array().into_iter().flatten().filter_map(|it| it["path"].as_str())
+    {
+        let content = client.whole_document(APP, path).await?;
+        documents.extend(content.map(|content| (path.to_owned(), content)));
+    }
+    Ok(documents)
 }
 
 async fn served_chat(client: &Client, chat_id: &str) -> Result<ChatState> {

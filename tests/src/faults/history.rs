@@ -4,6 +4,7 @@
 //! that no client waits for another, one for the faults, and one for the final state.
 
 mod append;
+mod document;
 mod listen;
 mod moment;
 mod operation;
@@ -13,6 +14,7 @@ mod recorder;
 mod state;
 
 pub use append::{Answer, Append, Placed, Sent};
+pub use document::{DocumentWrite, Writing};
 pub use listen::{Listen, Told};
 pub use moment::{Clock, Moment};
 pub use operation::{HealthProbe, NemesisRecord, Operation, Record};

@@ -5,6 +5,7 @@
 
 mod appender;
 mod context_writer;
+mod document_writer;
 mod grower;
 mod list_reader;
 mod load;
@@ -19,6 +20,7 @@ mod subscriber;
 mod visitor;
 mod world;
 
+pub(crate) use document_writer::NAMESPACE;
 pub use grower::Grower;
 pub use load::Load;
 pub use outcome::outcome;
@@ -36,6 +38,7 @@ use tokio::time::{sleep, timeout};
 
 use self::appender::Appender;
 use self::context_writer::ContextWriter;
+use self::document_writer::DocumentWriter;
 use self::list_reader::ListReader;
 use self::page_reader::PageReader;
 use self::probe::Probe;
@@ -98,6 +101,10 @@ impl Workload {
         workload.clients.spawn(lister.run(workload.world.clone()));
         let writer = ContextWriter::new(recorder()?, seeds.fork());
         workload.clients.spawn(writer.run(workload.world.clone()));
+        for _ in 0..load.documents {
+            let writer = DocumentWriter::new(recorder()?, seeds.fork());
+            workload.clients.spawn(writer.run(workload.world.clone()));
+        }
         for service in 0..load.services {
             let probe = Probe::new(recorder()?, service);
             workload.clients.spawn(probe.run(workload.world.clone()));

@@ -253,7 +253,7 @@ async fn check_deep_names_what_does_not_fit() -> Result<()> {
     chat.append(&[json!({ "role": "user", "content": "hello" })]).await?;
     let (report, is_right) = check(&settings, &["--deep"]).await?;
     assert!(is_right, "{report}");
-    let sound = "ok     data           the documents of 1 chats with 1 messages fit together";
+    let sound = "ok     data           all that is stored of 1 chats with 1 messages, and of 0 documents, fits together";
     assert_eq!(line(&report, "data"), sound);
 
     let sessions = database.raw().collection::<Document>("chat_sessions");

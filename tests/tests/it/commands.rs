@@ -497,7 +497,7 @@ async fn json_is_the_same_as_in_the_api() -> Result<()> {
     let verified = json(&["wallets", "verify"]).await?;
     assert_eq!(verified, [json!({ "wallets": 0, "differences": 0 })]);
     let upgrade = json(&["upgrade"]).await?;
-    assert_eq!(upgrade, [json!({ "stored": 8, "newest": 8, "pending": [] })]);
+    assert_eq!(upgrade, [json!({ "stored": 10, "newest": 10, "pending": [] })]);
     let findings = json(&["check"]).await?;
     assert!(findings.len() > 5, "{findings:?}");
     for finding in findings {
@@ -689,7 +689,10 @@ async fn upgrade_leaves_a_database_of_a_newer_release_alone() -> Result<()> {
     formats.update_one(mongodb::bson::doc! {}, newer).await?;
     for (arguments, advice) in [
         (&["upgrade"][..], "the database is newer than this release: upgrade this process"),
-        (&["upgrade", "--finish"], "has schema version 99; this release supports versions up to 8"),
+        (
+            &["upgrade", "--finish"],
+            "has schema version 99; this release supports versions up to 10",
+        ),
     ] {
         let output = run(arguments, &settings).await?;
         assert_eq!(output.status.code(), Some(1));
@@ -710,6 +713,7 @@ async fn the_help_says_how_it_is_used() -> Result<()> {
         "check",
         "config",
         "acp",
+        "mcp",
         "history",
         "import",
         "export",

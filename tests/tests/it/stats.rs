@@ -59,7 +59,7 @@ async fn calls_are_counted_once_each_while_services_are_killed() -> Result<()> {
     let verified = run(&["wallets", "verify"], &settings).await?;
     assert_eq!(told(&verified)?, "40 wallets verified, 0 differences\n");
     let checked = run(&["check", "--deep"], &settings).await?;
-    assert!(told(&checked)?.contains("the documents of 40 chats"));
+    assert!(told(&checked)?.contains("all that is stored of 40 chats"));
     let client = service.client()?;
     let left = (0..CHATS).map(async |n| {
         let wallet = client.call(Method::GET, &wallet_of(n), None).await?;

@@ -29,10 +29,11 @@ pub(crate) struct Arguments {
     /// Create the missing indexes, as a service does when it starts.
     #[arg(long)]
     create_indexes: bool,
-    /// Read every chat, and check that all of its documents fit together. Services may run meanwhile.
+    /// Read every chat and every document of an app, and check that all that is stored of them fits together. Services may run
+    /// meanwhile.
     #[arg(long)]
     deep: bool,
-    /// With --deep: only the chats of this app.
+    /// With --deep: only the chats and documents of this app.
     #[arg(long, value_name = "APP", requires = "deep")]
     app: Option<AppId>,
     #[command(flatten)]
@@ -107,7 +108,7 @@ impl Report {
                 let creates = arguments.create_indexes && trial.is_none();
                 let mut reported = self.database(creates, &backend.store, place).await;
                 if arguments.deep && trial.is_none() && reported.is_ok() {
-                    reported = self.chats(arguments.app.as_ref(), &backend.store).await;
+                    reported = self.data(arguments.app.as_ref(), &backend.store).await;
                 }
                 backend.close().await;
                 reported?;
@@ -116,11 +117,11 @@ impl Report {
         Ok(())
     }
 
-    /// Checks the documents of all chats, and prints a line for each fault.
-    async fn chats(&mut self, app_id: Option<&AppId>, store: &MongoStore) -> anyhow::Result<()> {
+    /// Checks all chats and all documents of apps, and prints a line for each fault.
+    async fn data(&mut self, app_id: Option<&AppId>, store: &MongoStore) -> anyhow::Result<()> {
         let bar = progress::bar("chats")?;
         bar.set_length(store.estimate_chats().await?);
-        let (mut chats, mut messages) = (0_u64, 0_u64);
+        let (mut chats, mut messages, mut documents) = (0_u64, 0_u64, 0_u64);
         let (faults_before, mut printed) = (self.faults, Ok(()));
         let mut tell = |check: DataCheck<'_>| match check {
             DataCheck::Read { chats: more, messages: with } => {
@@ -128,6 +129,7 @@ impl Report {
                 messages += with;
                 bar.inc(more);
             }
+            DataCheck::ReadDocuments { documents: more, .. } => documents += more,
             DataCheck::Fault(fault) => {
                 let added = bar.suspend(|| self.add("data", Fault(fault.to_string())));
                 if printed.is_ok() {
@@ -135,14 +137,19 @@ impl Report {
                 }
             }
         };
-        let checked = store.check_chats(app_id, &mut tell).await;
+        let mut checked = store.check_chats(app_id, &mut tell).await;
+        if checked.is_ok() {
+            checked = store.check_documents(app_id, &mut tell).await;
+        }
         bar.finish_and_clear();
-        checked.context("cannot check the chats")?;
+        checked.context("cannot check the data")?;
         printed?;
         if self.faults > faults_before {
             return Ok(());
         }
-        let text = format!("the documents of {chats} chats with {messages} messages fit together");
+        let text = format!(
+            "all that is stored of {chats} chats with {messages} messages, and of {documents} documents, fits together"
+        );
         self.add("data", Finding::Ok(text))
     }
 

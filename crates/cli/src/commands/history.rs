@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
     /// Print only the newest COUNT messages; system messages are kept and counted.
     #[arg(long, value_name = "COUNT")]
     newest: Option<usize>,
-    /// How to treat tool calls without results: remove (default), settle, trim or reject.
+    /// How to treat tool calls without results: remove (default), settle, trim, reject or keep.
     #[arg(long, value_name = "POLICY", value_parser = read_policy)]
     unsettled: Option<UnsettledPolicy>,
     /// Render as this agent sees it: its own turns are the assistant's, those of all others the user's.

@@ -11,6 +11,7 @@ pub(crate) mod export;
 pub(crate) mod history;
 pub(crate) mod import;
 pub(crate) mod keys;
+pub(crate) mod mcp;
 pub(crate) mod purge;
 pub(crate) mod resume_sweep;
 pub(crate) mod search;
@@ -41,6 +42,7 @@ pub(crate) async fn run(command: Command, settings: Settings) -> anyhow::Result<
         Command::Acp(arguments) => {
             acp::run(&arguments, &settings).await.map(|()| ExitCode::SUCCESS)
         }
+        Command::Mcp(arguments) => mcp::run(&arguments).await.map(|()| ExitCode::SUCCESS),
         Command::Apps(arguments) => {
             apps::run(&arguments, &settings).await.map(|()| ExitCode::SUCCESS)
         }

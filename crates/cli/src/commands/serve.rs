@@ -62,6 +62,7 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<()> {
     sweeps.spawn(service::interrupt_abandoned_chats(Arc::clone(&store)));
     sweeps.spawn(service::finish_purges(Arc::clone(&store)));
     sweeps.spawn(service::remove_deleted_texts(Arc::clone(&store)));
+    sweeps.spawn(service::remove_ended_streams(Arc::clone(&store)));
     sweeps.spawn(service::index_metadata(Arc::clone(&store)));
     sweeps.spawn(service::continue_erasures(Arc::clone(&store)));
     sweeps.spawn(indexer.run());
@@ -146,7 +147,7 @@ async fn ended(mongod: Option<&LocalMongod>) -> anyhow::Error {
     }
 }
 
-async fn cancel_on_signal(shutdown: CancellationToken) -> std::io::Result<()> {
+pub(crate) async fn cancel_on_signal(shutdown: CancellationToken) -> std::io::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     tokio::select! {

@@ -52,7 +52,7 @@ impl Assistants for MemoryStore {
             let assistants = held(&self.assistants);
             let found = assistants.get(&key(scope, assistant_id));
             let reach = scope.reach(Permission::Read);
-            Ok(found.filter(|found| reach.includes_assistant(found)).cloned())
+            Ok(found.filter(|found| reach.includes_record(*found)).cloned())
         })
         .await
     }

@@ -219,6 +219,7 @@ impl Chat {
             recent_edits: Vec::new(),
             calls: Vec::new(),
             tool_runs: Vec::new(),
+            streams: Vec::new(),
             inputs: Vec::new(),
             input_version: 0,
             recent_inputs: Vec::new(),

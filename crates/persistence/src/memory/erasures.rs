@@ -178,6 +178,8 @@ impl MemoryStore {
         }
         let assistants = self.delete_assistants_of(&erasure.app_id, &person.user_id);
         erasure.add(ErasedKind::Assistants, assistants);
+        let documents = self.delete_documents_of(&erasure.app_id, &person.user_id);
+        erasure.add(ErasedKind::Documents, documents);
         let mut keys = held(&self.access_keys);
         let before = keys.len();
         keys.retain(|_, key| {

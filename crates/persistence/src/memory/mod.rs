@@ -4,6 +4,7 @@
 //! survives the process.
 
 mod access_keys;
+mod app_documents;
 mod apps;
 mod artifacts;
 mod assistants;
@@ -28,6 +29,7 @@ mod resumption;
 mod revocations;
 mod search;
 mod stats;
+mod streams;
 mod tickets;
 mod tool_runs;
 mod turns;
@@ -44,20 +46,22 @@ use chrono::{DateTime, Utc};
 use records::json::Digest;
 use records::{
     AccessKey, AccessKeyId, App, AppId, Artifact, Assistant, AssistantId, AuditEntry, ChatId,
-    ChatSession, Clock, ConnectionId, ContextSnapshot, Erasure, Ids, InputRequestId, KeptContext,
-    Member, Message, Participant, PseudonymKey, ResumePoint, Scope, StatusChange, SystemClock,
-    TicketDigest, TurnId, UserId, Uuid7Ids, WorkflowName,
+    ChatSession, Clock, ConnectionId, ContextSnapshot, DocumentPath, Erasure, Ids, InputRequestId,
+    KeptContext, Member, Message, Participant, PseudonymKey, ResumePoint, Scope, StatusChange,
+    SystemClock, TicketDigest, TurnId, UserId, Uuid7Ids, WorkflowName,
 };
 use tokio::sync::broadcast;
 
+use self::app_documents::MemoryDocument;
 use crate::StoreError;
 use crate::metrics::{Call, StoreMetrics};
 use crate::rules::call_batch::DigestedCall;
 use crate::rules::input::KeptInput;
 use crate::rules::presence::Announced;
 use crate::rules::tool_run_batch::DigestedRun;
-use crate::store::{Change, Store};
+use crate::store::{Change, DocumentChange, Store};
 use revocations::RevocationList;
+use streams::KeptStream;
 use tickets::Unused;
 use wallets::Ledger;
 use webhook_events::KeptEvent;
@@ -69,6 +73,7 @@ pub struct MemoryStore {
     apps: Mutex<BTreeMap<AppId, App>>,
     ledgers: Mutex<BTreeMap<(AppId, UserId), Ledger>>,
     assistants: Mutex<BTreeMap<(AppId, AssistantId), Assistant>>,
+    app_documents: Mutex<BTreeMap<(AppId, DocumentPath), MemoryDocument>>,
     tickets: Mutex<HashMap<TicketDigest, Unused>>,
     access_keys: Mutex<BTreeMap<AccessKeyId, AccessKey>>,
     revocations: Mutex<RevocationList>,
@@ -81,6 +86,7 @@ pub struct MemoryStore {
     ids: Arc<dyn Ids>,
     metrics: StoreMetrics,
     changes: broadcast::Sender<Change>,
+    document_changes: broadcast::Sender<DocumentChange>,
     faults: Option<Arc<dyn Faults>>,
 }
 
@@ -117,6 +123,7 @@ struct Chat {
     members: Vec<Member>,
     participants: Vec<Participant>,
     announced: BTreeMap<ConnectionId, Announced>,
+    streams: Vec<KeptStream>,
 }
 
 /// A message, with the digest of its original body.
@@ -143,6 +150,7 @@ impl MemoryStore {
             apps,
             ledgers,
             assistants: Mutex::default(),
+            app_documents: Mutex::default(),
             tickets,
             access_keys: Mutex::default(),
             revocations,
@@ -154,6 +162,7 @@ impl MemoryStore {
             ids,
             metrics,
             changes,
+            document_changes: broadcast::channel(KEPT_CHANGES).0,
             faults: None,
         }
     }

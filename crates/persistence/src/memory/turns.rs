@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 use records::{ChatId, NewTurn, ResumePoint, Scope, TurnId};
 
-use super::MemoryStore;
+use super::{Chat, MemoryStore};
 use crate::StoreError;
 use crate::metrics::Call;
 use crate::rules::turn_batch::TurnBatch;
@@ -20,50 +20,7 @@ impl Turns for MemoryStore {
         self.observe(Call::AppendTurn, || {
             let turn = TurnBatch::check(&scope.caller, turn, &*self.ids)?;
             self.metrics.appends.given(&turn.messages);
-            let now = self.clock.now();
-            self.with_chat(scope, chat_id, move |chat| {
-                let known = chat.known();
-                let plan =
-                    turn.messages.plan(chat_id, &known).map_err(|_| turn.conflict(chat_id))?;
-                let counter = chat.session.last_sequence;
-                match chat.turn_digests.get(&turn.mark.request_id) {
-                    Some(digest) if *digest == turn.mark.digest => {
-                        return Ok(turn.answer(plan.answer(counter, counter), Outcome::Duplicate));
-                    }
-                    Some(_) => return Err(turn.conflict(chat_id)),
-                    None => {}
-                }
-                // Inherited messages of a turn also prove that the turn id is used.
-                if turn.messages.len() > 0 && plan.fresh().next().is_none() {
-                    return Ok(turn.answer(plan.answer(counter, counter), Outcome::Duplicate));
-                }
-                let first_id = turn.first_message_id()?;
-                if turn.messages.len() == 0 && known.iter().any(|known| known.event_id == first_id)
-                {
-                    return Err(turn.conflict(chat_id));
-                }
-                let status = chat.session.status;
-                if status.is_ended() {
-                    return Err(StoreError::ChatEnded { chat_id: chat_id.clone(), status });
-                }
-                chat.check_fence(scope.fencing_token)?;
-                let append = self.store(scope, chat, &plan)?;
-                chat.session.last_updated_at = now;
-                chat.turns += 1;
-                let mark = &turn.mark;
-                chat.activate();
-                chat.session.last_turn = Some(mark.last_turn(chat.turns));
-                if let Some(connector) = &mark.connector {
-                    chat.session.last_connector = Some(connector.clone());
-                }
-                if let Some(mode) = &mark.mode {
-                    chat.session.last_mode = Some(mode.clone());
-                }
-                chat.turn_digests.insert(mark.request_id.clone(), mark.digest);
-                let appended = turn.answer(append, Outcome::Stored);
-                chat.points.extend(turn.into_resume_points(chat_id, chat.turns, now));
-                Ok(appended)
-            })
+            self.with_chat(scope, chat_id, |chat| self.append_turn_to(scope, chat_id, chat, turn))
         })
         .await
     }
@@ -122,5 +79,57 @@ impl Turns for MemoryStore {
             })
         })
         .await
+    }
+}
+
+impl MemoryStore {
+    /// Writes a checked turn to a chat.
+    pub(super) fn append_turn_to(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        chat: &mut Chat,
+        turn: TurnBatch,
+    ) -> Result<AppendedTurn, StoreError> {
+        let now = self.clock.now();
+        let known = chat.known();
+        let plan = turn.messages.plan(chat_id, &known).map_err(|_| turn.conflict(chat_id))?;
+        let counter = chat.session.last_sequence;
+        match chat.turn_digests.get(&turn.mark.request_id) {
+            Some(digest) if *digest == turn.mark.digest => {
+                return Ok(turn.answer(plan.answer(counter, counter), Outcome::Duplicate));
+            }
+            Some(_) => return Err(turn.conflict(chat_id)),
+            None => {}
+        }
+        // Inherited messages of a turn also prove that the turn id is used.
+        if turn.messages.len() > 0 && plan.fresh().next().is_none() {
+            return Ok(turn.answer(plan.answer(counter, counter), Outcome::Duplicate));
+        }
+        let first_id = turn.first_message_id()?;
+        if turn.messages.len() == 0 && known.iter().any(|known| known.event_id == first_id) {
+            return Err(turn.conflict(chat_id));
+        }
+        let status = chat.session.status;
+        if status.is_ended() {
+            return Err(StoreError::ChatEnded { chat_id: chat_id.clone(), status });
+        }
+        chat.check_fence(scope.fencing_token)?;
+        let append = self.store(scope, chat, &plan)?;
+        chat.session.last_updated_at = now;
+        chat.turns += 1;
+        let mark = &turn.mark;
+        chat.activate();
+        chat.session.last_turn = Some(mark.last_turn(chat.turns));
+        if let Some(connector) = &mark.connector {
+            chat.session.last_connector = Some(connector.clone());
+        }
+        if let Some(mode) = &mark.mode {
+            chat.session.last_mode = Some(mode.clone());
+        }
+        chat.turn_digests.insert(mark.request_id.clone(), mark.digest);
+        let appended = turn.answer(append, Outcome::Stored);
+        chat.points.extend(turn.into_resume_points(chat_id, chat.turns, now));
+        Ok(appended)
     }
 }

@@ -83,6 +83,22 @@ label! {
         ListAssistants = "list_assistants",
         ListAssistantTags = "list_assistant_tags",
         DeleteAssistants = "delete_assistants",
+        PutDocument = "put_document",
+        AppendDocument = "append_document",
+        ReadDocument = "read_document",
+        DeleteDocument = "delete_document",
+        ListDocuments = "list_documents",
+        DeleteDocuments = "delete_documents",
+        ListNamespaces = "list_namespaces",
+        StartStream = "start_stream",
+        AppendChunks = "append_chunks",
+        TakeOverStream = "take_over_stream",
+        CancelStream = "cancel_stream",
+        EndStream = "end_stream",
+        ListStreams = "list_streams",
+        GetStream = "get_stream",
+        StreamGroups = "stream_groups",
+        RemoveEndedStreams = "remove_ended_streams",
         CountDueToolRuns = "count_due_tool_runs",
         RequestInput = "request_input",
         GetInputRequest = "get_input_request",
@@ -256,8 +272,12 @@ impl CallOutcome {
             | StoreError::AppNotFound(_)
             | StoreError::ErasureNotFound(_)
             | StoreError::WalletNotFound(_)
-            | StoreError::AssistantNotFound(_) => Self::NotFound,
-            StoreError::Forbidden { .. } | StoreError::AssistantForbidden { .. } => Self::Forbidden,
+            | StoreError::AssistantNotFound(_)
+            | StoreError::DocumentNotFound(_)
+            | StoreError::StreamNotFound(_) => Self::NotFound,
+            StoreError::Forbidden { .. }
+            | StoreError::AssistantForbidden { .. }
+            | StoreError::DocumentForbidden { .. } => Self::Forbidden,
             StoreError::ChatExists(_)
             | StoreError::ChatHeld(_)
             | StoreError::LeaseHeld { .. }
@@ -270,6 +290,10 @@ impl CallOutcome {
             | StoreError::ToolRunConflict { .. }
             | StoreError::AssistantTaken(_)
             | StoreError::AssistantChanged(_)
+            | StoreError::DocumentTaken(_)
+            | StoreError::DocumentChanged(_)
+            | StoreError::DocumentOffset { .. }
+            | StoreError::StreamRefused { .. }
             | StoreError::InputConflict { .. }
             | StoreError::InputClosed(_)
             | StoreError::ToolCallMismatch { .. }

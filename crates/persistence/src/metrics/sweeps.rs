@@ -10,6 +10,7 @@ label! {
         Purges = "purges",
         DeletedTexts = "deleted_texts",
         WebhookEvents = "webhook_events",
+        Streams = "streams",
     }
 }
 

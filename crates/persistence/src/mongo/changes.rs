@@ -106,7 +106,7 @@ impl MongoStore {
         self.announce_change(Change::Presence(chat_id.clone()));
     }
 
-    fn announce_change(&self, change: Change) {
+    pub(crate) fn announce_change(&self, change: Change) {
         // `send` fails only if there is no listener.
         let _ = self.inner.announcements.send(change);
     }

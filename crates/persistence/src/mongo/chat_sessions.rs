@@ -454,6 +454,23 @@ impl MongoStore {
         }
     }
 
+    /// Updates a chat within a transaction of its other records: the filter of that update checks the caller's access and lease,
+    /// and no purge can come between.
+    pub(crate) async fn touch_within(
+        &self,
+        tx: &Transaction<'_>,
+        scope: &Scope,
+        chat_id: &ChatId,
+    ) -> Result<(), Failure> {
+        let now = DateTime::from_chrono(self.inner.clock.now());
+        let touch = doc! { "$set": { "last_updated_at": now } };
+        let touch = self.inner.chat_sessions.update_one(writable_chat(scope, chat_id), touch);
+        if touch.session(&mut *tx.session().await?).await?.matched_count == 0 {
+            return Err(self.classify_unmatched(scope, chat_id).await?);
+        }
+        Ok(())
+    }
+
     /// Returns why an update matched no session: the chat does not exist, or the caller's lease is gone.
     pub(crate) async fn classify_unmatched(
         &self,

@@ -36,8 +36,16 @@ pub(crate) const APPS: &str = "apps";
 pub(crate) const WALLETS: &str = "wallets";
 /// The archived entries of wallets, one document (a *line*) for each.
 pub(crate) const WALLET_ENTRIES: &str = "wallet_entries";
+/// Streams: what agents are producing at the moment.
+pub(crate) const STREAMS: &str = "streams";
+/// The writes of streams, one document (a *group*) for each.
+pub(crate) const STREAM_GROUPS: &str = "stream_groups";
 /// The assistants of apps.
 pub(crate) const ASSISTANTS: &str = "assistants";
+/// The documents of apps, each with the end of its content.
+pub(crate) const DOCUMENTS: &str = "documents";
+/// The parts of the contents of documents.
+pub(crate) const DOCUMENT_PARTS: &str = "document_parts";
 /// Tickets that admit a client to a chat.
 pub(crate) const TICKETS: &str = "tickets";
 /// The keys that Reprise has issued to programs and to browsers.

@@ -13,16 +13,18 @@ use serde_json::Value;
 
 use crate::StoreError;
 use crate::mongo::access_keys::{AccessKeyDocument, access_key_record};
+use crate::mongo::app_documents::{PartDocument, StoredDocument, stored_document, stored_part};
 use crate::mongo::apps::{AppDocument, METADATA_KEYS_VERSION, app_record};
 use crate::mongo::archive::Archive;
 use crate::mongo::assistants::{AssistantDocument, assistant_record};
 use crate::mongo::audit::{AuditEntryDocument, PseudonymKeyDocument, entry_record, pseudonym_key};
 use crate::mongo::collection_names::{
     ACCESS_KEYS, APPS, ASSISTANTS, AUDIT_ENTRIES, CHAT_BLOBS, CHAT_PARTICIPANTS, CHAT_SEGMENTS,
-    CHAT_SESSIONS, CONTEXT_SNAPSHOTS, ERASURES, INPUT_REQUESTS, MESSAGE_VERSIONS, PRESENCE,
-    PROVIDER_CALLS, PSEUDONYM_KEYS, RESUME_POINTS, REVOCATIONS, SEARCH_ENTRIES, SEARCH_MARKS,
-    SEARCH_PROGRESS, STATUS_CHANGES, STORE_FORMAT, TICKETS, TOOL_RUNS, TURNS_WITHOUT_MESSAGES,
-    WALLET_ENTRIES, WALLETS, WEBHOOK_EVENTS, WORKFLOW_STATS,
+    CHAT_SESSIONS, CONTEXT_SNAPSHOTS, DOCUMENT_PARTS, DOCUMENTS, ERASURES, INPUT_REQUESTS,
+    MESSAGE_VERSIONS, PRESENCE, PROVIDER_CALLS, PSEUDONYM_KEYS, RESUME_POINTS, REVOCATIONS,
+    SEARCH_ENTRIES, SEARCH_MARKS, SEARCH_PROGRESS, STATUS_CHANGES, STORE_FORMAT, STREAM_GROUPS,
+    STREAMS, TICKETS, TOOL_RUNS, TURNS_WITHOUT_MESSAGES, WALLET_ENTRIES, WALLETS, WEBHOOK_EVENTS,
+    WORKFLOW_STATS,
 };
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::stored::read_document;
@@ -41,6 +43,9 @@ use crate::mongo::engine::json::Json;
 use crate::mongo::erasures::{ERASED_USER, ErasureDocument, erasure_record};
 use crate::mongo::revocations::{RevocationDocument, revocation_entry};
 use crate::mongo::search::{MarkDocument, ProgressDocument, SearchEntryDocument};
+use crate::mongo::streams::{
+    REMOVED_AT, StreamDocument, StreamGroupDocument, stream_group_record, stream_record,
+};
 use crate::mongo::tickets::{TicketDocument, ticket_record};
 use crate::mongo::tool_runs::{ToolRunDocument, tool_run_record};
 use crate::mongo::webhook_events::{DUE_AT, WebhookEventDocument, webhook_event_record};
@@ -77,6 +82,8 @@ pub enum Purge {
     Deletes,
     /// It deletes the document whose `_id` is the chat.
     DeletesOne,
+    /// It deletes the documents whose field `chat_id` is the chat. The index of `_id.app_id` and `chat_id` finds them.
+    DeletesBound,
     /// It keeps the documents whose `_id` begins with the chat, without these fields, which become null.
     Clears(&'static [&'static str]),
     /// Code of its own decides.
@@ -88,7 +95,9 @@ pub enum Purge {
 impl fmt::Display for Purge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Deletes | Self::DeletesOne => f.write_str("deletes those of the chat"),
+            Self::Deletes | Self::DeletesOne | Self::DeletesBound => {
+                f.write_str("deletes those of the chat")
+            }
             Self::Clears(fields) => {
                 write!(f, "takes `{}` from those of the chat", fields.join("`, `"))
             }
@@ -572,6 +581,37 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         },
     },
     StoredCollection {
+        name: STREAMS,
+        records: &["stream"],
+        rights: "those of the chat",
+        export: "nothing: they end as turns within the hour",
+        erasure: "deletes those of the chats of the person",
+        check: "`check --deep` looks for their chat; each read checks the shape",
+        purge: Purge::Deletes,
+        archive: Archive::LeavesOut("they end as turns within the hour"),
+        // What is due to be removed.
+        indexes: &[Index::of("stream_removed_at", &[(REMOVED_AT, 1)])],
+        rewrite: |raw| {
+            stream_record(raw)?;
+            rewritten::<StreamDocument>(STREAMS, raw)
+        },
+    },
+    StoredCollection {
+        name: STREAM_GROUPS,
+        records: &["stream_group", "stream_group_ended"],
+        rights: "those of the chat",
+        export: "nothing: they end as turns within the hour",
+        erasure: "deletes those of the chats of the person",
+        check: "`check --deep` looks for their chat; each read checks the shape",
+        purge: Purge::Deletes,
+        archive: Archive::LeavesOut("they end as turns within the hour"),
+        indexes: &[],
+        rewrite: |raw| {
+            stream_group_record(raw)?;
+            rewritten::<StreamGroupDocument<'_>>(STREAM_GROUPS, raw)
+        },
+    },
+    StoredCollection {
         name: STATUS_CHANGES,
         records: &["status_change"],
         rights: "only the statistics read them",
@@ -710,6 +750,44 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         rewrite: |raw| {
             assistant_record(raw)?;
             rewritten::<AssistantDocument<'_>>(ASSISTANTS, raw)
+        },
+    },
+    StoredCollection {
+        name: DOCUMENTS,
+        records: &["document", "document_of_chat"],
+        rights: "those of the chat, or its owner, its team and its visibility",
+        export: "those of the person, with their contents",
+        erasure: "deletes those of the person",
+        check: "`check --deep` compares it with its parts and its chat; each read checks that all parts are there",
+        purge: Purge::DeletesBound,
+        archive: Archive::Documents,
+        indexes: &[
+            Index::of("doc_app_chat", &[("_id.app_id", 1), ("chat_id", 1)]).only_with("chat_id"),
+            Index::of("doc_app_user", &[("_id.app_id", 1), ("user_id", 1)]).only_with("user_id"),
+            Index::of("document_ttl", &[("expires_at", 1)]).only_with("expires_at"),
+        ],
+        rewrite: |raw| {
+            stored_document(raw)?;
+            rewritten::<StoredDocument>(DOCUMENTS, raw)
+        },
+    },
+    StoredCollection {
+        name: DOCUMENT_PARTS,
+        records: &["document_part", "document_part_of_chat"],
+        rights: "those of the document",
+        export: "those of the documents of the person",
+        erasure: "deletes those of the documents of the person",
+        check: "`check --deep` compares them with the document; each read checks the shape",
+        purge: Purge::DeletesBound,
+        archive: Archive::Documents,
+        indexes: &[
+            Index::of("part_app_chat", &[("_id.app_id", 1), ("chat_id", 1)]).only_with("chat_id"),
+            Index::of("part_app_user", &[("_id.app_id", 1), ("user_id", 1)]).only_with("user_id"),
+            Index::of("part_ttl", &[("expires_at", 1)]).only_with("expires_at"),
+        ],
+        rewrite: |raw| {
+            stored_part(raw)?;
+            rewritten::<PartDocument>(DOCUMENT_PARTS, raw)
         },
     },
     StoredCollection {

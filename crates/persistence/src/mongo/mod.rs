@@ -13,6 +13,7 @@ mod engine;
 mod transcript;
 
 mod access_keys;
+mod app_documents;
 mod apps;
 mod archive;
 mod archiving;
@@ -45,6 +46,7 @@ mod revocations;
 mod search;
 mod session_change;
 mod stats;
+mod streams;
 mod tickets;
 mod tool_runs;
 mod turns;
@@ -84,6 +86,7 @@ use engine::failure::Failure;
 use engine::format::KnownFormat;
 use engine::transaction::{Round, Transaction};
 use engine::{client, indexes, pool_events};
+use streams::{Chains, GroupBatcher};
 use transcript::append::{ChatCache, CommandBatcher, Queues};
 use transcript::sealing::Sealer;
 
@@ -117,6 +120,10 @@ struct Inner {
     wallets: Collection<RawDocumentBuf>,
     wallet_entries: Collection<RawDocumentBuf>,
     assistants: Collection<RawDocumentBuf>,
+    documents: Collection<RawDocumentBuf>,
+    document_parts: Collection<RawDocumentBuf>,
+    streams: Collection<RawDocumentBuf>,
+    stream_groups: Collection<RawDocumentBuf>,
     tickets: Collection<RawDocumentBuf>,
     access_keys: Collection<RawDocumentBuf>,
     revocations: Collection<RawDocumentBuf>,
@@ -141,6 +148,8 @@ struct Inner {
     write_slots: Semaphore,
     batcher: CommandBatcher,
     chat_cache: ChatCache,
+    chains: Chains,
+    group_batcher: GroupBatcher,
     stripes: stats::Stripes,
     merge_turns: contexts::MergeTurns,
     metrics: Arc<StoreMetrics>,
@@ -194,6 +203,10 @@ impl MongoStore {
             wallets: database.collection(collection_names::WALLETS),
             wallet_entries: database.collection(collection_names::WALLET_ENTRIES),
             assistants: database.collection(collection_names::ASSISTANTS),
+            documents: database.collection(collection_names::DOCUMENTS),
+            document_parts: database.collection(collection_names::DOCUMENT_PARTS),
+            streams: database.collection(collection_names::STREAMS),
+            stream_groups: database.collection(collection_names::STREAM_GROUPS),
             tickets: database.collection(collection_names::TICKETS),
             access_keys: database.collection(collection_names::ACCESS_KEYS),
             revocations: database.collection(collection_names::REVOCATIONS),
@@ -218,6 +231,8 @@ impl MongoStore {
             write_slots: Semaphore::new(client::write_slots(options.max_pool_size)),
             batcher: CommandBatcher::new(client::append_slots(options.max_pool_size)),
             chat_cache: ChatCache::default(),
+            chains: Chains::default(),
+            group_batcher: GroupBatcher::default(),
             stripes: stats::Stripes::default(),
             merge_turns: contexts::MergeTurns::default(),
             metrics,

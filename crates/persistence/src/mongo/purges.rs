@@ -35,7 +35,7 @@ use crate::rules::purge::{check_purge, check_reason, hold_action, remains};
 use crate::store::{PURGED_AGAIN_AFTER_MINUTES, Purges};
 
 /// The field of a purged chat with the time at which its records are removed once more.
-const PURGE_AGAIN_AT: &str = "purge_again_at";
+pub(crate) const PURGE_AGAIN_AT: &str = "purge_again_at";
 
 #[async_trait]
 impl Purges for MongoStore {
@@ -241,6 +241,11 @@ pub(crate) fn records_filter(app_id: &AppId, chat_id: &ChatId) -> Document {
     doc! { "_id": { "$gte": first, "$lt": last }, "app_id": app_id.as_str() }
 }
 
+/// Returns the filter for the documents of an app that are bound to a chat.
+pub(crate) fn bound_filter(app_id: &AppId, chat_id: &ChatId) -> Document {
+    doc! { "_id.app_id": app_id.as_str(), "chat_id": chat_id.as_str() }
+}
+
 /// How far the sealed messages and the overlays of a purged chat are shared with chats that exist.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Shared {
@@ -335,6 +340,9 @@ impl MongoStore {
                 Purge::DeletesOne => {
                     let one = chat_filter(app_id, chat_id);
                     collection.delete_many(one).await?;
+                }
+                Purge::DeletesBound => {
+                    collection.delete_many(bound_filter(app_id, chat_id)).await?;
                 }
                 Purge::Clears(fields) => {
                     let cleared = fields.iter().map(|field| ((*field).to_owned(), Bson::Null));

@@ -91,7 +91,7 @@ impl AssistantWrite {
         };
         // Support helps with what is there.
         let is_support = matches!(scope.caller, Caller::Support { .. });
-        if is_support || !scope.reach(scope.permission).includes_assistant(&assistant) {
+        if is_support || !scope.reach(scope.permission).includes_record(&assistant) {
             let (assistant_id, permission) = (assistant_id.clone(), Permission::Create);
             return Err(StoreError::AssistantForbidden { assistant_id, permission });
         }
@@ -125,7 +125,7 @@ impl Decision {
 
 /// Refuses a caller without the permission of the scope in an assistant.
 pub(crate) fn check_manages(scope: &Scope, stored: &Assistant) -> Result<(), StoreError> {
-    let may = |permission| scope.reach(permission).includes_assistant(stored);
+    let may = |permission| scope.reach(permission).includes_record(stored);
     let assistant_id = stored.assistant_id.clone();
     match scope.permission {
         permission if may(permission) => Ok(()),

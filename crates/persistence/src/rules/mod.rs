@@ -4,6 +4,7 @@
 //! use the same rules, so that their behaviour cannot diverge.
 
 pub(crate) mod access_keys;
+pub(crate) mod app_document;
 pub(crate) mod assistant;
 pub(crate) mod audit;
 pub(crate) mod batch;
@@ -25,5 +26,6 @@ pub(crate) mod repeats;
 pub(crate) mod rights;
 pub(crate) mod search;
 pub(crate) mod stored_digest;
+pub(crate) mod stream;
 pub(crate) mod tool_run_batch;
 pub(crate) mod turn_batch;

@@ -9,6 +9,7 @@ use records::{
 
 use crate::StoreError;
 use crate::rules::batch::Batch;
+use crate::rules::stream::StreamEnd;
 use crate::store::{Append, AppendedTurn, Outcome};
 
 /// A turn within the limits, its messages with ids.
@@ -18,6 +19,8 @@ pub(crate) struct TurnBatch {
     pub(crate) mark: TurnMark,
     /// The unfinished steps, from which the turn can be resumed.
     pub(crate) open_steps: Vec<OpenStep>,
+    /// The stream that ends with the turn.
+    pub(crate) ends: Option<StreamEnd>,
 }
 
 /// The record of a turn that its chat keeps besides the messages.
@@ -51,7 +54,7 @@ impl TurnBatch {
         let digest = digest(outcome, connector.as_deref(), mode.as_deref(), &messages, &open_steps);
         messages.bind_to(&digest);
         let mark = TurnMark { request_id, digest, outcome, connector, mode };
-        Ok(Self { messages, mark, open_steps })
+        Ok(Self { messages, mark, open_steps, ends: None })
     }
 
     /// Returns the answer, once the messages have their sequences.

@@ -54,7 +54,7 @@ pub trait Assistants: Send + Sync {
     ) -> Result<bool, StoreError>;
 
     /// Lists assistants by `sort` and then by id: those in which the caller has the permission of the scope, and which they
-    /// find; see [`Reach::lists_assistant`](records::Reach::lists_assistant). A caller who names ids knows them; such a list is
+    /// find; see [`Reach::lists_record`](records::Reach::lists_record). A caller who names ids knows them; such a list is
     /// ordered by id.
     ///
     /// A page ends before `limit` if its assistants are large, or if [`AssistantPage::EXAMINED`] were examined for it.
@@ -111,9 +111,12 @@ pub struct AssistantFilter {
 impl AssistantFilter {
     /// Returns whether an assistant is in the list of a caller who has this reach.
     pub(crate) fn is_listed(&self, reach: Reach<'_>, assistant: &Assistant) -> bool {
-        let is_found =
-            if self.ids.is_empty() { Reach::lists_assistant } else { Reach::includes_assistant };
-        is_found(&reach, assistant) && self.admits_fields(assistant)
+        let is_found = if self.ids.is_empty() {
+            reach.lists_record(assistant)
+        } else {
+            reach.includes_record(assistant)
+        };
+        is_found && self.admits_fields(assistant)
     }
 
     /// Returns the place of an assistant in the list.

@@ -2,11 +2,12 @@ use async_trait::async_trait;
 use futures::stream::BoxStream;
 use records::{ChatId, ChatStatus, InputRequestId, Scope};
 
+use super::StreamChange;
 use crate::StoreError;
 
 /// Notifies of changed chats, so that a subscriber knows when to read a chat.
 ///
-/// A change carries no data: the subscriber reads the chat itself.
+/// A change carries no data, except that of a stream: the subscriber reads the chat itself.
 #[async_trait]
 pub trait Changes: Send + Sync {
     /// Streams the changes of all chats of all apps, made by any process, from the first poll on.
@@ -50,6 +51,9 @@ pub enum Change {
     Presence(ChatId),
     /// Calls of a chat were recorded or deleted.
     Usage(ChatId),
+    /// A stream was written. Unlike other changes this one has what was written, so that it needs no read; the number
+    /// of the group says whether one is missing before it.
+    Stream(StreamChange),
 }
 
 /// A change of a chat.

@@ -16,6 +16,7 @@
 //!   [`Invalid`](crate::StoreError::Invalid), with its location.
 
 mod access_keys;
+mod app_documents;
 mod apps;
 mod artifacts;
 mod assistants;
@@ -39,6 +40,7 @@ mod resumption;
 mod revocations;
 mod search;
 mod stats;
+mod streams;
 mod tickets;
 mod tool_runs;
 mod turns;
@@ -47,6 +49,10 @@ mod webhook_events;
 mod written;
 
 pub use access_keys::{AccessKeyPage, AccessKeys};
+pub use app_documents::{
+    AppDocuments, AppendCondition, AppendedDocument, DeletedDocuments, DocumentChange,
+    DocumentContent, DocumentFilter, DocumentPage, DocumentRange, NamespacePage,
+};
 pub use apps::{AppPage, Apps};
 pub use artifacts::Artifacts;
 pub use assistants::{
@@ -88,6 +94,7 @@ pub use stats::{
     ChatStats, ChatStatsPage, CountedApps, HourlyStats, Stats, UserOrder, UserStats,
     UserStatsCursor, UserStatsFilter, UserStatsPage, UserUsage, WorkflowStats, WorkflowSummary,
 };
+pub use streams::{EndedStream, StreamChange, StreamProgress, Streams, Takeover};
 pub use tickets::Tickets;
 pub use tool_runs::{
     Began, DueToolRuns, RecordedCursor, RecordedToolRun, ToolRunCursor, ToolRunFilter, ToolRunPage,
@@ -130,6 +137,8 @@ pub trait Store:
     + ToolRuns
     + WebhookEvents
     + Assistants
+    + AppDocuments
+    + Streams
     + std::fmt::Debug
 {
     /// Returns once the store can be read and written, or returns the error that prevents it.

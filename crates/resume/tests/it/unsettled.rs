@@ -1,16 +1,19 @@
-use resume::dialect::{Dialect, OpenAi, Rendered};
+use resume::dialect::{Dialect, LangChain, OpenAi, Rendered};
 use resume::{Options, UnsettledPolicy};
 use serde_json::json;
 
 use crate::openai::{caller, dropped, repaired, result, said};
-use crate::transcript::log;
+use crate::transcript::{log, stored_all};
 
 fn render(unsettled: UnsettledPolicy) -> Rendered {
-    let chat = [said(), caller("let me see", &["a", "b"]), result("b"), said()];
-    let rendered =
-        OpenAi.render(log(&chat), &Options { unsettled: Some(unsettled), ..Options::default() });
+    let rendered = render_unchecked(unsettled);
     assert_eq!(OpenAi.validate(&rendered.messages), []);
     rendered
+}
+
+fn render_unchecked(unsettled: UnsettledPolicy) -> Rendered {
+    let chat = [said(), caller("let me see", &["a", "b"]), result("b"), said()];
+    OpenAi.render(log(&chat), &Options { unsettled: Some(unsettled), ..Options::default() })
 }
 
 #[test]
@@ -48,4 +51,34 @@ fn rejecting_renders_nothing_and_lists_the_calls() {
     assert_eq!(calls, [(1, "a", "f")]);
     let nothing = Rendered { rejected: rendered.rejected.clone(), ..Rendered::default() };
     assert_eq!(rendered, nothing);
+}
+
+#[test]
+fn keeping_leaves_the_calls_open() {
+    let rendered = render_unchecked(UnsettledPolicy::Keep);
+    let called = caller("let me see", &["a", "b"]);
+    assert_eq!(rendered.messages, [said(), called, result("b"), said()]);
+    let nothing = Rendered { messages: rendered.messages.clone(), ..Rendered::default() };
+    assert_eq!(rendered, nothing);
+}
+
+#[test]
+fn kept_messages_of_langchain_come_back_as_they_were() {
+    let call = json!({"name": "f", "args": {"a": 1}, "id": "c", "type": "tool_call"});
+    let human = json!({"type": "human", "data": {
+        "content": "hi", "additional_kwargs": {}, "response_metadata": {},
+        "type": "human", "name": null, "id": "h",
+    }});
+    let ai = json!({"type": "ai", "data": {
+        "content": "let me see", "additional_kwargs": {}, "response_metadata": {},
+        "type": "ai", "name": null, "id": "a",
+        "tool_calls": [call], "invalid_tool_calls": [], "usage_metadata": null,
+    }});
+    let mut later = human.clone();
+    later["data"]["id"] = json!("h2");
+    let messages = vec![human, ai, later];
+    let parsed = LangChain.parse(Vec::new(), messages.clone()).messages;
+    let options = Options { unsettled: Some(UnsettledPolicy::Keep), ..Options::default() };
+    let rendered = LangChain.render(stored_all(parsed), &options);
+    assert_eq!(rendered.messages, messages);
 }

@@ -19,6 +19,7 @@ pub(super) fn layer(origins: impl IntoIterator<Item = HeaderValue>) -> CorsLayer
             header::CONTENT_TYPE,
             header::IF_MATCH,
             header::IF_NONE_MATCH,
+            header::RANGE,
             HeaderName::from_static("fencing-token"),
             HeaderName::from_static("idempotency-key"),
             HeaderName::from_static("last-event-id"),
@@ -26,6 +27,7 @@ pub(super) fn layer(origins: impl IntoIterator<Item = HeaderValue>) -> CorsLayer
             X_REQUEST_ID,
         ])
         .expose_headers([
+            header::CONTENT_RANGE,
             header::ETAG,
             header::LOCATION,
             header::RETRY_AFTER,

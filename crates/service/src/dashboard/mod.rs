@@ -15,8 +15,9 @@ use crate::problem::{Problem, ProblemKind};
 mod files;
 use files::{File, PAGE};
 
-/// The content security policy: the page may load and call only this service.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
+/// The content security policy: the page may load and call only this service. Pictures may also be part of the
+/// page itself, because messages hold some as `data:` addresses, which load nothing.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
                       connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// Returns the routes of the page and of the files it loads.

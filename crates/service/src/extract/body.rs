@@ -20,21 +20,25 @@ pub(super) async fn read_body(
     state: &AppState,
     accepted: &[&str],
 ) -> Result<Option<Bytes>, Problem> {
-    let limit = state.limits.body_bytes;
-    let headers = request.headers();
-    check_encoding(headers)?;
-    let has_type = check_type(headers, accepted)?;
-    let announced = content_length(headers).unwrap_or(0);
-    if announced > limit as u64 {
-        return Err(too_large(limit));
-    }
-    let memory = RequestMemory::of(request.extensions())?;
-    let bytes = collect(request.into_body(), announced, limit, &memory).await?;
+    let has_type = check_type(request.headers(), accepted)?;
+    let bytes = read_content(request, state.limits.body_bytes).await?;
     match (bytes.is_empty(), has_type) {
         (true, false) => Ok(None),
         (false, false) => Err(wrong_type(accepted)),
         (_, true) => Ok(Some(bytes)),
     }
+}
+
+/// Reads a body of any media type, of at most `limit` bytes.
+pub(super) async fn read_content(request: Request, limit: usize) -> Result<Bytes, Problem> {
+    let headers = request.headers();
+    check_encoding(headers)?;
+    let announced = content_length(headers).unwrap_or(0);
+    if announced > limit as u64 {
+        return Err(too_large(limit));
+    }
+    let memory = RequestMemory::of(request.extensions())?;
+    collect(request.into_body(), announced, limit, &memory).await
 }
 
 /// Collects a body in one buffer, which is allocated once if the length was announced.

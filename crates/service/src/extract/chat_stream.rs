@@ -1,4 +1,5 @@
 use std::marker::PhantomData;
+use std::str::FromStr;
 
 use axum::extract::FromRequestParts;
 use axum::http::HeaderName;
@@ -9,9 +10,10 @@ use records::{ChatId, Credential, Permission, Scope};
 use super::conditions::{Conditions, Unconditional};
 use super::identity::identified;
 use super::needs::{Needed, Read};
+use super::record_scope::DocumentsScope;
 use super::scope::{describe_chat, read_chat_scope};
 use super::ticket::identify_by_ticket;
-use crate::live::{DownloadLimits, Position, Shutdown, StreamLimits};
+use crate::live::{DocumentPosition, DownloadLimits, Position, Shutdown, StreamLimits};
 use crate::operation::{Description, Input, header};
 use crate::problem::{Problem, ProblemKind};
 use crate::state::AppState;
@@ -38,6 +40,33 @@ impl FromRequestParts<AppState> for ChatStream {
         let token = state.authenticator.watch(&identity, &scope.app_id);
         let limits = state.hub.stream_limits(&scope, &chat_id, token, shutdown);
         Ok(Self { scope, chat_id, limits })
+    }
+}
+
+/// A request to the documents of an app whose response lasts, with the limits that end it.
+#[derive(Debug)]
+pub(crate) struct DocumentsStream {
+    pub(crate) scope: Scope,
+    pub(crate) limits: StreamLimits,
+}
+
+impl FromRequestParts<AppState> for DocumentsStream {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
+        let documents = DocumentsScope::<Read>::from_request_parts(parts, state).await?;
+        let identity = identified(parts, state).await?;
+        let Ok(shutdown) = Shutdown::from_request_parts(parts, state).await;
+        let scope = documents.scope;
+        let token = state.authenticator.watch(&identity, &scope.app_id);
+        let limits = state.hub.app_stream_limits(&scope, token, shutdown);
+        Ok(Self { scope, limits })
+    }
+}
+
+impl Input for DocumentsStream {
+    fn describe(description: &mut Description) {
+        DocumentsScope::<Read>::describe(description);
     }
 }
 
@@ -103,11 +132,11 @@ impl Input for Bearer {}
 
 /// The position of a reader that reconnects, from the header `Last-Event-ID`.
 #[derive(Debug)]
-pub(crate) struct LastEventId(pub(crate) Option<Position>);
+pub(crate) struct LastEventId<P = Position>(pub(crate) Option<P>);
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
-impl<S: Sync> FromRequestParts<S> for LastEventId {
+impl<S: Sync, P: FromStr<Err = &'static str>> FromRequestParts<S> for LastEventId<P> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
@@ -121,8 +150,23 @@ impl<S: Sync> FromRequestParts<S> for LastEventId {
     }
 }
 
-impl Input for LastEventId {
+impl<P: ExampleId> Input for LastEventId<P> {
     fn describe(description: &mut Description) {
-        description.parameter(header("Last-Event-ID", "The id of the last received event", "41"));
+        let described = "The id of the last received event";
+        description.parameter(header("Last-Event-ID", described, P::EXAMPLE));
     }
+}
+
+/// A position of a stream.
+pub(crate) trait ExampleId {
+    /// The id of an event, as an example.
+    const EXAMPLE: &'static str;
+}
+
+impl ExampleId for Position {
+    const EXAMPLE: &'static str = "41";
+}
+
+impl ExampleId for DocumentPosition {
+    const EXAMPLE: &'static str = "9f552f6c1d0e8a41.7";
 }

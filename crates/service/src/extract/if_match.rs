@@ -52,7 +52,7 @@ pub(super) fn described() -> Parameter {
 /// Refuses `If-Match` where it would not be honoured, so that it is never ignored.
 pub(crate) async fn refuse_if_match(request: Request, next: Next) -> Result<Response, Problem> {
     if request.headers().contains_key(IF_MATCH) {
-        let detail = "must be missing: it is honoured by writes of the context snapshot, the artifact, one message, one assistant and the chat itself";
+        let detail = "must be missing: it is honoured by writes of the context snapshot, the artifact, one message, one assistant, one document and the chat itself";
         return Err(Problem::invalid_parameter("If-Match", detail));
     }
     Ok(next.run(request).await)

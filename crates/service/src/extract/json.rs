@@ -233,7 +233,7 @@ fn unfit(text: &[u8], location: Location, error: &serde_json::Error) -> Problem 
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "a function for `map_err`")]
-fn malformed(error: serde_json::Error) -> Problem {
+pub(super) fn malformed(error: serde_json::Error) -> Problem {
     Problem::new(ProblemKind::MALFORMED_JSON, error.to_string())
 }
 

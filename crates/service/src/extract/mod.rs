@@ -1,11 +1,12 @@
 //! Extractors: they turn a request into typed values and refuse what is invalid, so that handlers need not.
 
 mod accepted_format;
-mod assistant_scope;
 mod batch_shape;
 mod body;
+mod byte_range;
 mod chat_stream;
 pub(crate) mod conditions;
+mod content;
 mod fencing_token;
 mod given;
 mod idempotency_key;
@@ -15,10 +16,12 @@ mod json;
 mod metrics_reader;
 pub(crate) mod needs;
 mod objects;
+mod only_new;
 mod operator;
 mod params;
 mod path;
 mod query;
+mod record_scope;
 mod scope;
 mod socket;
 mod stats_scope;
@@ -26,9 +29,10 @@ mod ticket;
 mod wallet_scope;
 
 pub(crate) use accepted_format::AcceptedFormat;
-pub(crate) use assistant_scope::{AssistantScope, AssistantsScope};
 pub(crate) use batch_shape::BatchShape;
-pub(crate) use chat_stream::{Bearer, ChatDownload, ChatStream, LastEventId};
+pub(crate) use byte_range::ByteRange;
+pub(crate) use chat_stream::{Bearer, ChatDownload, ChatStream, DocumentsStream, LastEventId};
+pub(crate) use content::{AnyContent, BYTES, is_json};
 pub(crate) use given::given;
 pub(crate) use idempotency_key::{IdempotencyKey, Keyed, required_id};
 pub(crate) use identity::{RequestOrigin, Verified};
@@ -37,10 +41,12 @@ pub(crate) use json::{
     Json, LimitedLists, ListJson, MergePatch, OptionalJson, UnreadJson, parse, typed,
 };
 pub(crate) use metrics_reader::MetricsReader;
+pub(crate) use only_new::OnlyNew;
 pub(crate) use operator::{OperatedApp, Operator};
 pub(crate) use params::Params;
 pub(crate) use path::{ContextVersion, FencingToken, MessageId, Path, Sequence};
 pub(crate) use query::{FromParams, Query, declared, foreign_params};
+pub(crate) use record_scope::{AssistantScope, AssistantsScope, DocumentScope, DocumentsScope};
 pub(crate) use scope::{
     AppScope, ChatScope, UnscopedCaller, authorize_chat, check_acts_for, check_creates,
     record_support,

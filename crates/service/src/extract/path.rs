@@ -5,8 +5,8 @@ use std::str::FromStr;
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
 use records::{
-    AppId, AssistantId, CallId, ChatId, EventId, InputRequestId, Pseudonym, StackId, TurnId,
-    UserId, WorkflowName,
+    AppId, AssistantId, CallId, ChatId, DocumentPath, EventId, InputRequestId, Pseudonym, StackId,
+    StreamId, TurnId, UserId, WorkflowName,
 };
 use utoipa::openapi::path::ParameterIn;
 
@@ -49,6 +49,8 @@ path_params! {
         "The user: 1 to 128 visible characters, without blanks at its ends.";
     AssistantId: "assistant_id", "weather_assistant", Description::reference::<values::Name>,
         "The assistant: 1 to 128 visible characters, without blanks at its ends.";
+    DocumentPath: "path", "notes/plan.md", Description::reference::<values::DocumentPath>,
+        "The path of the document: names of 1 to 256 bytes, separated by `/`.";
     WorkflowName: "workflow_name", "Generator", Description::reference::<values::Name>,
         "The workflow: 1 to 128 visible characters, without blanks at its ends.";
     EventId: "event_id", "evt_msg_001", Description::reference::<values::Name>,
@@ -61,6 +63,8 @@ path_params! {
         "The pseudonym: 64 hexadecimal digits.";
     StackId: "stack_id", "stk_002", Description::reference::<values::Name>,
         "The call: 1 to 128 visible characters, without blanks at its ends.";
+    StreamId: "stream_id", "stream_0198d4b2", Description::reference::<values::ChatId>,
+        "The stream: 1 to 128 of `A-Z a-z 0-9 _ - . :`.";
     Sequence: "sequence", 1, |_: &mut _| values::number_from(0), "The sequence of the message.";
     ContextVersion: "version", 1, |_: &mut _| values::number_from(0), "The version of the snapshot.";
     MessageId: "message_id", "msg_001", Description::reference::<values::Name>,

@@ -2,13 +2,13 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use persistence::ChatHead;
-use records::{InputRequest, Message, MessageBody};
+use records::{InputRequest, Message, MessageBody, Stream, StreamId};
 
 use super::encoded::{Encoded, fields_of};
 use super::position::Position;
 use crate::wire::{
     CaughtUpResponse, InputRequestResponse, MessageResponse, PresenceResponse, StatusResponse,
-    UsageFields, VersionResponse,
+    StreamResponse, UsageFields, VersionResponse,
 };
 
 /// An event of a chat, as its subscribers are sent it. Each transport names the events in its own way.
@@ -39,6 +39,30 @@ pub(crate) enum Event {
     Presence(Encoded<PresenceResponse>),
     /// What the calls of the chat used.
     Usage(Encoded<UsageFields>),
+    /// An agent began to produce an answer, or another agent goes on with it.
+    StreamStarted(StreamStateEvent),
+    /// Chunks of an answer.
+    StreamChunk(StreamChunkEvent),
+    /// The agent of a stream is silent for too long.
+    StreamStalled(StreamStateEvent),
+    /// A stream has ended.
+    StreamFinished(StreamStateEvent),
+}
+
+/// Where a stream stands.
+#[derive(Debug, Clone)]
+pub(crate) struct StreamStateEvent {
+    pub(crate) stream: Arc<Stream>,
+    response: Encoded<StreamResponse>,
+}
+
+/// Chunks of a stream.
+#[derive(Debug, Clone)]
+pub(crate) struct StreamChunkEvent {
+    pub(crate) stream_id: StreamId,
+    fields: Arc<str>,
+    /// Where in `fields` the chunks are, which are the last field.
+    chunks_at: usize,
 }
 
 /// A message, and what a transport must know of it.
@@ -91,6 +115,10 @@ impl Event {
             Self::InputRequest(request) | Self::InputResponse(request) => request.fields().into(),
             Self::Presence(presence) => presence.fields().into(),
             Self::Usage(usage) => usage.fields().into(),
+            Self::StreamStarted(state)
+            | Self::StreamStalled(state)
+            | Self::StreamFinished(state) => state.response.fields().into(),
+            Self::StreamChunk(chunk) => (&*chunk.fields).into(),
             Self::CaughtUp(state) => fields_of(state).into(),
             Self::Status(status) => fields_of(status).into(),
             Self::Context(version) | Self::Artifact(version) | Self::Chat(version) => {
@@ -106,12 +134,46 @@ impl Event {
             Self::InputRequest(request) | Self::InputResponse(request) => request.bytes(),
             Self::Presence(presence) => presence.bytes(),
             Self::Usage(usage) => usage.bytes(),
+            Self::StreamStarted(state)
+            | Self::StreamStalled(state)
+            | Self::StreamFinished(state) => state.response.bytes(),
+            Self::StreamChunk(chunk) => chunk.fields.len(),
             Self::CaughtUp(_)
             | Self::Status(_)
             | Self::Context(_)
             | Self::Artifact(_)
             | Self::Chat(_) => 0,
         }
+    }
+}
+
+impl StreamStateEvent {
+    pub(super) fn new(stream: Stream) -> Self {
+        Self { stream: Arc::new(stream.clone()), response: Encoded::new(&stream.into()) }
+    }
+}
+
+impl StreamChunkEvent {
+    /// Creates the event of chunks, each as JSON. They may be joined, so that there are fewer than positions.
+    pub(super) fn new(
+        stream_id: &StreamId,
+        attempt: u32,
+        (from, next): (u64, u64),
+        chunks: &[String],
+    ) -> Self {
+        // The id has no character that JSON escapes.
+        let mut fields = format!(
+            r#""stream_id":"{stream_id}","attempt":{attempt},"from":{from},"next":{next},"chunks":["#
+        );
+        let chunks_at = fields.len() - 1;
+        fields.push_str(&chunks.join(","));
+        fields.push(']');
+        Self { stream_id: stream_id.clone(), fields: fields.into(), chunks_at }
+    }
+
+    /// Returns the chunks, as a list in JSON.
+    pub(crate) fn chunks(&self) -> &str {
+        &self.fields[self.chunks_at..]
     }
 }
 

@@ -1,16 +1,27 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use futures::future::try_join_all;
-use persistence::{ChatHead, MessageRange, Store, StoreError};
-use records::{AppId, ChatId, InputRequest, InputRequestId, Message, Scope};
+use persistence::{ChatHead, MessageRange, Store, StoreError, StreamChange};
+use records::{
+    AppId, ChatId, Clock as _, InputRequest, InputRequestId, Message, Scope, Stream, StreamGroup,
+    StreamId, SystemClock,
+};
 use tokio::sync::{Notify, watch};
+use tokio::time::timeout;
 
 use super::backoff::Backoff;
 use super::event::MessageEvent;
 use super::position::Position;
 use super::state_feed::StateFeed;
+use super::streams::Pushed;
 use super::window::Window;
+
+/// The longest time without a read of the streams while one is running.
+///
+/// Every write of a stream is notified. This bounds the delay should one be missed, and finds out whether an agent is silent.
+const STREAM_INTERVAL: Duration = Duration::from_secs(2);
 
 /// The number of messages read with one store call.
 const PAGE_MESSAGES: usize = 256;
@@ -33,6 +44,8 @@ pub(super) struct Feed {
     window: watch::Sender<Window>,
     states: StateFeed,
     wake: Notify,
+    /// Wakes the reading of streams.
+    stream_wake: Notify,
     /// The highest counter that a change notification has reported. It lets the feed read new messages
     /// without reading the head of the chat first.
     reported_counter: AtomicU64,
@@ -45,10 +58,20 @@ impl Feed {
         let scope = Scope::service(app_id);
         let (window, _) = watch::channel(Window::new());
         let states = StateFeed::new(Arc::clone(&store), scope.clone(), chat_id.clone());
-        let wake = Notify::new();
+        let (wake, stream_wake) = (Notify::new(), Notify::new());
         // A new feed knows nothing yet, so it starts with the head.
         let (reported_counter, is_stale) = (AtomicU64::new(0), AtomicBool::new(true));
-        Self { store, scope, chat_id, window, states, wake, reported_counter, is_stale }
+        Self {
+            store,
+            scope,
+            chat_id,
+            window,
+            states,
+            wake,
+            stream_wake,
+            reported_counter,
+            is_stale,
+        }
     }
 
     pub(super) fn app_id(&self) -> &AppId {
@@ -97,7 +120,88 @@ impl Feed {
         tokio::select! {
             () = self.follow_messages() => {}
             () = self.states.run(&self.window) => {}
+            () = self.follow_streams() => {}
         }
+    }
+
+    /// Takes a write of a stream, or has the streams read if something before it is missing.
+    pub(super) fn stream_changed(&self, change: &StreamChange) {
+        if let Some(last_sequence) = change.group.mark.last_sequence {
+            // The end of a stream is told after the messages that it became.
+            self.chat_changed(Some(last_sequence));
+        }
+        let mut pushed = Pushed::Known;
+        self.window.send_if_modified(|window| {
+            pushed = window.streams_mut().push(change);
+            pushed == Pushed::Added
+        });
+        if pushed == Pushed::Gap {
+            self.streams_changed();
+        }
+    }
+
+    /// Has the streams read.
+    pub(super) fn streams_changed(&self) {
+        self.stream_wake.notify_one();
+    }
+
+    /// Reads the streams at the start, whenever something of them is missing, and now and then while one is running.
+    async fn follow_streams(&self) {
+        let mut backoff = Backoff::new();
+        loop {
+            match self.refresh_streams().await {
+                Ok(()) => {
+                    backoff.reset();
+                    let is_any_running = self.window.borrow().streams().is_any_running();
+                    let changed = self.stream_wake.notified();
+                    if is_any_running {
+                        let _ = timeout(STREAM_INTERVAL, changed).await;
+                    } else {
+                        changed.await;
+                    }
+                }
+                Err(error) => {
+                    tracing::debug!(%error, chat_id = %self.chat_id, "failed to read streams");
+                    backoff.wait().await;
+                }
+            }
+        }
+    }
+
+    async fn refresh_streams(&self) -> Result<(), StoreError> {
+        let streams = self.store.list_streams(&self.scope, &self.chat_id).await?;
+        let now = SystemClock.now();
+        let mut missing = Vec::new();
+        self.window.send_modify(|window| {
+            missing = window.streams_mut().refresh(streams, |stream| stream.is_stalled(now));
+        });
+        for (stream_id, mut after) in missing {
+            loop {
+                let groups = self.read_groups(&stream_id, after).await?;
+                let Some(last) = groups.last() else { break };
+                after = last.mark.number;
+                for group in groups {
+                    let (chat_id, stream_id) = (self.chat_id.clone(), stream_id.clone());
+                    let group = Arc::new(group);
+                    self.stream_changed(&StreamChange { chat_id, stream_id, group });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a page of the groups of a stream.
+    pub(super) async fn read_groups(
+        &self,
+        stream_id: &StreamId,
+        after: u64,
+    ) -> Result<Vec<StreamGroup>, StoreError> {
+        self.store.stream_groups(&self.scope, &self.chat_id, stream_id, Some(after)).await
+    }
+
+    /// Returns a stream as far as it is known.
+    pub(super) fn known_stream(&self, stream_id: &StreamId) -> Option<Stream> {
+        self.window.borrow().streams().get(stream_id).cloned()
     }
 
     async fn follow_messages(&self) {

@@ -2,7 +2,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use persistence::{ChatChange, ChatHead};
+use persistence::{ChatChange, ChatHead, StreamChange};
 use records::{AppId, ChatId, Scope, UserId};
 use tokio::task::AbortHandle;
 
@@ -93,11 +93,17 @@ impl Feeds {
         self.with_feed(chat_id, |feed| feed.states().usage_changed());
     }
 
-    /// Makes all feeds read the states without a sequence.
+    /// Takes a write of a stream of a chat, if it has subscribers.
+    pub(super) fn stream_changed(&self, change: &StreamChange) {
+        self.with_feed(&change.chat_id, |feed| feed.stream_changed(change));
+    }
+
+    /// Makes all feeds read the states without a sequence, and the streams.
     pub(super) fn all_states_changed(&self) {
         for entry in self.state().chats.values() {
             entry.feed.states().presence_changed();
             entry.feed.states().usage_changed();
+            entry.feed.streams_changed();
         }
     }
 
@@ -153,7 +159,7 @@ impl StreamQuotas {
     }
 }
 
-fn too_many_subscribers(holder: &str, limit: usize) -> Problem {
+pub(super) fn too_many_subscribers(holder: &str, limit: usize) -> Problem {
     let seconds = RETRY_AFTER.as_secs();
     let detail =
         format!("{holder} has reached its limit of {limit} subscribers; retry after {seconds} s");

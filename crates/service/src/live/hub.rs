@@ -7,6 +7,7 @@ use records::{ChatId, Clock as _, InputRequest, InputRequestId, Permission, Scop
 use tokio::sync::{Semaphore, watch};
 use tokio::time::{Instant, timeout_at};
 
+use super::document_log::DocumentLog;
 use super::feed::Feed;
 use super::feeds::{Feeds, StreamQuotas, SubscriberPermit};
 use super::position::Position;
@@ -34,14 +35,15 @@ const MAX_CONCURRENT_READS: usize = 16;
 /// A chat without subscribers is not known here, and without any subscriber no task runs.
 #[derive(Debug)]
 pub(crate) struct Hub {
-    store: Arc<dyn Store>,
+    pub(super) store: Arc<dyn Store>,
     registry: Arc<AppRegistry>,
-    limits: Arc<LimitsConfig>,
+    pub(super) limits: Arc<LimitsConfig>,
     memory: Arc<MemoryBudget>,
     feeds: Arc<Feeds>,
-    quotas: StreamQuotas,
-    read_permits: Arc<Semaphore>,
+    pub(super) quotas: StreamQuotas,
+    pub(super) read_permits: Arc<Semaphore>,
     announcer: Arc<PresenceAnnouncer>,
+    pub(super) documents: Arc<DocumentLog>,
 }
 
 impl Hub {
@@ -56,7 +58,8 @@ impl Hub {
         let announcer = Arc::new(PresenceAnnouncer::new(Arc::clone(&store), expiry));
         let quotas = StreamQuotas::new(&limits);
         let feeds = Arc::default();
-        Self { store, registry, limits, memory, feeds, quotas, read_permits, announcer }
+        let documents = Arc::default();
+        Self { store, registry, limits, memory, feeds, quotas, read_permits, announcer, documents }
     }
 
     /// Announces a person as present in a chat while the guard is held; `None` for a service, and for a caller with a
@@ -74,7 +77,17 @@ impl Hub {
         token: TokenWatch,
         shutdown: Shutdown,
     ) -> StreamLimits {
-        StreamLimits::new(shutdown, token, self.rights_check(scope, chat_id))
+        StreamLimits::new(shutdown, token, self.rights_check(scope, Some(chat_id)))
+    }
+
+    /// Returns the limits of a stream of an app to one client.
+    pub(crate) fn app_stream_limits(
+        &self,
+        scope: &Scope,
+        token: TokenWatch,
+        shutdown: Shutdown,
+    ) -> StreamLimits {
+        StreamLimits::new(shutdown, token, self.rights_check(scope, None))
     }
 
     /// Returns the limits of a download of a chat by one client.
@@ -84,13 +97,13 @@ impl Hub {
         chat_id: &ChatId,
         token: TokenWatch,
     ) -> DownloadLimits {
-        DownloadLimits::new(token, self.rights_check(scope, chat_id))
+        DownloadLimits::new(token, self.rights_check(scope, Some(chat_id)))
     }
 
-    fn rights_check(&self, scope: &Scope, chat_id: &ChatId) -> RightsCheck {
+    fn rights_check(&self, scope: &Scope, chat_id: Option<&ChatId>) -> RightsCheck {
         RightsCheck {
             scope: scope.clone(),
-            chat_id: chat_id.clone(),
+            chat_id: chat_id.cloned(),
             store: Arc::clone(&self.store),
             registry: Arc::clone(&self.registry),
             interval: self.limits.recheck(),

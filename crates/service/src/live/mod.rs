@@ -7,6 +7,9 @@
 //! queue that a slow subscriber could fill.
 
 mod backoff;
+mod document_log;
+mod document_sse;
+mod document_subscription;
 mod encoded;
 mod event;
 mod feed;
@@ -20,16 +23,20 @@ mod sse;
 mod state_events;
 mod state_feed;
 mod stream_limits;
+mod streams;
 mod subscription;
 mod watcher;
 mod window;
 
+pub(crate) use document_log::DocumentPosition;
+pub(crate) use document_sse::document_event_stream;
+pub(crate) use document_subscription::DocumentEventResponse;
 pub(crate) use encoded::fields_of;
 pub(crate) use event::{Delivery, Event, MessageEvent};
 pub(crate) use hub::Hub;
 pub(crate) use position::Position;
 pub(crate) use presence::PresenceGuard;
 pub(crate) use shutdown::Shutdown;
-pub(crate) use sse::event_stream;
+pub(crate) use sse::{event_response, event_stream};
 pub(crate) use stream_limits::{DownloadLimits, StreamEnd, StreamLimits};
 pub(crate) use subscription::Subscription;

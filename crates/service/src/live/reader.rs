@@ -1,12 +1,14 @@
 use std::sync::Arc;
 
 use persistence::StoreError;
+use records::StreamId;
 use tokio::sync::Semaphore;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::event::{Delivery, Event};
 use super::feed::Feed;
 use super::position::Position;
+use super::streams::{StreamPosition, events_of};
 use crate::admission::{Reservation, SubjectMemory};
 
 /// The memory that reading one page takes, in bytes.
@@ -37,6 +39,8 @@ pub(super) struct Read {
     pub(super) memory: Reservation,
     /// The rest of the scan, if the read was a part of one.
     pub(super) scan: Option<EditScan>,
+    /// The stream that was read, and the number of its last group that was.
+    pub(super) stream: Option<(StreamId, u64)>,
 }
 
 /// A scan of the messages of a chat for those that were edited.
@@ -65,6 +69,8 @@ pub(super) enum Step {
     Edits(Position, Vec<(u64, u64)>),
     /// The next page of a scan.
     Scan(EditScan),
+    /// The next page of a stream.
+    Stream(StreamPosition),
 }
 
 impl Reader {
@@ -79,13 +85,13 @@ impl Reader {
         let memory = self.memory.clone();
         AbortOnDropHandle::new(tokio::spawn(async move {
             let mut memory = memory.reserve_patiently(PAGE_BYTES).await;
-            let (deliveries, scan) = {
+            let ReadStep { deliveries, scan, stream } = {
                 let _permit = permits.acquire().await;
                 read(&feed, step).await?
             };
             let bytes = || deliveries.iter().map(|delivery| delivery.event.bytes());
             memory.shrink_to(bytes().sum::<usize>() + COPIES * bytes().max().unwrap_or(0));
-            Ok(Read { deliveries, memory, scan })
+            Ok(Read { deliveries, memory, scan, stream })
         }))
     }
 
@@ -99,15 +105,51 @@ impl Reader {
     }
 }
 
-async fn read(feed: &Feed, step: Step) -> Result<(Vec<Delivery>, Option<EditScan>), StoreError> {
+/// What a step has read.
+#[derive(Default)]
+struct ReadStep {
+    deliveries: Vec<Delivery>,
+    scan: Option<EditScan>,
+    stream: Option<(StreamId, u64)>,
+}
+
+async fn read(feed: &Feed, step: Step) -> Result<ReadStep, StoreError> {
+    let mut read = ReadStep::default();
     match step {
-        Step::Messages(at) => Ok((read_messages(feed, at).await?, None)),
-        Step::Edits(at, edits) => Ok((read_edits(feed, at, edits).await?, None)),
+        Step::Messages(at) => read.deliveries = read_messages(feed, at).await?,
+        Step::Edits(at, edits) => read.deliveries = read_edits(feed, at, edits).await?,
         Step::Scan(scan) => {
             let (deliveries, scan) = read_scanned(feed, scan).await?;
-            Ok((deliveries, Some(scan)))
+            (read.deliveries, read.scan) = (deliveries, Some(scan));
+        }
+        Step::Stream(at) => {
+            (read.deliveries, read.stream) = read_stream(feed, at).await?;
         }
     }
+    Ok(read)
+}
+
+/// Reads a page of a stream. Returns its events, and the number of the last group that was read; none if the store does not show
+/// it yet.
+async fn read_stream(
+    feed: &Feed,
+    at: StreamPosition,
+) -> Result<(Vec<Delivery>, Option<(StreamId, u64)>), StoreError> {
+    let StreamPosition { stream_id, after, next } = at;
+    let mut groups = match feed.read_groups(&stream_id, after).await {
+        Ok(groups) => groups,
+        // It was removed, so nothing more will come.
+        Err(StoreError::StreamNotFound(_)) => return Ok((Vec::new(), Some((stream_id, u64::MAX)))),
+        Err(error) => return Err(error),
+    };
+    // The end of a stream comes after the messages that it became.
+    groups.pop_if(|last| last.mark.last_sequence.is_some_and(|sequence| next < sequence));
+    let (Some(last), Some(stream)) = (groups.last(), feed.known_stream(&stream_id)) else {
+        return Ok((Vec::new(), None));
+    };
+    let events = events_of(&stream, &groups).into_iter();
+    let deliveries = events.map(|event| Delivery { event, position: None });
+    Ok((deliveries.collect(), Some((stream_id, last.mark.number))))
 }
 
 async fn read_messages(feed: &Feed, at: Position) -> Result<Vec<Delivery>, StoreError> {

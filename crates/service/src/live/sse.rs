@@ -32,8 +32,16 @@ pub(crate) fn event_stream(
     keep_alive: Duration,
     metrics: SubscriberMetrics,
 ) -> Response {
+    event_response(events(subscription, presence, limits, metrics), keep_alive)
+}
+
+/// Responds with events, and with a comment when there is none for a while.
+pub(crate) fn event_response(
+    events: impl Stream<Item = Result<SseEvent, Infallible>> + Send + 'static,
+    keep_alive: Duration,
+) -> Response {
     let keep_alive = KeepAlive::new().interval(keep_alive).text("alive");
-    let events = Sse::new(events(subscription, presence, limits, metrics)).keep_alive(keep_alive);
+    let events = Sse::new(events).keep_alive(keep_alive);
     ([(X_ACCEL_BUFFERING, "no")], events).into_response()
 }
 
@@ -111,5 +119,9 @@ fn name(event: &Event) -> &'static str {
         Event::Chat(_) => "chat",
         Event::Presence(_) => "presence",
         Event::Usage(_) => "usage",
+        Event::StreamStarted(_) => "stream-started",
+        Event::StreamChunk(_) => "stream-chunk",
+        Event::StreamStalled(_) => "stream-stalled",
+        Event::StreamFinished(_) => "stream-finished",
     }
 }

@@ -11,7 +11,7 @@ use crate::problem::Problem;
 use crate::registry::AppRegistry;
 
 /// The limits of a stream that its client does not end: the shutdown of the process, the end of the
-/// client's token, and the loss of its right to read the chat.
+/// client's token, and the loss of its right to read.
 #[derive(Debug)]
 pub(crate) struct StreamLimits {
     shutdown: Shutdown,
@@ -85,11 +85,12 @@ impl From<TokenEnd> for StreamEnd {
     }
 }
 
-/// Checks from time to time whether a client may still read its chat.
+/// Checks from time to time whether a client may still read its chat, or still call its app.
 #[derive(Debug)]
 pub(super) struct RightsCheck {
     pub(super) scope: Scope,
-    pub(super) chat_id: ChatId,
+    /// The chat that the client reads, if it reads one.
+    pub(super) chat_id: Option<ChatId>,
     pub(super) store: Arc<dyn Store>,
     pub(super) registry: Arc<AppRegistry>,
     /// The longest time between two checks.
@@ -117,7 +118,8 @@ impl RightsCheck {
         if matches!(self.scope.caller, Caller::Support { .. }) {
             settings.admit_support()?;
         }
-        let chat = self.store.get_chat(&self.scope, &self.chat_id).await?;
-        chat.map(|_| ()).ok_or_else(|| StoreError::ChatNotFound(self.chat_id.clone()).into())
+        let Some(chat_id) = &self.chat_id else { return Ok(()) };
+        let chat = self.store.get_chat(&self.scope, chat_id).await?;
+        chat.map(|_| ()).ok_or_else(|| StoreError::ChatNotFound(chat_id.clone()).into())
     }
 }

@@ -10,6 +10,7 @@ use super::feeds::SubscriberPermit;
 use super::position::Position;
 use super::reader::{EditScan, Read, Reader, Step};
 use super::state_events::StateEvents;
+use super::streams::{SentStreams, StreamStep};
 use super::window::{NextStep, Window};
 use crate::admission::Reservation;
 use crate::wire::VersionResponse;
@@ -39,6 +40,8 @@ pub(crate) struct Subscription {
     /// Whether the subscriber may see what the chat costs.
     sees_cost: bool,
     edit_scan: Option<EditScan>,
+    /// What was delivered of the streams.
+    sent_streams: SentStreams,
 }
 
 impl Subscription {
@@ -62,6 +65,7 @@ impl Subscription {
             sent_states: StateEvents::default(),
             sees_cost,
             edit_scan: None,
+            sent_streams: SentStreams::default(),
         }
     }
 
@@ -99,7 +103,7 @@ impl Subscription {
         let head = self.window.borrow().head().cloned().ok_or_else(|| self.gone())?;
         let at = self.permit.feed.clamp_position(at, &head).await?;
         (self.position, self.sent_head, self.edit_scan) = (at, None, None);
-        (self.reading, self.queued) = (None, None);
+        (self.reading, self.queued, self.sent_streams) = (None, None, SentStreams::default());
         self.queue.clear();
         Ok(at)
     }
@@ -147,6 +151,7 @@ impl Subscription {
             }
             // All messages and edits are delivered: now the state of the chat, if that has changed.
             NextStep::Wait if self.queue_state_changes() => {}
+            NextStep::Wait if self.start_stream_step() => {}
             NextStep::Wait => {
                 // The sender is gone only when the feed has ended, because the chat no longer exists.
                 let changed = self.window.changed().await;
@@ -157,10 +162,30 @@ impl Subscription {
         Ok(true)
     }
 
+    /// Queues what is new of the streams, or begins to read it; tells whether there was anything.
+    fn start_stream_step(&mut self) -> bool {
+        let step = {
+            let window = self.window.borrow();
+            window.streams().next_step(&mut self.sent_streams, self.position.next)
+        };
+        match step {
+            StreamStep::Deliver(events) => {
+                let events = events.into_iter();
+                self.queue.extend(events.map(|event| Delivery { event, position: None }));
+            }
+            StreamStep::Read(at) => self.reading = Some(self.reader.start(Step::Stream(at))),
+            StreamStep::Wait => return false,
+        }
+        true
+    }
+
     /// Queues what was read; `false` means that the store did not show it yet.
     fn queue_read(&mut self, read: Read) -> bool {
-        let Read { deliveries, memory, scan } = read;
-        let is_complete = scan.is_some() || !deliveries.is_empty();
+        let Read { deliveries, memory, scan, stream } = read;
+        let is_complete = scan.is_some() || stream.is_some() || !deliveries.is_empty();
+        if let Some((stream_id, number)) = stream {
+            self.sent_streams.note_read(&stream_id, number);
+        }
         if scan.is_some() {
             self.edit_scan = scan;
         }

@@ -46,6 +46,7 @@ async fn follow_changes(store: &dyn Store, feeds: &Feeds, reporting: &Reporting)
             Change::Chat(change) => feeds.chat_changed(&change),
             Change::Usage(chat_id) => feeds.usage_changed(&chat_id),
             Change::Presence(chat_id) => feeds.presence_changed(&chat_id),
+            Change::Stream(change) => feeds.stream_changed(&change),
             Change::Began | Change::Lost => {
                 reporting.is_on.store(change == Change::Began, Ordering::Release);
                 reporting.switched.notify_one();

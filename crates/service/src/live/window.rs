@@ -6,6 +6,7 @@ use records::{InputRequest, InputRequestId};
 use super::event::{Delivery, Event, MessageEvent};
 use super::position::Position;
 use super::state_events::StateEvents;
+use super::streams::LiveStreams;
 
 /// The newest events of one chat, shared by all of its subscribers.
 ///
@@ -34,6 +35,8 @@ pub(super) struct Window {
     inputs_held_after: u64,
     /// The states without a sequence.
     states: StateEvents,
+    /// What agents are producing.
+    streams: LiveStreams,
     /// Whether the chat no longer exists.
     is_gone: bool,
 }
@@ -78,6 +81,7 @@ impl Window {
             inputs: VecDeque::new(),
             inputs_held_after: 0,
             states: StateEvents::default(),
+            streams: LiveStreams::default(),
             is_gone: false,
         }
     }
@@ -92,6 +96,14 @@ impl Window {
 
     pub(super) fn states_mut(&mut self) -> &mut StateEvents {
         &mut self.states
+    }
+
+    pub(super) fn streams(&self) -> &LiveStreams {
+        &self.streams
+    }
+
+    pub(super) fn streams_mut(&mut self) -> &mut LiveStreams {
+        &mut self.streams
     }
 
     pub(super) fn is_gone(&self) -> bool {

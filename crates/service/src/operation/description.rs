@@ -210,7 +210,10 @@ impl Description {
         tag: &str,
         path: &str,
     ) -> DescribedOperation {
-        let place = |parameter: &Parameter| path.find(&format!("{{{}}}", parameter.name));
+        let place = |parameter: &Parameter| {
+            let name = &parameter.name;
+            path.find(&format!("{{{name}}}")).or_else(|| path.find(&format!("{{*{name}}}")))
+        };
         let (mut in_path, others): (Vec<_>, Vec<_>) =
             self.parameters.drain(..).partition(|it| it.parameter_in == ParameterIn::Path);
         in_path.sort_by_key(place);

@@ -65,6 +65,7 @@ kinds! {
     MESSAGE_NOT_FOUND = NOT_FOUND, "message-not-found", "No such message";
     CONTEXT_VERSION_NOT_FOUND = NOT_FOUND, "context-version-not-found", "No such version of the context snapshot";
     ASSISTANT_NOT_FOUND = NOT_FOUND, "assistant-not-found", "No such assistant";
+    DOCUMENT_NOT_FOUND = NOT_FOUND, "document-not-found", "No such document";
     WALLET_NOT_FOUND = NOT_FOUND, "wallet-not-found", "No such wallet";
     METHOD_NOT_ALLOWED = METHOD_NOT_ALLOWED, "method-not-allowed", "The route has no such method";
     NOT_ACCEPTABLE = NOT_ACCEPTABLE, "not-acceptable", "No acceptable media type";
@@ -72,6 +73,7 @@ kinds! {
     BODY_TIMEOUT = REQUEST_TIMEOUT, "body-timeout", "The body did not arrive in time";
     CHAT_EXISTS = CONFLICT, "chat-exists", "The chat exists already";
     ASSISTANT_TAKEN = CONFLICT, "assistant-taken", "The id belongs to another assistant";
+    DOCUMENT_TAKEN = CONFLICT, "document-taken", "The path belongs to another document";
     CHAT_HELD = CONFLICT, "chat-held", "The chat is under hold";
     CHAT_ENDED = CONFLICT, "chat-ended", "The chat takes no more messages";
     EVENT_CONFLICT = CONFLICT, "event-conflict", "The event id belongs to another message";
@@ -88,6 +90,8 @@ kinds! {
     TOO_MANY_REVOCATIONS = CONFLICT, "too-many-revocations", "The list of revocations is full";
     TOO_MANY_MEMBERS = CONFLICT, "too-many-members", "The chat has as many members as it may have";
     TOO_MANY_PARTICIPANTS = CONFLICT, "too-many-participants", "The chat has as many participants as it may have";
+    STREAM_NOT_FOUND = NOT_FOUND, "stream-not-found", "No such stream";
+    STREAM_CONFLICT = CONFLICT, "stream-conflict", "The stream cannot be written in this way";
     BUSY = CONFLICT, "busy", "Another owner holds the lease";
     FENCED = CONFLICT, "fenced", "The lease is gone";
     TURN_CONFLICT = CONFLICT, "turn-conflict", "The request id belongs to another turn";
@@ -105,6 +109,8 @@ kinds! {
     INPUT_TOO_LARGE = PAYLOAD_TOO_LARGE, "input-too-large", "The question is too large";
     TOOL_RUN_TOO_LARGE = PAYLOAD_TOO_LARGE, "tool-run-too-large", "The run of a tool is too large";
     ASSISTANT_TOO_LARGE = PAYLOAD_TOO_LARGE, "assistant-too-large", "The assistant is too large";
+    DOCUMENT_TOO_LARGE = PAYLOAD_TOO_LARGE, "document-too-large", "The document is too large";
+    RANGE_NOT_SATISFIABLE = RANGE_NOT_SATISFIABLE, "range-not-satisfiable", "The content has no such range";
     UNSUPPORTED_MEDIA_TYPE = UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type", "The body has the wrong type";
     INVALID_REQUEST = UNPROCESSABLE_ENTITY, "invalid-request", "The request is not acceptable";
     TOO_MANY_REQUESTS = TOO_MANY_REQUESTS, "too-many-requests", "A quota is used up";

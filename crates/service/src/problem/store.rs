@@ -97,16 +97,21 @@ fn kind_of(error: &StoreError) -> Option<ProblemKind> {
         StoreError::WalletNotFound(_) => ProblemKind::WALLET_NOT_FOUND,
         StoreError::AssistantNotFound(_) => ProblemKind::ASSISTANT_NOT_FOUND,
         StoreError::AssistantTaken(_) => ProblemKind::ASSISTANT_TAKEN,
-        StoreError::Forbidden { .. } | StoreError::AssistantForbidden { .. } => {
-            ProblemKind::FORBIDDEN_PERMISSION
-        }
+        StoreError::DocumentNotFound(_) => ProblemKind::DOCUMENT_NOT_FOUND,
+        StoreError::DocumentTaken(_) => ProblemKind::DOCUMENT_TAKEN,
+        StoreError::StreamNotFound(_) => ProblemKind::STREAM_NOT_FOUND,
+        StoreError::StreamRefused { .. } => ProblemKind::STREAM_CONFLICT,
+        StoreError::Forbidden { .. }
+        | StoreError::AssistantForbidden { .. }
+        | StoreError::DocumentForbidden { .. } => ProblemKind::FORBIDDEN_PERMISSION,
         StoreError::ChatExists(_) => ProblemKind::CHAT_EXISTS,
         StoreError::ChatHeld(_) => ProblemKind::CHAT_HELD,
         StoreError::ChatEnded { .. } => ProblemKind::CHAT_ENDED,
         StoreError::Fenced { .. } => ProblemKind::FENCED,
-        StoreError::Changed { .. } | StoreError::AssistantChanged(_) => {
-            ProblemKind::PRECONDITION_FAILED
-        }
+        StoreError::Changed { .. }
+        | StoreError::AssistantChanged(_)
+        | StoreError::DocumentChanged(_)
+        | StoreError::DocumentOffset { .. } => ProblemKind::PRECONDITION_FAILED,
         StoreError::IllegalTransition { .. } => ProblemKind::ILLEGAL_TRANSITION,
         StoreError::TooManyParticipants(_) => ProblemKind::TOO_MANY_PARTICIPANTS,
         StoreError::TooManyMembers(_) => ProblemKind::TOO_MANY_MEMBERS,
@@ -193,6 +198,7 @@ impl From<Invalid> for Problem {
             SizeLimit::Context => ProblemKind::CONTEXT_TOO_LARGE,
             SizeLimit::Artifact => ProblemKind::ARTIFACT_TOO_LARGE,
             SizeLimit::ToolRun => ProblemKind::TOOL_RUN_TOO_LARGE,
+            SizeLimit::Document => ProblemKind::DOCUMENT_TOO_LARGE,
             SizeLimit::Assistant => ProblemKind::ASSISTANT_TOO_LARGE,
         };
         Self::new(kind, "a size limit is exceeded; see errors").at(location, detail)

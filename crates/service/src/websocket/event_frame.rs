@@ -63,12 +63,24 @@ fn kind(event: &Event) -> &'static str {
         Event::Chat(_) => "chat.changed",
         Event::Presence(_) => "chat.presence",
         Event::Usage(_) => "chat.usage",
+        Event::StreamStarted(_) => "chat.stream_started",
+        Event::StreamChunk(_) => "chat.stream_chunk",
+        Event::StreamStalled(_) => "chat.stream_stalled",
+        Event::StreamFinished(_) => "chat.stream_finished",
     }
 }
 
 /// Tells whether the data of an event begins with the id of the chat.
 fn names_chat(event: &Event) -> bool {
-    matches!(event, Event::InputRequest(_) | Event::InputResponse(_) | Event::Presence(_))
+    matches!(
+        event,
+        Event::InputRequest(_)
+            | Event::InputResponse(_)
+            | Event::Presence(_)
+            | Event::StreamStarted(_)
+            | Event::StreamStalled(_)
+            | Event::StreamFinished(_)
+    )
 }
 
 fn message(event: &Event) -> Option<&MessageEvent> {

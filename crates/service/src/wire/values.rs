@@ -6,7 +6,7 @@ use resume::dialect;
 use serde_json::json;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{
-    ArrayBuilder, KnownFormat, Object, ObjectBuilder, Schema, SchemaFormat, Type,
+    ArrayBuilder, KnownFormat, Object, ObjectBuilder, Schema, SchemaFormat, SchemaType, Type,
 };
 use utoipa::{PartialSchema, ToSchema};
 
@@ -34,6 +34,11 @@ values! {
     ChatId => text("^[A-Za-z0-9_][A-Za-z0-9_.:-]*$", 128, "chat_abc123def456");
     /// An id or a name: 1 to 128 visible characters, without blanks at its ends.
     Name => text(VISIBLE, 128, "user_alice_456");
+    /// The path of a document within its app: 1 to 32 names of 1 to 256 bytes without control characters, separated by `/`, at most 1,024 bytes together. No name is `.` or `..`.
+    DocumentPath => text(PATH, 1024, "notes/plan.md");
+    /// Any content: bytes, or JSON as it was written.
+    Content => ObjectBuilder::new().schema_type(SchemaType::AnyValue).examples([json!({"step": 3})]);
+
     /// What stands for a person in the audit log of an app: 64 hexadecimal digits.
     Pseudonym => text("^[0-9a-f]{64}$", 64, "5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9");
 
@@ -58,6 +63,10 @@ values! {
         .max_items(Some(records::MetadataKeys::MAX_KEYS))
         .unique_items(true)
         .examples([json!(["customer"])]);
+    /// What the chunks of a stream are.
+    StreamFormatName => words(records::StreamFormat::ALL.map(records::StreamFormat::as_str));
+    /// Whether a stream goes on, or how it ended.
+    StreamState => words(records::StreamState::ALL.map(records::StreamState::as_str));
     /// How a turn ended.
     TurnOutcome => words(records::TurnOutcome::ALL.map(records::TurnOutcome::as_str));
     /// The kind of a step.
@@ -138,6 +147,8 @@ pub(crate) fn merged(parts: impl IntoIterator<Item = RefOr<Schema>>) -> Object {
 }
 
 /// Begins and ends with a visible character, and has no control characters.
+const PATH: &str =
+    r"^(?!\.{1,2}(/|$))[^/\x00-\x1f\x7f-\x9f]+(/(?!\.{1,2}(/|$))[^/\x00-\x1f\x7f-\x9f]+)*$";
 const VISIBLE: &str = r"^[^\s\x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f])?$";
 
 fn text(pattern: &str, max_length: usize, example: &str) -> ObjectBuilder {

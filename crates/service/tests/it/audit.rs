@@ -130,14 +130,16 @@ async fn every_operation_that_manages_or_administers_leaves_one_entry() {
 }
 
 #[tokio::test]
-async fn every_request_of_support_to_chats_and_assistants_leaves_an_entry() {
+async fn every_request_of_support_to_chats_assistants_and_documents_leaves_an_entry() {
     let described = operations(&Client::over(memory(), config())).await;
     let mut checked = 0;
     for operation in &described {
         let is_of_assistants = operation.path.starts_with("/api/assistant");
+        let is_of_documents = operation.path.starts_with("/api/document");
         let is_of_chats = operation.path.contains("chat")
             || operation.id == "submit_user_input"
-            || is_of_assistants;
+            || is_of_assistants
+            || is_of_documents;
         let is_said = operation.needed.as_deref() == Some("say");
         if !is_of_chats || !is_said && operation.needed.as_deref() != Some("read") {
             continue;
@@ -149,6 +151,7 @@ async fn every_request_of_support_to_chats_and_assistants_leaves_an_entry() {
         let action = match id.as_str() {
             "list_chats" => AuditAction::ListChats,
             _ if is_of_assistants => AuditAction::ReadAssistants,
+            _ if is_of_documents => AuditAction::ReadDocuments,
             _ if is_said => AuditAction::SayInChat,
             _ => AuditAction::ReadChat,
         };

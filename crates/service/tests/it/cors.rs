@@ -60,3 +60,15 @@ async fn without_allowed_origins_no_page_elsewhere_is_answered() {
     assert_eq!(answer.status, 405);
     assert_eq!(answer.header("access-control-allow-origin"), "");
 }
+
+#[tokio::test]
+async fn a_page_elsewhere_reads_a_document_in_parts() {
+    let client = with_origins(&[ALLOWED]);
+    assert!(
+        preflight(&client, ALLOWED).await.header("access-control-allow-headers").contains("range")
+    );
+    let request = client.request("GET", CHATS).header("origin", ALLOWED);
+    let answer = client.send(request.body(Body::empty()).unwrap()).await;
+    let exposed = answer.header("access-control-expose-headers").to_lowercase();
+    assert!(exposed.split(',').any(|header| header.trim() == "content-range"), "{exposed}");
+}

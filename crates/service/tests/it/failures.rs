@@ -14,8 +14,10 @@ use crate::harness::{Answer, Client, memory};
 use crate::openapi::{document, example_of_body, filled, operations};
 use crate::rights::required_query;
 
-/// The paths that answer without the store. A sign-in needs it, and has tests of its own.
-const WITHOUT_STORE: [&str; 4] = ["/api/health", "/metrics", "/api/sign-", "/api/session"];
+/// The paths that answer without the store. A sign-in needs it, and has tests of its own. The events of documents are open while
+/// the store is away.
+const WITHOUT_STORE: [&str; 5] =
+    ["/api/health", "/metrics", "/api/sign-", "/api/session", "/api/document-events"];
 
 fn client(fault: Fault) -> Client {
     Client::over(faulty(fault), Config::default())

@@ -136,7 +136,7 @@ async fn the_caller_chooses_how_calls_without_results_are_handled() {
     let url = |policy: &str| format!("{path}/history?dialect=openai&unsettled={policy}");
     let unsaid = client.get(&format!("{path}/history?dialect=openai")).await;
     assert_eq!(client.get(&url("remove")).await.text, unsaid.text);
-    for policy in ["remove", "settle", "trim", "reject"] {
+    for policy in ["remove", "settle", "trim", "reject", "keep"] {
         let answer = client.get(&url(policy)).await;
         assert_json_snapshot!(format!("unsettled_{policy}"), answer.snapshot());
     }
@@ -159,7 +159,7 @@ async fn a_person_who_writes_while_a_tool_runs_loses_no_call() {
     ] {
         assert_eq!(client.post(&format!("{path}/messages"), message).await.status, 201);
     }
-    for policy in ["remove", "settle", "trim", "reject"] {
+    for policy in ["remove", "settle", "trim", "reject", "keep"] {
         let query = format!("dialect=openai&unsettled={policy}");
         for of in ["history", "resume"] {
             let body = client.get(&format!("{path}/{of}?{query}")).await.body();

@@ -91,7 +91,7 @@ async fn if_match_is_honoured_or_refused_and_never_ignored() {
         let is_refused = answer.status == 422 && answer.culprit() == "If-Match";
         assert_eq!(is_refused, !is_honoured, "{method} {path}: {}", answer.text);
     }
-    assert_eq!(honoured, 17);
+    assert_eq!(honoured, 20);
 }
 
 #[tokio::test]

@@ -135,3 +135,33 @@ async fn messages_are_selected_by_their_fields() {
         }
     }
 }
+
+#[tokio::test]
+async fn all_messages_of_a_chat_are_cleared() {
+    let client = Client::open();
+    let chat = client.create_chat("c1").await;
+    for batch in 0..3 {
+        let messages: Vec<_> = (0..90)
+            .map(|n| json!({"event_id": format!("e{batch}-{n}"), "role": "assistant", "content": "x"}))
+            .collect();
+        assert_eq!(
+            client.post(&format!("{chat}/messages"), json!({"messages": messages})).await.status,
+            201
+        );
+    }
+    assert_eq!(client.delete(&format!("{chat}/messages/5")).await.status, 200);
+    let elsewhere = format!("{chat}/messages/clear?expected_last_sequence=7");
+    let refused = client.poke(&elsewhere).await;
+    assert_eq!(refused.problem(), (409, "sequence-conflict".to_owned()));
+    for _ in 0..2 {
+        let cleared = client.poke(&format!("{chat}/messages/clear")).await;
+        let expected = json!({"chat_id": "c1", "deleted": 270, "has_more": false});
+        assert_eq!(cleared.body(), expected, "{}", cleared.text);
+    }
+    let page = client.get(&format!("{chat}/messages?after=-1&limit=100")).await.body();
+    let messages = page["data"].as_array().unwrap();
+    assert!(messages.iter().all(|message| message["deleted_at"].is_string()));
+    let said =
+        client.post(&format!("{chat}/messages"), json!({"role": "user", "content": "y"})).await;
+    assert_eq!(said.body()["messages"][0]["sequence"], json!(270), "{}", said.text);
+}

@@ -17,6 +17,7 @@ fn id_field(id: &str) -> Option<&'static str> {
         | "submit_user_input" => "event_id",
         "record_calls" => "call_id",
         "record_tool_runs" => "run_id",
+        "start_stream" => "stream_id",
         "request_input" | "append_turn" => "request_id",
         "credit_wallet" | "debit_wallet" | "consume_tokens" => "entry_id",
         "acquire_lease" => "lease_id",
@@ -92,6 +93,10 @@ async fn every_post_is_repeated_by_its_id() {
     for number in 0..count {
         let (client, mut posts) = posts().await;
         let operation = &mut posts[number];
+        // Its id is the key alone: the body is the content.
+        if operation.id == "append_document" {
+            continue;
+        }
         if let Some(field) = id_field(&operation.id) {
             operation.body[field] = json!("id-1");
         } else if operation.id == "append_exchange" {

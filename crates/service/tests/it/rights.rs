@@ -96,9 +96,13 @@ fn refusal(caller: &str, visibility: &str, operation: &Operation) -> Option<(u16
         ("wrong app", _) if path.contains("{assistant_id}") => {
             return Some((404, "assistant-not-found"));
         }
+        ("wrong app", _) if path.contains("{path}") => return Some((404, "document-not-found")),
         ("wrong app", _) => return Some((403, "forbidden-app")),
         ("service", _) => return None,
         _ if is_of_assistants => return assistant_refusal(caller, visibility, operation),
+        _ if path.starts_with("/api/document") => {
+            return document_refusal(caller, visibility, operation);
+        }
         ("owner", "read") if is_of_wallet => return None,
         ("owner", "bill") if is_of_wallet => return Some((403, "forbidden-role")),
         _ if is_of_wallet => return Some((403, "forbidden-owner")),
@@ -117,7 +121,9 @@ fn refusal(caller: &str, visibility: &str, operation: &Operation) -> Option<(u16
         "member" => has(&["read", "say"]),
         "teammate" if visibility == "team" => has(&["read", "say"]),
         // Saying something joins a chat that is open by link.
-        "stranger" | "teammate" if visibility == "link" => has(&["read", "say"]),
+        "stranger" | "teammate" if visibility == "link" && id != "cancel_stream" => {
+            has(&["read", "say"])
+        }
         "reader" => has(&["read"]),
         _ if is_open => has(&["read"]),
         _ if id == "submit_user_input" => return Some((404, "input-not-found")),
@@ -162,6 +168,28 @@ fn assistant_refusal(
     }
 }
 
+/// Returns what a user is answered about a document of alice and team blue. None of them may run.
+fn document_refusal(
+    caller: &str,
+    visibility: &str,
+    operation: &Operation,
+) -> Option<(u16, &'static str)> {
+    let is_shared =
+        ["link", "app"].contains(&visibility) || caller == "teammate" && visibility == "team";
+    let may_read = is_shared || ["owner", "support"].contains(&caller);
+    match operation.id.as_str() {
+        "list_documents"
+        | "list_document_namespaces"
+        | "delete_documents"
+        | "listen_to_documents" => None,
+        "get_document" if may_read => None,
+        _ if may_read => Some((403, "forbidden-permission")),
+        "put_document" | "append_document" => Some((409, "document-taken")),
+        "delete_document" => None,
+        _ => Some((404, "document-not-found")),
+    }
+}
+
 fn config(is_open: bool) -> Config {
     let settings = AppSettings { support_access: true, ..AppSettings::default() };
     let apps = AppsConfig { settings, ..AppsConfig::default() };
@@ -186,6 +214,7 @@ pub(crate) async fn chat_of_alice(service: &Client, alice: &Client, visibility: 
         ("PUT", format!("{path}/context"), json!({"a": "secret"})),
         ("PUT", format!("{path}/artifact"), json!({"payload": "secret"})),
         ("POST", format!("{path}/calls"), json!({"call_id": "call_0"})),
+        ("POST", format!("{path}/streams"), json!({"stream_id": "s1", "format": "text"})),
         ("POST", format!("{path}/input-requests"), json!({"request_id": "q1", "prompt": "Why?"})),
         (
             "POST",
@@ -197,6 +226,14 @@ pub(crate) async fn chat_of_alice(service: &Client, alice: &Client, visibility: 
             "/api/assistants/acme_corp/a1".to_owned(),
             json!({"name": "secret", "user_id": "alice", "team_id": "blue", "visibility": visibility}),
         ),
+        (
+            "PUT",
+            format!(
+                "/api/documents/acme_corp/d1?user_id=alice&visibility={visibility}{}",
+                if visibility == "team" { "&team_id=blue" } else { "" }
+            ),
+            json!("secret"),
+        ),
     ] {
         let answer = service.json(method, &path, body.to_string()).await;
         assert!(answer.status < 300, "{path}: {}", answer.text);
@@ -205,7 +242,7 @@ pub(crate) async fn chat_of_alice(service: &Client, alice: &Client, visibility: 
     assert_eq!(said.status, 201, "{}", said.text);
 }
 
-/// Returns everything that the chat and its owner's wallet hold.
+/// Returns everything that the chat, its owner's wallet, and the app hold.
 async fn state(service: &Client) -> Vec<String> {
     let mut state = Vec::new();
     for below in [
@@ -220,11 +257,13 @@ async fn state(service: &Client) -> Vec<String> {
         "/input-requests",
         "/resume-points",
         "/lease",
+        "/streams",
     ] {
         state.push(service.get(&format!("/api/chats/acme_corp/c1{below}")).await.text);
     }
     state.push(service.get("/api/wallets/acme_corp/alice/entries").await.text);
     state.push(service.get("/api/assistants/acme_corp").await.text);
+    state.push(service.get("/api/documents/acme_corp?content=true").await.text);
     state
 }
 
@@ -236,6 +275,7 @@ pub(crate) fn required_query(id: &str) -> &'static str {
         "put_transcript" => "?dialect=openai",
         "search_messages" => "?q=secret",
         "delete_assistants" => "?ids=a1",
+        "delete_documents" => "?namespace=d",
         _ => "",
     }
 }
@@ -259,9 +299,11 @@ pub(crate) async fn call(
         ("event_id", "evt_msg_002"),
         ("call_id", "call_0"),
         ("assistant_id", "a1"),
+        ("path", "d1"),
         ("request_id", "q1"),
         ("version", "1"),
         ("stack_id", "stk"),
+        ("stream_id", "s1"),
         ("pseudonym", &"0".repeat(64)),
         ("fencing_token", "1"),
     ] {
@@ -299,8 +341,14 @@ async fn every_caller_may_do_what_the_model_says_and_nothing_else() {
                 let caller = changes.as_ref().map_or_else(|| client.clone(), of);
                 let user = changes.as_ref().and_then(|it| it["sub"].as_str()).unwrap_or("alice");
                 let answer = call(&caller, operation, user, "c1").await;
-                let refusals =
-                    ["chat-not-found", "input-not-found", "assistant-not-found", "assistant-taken"];
+                let refusals = [
+                    "chat-not-found",
+                    "input-not-found",
+                    "assistant-not-found",
+                    "assistant-taken",
+                    "document-not-found",
+                    "document-taken",
+                ];
                 let refused = matches!(answer.status, 401 | 403)
                     || (matches!(answer.status, 404 | 409)
                         && refusals.contains(&answer.body()["code"].as_str().unwrap()));

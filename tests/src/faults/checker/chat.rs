@@ -111,6 +111,7 @@ impl<'a> Chat<'a> {
                 self.context_reads.extend(outcome.ok().map(|version| (record.t1, *version)));
             }
             Operation::List { .. }
+            | Operation::Document(_)
             | Operation::Exceed { .. }
             | Operation::Health(_)
             | Operation::Nemesis(_) => {}

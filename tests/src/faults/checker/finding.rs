@@ -48,6 +48,10 @@ pub enum Kind {
     ToldLate,
     /// A snapshot that was acknowledged later was overwritten by an earlier one.
     LostSnapshot,
+    /// A document lacks a write that was acknowledged.
+    LostWrite,
+    /// A document has a write twice, or one that was refused or never sent.
+    RepeatedWrite,
     /// A chat is missing in a list, or listed twice.
     WrongList,
     /// A caller got an error code that the fault does not explain.

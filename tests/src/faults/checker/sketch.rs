@@ -20,8 +20,15 @@ type Span = [u64; 2];
 impl Sketch {
     pub(super) fn new() -> Self {
         let state = || [(CHAT.to_owned(), ChatState::default())].into();
-        let final_state = FinalState { served: state(), stored: state() };
+        let final_state = FinalState { served: state(), stored: state(), ..FinalState::default() };
         Self(History { records: Vec::new(), final_state })
+    }
+
+    /// Adds the content that a document has in the end.
+    pub(super) fn with_document(mut self, path: &str, content: Option<&str>) -> Self {
+        let content = content.map(|content| (path.to_owned(), content.to_owned()));
+        self.0.final_state.documents.extend(content);
+        self
     }
 
     pub(super) fn history(&self) -> &History {
@@ -138,7 +145,7 @@ impl Sketch {
 
     /// The final chat, as served and as stored.
     pub(super) fn states(&mut self) -> [&mut ChatState; 2] {
-        let FinalState { served, stored } = &mut self.0.final_state;
+        let FinalState { served, stored, .. } = &mut self.0.final_state;
         [served, stored].map(|state| state.get_mut(CHAT).unwrap())
     }
 }

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{Append, Listed, Listen, Moment, Outcome, Read, Refusal, Replay};
+use super::{Append, DocumentWrite, Listed, Listen, Moment, Outcome, Read, Refusal, Replay};
 
 /// One operation of one client: one request and its result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -49,6 +49,8 @@ pub enum Operation {
         /// The result.
         outcome: Outcome<u64>,
     },
+    /// Writes a document.
+    Document(DocumentWrite),
     /// Sends a request that is too large or malformed, which must be refused.
     Exceed {
         /// The exceeded limit.
@@ -72,7 +74,11 @@ impl Operation {
             | Self::Listen(Listen { chat, .. })
             | Self::WriteContext { chat, .. }
             | Self::ReadContext { chat, .. } => Some(chat),
-            Self::List { .. } | Self::Exceed { .. } | Self::Health(_) | Self::Nemesis(_) => None,
+            Self::List { .. }
+            | Self::Document(_)
+            | Self::Exceed { .. }
+            | Self::Health(_)
+            | Self::Nemesis(_) => None,
         }
     }
 
@@ -81,6 +87,7 @@ impl Operation {
         match self {
             Self::Append(append) => matches!(append.outcome, Outcome::Info(_)),
             Self::WriteContext { outcome, .. } => matches!(outcome, Outcome::Info(_)),
+            Self::Document(write) => matches!(write.outcome, Outcome::Info(_)),
             _ => false,
         }
     }
@@ -95,6 +102,7 @@ impl Operation {
             Self::List { outcome } => outcome.refusal(),
             Self::WriteContext { outcome, .. } => outcome.refusal(),
             Self::ReadContext { outcome, .. } => outcome.refusal(),
+            Self::Document(write) => write.outcome.refusal(),
             Self::Exceed { .. } | Self::Health(_) | Self::Nemesis(_) => None,
         }
     }

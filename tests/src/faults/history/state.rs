@@ -9,6 +9,9 @@ pub struct FinalState {
     pub served: State,
     /// As the database stores it.
     pub stored: State,
+    /// The contents of the documents, by their paths.
+    #[serde(default)]
+    pub documents: BTreeMap<String, String>,
 }
 
 /// All chats, by their ids.

@@ -244,4 +244,14 @@ pub static MATRIX: &[Row] = &[
         .under(Load::TWO_SERVICES)
         .noticed_as(AWAY)
         .bounded(2_000),
+    Row::of(32, "documents-kill-primary", || Box::new(KillPrimary::Followed))
+        .what("the primary is killed while clients write documents")
+        .on_a_set_of_three()
+        .under(Load::DOCUMENTS)
+        .noticed_as(AWAY)
+        .bounded(3_000),
+    Row::of(32, "documents-kill-service", || Box::new(KillService))
+        .what("a service is killed while clients write documents")
+        .under(Load::DOCUMENTS)
+        .noticed_as(GONE),
 ];

@@ -201,7 +201,7 @@ impl From<Model> for History {
             (chat.to_owned(), ChatState { messages, ..ChatState::default() })
         };
         let stored: State = chats.map(state).collect();
-        let final_state = FinalState { served: stored.clone(), stored };
+        let final_state = FinalState { served: stored.clone(), stored, ..FinalState::default() };
         Self { records: model.records, final_state }
     }
 }

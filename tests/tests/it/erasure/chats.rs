@@ -13,6 +13,9 @@ use super::planter::{Operation, Planter};
 /// The messages of others with which a chat is filled, so that it is sealed.
 const FILLERS: usize = 100;
 
+/// The stream of a chat that needs one.
+const STREAM: &str = "stream-1";
+
 /// In a chat of the person.
 pub(super) const OWN: &str = "own";
 /// In a chat of another person.
@@ -36,6 +39,10 @@ pub(super) enum Needs {
     Wallet,
     /// An assistant of the person.
     Assistant,
+    /// Nothing, but the owner of the document.
+    Document,
+    /// A chat with a running stream.
+    Stream,
 }
 
 /// The operations with texts of a person, in the person's chats.
@@ -73,6 +80,11 @@ pub(super) const IN_OWN_CHATS: &[(&str, Needs)] = &[
     ("debit_wallet", Needs::Wallet),
     ("put_assistant", Needs::Assistant),
     ("update_assistant", Needs::Assistant),
+    ("put_document", Needs::Document),
+    ("append_document", Needs::Document),
+    ("start_stream", Needs::Chat),
+    ("append_chunks", Needs::Stream),
+    ("end_stream", Needs::Stream),
 ];
 
 /// The operations with texts of a person, in chats of another person. What the others' agents write there is not the person's.
@@ -146,7 +158,7 @@ impl World<'_> {
         if needs == Needs::Messages {
             self.call(place, id, alternative).await?;
         }
-        if matches!(needs, Needs::Wallet | Needs::Assistant) {
+        if matches!(needs, Needs::Wallet | Needs::Assistant | Needs::Document) {
             return Ok(());
         }
         let fork = self.fork(place).await?;
@@ -170,7 +182,7 @@ impl World<'_> {
     async fn place(&mut self, side: &'static str, needs: Needs) -> Result<Place> {
         let chat_id = self.planter.unique();
         let mut place = Place { side, request_id: String::new(), chat_id };
-        if needs == Needs::Nothing {
+        if matches!(needs, Needs::Nothing | Needs::Document) {
             return Ok(place);
         }
         if needs == Needs::Assistant {
@@ -199,6 +211,11 @@ impl World<'_> {
                 let path = format!("{chats}/{}/input-requests", place.chat_id);
                 self.service.call(Method::POST, &path, Some(&question)).await?;
             }
+            Needs::Stream => {
+                let path = format!("{chats}/{}/streams", place.chat_id);
+                let stream = json!({ "stream_id": STREAM, "format": "text" });
+                self.service.call(Method::POST, &path, Some(&stream)).await?;
+            }
             Needs::Wallet => {
                 let path = format!("/api/wallets/{APP}/{}/ensure", self.planter.person());
                 let balance = json!({ "initial_balance": 1_000 });
@@ -226,6 +243,8 @@ impl World<'_> {
             .replace("{app_id}", APP)
             .replace("{chat_id}", &place.chat_id)
             .replace("{assistant_id}", &place.chat_id)
+            .replace("{path}", &place.chat_id)
+            .replace("{stream_id}", STREAM)
             .replace("{user_id}", &self.planter.person())
             .replace("{request_id}", &place.request_id)
             .replace("{sequence}", "0")
@@ -234,6 +253,10 @@ impl World<'_> {
         let is_transcript = id == "put_transcript" || id == "append_messages" && alternative == 2;
         if is_transcript {
             path.push_str("?dialect=anthropic");
+        }
+        if ["put_document", "append_document"].contains(&id) {
+            path.push_str("?user_id=");
+            path.push_str(&self.planter.person());
         }
         let caller = match id {
             // Its messages have the author of the token.

@@ -216,6 +216,7 @@ impl Planter {
             (_, _, "user_id") => json!(self.person()),
             (_, "/app_id", _) => json!(APP),
             (_, _, "role") => json!("user"),
+            ("append_chunks", "/from", _) => json!(0),
             ("append_turn", "/outcome" | "/steps/*/status", _) => json!("failed"),
             // Longer than the test takes.
             ("acquire_lease", "/ttl_ms", _) => json!(3_600_000),

@@ -10,6 +10,11 @@ async fn a_primary_that_is_killed_loses_nothing() -> Result<()> {
 }
 
 #[tokio::test]
+async fn a_primary_that_is_killed_loses_no_write_of_a_document() -> Result<()> {
+    holds("documents-kill-primary").await
+}
+
+#[tokio::test]
 async fn a_primary_that_is_killed_ahead_of_the_others_takes_nothing_with_it() -> Result<()> {
     holds("kill-primary-ahead").await
 }

@@ -38,3 +38,8 @@ async fn a_service_whose_change_stream_is_forgotten_tells_everything() -> Result
 async fn a_service_whose_change_stream_is_forgotten_and_given_up_tells_everything() -> Result<()> {
     holds("history-and-cursor-lost").await
 }
+
+#[tokio::test]
+async fn a_service_that_is_killed_loses_no_write_of_a_document() -> Result<()> {
+    holds("documents-kill-service").await
+}

@@ -33,6 +33,8 @@ pub enum Archive {
     WalletEntries,
     /// The assistants of the app.
     Assistants,
+    /// The documents of the app, and their parts: those that are bound to a chat with the chat, the others with the app.
+    Documents,
     /// Nothing, for this reason.
     LeavesOut(&'static str),
 }
@@ -45,6 +47,7 @@ impl fmt::Display for Archive {
             Self::Session => "that of the chat, last",
             Self::App => "that of the app",
             Self::Wallets | Self::WalletEntries | Self::Assistants => "all of the app",
+            Self::Documents => "all of the app, and of the chat",
             Self::LeavesOut(reason) => return write!(f, "nothing: {reason}"),
         })
     }

@@ -207,6 +207,10 @@ fn owner_of(
         }
         Archive::App => Some((text("_id")?, None)),
         Archive::Wallets | Archive::Assistants => Some((inside("app_id")?, None)),
+        Archive::Documents => {
+            let chat_id = fields.optional_text("chat_id")?.map(str::to_owned);
+            Some((inside("app_id")?, chat_id))
+        }
         Archive::WalletEntries => Some((text("app_id")?, None)),
         Archive::RollupOfChat | Archive::LeavesOut(_) => None,
     })

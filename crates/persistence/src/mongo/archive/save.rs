@@ -12,7 +12,7 @@ use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::{Lineage, open_chat_session, rollup_id, wallets_after};
 use crate::mongo::engine::read_at::ReadAt;
 use crate::mongo::engine::scope::chat_filter;
-use crate::mongo::purges::records_filter;
+use crate::mongo::purges::{bound_filter, records_filter};
 use crate::mongo::{MongoStore, Workflow, collection_names};
 use crate::{BoxError, StoreError};
 
@@ -129,6 +129,10 @@ impl MongoStore {
         for stored in taken(Archive::OneOfChat) {
             self.emit_all(&session, stored.name, &one, &mut *emit).await?;
         }
+        let bound = bound_filter(app_id, chat_id);
+        for stored in taken(Archive::Documents) {
+            self.emit_all(&session, stored.name, &bound, &mut *emit).await?;
+        }
         let key = RollupKey { subject: Subject::Chat(chat_id.clone()), hour: None };
         let rollup = doc! { "_id": rollup_id(app_id, &workflow.workflow_name, &key, 0) };
         for stored in taken(Archive::RollupOfChat) {
@@ -140,14 +144,15 @@ impl MongoStore {
         Ok(true)
     }
 
-    /// Passes on the document of an app, its wallets and its assistants as they were at one moment.
+    /// Passes on the document of an app, its wallets, its assistants, and its documents that are of no chat, as they were at one moment.
     pub async fn archive_app(&self, app_id: &AppId, emit: Emit<'_>) -> Result<(), ArchiveError> {
         let session = Mutex::new(self.read(|| self.snapshot_session()).await?);
         for (archive, filter) in [
             (Archive::App, doc! { "_id": app_id.as_str() }),
-            (Archive::WalletEntries, entries_of(app_id)),
+            (Archive::WalletEntries, of_app(app_id)),
             (Archive::Wallets, wallets_after(app_id, None)),
-            (Archive::Assistants, assistants_of(app_id)),
+            (Archive::Assistants, of_app(app_id)),
+            (Archive::Documents, unbound(app_id)),
         ] {
             for stored in taken(archive) {
                 self.emit_all(&session, stored.name, &filter, &mut *emit).await?;
@@ -206,16 +211,19 @@ impl MongoStore {
     }
 }
 
-fn entries_of(app_id: &AppId) -> Document {
+/// Returns the filter for the documents whose `_id` begins with an app.
+fn of_app(app_id: &AppId) -> Document {
     let first = doc! { "app_id": app_id.as_str() };
+    // The name of the second field does not matter: no value is greater.
     let last = doc! { "app_id": app_id.as_str(), "last": Bson::MaxKey };
     doc! { "_id": { "$gte": first, "$lt": last } }
 }
 
-fn assistants_of(app_id: &AppId) -> Document {
-    let first = doc! { "app_id": app_id.as_str() };
-    let last = doc! { "app_id": app_id.as_str(), "assistant_id": Bson::MaxKey };
-    doc! { "_id": { "$gte": first, "$lt": last } }
+/// Returns the filter for the documents of an app that are bound to no chat.
+fn unbound(app_id: &AppId) -> Document {
+    let mut filter = of_app(app_id);
+    filter.insert("chat_id", Bson::Null);
+    filter
 }
 
 fn id_of(raw: &RawDocumentBuf) -> Option<Bson> {

@@ -13,7 +13,7 @@ use crate::mongo::collections::assistant_index;
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::hinted::hinted;
 use crate::mongo::engine::paging::beyond;
-use crate::mongo::engine::scope::listed_assistants;
+use crate::mongo::engine::scope::listed_records;
 use crate::store::{AssistantCursor, AssistantFilter, AssistantPage, AssistantTags, Direction};
 
 impl MongoStore {
@@ -60,7 +60,7 @@ impl MongoStore {
         let is_by_id = !filter.ids.is_empty();
         let open: &[_] =
             if is_by_id { &[Visibility::App, Visibility::Link] } else { &[Visibility::App] };
-        let mut query = listed_assistants(scope, open);
+        let mut query = listed_records(scope, open);
         query.extend(field_filter(scope, filter));
         let (index, sort) = if is_by_id {
             (Hint::Keys(doc! { "_id": 1 }), doc! { "_id": 1 })

@@ -66,7 +66,7 @@ impl Assistants for MongoStore {
         self.observe(Call::GetAssistant, None, async {
             let found = self.read(|| self.assistant(&scope.app_id, assistant_id)).await?;
             let reach = scope.reach(Permission::Read);
-            Ok(found.filter(|found| reach.includes_assistant(found)))
+            Ok(found.filter(|found| reach.includes_record(found)))
         })
         .await
     }

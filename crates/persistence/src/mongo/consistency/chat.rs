@@ -85,8 +85,8 @@ impl Chat {
     }
 
     pub(super) fn fault(&mut self, collection: &'static str, kind: FaultKind, detail: String) {
-        let chat_id = self.chat_id().to_string();
-        self.faults.push(DataFault { chat_id, collection, kind, detail });
+        let record = self.chat_id().to_string();
+        self.faults.push(DataFault { record, collection, kind, detail });
     }
 
     fn read_tail(&mut self, fields: &Fields<'_>) -> Result<(), StoreError> {

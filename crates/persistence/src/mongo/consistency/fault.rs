@@ -1,10 +1,10 @@
 use std::fmt;
 
-/// Something stored of a chat that does not fit the rest.
+/// Something stored that does not fit the rest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DataFault {
-    /// The chat that the document belongs to.
-    pub chat_id: String,
+    /// The chat that the stored document belongs to, or the document of an app.
+    pub record: String,
     /// The collection with the document.
     pub collection: &'static str,
     /// What is wrong.
@@ -18,7 +18,7 @@ pub struct DataFault {
 pub enum FaultKind {
     /// The document cannot be read.
     Unreadable,
-    /// It belongs to a chat that is not stored.
+    /// It belongs to a chat, or to a document, that is not stored.
     Orphan,
     /// It names another app than its chat.
     OtherApp,
@@ -40,11 +40,13 @@ pub enum FaultKind {
     Turns,
     /// A field that lists are found by is not what it is made of.
     Derived,
+    /// The parts of a document are missing, or are not its content.
+    Content,
 }
 
 impl FaultKind {
     /// Every kind.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Unreadable,
         Self::Orphan,
         Self::OtherApp,
@@ -57,6 +59,7 @@ impl FaultKind {
         Self::InputRequest,
         Self::Turns,
         Self::Derived,
+        Self::Content,
     ];
 
     /// Returns the kind as a stable word.
@@ -75,13 +78,14 @@ impl FaultKind {
             Self::InputRequest => "input-request",
             Self::Turns => "turns",
             Self::Derived => "derived",
+            Self::Content => "content",
         }
     }
 }
 
 impl fmt::Display for DataFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { chat_id, collection, kind, detail } = self;
-        write!(f, "{chat_id}, {collection}: {} ({})", detail, kind.as_str())
+        let Self { record, collection, kind, detail } = self;
+        write!(f, "{record}, {collection}: {} ({})", detail, kind.as_str())
     }
 }

@@ -1,9 +1,10 @@
-//! Verifies that everything that is stored of chats fits together.
+//! Verifies that everything that is stored of chats, and of the documents of apps, fits together.
 //!
 //! The chats are read in order, some at a time, each time from one snapshot of the database, so that services may run
 //! meanwhile. The ids of all documents of a chat begin with its id, so that one range of each collection has those of
 //! these chats, and also those of chats that are not there.
 
+mod app_document;
 mod chat;
 mod fault;
 
@@ -42,6 +43,13 @@ pub enum DataCheck<'a> {
         /// How many messages they have.
         messages: u64,
     },
+    /// More documents of apps were read.
+    ReadDocuments {
+        /// How many.
+        documents: u64,
+        /// How many bytes their contents have.
+        bytes: u64,
+    },
     /// Something does not fit.
     Fault(&'a DataFault),
 }
@@ -77,7 +85,7 @@ impl MongoStore {
             let messages = page.chats.values().map(|chat| chat.messages).sum();
             let mut faults = page.faults;
             faults.extend(page.chats.into_values().flat_map(|chat| chat.faults));
-            faults.sort_by(|a, b| (&a.chat_id, a.kind).cmp(&(&b.chat_id, b.kind)));
+            faults.sort_by(|a, b| (&a.record, a.kind).cmp(&(&b.record, b.kind)));
             for fault in &faults {
                 tell(DataCheck::Fault(fault));
             }
@@ -161,7 +169,7 @@ impl MongoStore {
             let is_wanted = app_id.is_none_or(|wanted| wanted.as_str() == app);
             let id = chat_of(&raw).to_owned();
             let Some(chat) = page.chats.get_mut(&id) else {
-                let is_unreadable = page.faults.iter().any(|fault| fault.chat_id == id);
+                let is_unreadable = page.faults.iter().any(|fault| fault.record == id);
                 if is_wanted && !is_unreadable {
                     page.orphan(of.name, id);
                 }
@@ -220,15 +228,15 @@ impl MongoStore {
 }
 
 impl Page {
-    fn unreadable(&mut self, collection: &'static str, chat_id: String, error: &StoreError) {
+    fn unreadable(&mut self, collection: &'static str, record: String, error: &StoreError) {
         let detail = error.to_string();
-        self.faults.push(DataFault { chat_id, collection, kind: FaultKind::Unreadable, detail });
+        self.faults.push(DataFault { record, collection, kind: FaultKind::Unreadable, detail });
     }
 
     /// Reports the documents of a chat that is not there, once for each collection.
-    fn orphan(&mut self, collection: &'static str, chat_id: String) {
+    fn orphan(&mut self, collection: &'static str, record: String) {
         let detail = "the chat is not stored".to_owned();
-        let fault = DataFault { chat_id, collection, kind: FaultKind::Orphan, detail };
+        let fault = DataFault { record, collection, kind: FaultKind::Orphan, detail };
         if self.faults.last() != Some(&fault) {
             self.faults.push(fault);
         }
@@ -237,7 +245,8 @@ impl Page {
 
 /// Returns whether the ids of a collection begin with those of chats.
 fn is_of_chats(collection: &StoredCollection) -> bool {
-    !matches!(collection.purge, Purge::Keeps(_)) || collection.name == STATUS_CHANGES
+    !matches!(collection.purge, Purge::Keeps(_) | Purge::DeletesBound)
+        || collection.name == STATUS_CHANGES
 }
 
 /// Returns the range of ids that belong to the chats after one, up to another.

@@ -107,7 +107,7 @@ pub(crate) use wallet::{
 pub(crate) const SCHEMA_VERSION: i64 = 1;
 
 /// The newest `schema_version` that this release can read: the format of the newest shape.
-pub(crate) const NEWEST_VERSION: i64 = 8;
+pub(crate) const NEWEST_VERSION: i64 = 10;
 
 /// The `schema_version` of documents with a salt.
 pub(crate) const SALTED_VERSION: i64 = 4;

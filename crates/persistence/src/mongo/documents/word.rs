@@ -1,6 +1,7 @@
 use records::{
     AccessKeyKind, ActorRole, AppStatus, AuditAction, ChatStatus, EntryKind, InputKind, Lifecycle,
-    MemberRole, Permission, StepKind, StepStatus, TurnOutcome, Visibility,
+    MemberRole, Permission, StepKind, StepStatus, StreamFormat, StreamState, TurnOutcome,
+    Visibility,
 };
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -42,6 +43,8 @@ named!(
     Permission,
     StepKind,
     StepStatus,
+    StreamFormat,
+    StreamState,
     TurnOutcome
 );
 

@@ -5,6 +5,7 @@
 //! starts from the present. No change is lost by that, because subscribers catch up from the store
 //! after every `Began`.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -19,9 +20,12 @@ use tokio::sync::OnceCell;
 use tokio::time::sleep;
 
 use crate::mongo::MongoStore;
-use crate::mongo::collection_names::{CHAT_PARTICIPANTS, CHAT_SESSIONS, PRESENCE, PROVIDER_CALLS};
+use crate::mongo::collection_names::{
+    CHAT_PARTICIPANTS, CHAT_SESSIONS, PRESENCE, PROVIDER_CALLS, STREAM_GROUPS,
+};
 use crate::mongo::engine::failure::code;
-use crate::store::{Change, ChatChange};
+use crate::mongo::streams::{StoredGroup, stream_group_record};
+use crate::store::{Change, ChatChange, StreamChange};
 
 /// The timeout of server selection. After the clean shutdown of a primary the driver waits this
 /// long before it reports an error.
@@ -47,8 +51,11 @@ const WATCHED_FIELDS: [&str; 7] = [
     "session_version",
 ];
 
+/// The field with a group of a stream.
+const GROUP: &str = "fullDocument";
+
 /// The operations that end a collection; earlier notifications are then void.
-const COLLECTION_ENDINGS: [&str; 4] = ["drop", "rename", "dropDatabase", "invalidate"];
+pub(crate) const COLLECTION_ENDINGS: [&str; 4] = ["drop", "rename", "dropDatabase", "invalidate"];
 
 /// Opens change streams.
 #[derive(Debug)]
@@ -82,17 +89,24 @@ impl ChangeStreams {
     }
 
     async fn open(&self) -> Result<ChangeStream<RawDocumentBuf>, Error> {
+        self.open_with(pipeline()).await
+    }
+
+    pub(crate) async fn open_with(
+        &self,
+        pipeline: [Document; 2],
+    ) -> Result<ChangeStream<RawDocumentBuf>, Error> {
         let connect = async || {
             let client = Client::with_options(self.options.clone())?;
             Ok::<_, Error>(client.database(&self.database_name))
         };
         let watched = self.watched.get_or_try_init(connect).await?;
-        Ok(watched.watch().pipeline(pipeline()).await?.with_type())
+        Ok(watched.watch().pipeline(pipeline).await?.with_type())
     }
 }
 
 /// Returns the pipeline that selects the changes that subscribers need, reduced to ids and
-/// counters, so that no message is transferred.
+/// counters, so that no message is transferred, and to the groups of streams.
 fn pipeline() -> [Document; 2] {
     let updated = |field: &str| format!("updateDescription.updatedFields.{field}");
     let is_there = |field: &str| doc! { updated(field): { "$exists": true } };
@@ -110,6 +124,7 @@ fn pipeline() -> [Document; 2] {
         // An update only renews an announcement, so it is not selected.
         of(PRESENCE, is_one_of(&["insert", "delete"])),
         of(PROVIDER_CALLS, is_one_of(&["insert", "delete"])),
+        of(STREAM_GROUPS, is_one_of(&["insert"])),
         of(CHAT_PARTICIPANTS, is_one_of(&["insert", "update", "replace", "delete"])),
         of(CHAT_SESSIONS, is_one_of(&COLLECTION_ENDINGS)),
         is_one_of(&["dropDatabase", "invalidate"]),
@@ -122,6 +137,10 @@ fn pipeline() -> [Document; 2] {
         let is_there = doc! { "$ne": [{ "$type": format!("${}", updated(field)) }, "missing"] };
         ((*field).to_owned(), Bson::Document(is_there))
     }));
+    // A group of a stream is told with its chunks, so that it needs no read.
+    let is_group = doc! { "$eq": ["$ns.coll", STREAM_GROUPS] };
+    let group = doc! { "$cond": [is_group, "$fullDocument", "$$REMOVE"] };
+    fields.insert(GROUP, group);
     [doc! { "$match": { "$or": told } }, doc! { "$project": fields }]
 }
 
@@ -132,6 +151,9 @@ fn change(event: &RawDocument) -> Option<Change> {
         return Some(Change::Lost);
     }
     let collection = event.get_document("ns").ok()?.get_str("coll").ok()?;
+    if collection == STREAM_GROUPS {
+        return event.get_document(GROUP).ok().and_then(stream_change);
+    }
     let key = event.get_document("documentKey").ok()?;
     let chat_id = match collection {
         PRESENCE | PROVIDER_CALLS => key.get_document("_id").ok()?.get_str("chat_id").ok()?,
@@ -149,6 +171,13 @@ fn change(event: &RawDocument) -> Option<Change> {
     Some(Change::Chat(ChatChange { chat_id, last_sequence }))
 }
 
+fn stream_change(group: &RawDocument) -> Option<Change> {
+    // A group that only newer releases can read is not for the listeners of this one.
+    let StoredGroup { chat_id, stream_id, group } = stream_group_record(group).ok()?;
+    let group = Arc::new(group);
+    Some(Change::Stream(StreamChange { chat_id, stream_id, group }))
+}
+
 fn last_sequence(event: &RawDocument) -> Option<u64> {
     let updated =
         event.get_document("updateDescription").ok()?.get_document("updatedFields").ok()?;
@@ -163,12 +192,12 @@ fn last_sequence(event: &RawDocument) -> Option<u64> {
 pub(crate) struct Watcher {
     store: MongoStore,
     stream: Option<ChangeStream<RawDocumentBuf>>,
-    pause: Duration,
+    pauses: Pauses,
 }
 
 impl Watcher {
     pub(crate) fn new(store: MongoStore) -> Self {
-        Self { store, stream: None, pause: PAUSES.0 }
+        Self { store, stream: None, pauses: Pauses::default() }
     }
 
     pub(crate) fn changes(self) -> impl Stream<Item = Change> + Send {
@@ -180,7 +209,7 @@ impl Watcher {
             let Some(stream) = &mut self.stream else {
                 match self.store.inner.change_streams.open().await {
                     Ok(stream) => {
-                        (self.stream, self.pause) = (Some(stream), PAUSES.0);
+                        (self.stream, self.pauses) = (Some(stream), Pauses::default());
                         self.store
                             .inner
                             .change_streams
@@ -188,7 +217,9 @@ impl Watcher {
                             .store(true, Ordering::Relaxed);
                         return Change::Began;
                     }
-                    Err(error) => self.pause_after(&error).await,
+                    Err(error) => {
+                        self.pauses.wait_after(&error, &self.store.inner.change_streams).await;
+                    }
                 }
                 continue;
             };
@@ -210,15 +241,29 @@ impl Watcher {
             }
         }
     }
+}
 
-    async fn pause_after(&mut self, error: &Error) {
+/// The pauses between attempts to open a change stream.
+pub(crate) struct Pauses {
+    next: Duration,
+}
+
+impl Default for Pauses {
+    fn default() -> Self {
+        Self { next: PAUSES.0 }
+    }
+}
+
+impl Pauses {
+    /// Waits after a failed attempt.
+    pub(crate) async fn wait_after(&mut self, error: &Error, streams: &ChangeStreams) {
         if code(error) == Some(NO_CHANGE_STREAMS) {
-            self.store.inner.change_streams.are_supported.store(false, Ordering::Relaxed);
+            streams.are_supported.store(false, Ordering::Relaxed);
             sleep(UNSUPPORTED_PAUSE).await;
             return;
         }
         tracing::debug!(%error, "the change stream could not be opened");
-        sleep(self.pause).await;
-        self.pause = (self.pause * 2).min(PAUSES.1);
+        sleep(self.next).await;
+        self.next = (self.next * 2).min(PAUSES.1);
     }
 }

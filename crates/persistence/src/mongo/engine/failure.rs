@@ -198,6 +198,15 @@ pub(crate) fn is_duplicate_key(error: &Error) -> bool {
     code(error) == Some(DUPLICATE_KEY)
 }
 
+/// Returns whether an insertion failed only because some documents exist.
+pub(crate) fn failed_only_on_duplicates(error: &Error) -> bool {
+    let ErrorKind::InsertMany(insertion) = &*error.kind else { return false };
+    let refused = insertion.write_errors.iter().flatten();
+    insertion.write_concern_error.is_none()
+        && refused.clone().next().is_some()
+        && refused.into_iter().all(|write| write.code == DUPLICATE_KEY)
+}
+
 /// Returns the server's code for the error, if the server sent one.
 pub(crate) fn code(error: &Error) -> Option<i32> {
     match &*error.kind {

@@ -56,11 +56,16 @@ pub(crate) enum Shape {
     ToolRuns,
     /// The assistants of apps: `assistants`. An older release does not erase those of a person. No document is marked for it.
     Assistants,
+    /// The documents of apps: `documents`. An older release does not remove them with their chat. No document is marked for it.
+    Documents,
+    /// Streams: `streams` and `stream_groups`. An older release does not remove them with their chat. No document is
+    /// marked for it.
+    Streams,
 }
 
 impl Shape {
     /// Every shape, in the order of the formats.
-    pub(crate) const ALL: [Self; 12] = [
+    pub(crate) const ALL: [Self; 14] = [
         Self::Forks,
         Self::DeletedChats,
         Self::ListsByActivity,
@@ -73,6 +78,8 @@ impl Shape {
         Self::CompleteUserUsage,
         Self::ToolRuns,
         Self::Assistants,
+        Self::Documents,
+        Self::Streams,
     ];
 
     /// Returns the first format in which the shape is written. It is also the `schema_version` of
@@ -87,6 +94,8 @@ impl Shape {
             Self::CompleteUserUsage => 6,
             Self::ToolRuns => 7,
             Self::Assistants => 8,
+            Self::Documents => 9,
+            Self::Streams => 10,
         }
     }
 
@@ -105,6 +114,8 @@ impl Shape {
             Self::CompleteUserUsage => "statistics of users",
             Self::ToolRuns => "runs of tools",
             Self::Assistants => "assistants",
+            Self::Documents => "documents",
+            Self::Streams => "streams",
         }
     }
 }

@@ -79,9 +79,9 @@ pub(crate) fn listed_chats(scope: &Scope, range: ListRange) -> Document {
     chats
 }
 
-/// Returns the filter for the assistants that the caller finds and in which they have the permission of the scope. `open` are
-/// the visibilities by which every user of the app finds one.
-pub(crate) fn listed_assistants(scope: &Scope, open: &[Visibility]) -> Document {
+/// Returns the filter for the assistants, or the documents of no chat, that the caller finds and in which they have the permission
+/// of the scope. `open` are the visibilities by which every user of the app finds one.
+pub(crate) fn listed_records(scope: &Scope, open: &[Visibility]) -> Document {
     let mut filter = doc! { "_id.app_id": scope.app_id.as_str() };
     let any = match scope.reach(scope.permission) {
         Reach::Every => return filter,

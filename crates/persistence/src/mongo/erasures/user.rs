@@ -31,7 +31,7 @@ impl MongoStore {
         Ok(())
     }
 
-    /// Deletes what gives a person access, and their assistants. The other collections are small, because their documents
+    /// Deletes what gives a person access, and their assistants and documents. The other collections are small, because their documents
     /// expire.
     async fn delete_of_user(
         &self,
@@ -59,9 +59,11 @@ impl MongoStore {
         let theirs = doc! { "_id.app_id": app_id, "user_id": user_id };
         let by_owner = doc! { "_id.app_id": 1, "user_id": 1 };
         let assistants = delete(&self.inner.assistants, by_owner, theirs).await?;
+        let documents = self.delete_documents_of(app_id, user_id).await?;
         Ok(vec![
             (ErasedKind::Assistants, assistants),
             (ErasedKind::Connections, connections),
+            (ErasedKind::Documents, documents),
             (ErasedKind::Tickets, tickets),
             (ErasedKind::AccessKeys, keys),
         ])

@@ -1,7 +1,7 @@
 mod write;
 
 use async_trait::async_trait;
-use bson::{DateTime, Document, doc};
+use bson::{Document, doc};
 use futures::TryStreamExt;
 use records::{ChatId, NewTurn, ResumePoint, Scope, TurnId};
 
@@ -11,7 +11,6 @@ use crate::mongo::MongoStore;
 use crate::mongo::documents::{chat_points_filter, counter, point_record, turn_points_filter};
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::paging::{below, limit_and_one};
-use crate::mongo::engine::scope::writable_chat;
 use crate::mongo::engine::transaction::{Round, Transaction};
 use crate::rules::turn_batch::TurnBatch;
 use crate::store::{AppendedTurn, ResumePointCursor, ResumePointFilter, ResumePointPage, Turns};
@@ -132,8 +131,7 @@ impl MongoStore {
         Ok(page)
     }
 
-    /// Deletes resume points and returns their number. The transaction also updates the chat, because the filter of
-    /// that update checks the caller's access and lease.
+    /// Deletes resume points and returns their number.
     async fn delete_points(
         &self,
         tx: Transaction<'_>,
@@ -141,13 +139,8 @@ impl MongoStore {
         chat_id: &ChatId,
         points: &Document,
     ) -> Result<Round<u64>, Failure> {
-        let now = DateTime::from_chrono(self.inner.clock.now());
-        let touch = doc! { "$set": { "last_updated_at": now } };
         tx.begin().await?;
-        let touch = self.inner.chat_sessions.update_one(writable_chat(scope, chat_id), touch);
-        if touch.session(&mut *tx.session().await?).await?.matched_count == 0 {
-            return Err(self.classify_unmatched(scope, chat_id).await?);
-        }
+        self.touch_within(&tx, scope, chat_id).await?;
         let delete = self.inner.resume_points.delete_many(points.clone());
         let deleted = delete.session(&mut *tx.session().await?).await?;
         Ok(Round::Done(deleted.deleted_count))

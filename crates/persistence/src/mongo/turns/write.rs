@@ -222,8 +222,11 @@ impl MongoStore {
         } else {
             self.push_within(push, tx).await?
         };
-        let Some(tail) = pushed.filter(|_| !turn.open_steps.is_empty()) else { return Ok(pushed) };
         let (scope, chat_id) = push.place();
+        if let (Some(tail), Some(end)) = (&pushed, &turn.ends) {
+            self.end_with_turn(tx, scope, chat_id, end, tail.last_sequence).await?;
+        }
+        let Some(tail) = pushed.filter(|_| !turn.open_steps.is_empty()) else { return Ok(pushed) };
         let (mark, created_at) = (&turn.mark, push.now());
         let Some(digest) = push.turn.map(|turn| turn.digest) else { return Ok(pushed) };
         if turn.messages.len() == 0 {
@@ -286,6 +289,6 @@ impl TurnBatch {
     }
 
     fn fits_one_update(&self) -> bool {
-        self.open_steps.is_empty() && !self.is_large()
+        self.open_steps.is_empty() && !self.is_large() && self.ends.is_none()
     }
 }

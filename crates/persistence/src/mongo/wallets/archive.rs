@@ -5,14 +5,13 @@
 //! cuts.
 
 use bson::doc;
-use mongodb::error::{Error, ErrorKind};
 use records::{Scope, UserId, Wallet, WalletEntry};
 
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{
     LineDocument, NEWEST_VERSION, StoredWallet, counter, encode, wallet_filter,
 };
-use crate::mongo::engine::failure::{DUPLICATE_KEY, Failure};
+use crate::mongo::engine::failure::{Failure, failed_only_on_duplicates};
 
 /// The number of entries in the tail at which a wallet accepts no change until the tail is cut.
 pub(crate) const FULL_TAIL: usize = 64;
@@ -81,13 +80,4 @@ impl MongoStore {
             _ => Ok(()),
         }
     }
-}
-
-/// Returns whether an insertion failed only because some documents exist.
-fn failed_only_on_duplicates(error: &Error) -> bool {
-    let ErrorKind::InsertMany(insertion) = &*error.kind else { return false };
-    let refused = insertion.write_errors.iter().flatten();
-    insertion.write_concern_error.is_none()
-        && refused.clone().next().is_some()
-        && refused.into_iter().all(|write| write.code == DUPLICATE_KEY)
 }

@@ -1,11 +1,14 @@
 //! The check of the data: it finds nothing in what the store writes, and every defect that is planted.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bson::{Bson, Document, RawDocumentBuf, doc};
-use persistence::mongo::{DataCheck, DataFault, FaultKind, Interruption};
-use persistence::{Forks, Messages, Purges};
-use records::{Actor, AppId, ChatId, MessageEdit, NewFork};
+use persistence::mongo::{DataCheck, DataFault, FaultKind, Interruption, MongoStore};
+use persistence::{AppDocuments, AppendCondition, Forks, Messages, Purges};
+use records::{
+    Actor, AppId, ChatId, DocumentPath, MessageEdit, NewDocument, NewFork, StatedBinding,
+};
 
 use super::database::Database;
 use super::faults::{chat, message, numbered, scope};
@@ -16,9 +19,11 @@ async fn checked(database: &Database, app_id: Option<&AppId>) -> (Vec<DataFault>
     let (mut faults, mut read) = (Vec::new(), 0);
     let mut tell = |check: DataCheck<'_>| match check {
         DataCheck::Read { messages, .. } => read += messages,
+        DataCheck::ReadDocuments { .. } => {}
         DataCheck::Fault(fault) => faults.push(fault.clone()),
     };
     database.check_chats(app_id, &mut tell).await.unwrap();
+    database.check_documents(app_id, &mut tell).await.unwrap();
     (faults, read)
 }
 
@@ -35,8 +40,39 @@ async fn fill(database: &Database) -> (ChatId, ChatId) {
         database.update_message(&scope(), chat_id, sequence, edit).await.unwrap();
     }
     database.delete_message(&scope(), &fork, 8).await.unwrap();
+    for (name, chat_id) in [("of_chat", Some(&source)), ("of_nobody", None)] {
+        put(database, &format!("{name}/small"), 100, chat_id).await;
+        put(database, &format!("{name}/large"), 600_000, chat_id).await;
+        for _ in 0..8 {
+            append(database, &format!("{name}/log"), 30_000, chat_id).await;
+        }
+    }
     database.finish_tasks().await;
     (source, fork)
+}
+
+fn content(bytes: usize, chat_id: Option<&ChatId>) -> NewDocument {
+    NewDocument {
+        binding: StatedBinding { chat_id: chat_id.cloned(), ..StatedBinding::default() },
+        content_type: "text/plain".to_owned(),
+        content: (0..bytes).map(|at| u8::try_from(at % 251).unwrap()).collect(),
+        lifetime: None,
+    }
+}
+
+fn path(text: &str) -> DocumentPath {
+    DocumentPath::parse(text).unwrap()
+}
+
+async fn put(database: &MongoStore, at: &str, bytes: usize, chat_id: Option<&ChatId>) {
+    let new = content(bytes, chat_id);
+    database.put_document(&scope(), &path(at), new, false).await.unwrap();
+}
+
+async fn append(database: &MongoStore, at: &str, bytes: usize, chat_id: Option<&ChatId>) {
+    let new = content(bytes, chat_id);
+    let always = AppendCondition::default();
+    database.append_document(&scope(), &path(at), new, always).await.unwrap();
 }
 
 #[tokio::test]
@@ -81,6 +117,14 @@ fn plants(source: &ChatId, fork: &ChatId) -> Vec<Plant> {
     let set = |fields: Document| Some(doc! { "$set": fields });
     let increment = |fields: Document| Some(doc! { "$inc": fields });
     let (sessions, segments) = ("chat_sessions", "chat_segments");
+    let (documents, parts) = ("documents", "document_parts");
+    let large = |name: &str| doc! { "_id.path": format!("{name}/large") };
+    let small = doc! { "_id.path": "of_chat/small" };
+    let put_part = doc! { "_id.offset": 256_i64 << 10 };
+    let bytes = |count: usize| bson::Binary {
+        subtype: bson::spec::BinarySubtype::Generic,
+        bytes: vec![0; count],
+    };
     let plant = |kind, collection, filter, update| Plant { kind, collection, filter, update };
     vec![
         plant(FaultKind::Unreadable, segments, below(source), set(doc! { "messages.0.role": 5 })),
@@ -127,6 +171,28 @@ fn plants(source: &ChatId, fork: &ChatId) -> Vec<Plant> {
         ),
         plant(FaultKind::Turns, "turns_without_messages", below(source), None),
         plant(FaultKind::Turns, "resume_points", below(source), set(doc! { "turn": 99_i64 })),
+        plant(FaultKind::Unreadable, documents, doc! {}, set(doc! { "visibility": "x" })),
+        plant(FaultKind::Unreadable, parts, doc! {}, set(doc! { "content": 5 })),
+        plant(FaultKind::Orphan, documents, large("of_nobody"), None),
+        plant(FaultKind::Orphan, documents, large("of_chat"), set(doc! { "chat_id": "chat_gone" })),
+        plant(FaultKind::Content, parts, doc! {}, None),
+        plant(FaultKind::Content, parts, doc! { "_id.offset": 0_i64 }, None),
+        plant(FaultKind::Content, parts, doc! {}, set(doc! { "content": bytes(5) })),
+        plant(FaultKind::Content, parts, put_part, set(doc! { "content": bytes(256 << 10) })),
+        plant(
+            FaultKind::Content,
+            parts,
+            doc! { "chat_id": Bson::Null },
+            set(doc! { "chat_id": "other" }),
+        ),
+        plant(FaultKind::Content, documents, large("of_chat"), increment(doc! { "size": 1_i64 })),
+        plant(
+            FaultKind::Content,
+            documents,
+            large("of_chat"),
+            increment(doc! { "size": 9_i64, "tail_from": 9_i64 }),
+        ),
+        plant(FaultKind::Content, documents, small, set(doc! { "tail": [bytes(100)] })),
         plant(FaultKind::Derived, sessions, of(source), set(doc! { "title_key": "other" })),
         plant(FaultKind::Derived, sessions, of(source), set(doc! { "title_trigrams": ["abc"] })),
         plant(
@@ -163,4 +229,50 @@ async fn every_planted_defect_is_found() {
         kinds.insert(kind);
     }
     assert_eq!(kinds.into_iter().collect::<Vec<_>>(), FaultKind::ALL.to_vec());
+}
+
+#[tokio::test]
+async fn nothing_is_found_beside_writers_of_documents() {
+    let database = Database::create_unsealed().await;
+    let chat_id = chat(&database).await;
+    let is_done = AtomicBool::new(false);
+    let (store, of_chat) = (&*database, Some(&chat_id));
+    let write = |writer: usize| async move {
+        for round in 0..40 {
+            let (log, name) = (format!("w{writer}/log"), format!("w{writer}/{}", round % 3));
+            put(store, &name, [200, 70_000, 600_000][round % 3], of_chat).await;
+            put(store, &name, [70_000, 300_000, 10][round % 3] + round, of_chat).await;
+            append(store, &log, 40_000, None).await;
+            if round % 5 == 0 {
+                store.delete_document(&scope(), &path(&name)).await.unwrap();
+                store.delete_document(&scope(), &path(&log)).await.unwrap();
+            }
+        }
+    };
+    let check = async || {
+        let mut checks = 0;
+        while !is_done.load(Ordering::Relaxed) {
+            assert_eq!(checked(&database, None).await.0, []);
+            checks += 1;
+        }
+        checks
+    };
+    let write_all = async {
+        futures::future::join_all((0..4).map(write)).await;
+        is_done.store(true, Ordering::Relaxed);
+    };
+    let ((), checks) = tokio::join!(write_all, check());
+    assert!(checks > 1, "{checks}");
+    database.purge_chat(&Actor::command_line(), &scope(), &chat_id, None).await.unwrap();
+    assert_eq!(checked(&database, None).await.0, []);
+}
+
+#[tokio::test]
+async fn documents_of_another_app_are_not_checked() {
+    let database = Database::create_unsealed().await;
+    put(&database, "large", 600_000, None).await;
+    database.raw.collection::<RawDocumentBuf>("document_parts").delete_one(doc! {}).await.unwrap();
+    let other = AppId::parse("other_app").unwrap();
+    assert_eq!(checked(&database, Some(&other)).await.0, []);
+    assert_eq!(checked(&database, Some(&scope().app_id)).await.0.len(), 1);
 }

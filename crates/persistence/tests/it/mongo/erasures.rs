@@ -7,16 +7,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bson::{Binary, doc};
 use persistence::mongo::{Interruption, MongoStore, WalletVerification, Workflow};
 use persistence::{
-    Assistants, Billing, ChatSessions, Contexts, Erasures, Exchanges, Forks, InputRequests,
-    Members, Messages, Participants, Presence, Tickets, Turns, Wallets,
+    AppDocuments, AppendCondition, Assistants, Billing, ChatSessions, Contexts, Erasures,
+    Exchanges, Forks, InputRequests, Members, Messages, Participants, Presence, Tickets, Turns,
+    Wallets,
 };
 use records::{
     Actor, AssistantContent, AssistantId, Author, CallId, Caller, ChatId, Connection, ConnectionId,
-    DisplayName, EntryId, Erasure, EventId, FieldChange, Grant, Ids as _, MemberRole, MessageBody,
-    MessageEdit, NewAssistant, NewChatSession, NewFork, NewInputAnswer, NewInputRequest,
-    NewMessage, NewProviderCall, NewTicket, NewTurn, NewWalletEntry, Permission, Question, Scope,
-    StackFrame, StackId, Step, StepKind, TicketDigest, TurnId, TurnMessage, TurnOutcome, UserId,
-    Uuid7Ids, Visibility, WorkflowName,
+    DisplayName, DocumentPath, EntryId, Erasure, EventId, FieldChange, Grant, Ids as _, MemberRole,
+    MessageBody, MessageEdit, NewAssistant, NewChatSession, NewDocument, NewFork, NewInputAnswer,
+    NewInputRequest, NewMessage, NewProviderCall, NewTicket, NewTurn, NewWalletEntry, Permission,
+    Question, Scope, StackFrame, StackId, StatedBinding, Step, StepKind, TicketDigest, TurnId,
+    TurnMessage, TurnOutcome, UserId, Uuid7Ids, Visibility, WorkflowName,
 };
 use serde_json::json;
 
@@ -137,6 +138,26 @@ async fn plant_assistant(database: &Database, person: &UserId, token: &str) {
     database.put_assistant(&scope(), &assistant_id, new).await.unwrap();
 }
 
+/// Stores a document of the person, and one of a chat, both with parts.
+async fn plant_documents(database: &Database, chat_id: &ChatId, person: &UserId, token: &str) {
+    let of_person = StatedBinding { user_id: Some(person.clone()), ..StatedBinding::default() };
+    let of_chat = StatedBinding { chat_id: Some(chat_id.clone()), ..StatedBinding::default() };
+    for (name, binding) in [("own", of_person), ("chat", of_chat)] {
+        let path = DocumentPath::parse(format!("{token}/{name}")).unwrap();
+        let new = |content: String| NewDocument {
+            binding: binding.clone(),
+            content_type: token.to_owned(),
+            content: content.into_bytes(),
+            lifetime: None,
+        };
+        let large = new(token.repeat(10_000));
+        database.put_document(&scope(), &path, large, false).await.unwrap();
+        let condition = AppendCondition { offset: None, write_id: Some(token.to_owned()) };
+        let small = new(token.to_owned());
+        database.append_document(&scope(), &path, small, condition).await.unwrap();
+    }
+}
+
 async fn erase(store: &MongoStore, person: &UserId, chats_at_once: usize) -> Erasure {
     let app_id = &scope().app_id;
     let begun = store.begin_erasure(&Actor::command_line(), app_id, person).await.unwrap();
@@ -170,6 +191,7 @@ async fn an_erasure_leaves_no_text_and_no_name() {
     let [token, ids] = ["token_", "ids_"].map(|prefix| Uuid7Ids.mint(prefix));
     let person = UserId::parse(&token).unwrap();
     let own = plant(&database, &token, &ids).await;
+    plant_documents(&database, &own, &person, &token).await;
     let large = serde_json::from_value(json!({ "large": token.repeat(300) })).unwrap();
     database.update_context_snapshot(&scope(), &own, large).await.unwrap();
     let new = || NewFork { user_id: UserId::parse("somebody").ok(), ..NewFork::default() };
@@ -190,6 +212,8 @@ async fn an_erasure_leaves_no_text_and_no_name() {
         "chat_segments",
         "chat_sessions",
         "context_snapshots",
+        "document_parts",
+        "documents",
         "input_requests",
         "message_versions",
         "presence",

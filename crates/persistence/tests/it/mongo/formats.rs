@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use bson::{Bson, Document, RawDocumentBuf, doc};
 use persistence::mongo::{FinishedUpgrade, FormatStatus, Interruption, MongoStore};
 use persistence::{
-    Apps, Assistants, ChatFilter, ChatOrder, ChatSessions, Forks, MessageRange, Messages,
-    StoreError, ToolRuns,
+    AppDocuments, Apps, Assistants, ChatFilter, ChatOrder, ChatSessions, Forks, MessageRange,
+    Messages, StoreError, Streams, ToolRuns,
 };
 use records::{
-    Actor, AppId, AssistantContent, AssistantId, ChatId, Lifecycle, MessageBody, MessageEdit,
-    MetadataFilter, NewAssistant, NewChatSession, NewFork, NewToolRun, Scope, SessionChange,
-    TitlePart, WorkflowName,
+    Actor, AppId, AssistantContent, AssistantId, ChatId, DocumentPath, Lifecycle, MessageBody,
+    MessageEdit, MetadataFilter, NewAssistant, NewChatSession, NewDocument, NewFork, NewStream,
+    NewToolRun, Scope, SessionChange, StatedBinding, StreamFormat, StreamHeader, TitlePart,
+    WorkflowName,
 };
 
 use super::database::Database;
@@ -21,7 +22,7 @@ use super::goldens::{assert_fields, golden};
 const OLDER: i64 = 1;
 
 /// The newest format of this release.
-pub(super) const NEWEST: i64 = 8;
+pub(super) const NEWEST: i64 = 10;
 
 fn scope() -> Scope {
     Scope::service(AppId::parse("acme_corp").unwrap())
@@ -203,6 +204,19 @@ async fn before_the_upgrade_is_finished_a_fork_is_refused_and_changes_nothing() 
     let new = NewAssistant { content, ..NewAssistant::default() };
     let refusal = database.put_assistant(&scope(), &assistant_id, new).await.unwrap_err();
     assert!(matches!(refusal, StoreError::UpgradePending { needed: 8, .. }), "{refusal:?}");
+    let path = DocumentPath::parse("notes/plan.md").unwrap();
+    let new = NewDocument {
+        binding: StatedBinding::default(),
+        content_type: "text/plain".to_owned(),
+        content: b"x".to_vec(),
+        lifetime: None,
+    };
+    let refusal = database.put_document(&scope(), &path, new, false).await.unwrap_err();
+    assert!(matches!(refusal, StoreError::UpgradePending { needed: 9, .. }), "{refusal:?}");
+    let header = StreamHeader { format: StreamFormat::Text, agent: None, request_id: None };
+    let new = NewStream { stream_id: None, header };
+    let refusal = database.start_stream(&scope(), &golden_chat(), new).await.unwrap_err();
+    assert!(matches!(refusal, StoreError::UpgradePending { needed: 10, .. }), "{refusal:?}");
     assert_eq!(everything(&database).await, before);
     let archive = SessionChange::to_lifecycle(Lifecycle::Archived);
     database.change_chat(&scope(), &golden_chat(), archive).await.unwrap();
@@ -225,6 +239,8 @@ async fn before_the_upgrade_is_finished_a_fork_is_refused_and_changes_nothing() 
                 "statistics of users",
                 "runs of tools",
                 "assistants",
+                "documents",
+                "streams",
             ]
         }
     );

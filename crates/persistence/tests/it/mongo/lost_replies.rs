@@ -5,12 +5,12 @@ use std::time::Duration;
 use local_mongod::{Proxy, Source};
 use persistence::mongo::MongoStore;
 use persistence::{
-    Artifacts, AssistantFilter, Assistants, AuditFilter, AuditLog, ChatSessions, Erasures,
-    Messages, Outcome, StoreError,
+    AppDocuments, AppendCondition, Artifacts, AssistantFilter, Assistants, AuditFilter, AuditLog,
+    ChatSessions, DocumentRange, Erasures, Messages, Outcome, StoreError,
 };
 use records::{
-    Actor, AssistantContent, AssistantId, ChatId, ChatStatus, IfMatch, MessageEdit, NewArtifact,
-    NewAssistant, Scope, UserId,
+    Actor, AssistantContent, AssistantId, ChatId, ChatStatus, DocumentPath, IfMatch, MessageEdit,
+    NewArtifact, NewAssistant, NewDocument, Scope, StatedBinding, UserId,
 };
 use serde_json::json;
 use tokio::time::sleep;
@@ -143,6 +143,47 @@ async fn a_write_of_an_assistant_whose_commit_lost_its_reply_is_made_once() {
     assert_eq!((deleted.deleted, deleted.has_more), (1, false));
     let entries = database.list_audit_entries(&AuditFilter::default(), 100, None).await.unwrap();
     assert_eq!(entries.entries.len(), 6, "{entries:?}");
+}
+
+#[tokio::test]
+async fn a_write_of_a_document_that_lost_its_reply_is_made_once() {
+    let (_server, proxy, database) = database_behind_proxy().await;
+    let other = another(&database).await;
+    let (scope, path) = (scope(), DocumentPath::parse("log").unwrap());
+    let of = |content: &[u8]| NewDocument {
+        binding: StatedBinding::default(),
+        content_type: "text/plain".to_owned(),
+        content: content.to_vec(),
+        lifetime: None,
+    };
+    let append = |content: &[u8]| {
+        database.append_document(&scope, &path, of(content), AppendCondition::default())
+    };
+    let by_other = async || {
+        other.append_document(&scope, &path, of(b"-"), AppendCondition::default()).await.unwrap();
+    };
+    let created = lose(&proxy, "insert", append(b"first"), by_other()).await.unwrap();
+    assert_eq!((created.offset, created.outcome), (0, Outcome::Stored));
+    let second = lose(&proxy, "findAndModify", append(b"second"), by_other()).await.unwrap();
+    assert_eq!((second.offset, second.outcome), (6, Outcome::Stored));
+    let large = vec![b'x'; 70_000];
+    let moved = lose(&proxy, "commitTransaction", append(&large), by_other()).await.unwrap();
+    assert_eq!((moved.offset, moved.outcome), (13, Outcome::Stored));
+    let all = DocumentRange::From(0, u64::MAX);
+    let stored = other.read_document(&scope, &path, all).await.unwrap().unwrap();
+    assert_eq!(stored.content, [b"first-second-", &*large, b"-"].concat());
+
+    // The answer is not `DocumentChanged`, which would mean that nothing was changed.
+    let seen = IfMatch::Tags(vec![stored.head.entity_tag()]);
+    let seeing = Scope { if_match: Some(seen), ..scope.clone() };
+    let replacing = database.put_document(&seeing, &path, of(b"new"), false);
+    let replaced = lose(&proxy, "commitTransaction", replacing, by_other()).await.unwrap();
+    assert_eq!(replaced.version, stored.head.version + 2);
+    assert!(
+        lose(&proxy, "delete", database.delete_document(&scope, &path), async {}).await.unwrap()
+    );
+    assert_eq!(other.read_document(&scope, &path, all).await.unwrap(), None);
+    assert!(database.all("document_parts").await.is_empty());
 }
 
 #[tokio::test]

@@ -8,23 +8,24 @@ use chrono::{DateTime, TimeDelta, Utc};
 use futures::TryStreamExt;
 use persistence::mongo::{COLLECTIONS, Interruption, StoredCollection};
 use persistence::{
-    Apps, Artifacts, AssistantFilter, Assistants, AuditFilter, AuditLog, Began, Billing, Calls,
-    Changes, ChatFilter, ChatOrder, ChatSessions, ContextHistory, Contexts, Direction, Erasures,
-    Exchanges, Forks, InputRequests, Leases, ListCursor, Members, MessageRange, MessageSearch,
-    Messages, Participants, PendingOrder, Position, Presence, Purges, ResumePointCursor,
-    ResumePointFilter, RevocationCursor, Revocations, Search, Stats, Tickets, ToolRunFilter,
-    ToolRuns, Turns, Wallets,
+    AppDocuments, AppendCondition, Apps, Artifacts, AssistantFilter, Assistants, AuditFilter,
+    AuditLog, Began, Billing, Calls, Changes, ChatFilter, ChatOrder, ChatSessions, ContextHistory,
+    Contexts, Direction, DocumentFilter, DocumentRange, Erasures, Exchanges, Forks, InputRequests,
+    Leases, ListCursor, Members, MessageRange, MessageSearch, Messages, Participants, PendingOrder,
+    Position, Presence, Purges, ResumePointCursor, ResumePointFilter, RevocationCursor,
+    Revocations, Search, Stats, Streams, Tickets, ToolRunFilter, ToolRuns, Turns, Wallets,
 };
 use records::{
     Actor, AppId, AppStatus, AssistantContent, AssistantId, AuditAction, CallId, Caller, ChatId,
-    ChatStatus, Connection, ConnectionId, DisplayName, Due, EntryId, EventId, FieldChange, Grant,
-    InputRequestId, JsonObject, Lease, Lifecycle, MemberRole, MessageBody, MessageEdit,
-    MetadataFilter, MetadataKeys, NewArtifact, NewAssistant, NewChatSession, NewFork,
-    NewInputAnswer, NewInputRequest, NewLease, NewMessage, NewProviderCall, NewRevocation,
-    NewTicket, NewToolRun, NewTurn, NewWalletEntry, Owner, Permission, Question, RetentionChange,
-    RevocationKey, RevocationTarget, Scope, SearchQuery, SessionChange, SettingsChange, StackFrame,
-    StackId, Step, StepKind, TeamId, TicketDigest, ToolRunId, TurnId, TurnMessage, TurnOutcome,
-    UserId, Visibility, WorkflowName,
+    ChatStatus, Connection, ConnectionId, DisplayName, DocumentPath, Due, EntryId, EventId,
+    FieldChange, Grant, InputRequestId, JsonObject, Lease, Lifecycle, MemberRole, MessageBody,
+    MessageEdit, MetadataFilter, MetadataKeys, NewArtifact, NewAssistant, NewChatSession,
+    NewDocument, NewFork, NewInputAnswer, NewInputRequest, NewLease, NewMessage, NewProviderCall,
+    NewRevocation, NewStream, NewTicket, NewToolRun, NewTurn, NewWalletEntry, Owner, Permission,
+    Question, RetentionChange, RevocationKey, RevocationTarget, Scope, SearchQuery, SessionChange,
+    SettingsChange, StackFrame, StackId, StatedBinding, Step, StepKind, StreamEnding, StreamFormat,
+    StreamHeader, StreamId, StreamState, TeamId, TicketDigest, ToolRunId, TurnId, TurnMessage,
+    TurnOutcome, UserId, Visibility, WorkflowName,
 };
 use serde_json::json;
 
@@ -224,6 +225,59 @@ async fn use_assistants(database: &Database, scope: &Scope) {
     assert!(database.delete_assistant(scope, &id(4)).await.unwrap());
 }
 
+async fn use_documents(database: &Database, scope: &Scope, chat_id: &ChatId) {
+    let owner = scope.caller.person().is_some();
+    let path = |n: usize| DocumentPath::parse(format!("{owner}/{n}")).unwrap();
+    let new = |bytes, chat_id: Option<&ChatId>| NewDocument {
+        binding: StatedBinding { chat_id: chat_id.cloned(), ..StatedBinding::default() },
+        content_type: "text/plain".to_owned(),
+        content: vec![0; bytes],
+        lifetime: None,
+    };
+    let namespace = || DocumentPath::parse(owner.to_string()).ok();
+    for n in 0..40 {
+        let bound = (n % 2 == 0).then_some(chat_id);
+        database.put_document(scope, &path(n), new(300_000, bound), true).await.unwrap();
+        let condition = AppendCondition::default();
+        database.append_document(scope, &path(n), new(9, None), condition).await.unwrap();
+        let condition = AppendCondition { offset: Some(0), write_id: None };
+        database.append_document(scope, &path(n), new(300_000, None), condition).await.unwrap();
+    }
+    database.put_document(scope, &path(0), new(1, None), false).await.unwrap();
+    let range = DocumentRange::From(262_000, 200);
+    database.read_document(scope, &path(1), range).await.unwrap().unwrap();
+    let of_chat = || Some(chat_id.clone());
+    for filter in [
+        DocumentFilter { namespace: namespace(), ..DocumentFilter::default() },
+        DocumentFilter { chat_id: of_chat(), with_content: true, ..DocumentFilter::default() },
+    ] {
+        let page = database.list_documents(scope, &filter, 5, None).await.unwrap();
+        assert_eq!(page.documents.len(), 5);
+        database.list_documents(scope, &filter, 5, page.next.as_ref()).await.unwrap();
+        database.list_namespaces(scope, &filter, 1, 5, None).await.unwrap();
+        assert_eq!(database.delete_documents(scope, &filter, 3).await.unwrap().deleted, 3);
+    }
+    assert!(database.delete_document(scope, &path(39)).await.unwrap());
+}
+
+async fn use_streams(database: &Database, scope: &Scope, chat_id: &ChatId) {
+    let owner = scope.caller.person().is_some();
+    let id = |n: usize| StreamId::parse(format!("{owner}_{n}")).unwrap();
+    let header = StreamHeader { format: StreamFormat::Text, agent: None, request_id: None };
+    let ending = StreamEnding { state: StreamState::Finished, error: None };
+    for n in 0..30 {
+        let new = NewStream { stream_id: Some(id(n)), header: header.clone() };
+        database.start_stream(scope, chat_id, new).await.unwrap();
+        let chunks = vec!["\"a\"".to_owned()];
+        database.append_chunks(scope, chat_id, &id(n), 0, chunks).await.unwrap();
+        database.cancel_stream(scope, chat_id, &id(n)).await.unwrap();
+        database.stream_groups(scope, chat_id, &id(n), Some(0)).await.unwrap();
+        database.end_stream(scope, chat_id, &id(n), ending.clone(), None).await.unwrap();
+    }
+    assert!(database.list_streams(scope, chat_id).await.unwrap().len() >= 30);
+    database.remove_ended_streams(10).await.unwrap();
+}
+
 async fn use_everything(database: &Database) {
     let user = UserId::parse("user").unwrap();
     let team_id = Some(TeamId::parse("team").unwrap());
@@ -251,6 +305,8 @@ async fn use_everything(database: &Database) {
         use_search(database, &scope, &chat_id).await;
         use_wallet(database, &scope).await;
         use_assistants(database, &scope).await;
+        use_documents(database, &scope, &chat_id).await;
+        use_streams(database, &scope, &chat_id).await;
         use_ticket(database, &scope, &chat_id).await;
         use_lease(database, &scope, &chat_id).await;
         use_turns(database, &scope, &chat_id).await;

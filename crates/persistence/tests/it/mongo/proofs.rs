@@ -188,7 +188,9 @@ async fn an_interrupted_verification_continues() {
     let point = FailPoint::set(&client, "failCommand", mode, lost).await;
     let disturbed = tokio::time::timeout(Duration::from_mins(5), count(&hasty)).await.unwrap();
     assert!(point.off().await > 0, "no read failed");
-    assert!(disturbed < undisturbed * 3, "{disturbed} records were read instead of {undisturbed}");
+    // What was being read when a read failed is read again, up to one hour of calls. A verification
+    // that began again from the start would read everything hundreds of times.
+    assert!(disturbed < undisturbed * 12, "{disturbed} records were read instead of {undisturbed}");
 }
 
 async fn wallet_differences(store: &MongoStore) -> Result<(u64, Vec<String>), StoreError> {

@@ -5,23 +5,24 @@ use std::time::Duration;
 use bson::{Document, RawDocumentBuf, doc};
 use persistence::mongo::{Interruption, Workflow};
 use persistence::{
-    Apps, Artifacts, AssistantFilter, Assistants, Calls, Changes, ChatSessions, ContextHistory,
-    Contexts, Forks, InputRequests, Leases, Members, MessageRange, Messages, Participants,
-    Presence, Resumption, Revocations, Stats, StoreError, Tickets, ToolRunFilter, ToolRuns, Turns,
-    Wallets,
+    AppDocuments, Apps, Artifacts, AssistantFilter, Assistants, Calls, Changes, ChatSessions,
+    ContextHistory, Contexts, DocumentRange, Forks, InputRequests, Leases, Members, MessageRange,
+    Messages, Participants, Presence, Resumption, Revocations, Stats, StoreError, Streams, Tickets,
+    ToolRunFilter, ToolRuns, Turns, Wallets,
 };
 use records::{
-    Actor, AppId, BoundToolCall, ChatId, ChatStatus, Connection, ConnectionId, Credential, EntryId,
-    Grant, JsonObject, Member, MemberRole, MessageBody, MessageEdit, NewArtifact, NewChatSession,
-    NewFork, NewInputRequest, NewLease, NewRevocation, NewTicket, NewToolRun, NewTurn,
-    NewWalletEntry, Owner, Question, RevocationKey, RevocationTarget, Scope, StackFrame, StackId,
-    Step, StepKind, Ticket, TicketDigest, TurnId, TurnMessage, TurnOutcome, UserId, Visibility,
-    WorkflowName,
+    Actor, AppId, BoundToolCall, ChatId, ChatStatus, Connection, ConnectionId, Credential,
+    DocumentPath, EntryId, Grant, JsonObject, Member, MemberRole, MessageBody, MessageEdit,
+    NewArtifact, NewChatSession, NewFork, NewInputRequest, NewLease, NewRevocation, NewTicket,
+    NewToolRun, NewTurn, NewWalletEntry, Owner, Question, RevocationKey, RevocationTarget, Scope,
+    StackFrame, StackId, Step, StepKind, Ticket, TicketDigest, TurnId, TurnMessage, TurnOutcome,
+    UserId, Visibility, WorkflowName,
 };
 
 use serde_json::json;
 
 use super::database::Database;
+use super::formats::NEWEST;
 use super::goldens::{assert_fields, assert_golden, golden};
 
 fn scope() -> Scope {
@@ -79,6 +80,25 @@ async fn documents_of_version_1_load() {
     let all = AssistantFilter::default();
     let assistants = database.list_assistants(&scope(), &all, 10, None).await.unwrap();
     insta::assert_debug_snapshot!("assistants_v1", assistants.assistants);
+    database.insert("documents", golden("document", 1)).await;
+    database.insert("document_parts", golden("document_part", 1)).await;
+    let path = DocumentPath::parse("notes/plan.md").unwrap();
+    let all = DocumentRange::From(0, u64::MAX);
+    let document = database.read_document(&scope(), &path, all).await.unwrap().unwrap();
+    assert_eq!(document.content, b"Picnic by the lake");
+    insta::assert_debug_snapshot!("document_v1", document.head);
+    for (collection, record) in [
+        ("streams", "stream"),
+        ("stream_groups", "stream_group"),
+        ("stream_groups", "stream_group_ended"),
+    ] {
+        database.insert(collection, golden(record, 1)).await;
+    }
+    let streams = database.list_streams(&scope(), &chat_id).await.unwrap();
+    insta::assert_debug_snapshot!("streams_v1", streams);
+    let stream_id = &streams[0].stream_id;
+    let groups = database.stream_groups(&scope(), &chat_id, stream_id, None).await.unwrap();
+    insta::assert_debug_snapshot!("stream_groups_v1", groups);
     database.insert("chat_participants", golden("chat_participants", 1)).await;
     let participants = database.list_participants(&scope(), &chat_id, 10, None).await.unwrap();
     insta::assert_debug_snapshot!("participants_v1", participants);
@@ -362,7 +382,7 @@ async fn a_document_of_a_newer_version_is_refused_and_not_changed() {
         let StoreError::UnsupportedVersion { found, supported, .. } = refusal else {
             panic!("{refusal:?}");
         };
-        assert_eq!((found, supported), (99, 8));
+        assert_eq!((found, supported), (99, NEWEST));
     }
     assert_eq!(database.all("chat_sessions").await, before);
 }

@@ -156,7 +156,8 @@ impl ToolCallRenderer {
             let until = self.unanswered.late.movable.get(&sequence).copied();
             self.held = until.map(|until| HeldMessages { until, messages: Vec::new() });
             self.matcher.results_come_later(self.unanswered.late.unmovable.contains(&sequence));
-            let may_wait = self.unanswered.policy.is_none() && (self.rules.waits)(&message);
+            let may_wait =
+                UnsettledPolicy::shows_open(self.unanswered.policy, (self.rules.waits)(&message));
             self.matcher.results_may_lack(may_wait);
         }
         let kept = match decision {

@@ -186,7 +186,7 @@ impl ToolCallScan {
     fn decide(&mut self, caller: Caller) {
         let is_kept = caller.open.is_empty()
             || self.policy == Some(UnsettledPolicy::Settle)
-            || (self.policy.is_none() && caller.waits);
+            || UnsettledPolicy::shows_open(self.policy, caller.waits);
         let names = if is_kept {
             match caller.last_late {
                 Some((last, bytes)) if bytes <= MAX_HELD_BYTES => {

@@ -8,7 +8,8 @@ use resume::Options;
 use resume::dialect::{Dialect as _, UiMessage};
 use serde_json::{Value, json};
 
-use super::message::{OWN_ID, under_own_id};
+use super::message::under_own_id;
+use crate::api::messages::OWN_ID;
 
 /// How many messages are read at a time.
 const READ_AT_ONCE: usize = 500;

@@ -4,16 +4,16 @@ use axum::extract::State;
 use operation::operation;
 use persistence::Store;
 use records::json::ListLimit;
-use records::{Item, Location, NewTurn, TurnId, TurnMessage, TurnOutcome};
-use resume::dialect::{Parsed, TranscriptPosition};
+use records::{Item, Location, NewTurn, TurnId, TurnOutcome};
+use resume::dialect::TranscriptPosition;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::completion::{check_begun, turn_without_messages};
-use super::message::{self, OWN_ID};
+use super::message;
 use crate::adapters::ForeignQuery;
-use crate::api::messages::placed;
+use crate::api::messages::{placed, turn_messages};
 use crate::extract::conditions::Fenced;
 use crate::extract::needs::Run;
 use crate::extract::{ChatScope, Json, Keyed, LimitedLists, ListJson, Path};
@@ -94,20 +94,11 @@ impl FinishRequest {
         if let Some(index) = self.messages.iter().position(|it| it["role"] != "assistant") {
             return Err(Problem::invalid_body(Item::Message(index), "must be of the assistant"));
         }
-        let Parsed { messages, positions, .. } = message::read(self.messages).await?;
-        let mut last = None;
-        let of_turn = messages.into_iter().zip(&positions).map(|(mut message, position)| {
-            // A message may have become several. The first one has its id.
-            let is_first = last.replace(*position) != Some(*position);
-            if let Some(id) = message.event_id.filter(|_| is_first) {
-                message.body.extra.insert(OWN_ID.to_owned(), id.as_str().into());
-            }
-            TurnMessage { body: message.body, author: None }
-        });
+        let (messages, positions) = turn_messages(message::read(self.messages).await?);
         let turn = NewTurn {
             request_id: id,
             outcome: TurnOutcome::Completed,
-            messages: of_turn.collect(),
+            messages,
             steps: Vec::new(),
             connector: None,
             mode: None,

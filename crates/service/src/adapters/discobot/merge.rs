@@ -6,7 +6,7 @@ use records::{EventId, JsonObject, Message, MessageBody, MessageEdit, NewMessage
 use serde_json::{Value, json};
 
 use super::find::answered_ids;
-use super::message::OWN_ID;
+use crate::api::messages::OWN_ID;
 use crate::problem::Problem;
 
 /// Merges changes into a message: each field replaces the old one.

@@ -5,11 +5,8 @@ use resume::dialect::{Parsed, UiMessage};
 use resume::ingest::Check;
 use serde_json::{Value, json};
 
-use crate::api::messages::read_checked;
+use crate::api::messages::{OWN_ID, read_checked};
 use crate::problem::Problem;
-
-/// The field of a stored message with the id that its client gave it, if the store gave it another one.
-pub(super) const OWN_ID: &str = "message_id";
 
 /// Reads messages: a call may wait for its result. Their text may be in `content` instead of `parts`.
 pub(super) async fn read(mut messages: Vec<Value>) -> Result<Parsed, Problem> {

@@ -14,7 +14,7 @@ use crate::problem::Problem;
 #[operation(answers = "There is no such assistant")]
 pub(crate) async fn delete_assistant(
     State(store): State<Arc<dyn Store>>,
-    AssistantScope { scope, assistant_id, .. }: AssistantScope<Manage, Seen>,
+    AssistantScope { scope, id: assistant_id, .. }: AssistantScope<Manage, Seen>,
     Query(()): Query<()>,
 ) -> Result<NoContent, Problem> {
     store.delete_assistant(&scope, &assistant_id).await?;

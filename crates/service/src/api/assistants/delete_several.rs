@@ -57,7 +57,7 @@ impl From<DeletedAssistants> for DeleteAssistantsResponse {
 #[operation(answers = "How many were deleted")]
 pub(crate) async fn delete_assistants(
     State(store): State<Arc<dyn Store>>,
-    AssistantsScope(scope, _): AssistantsScope<Manage>,
+    AssistantsScope { scope, .. }: AssistantsScope<Manage>,
     Query(DeleteAssistantsQuery(filter)): Query<DeleteAssistantsQuery>,
     _: Reserve<PAGE_MIB>,
 ) -> Result<Json<DeleteAssistantsResponse>, Problem> {

@@ -45,7 +45,7 @@ impl LocaleQuery {
 #[operation(answers = "The assistant")]
 pub(crate) async fn get_assistant(
     State(store): State<Arc<dyn Store>>,
-    AssistantScope { scope, assistant_id, .. }: AssistantScope<Read>,
+    AssistantScope { scope, id: assistant_id, .. }: AssistantScope<Read>,
     Query(locale): Query<LocaleQuery>,
 ) -> Result<Tagged<Json<AssistantResponse>>, Problem> {
     let assistant = store.get_assistant(&scope, &assistant_id).await?;

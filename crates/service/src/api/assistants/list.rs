@@ -121,7 +121,7 @@ pub(crate) const PAGE_MIB: usize = 16 + ((4 * AssistantPage::BYTES) >> 20);
 #[operation(answers = "A page of assistants")]
 pub(crate) async fn list_assistants(
     State(store): State<Arc<dyn Store>>,
-    AssistantsScope(scope, _): AssistantsScope<Read>,
+    AssistantsScope { scope, .. }: AssistantsScope<Read>,
     Query(query): Query<ListAssistantsQuery>,
     _: Reserve<PAGE_MIB>,
 ) -> Result<Page<AssistantResponse>, Problem> {

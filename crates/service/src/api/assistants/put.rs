@@ -123,7 +123,7 @@ impl PutAssistantRequest {
 )]
 pub(crate) async fn put_assistant(
     State(store): State<Arc<dyn Store>>,
-    AssistantScope { scope, assistant_id, .. }: AssistantScope<Manage, Seen>,
+    AssistantScope { scope, id: assistant_id, .. }: AssistantScope<Manage, Seen>,
     Query(()): Query<()>,
     Json(request): Json<PutAssistantRequest>,
 ) -> Result<Tagged<Created<AssistantResponse>>, Problem> {

@@ -36,7 +36,7 @@ struct AssistantTagFields {
 #[operation(answers = "The tags")]
 pub(crate) async fn list_assistant_tags(
     State(store): State<Arc<dyn Store>>,
-    AssistantsScope(scope, _): AssistantsScope<Read>,
+    AssistantsScope { scope, .. }: AssistantsScope<Read>,
     Query(FilterQuery(filter)): Query<FilterQuery>,
     _: Reserve<PAGE_MIB>,
 ) -> Result<Json<ListAssistantTagsResponse>, Problem> {

@@ -114,7 +114,7 @@ impl UpdateAssistantRequest {
 )]
 pub(crate) async fn update_assistant(
     State(store): State<Arc<dyn Store>>,
-    AssistantScope { scope, assistant_id, .. }: AssistantScope<Manage, Seen>,
+    AssistantScope { scope, id: assistant_id, .. }: AssistantScope<Manage, Seen>,
     Query(()): Query<()>,
     Json(request): Json<UpdateAssistantRequest>,
 ) -> Result<Tagged<Json<AssistantResponse>>, Problem> {

@@ -15,7 +15,7 @@ use crate::operation::{Description, Output, Prepared};
 use crate::problem::Problem;
 use crate::wire::{
     CaughtUpResponse, InputRequestResponse, MessageResponse, PresenceResponse, StatusResponse,
-    UsageFields, VersionResponse,
+    StreamChunkResponse, StreamResponse, UsageFields, VersionResponse,
 };
 
 /// The position to start from.
@@ -52,6 +52,10 @@ impl FromParams for ListenQuery {
 /// - `input-request`: a question that the workflow waits for, after `caught-up` or when it is asked;
 ///   `input-response`: the request was closed.
 /// - `presence`: who is present; `usage`: what the calls of the chat have used.
+/// - `stream-started`, `stream-chunk`, `stream-finished`: what an agent is producing. After each connection every running stream is
+///   started again, with its chunks so far. A `stream-started` with `next` 0 voids the chunks before it; another one says that
+///   another agent continues. `stream-finished` comes after the messages that the stream became. `stream-stalled`: the agent is
+///   silent.
 ///
 /// A person is present while the stream is open.
 #[operation(
@@ -98,5 +102,7 @@ any_of!(
         VersionResponse,
         PresenceResponse,
         UsageFields,
+        StreamResponse,
+        StreamChunkResponse,
     ]
 );

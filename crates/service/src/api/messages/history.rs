@@ -37,7 +37,7 @@ pub(crate) struct HistoryQuery {
     default_user_name: String,
     /// What to do with a message whose tool calls do not all have results directly after it: `remove`
     /// (default) removes its calls, `settle` adds the missing results as errors, `trim` drops the message,
-    /// `reject` refuses the request with `unsettled-tool-calls`. `ag2` has no tool calls. Without this parameter, a call that
+    /// `reject` refuses the request with `unsettled-tool-calls`, `keep` leaves the calls open. `ag2` has no tool calls. Without this parameter, a call that
     /// came in a `ui-message` as waiting is shown there as waiting.
     #[param(value_type = Option<values::Unsettled>)]
     unsettled: Option<UnsettledPolicy>,

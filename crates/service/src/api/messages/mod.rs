@@ -7,6 +7,7 @@ mod response;
 mod transcript;
 
 pub(crate) mod append;
+pub(crate) mod clear;
 pub(crate) mod delete;
 pub(crate) mod delete_by_id;
 pub(crate) mod delete_several;
@@ -33,7 +34,7 @@ pub(crate) use body::{AuthorRequest, MessageRequest};
 pub(crate) use request::{MESSAGES, MessagesBody};
 pub(crate) use resent::{append_nothing, append_within};
 use response::AppendResponse;
-pub(crate) use transcript::{read_checked, read_valid};
+pub(crate) use transcript::{OWN_ID, read_checked, read_valid, turn_messages};
 
 /// The state of the chat that an edit depends on.
 #[derive(Debug, IntoParams)]

@@ -3,7 +3,7 @@ use axum::extract::{FromRequest as _, Request};
 use persistence::MessageRange;
 use persistence::offload;
 use records::json::ListLimit;
-use records::{ChatId, EventId, Item, Location, Message, Scope, Segment};
+use records::{ChatId, EventId, Item, Location, Message, Scope, Segment, TurnMessage};
 use resume::Dropped;
 use resume::dialect::{self, Dialect, Parsed, Resent, TranscriptPosition, Violation};
 use resume::ingest::{self, Check, Checked};
@@ -244,4 +244,22 @@ fn refused(dialect: &str, found: &[Violation]) -> Problem {
     found.iter().take(LISTED).fold(problem, |problem, Violation { index, rule, detail }| {
         problem.at(Item::Message(*index), format!("{rule}: {detail}"))
     })
+}
+
+/// The field of a stored message with the id that its client gave it, if the store gave it another one.
+pub(crate) const OWN_ID: &str = "message_id";
+
+/// Returns the messages of a transcript as those of a turn, from which their ids are derived. They keep their own beside them.
+pub(crate) fn turn_messages(parsed: Parsed) -> (Vec<TurnMessage>, Vec<TranscriptPosition>) {
+    let Parsed { messages, positions, .. } = parsed;
+    let mut last = None;
+    let of_turn = messages.into_iter().zip(&positions).map(|(mut message, position)| {
+        // A message may have become several. The first one has its id.
+        let is_first = last.replace(*position) != Some(*position);
+        if let Some(id) = message.event_id.filter(|_| is_first) {
+            message.body.extra.insert(OWN_ID.to_owned(), id.as_str().into());
+        }
+        TurnMessage { body: message.body, author: None }
+    });
+    (of_turn.collect(), positions)
 }

@@ -75,10 +75,20 @@ export async function getExact(address, signal) {
 
 /** Sends JSON, and returns the JSON of the response. */
 export async function post(address, body, signal) {
+  return change("POST", address, body, signal);
+}
+
+/** Sends JSON with a method, and returns the JSON of the response; null if it has no content. */
+export async function change(method, address, body, signal) {
   const headers = { accept: "application/json", "content-type": "application/json" };
-  const request = { method: "POST", body: JSON.stringify(body) };
-  const response = await send(address, headers, signal, request);
-  return parse(await reached(() => response.text(), signal));
+  const response = await send(address, headers, signal, { method, body: JSON.stringify(body) });
+  const text = await reached(() => response.text(), signal);
+  return text === "" ? null : parse(text);
+}
+
+/** Requests JSON, and returns its text as it was sent. */
+export async function getText(address, signal) {
+  return ask(address, signal);
 }
 
 /** Parses JSON with every number as it was written: beyond 2^53 JavaScript would round it. */
@@ -101,12 +111,12 @@ export async function* pieces(address, headers, signal) {
 }
 
 /** Requests up to `wanted` pages by `next_cursor`, and joins their lists named `field`. */
-export async function pages(base, field, wanted, signal) {
-  const first = await get(base, signal);
+export async function pages(base, field, wanted, signal, parameters = {}) {
+  const first = await get(query(base, parameters), signal);
   let answer = first;
   const items = [...answer[field]];
   for (let page = 1; page < wanted && answer.next_cursor; page += 1) {
-    answer = await get(query(base, { cursor: answer.next_cursor }), signal);
+    answer = await get(query(base, { ...parameters, cursor: answer.next_cursor }), signal);
     items.push(...answer[field]);
   }
   return { first, items, hasMore: Boolean(answer.next_cursor) };

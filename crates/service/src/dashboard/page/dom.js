@@ -27,7 +27,8 @@ function fill(element, attributes, children) {
   return element;
 }
 
-const HANDLERS = ["onclick", "onsubmit", "onpointermove", "onpointerleave"];
+const ENTERED = ["value", "checked", "selected"];
+const HANDLERS = ["onclick", "onsubmit", "onchange", "onkeydown", "onpointermove", "onpointerleave"];
 
 /**
  * Changes `old` into `next`. Elements that are in both are kept, and with them focus, selection and scroll
@@ -44,13 +45,26 @@ export function morph(old, next) {
   if (!old.hasAttribute("data-kept")) morphChildren(old, next);
 }
 
+/**
+ * Returns an element that is made once and has `data-key` and `data-kept`: itself the first time, and an empty
+ * copy while it is in the page, for which `morph` keeps it.
+ */
+export function once(element) {
+  return element.isConnected ? element.cloneNode(false) : element;
+}
+
 function morphAttributes(old, next) {
   for (const { name, value } of next.attributes) {
-    if (name !== "style" && old.getAttribute(name) !== value) old.setAttribute(name, value);
+    if (name === "style" || old.getAttribute(name) === value) continue;
+    old.setAttribute(name, value);
+    // What the user has entered hides the attribute, until a new value is set.
+    if (ENTERED.includes(name)) old[name] = name === "value" ? value : true;
   }
   for (const { name } of [...old.attributes]) {
     // The user decides whether details are open.
-    if (!next.hasAttribute(name) && name !== "open" && name !== "style") old.removeAttribute(name);
+    if (next.hasAttribute(name) || name === "open" || name === "style") continue;
+    old.removeAttribute(name);
+    if (ENTERED.includes(name)) old[name] = name === "value" ? "" : false;
   }
   // The content security policy forbids the attribute, but not the property.
   if (old.style.cssText !== next.style.cssText) old.style.cssText = next.style.cssText;

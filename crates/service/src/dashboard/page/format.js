@@ -1,5 +1,7 @@
 // Formats numbers, amounts, durations and times for people. Null, for what was never counted, is a dash.
 
+import { inZone } from "./zone.js";
+
 export const NONE = "–";
 
 const whole = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
@@ -63,31 +65,33 @@ export function share(ratio) {
   return ratio === null || ratio === undefined ? NONE : `${one.format(ratio * 100)} %`;
 }
 
-const hour = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
-const localDay = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
+const HOUR = { hour: "2-digit", minute: "2-digit" };
+const DAY = { day: "numeric", month: "short" };
+const hour = inZone(HOUR);
+const dayAndHour = inZone({ ...DAY, ...HOUR });
+const exact = inZone({ ...DAY, ...HOUR, second: "2-digit" });
+const full = inZone({ ...DAY, year: "numeric", ...HOUR, second: "2-digit", timeZoneName: "short" });
 // The days of a series are days in UTC.
-const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" });
-const exact = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });
-const both = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
+const utcDay = new Intl.DateTimeFormat("en-GB", { ...DAY, timeZone: "UTC" });
 
 /** The label of a point in a series. */
 export function tick(at, step) {
-  return (step === "day" ? day : hour).format(new Date(at));
+  return step === "day" ? utcDay.format(new Date(at)) : hour(at);
 }
 
 /** The full time of a point in a series. */
 export function point(at, step) {
-  const date = new Date(at);
-  return step === "day" ? day.format(date) : `${localDay.format(date)}, ${hour.format(date)}`;
+  return step === "day" ? utcDay.format(new Date(at)) : dayAndHour(at);
 }
 
 /** 2 Oct, 10:00:05 */
 export function instant(at) {
-  return `${localDay.format(new Date(at))}, ${exact.format(new Date(at))}`;
+  return exact(at);
 }
 
+/** 2 Oct 2025, 10:00:05 UTC */
 export function moment(at) {
-  return both.format(new Date(at));
+  return full(at);
 }
 
 /** in 3 min; now, for times in the past. */

@@ -2,14 +2,19 @@
 
 import { session, token } from "./api.js";
 import { h } from "./dom.js";
-import { read } from "./routes.js";
+import { listenForSlash } from "./parts/search_box.js";
+import { read, toChats } from "./routes.js";
 import { Screen } from "./screen.js";
 import { app } from "./views/app.js";
 import { apps } from "./views/apps.js";
 import { chat } from "./views/chat.js";
+import { chats } from "./views/chats.js";
+import { inbox } from "./views/inbox.js";
+import { numbers } from "./views/numbers.js";
 import { workflow } from "./views/workflow.js";
+import { zone } from "./zone.js";
 
-const VIEWS = { apps, app, workflow, chat };
+const VIEWS = { apps, app, chats, inbox, numbers, workflow, chat };
 
 let shown = { path: null, stop: new AbortController() };
 
@@ -27,16 +32,21 @@ function navigate() {
     scrollTo(0, 0);
     screen.focus();
   }
-  view.open(screen, route, stop.signal);
+  shown.moved = view.open(screen, route, stop.signal);
   showToken();
+  showZone();
+}
+
+function showZone() {
+  const button = document.getElementById("zone");
+  button.textContent = zone.isUtc() ? "UTC" : "Local time";
+  button.title = `Times are shown in ${zone.name()}`;
 }
 
 const nowhere = {
   frame: () => ({ title: "Not found", crumbs: [] }),
   open: (screen) =>
-    screen.show(() => [
-      h("p", {}, "This URL names no view. ", h("a", { href: "#/" }, "All apps")),
-    ]),
+    screen.show(() => [h("p", {}, "This URL names no view. ", h("a", { href: "#/" }, "All apps"))]),
 };
 
 function showToken() {
@@ -46,6 +56,12 @@ function showToken() {
   document.getElementById("person").textContent = person ? person.user_id : "";
 }
 
+document.getElementById("zone").onclick = () => {
+  zone.change();
+  // Parts that keep their elements would keep the old times.
+  document.getElementById("main").replaceChildren();
+  navigate();
+};
 document.getElementById("forget-token").onclick = () => {
   token.forget();
   navigate();
@@ -62,7 +78,19 @@ document.getElementById("skip").onclick = (event) => {
   event.preventDefault();
   document.querySelector("main h1").focus();
 };
-addEventListener("hashchange", navigate);
+listenForSlash(() => {
+  const { appId } = read(location.hash) ?? {};
+  if (!appId) return;
+  // The event `hashchange` comes later: the search must be there for the key.
+  history.pushState(null, "", toChats(appId));
+  navigate();
+});
+addEventListener("hashchange", () => {
+  const route = read(location.hash);
+  // A view may have parts of its own; going from one to another keeps its data and its live connection.
+  if (shown.moved && route?.path === shown.path) shown.moved(route);
+  else navigate();
+});
 addEventListener("token-given", () => {
   navigate();
   // The input that had the focus no longer exists.

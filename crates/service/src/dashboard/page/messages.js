@@ -5,11 +5,26 @@ import { listen } from "./events.js";
 
 const PAGE = 100;
 
-/** Returns the newest messages before a sequence, oldest first; without one, those at the end of the chat. */
-export async function newest({ appId, chatId }, before, signal) {
-  const messages = path`api/chats/${appId}/${chatId}/messages`;
-  const page = await getExact(query(messages, { newest: PAGE, before }), signal);
+const address = ({ appId, chatId }) => path`api/chats/${appId}/${chatId}/messages`;
+
+/** Returns the newest messages, oldest first. */
+export async function newest(chat, signal) {
+  const page = await getExact(query(address(chat), { newest: PAGE }), signal);
   return page.data;
+}
+
+/** Returns the messages from one sequence up to, but without, another one. */
+export async function range(chat, first, end, signal) {
+  const found = [];
+  for (let next = first; next < end;) {
+    const wanted = { after: next - 1, limit: Math.min(PAGE, end - next) };
+    const page = await getExact(query(address(chat), wanted), signal);
+    found.push(...page.data);
+    // A page of large messages ends early.
+    if (page.data.length === 0 || page.next_cursor === null) break;
+    next = page.data.at(-1).sequence + 1;
+  }
+  return found;
 }
 
 /**

@@ -35,7 +35,7 @@ impl From<AssistantId> for SavedAssistantResponse {
 )]
 pub(crate) async fn create_yao_assistant(
     State(store): State<Arc<dyn Store>>,
-    AssistantsScope(scope, _): AssistantsScope<Manage>,
+    AssistantsScope { scope, .. }: AssistantsScope<Manage>,
     ForeignQuery(()): ForeignQuery<()>,
     Json(mut model): Json<AssistantModel>,
 ) -> Result<Json<SavedAssistantResponse>, Problem> {

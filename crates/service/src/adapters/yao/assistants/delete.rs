@@ -24,7 +24,7 @@ pub(crate) struct DeletedAssistantResponse {
 #[operation(answers = "The assistant is deleted")]
 pub(crate) async fn delete_yao_assistant(
     State(store): State<Arc<dyn Store>>,
-    AssistantScope { scope, assistant_id, .. }: AssistantScope<Manage>,
+    AssistantScope { scope, id: assistant_id, .. }: AssistantScope<Manage>,
     ForeignQuery(()): ForeignQuery<()>,
 ) -> Result<Json<DeletedAssistantResponse>, Problem> {
     if !store.delete_assistant(&scope, &assistant_id).await? {

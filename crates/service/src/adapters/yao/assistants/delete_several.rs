@@ -41,7 +41,7 @@ impl FromParams for DeleteQuery {
 #[operation(answers = "How many were deleted")]
 pub(crate) async fn delete_yao_assistants(
     State(store): State<Arc<dyn Store>>,
-    AssistantsScope(scope, _): AssistantsScope<Manage>,
+    AssistantsScope { scope, .. }: AssistantsScope<Manage>,
     ForeignQuery(DeleteQuery(filter)): ForeignQuery<DeleteQuery>,
     _: Reserve<PAGE_MIB>,
 ) -> Result<Json<DeleteAssistantsResponse>, Problem> {

@@ -61,7 +61,7 @@ pub(crate) struct AssistantFields {
 #[operation(answers = "The assistant")]
 pub(crate) async fn get_yao_assistant(
     State(store): State<Arc<dyn Store>>,
-    AssistantScope { scope, assistant_id, .. }: AssistantScope<Read>,
+    AssistantScope { scope, id: assistant_id, .. }: AssistantScope<Read>,
     ForeignQuery(query): ForeignQuery<GetAssistantQuery>,
     locale: Locale,
 ) -> Result<Json<AssistantFields>, Problem> {

@@ -124,7 +124,7 @@ pub(crate) struct ListAssistantsResponse {
 #[operation(answers = "A page of assistants")]
 pub(crate) async fn list_yao_assistants(
     State(store): State<Arc<dyn Store>>,
-    AssistantsScope(scope, _): AssistantsScope<Read>,
+    AssistantsScope { scope, .. }: AssistantsScope<Read>,
     ForeignQuery(query): ForeignQuery<ListAssistantsQuery>,
     locale: Locale,
     _: Reserve<PAGE_MIB>,

@@ -51,7 +51,7 @@ pub(crate) struct ListTagsResponse(Vec<TagFields>);
 #[operation(answers = "The tags")]
 pub(crate) async fn list_yao_assistant_tags(
     State(store): State<Arc<dyn Store>>,
-    AssistantsScope(scope, _): AssistantsScope<Read>,
+    AssistantsScope { scope, .. }: AssistantsScope<Read>,
     ForeignQuery(ListTagsQuery(filter)): ForeignQuery<ListTagsQuery>,
     _: Reserve<PAGE_MIB>,
 ) -> Result<Json<ListTagsResponse>, Problem> {

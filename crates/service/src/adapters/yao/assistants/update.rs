@@ -22,7 +22,7 @@ const MAX_ATTEMPTS: usize = 8;
 )]
 pub(crate) async fn update_yao_assistant(
     State(store): State<Arc<dyn Store>>,
-    AssistantScope { scope, assistant_id, .. }: AssistantScope<Manage>,
+    AssistantScope { scope, id: assistant_id, .. }: AssistantScope<Manage>,
     ForeignQuery(()): ForeignQuery<()>,
     Json(model): Json<AssistantModel>,
 ) -> Result<Json<SavedAssistantResponse>, Problem> {

@@ -4,14 +4,21 @@ import { chart } from "./chart.js";
 import { table } from "./table.js";
 
 const DAY = 86_400_000;
+const LENGTH = { hour: 3_600_000, day: DAY };
+
+/** The filters for the chats that were created in a step. */
+function createdIn(at, step) {
+  const end = new Date(Date.parse(at) + LENGTH[step]);
+  return { from: at, before: end.toISOString(), order_by: "created" };
+}
 
 /** The parameters of a series: 24 hours by hour, which is the default, or 30 days by day. */
 export function range(step) {
   return step === "hour" ? { step } : { step, from: new Date(Date.now() - 29 * DAY).toISOString() };
 }
 
-/** Charts of all workflows of an app over the last 24 hours. */
-export function lastDay({ hours, workflows }) {
+/** Charts of all workflows of an app over the last 24 hours; a click on an hour leads to its `chats`. */
+export function lastDay({ hours, workflows }, chats) {
   const sum = (field) =>
     hours.map((_, index) => workflows.reduce((all, { hourly }) => all + hourly[field][index], 0));
   const bars = (title, label, kind, field, format) =>
@@ -20,6 +27,9 @@ export function lastDay({ hours, workflows }) {
       at: hours,
       step: "hour",
       format,
+      chosen: (index) => {
+        location.hash = chats(createdIn(hours[index], "hour"));
+      },
       scale: format === money ? roundMoney : format,
       lines: [{ label, kind, style: "bar", values: sum(field) }],
     });
@@ -37,10 +47,13 @@ export function lastDay({ hours, workflows }) {
   );
 }
 
-/** Charts of a series; `address` returns the link to the same view with another step. */
-export function activity({ step, points }, address) {
+/** Charts of a series; `address` returns the link to the same view with another step, `chats` that to some chats. */
+export function activity({ step, points }, address, chats) {
   const at = points.map((it) => it.at);
-  const common = { at, step };
+  const chosen = (index) => {
+    location.hash = chats(createdIn(at[index], step));
+  };
+  const common = { at, step, chosen };
   const bars = (label, kind, value) => ({ label, kind, style: "bar", values: points.map(value) });
   const steps = (measure) =>
     ["p50", "p95"].map((label) => ({
@@ -99,11 +112,11 @@ export function activity({ step, points }, address) {
         lines: steps("call_duration_ms"),
       }),
     ),
-    h("details", {}, h("summary", {}, "The same as a table"), pointTable(points, step)),
+    h("details", {}, h("summary", {}, "The same as a table"), pointTable(points, step, chats)),
   );
 }
 
-function pointTable(points, step) {
+function pointTable(points, step, chats) {
   const number = (title, cell, kind = "number") => ({ title, kind, cell });
   return table({
     caption: "Activity",
@@ -111,7 +124,9 @@ function pointTable(points, step) {
     rows: points.toReversed(),
     columns: [
       { title: step === "day" ? "Day" : "Hour", kind: "text", cell: (it) => point(it.at, step) },
-      number("Started", (it) => count(it.starts)),
+      number("Started", (it) =>
+        it.starts ? h("a", { href: chats(createdIn(it.at, step)) }, count(it.starts)) : count(0),
+      ),
       number("Completed", (it) => count(it.completions), "rest"),
       number("Failed", (it) => count(it.failures), "rest"),
       number("Calls", (it) => count(it.usage.calls)),

@@ -36,8 +36,9 @@ const HEIGHT = 100;
  * A chart with an axis. `lines` are `{label, kind, values, style}` with one value a point: `style` is
  * "bar" or "step", `kind` the class that gives the colour; a null value means that nothing was counted.
  * Values that cannot be added up, such as percentiles, are `latest`. `scale` formats the numbers of the axis.
+ * With `chosen`, a click on a point calls it with the number of the point.
  */
-export function chart({ title, lines, at, step, format, scale = format }) {
+export function chart({ title, lines, at, step, format, scale = format, chosen }) {
   const values = lines.flatMap((line) => line.values).filter((value) => value !== null);
   const top = ceiling(Math.max(...values, 0));
   const shapes = lines.map((line) =>
@@ -58,10 +59,17 @@ export function chart({ title, lines, at, step, format, scale = format }) {
   );
   const { legend, show } = readout(lines, at, step, format);
 
-  plot.onpointermove = (event) => {
+  const pointAt = (event) => {
     const { left, width } = event.currentTarget.getBoundingClientRect();
     const index = Math.floor(((event.clientX - left) / width) * at.length);
-    const within = Math.min(Math.max(index, 0), at.length - 1);
+    return Math.min(Math.max(index, 0), at.length - 1);
+  };
+  if (chosen) {
+    plot.classList.add("chosen");
+    plot.onclick = (event) => chosen(pointAt(event));
+  }
+  plot.onpointermove = (event) => {
+    const within = pointAt(event);
     mark(event.currentTarget, within);
     show(event.currentTarget, within);
   };
@@ -145,7 +153,8 @@ function ceiling(value) {
 function ticks(at, step) {
   const every = Math.max(Math.ceil(at.length / 6), 1);
   return at.map((time, index) => {
-    if (index % every > 0) return null;
+    // A label of few points at the end would not fit.
+    if (index % every > 0 || at.length - index < every / 2) return null;
     const label = h("span", {}, tick(time, step));
     label.style.width = `${(Math.min(every, at.length - index) / at.length) * 100}%`;
     return label;

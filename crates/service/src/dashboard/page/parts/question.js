@@ -1,16 +1,18 @@
 import { h } from "../dom.js";
-import { moment, until } from "../format.js";
+import { ago, moment, until } from "../format.js";
 import { block, formatJson } from "./json.js";
 
 /**
  * A question that a workflow waits for, as a card. `answer` is called with the content of an answer. If an
  * answer was too late, `closed` is the request that another answer had closed, and `dismiss` removes the card.
+ * `where` is shown beside the question, if several chats have questions.
  */
-export function question({ request, isSending, problem, closed }, { answer, dismiss }) {
-  const { request_id: id, agent, prompt, kind, tool_call: call, expires_at: expires } = request;
+export function question({ request, isSending, problem, closed }, { answer, dismiss }, where) {
+  const { request_id: id, agent, prompt, kind, tool_call: call } = request;
+  const { created_at: created, expires_at: expires } = request;
   return h(
     "section",
-    { class: "panel question", "data-key": `question ${id}` },
+    { class: "panel question", "data-key": `question ${request.chat_id} ${id}` },
     h(
       "div",
       { class: "by" },
@@ -21,14 +23,18 @@ export function question({ request, isSending, problem, closed }, { answer, dism
         " asks",
       ),
       h("span", { class: "role" }, kind),
-      expires &&
-        h(
-          "span",
-          { class: "when" },
-          "expires ",
+      h(
+        "span",
+        { class: "when" },
+        "asked ",
+        h("time", { datetime: created, title: moment(created) }, ago(created)),
+        expires && [
+          " · expires ",
           h("time", { datetime: expires, title: moment(expires) }, until(expires)),
-        ),
+        ],
+      ),
     ),
+    where,
     h("p", { class: "words", dir: "auto" }, prompt),
     call && toolCall(call),
     closed ? outcome(closed, dismiss) : form(request, answer),
@@ -53,7 +59,11 @@ function toolCall({ name, arguments: given }) {
 }
 
 function form({ kind, options }, answer) {
-  if (kind === "choice") return buttons(options.map((option) => [option, option]), answer);
+  if (kind === "choice")
+    return buttons(
+      options.map((option) => [option, option]),
+      answer,
+    );
   if (kind === "confirm") {
     return buttons(
       [
@@ -121,6 +131,7 @@ function plain(content) {
 }
 
 function problemText({ status, title, detail }) {
-  if (status === 0) return "The service did not answer. Send the answer again: it is stored only once.";
+  if (status === 0)
+    return "The service did not answer. Send the answer again: it is stored only once.";
   return detail ? `${title}: ${detail}` : title;
 }

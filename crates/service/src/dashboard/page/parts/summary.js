@@ -14,22 +14,38 @@ export function time(at) {
   return at ? h("time", { datetime: at, title: moment(at) }, ago(at)) : "–";
 }
 
-/** Figures side by side: a label, a text and optionally a note each. */
+/** Figures side by side: a label, a text and optionally a note and a link each. */
 export function figures(...items) {
   return h(
     "dl",
     { class: "figures" },
-    items.map(([label, text, note]) =>
-      h("div", {}, h("dt", {}, label), h("dd", {}, text, note && h("small", {}, note))),
+    items.map(([label, text, note, href]) =>
+      h(
+        "div",
+        {},
+        h("dt", {}, label),
+        h("dd", {}, href ? h("a", { href }, text) : text, note && h("small", {}, note)),
+      ),
     ),
   );
 }
 
-export function summaryFigures(of) {
+/** The sums of an app or a workflow; `chats` returns the link to its chats with more filters. */
+export function summaryFigures(of, chats) {
   return figures(
-    ["Chats", count(of.chats), `${count(of.events.starts)} starts`],
-    ["Running", count(of.statuses.running), `${count(of.statuses.paused)} paused`],
-    ["Error rate", share(of.error_rate), `${count(of.statuses.failed)} failed`],
+    ["Chats", count(of.chats), `${count(of.events.starts)} starts`, chats({})],
+    [
+      "Running",
+      count(of.statuses.running),
+      `${count(of.statuses.paused)} paused`,
+      chats({ status: "running" }),
+    ],
+    [
+      "Error rate",
+      share(of.error_rate),
+      `${count(of.statuses.failed)} failed`,
+      chats({ status: "failed" }),
+    ],
     ["Calls", count(of.usage.calls), `${duration(of.usage.duration_ms)} in all`],
     [
       "Tokens",
@@ -44,10 +60,11 @@ function perCall({ calls, cost_micros_usd: cost }) {
   return calls === 0 ? "–" : money(Math.round(cost / calls));
 }
 
-/** The statuses of the chats, as a bar and as a legend. */
-export function statusBar({ statuses, chats }) {
+/** The statuses of the chats, as a bar and as a legend, which both lead to `chats` with that status. */
+export function statusBar({ statuses, chats: all }, chats) {
   const parts = STATUSES.map((name) => {
-    const bar = h("span", { class: `part ${name}` });
+    // The legend has the same links for the keyboard.
+    const bar = h("a", { class: `part ${name}`, href: chats({ status: name }), tabindex: "-1" });
     bar.style.flexGrow = statuses[name];
     return statuses[name] > 0 && bar;
   });
@@ -55,15 +72,19 @@ export function statusBar({ statuses, chats }) {
     h(
       "li",
       {},
-      status(name),
-      " ",
-      h("b", {}, count(statuses[name])),
-      chats > 0 && h("small", {}, ` ${share(statuses[name] / chats)}`),
+      h(
+        "a",
+        { href: chats({ status: name }) },
+        status(name),
+        " ",
+        h("b", {}, count(statuses[name])),
+      ),
+      all > 0 && h("small", {}, ` ${share(statuses[name] / all)}`),
     ),
   );
   return h(
     "div",
-    { class: "statuses" },
+    { class: "statuses", "data-key": "statuses" },
     h("div", { class: "bar", "aria-hidden": "true" }, parts),
     h("ul", {}, legend),
   );

@@ -1,45 +1,137 @@
-// The messages of a chat: the newest are loaded at once, older ones on request. A message is added to the page
-// when it arrives, and not touched until it is edited, because a chat may have a hundred thousand of them.
+// The messages of a chat: the newest are shown first, all others when the user scrolls to them.
 
 import { h } from "../dom.js";
-import { follow, newest } from "../messages.js";
+import { follow, newest, range } from "../messages.js";
+import { toChat } from "../routes.js";
 import { announce } from "../screen.js";
+import { feed } from "./feed.js";
 import { message } from "./message.js";
+import { streams } from "./stream.js";
+import { results, toolCalls, toolLinks } from "./tool_calls.js";
+
+/** How many messages are read at once, and how many are kept. */
+const PAGE = 100;
+const MAX_HELD = 2_000;
+/** The list is at least this high, in pixels: on small screens the page scrolls as well. */
+const MIN_HEIGHT = 460;
 
 /**
  * Keeps the messages of a chat up to date once it is started. `happened` gets the names and data of all
- * events of the chat.
+ * events of the chat; `log` has its calls.
  */
-export function transcript(chat, screen, { signal, happened }) {
-  const list = h("ol", { class: "messages" });
-  const earlier = h("button", { type: "button", class: "more", hidden: true }, "Earlier messages");
+export function transcript(chat, screen, { signal, happened, log }) {
+  const { appId, chatId } = chat;
+  const held = new Map();
+  /** The edits since the page was opened: what is read later may have been sent before them. */
+  const edits = new Map();
+  const loading = new Map();
+  const links = toolLinks();
   const empty = h("p", { class: "dim", hidden: true }, "This chat has no messages yet.");
   const toEnd = h("button", { type: "button", class: "to-end", hidden: true });
   const heading = h("h2", { tabindex: "-1" }, "Messages");
-  const inner = [heading, earlier, empty, list, toEnd];
-  let started = false;
+  const list = feed({
+    label: "Messages",
+    load,
+    render: (it) => message(it, about),
+    scrolled: seen,
+    failed: (problem) => screen.fail(problem),
+    signal,
+  });
+  const unfinished = streams(list.tail, list.keepEnd);
+  const inner = [heading, empty, list.box, toEnd];
+  let count = 0;
+  let started = null;
+  // Asked for at once, beside what the rest of the view needs.
+  let early = newest(chat, signal);
+  early.catch(() => {});
   let reconnect = () => {};
   let unseen = 0;
-  /** The messages edited while earlier messages are being loaded, by sequence. */
-  let edited = null;
 
-  const element = () => {
+  const about = {
+    address: (sequence) => toChat(appId, chatId, { message: sequence }),
+    forkAddress: (sequence) => toChat(appId, chatId, { view: "forks", at: sequence }),
+    turnAddress: (id) => toChat(appId, chatId, { view: "turns", turn: id }),
+    call: (id) => log.find(id),
+    result: links.result,
+    caller: links.caller,
+  };
+
+  const element = (isShown) => {
     // Only the first element gets into the page; `data-kept` preserves it from then on.
-    const panel = h("section", { class: "panel said", "data-key": "messages", "data-kept": true });
-    if (!list.isConnected) panel.append(...inner);
+    const panel = h("section", {
+      class: "panel said",
+      "data-key": "messages",
+      "data-kept": true,
+      hidden: !isShown,
+    });
+    if (!list.box.isConnected) panel.append(...inner);
     return panel;
   };
 
-  async function start() {
-    // A second start means that the service was reached again.
-    if (started) return reconnect();
-    const first = await newest(chat, null, signal);
-    started = true;
-    show(first, (items) => list.append(...items));
-    empty.hidden = first.length > 0;
+  /** Shows the newest messages. A second start means that the service was reached again. */
+  function start() {
+    if (started) reconnect();
+    else
+      started = begin().catch((problem) => {
+        started = early = null;
+        throw problem;
+      });
+    return started;
+  }
+
+  async function begin() {
+    const first = await (early ?? newest(chat, signal));
+    keep(first);
+    count = (first.at(-1)?.sequence ?? -1) + 1;
+    empty.hidden = count > 0;
+    list.box.hidden = count === 0;
+    list.setCount(count);
+    fit();
     screen.link("Connecting…");
-    const after = first.at(-1)?.sequence ?? -1;
-    reconnect = follow(chat, after, { signal, received, connected });
+    reconnect = follow(chat, count - 1, { signal, received, connected });
+  }
+
+  function keep(messages) {
+    for (const it of messages) {
+      const current = edits.get(it.sequence) ?? it;
+      held.delete(it.sequence);
+      held.set(it.sequence, current);
+      links.add(current);
+    }
+    const old = held.keys();
+    while (held.size > MAX_HELD) held.delete(old.next().value);
+  }
+
+  /** Returns the messages of a range, which is within one page. */
+  async function load(first, end) {
+    const wanted = Array.from({ length: end - first }, (_, index) => first + index);
+    if (!wanted.every((sequence) => held.has(sequence))) await loadPage(Math.floor(first / PAGE));
+    return wanted.map((sequence) => held.get(sequence)).filter(Boolean);
+  }
+
+  async function loadPage(page) {
+    if (!loading.has(page)) {
+      const work = range(chat, page * PAGE, (page + 1) * PAGE, signal).then((messages) => {
+        keep(messages);
+        joinTools(messages);
+      });
+      loading.set(
+        page,
+        work.finally(() => loading.delete(page)),
+      );
+    }
+    await loading.get(page);
+  }
+
+  /** Renders messages of other pages again whose calls or results are among these. */
+  function joinTools(messages) {
+    const first = messages[0]?.sequence;
+    const others = messages.flatMap((it) => [
+      ...results(it).map(({ id }) => links.caller(id, it.sequence)?.sequence),
+      ...toolCalls(it).map(({ id }) => links.result(id, it.sequence)?.sequence),
+    ]);
+    const isOutside = (sequence) => sequence < first || sequence > messages.at(-1).sequence;
+    others.filter(isOutside).forEach(renew);
   }
 
   function received(events) {
@@ -47,35 +139,44 @@ export function transcript(chat, screen, { signal, happened }) {
     const named = (...names) => events.filter(({ name }) => names.includes(name));
     append(named("message").map(({ data }) => data));
     named("message-updated", "message-deleted").forEach(({ data }) => replace(data));
+    unfinished.happened(events);
     happened(events);
   }
 
   function append(messages) {
-    if (messages.length === 0) return;
-    const atEnd = isAtEnd();
-    show(messages, (items) => list.append(...items));
+    const fresh = messages.filter(({ sequence }) => sequence >= count);
+    if (fresh.length === 0) return;
+    keep(fresh);
+    count = fresh.at(-1).sequence + 1;
     empty.hidden = true;
-    announce(`${messages.length} new ${messages.length === 1 ? "message" : "messages"}`);
-    if (atEnd) return list.lastElementChild.scrollIntoView({ block: "end" });
-    unseen += messages.length;
+    list.box.hidden = false;
+    const wasAtEnd = list.isAtEnd();
+    list.setCount(count);
+    fresh.flatMap(results).forEach(({ id }) => renew(links.callerOf(id)));
+    announce(`${fresh.length} new ${fresh.length === 1 ? "message" : "messages"}`);
+    if (wasAtEnd) return;
+    unseen += fresh.length;
     toEnd.textContent = `↓ ${unseen} new`;
     toEnd.hidden = false;
   }
 
   function replace(changed) {
-    edited?.set(changed.sequence, changed);
-    const old = list.querySelector(`[data-sequence="${changed.sequence}"]`);
-    if (!old) return;
-    const hadFocus = old.contains(document.activeElement);
-    const item = message(changed);
-    old.replaceWith(item);
-    if (hadFocus) item.focus({ preventScroll: true });
+    edits.set(changed.sequence, changed);
+    if (held.has(changed.sequence)) held.set(changed.sequence, changed);
+    links.add(changed);
+    list.update(changed);
   }
 
-  function show(messages, insert) {
-    insert(messages.map((it) => message(it)));
-    const first = Number(list.firstElementChild?.dataset.sequence ?? 0);
-    earlier.hidden = first === 0;
+  function renew(sequence) {
+    if (held.has(sequence)) list.update(held.get(sequence));
+  }
+
+  /** Renders the messages again that those calls have produced. */
+  function callsFound(ids) {
+    for (const shown of list.box.querySelectorAll("[data-sequence]")) {
+      const it = held.get(Number(shown.dataset.sequence));
+      if (it && ids.has(it.produced_by_call_id)) list.update(it);
+    }
   }
 
   function connected(is, problem) {
@@ -84,37 +185,51 @@ export function transcript(chat, screen, { signal, happened }) {
     screen.link(is ? null : cut, problem);
   }
 
-  const isAtEnd = () => list.getBoundingClientRect().bottom <= innerHeight + 80;
+  function seen(isAtEnd) {
+    if (!isAtEnd) return;
+    unseen = 0;
+    toEnd.hidden = true;
+  }
 
-  toEnd.onclick = () => {
-    const last = list.lastElementChild;
-    last.scrollIntoView({ block: "end" });
-    last.focus({ preventScroll: true });
+  toEnd.onclick = async () => {
+    list.toEnd();
+    seen(true);
+    list.box.focus({ preventScroll: true });
   };
-  earlier.onclick = async () => {
-    if (edited) return;
-    edited = new Map();
-    try {
-      const top = list.firstElementChild;
-      const before = await newest(chat, top.dataset.sequence, signal);
-      const current = before.map((it) => edited.get(it.sequence) ?? it);
-      show(current, (items) => list.prepend(...items));
-      // The element that was first may have been replaced meanwhile, so it is found by position.
-      list.children[before.length - 1]?.focus({ preventScroll: true });
-    } catch (problem) {
-      if (!signal.aborted) screen.fail(problem);
-    }
-    edited = null;
-  };
-  addEventListener(
-    "scroll",
-    () => {
-      if (!isAtEnd()) return;
-      unseen = 0;
-      toEnd.hidden = true;
-    },
-    { signal, passive: true },
-  );
+  list.box.addEventListener("click", async (event) => {
+    const link = event.target.closest("a.to-message");
+    // Browsers offer no clipboard to pages from other machines over plain HTTP.
+    if (!link || !navigator.clipboard) return;
+    await navigator.clipboard.writeText(link.href).then(
+      () => announce("The link to the message was copied"),
+      () => {},
+    );
+  });
 
-  return { element, start };
+  /** Scrolls to the message that a link names. */
+  async function show(sequence) {
+    await started;
+    const shown = await list.show(sequence);
+    list.box.querySelector(".linked")?.classList.remove("linked");
+    shown?.classList.add("linked");
+    shown?.focus({ preventScroll: true });
+    if (!shown) announce("This chat has no such message");
+  }
+
+  /** Restores the place in the list, which the browser forgets while it is hidden. */
+  function shownAgain() {
+    list.restore();
+  }
+
+  /** Makes the list end where the window ends. */
+  function fit() {
+    const top = list.box.getBoundingClientRect().top + scrollY;
+    const room = `${Math.max(MIN_HEIGHT, innerHeight - top - 24)}px`;
+    if (list.box.clientHeight === 0 || list.box.style.maxHeight === room) return;
+    list.box.style.maxHeight = room;
+    list.keepEnd();
+  }
+  addEventListener("resize", fit, { signal });
+
+  return { element, start, isStarted: () => started !== null, show, shownAgain, fit, callsFound };
 }

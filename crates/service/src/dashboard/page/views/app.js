@@ -5,9 +5,12 @@ import { poll } from "../poll.js";
 import { lastDay } from "../parts/activity.js";
 import { sparkline } from "../parts/chart.js";
 import { firstChat } from "../parts/command.js";
-import { status, summaryColumns, summaryFigures, time } from "../parts/summary.js";
-import { more, name, nameLink, section, table } from "../parts/table.js";
-import { toApps, toChat, toWorkflow } from "../routes.js";
+import { chatList } from "../parts/chat_list.js";
+import { appNav } from "../parts/nav.js";
+import { searchBox } from "../parts/search_box.js";
+import { statusBar, summaryColumns, summaryFigures, time } from "../parts/summary.js";
+import { more, nameLink, section, table } from "../parts/table.js";
+import { toApps, toChats, toWorkflow } from "../routes.js";
 import { announce } from "../screen.js";
 
 /** The workflows of an app; for users who may not read statistics, the chats that they may see. */
@@ -34,7 +37,9 @@ export const app = {
     }
 
     async function loadChats() {
-      const chats = await pages(path`api/chats/${appId}`, "data", wanted, signal);
+      const chats = await pages(path`api/chats/${appId}`, "data", wanted, signal, {
+        order_by: "active",
+      });
       const further =
         chats.hasMore &&
         more("chats", () => {
@@ -46,8 +51,16 @@ export const app = {
   },
 };
 
+function head(appId) {
+  const search = searchBox({ label: "Search titles, ids, users and messages" }, (q) => {
+    location.hash = toChats(appId, { q });
+  });
+  return [appNav(appId, "app"), search];
+}
+
 function render(stats) {
   if (stats.workflows.length === 0) return [empty(stats.app_id)];
+  const chats = (filters) => toChats(stats.app_id, { lifecycle: "all", ...filters });
   const columns = [
     {
       title: "Workflow",
@@ -59,7 +72,9 @@ function render(stats) {
     ...summaryColumns,
   ];
   return [
-    summaryFigures(stats),
+    head(stats.app_id),
+    summaryFigures(stats, chats),
+    statusBar(stats, chats),
     section(
       "Workflows",
       table({
@@ -69,7 +84,7 @@ function render(stats) {
         key: (row) => row.workflow_name,
       }),
     ),
-    lastDay(stats),
+    lastDay(stats, chats),
   ];
 }
 
@@ -82,23 +97,11 @@ function hours({ calls, starts }) {
 }
 
 function renderChats(appId, chats, further) {
-  const columns = [
-    {
-      title: "Chat",
-      kind: "text",
-      cell: (row) => [
-        nameLink(row.chat_id, toChat(appId, row.chat_id)),
-        name(row.workflow_name, "name under"),
-      ],
-    },
-    { title: "Status", kind: "label", cell: (row) => status(row.status) },
-    { title: "Messages", kind: "rest", cell: (row) => count(row.last_sequence) },
-    { title: "Updated", kind: "number", cell: (row) => time(row.last_updated_at) },
-  ];
   const list = chats.length
-    ? table({ caption: "Chats", columns, rows: chats, key: (row) => row.chat_id })
+    ? chatList(appId, chats)
     : h("p", { class: "dim" }, "This app has no chats that you may see.");
   return [
+    head(appId),
     h(
       "p",
       { class: "dim", "data-key": "restricted" },

@@ -1,19 +1,32 @@
-import { get, getExact, pages, path } from "../api.js";
+// One chat. Its address says which part of it is shown: `view` is "turns", "context" or "forks", and without it
+// the messages; `message`, `turn`, `from`, `to`, `at` and `compare` name what is shown there.
+
+import { get, getExact, path } from "../api.js";
 import { h } from "../dom.js";
 import { count, duration, money, seconds } from "../format.js";
 import { poll } from "../poll.js";
+import { actions } from "../parts/actions.js";
+import { callLog } from "../parts/calls.js";
+import { marks } from "../parts/chat_list.js";
 import { block, formatJson } from "../parts/json.js";
 import { presentLine } from "../parts/present.js";
 import { questions } from "../parts/questions.js";
 import { figures, status, time } from "../parts/summary.js";
 import { more, name, section, table } from "../parts/table.js";
 import { transcript } from "../parts/transcript.js";
-import { toApp, toApps, toWorkflow } from "../routes.js";
+import { toApp, toApps, toChat, toWorkflow } from "../routes.js";
+import { contextHistory } from "./chat/context.js";
+import { forks } from "./chat/forks.js";
+import { failureNotice, lastFailure, turns } from "./chat/turns.js";
 
 /** JSON longer than this is truncated: a snapshot may have 8 MiB, which is too much to display. */
 const MAX_SHOWN = 50_000;
+/** The calls that are listed at once. */
+const CALLS = 50;
 
-/** One chat: its messages live, and its context, artifact and calls. */
+const PARTS = { messages: "Messages", turns: "Turns", context: "Context", forks: "Forks" };
+
+/** One chat: its messages live, why it failed, and its context, forks, artifact and calls. */
 export const chat = {
   frame: ({ appId, chatId }) => ({
     title: chatId,
@@ -23,23 +36,55 @@ export const chat = {
     ],
   }),
 
-  open(screen, { appId, chatId }, signal) {
+  open(screen, { appId, chatId, parameters }, signal) {
     const base = path`api/chats/${appId}/${chatId}`;
-    const messages = transcript({ appId, chatId }, screen, { signal, happened });
-    const asked = questions({ appId, chatId }, { signal, changed: () => screen.renew() });
+    const changed = () => screen.renew();
+    const log = callLog(base, { signal, found: (ids) => messages.callsFound(ids) });
+    const messages = transcript({ appId, chatId }, screen, { signal, happened, log });
+    const asked = questions({ appId, chatId }, { signal, changed });
+    const parts = {
+      turns: turns({ appId, chatId }, screen, { signal, log, changed }),
+      context: contextHistory({ appId, chatId }, screen, { signal, changed }),
+      forks: forks({ appId, chatId }, screen, { signal, changed }),
+    };
+    const todo = actions({ appId, chatId }, { signal, changed, done: () => refresh() });
     const context = { at: `${base}/context`, version: null, announced: 0 };
     const artifact = { at: `${base}/artifact`, version: null, announced: 0 };
     let people = { present: [], count: 0 };
-    let wanted = 1;
-    let costIsHidden = false;
+    let wanted = CALLS;
     let workflow = null;
+    let failure = null;
     let soon = null;
+    let later = null;
+    let place = { part: null, linked: null };
     // Loaded on demand only: every change is announced by an event.
     const refresh = poll(load, { every: null, signal, failed: (problem) => screen.fail(problem) });
     screen.onRetry(refresh);
     // Relative times change with the clock.
-    const clock = setInterval(() => screen.renew(), 10_000);
+    const clock = setInterval(changed, 10_000);
     signal.addEventListener("abort", () => clearInterval(clock));
+    moved({ parameters });
+
+    /** Shows the part that the address names. */
+    function moved({ parameters: given }) {
+      const part = Object.hasOwn(parts, given.view ?? "") ? given.view : "messages";
+      const before = place.part;
+      place = { part, linked: /^\d+$/.test(given.message ?? "") ? Number(given.message) : null };
+      parts.turns.open(part === "turns" ? (given.turn ?? "") : null);
+      parts.context.open(part === "context" ? given : null);
+      parts.forks.open(part === "forks" ? given : null);
+      if (before === null) return;
+      changed();
+      if (before !== part && part === "messages") {
+        messages.fit();
+        messages.shownAgain();
+      }
+      showLinked();
+    }
+
+    function showLinked() {
+      if (place.linked !== null) messages.show(place.linked);
+    }
 
     function happened(events) {
       asked.happened(events);
@@ -56,18 +101,29 @@ export const chat = {
         people = presence.data;
         screen.renew();
       }
-      if (events.every(({ name }) => name === "presence")) return;
+      if (events.every(({ name }) => name === "presence" || name.startsWith("stream-"))) return;
       // Loads once for all events within a short time.
       soon ??= setTimeout(() => {
         soon = null;
         refresh();
       }, 300);
+      // These take several requests; what they show is mostly in the past.
+      later ??= setTimeout(() => {
+        later = null;
+        parts.turns.refresh();
+        parts.context.refresh();
+      }, 2_000);
     }
 
     async function load() {
       const session = await get(base, signal);
-      const calls = await readCalls();
-      await Promise.all([readIfNew(context), readIfNew(artifact)]);
+      const [failed] = await Promise.all([
+        lastFailure(base, session, signal),
+        log.refresh(),
+        readIfNew(context),
+        readIfNew(artifact),
+      ]);
+      failure = failed;
       // Set once, because it never changes, and new links would lose the focus.
       if (workflow === null) {
         workflow = session.workflow_name;
@@ -77,30 +133,72 @@ export const chat = {
           [workflow, toWorkflow(appId, workflow)],
         ]);
       }
-      const further = () =>
-        calls?.hasMore &&
-        more("calls", () => {
-          wanted += 1;
-          refresh();
-        });
-      const beside = {
-        context: context.answer.context_snapshot,
-        artifact: artifact.answer.last_artifact,
-      };
-      const talk = () => [presentLine(people), asked.element(), messages.element()];
-      screen.show(() => render(session, calls, beside, further(), talk()));
+      screen.show(() => render(session));
+      messages.fit();
+      const isFirst = !messages.isStarted();
       await messages.start();
+      if (isFirst) showLinked();
     }
 
-    /** Reads the calls; null for a reader who may not see what the chat costs. That is asked for once. */
-    async function readCalls() {
-      if (costIsHidden) return null;
+    function render(session) {
+      const isTalk = place.part === "messages";
+      const cards = asked.element();
+      return [
+        facts(session),
+        todo.element(session, { manages: !log.areHidden }),
+        numbers(session, log.usage),
+        failureNotice(failure, session, { appId, chatId }, place.part === "turns"),
+        tabs(place.part, { appId, chatId }, session),
+        isTalk && jumps(),
+        h(
+          "div",
+          { class: isTalk ? "chat" : "", "data-key": "chat", hidden: !isTalk && cards === null },
+          h(
+            "div",
+            { class: "talk", "data-key": "talk" },
+            isTalk && presentLine(people),
+            cards,
+            // Kept in the page while another part is shown, with its scroll position.
+            messages.element(isTalk),
+          ),
+          isTalk && h("div", { class: "beside", "data-key": "beside" }, beside()),
+        ),
+        !isTalk &&
+          h(
+            "div",
+            { class: "part", "data-key": `part ${place.part}` },
+            parts[place.part].element(session),
+          ),
+      ];
+    }
+
+    function beside() {
+      const { context_snapshot: snapshot } = context.answer;
+      const { last_artifact: last } = artifact.answer;
+      const hidden = "Only those who manage this chat see its calls and what they cost.";
+      const calls = log.newest();
+      return [
+        section("Context", json(snapshot, "Context", "This chat has no context snapshot.")),
+        section(
+          "Artifact",
+          artifactFacts(last),
+          json(last?.payload, "Artifact", "This chat has no artifact."),
+        ),
+        section(
+          "Calls",
+          log.areHidden ? h("p", { class: "dim" }, hidden) : callTable(calls.slice(0, wanted)),
+          !log.areHidden && (calls.length > wanted || log.hasMore()) && more("calls", moreCalls),
+        ),
+      ];
+    }
+
+    async function moreCalls() {
+      wanted += CALLS;
       try {
-        return await pages(`${base}/calls`, "data", wanted, signal);
+        if (log.newest().length < wanted && log.hasMore()) await log.more();
+        changed();
       } catch (problem) {
-        if (problem.code !== "forbidden-permission") throw problem;
-        costIsHidden = true;
-        return null;
+        if (!signal.aborted) screen.fail(problem);
       }
     }
 
@@ -111,11 +209,37 @@ export const chat = {
       it.answer = await getExact(it.at, signal);
       it.version = version;
     }
+
+    return moved;
   },
 };
 
-function render(session, calls, { context, artifact }, further, talk) {
-  const usage = calls?.first.usage;
+function tabs(current, { appId, chatId }, session) {
+  const isBroken = session.last_turn && session.last_turn.outcome !== "completed";
+  return h(
+    "nav",
+    { class: "tabs", "aria-label": "Parts of this chat", "data-key": "tabs" },
+    Object.entries(PARTS).map(([part, title]) =>
+      h(
+        "a",
+        {
+          href: toChat(appId, chatId, part === "messages" ? {} : { view: part }),
+          "aria-current": part === current && "page",
+        },
+        title,
+        part === "turns" &&
+          isBroken &&
+          h(
+            "span",
+            { class: `dot ${session.last_turn.outcome}` },
+            h("span", { class: "only-heard" }, ` (last turn ${session.last_turn.outcome})`),
+          ),
+      ),
+    ),
+  );
+}
+
+function numbers(session, usage) {
   const cost = usage && [
     ["Calls", count(usage.calls), `${duration(usage.duration_ms)} in all`],
     [
@@ -125,36 +249,15 @@ function render(session, calls, { context, artifact }, further, talk) {
     ],
     ["Cost", money(usage.cost_micros_usd)],
   ];
-  const hidden = "Only those who manage this chat see its calls and what they cost.";
-  return [
-    facts(session),
-    figures(
-      ["Messages", count(session.last_sequence)],
-      [
-        "Duration",
-        session.duration_sec ? seconds(session.duration_sec) : "–",
-        hasEnded(session) ? null : "not ended",
-      ],
-      ...(cost ?? []),
-    ),
-    jumps(),
-    h(
-      "div",
-      { class: "chat", "data-key": "chat" },
-      h("div", { class: "talk", "data-key": "talk" }, talk),
-      h(
-        "div",
-        { class: "beside", "data-key": "beside" },
-        section("Context", json(context, "Context", "This chat has no context snapshot.")),
-        section(
-          "Artifact",
-          artifactFacts(artifact),
-          json(artifact?.payload, "Artifact", "This chat has no artifact."),
-        ),
-        section("Calls", calls ? callTable(calls.items) : h("p", { class: "dim" }, hidden), further),
-      ),
-    ),
-  ];
+  return figures(
+    ["Messages", count(session.last_sequence)],
+    [
+      "Duration",
+      session.duration_sec ? seconds(session.duration_sec) : "–",
+      hasEnded(session) ? null : "not ended",
+    ],
+    ...(cost ?? []),
+  );
 }
 
 function hasEnded({ status: stands }) {
@@ -171,6 +274,7 @@ function facts(session) {
       "Status",
       status(session.status),
       session.status_reason && [" ", name(session.status_reason, "reason")],
+      marks(session),
     ),
     session.user_id && fact("User", name(session.user_id)),
     session.team_id && fact("Team", name(session.team_id)),

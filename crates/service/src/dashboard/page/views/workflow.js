@@ -4,9 +4,10 @@ import { count, duration, money, seconds } from "../format.js";
 import { poll } from "../poll.js";
 import { activity, range } from "../parts/activity.js";
 import { firstChat } from "../parts/command.js";
+import { marks } from "../parts/chat_list.js";
 import { percentiles, status, statusBar, summaryFigures, time } from "../parts/summary.js";
 import { more, name, nameLink, section, table } from "../parts/table.js";
-import { toApp, toApps, toChat, toWorkflow } from "../routes.js";
+import { toApp, toApps, toChat, toChats, toWorkflow } from "../routes.js";
 import { announce } from "../screen.js";
 
 /** One workflow: its statistics over time, by agent and by model, and its newest chats. */
@@ -19,17 +20,20 @@ export const workflow = {
     ],
   }),
 
-  open(screen, route, signal) {
+  open(screen, { given, ...named }, signal) {
+    const route = { ...named, step: given.step === "day" ? "day" : "hour" };
     let wanted = 1;
+    let seesChats = true;
     const refresh = poll(load, { every: 5_000, signal, failed: (problem) => screen.fail(problem) });
     screen.onRetry(refresh);
 
     async function load() {
       const base = path`api/stats/${route.appId}/${route.workflow}`;
-      const [stats, series, chats] = await Promise.all([
+      const [stats, series, chats, known] = await Promise.all([
         get(base, signal),
         get(query(`${base}/series`, range(route.step)), signal),
         pages(`${base}/chats`, "chats", wanted, signal),
+        seesChats ? sessions() : [],
       ]);
       const further =
         chats.hasMore &&
@@ -37,18 +41,38 @@ export const workflow = {
           wanted += 1;
           refresh();
         });
-      screen.show(() => render(route, stats, series, chats.items, further));
+      screen.show(() => render(route, stats, series, rows(chats, known), further));
       announce(`${count(stats.chats)} chats, ${count(stats.statuses.running)} running`);
+    }
+
+    /** Returns the chat sessions of the same chats; none for operators, who see statistics and no chats. */
+    async function sessions() {
+      const filters = { workflow_name: route.workflow, order_by: "created", lifecycle: "all" };
+      try {
+        return (await pages(path`api/chats/${route.appId}`, "data", wanted, signal, filters)).items;
+      } catch (problem) {
+        if (problem.status !== 403) throw problem;
+        seesChats = false;
+        return [];
+      }
     }
   },
 };
 
+/** Joins what the statistics and the sessions say of the same chats. */
+function rows(chats, known) {
+  const byId = new Map(known.map((session) => [session.chat_id, session]));
+  return chats.items.map((it) => ({ ...it, session: byId.get(it.chat_id) }));
+}
+
 function render(route, stats, series, chats, further) {
   if (stats.chats === 0 && stats.usage.calls === 0) return [empty(route)];
+  const chatsOf = (filters) =>
+    toChats(route.appId, { workflow_name: route.workflow, lifecycle: "all", ...filters });
   return [
-    summaryFigures(stats),
-    statusBar(stats),
-    activity(series, (step) => toWorkflow(route.appId, route.workflow, step)),
+    summaryFigures(stats, chatsOf),
+    statusBar(stats, chatsOf),
+    activity(series, (step) => toWorkflow(route.appId, route.workflow, step), chatsOf),
     h(
       "div",
       { class: "columns", "data-key": "columns" },
@@ -90,6 +114,15 @@ function model(row) {
   return [name(row.model), row.provider && name(row.provider, "name under")];
 }
 
+function linkTo(appId, { chat_id: chatId, session }) {
+  const title = session?.title;
+  return [
+    nameLink(title ?? chatId, toChat(appId, chatId)),
+    session &&
+      h("span", { class: "name-row" }, marks(session), title && name(chatId, "name under")),
+  ];
+}
+
 function chatList(appId, chats) {
   return table({
     caption: "Newest chats",
@@ -99,7 +132,7 @@ function chatList(appId, chats) {
       {
         title: "Chat",
         kind: "text",
-        cell: (row) => nameLink(row.chat_id, toChat(appId, row.chat_id)),
+        cell: (row) => linkTo(appId, row),
       },
       { title: "Status", kind: "label", cell: (row) => status(row.status) },
       { title: "Started", kind: "rest", cell: (row) => time(row.started_at) },

@@ -1,0 +1,33 @@
+use std::io::Write as _;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use axum::Router;
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use super::tools::Tools;
+use crate::commands::serve::cancel_on_signal;
+
+/// Serves the protocol over HTTP until the process is told to stop.
+pub(super) async fn serve(address: SocketAddr, tools: Tools) -> anyhow::Result<()> {
+    let listener = TcpListener::bind(address).await;
+    let listener = listener.with_context(|| format!("cannot listen on {address}"))?;
+    let address = listener.local_addr()?;
+    let stop = CancellationToken::new();
+    let config = StreamableHttpServerConfig::default()
+        .with_cancellation_token(stop.child_token())
+        // A page that a browser shows must not use the tools: it would send no token, but a service may need none.
+        .with_allowed_origins([format!("http://{address}")]);
+    let sessions = Arc::new(LocalSessionManager::default());
+    let service = StreamableHttpService::new(move || Ok(tools.clone()), sessions, config);
+    let router = Router::new().nest_service("/mcp", service);
+    writeln!(std::io::stdout(), "listening on http://{address}/mcp")?;
+    let signals = tokio::spawn(cancel_on_signal(stop.clone()));
+    let served = axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned()).await;
+    signals.abort();
+    Ok(served?)
+}

@@ -1,0 +1,198 @@
+//! What a write of a stream makes of it. Both stores ask here, with the mark of the last group.
+
+use chrono::{DateTime, Utc};
+use records::{
+    ChatId, IdError, Ids, Invalid, NewStream, Scope, Stream, StreamEnding, StreamEvent,
+    StreamGroup, StreamId, StreamMark, StreamState,
+};
+
+use crate::StoreError;
+use crate::error::StreamRefusal;
+use crate::store::{StreamProgress, Takeover};
+
+/// The end of a stream that is written with a turn.
+#[derive(Debug, Clone)]
+pub(crate) struct StreamEnd {
+    pub(crate) stream_id: StreamId,
+    pub(crate) ending: StreamEnding,
+}
+
+/// Returns the stream that a caller starts, with the mark of its first group.
+pub(crate) fn start(
+    scope: &Scope,
+    chat_id: &ChatId,
+    new: NewStream,
+    now: DateTime<Utc>,
+    ids: &dyn Ids,
+) -> Result<Stream, Invalid> {
+    new.header.check()?;
+    let minted = || StreamId::parse(ids.mint("stream_"));
+    let stream_id = new.stream_id.map_or_else(minted, Ok);
+    let stream_id = stream_id.map_err(|e: IdError| Invalid::value("/stream_id", e.to_string()))?;
+    let mark = StreamMark {
+        number: 0,
+        next: 0,
+        bytes: 0,
+        attempt: 1,
+        fencing_token: scope.fencing_token.unwrap_or(0),
+        is_cancel_requested: false,
+        state: StreamState::Running,
+        error: None,
+        last_sequence: None,
+        written_at: now,
+    };
+    let (chat_id, header) = (chat_id.clone(), new.header);
+    Ok(Stream { chat_id, stream_id, header, started_at: now, mark })
+}
+
+/// Compares a stream to start with the one that has its id.
+pub(crate) fn check_repeated(new: &Stream, stored: &Stream) -> Result<(), StoreError> {
+    if new.header == stored.header {
+        return Ok(());
+    }
+    Err(refusal(&new.stream_id, StreamRefusal::Exists))
+}
+
+/// Returns whether the start of a stream ends another one, which an earlier holder of the lease has left.
+pub(crate) fn supersedes(scope: &Scope, other: &StreamMark) -> bool {
+    other.state == StreamState::Running
+        && scope.fencing_token.is_some_and(|token| other.fencing_token < token)
+}
+
+/// Returns the group that adds these chunks; `None` if the stream has them all.
+pub(crate) fn chunks(
+    scope: &Scope,
+    at: (&ChatId, &StreamId),
+    mark: &StreamMark,
+    from: u64,
+    chunks: &[String],
+    now: DateTime<Utc>,
+) -> Result<Option<StreamGroup>, StoreError> {
+    let (chat_id, stream_id) = at;
+    check_writer(scope, chat_id, stream_id, mark)?;
+    let Some(known) = mark.next.checked_sub(from) else {
+        return Err(refusal(stream_id, StreamRefusal::Gap { next: mark.next }));
+    };
+    let fresh = usize::try_from(known).ok().and_then(|known| chunks.get(known..));
+    let fresh = fresh.unwrap_or_default();
+    if fresh.is_empty() && !chunks.is_empty() {
+        return Ok(None);
+    }
+    check_runs(stream_id, mark)?;
+    let bytes = mark.bytes + fresh.iter().map(|chunk| chunk.len() as u64).sum::<u64>();
+    if bytes > Stream::MAX_BYTES {
+        return Err(refusal(stream_id, StreamRefusal::Full));
+    }
+    let next = mark.next + fresh.len() as u64;
+    let mark = StreamMark { next, bytes, ..following(mark, now) };
+    Ok(Some(StreamGroup { mark, event: StreamEvent::Chunks(fresh.to_vec()) }))
+}
+
+/// Returns the group that takes a stream over; `None` if the caller has it already, and no chunks are to be void.
+pub(crate) fn take_over(
+    scope: &Scope,
+    at: (&ChatId, &StreamId),
+    mark: &StreamMark,
+    takeover: Takeover,
+    now: DateTime<Utc>,
+) -> Result<Option<StreamGroup>, StoreError> {
+    let (chat_id, stream_id) = at;
+    let fencing_token = scope.fencing_token.unwrap_or(0);
+    if fencing_token <= mark.fencing_token {
+        check_writer(scope, chat_id, stream_id, mark)?;
+    }
+    check_runs(stream_id, mark)?;
+    let is_own = fencing_token == mark.fencing_token;
+    let taken = StreamMark { fencing_token, ..following(mark, now) };
+    Ok(match takeover {
+        Takeover::Continue if is_own => None,
+        Takeover::Restart if is_own && mark.next == 0 => None,
+        Takeover::Continue => Some(StreamGroup { mark: taken, event: StreamEvent::Continued }),
+        Takeover::Restart => {
+            let mark = StreamMark { next: 0, attempt: mark.attempt + 1, ..taken };
+            Some(StreamGroup { mark, event: StreamEvent::Restarted })
+        }
+    })
+}
+
+/// Returns the group that asks the agent to stop; `None` if it was asked, or the stream has ended.
+pub(crate) fn cancel(mark: &StreamMark, now: DateTime<Utc>) -> Option<StreamGroup> {
+    if mark.is_cancel_requested || mark.state != StreamState::Running {
+        return None;
+    }
+    let mark = StreamMark { is_cancel_requested: true, ..following(mark, now) };
+    Some(StreamGroup { mark, event: StreamEvent::CancelRequested })
+}
+
+/// Returns the group that ends a stream; `None` if it has ended in the same way, for a caller without a turn.
+pub(crate) fn end(
+    scope: &Scope,
+    at: (&ChatId, &StreamId),
+    mark: &StreamMark,
+    ending: &StreamEnding,
+    last_sequence: Option<u64>,
+    now: DateTime<Utc>,
+) -> Result<Option<StreamGroup>, StoreError> {
+    let (chat_id, stream_id) = at;
+    check_writer(scope, chat_id, stream_id, mark)?;
+    let is_repeated = mark.state == ending.state && mark.error == ending.error;
+    if is_repeated && last_sequence.is_none() {
+        return Ok(None);
+    }
+    check_runs(stream_id, mark)?;
+    Ok(Some(ended(mark, ending, last_sequence, now)))
+}
+
+/// Returns the group that ends a running stream.
+pub(crate) fn ended(
+    mark: &StreamMark,
+    ending: &StreamEnding,
+    last_sequence: Option<u64>,
+    now: DateTime<Utc>,
+) -> StreamGroup {
+    let StreamEnding { state, error } = ending.clone();
+    let mark = StreamMark { state, error, last_sequence, ..following(mark, now) };
+    StreamGroup { mark, event: StreamEvent::Ended }
+}
+
+/// Returns the ending of a stream that another one replaces.
+pub(crate) fn superseded() -> StreamEnding {
+    StreamEnding { state: StreamState::Superseded, error: None }
+}
+
+/// Returns where a stream stands, for its agent.
+pub(crate) fn progress(mark: &StreamMark) -> StreamProgress {
+    StreamProgress { next: mark.next, is_cancel_requested: mark.is_cancel_requested }
+}
+
+/// Returns the error that refuses a write of a stream.
+pub(crate) fn refusal(stream_id: &StreamId, reason: StreamRefusal) -> StoreError {
+    StoreError::StreamRefused { stream_id: stream_id.clone(), reason }
+}
+
+fn following(mark: &StreamMark, now: DateTime<Utc>) -> StreamMark {
+    StreamMark { number: mark.number + 1, written_at: now, ..mark.clone() }
+}
+
+fn check_runs(stream_id: &StreamId, mark: &StreamMark) -> Result<(), StoreError> {
+    match mark.state {
+        StreamState::Running => Ok(()),
+        state => Err(refusal(stream_id, StreamRefusal::Ended(state))),
+    }
+}
+
+/// Refuses a caller that does not write under the lease of the stream.
+fn check_writer(
+    scope: &Scope,
+    chat_id: &ChatId,
+    stream_id: &StreamId,
+    mark: &StreamMark,
+) -> Result<(), StoreError> {
+    let token = scope.fencing_token.unwrap_or(0);
+    match scope.fencing_token {
+        _ if token == mark.fencing_token => Ok(()),
+        Some(token) if token < mark.fencing_token => Err(StoreError::fenced(chat_id, token)),
+        Some(_) => Err(refusal(stream_id, StreamRefusal::NotTakenOver)),
+        None => Err(refusal(stream_id, StreamRefusal::NoLease)),
+    }
+}

@@ -1,0 +1,2 @@
+export { default as DOMPurify } from "dompurify";
+export { default as MarkdownIt } from "markdown-it";

@@ -1,0 +1,41 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use operation::operation;
+use persistence::{Outcome, Store};
+
+use super::binding::BindingQuery;
+use crate::extract::conditions::Seen;
+use crate::extract::needs::Run;
+use crate::extract::{AnyContent, DocumentScope, Json, OnlyNew, Query, Tagged};
+use crate::problem::Problem;
+use crate::wire::DocumentHeadResponse;
+
+/// Stores a content under a path: in place of the one that is there, or as a new document.
+///
+/// A content of the type `application/json` must be JSON, and is returned as it was written. The same request again changes
+/// nothing, even if the document that it depends on was changed by its first attempt.
+#[operation(
+    answers = "The document was created",
+    repeated = "The document has this content now",
+    problems = [CHAT_NOT_FOUND, DOCUMENT_TAKEN, DOCUMENT_TOO_LARGE, FORBIDDEN_OWNER, UPGRADE_PENDING]
+)]
+pub(crate) async fn put_document(
+    State(store): State<Arc<dyn Store>>,
+    DocumentScope { scope, id: path, .. }: DocumentScope<Run, Seen>,
+    Query(binding): Query<BindingQuery>,
+    OnlyNew(only_new): OnlyNew,
+    content: AnyContent,
+) -> Result<Tagged<(StatusCode, Json<DocumentHeadResponse>)>, Problem> {
+    if only_new && scope.if_match.is_some() {
+        let detail = "must be missing beside If-Match";
+        return Err(Problem::invalid_parameter("If-None-Match", detail));
+    }
+    let (new, _) = binding.document(&scope.caller, content)?;
+    let written = store.put_document(&scope, &path, new, only_new).await?;
+    let status =
+        if written.outcome == Outcome::Stored { StatusCode::CREATED } else { StatusCode::OK };
+    let head = written.record;
+    Ok(Tagged { tag: Some(head.entity_tag()), response: (status, Json(head.into())) })
+}

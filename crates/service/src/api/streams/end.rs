@@ -1,0 +1,139 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use operation::operation;
+use persistence::{AppendedTurn, Outcome, Store};
+use records::{StreamEnding, StreamId, StreamState};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::assembled::{Assembled, assemble, turn_of};
+use crate::admission::Reserve;
+use crate::extract::conditions::Fenced;
+use crate::extract::needs::Run;
+use crate::extract::{ChatScope, Json, Keyed, Path, Query};
+use crate::problem::Problem;
+use crate::wire::{AppendedResponse, StreamResponse};
+
+/// The memory for the chunks of a stream, in MiB: as text, as JSON values and as messages.
+const STREAM_MIB: usize = 96;
+
+/// How a stream ends.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = StreamEnd, example = json!({"state": "finished"}))]
+pub(crate) struct EndRequest {
+    state: EndState,
+    /// Why it failed, at most 4 KiB.
+    error: Option<String>,
+    /// Whether the messages that the chunks make are stored as a turn; by default unless the stream failed.
+    store: Option<bool>,
+}
+
+/// How a stream ends: as the agent wanted (`finished`), because of an error (`failed`), or because the agent was asked to stop
+/// (`cancelled`).
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = StreamEndState)]
+enum EndState {
+    Finished,
+    Failed,
+    Cancelled,
+}
+
+impl Keyed for EndRequest {}
+
+impl From<EndState> for StreamState {
+    fn from(state: EndState) -> Self {
+        match state {
+            EndState::Finished => Self::Finished,
+            EndState::Failed => Self::Failed,
+            EndState::Cancelled => Self::Cancelled,
+        }
+    }
+}
+
+/// A stream that has ended, and the turn that it became.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = EndedStream)]
+pub(crate) struct EndedResponse {
+    stream: StreamResponse,
+    /// Null without a message to store.
+    turn: Option<StreamTurnResponse>,
+    /// The chunks that are none of the format of the stream, and are in no message.
+    dropped: Vec<DroppedChunkResponse>,
+}
+
+/// The turn that a stream became.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = StreamTurn)]
+struct StreamTurnResponse {
+    #[schema(example = "req_abc")]
+    request_id: String,
+    /// Whether the turn was stored before.
+    duplicate: bool,
+    /// The chat's counter afterwards: the sequence of the next message.
+    #[schema(example = 2)]
+    last_sequence: u64,
+    /// One for each message, in order.
+    messages: Vec<AppendedResponse>,
+}
+
+/// A chunk that is in no message.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = DroppedChunk)]
+struct DroppedChunkResponse {
+    #[schema(example = 3)]
+    position: u64,
+    #[schema(example = "must be a string")]
+    detail: String,
+}
+
+impl From<AppendedTurn> for StreamTurnResponse {
+    fn from(turn: AppendedTurn) -> Self {
+        Self {
+            request_id: turn.request_id.into(),
+            duplicate: turn.outcome == Outcome::Duplicate,
+            last_sequence: turn.last_sequence,
+            messages: turn.messages.into_iter().map(Into::into).collect(),
+        }
+    }
+}
+
+/// Ends a stream, and stores the messages that its chunks make as one turn, atomically.
+///
+/// The turn has the `request_id` of the stream, or its id. It is `completed` for a finished stream, `interrupted` for a
+/// cancelled one and `failed` for a failed one. Those who follow the chat get the messages, and then `stream-finished`.
+/// Idempotent: the same request again gets the same answer.
+#[operation(
+    answers = "The stream has ended",
+    problems = [STREAM_NOT_FOUND, STREAM_CONFLICT, CHAT_ENDED, TURN_CONFLICT, MESSAGE_TOO_LARGE, BATCH_TOO_LARGE],
+)]
+pub(crate) async fn end_stream(
+    State(store): State<Arc<dyn Store>>,
+    ChatScope { scope, chat_id, .. }: ChatScope<Run, Fenced>,
+    Path(stream_id): Path<StreamId>,
+    Query(()): Query<()>,
+    _memory: Reserve<STREAM_MIB>,
+    Json(request): Json<EndRequest>,
+) -> Result<Json<EndedResponse>, Problem> {
+    let EndRequest { state, error, store: stores } = request;
+    let ending = StreamEnding { state: state.into(), error };
+    let stream = store.get_stream(&scope, &chat_id, &stream_id).await?;
+    let stores = stores.unwrap_or(state != EndState::Failed);
+    let assembled = if stores {
+        assemble(&*store, &scope, &stream).await?
+    } else {
+        Assembled { messages: Vec::new(), dropped: Vec::new() }
+    };
+    let Assembled { messages, dropped } = assembled;
+    let turn = (!messages.is_empty()).then(|| turn_of(&stream, ending.state, messages));
+    let ended = store.end_stream(&scope, &chat_id, &stream_id, ending, turn).await?;
+    let dropped =
+        dropped.into_iter().map(|(position, detail)| DroppedChunkResponse { position, detail });
+    Ok(Json(EndedResponse {
+        stream: ended.stream.into(),
+        turn: ended.turn.map(Into::into),
+        dropped: dropped.collect(),
+    }))
+}

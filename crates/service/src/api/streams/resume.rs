@@ -1,0 +1,144 @@
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use async_stream::stream;
+use axum::extract::State;
+use axum::http::{HeaderName, StatusCode};
+use axum::response::sse::Event as SseEvent;
+use futures::Stream;
+use operation::operation;
+use persistence::Store;
+use records::{StreamFormat, StreamId, StreamMark, StreamState};
+use serde_json::{Value, json};
+use utoipa::IntoParams;
+use utoipa::openapi::path::Parameter;
+
+use crate::config::LimitsConfig;
+use crate::extract::{ChatStream, FromParams, Params, Query, TICKET_PARAM, declared};
+use crate::live::{Event, Hub, Position, StreamLimits, Subscription, event_response};
+use crate::metrics::{Metrics, SubscriberMetrics, Transport};
+use crate::openapi::values;
+use crate::operation::{Description, NoContent, Output, Prepared};
+use crate::problem::Problem;
+
+/// The header by which the AI SDK knows the protocol.
+const PROTOCOL: (HeaderName, &str) =
+    (HeaderName::from_static("x-vercel-ai-ui-message-stream"), "v1");
+
+/// How the caller is identified.
+#[derive(Debug, IntoParams)]
+pub(crate) struct ResumeQuery {
+    /// A ticket, instead of a token, for clients that cannot set headers.
+    #[param(value_type = Option<String>)]
+    #[expect(dead_code, reason = "is read where the caller is identified")]
+    ticket: Option<String>,
+}
+
+impl FromParams for ResumeQuery {
+    fn from_params(params: &mut Params, _limits: &LimitsConfig) -> Result<Self, Problem> {
+        Ok(Self { ticket: params.take(TICKET_PARAM)? })
+    }
+
+    fn described() -> Vec<Parameter> {
+        declared::<Self>()
+    }
+}
+
+/// A UI message stream of the AI SDK, or nothing.
+pub(crate) enum UiMessageStream {}
+
+impl Output for UiMessageStream {
+    fn describe(description: &mut Description) {
+        description.answers_content::<values::Content>(StatusCode::OK, "text/event-stream");
+        description.answers(StatusCode::NO_CONTENT);
+    }
+}
+
+/// Streams the answer that is being produced, in the protocol of the AI SDK: its chunks so far, with the deltas of one text joined,
+/// and then those that follow. The response is empty, with 204, if no stream of the format `ui_message` is running.
+///
+/// Each chunk is the `data` of an event, and the last event is `[DONE]`. The response of a stream that fails has a chunk `error`
+/// before it, and that of a cancelled one a chunk `abort`. The response ends without `[DONE]` if another agent begins the answer
+/// again: the client then requests it once more.
+#[operation(
+    answers = "The chunks; or, with 204, nothing is running",
+    problems = [TOO_MANY_SUBSCRIBERS],
+)]
+pub(crate) async fn resume_ui_stream(
+    State(store): State<Arc<dyn Store>>,
+    State(hub): State<Arc<Hub>>,
+    State(limits): State<Arc<LimitsConfig>>,
+    State(metrics): State<Arc<Metrics>>,
+    Query(_): Query<ResumeQuery>,
+    // Last, because it may redeem a ticket.
+    ChatStream { scope, chat_id, limits: stream_limits }: ChatStream,
+) -> Result<Prepared<UiMessageStream>, Problem> {
+    let streams = store.list_streams(&scope, &chat_id).await?;
+    let running = streams.into_iter().find(|stream| {
+        stream.mark.state == StreamState::Running && stream.header.format == StreamFormat::UiMessage
+    });
+    let Some(running) = running else { return Ok(Prepared::new(NoContent)) };
+    let subscription = hub.subscribe(&scope, &chat_id, Position::END).await?;
+    let metrics = metrics.live.subscriber(Transport::Sse);
+    let chunks = chunks(subscription, running.stream_id, stream_limits, metrics);
+    Ok(Prepared::new(([PROTOCOL], event_response(chunks, limits.keep_alive()))))
+}
+
+fn chunks(
+    mut subscription: Subscription,
+    stream_id: StreamId,
+    limits: StreamLimits,
+    metrics: SubscriberMetrics,
+) -> impl Stream<Item = Result<SseEvent, Infallible>> {
+    stream! {
+        let limit_reached = limits.reached();
+        tokio::pin!(limit_reached);
+        let mut has_begun = false;
+        loop {
+            let delivery = tokio::select! {
+                biased;
+                _ = &mut limit_reached => break,
+                next = subscription.next() => match next {
+                    Some(delivery) => delivery,
+                    None => break,
+                },
+            };
+            match &delivery.event {
+                Event::StreamChunk(chunk) if chunk.stream_id == stream_id => {
+                    // They were written as JSON.
+                    let chunks: Vec<Value> = serde_json::from_str(chunk.chunks()).unwrap_or_default();
+                    for chunk in chunks {
+                        metrics.event_sent();
+                        yield Ok(SseEvent::default().data(chunk.to_string()));
+                    }
+                }
+                Event::StreamStarted(state) if state.stream.stream_id == stream_id => {
+                    if has_begun && state.stream.mark.next == 0 {
+                        break;
+                    }
+                    has_begun = true;
+                }
+                Event::StreamFinished(state) if state.stream.stream_id == stream_id => {
+                    if let Some(last) = last_chunk(&state.stream.mark) {
+                        yield Ok(SseEvent::default().data(last.to_string()));
+                    }
+                    yield Ok(SseEvent::default().data("[DONE]"));
+                    break;
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Returns the chunk that says how a stream ended, unless it has finished.
+fn last_chunk(mark: &StreamMark) -> Option<Value> {
+    match mark.state {
+        StreamState::Failed => {
+            let error = mark.error.as_deref().unwrap_or("the agent failed");
+            Some(json!({ "type": "error", "errorText": error }))
+        }
+        StreamState::Cancelled | StreamState::Superseded => Some(json!({ "type": "abort" })),
+        StreamState::Running | StreamState::Finished => None,
+    }
+}

@@ -1,0 +1,272 @@
+// What a person may do with a chat. The API does not tell the rights of its caller beforehand: what it has refused
+// once (403) is not offered again, and the page says why.
+
+import { change, getText, parseExact, path, query } from "../api.js";
+import { h } from "../dom.js";
+import { announce } from "../screen.js";
+import { download } from "./download.js";
+import { formatJson } from "./json.js";
+
+/** Every format in which a history can be had, as docs/API.md lists them. */
+export const DIALECTS = [
+  "openai",
+  "openai-compatible",
+  "openai-responses",
+  "anthropic",
+  "claude-agent-sdk",
+  "bedrock-converse",
+  "gemini",
+  "gemini-vertex",
+  "langchain",
+  "pydantic-ai",
+  "google-adk",
+  "ui-message",
+  "ag-ui",
+  "acp",
+  "yao",
+  "otel-genai",
+  "ag2",
+  "ag2-classic",
+  "ag2-classic-manager",
+  "ag2-v1",
+];
+
+const ENDING =
+  "Its pending questions are closed for good, and a worker that holds its lease loses it. The chat can be reopened.";
+
+/** By name: the text of the button, the permission, when it is offered, the request, and what to ask before. */
+const ACTIONS = {
+  pause: {
+    text: "Pause",
+    needs: "run",
+    isOffered: (chat) => chat.status === "running",
+    request: ({ reason }) => ["POST", "pause", { reason }],
+    form: { field: "reason", label: "Reason (optional)" },
+  },
+  resume: {
+    text: "Resume",
+    needs: "run",
+    isOffered: (chat) => chat.status === "paused",
+    request: () => ["POST", "reopen", {}],
+  },
+  reopen: {
+    text: "Reopen",
+    needs: "run",
+    isOffered: (chat) => hasEnded(chat),
+    request: () => ["POST", "reopen", {}],
+  },
+  complete: {
+    text: "Complete",
+    needs: "manage",
+    isOffered: (chat) => !hasEnded(chat),
+    request: () => ["POST", "complete", {}],
+    form: { warning: `Complete this chat? ${ENDING}`, submit: "Complete the chat" },
+  },
+  fail: {
+    text: "Fail",
+    needs: "manage",
+    isOffered: (chat) => !hasEnded(chat),
+    request: ({ reason }) => ["POST", "fail", { reason }],
+    form: {
+      warning: `Mark this chat as failed? ${ENDING}`,
+      field: "reason",
+      label: "Reason (optional)",
+      submit: "Fail the chat",
+    },
+  },
+  rename: {
+    text: "Rename",
+    needs: "manage",
+    isOffered: () => true,
+    request: ({ title }) => ["PATCH", "", { title }],
+    form: { field: "title", label: "Title", value: (chat) => chat.title },
+  },
+  archive: {
+    text: "Archive",
+    needs: "manage",
+    isOffered: (chat) => chat.lifecycle === "active",
+    request: () => ["POST", "archive", {}],
+  },
+  activate: {
+    text: "Unarchive",
+    needs: "manage",
+    isOffered: (chat) => chat.lifecycle === "archived",
+    request: () => ["POST", "activate", {}],
+  },
+};
+
+const hasEnded = ({ status }) => status === "completed" || status === "failed";
+
+/**
+ * The actions of a chat. `changed` is called when the result of `element` has changed, and `done` when the chat has.
+ */
+export function actions({ appId, chatId }, { signal, changed, done }) {
+  const base = path`api/chats/${appId}/${chatId}`;
+  /** The permissions that were refused, with the reason. */
+  const refused = new Map();
+  let open = null;
+  let isBusy = false;
+  let problem = null;
+  let note = null;
+
+  function show(name) {
+    const opener = open;
+    [open, problem, note] = [name, null, null];
+    changed();
+    const target = name ? `.action-form :is(input, select, button)` : `[data-action="${opener}"]`;
+    document.querySelector(target)?.focus();
+  }
+
+  async function run(name, given) {
+    if (isBusy) return;
+    [isBusy, problem, note] = [true, null, null];
+    changed();
+    const { request, needs, text } = ACTIONS[name];
+    const [method, verb, body] = request(given);
+    const stated = Object.fromEntries(
+      Object.entries(body).map(([key, value]) => [key, value || null]),
+    );
+    try {
+      await change(method, verb ? `${base}/${verb}` : base, stated, signal);
+      [open, note] = [null, `${text}: done.`];
+      announce(note);
+      done();
+    } catch (error) {
+      if (signal.aborted) return;
+      if (error.code === "forbidden-permission") {
+        refused.set(needs, error.detail);
+        open = null;
+      } else problem = error;
+    }
+    isBusy = false;
+    changed();
+    if (!open && document.activeElement === document.body) {
+      document.querySelector(".actions button")?.focus();
+    }
+  }
+
+  async function render(dialect, use) {
+    if (isBusy) return;
+    [isBusy, problem, note] = [true, null, null];
+    changed();
+    try {
+      const answer = parseExact(await getText(query(`${base}/history`, { dialect }), signal));
+      const { messages, system, dropped } = answer;
+      await use(`${formatJson(system === undefined ? messages : { system, messages })}\n`, dialect);
+      const left = dropped?.length
+        ? ` ${dropped.length} messages have no place in this format.`
+        : "";
+      note = `${messages.length} messages as ${dialect}.${left}`;
+      announce(note);
+    } catch (error) {
+      if (signal.aborted) return;
+      problem = error;
+    }
+    isBusy = false;
+    changed();
+  }
+
+  const save = (text, dialect) => download(text, `${chatId}.${dialect}.json`, "application/json");
+
+  /** The buttons for a chat session; `manages` is false if the caller is known not to have that right. */
+  function element(chat, { manages = true } = {}) {
+    const isHidden = (needs) => refused.has(needs) || (needs === "manage" && !manages);
+    const offered = Object.entries(ACTIONS).filter(
+      ([, { isOffered, needs }]) => isOffered(chat) && !isHidden(needs),
+    );
+    if (open && open !== "copy" && !offered.some(([name]) => name === open)) open = null;
+    const button = (name, text, onclick) =>
+      h(
+        "button",
+        {
+          type: "button",
+          "data-action": name,
+          "data-key": name,
+          "aria-expanded": open === name && "true",
+          onclick,
+        },
+        text,
+      );
+    const buttons = offered.map(([name, { text, form }]) =>
+      button(name, text, () => (form ? show(open === name ? null : name) : run(name, {}))),
+    );
+    buttons.push(button("copy", "Copy or download", () => show(open === "copy" ? null : "copy")));
+    const form = open === "copy" ? copyForm() : open && actionForm(open, ACTIONS[open], chat);
+    return h(
+      "div",
+      { class: "actions", "data-key": "actions" },
+      h("div", { class: "row", role: "group", "aria-label": "Actions" }, buttons),
+      form,
+      isBusy && h("p", { class: "dim" }, "Sending…"),
+      note && h("p", { class: "dim" }, note),
+      problem && h("p", { class: "refusal", role: "alert" }, textOf(problem)),
+      [...refused].map(([needs, why]) =>
+        h("p", { class: "dim", "data-key": `refused ${needs}` }, why),
+      ),
+    );
+  }
+
+  const frame = (name, onsubmit, ...content) =>
+    h(
+      "form",
+      {
+        class: "row action-form",
+        "data-key": `form ${name}`,
+        onsubmit: (event) => {
+          event.preventDefault();
+          onsubmit(Object.fromEntries(new FormData(event.target)), event);
+        },
+        // A handler that returns false would prevent what the key does.
+        onkeydown: (event) => {
+          if (event.key === "Escape") show(null);
+        },
+      },
+      content,
+      h("button", { type: "button", onclick: () => show(null) }, "Cancel"),
+    );
+
+  function actionForm(name, { text, form: { warning, field, label, value, submit = text } }, chat) {
+    return frame(
+      name,
+      (given) => run(name, given),
+      warning && h("p", {}, warning),
+      field && h("label", { for: "action-field" }, label),
+      field &&
+        h("input", {
+          id: "action-field",
+          name: field,
+          value: value?.(chat) ?? "",
+          maxlength: "512",
+          autocomplete: "off",
+          dir: "auto",
+        }),
+      h("button", { type: "submit", class: "strong" }, submit),
+    );
+  }
+
+  function copyForm() {
+    return frame(
+      "copy",
+      ({ dialect }, { submitter }) =>
+        render(
+          dialect,
+          submitter?.value === "copy" ? (text) => navigator.clipboard.writeText(text) : save,
+        ),
+      h("label", { for: "action-field" }, "Messages as"),
+      h(
+        "select",
+        { id: "action-field", name: "dialect" },
+        DIALECTS.map((it) => h("option", {}, it)),
+      ),
+      // Browsers offer no clipboard to pages from other machines over plain HTTP.
+      navigator.clipboard && h("button", { type: "submit", value: "copy" }, "Copy"),
+      h("button", { type: "submit", value: "download" }, "Download"),
+    );
+  }
+
+  return { element };
+}
+
+function textOf({ title, detail }) {
+  return detail ? `${title}: ${detail}` : title;
+}

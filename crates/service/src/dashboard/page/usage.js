@@ -1,0 +1,159 @@
+// Reads the usage of an app in a range of time and in the range before, and adds it up.
+
+import { get, pages, path, query } from "./api.js";
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+
+/** The most workflows whose series are read; the others are named, not counted. */
+const MAX_WORKFLOWS = 60;
+/** The most users that are listed of a range. */
+const MAX_USERS = 100;
+
+const FIELDS = [
+  "calls",
+  "prompt_tokens",
+  "completion_tokens",
+  "total_tokens",
+  "cost_micros_usd",
+  "duration_ms",
+];
+
+/**
+ * Returns the range to read: whole hours up to 7 days, else whole days (UTC), with the one to compare it with: the
+ * same hours, as many whole days earlier as the range needs. `round` decides on the part of an hour, or of a day, at the
+ * beginning.
+ */
+export function rangeOf(from, before, round = Math.floor) {
+  const step = before - from > 7 * DAY ? "day" : "hour";
+  const length = step === "day" ? DAY : HOUR;
+  const end = Math.ceil(before / length) * length;
+  const start = Math.min(round(from / length) * length, end - length);
+  const shift = Math.ceil((end - start) / DAY) * DAY;
+  return { step, start, end, shift, days: shift / DAY };
+}
+
+/** Reads what an app has used in a range and in the one before, by workflow and by user. */
+export async function readUsage(appId, range, signal) {
+  const stats = await get(path`api/stats/${appId}`, signal);
+  const newest = stats.workflows.toSorted((one, other) =>
+    (other.last_updated_at ?? "").localeCompare(one.last_updated_at ?? ""),
+  );
+  const names = newest.slice(0, MAX_WORKFLOWS).map((it) => it.workflow_name);
+  const [series, users, totals] = await Promise.all([
+    Promise.all(names.map((name) => workflowSeries(appId, name, range, signal))),
+    userUsage(appId, range, signal),
+    Promise.all(names.map((name) => get(path`api/stats/${appId}/${name}`, signal))),
+  ]);
+  const workflows = names.map((name, index) => ({ name, ...series[index] }));
+  return {
+    workflows,
+    left: newest.length - names.length,
+    now: sum(workflows.map((it) => it.now)),
+    past: sum(workflows.map((it) => it.past)),
+    points: joined(series.map((it) => it.points)),
+    users,
+    agents: merged(totals, "top_agents", (it) => it.agent),
+    models: merged(totals, "top_models", (it) => it.model),
+  };
+}
+
+/** The last moment of a range, which the API takes as included. */
+const last = (end) => new Date(end - 1).toISOString();
+
+async function workflowSeries(appId, name, { step, start, end, shift }, signal) {
+  const base = path`api/stats/${appId}/${name}/series`;
+  const from = new Date(start - shift).toISOString();
+  const { points } = await get(query(base, { step, from, to: last(end) }), signal);
+  const within = (first, until) =>
+    points.filter(({ at }) => Date.parse(at) >= first && Date.parse(at) < until);
+  const now = within(start, end);
+  const past = within(start - shift, end - shift);
+  return { points: now, now: sum(now.map(flat)), past: sum(past.map(flat)) };
+}
+
+async function userUsage(appId, { start, end, shift }, signal) {
+  const base = path`api/user-stats/${appId}`;
+  const read = (first, until) =>
+    pages(base, "users", 1, signal, {
+      from: new Date(first).toISOString(),
+      to: last(until),
+      limit: MAX_USERS,
+    });
+  const [now, past] = await Promise.all([read(start, end), read(start - shift, end - shift)]);
+  const earlier = new Map(past.items.map((it) => [it.user_id, it.usage]));
+  const items = now.items.map(({ user_id: name, usage }) => ({
+    name,
+    now: usage,
+    // A user beyond the end of the list may have used something then.
+    past: earlier.get(name) ?? (past.hasMore ? null : sum([])),
+  }));
+  return { items, hasMore: now.hasMore };
+}
+
+/** The numbers of a point, side by side. */
+const flat = ({ starts, completions, failures, usage }) => ({
+  starts,
+  completions,
+  failures,
+  ...usage,
+});
+
+function sum(all) {
+  const fields = ["starts", "completions", "failures", ...FIELDS];
+  const add = (field) => all.reduce((total, it) => total + (it[field] ?? 0), 0);
+  return Object.fromEntries(fields.map((field) => [field, add(field)]));
+}
+
+/** Adds up the series of all workflows, point by point. */
+function joined(series) {
+  const [first = []] = series;
+  return first.map(({ at }, index) => ({
+    at,
+    ...sum(series.map((points) => flat(points[index]))),
+  }));
+}
+
+/** Adds up the top entries of all workflows, the most expensive first. */
+function merged(totals, field, nameOf) {
+  const byName = new Map();
+  for (const entry of totals.flatMap((it) => it[field])) {
+    const name = nameOf(entry);
+    byName.set(name, [...(byName.get(name) ?? []), entry.usage]);
+  }
+  return [...byName]
+    .map(([name, usages]) => ({ name, usage: sum(usages) }))
+    .sort((one, other) => other.usage.cost_micros_usd - one.usage.cost_micros_usd);
+}
+
+const CSV_FIELDS = ["starts", "completions", "failures", ...FIELDS];
+
+/** The series of every workflow as CSV, one line for each step in which something happened. */
+export function seriesCsv(workflows) {
+  const lines = workflows.flatMap(({ name, points }) =>
+    points
+      .map((point) => ({ at: point.at, ...flat(point) }))
+      .filter((point) => CSV_FIELDS.some((field) => point[field] > 0))
+      .map((point) => [point.at, name, ...CSV_FIELDS.map((field) => point[field])]),
+  );
+  return csv([["at", "workflow", ...CSV_FIELDS], ...lines]);
+}
+
+/** The usage of the users as CSV. */
+export function usersCsv({ items }) {
+  return csv([
+    ["user", ...FIELDS],
+    ...items.map(({ name, now }) => [name, ...FIELDS.map((it) => now[it])]),
+  ]);
+}
+
+function csv(lines) {
+  return `${lines.map((line) => line.map(cell).join(",")).join("\r\n")}\r\n`;
+}
+
+/** A text that a spreadsheet would take for a formula begins with an apostrophe. */
+function cell(value) {
+  if (typeof value === "number") return String(value);
+  const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

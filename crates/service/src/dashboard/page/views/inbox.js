@@ -1,0 +1,87 @@
+import { pages, path } from "../api.js";
+import { h } from "../dom.js";
+import { count } from "../format.js";
+import { answers } from "../parts/answers.js";
+import { appNav } from "../parts/nav.js";
+import { more, nameLink } from "../parts/table.js";
+import { poll } from "../poll.js";
+import { toApp, toApps, toChat, toInbox } from "../routes.js";
+import { announce } from "../screen.js";
+
+const ORDERS = [
+  ["oldest", "Oldest first"],
+  ["newest", "Newest first"],
+];
+
+/** Every pending question of an app that the user may see, to be answered here. */
+export const inbox = {
+  frame: ({ appId }) => ({
+    title: "Inbox",
+    crumbs: [
+      ["Apps", toApps()],
+      [appId, toApp(appId)],
+    ],
+  }),
+
+  open(screen, { appId, given }, signal) {
+    const order = given.order === "newest" ? "newest" : "oldest";
+    const where = ({ chat_id: chatId }) =>
+      h(
+        "p",
+        { class: "where" },
+        h("span", { class: "dim" }, "in "),
+        nameLink(chatId, toChat(appId, chatId)),
+      );
+    const cards = answers(appId, {
+      signal,
+      changed: () => screen.renew(),
+      where,
+      isNewestFirst: order === "newest",
+    });
+    let wanted = 1;
+    const refresh = poll(load, { every: 5_000, signal, failed: (problem) => screen.fail(problem) });
+    screen.onRetry(refresh);
+
+    async function load() {
+      const list = await pages(path`api/input-requests/${appId}`, "data", wanted, signal, {
+        order,
+      });
+      const pending = new Set(list.items.map((it) => `${it.chat_id} ${it.request_id}`));
+      cards.keep((it) => pending.has(`${it.chat_id} ${it.request_id}`));
+      list.items.forEach(cards.ask);
+      const further =
+        list.hasMore &&
+        more("questions", () => {
+          wanted += 1;
+          refresh();
+        });
+      screen.show(() => [
+        appNav(appId, "inbox"),
+        heading(appId, order, cards.count()),
+        cards.elements(),
+        further,
+      ]);
+      announce(waiting(cards.count()));
+    }
+  },
+};
+
+const waiting = (number) =>
+  number === 0
+    ? "No question is pending"
+    : `${count(number)} pending ${number === 1 ? "question" : "questions"}`;
+
+function heading(appId, order, number) {
+  const link = ([name, text]) =>
+    h(
+      "a",
+      { href: toInbox(appId, { order: name }), "aria-current": name === order && "true" },
+      text,
+    );
+  return h(
+    "div",
+    { class: "between", "data-key": "heading" },
+    h("p", {}, `${waiting(number)}.`),
+    h("nav", { class: "choice", "aria-label": "Order" }, ORDERS.map(link)),
+  );
+}

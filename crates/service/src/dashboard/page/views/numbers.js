@@ -1,0 +1,307 @@
+import { h } from "../dom.js";
+import { count, duration, money, NONE, roundMoney, share } from "../format.js";
+import { SINCE } from "../lists.js";
+import { chart } from "../parts/chart.js";
+import { download } from "../parts/download.js";
+import { appNav } from "../parts/nav.js";
+import { figures } from "../parts/summary.js";
+import { name, nameLink, section, table } from "../parts/table.js";
+import { poll } from "../poll.js";
+import { toApp, toApps, toChats, toNumbers, toWorkflow } from "../routes.js";
+import { announce } from "../screen.js";
+import { rangeOf, readUsage, seriesCsv, usersCsv } from "../usage.js";
+import { fromInput, toInput, zone } from "../zone.js";
+
+const RANGES = ["today", "day", "week", "month"];
+/** The most rows of a table. */
+const SHOWN = 10;
+
+/** What an app costs and does in a range of time, compared with the range before. */
+export const numbers = {
+  frame: ({ appId }) => ({
+    title: "Numbers",
+    crumbs: [
+      ["Apps", toApps()],
+      [appId, toApp(appId)],
+    ],
+  }),
+
+  open(screen, { appId, given }, signal) {
+    const refresh = poll(load, {
+      every: 60_000,
+      signal,
+      failed: (problem) => screen.fail(problem),
+    });
+    screen.onRetry(refresh);
+    screen.show(() => [
+      appNav(appId, "numbers"),
+      chooser(appId, given),
+      h("p", { class: "waiting" }, "Loading…"),
+    ]);
+
+    async function load() {
+      const range = chosenRange(given);
+      const usage = await readUsage(appId, range, signal);
+      screen.show(() => [
+        appNav(appId, "numbers"),
+        chooser(appId, given),
+        render(appId, range, usage),
+      ]);
+      announce(`Cost ${money(usage.now.cost_micros_usd)}`);
+    }
+  },
+};
+
+function chosenRange(given) {
+  if (given.from) {
+    const before = given.before ? Date.parse(given.before) : Date.now();
+    return rangeOf(Date.parse(given.from), Math.min(before, Date.now()));
+  }
+  // The last 24 hours are 24 with the one that has begun.
+  return rangeOf(sinceOf(given).from().getTime(), Date.now(), Math.ceil);
+}
+
+const sinceOf = ({ since }) => SINCE[RANGES.includes(since) ? since : "today"];
+
+function chooser(appId, given) {
+  const chosen = given.from ? null : sinceOf(given);
+  const link = (since) =>
+    h(
+      "a",
+      { href: toNumbers(appId, { since }), "aria-current": SINCE[since] === chosen && "true" },
+      SINCE[since].label,
+    );
+  const onsubmit = (event) => {
+    event.preventDefault();
+    const stated = new FormData(event.target);
+    const [from, before] = [fromInput(stated.get("from")), fromInput(stated.get("before"))];
+    if (from) location.hash = toNumbers(appId, { from, before });
+  };
+  const input = (field, label) => [
+    h("label", { for: `range-${field}` }, label),
+    h("input", {
+      id: `range-${field}`,
+      name: field,
+      type: "datetime-local",
+      value: toInput(given[field]),
+    }),
+  ];
+  return h(
+    "div",
+    { class: "ranges", "data-key": "ranges" },
+    h("nav", { class: "choice", "aria-label": "Range" }, RANGES.map(link)),
+    h(
+      "form",
+      { class: "row", onsubmit, "aria-label": "Another range" },
+      input("from", `From (${zone.name()})`),
+      input("before", "before"),
+      h("button", { type: "submit" }, "Show"),
+    ),
+  );
+}
+
+function render(appId, range, usage) {
+  return [
+    totals(range, usage),
+    charts(appId, range, usage),
+    h(
+      "div",
+      { class: "columns two", "data-key": "most" },
+      section("Workflows by cost", workflowTable(appId, usage)),
+      section("Users by cost", userTable(appId, usage.users)),
+    ),
+    h(
+      "div",
+      { class: "columns two", "data-key": "ever" },
+      section("Agents, since the beginning", everTable("Agent", usage.agents)),
+      section("Models, since the beginning", everTable("Model", usage.models)),
+    ),
+    h(
+      "div",
+      { class: "row", "data-key": "csv" },
+      csvButton("Download workflows (CSV)", `${appId}-workflows.csv`, () =>
+        seriesCsv(usage.workflows),
+      ),
+      csvButton("Download users (CSV)", `${appId}-users.csv`, () => usersCsv(usage.users)),
+      h("p", { class: "dim" }, note(range, usage)),
+    ),
+  ];
+}
+
+function note({ days, step }, { left, users }) {
+  const compared =
+    days === 1 ? "the same hours of the day before" : `the ${count(days)} days before`;
+  const parts = [`Changes are against ${compared}.`];
+  if (step === "day") parts.push("Days are days in UTC.");
+  if (left > 0)
+    parts.push(`The ${count(left)} workflows that were updated longest ago are not counted.`);
+  if (users.hasMore) parts.push("Only the most expensive users are listed.");
+  parts.push("The service keeps agents and models in total, not by the hour.");
+  return parts.join(" ");
+}
+
+function csvButton(text, file, make) {
+  return h("button", { type: "button", onclick: () => download(make(), file, "text/csv") }, text);
+}
+
+const average = ({ calls, duration_ms: all }) => (calls === 0 ? null : all / calls);
+
+function totals(_range, { now, past }) {
+  const item = (label, format, of) => [label, format(of(now)), changed(of(now), of(past))];
+  return figures(
+    item("Cost", money, (it) => it.cost_micros_usd),
+    item("Tokens", count, (it) => it.total_tokens),
+    item("Calls", count, (it) => it.calls),
+    item("Chats started", count, (it) => it.starts),
+    item("Failures", count, (it) => it.failures),
+    item("Average call", (ms) => duration(ms && Math.round(ms)), average),
+  );
+}
+
+/** How a number has changed: +12 %, or "none before". */
+function changed(now, past) {
+  if (past === null || past === undefined || now === null) return "no comparison";
+  if (past === 0) return now === 0 ? "as before" : "none before";
+  const ratio = now / past - 1;
+  if (Math.abs(ratio) < 0.0005) return "as before";
+  return `${ratio > 0 ? "+" : "−"}${share(Math.abs(ratio))}`;
+}
+
+function charts(appId, { step }, { points }) {
+  const at = points.map((it) => it.at);
+  const length = step === "day" ? 86_400_000 : 3_600_000;
+  const chosen = (index) => {
+    const end = new Date(Date.parse(at[index]) + length).toISOString();
+    location.hash = toChats(appId, { from: at[index], before: end, lifecycle: "all" });
+  };
+  const bars = (label, kind, of) => ({ label, kind, style: "bar", values: points.map(of) });
+  const common = { at, step, chosen };
+  return h(
+    "section",
+    { class: "panel", "data-key": "charts" },
+    h("h2", {}, step === "day" ? "By day" : "By hour"),
+    h(
+      "div",
+      { class: "charts" },
+      chart({
+        ...common,
+        title: "Cost",
+        format: money,
+        scale: roundMoney,
+        lines: [bars("spent", "cost", (it) => it.cost_micros_usd)],
+      }),
+      chart({
+        ...common,
+        title: "Tokens",
+        format: count,
+        lines: [bars("used", "calls", (it) => it.total_tokens)],
+      }),
+      chart({
+        ...common,
+        title: "Chats ended",
+        format: count,
+        lines: [
+          bars("completed", "completions", (it) => it.completions),
+          bars("failed", "failures", (it) => it.failures),
+        ],
+      }),
+      chart({
+        ...common,
+        title: "Call duration",
+        format: (ms) => duration(ms && Math.round(ms)),
+        lines: [
+          {
+            label: "average",
+            kind: "p50",
+            style: "step",
+            latest: true,
+            values: points.map(average),
+          },
+        ],
+      }),
+    ),
+  );
+}
+
+const usageColumns = [
+  { title: "Tokens", kind: "rest", cell: ({ now }) => count(now.total_tokens) },
+  { title: "Calls", kind: "rest", cell: ({ now }) => count(now.calls) },
+  { title: "Cost", kind: "number", cell: ({ now }) => money(now.cost_micros_usd) },
+  {
+    title: "Change",
+    kind: "number",
+    cell: ({ now, past }) => (past ? changed(now.cost_micros_usd, past.cost_micros_usd) : NONE),
+  },
+];
+
+function workflowTable(appId, { workflows }) {
+  const rows = workflows
+    .filter(({ now, past }) => now.calls + now.starts + past.calls > 0)
+    .toSorted((one, other) => other.now.cost_micros_usd - one.now.cost_micros_usd)
+    .slice(0, SHOWN);
+  if (rows.length === 0) return h("p", { class: "dim" }, "Nothing happened in this range.");
+  return table({
+    caption: "Workflows by cost",
+    rows,
+    key: (row) => row.name,
+    columns: [
+      {
+        title: "Workflow",
+        kind: "text",
+        cell: (row) => nameLink(row.name, toWorkflow(appId, row.name)),
+      },
+      { title: "Failures", kind: "rest", cell: ({ now }) => count(now.failures) },
+      {
+        title: "Average call",
+        kind: "rest",
+        cell: ({ now }) => duration(average(now) && Math.round(average(now))),
+      },
+      ...usageColumns,
+    ],
+  });
+}
+
+function userTable(appId, { items }) {
+  const rows = items.slice(0, SHOWN);
+  if (rows.length === 0)
+    return h("p", { class: "dim" }, "No user has used anything in this range.");
+  return table({
+    caption: "Users by cost",
+    rows,
+    key: (row) => row.name,
+    columns: [
+      {
+        title: "User",
+        kind: "text",
+        cell: (row) => nameLink(row.name, toChats(appId, { user_id: row.name })),
+      },
+      ...usageColumns,
+    ],
+  });
+}
+
+function everTable(title, entries) {
+  const rows = entries.slice(0, SHOWN);
+  if (rows.length === 0) return h("p", { class: "dim" }, "No calls are recorded.");
+  return table({
+    caption: `${title}s, since the beginning`,
+    rows,
+    key: (row) => String(row.name),
+    columns: [
+      {
+        title,
+        kind: "text",
+        cell: (row) =>
+          row.name === null ? h("span", { class: "dim" }, "unknown") : name(row.name),
+      },
+      { title: "Calls", kind: "rest", cell: ({ usage }) => count(usage.calls) },
+      { title: "Tokens", kind: "rest", cell: ({ usage }) => count(usage.total_tokens) },
+      {
+        title: "Average call",
+        kind: "rest",
+        cell: ({ usage }) => duration(average(usage) && Math.round(average(usage))),
+      },
+      { title: "Cost", kind: "number", cell: ({ usage }) => money(usage.cost_micros_usd) },
+    ],
+  });
+}

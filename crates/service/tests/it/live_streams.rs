@@ -1,0 +1,232 @@
+//! Streams: what agents are producing, for those who follow a chat.
+
+use serde_json::{Value, json};
+
+use crate::events::Reader;
+use crate::harness::Client;
+
+async fn chat(client: &Client) -> String {
+    client.create_chat("c1").await
+}
+
+async fn start(client: &Client, base: &str, id: &str, format: &str) {
+    let new = json!({ "stream_id": id, "format": format, "agent": "writer" });
+    let started = client.post(&format!("{base}/streams"), new).await;
+    assert_eq!(started.status, 201, "{}", started.text);
+}
+
+async fn add(client: &Client, base: &str, id: &str, from: u64, chunks: Value) -> Value {
+    let path = format!("{base}/streams/{id}/chunks");
+    let added = client.post(&path, json!({ "from": from, "chunks": chunks })).await;
+    assert_eq!(added.status, 200, "{}", added.text);
+    added.body()
+}
+
+async fn end(client: &Client, base: &str, id: &str, ending: Value) -> Value {
+    let ended = client.post(&format!("{base}/streams/{id}/end"), ending).await;
+    assert_eq!(ended.status, 200, "{}", ended.text);
+    ended.body()
+}
+
+/// What a viewer of one stream shows.
+#[derive(Debug, Default, PartialEq)]
+struct View {
+    text: String,
+    next: u64,
+    finished: Option<String>,
+    messages: Vec<Value>,
+}
+
+impl View {
+    /// Follows a chat until its stream has finished. Panics if a chunk is missing or comes twice.
+    async fn follow(reader: &mut Reader) -> Self {
+        let mut view = Self::default();
+        while view.finished.is_none() {
+            view.take(reader).await;
+        }
+        view
+    }
+
+    async fn take(&mut self, reader: &mut Reader) {
+        let event = reader.next().await.expect("it goes on");
+        match event.name.as_str() {
+            "message" => self.messages.push(event.data["content"].clone()),
+            "stream-started" => {
+                if event.data["next"] == 0 {
+                    (self.text, self.next) = (String::new(), 0);
+                }
+                assert_eq!(event.data["next"], self.next, "{event:?}");
+            }
+            "stream-chunk" => {
+                assert_eq!(event.data["from"], self.next, "{event:?}");
+                self.next = event.data["next"].as_u64().unwrap();
+                let chunks = event.data["chunks"].as_array().unwrap();
+                self.text.extend(chunks.iter().map(|chunk| chunk.as_str().unwrap()));
+            }
+            "stream-finished" => {
+                self.finished = Some(event.data["state"].as_str().unwrap().to_owned());
+            }
+            _ => {}
+        }
+    }
+}
+
+#[tokio::test]
+async fn viewers_see_every_chunk_once_whenever_they_join() {
+    let client = Client::open();
+    let base = chat(&client).await;
+    let events = format!("{base}/events");
+    let mut early = Reader::open(&client, &events, None).await;
+    start(&client, &base, "s1", "text").await;
+    for from in 0..10 {
+        add(&client, &base, "s1", from, json!([format!("{from} ")])).await;
+    }
+    let mut late = Reader::open(&client, &events, None).await;
+    let mut seen = View::default();
+    while seen.next < 10 {
+        seen.take(&mut late).await;
+    }
+    for from in 10..20 {
+        add(&client, &base, "s1", from, json!([format!("{from} ")])).await;
+        // A repeat.
+        add(&client, &base, "s1", from, json!([format!("{from} ")])).await;
+    }
+    let ended = end(&client, &base, "s1", json!({ "state": "finished" })).await;
+    assert_eq!(ended["turn"]["last_sequence"], 1);
+    let expected: Vec<String> = (0..20).map(|number| format!("{number} ")).collect();
+    let expected = expected.concat();
+    let seen_early = View::follow(&mut early).await;
+    while seen.finished.is_none() {
+        seen.take(&mut late).await;
+    }
+    for view in [&seen_early, &seen] {
+        assert_eq!(view.text, expected);
+        assert_eq!(view.messages, [json!(expected)], "before the end of the stream");
+        assert_eq!(view.finished.as_deref(), Some("finished"));
+    }
+    let mut after = Reader::open(&client, &events, None).await;
+    assert_eq!(after.next().await.unwrap().name, "message");
+    assert_eq!(after.next().await.unwrap().name, "caught-up");
+}
+
+#[tokio::test]
+async fn viewers_are_told_of_takeovers() {
+    let client = Client::open();
+    let base = chat(&client).await;
+    let lease = client.post(&format!("{base}/lease"), json!({ "owner": "ann" })).await.body();
+    let ann = client.fenced(lease["fencing_token"].to_string());
+    start(&ann, &base, "s1", "text").await;
+    add(&ann, &base, "s1", 0, json!(["a", "b"])).await;
+    let mut viewer = Reader::open(&client, &format!("{base}/events"), None).await;
+    let mut view = View::default();
+    while view.next < 2 {
+        view.take(&mut viewer).await;
+    }
+    assert_eq!(
+        client.delete(&format!("{base}/lease/{}", lease["fencing_token"])).await.status,
+        204
+    );
+    let lease = client.post(&format!("{base}/lease"), json!({ "owner": "bob" })).await.body();
+    let bob = client.fenced(lease["fencing_token"].to_string());
+    let takeover = format!("{base}/streams/s1/takeover");
+    let early = json!({ "from": 2, "chunks": ["x"] });
+    let early = bob.post(&format!("{base}/streams/s1/chunks"), early).await;
+    assert_eq!(early.problem(), (409, "stream-conflict".to_owned()));
+    let taken = bob.post(&takeover, json!({ "mode": "continue" })).await.body();
+    assert_eq!((&taken["next"], &taken["attempt"]), (&json!(2), &json!(1)));
+    let late = json!({ "from": 2, "chunks": ["y"] });
+    let late = ann.post(&format!("{base}/streams/s1/chunks"), late).await;
+    assert_eq!(late.problem(), (409, "fenced".to_owned()));
+    add(&bob, &base, "s1", 2, json!(["c"])).await;
+    while view.next < 3 {
+        view.take(&mut viewer).await;
+    }
+    assert_eq!(view.text, "abc");
+
+    assert_eq!(
+        client.delete(&format!("{base}/lease/{}", lease["fencing_token"])).await.status,
+        204
+    );
+    let lease = client.post(&format!("{base}/lease"), json!({ "owner": "eve" })).await.body();
+    let eve = client.fenced(lease["fencing_token"].to_string());
+    let taken = eve.post(&takeover, json!({ "mode": "restart" })).await.body();
+    assert_eq!((&taken["next"], &taken["attempt"]), (&json!(0), &json!(2)));
+    add(&eve, &base, "s1", 0, json!(["new"])).await;
+    end(&eve, &base, "s1", json!({ "state": "finished" })).await;
+    while view.finished.is_none() {
+        view.take(&mut viewer).await;
+    }
+    assert_eq!((view.text.as_str(), view.messages), ("new", vec![json!("new")]));
+}
+
+#[tokio::test]
+async fn a_cancelled_stream_keeps_what_it_holds() {
+    let client = Client::open();
+    let base = chat(&client).await;
+    start(&client, &base, "s1", "text").await;
+    add(&client, &base, "s1", 0, json!(["half an ans"])).await;
+    let cancelled = client.poke(&format!("{base}/streams/s1/cancel")).await.body();
+    assert_eq!(cancelled["cancel_requested"], true);
+    assert_eq!(add(&client, &base, "s1", 1, json!([])).await["cancel_requested"], true);
+    let ended = end(&client, &base, "s1", json!({ "state": "cancelled" })).await;
+    assert_eq!(ended["turn"]["messages"][0]["sequence"], 0);
+    let again = end(&client, &base, "s1", json!({ "state": "cancelled" })).await;
+    assert_eq!(again["turn"]["duplicate"], true);
+    let last = client.get(&base).await.body()["last_turn"].clone();
+    assert_eq!((&last["request_id"], &last["outcome"]), (&json!("s1"), &json!("interrupted")));
+}
+
+#[tokio::test]
+async fn a_failed_stream_leaves_no_message() {
+    let client = Client::open();
+    let base = chat(&client).await;
+    start(&client, &base, "s1", "text").await;
+    add(&client, &base, "s1", 0, json!(["half", 5])).await;
+    let failed = json!({ "state": "failed", "error": "no model" });
+    let ended = end(&client, &base, "s1", failed).await;
+    assert_eq!((&ended["turn"], &ended["stream"]["error"]), (&Value::Null, &json!("no model")));
+    start(&client, &base, "s2", "text").await;
+    add(&client, &base, "s2", 0, json!(["whole", 5])).await;
+    let ended = end(&client, &base, "s2", json!({ "state": "failed", "store": true })).await;
+    assert_eq!(ended["dropped"], json!([{ "position": 1, "detail": "must be a string" }]));
+    let listed = client.get(&format!("{base}/streams")).await.body();
+    assert_eq!(listed["streams"].as_array().unwrap().len(), 2);
+    assert_eq!(client.get(&format!("{base}/streams/s3")).await.status, 404);
+}
+
+fn ui_chunks() -> Value {
+    json!([
+        { "type": "start", "messageId": "msg-7" },
+        { "type": "text-start", "id": "t" },
+        { "type": "text-delta", "id": "t", "delta": "Hel" },
+        { "type": "text-delta", "id": "t", "delta": "lo" },
+    ])
+}
+
+#[tokio::test]
+async fn the_ai_sdk_resumes_a_running_answer() {
+    let client = Client::open();
+    let base = chat(&client).await;
+    let path = format!("{base}/ui-message-stream");
+    assert_eq!(client.get(&path).await.status, 204);
+    start(&client, &base, "s1", "ui_message").await;
+    add(&client, &base, "s1", 0, ui_chunks()).await;
+    let (running, ending) = (client.get(&path), async {
+        add(&client, &base, "s1", 4, json!([{ "type": "text-end", "id": "t" }])).await;
+        add(&client, &base, "s1", 5, json!([{ "type": "finish" }])).await;
+        end(&client, &base, "s1", json!({ "state": "finished" })).await
+    });
+    let (answer, ended) = tokio::join!(running, ending);
+    assert_eq!(answer.header("x-vercel-ai-ui-message-stream"), "v1");
+    let lines: Vec<&str> = answer.text.lines().filter(|line| !line.is_empty()).collect();
+    let text: String = lines
+        .iter()
+        .filter_map(|line| serde_json::from_str::<Value>(line.strip_prefix("data: ")?).ok())
+        .filter_map(|chunk| chunk["delta"].as_str().map(str::to_owned))
+        .collect();
+    assert_eq!((text.as_str(), lines.last()), ("Hello", Some(&"data: [DONE]")));
+    assert_eq!(ended["dropped"], json!([]));
+    let message = client.get(&format!("{base}/messages/0")).await.body();
+    assert_eq!((&message["message_id"], &message["name"]), (&json!("msg-7"), &json!("writer")));
+    assert_eq!(client.get(&path).await.status, 204);
+}

@@ -1,0 +1,366 @@
+//! Streams: chunks in order and once, takeovers, cancellations, and ends together with a turn.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use records::InvalidKind::{TooLarge, Value as NotAdmitted};
+use records::{
+    ChatStatus, Lease, Lifecycle, Message, NewLease, NewStream, NewTurn, Owner, Scope,
+    SessionChange, SizeLimit, Stream, StreamEnding, StreamEvent, StreamFormat, StreamGroup,
+    StreamHeader, StreamId, StreamState, TurnId, TurnMessage, TurnOutcome,
+};
+
+use super::fixture::{TestChat, assert_invalid, assert_refused, contents, message, race};
+use persistence::{
+    Change, EndedStream, MessageRange, Outcome, Store, StoreError, StreamProgress, StreamRefusal,
+    Takeover,
+};
+
+pub async fn chunks_are_stored_in_order_and_once(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    let stream = start(&chat, "s1").await;
+    assert_eq!((stream.mark.next, stream.mark.state), (0, StreamState::Running));
+    assert_eq!(append(&chat, "s1", 0, &["a", "b"]).await.unwrap(), at(2));
+    assert_eq!(append(&chat, "s1", 2, &["c"]).await.unwrap(), at(3));
+    // Repeats, alone and with something new behind them.
+    assert_eq!(append(&chat, "s1", 0, &["a", "b"]).await.unwrap(), at(3));
+    assert_eq!(append(&chat, "s1", 1, &["b", "c", "d"]).await.unwrap(), at(4));
+    let gap = StreamRefusal::Gap { next: 4 };
+    assert_stream_refused(append(&chat, "s1", 5, &["f"]).await, "s1", gap);
+    assert_eq!(append(&chat, "s1", 4, &[]).await.unwrap(), at(4));
+    assert_eq!(all_chunks(&chat, "s1").await, ["a", "b", "c", "d"]);
+    let numbers: Vec<_> = groups(&chat, "s1").await.iter().map(|it| it.mark.number).collect();
+    assert_eq!(numbers, [0, 1, 2, 3, 4]);
+    let listed = chat.store.list_streams(&chat.scope, &chat.id).await.unwrap();
+    assert_eq!((listed.len(), listed[0].mark.next, listed[0].mark.bytes), (1, 4, 4));
+    let found = store.get_stream(&chat.scope, &chat.id, &stream_id("s1")).await.unwrap();
+    assert_eq!(found, listed[0]);
+    let unknown = store.get_stream(&chat.scope, &chat.id, &stream_id("s2")).await;
+    assert_refused(unknown, &StoreError::StreamNotFound(stream_id("s2")));
+}
+
+pub async fn a_stream_is_started_once(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    let first = chat.store.start_stream(&chat.scope, &chat.id, new("s1")).await.unwrap();
+    assert_eq!(first.outcome, Outcome::Stored);
+    append(&chat, "s1", 0, &["a"]).await.unwrap();
+    let again = chat.store.start_stream(&chat.scope, &chat.id, new("s1")).await.unwrap();
+    assert_eq!((again.outcome, again.mark.next), (Outcome::Duplicate, 1));
+    let mut other = new("s1");
+    other.header.agent = Some("other".to_owned());
+    let refused = chat.store.start_stream(&chat.scope, &chat.id, other).await;
+    assert_stream_refused(refused, "s1", StreamRefusal::Exists);
+    let unnamed = NewStream { stream_id: None, ..new("s1") };
+    let minted = chat.store.start_stream(&chat.scope, &chat.id, unnamed).await.unwrap();
+    assert!(minted.stream_id.as_str().starts_with("stream_"), "{}", minted.stream_id);
+}
+
+pub async fn racing_writers_of_a_stream_store_every_position_once(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    start(&chat, "s1").await;
+    let writers = (0..8).map(|_| {
+        let (store, scope, chat_id) = (Arc::clone(&store), chat.scope.clone(), chat.id.clone());
+        async move {
+            for from in 0..20_u64 {
+                let chunks = vec![from.to_string()];
+                loop {
+                    let added = chunks.clone();
+                    let id = stream_id("s1");
+                    match store.append_chunks(&scope, &chat_id, &id, from, added).await {
+                        Ok(_) => break,
+                        Err(StoreError::StreamRefused { .. }) => {}
+                        Err(error) => panic!("{error}"),
+                    }
+                }
+            }
+        }
+    });
+    race(writers).await;
+    let expected: Vec<_> = (0..20).map(|position| position.to_string()).collect();
+    assert_eq!(all_chunks(&chat, "s1").await, expected);
+}
+
+pub async fn a_stream_is_within_its_limits(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    start(&chat, "s1").await;
+    let many = vec![String::new(); Stream::MAX_CHUNKS + 1];
+    let too_many = store.append_chunks(&chat.scope, &chat.id, &stream_id("s1"), 0, many).await;
+    assert_invalid(too_many, "/chunks", TooLarge(SizeLimit::Batch));
+    let large = "x".repeat(Stream::MAX_CHUNK_BYTES);
+    let too_large = format!("{large}x");
+    let refused = append(&chat, "s1", 0, &[&too_large]).await;
+    assert_invalid(refused, "/chunks", TooLarge(SizeLimit::Batch));
+    for from in 0..16 {
+        append(&chat, "s1", from, &[&large]).await.unwrap();
+    }
+    assert_stream_refused(append(&chat, "s1", 16, &["x"]).await, "s1", StreamRefusal::Full);
+    let mut named = new("s2");
+    named.header.agent = Some("two\nlines".to_owned());
+    let refused = store.start_stream(&chat.scope, &chat.id, named).await;
+    assert_invalid(refused, "/agent", NotAdmitted);
+    for index in 1..Stream::MAX_RUNNING {
+        start(&chat, &format!("more_{index}")).await;
+    }
+    let refused = store.start_stream(&chat.scope, &chat.id, new("last")).await;
+    assert_stream_refused(refused, "last", StreamRefusal::TooMany);
+}
+
+pub async fn a_stream_of_an_unknown_chat_is_refused(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    start(&chat, "s1").await;
+    append(&chat, "s1", 0, &["a"]).await.unwrap();
+    let other = Scope::service(records::AppId::parse("another").unwrap());
+    let refused = store.append_chunks(&other, &chat.id, &stream_id("s1"), 1, Vec::new()).await;
+    assert!(
+        matches!(refused, Err(StoreError::ChatNotFound(_) | StoreError::StreamNotFound(_))),
+        "{refused:?}"
+    );
+    let refused = store.list_streams(&other, &chat.id).await;
+    assert_refused(refused, &StoreError::ChatNotFound(chat.id.clone()));
+    let refused = append(&chat, "unknown", 0, &["a"]).await;
+    assert_refused(refused, &StoreError::StreamNotFound(stream_id("unknown")));
+    let ended = TestChat::create(&store).await;
+    ended.set_status(ChatStatus::Completed, None).await.unwrap();
+    let refused = store.start_stream(&ended.scope, &ended.id, new("s1")).await;
+    let (chat_id, status) = (ended.id.clone(), ChatStatus::Completed);
+    assert_refused(refused, &StoreError::ChatEnded { chat_id, status });
+}
+
+pub async fn a_stream_ends_together_with_its_turn(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    start(&chat, "s1").await;
+    append(&chat, "s1", 0, &["a"]).await.unwrap();
+    let ended = end(&chat, "s1", finished(), Some(turn("r1", "a"))).await.unwrap();
+    let appended = ended.turn.unwrap();
+    assert_eq!((appended.last_sequence, appended.outcome), (1, Outcome::Stored));
+    assert_eq!(ended.stream.mark.state, StreamState::Finished);
+    assert_eq!(ended.stream.mark.last_sequence, Some(1));
+    let again = end(&chat, "s1", finished(), Some(turn("r1", "a"))).await.unwrap();
+    assert_eq!(again.turn.unwrap().outcome, Outcome::Duplicate);
+    assert_eq!(again.stream, ended.stream);
+    assert_eq!(contents(&messages(&chat).await), ["a"]);
+    // A late repeat of chunks is answered, and new ones are refused.
+    assert_eq!(append(&chat, "s1", 0, &["a"]).await.unwrap().next, 1);
+    let is_over = StreamRefusal::Ended(StreamState::Finished);
+    assert_stream_refused(append(&chat, "s1", 1, &["b"]).await, "s1", is_over);
+    // Another turn finds the stream ended, and is not written.
+    let refused = end(&chat, "s1", finished(), Some(turn("r2", "b"))).await;
+    assert_stream_refused(refused, "s1", is_over);
+    assert_eq!(messages(&chat).await.len(), 1);
+}
+
+pub async fn a_stream_ends_without_a_turn(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    start(&chat, "s1").await;
+    let failed = StreamEnding { state: StreamState::Failed, error: Some("no model".to_owned()) };
+    let ended = end(&chat, "s1", failed.clone(), None).await.unwrap();
+    assert_eq!(ended.stream.mark.error.as_deref(), Some("no model"));
+    assert_eq!(end(&chat, "s1", failed, None).await.unwrap(), ended);
+    let is_over = StreamRefusal::Ended(StreamState::Failed);
+    assert_stream_refused(end(&chat, "s1", finished(), None).await, "s1", is_over);
+    let running = StreamEnding { state: StreamState::Running, error: None };
+    assert_invalid(end(&chat, "s1", running, None).await, "/state", NotAdmitted);
+    assert_eq!(messages(&chat).await.len(), 0);
+}
+
+pub async fn the_agent_of_a_cancelled_stream_is_told(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    start(&chat, "s1").await;
+    append(&chat, "s1", 0, &["a"]).await.unwrap();
+    let cancelled = store.cancel_stream(&chat.scope, &chat.id, &stream_id("s1")).await.unwrap();
+    assert!(cancelled.mark.is_cancel_requested);
+    assert_eq!(cancelled.mark.state, StreamState::Running);
+    let told = StreamProgress { next: 2, is_cancel_requested: true };
+    assert_eq!(append(&chat, "s1", 1, &["b"]).await.unwrap(), told);
+    store.cancel_stream(&chat.scope, &chat.id, &stream_id("s1")).await.unwrap();
+    let ending = StreamEnding { state: StreamState::Cancelled, error: None };
+    end(&chat, "s1", ending, Some(turn("r1", "ab"))).await.unwrap();
+    let ended = store.cancel_stream(&chat.scope, &chat.id, &stream_id("s1")).await.unwrap();
+    assert_eq!(ended.mark.state, StreamState::Cancelled);
+    assert_eq!(all_chunks(&chat, "s1").await, ["a", "b"]);
+}
+
+pub async fn the_next_holder_of_the_lease_takes_a_stream_over(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    let first = lease(&chat, "ann").await;
+    store.start_stream(&first, &chat.id, new("s1")).await.unwrap();
+    store.start_stream(&first, &chat.id, new("s2")).await.unwrap();
+    let id = stream_id("s1");
+    store.append_chunks(&first, &chat.id, &id, 0, text(&["a"])).await.unwrap();
+    let without = store.append_chunks(&chat.scope, &chat.id, &id, 1, text(&["x"])).await;
+    assert_stream_refused(without, "s1", StreamRefusal::NoLease);
+    store.release_lease(&chat.scope, &chat.id, first.fencing_token.unwrap()).await.unwrap();
+    let second = lease(&chat, "bob").await;
+    let early = store.append_chunks(&second, &chat.id, &id, 1, text(&["x"])).await;
+    assert_stream_refused(early, "s1", StreamRefusal::NotTakenOver);
+
+    let mode = Takeover::Continue;
+    let continued = store.take_over_stream(&second, &chat.id, &id, mode).await.unwrap();
+    assert_eq!((continued.mark.next, continued.mark.attempt), (1, 1));
+    store.take_over_stream(&second, &chat.id, &id, mode).await.unwrap();
+    let late = store.append_chunks(&first, &chat.id, &id, 1, text(&["late"])).await;
+    let token = first.fencing_token.unwrap();
+    let fenced = StoreError::Fenced { chat_id: chat.id.clone(), fencing_token: token };
+    assert_refused(late, &fenced);
+    store.append_chunks(&second, &chat.id, &id, 1, text(&["b"])).await.unwrap();
+
+    let other = stream_id("s2");
+    store.append_chunks(&second, &chat.id, &id, 2, text(&["c"])).await.unwrap();
+    let restarted =
+        store.take_over_stream(&second, &chat.id, &other, Takeover::Restart).await.unwrap();
+    assert_eq!((restarted.mark.next, restarted.mark.attempt), (0, 2));
+    let late = store.end_stream(&first, &chat.id, &other, finished(), Some(turn("r1", "x"))).await;
+    assert_refused(late, &fenced);
+    assert_eq!(messages(&chat).await.len(), 0);
+    let without = store.take_over_stream(&chat.scope, &chat.id, &id, mode).await;
+    assert_stream_refused(without, "s1", StreamRefusal::NoLease);
+    assert_eq!(all_chunks(&chat, "s1").await, ["a", "b", "c"]);
+}
+
+pub async fn a_stream_in_the_place_of_an_abandoned_one_supersedes_it(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    let first = lease(&chat, "ann").await;
+    store.start_stream(&first, &chat.id, new("s1")).await.unwrap();
+    store.append_chunks(&first, &chat.id, &stream_id("s1"), 0, text(&["a"])).await.unwrap();
+    store.release_lease(&chat.scope, &chat.id, first.fencing_token.unwrap()).await.unwrap();
+    let second = lease(&chat, "bob").await;
+    store.start_stream(&second, &chat.id, new("s2")).await.unwrap();
+    let listed = store.list_streams(&chat.scope, &chat.id).await.unwrap();
+    let state = |id: &str| {
+        let found = listed.iter().find(|it| it.stream_id == stream_id(id));
+        found.map(|it| it.mark.state)
+    };
+    assert_eq!(state("s1"), Some(StreamState::Superseded));
+    assert_eq!(state("s2"), Some(StreamState::Running));
+    let late = store.append_chunks(&first, &chat.id, &stream_id("s1"), 1, text(&["b"])).await;
+    assert_stream_refused(late, "s1", StreamRefusal::Ended(StreamState::Superseded));
+}
+
+pub async fn every_group_of_a_stream_is_notified(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    let mut changes = store.changes();
+    while changes.next().await != Some(Change::Began) {}
+    start(&chat, "s1").await;
+    append(&chat, "s1", 0, &["a", "b"]).await.unwrap();
+    end(&chat, "s1", finished(), Some(turn("r1", "ab"))).await.unwrap();
+    let mut seen: Vec<StreamGroup> = Vec::new();
+    let told = async {
+        while seen.len() < 3 {
+            let Some(Change::Stream(change)) = changes.next().await else { continue };
+            if change.chat_id == chat.id && change.group.mark.number == seen.len() as u64 {
+                seen.push((*change.group).clone());
+            }
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), told).await.unwrap();
+    assert_eq!(seen, groups(&chat, "s1").await);
+    assert_eq!(seen[1].event, StreamEvent::Chunks(text(&["a", "b"])));
+    assert_eq!(seen[2].event, StreamEvent::Ended);
+}
+
+pub async fn a_purge_removes_the_streams(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    start(&chat, "s1").await;
+    append(&chat, "s1", 0, &["a"]).await.unwrap();
+    chat.change(SessionChange::to_lifecycle(Lifecycle::Deleted)).await.unwrap();
+    let actor = chat.scope.actor();
+    assert!(store.purge_chat(&actor, &chat.scope, &chat.id, None).await.unwrap());
+    let refused = store.list_streams(&chat.scope, &chat.id).await;
+    assert_refused(refused, &StoreError::ChatNotFound(chat.id.clone()));
+}
+
+fn stream_id(id: &str) -> StreamId {
+    StreamId::parse(id).unwrap()
+}
+
+fn new(id: &str) -> NewStream {
+    let agent = Some("writer".to_owned());
+    let header = StreamHeader { format: StreamFormat::Text, agent, request_id: None };
+    NewStream { stream_id: Some(stream_id(id)), header }
+}
+
+fn text(chunks: &[&str]) -> Vec<String> {
+    chunks.iter().map(|&chunk| chunk.to_owned()).collect()
+}
+
+fn at(next: u64) -> StreamProgress {
+    StreamProgress { next, is_cancel_requested: false }
+}
+
+fn finished() -> StreamEnding {
+    StreamEnding { state: StreamState::Finished, error: None }
+}
+
+fn turn(id: &str, content: &str) -> NewTurn {
+    NewTurn {
+        request_id: TurnId::parse(id).unwrap(),
+        outcome: TurnOutcome::Completed,
+        messages: vec![TurnMessage { body: message(content).body, author: None }],
+        steps: Vec::new(),
+        connector: None,
+        mode: None,
+    }
+}
+
+async fn messages(chat: &TestChat) -> Vec<Message> {
+    let range = MessageRange::Newest { before: None, limit: 100 };
+    chat.messages(range).await.unwrap().messages
+}
+
+async fn start(chat: &TestChat, id: &str) -> Stream {
+    chat.store.start_stream(&chat.scope, &chat.id, new(id)).await.unwrap().record
+}
+
+async fn append(
+    chat: &TestChat,
+    id: &str,
+    from: u64,
+    chunks: &[&str],
+) -> Result<StreamProgress, StoreError> {
+    chat.store.append_chunks(&chat.scope, &chat.id, &stream_id(id), from, text(chunks)).await
+}
+
+async fn end(
+    chat: &TestChat,
+    id: &str,
+    ending: StreamEnding,
+    turn: Option<NewTurn>,
+) -> Result<EndedStream, StoreError> {
+    chat.store.end_stream(&chat.scope, &chat.id, &stream_id(id), ending, turn).await
+}
+
+async fn groups(chat: &TestChat, id: &str) -> Vec<StreamGroup> {
+    let (mut all, mut after) = (Vec::new(), None);
+    loop {
+        let id = stream_id(id);
+        let page = chat.store.stream_groups(&chat.scope, &chat.id, &id, after).await.unwrap();
+        let Some(last) = page.last() else { return all };
+        after = Some(last.mark.number);
+        all.extend(page);
+    }
+}
+
+async fn all_chunks(chat: &TestChat, id: &str) -> Vec<String> {
+    let chunks = groups(chat, id).await.into_iter().filter_map(|group| match group.event {
+        StreamEvent::Chunks(chunks) => Some(chunks),
+        _ => None,
+    });
+    chunks.flatten().collect()
+}
+
+/// Acquires the lease of a chat, and returns the scope of its holder.
+async fn lease(chat: &TestChat, owner: &str) -> Scope {
+    let owner = Owner::parse(owner).unwrap();
+    let lease = NewLease { owner, lease_id: None, ttl: Lease::MIN_TTL * 100 };
+    let lease = chat.store.acquire_lease(&chat.scope, &chat.id, lease).await.unwrap();
+    chat.scope.clone().fenced(lease.fencing_token)
+}
+
+fn assert_stream_refused<T: std::fmt::Debug>(
+    answer: Result<T, StoreError>,
+    id: &str,
+    reason: StreamRefusal,
+) {
+    assert_refused(answer, &StoreError::StreamRefused { stream_id: stream_id(id), reason });
+}

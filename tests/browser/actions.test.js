@@ -1,0 +1,196 @@
+// What a person may do with a chat from its view.
+
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { after, before, test } from "node:test";
+import { launch, watched } from "./browser.js";
+import { startService } from "./service.js";
+import { bearer, giveToken, settings } from "./tokens.js";
+
+const SERVICE = bearer({ sub: "bot", apps: ["*"], role: "service" });
+
+let browser;
+let service;
+let call;
+
+before(async () => {
+  service = await startService(settings);
+  call = service.client(SERVICE);
+  browser = await launch();
+});
+
+after(async () => {
+  await browser?.close();
+  await service?.stop();
+});
+
+async function chat(chatId, fields = {}) {
+  await call("POST", "/api/chats/acme_corp", { chat_id: chatId, workflow_name: "Desk", ...fields });
+  await call("POST", `/api/chats/acme_corp/${chatId}/messages`, {
+    role: "user",
+    name: "ada",
+    content: "Hello",
+  });
+  return () => call("GET", `/api/chats/acme_corp/${chatId}`);
+}
+
+async function as(token, chatId, body, options = {}) {
+  await watched(
+    browser,
+    service,
+    async (page, place) => {
+      await place.open(`#/apps/acme_corp/chats/${chatId}`);
+      await giveToken(page, token);
+      await place.shows(chatId);
+      await body(page, place);
+    },
+    { answers: [401], ...options },
+  );
+}
+
+const press = (page, name) =>
+  page.getByRole("group", { name: "Actions" }).getByRole("button", { name, exact: true }).click();
+
+test("a chat is paused, resumed, renamed, archived and unarchived", async () => {
+  const read = await chat("act-1");
+  await as(SERVICE, "act-1", async (page, place) => {
+    await press(page, "Pause");
+    await page.getByLabel("Reason (optional)").fill("lunch");
+    await place.isAccessible();
+    await place.screenshot("actions");
+    await page.keyboard.press("Enter");
+    await page.locator(".facts .status.paused").waitFor();
+    assert.equal((await read()).status_reason, "lunch");
+    await press(page, "Resume");
+    await page.locator(".facts .status.running").waitFor();
+    await press(page, "Rename");
+    await page.getByLabel("Title").fill("A better title");
+    await page.keyboard.press("Enter");
+    await page.locator(".facts").getByText("A better title").waitFor();
+    await press(page, "Archive");
+    await page.locator(".facts").getByText("archived").waitFor();
+    await press(page, "Unarchive");
+    await page.getByRole("button", { name: "Archive", exact: true }).waitFor();
+    assert.equal((await read()).lifecycle, "active");
+  });
+});
+
+test("what ends a chat is asked twice, and Escape takes it back", async () => {
+  const read = await chat("act-2");
+  await as(SERVICE, "act-2", async (page) => {
+    await press(page, "Fail");
+    await page.getByText("Its pending questions are closed for good").waitFor();
+    await page.keyboard.press("Escape");
+    assert.equal(await page.getByLabel("Reason (optional)").count(), 0);
+    assert.equal(await page.evaluate(() => document.activeElement.textContent), "Fail");
+    assert.equal((await read()).status, "running");
+    await press(page, "Fail");
+    await page.getByLabel("Reason (optional)").fill("the bank said no");
+    await page.getByRole("button", { name: "Fail the chat" }).click();
+    await page.locator(".facts .status.failed").waitFor();
+    assert.equal((await read()).status_reason, "the bank said no");
+    await press(page, "Reopen");
+    await press(page, "Complete");
+    await page.getByRole("button", { name: "Complete the chat" }).click();
+    await page.locator(".facts .status.completed").waitFor();
+  });
+});
+
+test("the problem of a refused action is shown as the service states it", async () => {
+  await chat("act-3");
+  await as(
+    SERVICE,
+    "act-3",
+    async (page) => {
+      await page.route(/\/archive$/, (route) =>
+        route.fulfill({
+          status: 503,
+          json: { title: "The store is away", detail: "try again later", status: 503 },
+          contentType: "application/problem+json",
+        }),
+      );
+      await press(page, "Archive");
+      await page.getByRole("alert").getByText("The store is away: try again later").waitFor();
+    },
+    { answers: [401, 503] },
+  );
+});
+
+test("an action without the right is taken away, and the page says why", async () => {
+  await chat("act-4", { user_id: "ada" });
+  const ada = bearer({ sub: "ada", apps: ["acme_corp"] });
+  const allowed = { answers: [401, 403] };
+  await as(
+    ada,
+    "act-4",
+    async (page) => {
+      await press(page, "Pause");
+      await page.getByRole("button", { name: "Pause" }).last().click();
+      await page
+        .locator(".actions")
+        .getByText(/permission.*run/)
+        .waitFor();
+      assert.equal(await page.getByRole("button", { name: "Pause" }).count(), 0);
+      await page.getByRole("button", { name: "Archive", exact: true }).waitFor();
+    },
+    allowed,
+  );
+  await call("PUT", "/api/chats/acme_corp/act-4/members/ben", { role: "reader" });
+  const ben = bearer({ sub: "ben", apps: ["acme_corp"] });
+  await as(
+    ben,
+    "act-4",
+    async (page) => {
+      await page.getByRole("button", { name: "Copy or download" }).waitFor();
+      assert.equal(await page.getByRole("button", { name: "Archive" }).count(), 0);
+      assert.equal(await page.getByRole("button", { name: "Fail" }).count(), 0);
+    },
+    allowed,
+  );
+});
+
+test("a chat is copied and downloaded in a format, with the numbers as they were", async () => {
+  const read = await chat("act-5");
+  await call("POST", "/api/chats/acme_corp/act-5/messages", {
+    role: "assistant",
+    name: "bot",
+    content: { big: 9007199254740993 },
+  }).catch(() => null);
+  const permissions = ["clipboard-read", "clipboard-write"];
+  await as(
+    SERVICE,
+    "act-5",
+    async (page) => {
+      await press(page, "Copy or download");
+      await page.getByLabel("Messages as").selectOption("openai");
+      await page.getByRole("button", { name: "Copy", exact: true }).click();
+      await page.locator(".actions").getByText("messages as openai.").waitFor();
+      const copied = JSON.parse(await page.evaluate(() => navigator.clipboard.readText()));
+      assert.deepEqual(copied[0], { role: "user", name: "ada", content: "Hello" });
+      await page.getByLabel("Messages as").selectOption("anthropic");
+      const [download] = await Promise.all([
+        page.waitForEvent("download"),
+        page.getByRole("button", { name: "Download", exact: true }).click(),
+      ]);
+      assert.equal(download.suggestedFilename(), "act-5.anthropic.json");
+      const saved = JSON.parse(await readFile(await download.path(), "utf8"));
+      assert.equal((saved.messages ?? saved)[0].role, "user");
+    },
+    { permissions },
+  );
+  assert.equal((await read()).status, "running");
+});
+
+test("every format of the service is offered", async () => {
+  const { components } = await call("GET", "/openapi.json");
+  const known = JSON.stringify(components);
+  await chat("act-6");
+  await as(SERVICE, "act-6", async (page) => {
+    await press(page, "Copy or download");
+    const offered = await page.getByLabel("Messages as").locator("option").allTextContents();
+    for (const dialect of offered) {
+      await call("GET", `/api/chats/acme_corp/act-6/history?dialect=${dialect}`);
+    }
+    assert.ok(known.length > 0 && new Set(offered).size === 20);
+  });
+});

@@ -1,0 +1,118 @@
+// The pending questions of an app, answered in one place.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { launch, watched } from "./browser.js";
+import { startService } from "./service.js";
+
+let browser;
+let service;
+let call;
+
+before(async () => {
+  service = await startService();
+  call = service.client();
+  browser = await launch();
+});
+
+after(async () => {
+  await browser?.close();
+  await service?.stop();
+});
+
+async function ask(chatId, question) {
+  await call("PUT", `/api/chats/acme_corp/${chatId}`, { workflow_name: "Desk" });
+  return call("POST", `/api/chats/acme_corp/${chatId}/input-requests`, question);
+}
+
+const prompts = (page) => page.locator(".question .words").allTextContents();
+const card = (page, text) => page.locator(".question").filter({ hasText: text });
+
+test("every pending question is shown with its age and expiry, and is answered in place", async () => {
+  await ask("ask-1", {
+    request_id: "q",
+    prompt: "Which seat?",
+    kind: "choice",
+    options: ["Window", "Aisle"],
+  });
+  await ask("ask-2", {
+    request_id: "q",
+    prompt: "How many bags?",
+    agent: "triage",
+    expires_in_sec: 3_600,
+  });
+  await ask("ask-3", { request_id: "q", prompt: "Shall I go on?", kind: "confirm" });
+  await watched(browser, service, async (page, place) => {
+    await place.open("#/apps/acme_corp/inbox");
+    await place.shows("Inbox");
+    await page.getByText("3 pending questions.").waitFor();
+    assert.deepEqual(await prompts(page), ["Which seat?", "How many bags?", "Shall I go on?"]);
+    await card(page, "How many bags?").getByText("expires in").waitFor();
+    await card(page, "How many bags?").getByText("asked").waitFor();
+    await place.isAccessible();
+    await page.getByRole("link", { name: "Newest first" }).click();
+    await page.waitForURL(/order=newest/);
+    await page.waitForFunction(
+      () => document.querySelector(".question .words").textContent === "Shall I go on?",
+    );
+
+    await card(page, "How many bags?").getByLabel("Answer").fill("two");
+    await card(page, "Which seat?").getByRole("button", { name: "Aisle" }).click();
+    await card(page, "Which seat?").waitFor({ state: "detached" });
+    assert.equal(await card(page, "How many bags?").getByLabel("Answer").inputValue(), "two");
+    await page.keyboard.press("Tab");
+    await card(page, "How many bags?").getByLabel("Answer").press("Enter");
+    await card(page, "How many bags?").waitFor({ state: "detached" });
+    const { data } = await call("GET", "/api/chats/acme_corp/ask-1/messages");
+    assert.equal(data.at(-1).content, "Aisle");
+    assert.equal(
+      (await call("GET", "/api/chats/acme_corp/ask-2/messages")).data.at(-1).content,
+      "two",
+    );
+
+    // Two chats may have questions with one id.
+    await ask("ask-4", { request_id: "q", prompt: "And now?" });
+    await card(page, "And now?").waitFor();
+    await call("POST", "/api/chats/acme_corp/ask-4/input-requests/q/cancel", {});
+    await card(page, "And now?").waitFor({ state: "detached" });
+    await card(page, "Shall I go on?").getByRole("link", { name: "ask-3" }).click();
+    await place.shows("ask-3");
+  });
+});
+
+test("an answer that was too late shows the one that was first", async () => {
+  await ask("late-1", {
+    request_id: "late",
+    prompt: "Who pays?",
+    kind: "choice",
+    options: ["Me", "You"],
+  });
+  await watched(
+    browser,
+    service,
+    async (page, place) => {
+      await place.open("#/apps/acme_corp/inbox");
+      await card(page, "Who pays?").waitFor();
+      await place.isHidden(true);
+      await call("POST", "/api/chats/acme_corp/late-1/input-requests/late/answer", {
+        content: "You",
+        name: "eve",
+      });
+      await card(page, "Who pays?").getByRole("button", { name: "Me" }).click();
+      await card(page, "Who pays?").getByText("answered first:").waitFor();
+      await place.isHidden(false);
+      await page.waitForResponse(/input-requests/);
+      await card(page, "Who pays?").getByRole("button", { name: "Dismiss" }).click();
+      await card(page, "Who pays?").waitFor({ state: "detached" });
+    },
+    { answers: [409] },
+  );
+});
+
+test("an inbox without questions says so", async () => {
+  await watched(browser, service, async (page, place) => {
+    await place.open("#/apps/nothing_here/inbox");
+    await page.getByText("No question is pending.").waitFor();
+    await place.isAccessible();
+  });
+});

@@ -1,0 +1,127 @@
+// What an app costs in a range of time, and times in the zone that the user chooses.
+
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { after, before, test } from "node:test";
+import { launch, watched } from "./browser.js";
+import { startService } from "./service.js";
+
+const HOUR = 3_600_000;
+const FORMULA = "=1+1";
+
+let browser;
+let service;
+let call;
+
+before(async () => {
+  service = await startService();
+  call = service.client();
+  await spend("week-1", "ann", "Desk", [
+    [3, 2_000_000],
+    [9, 1_000_000],
+  ]);
+  await spend("week-2", "ben", FORMULA, [[2, 500_000]]);
+  await spend("week-3", "ann", "Desk", [[24 * 8, 6_000_000]]);
+  browser = await launch();
+});
+
+after(async () => {
+  await browser?.close();
+  await service?.stop();
+});
+
+/** Records calls: pairs of the hours since then and the cost. */
+async function spend(chatId, user, workflow, calls) {
+  await call("POST", "/api/chats/acme_corp", {
+    chat_id: chatId,
+    workflow_name: workflow,
+    user_id: user,
+  });
+  const made = calls.map(([hours, cost]) => ({
+    agent: "planner",
+    requested_model: "model-1",
+    prompt_tokens: 100,
+    completion_tokens: 10,
+    cost_micros_usd: cost,
+    duration_ms: 1_000,
+    called_at: new Date(Date.now() - hours * HOUR).toISOString(),
+  }));
+  await call("POST", `/api/chats/acme_corp/${chatId}/calls`, { calls: made });
+}
+
+const figure = (page, label) => page.locator(".figures > div").filter({ hasText: label });
+
+test("a range is compared with the one before, by workflow and by user", async () => {
+  await watched(browser, service, async (page, place) => {
+    await place.open("#/apps/acme_corp/numbers?since=week");
+    await place.shows("Numbers");
+    await figure(page, "Cost").waitFor();
+    assert.match(await figure(page, "Cost").textContent(), /\$3\.50−41\.7 %/);
+    const users = page.getByRole("table", { name: "Users by cost" });
+    assert.deepEqual(await users.getByRole("rowheader").allTextContents(), ["ann", "ben"]);
+    assert.match(await users.getByRole("row").nth(1).textContent(), /\$3\.00−50 %/);
+    assert.match(await users.getByRole("row").nth(2).textContent(), /\$0\.5000none before/);
+    const workflows = page.getByRole("table", { name: "Workflows by cost" }).getByRole("rowheader");
+    assert.deepEqual(await workflows.allTextContents(), ["Desk", FORMULA]);
+    await place.isAccessible();
+    await page.getByRole("link", { name: "last 24 hours" }).click();
+    await page.waitForURL(/since=day/);
+    await figure(page, "Cost").getByText("none before").waitFor();
+    await users.getByRole("link", { name: "ann" }).click();
+    await place.shows("Chats");
+    await page.getByRole("heading", { name: "2 chats" }).waitFor();
+  });
+});
+
+test("any range can be chosen, and the numbers are downloaded as CSV without formulas", async () => {
+  await watched(browser, service, async (page, place) => {
+    await place.open("#/apps/acme_corp/numbers");
+    await place.shows("Numbers");
+    const at = (hours) => new Date(Date.now() - hours * HOUR).toISOString().slice(0, 16);
+    await page.getByRole("button", { name: "Local time" }).click();
+    await place.shows("Numbers");
+    await page.getByLabel("From (UTC)").fill(at(24 * 9));
+    await page.getByLabel("before").fill(at(24 * 7));
+    await page.getByRole("button", { name: "Show" }).click();
+    await page.waitForURL(/from=.*before=/);
+    await figure(page, "Cost").getByText("$6.00").waitFor();
+    await place.open("#/apps/acme_corp/numbers?since=day");
+    await figure(page, "Cost").getByText("$3.50").waitFor();
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Download workflows (CSV)" }).click(),
+    ]);
+    const lines = (await readFile(await download.path(), "utf8")).trim().split("\r\n");
+    assert.match(lines[0], /^at,workflow,starts,/);
+    assert.ok(lines.some((line) => line.includes(`,'${FORMULA},`)));
+    const cost = lines[0].split(",").indexOf("cost_micros_usd");
+    const sum = lines.slice(1).reduce((all, line) => all + Number(line.split(",")[cost]), 0);
+    assert.equal(sum, 3_500_000);
+  });
+});
+
+test("times are shown in the zone that the user chooses, and it is remembered", async () => {
+  await call("POST", "/api/chats/acme_corp/week-1/messages", { role: "user", content: "Hello" });
+  const { data } = await call("GET", "/api/chats/acme_corp/week-1/messages");
+  const utc = data[0].created_at.slice(11, 19);
+  await watched(
+    browser,
+    service,
+    async (page, place) => {
+      await place.open("#/apps/acme_corp/chats/week-1");
+      await place.shows("week-1");
+      const time = page.locator(".message time");
+      await time.waitFor();
+      assert.doesNotMatch(await time.textContent(), new RegExp(`${utc}$`));
+      await page.getByRole("button", { name: "Local time" }).click();
+      await page.getByRole("button", { name: "UTC" }).waitFor();
+      await time.waitFor();
+      assert.match(await time.textContent(), new RegExp(`${utc}$`));
+      assert.match(await time.getAttribute("title"), /UTC$/);
+      await page.reload();
+      await time.waitFor();
+      assert.match(await time.textContent(), new RegExp(`${utc}$`));
+    },
+    { timezoneId: "Asia/Tokyo" },
+  );
+});
