@@ -2,19 +2,29 @@
 # Tests the Python client against a real service, and judges its types.
 #
 # Needs cargo and Python 3.10 or newer with pip; installs the tools below the target directory, once. With --write, the
-# types that are made from the description of the API are replaced, and so is the package for threads.
+# types that are made from the description of the API are replaced, and so is the package for threads. With NEWEST=1, only
+# the tests are run, with the newest versions of the frameworks.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 target=$(realpath "${CARGO_TARGET_DIR:-target}")
 venv=$(realpath "$(tests/venv.sh python-client clients/python/requirements.txt)")
+# AG2 1.x and AG2 classic have the same name.
+ag2=$(realpath "$(tests/venv.sh python-client-ag2 clients/python/requirements-ag2.txt)")
 # As `cargo test --workspace` builds it, or dependencies would be built again: of the whole workspace, and with the
 # features of the tests, which `--examples` selects although there are no examples.
 cargo build --quiet --locked --workspace --bin reprise --examples
 cd clients/python
 work=$(mktemp -d)
+service=
 trap 'kill "$service" 2>/dev/null || true; rm -rf "$work"' EXIT
 export PATH="$venv/bin:$PATH" NO_PROXY=127.0.0.1 PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=src REPRISE_BIN="$target/debug/reprise"
+
+if [[ -n ${NEWEST:-} ]]; then
+  pytest --quiet
+  PATH="$ag2/bin:$PATH" pytest --quiet tests/test_store_ag2.py
+  exit
+fi
 
 # The description needs no database.
 mkfifo "$work/output"
@@ -38,3 +48,7 @@ ruff format --check --quiet
 mypy --no-error-summary
 pyright --warnings | tail -1
 pytest --quiet
+export PATH="$ag2/bin:$PATH"
+mypy --no-error-summary src/reprise/stores/ag2.py tests/test_store_ag2.py
+pyright --warnings src/reprise/stores/ag2.py tests/test_store_ag2.py | tail -1
+pytest --quiet tests/test_store_ag2.py

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import signal
@@ -17,6 +18,8 @@ import httpx
 import pytest
 
 ROOT = Path(__file__).parents[3]
+# Only one version of AG2 can be installed.
+collect_ignore = [] if importlib.util.find_spec("ag2") and importlib.util.find_spec("ag2.knowledge") else ["test_store_ag2.py"]
 BINARY = Path(os.environ.get("REPRISE_BIN", ROOT / "target" / "debug" / "reprise"))
 
 

@@ -10,12 +10,20 @@
         print(chat.history("openai").messages)
 """
 
+from collections.abc import AsyncIterator, Iterator
+from typing import Any, overload
+
 from . import models
 from ._async.chat import AsyncChat
 from ._async.client import AsyncReprise
+from ._async.documents import AsyncDocuments
+from ._async.stream import AsyncStream
+from ._documents import Content, DocumentInfo, ListedDocument
 from ._events import Event
 from ._sync.chat import Chat
 from ._sync.client import Reprise
+from ._sync.documents import Documents
+from ._sync.stream import Stream
 from .errors import (
     Busy,
     Conflict,
@@ -31,19 +39,36 @@ from .errors import (
 
 __all__ = [
     "AsyncChat",
+    "AsyncDocuments",
     "AsyncReprise",
+    "AsyncStream",
     "Busy",
     "Chat",
     "Conflict",
+    "Content",
     "Denied",
+    "DocumentInfo",
+    "Documents",
     "Event",
     "Fenced",
     "InvalidRequest",
+    "ListedDocument",
     "NotFound",
     "OutcomeUnknown",
     "PreconditionFailed",
     "Reprise",
     "RepriseError",
+    "Stream",
     "Unavailable",
     "models",
+    "stream",
 ]
+
+
+@overload
+def stream(chat: AsyncChat, upstream: Any, **fields: Any) -> AsyncIterator[Any]: ...
+@overload
+def stream(chat: Chat, upstream: Any, **fields: Any) -> Iterator[Any]: ...
+def stream(chat: AsyncChat | Chat, upstream: Any, **fields: Any) -> AsyncIterator[Any] | Iterator[Any]:
+    """Yields the events of an answer, and writes them to a stream of the chat: :meth:`AsyncChat.stream`."""
+    return chat.stream(upstream, **fields)

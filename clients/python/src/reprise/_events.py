@@ -9,9 +9,10 @@ from typing import Any, cast
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happened in a chat."""
+    """Something that happened in a chat, or to a document."""
 
-    #: ``message``, ``message-updated``, ``message-deleted``, ``caught-up``, ``status``, ``input-request`` and others.
+    #: ``message``, ``message-updated``, ``message-deleted``, ``caught-up``, ``status``, ``input-request`` and others; of
+    #: documents ``changed``, ``deleted`` and ``resync``.
     name: str
     #: What the event says, as in docs/API.md.
     data: dict[str, Any]

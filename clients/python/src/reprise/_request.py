@@ -34,10 +34,14 @@ class Request:
     params: dict[str, Any] = field(default_factory=dict[str, Any])
     body: Any = None
     headers: dict[str, str] = field(default_factory=dict[str, str])
+    #: The body as it is, instead of JSON.
+    content: bytes | None = None
+    #: Statuses that are answers, although they are not 2xx.
+    answers: frozenset[int] = frozenset()
 
     @property
     def is_write(self) -> bool:
-        return self.method != "GET"
+        return self.method not in ("GET", "HEAD")
 
     @classmethod
     def post(cls, path: str, body: Json, *, id_field: str | None = None, **options: Any) -> Request:

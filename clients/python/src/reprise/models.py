@@ -60,6 +60,34 @@ class Appended(BaseModel):
     """
 
 
+class AppendedDocument(BaseModel):
+    """
+    What an append has done.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    offset: Annotated[int, Field(examples=[1024], ge=0)]
+    """
+    Where the appended bytes begin.
+    """
+    size: Annotated[int, Field(examples=[2048], ge=0)]
+    """
+    The size of the content now.
+    """
+    entity_tag: Annotated[
+        str, Field(examples=["content_0198d4b27c1e7a3b9f552f6c1d0e8a41-2"])
+    ]
+    """
+    The `ETag` of the document now, without quotation marks.
+    """
+    duplicate: bool
+    """
+    Whether an earlier request has appended these bytes.
+    """
+
+
 class AssistantTag(BaseModel):
     """
     A tag, and how many assistants have it.
@@ -213,6 +241,25 @@ class ChatStatuses(RootModel[str]):
     """
 
 
+class ClearedMessages(BaseModel):
+    """
+    What a request has cleared.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    chat_id: Annotated[str, Field(examples=["chat_abc123def456"])]
+    deleted: Annotated[int, Field(examples=[12], ge=0)]
+    """
+    How many messages are deleted now, those that were deleted before included.
+    """
+    has_more: bool
+    """
+    Whether there are more: repeat the request.
+    """
+
+
 class Completion(BaseModel):
     """
     The state in which a chat is completed.
@@ -301,6 +348,21 @@ class DeletedAssistants(BaseModel):
     """
 
 
+class DeletedDocuments(BaseModel):
+    """
+    How many documents were deleted.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    deleted: Annotated[int, Field(examples=[2], ge=0)]
+    has_more: bool
+    """
+    Whether there may be more: repeat the request.
+    """
+
+
 class DeletedMessage(BaseModel):
     """
     A message that is deleted.
@@ -368,6 +430,24 @@ class Dialect(str, Enum):
     otel_genai = "otel-genai"
 
 
+class DocumentPath(RootModel[str]):
+    model_config = ConfigDict(
+        regex_engine="python-re",
+    )
+    root: Annotated[
+        str,
+        Field(
+            examples=["notes/plan.md"],
+            max_length=1024,
+            min_length=1,
+            pattern="^(?!\\.{1,2}(/|$))[^/\\x00-\\x1f\\x7f-\\x9f]+(/(?!\\.{1,2}(/|$))[^/\\x00-\\x1f\\x7f-\\x9f]+)*$",
+        ),
+    ]
+    """
+    The path of a document within its app: 1 to 32 names of 1 to 256 bytes without control characters, separated by `/`, at most 1,024 bytes together. No name is `.` or `..`.
+    """
+
+
 class Dropped(BaseModel):
     """
     A message that was dropped.
@@ -388,6 +468,18 @@ class Dropped(BaseModel):
     """
     The reason, as a sentence.
     """
+
+
+class DroppedChunk(BaseModel):
+    """
+    A chunk that is in no message.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    position: Annotated[int, Field(examples=[3], ge=0)]
+    detail: Annotated[str, Field(examples=["must be a string"])]
 
 
 class DroppedOfTurn(BaseModel):
@@ -702,6 +794,17 @@ class Name(RootModel[str]):
     """
 
 
+class Namespace(BaseModel):
+    """
+    A namespace that has documents.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    namespace: Annotated[str, Field(examples=["notes"])]
+
+
 class NewAuthor(BaseModel):
     """
     The person who wrote a message.
@@ -744,6 +847,25 @@ class NewBoundToolCall(BaseModel):
     arguments: Any | None = None
     """
     The arguments, at most 256 KiB.
+    """
+
+
+class NewChunks(BaseModel):
+    """
+    Chunks to add to a stream.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    from_: Annotated[int, Field(alias="from", ge=0)]
+    """
+    The position of the first of these chunks. It is the number of chunks before it.
+    """
+    chunks: Annotated[list[Any], Field(max_length=1000)]
+    """
+    At most 1,000 chunks, together at most 1 MiB: chunks of the AI SDK, updates of ACP, or texts. None says that the agent is
+    still there; a stream that nothing is written to for 30 s counts as stalled.
     """
 
 
@@ -1032,6 +1154,21 @@ class OverallAvg(BaseModel):
     avg_cost_total_usd: Annotated[float, Field(examples=[0.15])]
 
 
+class PageNamespace(BaseModel):
+    """
+    A page of a list.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    data: list[Namespace]
+    next_cursor: str | None
+    """
+    The cursor of the next page; null on the last page.
+    """
+
+
 class Payment(BaseModel):
     """
     The payment for calls from the wallet of the chat's user.
@@ -1134,6 +1271,7 @@ class ProblemCode(str, Enum):
     message_not_found = "message-not-found"
     context_version_not_found = "context-version-not-found"
     assistant_not_found = "assistant-not-found"
+    document_not_found = "document-not-found"
     wallet_not_found = "wallet-not-found"
     method_not_allowed = "method-not-allowed"
     not_acceptable = "not-acceptable"
@@ -1141,6 +1279,7 @@ class ProblemCode(str, Enum):
     body_timeout = "body-timeout"
     chat_exists = "chat-exists"
     assistant_taken = "assistant-taken"
+    document_taken = "document-taken"
     chat_held = "chat-held"
     chat_ended = "chat-ended"
     event_conflict = "event-conflict"
@@ -1157,6 +1296,8 @@ class ProblemCode(str, Enum):
     too_many_revocations = "too-many-revocations"
     too_many_members = "too-many-members"
     too_many_participants = "too-many-participants"
+    stream_not_found = "stream-not-found"
+    stream_conflict = "stream-conflict"
     busy = "busy"
     fenced = "fenced"
     turn_conflict = "turn-conflict"
@@ -1174,6 +1315,8 @@ class ProblemCode(str, Enum):
     input_too_large = "input-too-large"
     tool_run_too_large = "tool-run-too-large"
     assistant_too_large = "assistant-too-large"
+    document_too_large = "document-too-large"
+    range_not_satisfiable = "range-not-satisfiable"
     unsupported_media_type = "unsupported-media-type"
     invalid_request = "invalid-request"
     too_many_requests = "too-many-requests"
@@ -1352,6 +1495,161 @@ class StoredDialect(str, Enum):
     yao = "yao"
 
 
+class StreamChunk(BaseModel):
+    """
+    With `stream-chunk`: chunks of a stream.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    stream_id: Annotated[str, Field(examples=["stream_0198d4b2"])]
+    attempt: Annotated[int, Field(examples=[1], ge=0)]
+    """
+    See the stream.
+    """
+    from_: Annotated[int, Field(alias="from", examples=[12], ge=0)]
+    """
+    The position of the first of the chunks.
+    """
+    next: Annotated[int, Field(examples=[14], ge=0)]
+    """
+    The position after the last of the chunks.
+    """
+    chunks: list[Any]
+    """
+    There may be fewer than positions: deltas of one text that were written before the client came are joined.
+    """
+
+
+class StreamEndState(str, Enum):
+    """
+    How a stream ends: as the agent wanted (`finished`), because of an error (`failed`), or because the agent was asked to stop
+    (`cancelled`).
+    """
+
+    finished = "finished"
+    failed = "failed"
+    cancelled = "cancelled"
+
+
+class StreamFormat(str, Enum):
+    """
+    What the chunks are: chunks of a UI message stream of the AI SDK (`ui_message`), updates of the Agent Client Protocol
+    (`acp`), or strings (`text`).
+    """
+
+    ui_message = "ui_message"
+    acp = "acp"
+    text = "text"
+
+
+class StreamFormatName(str, Enum):
+    """
+    What the chunks of a stream are.
+    """
+
+    ui_message = "ui_message"
+    acp = "acp"
+    text = "text"
+
+
+class StreamGroup(BaseModel):
+    """
+    A write of a stream.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    group: Annotated[int, Field(examples=[4], ge=0)]
+    """
+    The number of the write, from 0.
+    """
+    event: Annotated[str, Field(examples=["chunks"])]
+    """
+    What it did: `started`, `chunks`, `continued` and `restarted` by the next holder of the lease, `cancel_requested`, or `ended`.
+    """
+    attempt: Annotated[int, Field(examples=[1], ge=0)]
+    """
+    See the stream.
+    """
+    from_: Annotated[int, Field(alias="from", examples=[12], ge=0)]
+    """
+    The position of its first chunk.
+    """
+    chunks: list[Any]
+
+
+class StreamGroups(BaseModel):
+    """
+    A page of the writes of a stream.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    stream_id: Annotated[str, Field(examples=["stream_0198d4b2"])]
+    groups: list[StreamGroup]
+    """
+    Oldest first, about 1 MiB; empty at the end.
+    """
+
+
+class StreamProgress(BaseModel):
+    """
+    Where a stream stands.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    stream_id: Annotated[str, Field(examples=["stream_0198d4b2"])]
+    next: Annotated[int, Field(examples=[14], ge=0)]
+    """
+    The position of the next chunk.
+    """
+    cancel_requested: bool
+    """
+    Whether the agent is to stop, and to end the stream as `cancelled`.
+    """
+
+
+class StreamState(str, Enum):
+    """
+    Whether a stream goes on, or how it ended.
+    """
+
+    running = "running"
+    finished = "finished"
+    failed = "failed"
+    cancelled = "cancelled"
+    superseded = "superseded"
+
+
+class StreamTurn(BaseModel):
+    """
+    The turn that a stream became.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    request_id: Annotated[str, Field(examples=["req_abc"])]
+    duplicate: bool
+    """
+    Whether the turn was stored before.
+    """
+    last_sequence: Annotated[int, Field(examples=[2], ge=0)]
+    """
+    The chat's counter afterwards: the sequence of the next message.
+    """
+    messages: list[Appended]
+    """
+    One for each message, in order.
+    """
+
+
 class SubmittedAnswer(BaseModel):
     """
     An answer to an input request, in any chat of an app.
@@ -1412,6 +1710,15 @@ class SubmittedInput(BaseModel):
     """
     Whether the input was stored before.
     """
+
+
+class TakeoverMode(str, Enum):
+    """
+    Whether the chunks so far stay (`continue`), or the answer begins again (`restart`).
+    """
+
+    continue_ = "continue"
+    restart = "restart"
 
 
 class Termination(BaseModel):
@@ -1722,6 +2029,7 @@ class Unsettled(str, Enum):
     settle = "settle"
     trim = "trim"
     reject = "reject"
+    keep = "keep"
 
 
 class UnsettledCall(BaseModel):
@@ -2656,6 +2964,79 @@ class DebitRequest(BaseModel):
     """
 
 
+class Document(BaseModel):
+    """
+    What is known of a document besides its content.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    app_id: Annotated[str, Field(examples=["acme_corp"])]
+    path: Annotated[str, Field(examples=["notes/plan.md"])]
+    chat_id: str | None = None
+    """
+    The chat of the document; null if it is of none.
+    """
+    user_id: str | None = None
+    """
+    The user to whom the document belongs; null if it belongs to the app.
+    """
+    visibility: Visibility
+    """
+    Who may read a document of no chat, besides its owner.
+    """
+    team_id: str | None = None
+    """
+    The team that the document is shared with.
+    """
+    content_type: Annotated[str, Field(examples=["text/markdown"])]
+    size: Annotated[int, Field(examples=[2048], ge=0)]
+    """
+    The size of the content, in bytes.
+    """
+    version: Annotated[int, Field(examples=[1], ge=0)]
+    """
+    Grows with every write, from 1.
+    """
+    entity_tag: Annotated[
+        str, Field(examples=["content_0198d4b27c1e7a3b9f552f6c1d0e8a41-1"])
+    ]
+    """
+    The `ETag`, without quotation marks. What stands before its last `-` stays the same as long as the content only grows.
+    """
+    created_at: Annotated[AwareDatetime, Field(examples=["2025-10-02T10:00:00.000Z"])]
+    """
+    A time in JSON: RFC 3339, in UTC with milliseconds and `Z`.
+
+    In requests any offset is accepted.
+    """
+    last_updated_at: Annotated[
+        AwareDatetime, Field(examples=["2025-10-02T10:00:00.000Z"])
+    ]
+    """
+    A time in JSON: RFC 3339, in UTC with milliseconds and `Z`.
+
+    In requests any offset is accepted.
+    """
+    expires_at: AwareDatetime | None = None
+
+
+class DocumentEvent(BaseModel):
+    """
+    The `data` of an event.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    path: DocumentPath | None = None
+    version: Annotated[int | None, Field(examples=[3], ge=0)] = None
+    """
+    The version of a document that has changed, or a later one.
+    """
+
+
 class Erasure(BaseModel):
     """
     The erasure of a person from an app. It names the person by the pseudonym alone.
@@ -3056,6 +3437,21 @@ class ListUserStatsResponse(BaseModel):
     """
 
 
+class ListedDocument(Document):
+    """
+    A document of a list.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    content: Any = None
+    content_base64: str | None = None
+    """
+    The content in base64, if it is not such JSON, was asked for and has at most 1 MiB.
+    """
+
+
 class Member(BaseModel):
     """
     A member of a chat.
@@ -3423,6 +3819,20 @@ class NewStep(BaseModel):
     """
 
 
+class NewStream(BaseModel):
+    """
+    A stream to start.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    stream_id: ChatId | None = None
+    format: StreamFormat
+    agent: Name | None = None
+    request_id: Name | None = None
+
+
 class NewTicket(BaseModel):
     """
     The user for whom a ticket is: the caller, or the user that a service names.
@@ -3601,6 +4011,21 @@ class PageInputRequest(BaseModel):
         extra="allow",
     )
     data: list[InputRequest]
+    next_cursor: str | None
+    """
+    The cursor of the next page; null on the last page.
+    """
+
+
+class PageListedDocument(BaseModel):
+    """
+    A page of a list.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    data: list[ListedDocument]
     next_cursor: str | None
     """
     The cursor of the next page; null on the last page.
@@ -4087,6 +4512,116 @@ class StepToRun(ResumePoint):
     """
 
 
+class Stream(BaseModel):
+    """
+    An answer that an agent is producing, or has produced within the hour.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    chat_id: Annotated[str, Field(examples=["chat_abc123def456"])]
+    stream_id: Annotated[str, Field(examples=["stream_0198d4b2"])]
+    format: StreamFormatName
+    agent: Annotated[str | None, Field(examples=["writer"])] = None
+    """
+    The agent that produces it.
+    """
+    request_id: Annotated[str | None, Field(examples=["req_abc"])] = None
+    """
+    The turn that it becomes part of.
+    """
+    state: StreamState
+    attempt: Annotated[int, Field(examples=[1], ge=0)]
+    """
+    How often an agent began to produce the answer. When it grows, the chunks so far are void.
+    """
+    next: Annotated[int, Field(examples=[12], ge=0)]
+    """
+    The position of the next chunk: the number of chunks of this attempt.
+    """
+    group: Annotated[int, Field(examples=[3], ge=0)]
+    """
+    The number of the last write of the stream, from 0.
+    """
+    bytes: Annotated[int, Field(examples=[640], ge=0)]
+    """
+    The size of all chunks, in bytes; at most 16 MiB.
+    """
+    cancel_requested: bool
+    """
+    Whether its agent was asked to stop.
+    """
+    stalled: bool
+    """
+    Whether it is running, and nothing was written to it for 30 s: its agent is lost, and the next holder of the lease may take
+    it over.
+    """
+    error: str | None = None
+    """
+    Why it failed.
+    """
+    last_sequence: Annotated[int | None, Field(examples=[2], ge=0)] = None
+    """
+    The counter of the chat after the turn that it became, if it became one.
+    """
+    started_at: Annotated[AwareDatetime, Field(examples=["2025-10-02T10:00:00.000Z"])]
+    """
+    A time in JSON: RFC 3339, in UTC with milliseconds and `Z`.
+
+    In requests any offset is accepted.
+    """
+    written_at: Annotated[AwareDatetime, Field(examples=["2025-10-02T10:00:00.000Z"])]
+    """
+    When it was last written.
+    """
+
+
+class StreamEnd(BaseModel):
+    """
+    How a stream ends.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    state: StreamEndState
+    error: str | None = None
+    """
+    Why it failed, at most 4 KiB.
+    """
+    store: bool | None = None
+    """
+    Whether the messages that the chunks make are stored as a turn; by default unless the stream failed.
+    """
+
+
+class StreamTakeover(BaseModel):
+    """
+    How a stream is taken over.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    mode: TakeoverMode
+
+
+class Streams(BaseModel):
+    """
+    The streams of a chat.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    chat_id: Annotated[str, Field(examples=["chat_abc123def456"])]
+    streams: list[Stream]
+    """
+    Latest first: those that are running, and those that ended within the hour.
+    """
+
+
 class Summary(BaseModel):
     """
     The statistics of a workflow, or of all workflows of an app.
@@ -4565,6 +5100,32 @@ class CreatedParticipant(Participant):
     """
 
 
+class CreatedStream(Stream):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    duplicate: bool
+    """
+    Whether an earlier request with the same id has created it.
+    """
+
+
+class EndedStream(BaseModel):
+    """
+    A stream that has ended, and the turn that it became.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    stream: Stream
+    turn: StreamTurn | None = None
+    dropped: list[DroppedChunk]
+    """
+    The chunks that are none of the format of the stream, and are in no message.
+    """
+
+
 class ExchangeResponse(BaseModel):
     """
     The result of an exchange.
@@ -4914,6 +5475,8 @@ class ListenEvent(
         | VersionChanged
         | Presence
         | Usage
+        | Stream
+        | StreamChunk
     ]
 ):
     root: (
@@ -4924,4 +5487,6 @@ class ListenEvent(
         | VersionChanged
         | Presence
         | Usage
+        | Stream
+        | StreamChunk
     )

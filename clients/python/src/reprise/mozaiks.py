@@ -24,13 +24,13 @@ from . import models
 from ._async.chat import AsyncChat
 from ._async.client import AsyncReprise
 from ._request import Request, new_id, path, without_none
-from .errors import Conflict, NotFound, RepriseError
+from .errors import Conflict, InvalidRequest, NotFound, RepriseError
 
 DEFAULT_URL = "http://127.0.0.1:8080"
 
 
 class InvalidAppIdError(ValueError):
-    """The app id is not 1 to 64 of ``A-Z a-z 0-9 _ -``."""
+    """The app id is not 1 to 64 of ``A-Z a-z 0-9 _ -``, or the service asks for registered apps, and this is none."""
 
 
 class DuplicateChatError(Exception):
@@ -87,6 +87,10 @@ class AG2PersistenceManager(_Manager):
         except Conflict as error:
             if error.code == "chat-exists":
                 raise DuplicateChatError(f"duplicate key: the chat {chat_id} exists") from error
+            raise
+        except InvalidRequest as error:
+            if error.code == "invalid-app-id":
+                raise InvalidAppIdError(str(error)) from error
             raise
 
     async def append_message(self, chat_id: str, message: Mapping[str, Any], app_id: str | None = None) -> int:

@@ -9,6 +9,7 @@ from .._request import Json, Request, new_id, path, with_ids, without_none
 from .events import AsyncEvents
 from .lease import AsyncLease
 from .pages import pages
+from .stream import AsyncStream, recorded
 from .transport import AsyncTransport
 from .turn import AsyncTurn
 
@@ -37,7 +38,7 @@ class AsyncChat:
 
     async def session(self) -> models.ChatSession:
         """Reads the chat itself: its status, title, rights and times."""
-        return models.ChatSession.model_validate(await self._get())
+        return models.ChatSession.model_validate(await self.get())
 
     async def update(self, *, if_version: int | None = None, **fields: Any) -> models.ChatSession:
         """Changes the chat: ``title``, ``metadata``, ``visibility`` and others; ``None`` clears a field.
@@ -82,15 +83,23 @@ class AsyncChat:
         async for message in pages(self._transport, listed, models.Message.model_validate, page_size, filters):
             yield message
 
+    async def delete_message(self, sequence: int) -> None:
+        """Replaces a message by a tombstone."""
+        await self._send("DELETE", "messages", str(sequence))
+
+    async def delete_messages(self, event_ids: Sequence[str]) -> None:
+        """Replaces up to 100 messages by tombstones; ids that the chat does not have are left out."""
+        await self._send("POST", "messages", "delete", body={"event_ids": list(event_ids)})
+
     async def history(self, dialect: str = "ag2", **options: Any) -> models.HistoryResponse:
         """Renders the transcript for a replay; ``options`` are the parameters of ``GET …/history``."""
-        return models.HistoryResponse.model_validate(await self._get("history", dialect=dialect, **options))
+        return models.HistoryResponse.model_validate(await self.get("history", dialect=dialect, **options))
 
     # Running a chat
 
     async def resume(self, **options: Any) -> models.Resume:
         """Reads everything that is needed to continue; ``action`` says what to do."""
-        return models.Resume.model_validate(await self._get("resume", **options))
+        return models.Resume.model_validate(await self.get("resume", **options))
 
     def lease(self, owner: str, *, ttl: float = 30.0) -> AsyncLease:
         """Returns a context manager that holds the lease of the chat, and renews it.
@@ -102,6 +111,46 @@ class AsyncChat:
     def turn(self, request_id: str | None = None, **fields: Any) -> AsyncTurn:
         """Returns a context manager that records a turn, and writes it at its end, whichever way it ends."""
         return AsyncTurn(self, request_id or new_id(), fields)
+
+    # Streams
+
+    def stream(self, upstream: Any, **fields: Any) -> AsyncIterator[Any]:
+        """Yields the events of an answer, and writes them to a stream that others follow meanwhile.
+
+        ``upstream`` is a stream of OpenAI's chat completions, of LiteLLM or of Anthropic's messages, or yields strings or
+        chunks of the AI SDK. What came is stored as a turn when it ends; not if it raises. It ends early when a person asks
+        to stop. ``fields`` are those of ``NewStream``, such as ``agent`` and ``request_id``.
+        """
+        return recorded(self, upstream, fields)
+
+    async def start_stream(self, format: str, **fields: Any) -> AsyncStream:
+        """Starts an answer that others follow while it is produced: ``text``, ``ui_message`` or ``acp``."""
+        request = self._request("POST", "streams", body={**without_none(fields), "format": format})
+        request.headers["idempotency-key"] = new_id()
+        return AsyncStream(self, models.Stream.model_validate(await self._transport.json(request)))
+
+    async def take_over_stream(self, stream_id: str, mode: str) -> AsyncStream:
+        """Goes on with a stream whose agent is gone: ``continue`` after its chunks, or ``restart``. Needs a newer lease."""
+        taken = await self._send("POST", "streams", stream_id, "takeover", body={"mode": mode})
+        return AsyncStream(self, models.Stream.model_validate(taken))
+
+    async def streams(self) -> list[models.Stream]:
+        """Reads the streams that are running, or ended within the hour, the latest first."""
+        return models.Streams.model_validate(await self.get("streams")).streams
+
+    async def append_chunks(self, stream_id: str, start: int, chunks: Sequence[Any]) -> models.StreamProgress:
+        """Adds chunks to a stream, the first at the position ``start``."""
+        body = {"from": start, "chunks": list(chunks)}
+        return models.StreamProgress.model_validate(await self._send("POST", "streams", stream_id, "chunks", body=body))
+
+    async def cancel_stream(self, stream_id: str) -> models.Stream:
+        """Asks the agent of a stream to stop."""
+        return models.Stream.model_validate(await self._send("POST", "streams", stream_id, "cancel"))
+
+    async def end_stream(self, stream_id: str, state: str, **fields: Any) -> models.EndedStream:
+        """Ends a stream as ``finished``, ``failed`` or ``cancelled``, and stores what it holds as a turn."""
+        body = {**without_none(fields), "state": state}
+        return models.EndedStream.model_validate(await self._send("POST", "streams", stream_id, "end", body=body))
 
     async def append_turn(self, turn: Json) -> models.AppendedTurn:
         """Writes a whole turn, all of it or nothing."""
@@ -119,7 +168,7 @@ class AsyncChat:
 
     async def context(self) -> dict[str, Any] | None:
         """Reads the context snapshot."""
-        return models.ContextResponse.model_validate(await self._get("context")).context_snapshot
+        return models.ContextResponse.model_validate(await self.get("context")).context_snapshot
 
     async def set_context(self, snapshot: Json) -> None:
         """Replaces the context snapshot."""
@@ -151,7 +200,7 @@ class AsyncChat:
             seconds = WAIT if until is None else min(WAIT, until - monotonic())
             if seconds <= 0:
                 break
-            found = await self._get("input-requests", question.request_id, wait=f"{max(1, round(seconds))}s")
+            found = await self.get("input-requests", question.request_id, wait=f"{max(1, round(seconds))}s")
             question = models.InputRequest.model_validate(found)
         return question
 
@@ -200,7 +249,8 @@ class AsyncChat:
     async def _send(self, method: str, *parts: str, body: Any = None) -> Any:
         return await self._transport.json(self._request(method, *parts, body=body))
 
-    async def _get(self, *parts: str, **params: Any) -> Any:
+    async def get(self, *parts: str, **params: Any) -> Any:
+        """Reads what is below the chat, such as ``get("messages", newest=5)``, and returns its JSON."""
         request = self._request("GET", *parts)
         request.params = params
         return await self._transport.json(request)

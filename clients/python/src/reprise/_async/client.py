@@ -8,8 +8,9 @@ import httpx
 from typing_extensions import Self
 
 from .. import models
-from .._request import Json, Request, path
+from .._request import Json, Request, path, without_none
 from .chat import AsyncChat
+from .documents import AsyncDocuments
 from .pages import pages
 from .transport import AsyncTransport
 
@@ -40,6 +41,8 @@ class AsyncReprise:
     ) -> None:
         self.app_id = app_id
         self._transport = AsyncTransport(base_url, token=token, timeout=timeout, retry_for=retry_for, http=http)
+        #: The documents of the app.
+        self.documents = AsyncDocuments(self._transport, app_id)
 
     async def __aenter__(self) -> Self:
         return self
@@ -66,6 +69,12 @@ class AsyncReprise:
         request = Request.post(path("api", "chats", self.app_id), body, id_field="chat_id")
         created = models.ChatSession.model_validate(await self._transport.json(request))
         return self.chat(created.chat_id)
+
+    async def ensure_chat(self, chat_id: str, workflow_name: str, **fields: Any) -> AsyncChat:
+        """Creates a chat unless it exists; one of another workflow is :class:`~reprise.Conflict`."""
+        body = without_none({"workflow_name": workflow_name, **fields})
+        await self._transport.json(Request("PUT", path("api", "chats", self.app_id, chat_id), body=body))
+        return self.chat(chat_id)
 
     async def chats(self, *, page_size: int = 100, **filters: Any) -> AsyncIterator[models.ListedChat]:
         """Lists the chats of the app; ``filters`` are the parameters of ``GET /api/chats/{app_id}``."""

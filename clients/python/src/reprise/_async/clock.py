@@ -3,11 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, TypeVar
 
 sleep = asyncio.sleep
 #: Lets a call run to its end, also if the task that waits for it is cancelled.
 shielded = asyncio.shield
+
+T = TypeVar("T")
+
+
+async def settled(call: Coroutine[Any, Any, T]) -> T:
+    """Waits until the call has ended, also if the task that waits is cancelled: it is cancelled after that."""
+    task = asyncio.ensure_future(call)
+    cancellation: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError as error:
+            cancellation = error
+    if cancellation is None:
+        return task.result()
+    # Read, or asyncio would report an exception that was never retrieved.
+    raise cancellation from task.exception()
 
 
 class AsyncRepeater:

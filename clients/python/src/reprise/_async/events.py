@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 import httpx
 
@@ -18,10 +19,12 @@ LONGEST_PAUSE = 10.0
 
 
 class AsyncEvents:
-    """The events of a chat, each once and in order, however often the connection breaks."""
+    """The events of a chat, or of documents, each once and in order, however often the connection breaks."""
 
-    def __init__(self, transport: AsyncTransport, path: str, after: int | str | None) -> None:
-        self._transport, self._path = transport, path
+    def __init__(
+        self, transport: AsyncTransport, path: str, after: int | str | None, params: dict[str, Any] | None = None
+    ) -> None:
+        self._transport, self._path, self._params = transport, path, params or {}
         #: The id of the last event, to go on from there later.
         self.last_id: str | None = None if after in (None, -1) else str(after)
 
@@ -29,7 +32,7 @@ class AsyncEvents:
         failures = 0
         while True:
             pause = 0.0
-            request = Request("GET", self._path, headers={"accept": "text/event-stream"})
+            request = Request("GET", self._path, params=self._params, headers={"accept": "text/event-stream"})
             if self.last_id is not None:
                 request.headers["last-event-id"] = self.last_id
             try:

@@ -9,6 +9,7 @@ from .._request import Json, Request, new_id, path, with_ids, without_none
 from .events import Events
 from .lease import Lease
 from .pages import pages
+from .stream import Stream, recorded
 from .transport import Transport
 from .turn import Turn
 
@@ -37,7 +38,7 @@ class Chat:
 
     def session(self) -> models.ChatSession:
         """Reads the chat itself: its status, title, rights and times."""
-        return models.ChatSession.model_validate(self._get())
+        return models.ChatSession.model_validate(self.get())
 
     def update(self, *, if_version: int | None = None, **fields: Any) -> models.ChatSession:
         """Changes the chat: ``title``, ``metadata``, ``visibility`` and others; ``None`` clears a field.
@@ -82,15 +83,23 @@ class Chat:
         for message in pages(self._transport, listed, models.Message.model_validate, page_size, filters):
             yield message
 
+    def delete_message(self, sequence: int) -> None:
+        """Replaces a message by a tombstone."""
+        self._send("DELETE", "messages", str(sequence))
+
+    def delete_messages(self, event_ids: Sequence[str]) -> None:
+        """Replaces up to 100 messages by tombstones; ids that the chat does not have are left out."""
+        self._send("POST", "messages", "delete", body={"event_ids": list(event_ids)})
+
     def history(self, dialect: str = "ag2", **options: Any) -> models.HistoryResponse:
         """Renders the transcript for a replay; ``options`` are the parameters of ``GET …/history``."""
-        return models.HistoryResponse.model_validate(self._get("history", dialect=dialect, **options))
+        return models.HistoryResponse.model_validate(self.get("history", dialect=dialect, **options))
 
     # Running a chat
 
     def resume(self, **options: Any) -> models.Resume:
         """Reads everything that is needed to continue; ``action`` says what to do."""
-        return models.Resume.model_validate(self._get("resume", **options))
+        return models.Resume.model_validate(self.get("resume", **options))
 
     def lease(self, owner: str, *, ttl: float = 30.0) -> Lease:
         """Returns a context manager that holds the lease of the chat, and renews it.
@@ -102,6 +111,46 @@ class Chat:
     def turn(self, request_id: str | None = None, **fields: Any) -> Turn:
         """Returns a context manager that records a turn, and writes it at its end, whichever way it ends."""
         return Turn(self, request_id or new_id(), fields)
+
+    # Streams
+
+    def stream(self, upstream: Any, **fields: Any) -> Iterator[Any]:
+        """Yields the events of an answer, and writes them to a stream that others follow meanwhile.
+
+        ``upstream`` is a stream of OpenAI's chat completions, of LiteLLM or of Anthropic's messages, or yields strings or
+        chunks of the AI SDK. What came is stored as a turn when it ends; not if it raises. It ends early when a person asks
+        to stop. ``fields`` are those of ``NewStream``, such as ``agent`` and ``request_id``.
+        """
+        return recorded(self, upstream, fields)
+
+    def start_stream(self, format: str, **fields: Any) -> Stream:
+        """Starts an answer that others follow while it is produced: ``text``, ``ui_message`` or ``acp``."""
+        request = self._request("POST", "streams", body={**without_none(fields), "format": format})
+        request.headers["idempotency-key"] = new_id()
+        return Stream(self, models.Stream.model_validate(self._transport.json(request)))
+
+    def take_over_stream(self, stream_id: str, mode: str) -> Stream:
+        """Goes on with a stream whose agent is gone: ``continue`` after its chunks, or ``restart``. Needs a newer lease."""
+        taken = self._send("POST", "streams", stream_id, "takeover", body={"mode": mode})
+        return Stream(self, models.Stream.model_validate(taken))
+
+    def streams(self) -> list[models.Stream]:
+        """Reads the streams that are running, or ended within the hour, the latest first."""
+        return models.Streams.model_validate(self.get("streams")).streams
+
+    def append_chunks(self, stream_id: str, start: int, chunks: Sequence[Any]) -> models.StreamProgress:
+        """Adds chunks to a stream, the first at the position ``start``."""
+        body = {"from": start, "chunks": list(chunks)}
+        return models.StreamProgress.model_validate(self._send("POST", "streams", stream_id, "chunks", body=body))
+
+    def cancel_stream(self, stream_id: str) -> models.Stream:
+        """Asks the agent of a stream to stop."""
+        return models.Stream.model_validate(self._send("POST", "streams", stream_id, "cancel"))
+
+    def end_stream(self, stream_id: str, state: str, **fields: Any) -> models.EndedStream:
+        """Ends a stream as ``finished``, ``failed`` or ``cancelled``, and stores what it holds as a turn."""
+        body = {**without_none(fields), "state": state}
+        return models.EndedStream.model_validate(self._send("POST", "streams", stream_id, "end", body=body))
 
     def append_turn(self, turn: Json) -> models.AppendedTurn:
         """Writes a whole turn, all of it or nothing."""
@@ -119,7 +168,7 @@ class Chat:
 
     def context(self) -> dict[str, Any] | None:
         """Reads the context snapshot."""
-        return models.ContextResponse.model_validate(self._get("context")).context_snapshot
+        return models.ContextResponse.model_validate(self.get("context")).context_snapshot
 
     def set_context(self, snapshot: Json) -> None:
         """Replaces the context snapshot."""
@@ -151,7 +200,7 @@ class Chat:
             seconds = WAIT if until is None else min(WAIT, until - monotonic())
             if seconds <= 0:
                 break
-            found = self._get("input-requests", question.request_id, wait=f"{max(1, round(seconds))}s")
+            found = self.get("input-requests", question.request_id, wait=f"{max(1, round(seconds))}s")
             question = models.InputRequest.model_validate(found)
         return question
 
@@ -200,7 +249,8 @@ class Chat:
     def _send(self, method: str, *parts: str, body: Any = None) -> Any:
         return self._transport.json(self._request(method, *parts, body=body))
 
-    def _get(self, *parts: str, **params: Any) -> Any:
+    def get(self, *parts: str, **params: Any) -> Any:
+        """Reads what is below the chat, such as ``get("messages", newest=5)``, and returns its JSON."""
         request = self._request("GET", *parts)
         request.params = params
         return self._transport.json(request)

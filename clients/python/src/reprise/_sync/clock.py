@@ -17,6 +17,9 @@ def shielded(result: T) -> T:
     return result
 
 
+settled = shielded
+
+
 class Repeater:
     """Calls a function again and again in a thread, until it is stopped or the function returns false.
 

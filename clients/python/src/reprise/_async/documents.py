@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+from .. import models
+from .._documents import (
+    BEHIND_THE_END,
+    Content,
+    DocumentInfo,
+    ListedDocument,
+    conditions,
+    content_of,
+    document_url,
+    encoded,
+    info_of,
+)
+from .._request import Request, new_id
+from .._request import path as joined
+from ..errors import Conflict
+from .events import AsyncEvents
+from .pages import pages
+from .transport import AsyncTransport
+
+#: How often a long read starts again because the document was written meanwhile.
+MAX_READ_ATTEMPTS = 5
+
+
+class AsyncDocuments:
+    """The documents of an app: content under a path, such as ``notes/2026/lake``, that is replaced, appended to and listed.
+
+    A path is 1 to 32 segments joined by ``/``, each 1 to 256 bytes. One write holds at most 8 MiB, a document at most 1 GiB.
+    A namespace is the beginning of paths: a document is below it, but not at it.
+    """
+
+    def __init__(self, transport: AsyncTransport, app_id: str) -> None:
+        self._transport, self._app_id = transport, app_id
+
+    async def put(
+        self,
+        path: str,
+        content: Any,
+        *,
+        content_type: str | None = None,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
+        **fields: Any,
+    ) -> models.Document:
+        """Replaces the content of a document, and creates the document if there is none.
+
+        :param content: bytes and text are stored as they are; everything else as JSON
+        :param if_match: replace it only if its ``entity_tag`` is this; otherwise :class:`~reprise.PreconditionFailed`
+        :param if_none_match: ``"*"`` only creates; :class:`~reprise.PreconditionFailed` if the document exists
+        :param fields: ``chat_id``, ``user_id``, ``team_id``, ``visibility`` and ``ttl_seconds``
+        """
+        request = self._write("PUT", path, content, content_type, fields)
+        request.headers |= conditions(if_match, if_none_match)
+        return models.Document.model_validate(await self._transport.json(request))
+
+    async def append(
+        self,
+        path: str,
+        content: Any,
+        *,
+        offset: int | None = None,
+        if_match: str | None = None,
+        content_type: str | None = None,
+        **fields: Any,
+    ) -> models.AppendedDocument:
+        """Appends to a document, and creates it if there is none.
+
+        :param offset: append only if the document has this many bytes; otherwise :class:`~reprise.PreconditionFailed`.
+            No other client has then written in between. If exactly these bytes are at this offset already, the service
+            takes the call for a retry, and stores nothing: two writers must not send the same bytes.
+        :param if_match: append only if the ``entity_tag`` of the document is this
+        :param fields: those of :meth:`put`, for a document that the call creates
+        """
+        request = self._write("POST", path, content, content_type, {**fields, "offset": offset})
+        request.headers |= conditions(if_match)
+        return models.AppendedDocument.model_validate(await self._transport.json(request))
+
+    async def read(self, path: str) -> Content:
+        """Reads a document, however long it is."""
+        return await self.read_range(path, 0)
+
+    async def read_range(self, path: str, start: int, end: int | None = None) -> Content:
+        """Reads the bytes from ``start`` to before ``end``, or to the end of the document.
+
+        What is behind the end of the document is read as empty. A range that takes several requests is of one version of the
+        document; :class:`~reprise.Conflict` if the document is written to all the time.
+        """
+        for _ in range(MAX_READ_ATTEMPTS):
+            found = await self._read_version(path, start, end)
+            if found is not None:
+                return found
+        raise Conflict(f"{path} was written to during each of {MAX_READ_ATTEMPTS} attempts to read it")
+
+    async def head(self, path: str) -> DocumentInfo:
+        """Reads the size, the type and the ``entity_tag`` of a document, without its content."""
+        return info_of(await self._transport.send(Request("HEAD", document_url(self._app_id, path))))
+
+    async def delete(self, path: str, *, if_match: str | None = None) -> None:
+        """Deletes a document; nothing happens if there is none."""
+        await self._transport.send(Request("DELETE", document_url(self._app_id, path), headers=conditions(if_match)))
+
+    async def list(
+        self, namespace: str = "", *, content: bool = False, page_size: int = 100, **filters: Any
+    ) -> AsyncIterator[ListedDocument]:
+        """Lists the documents below a namespace, ordered by their paths.
+
+        :param content: read the contents, too; a document of more than 1 MiB comes without (see ``has_content``)
+        """
+        params = {"namespace": namespace or None, "content": content or None, **filters}
+        listed = joined("api", "documents", self._app_id)
+        found = pages(self._transport, listed, ListedDocument.model_validate, page_size, params)
+        async for document in found:
+            yield document
+
+    async def delete_all(self, namespace: str) -> int:
+        """Deletes the documents below a namespace, and returns how many there were."""
+        request = Request("DELETE", joined("api", "documents", self._app_id), params={"namespace": namespace})
+        count = 0
+        while True:
+            answer = models.DeletedDocuments.model_validate(await self._transport.json(request))
+            count += answer.deleted
+            if not answer.has_more:
+                return count
+
+    async def namespaces(self, within: str = "", *, depth: int = 1, page_size: int = 100) -> AsyncIterator[str]:
+        """Lists the namespaces within another one that have documents, each cut off at a depth below it."""
+        listed = joined("api", "document-namespaces", self._app_id)
+        params = {"namespace": within or None, "depth": depth}
+        previous: str | None = None
+        async for found in pages(self._transport, listed, models.Namespace.model_validate, page_size, params):
+            # The first one of a page may be the last one of the page before.
+            if found.namespace != previous:
+                yield found.namespace
+            previous = found.namespace
+
+    def events(self, namespace: str = "", *, after: str | None = None) -> AsyncEvents:
+        """Follows the documents below a namespace: ``async for event in documents.events("notes")``.
+
+        ``changed`` has the ``path`` and the ``version`` of a document that was written, ``deleted`` its ``path``. ``resync``
+        comes first, and again whenever changes may be missing: list the documents then, every later change follows. Only a
+        token of the role ``service`` hears of deletions one by one; others get ``resync``.
+
+        :param after: the ``last_id`` of an earlier iteration; events that the service no longer knows are one ``resync``
+        """
+        params = {"namespace": namespace or None}
+        return AsyncEvents(self._transport, joined("api", "document-events", self._app_id), after, params)
+
+    async def _read_version(self, path: str, start: int, end: int | None) -> Content | None:
+        """Reads a range of one version, in as many requests as it takes; ``None`` if the version changes meanwhile."""
+        first = await self._read_part(path, start, end)
+        parts, at = [first.data], first.end
+        stop = first.size if end is None else min(end, first.size)
+        while at < stop:
+            part = await self._read_part(path, at, stop)
+            if part.entity_tag != first.entity_tag:
+                return None
+            parts.append(part.data)
+            at = part.end
+        return replace(first, data=b"".join(parts))
+
+    async def _read_part(self, path: str, start: int, end: int | None) -> Content:
+        request = Request("GET", document_url(self._app_id, path), answers=frozenset({BEHIND_THE_END}))
+        request.headers["range"] = f"bytes={start}-{'' if end is None else end - 1}"
+        return content_of(await self._transport.send(request), start)
+
+    def _write(self, method: str, path: str, content: Any, content_type: str | None, params: dict[str, Any]) -> Request:
+        data, kind = encoded(content, content_type)
+        headers = {"content-type": kind, "idempotency-key": new_id()}
+        return Request(method, document_url(self._app_id, path), params=params, content=data, headers=headers)

@@ -1,0 +1,160 @@
+"""Message histories of pydantic-ai (``pip install reprise-chats[pydantic-ai]``)::
+
+    from pydantic_ai import Agent
+    from reprise import AsyncReprise
+    from reprise.stores.pydantic_ai import RepriseMessageHistory
+
+    agent = Agent(model)
+    async with AsyncReprise("http://127.0.0.1:8080", "acme_corp") as client:
+        history = RepriseMessageHistory("user-123", client=client)
+        result = await agent.run("Hello", message_history=await history.load())
+        await history.save(result.all_messages())
+
+Only what is new is appended.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, cast
+
+from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
+
+from .._async.client import AsyncReprise
+from .._async.items import AsyncItemLog
+from .._items import TextPath, item_message
+from .._request import Json
+from ..errors import Conflict
+
+#: How many messages one request appends; the service allows 1,000.
+APPENDED_AT_ONCE = 1_000
+
+
+class DivergedHistory(ValueError):
+    """The stored messages are not the beginning of those that are to be saved."""
+
+
+class RepriseMessageHistory:
+    """A message history that is kept in a chat of Reprise, each message as ``ModelMessagesTypeAdapter`` writes it.
+
+    ``save`` takes the whole history and appends what is new; it is safe to repeat. If another process has appended other
+    messages meanwhile, nothing is stored and :class:`DivergedHistory` is raised: load again, and decide.
+
+    In the chat, a message is also one of Reprise: its text, calls and results are shown by the dashboard and by
+    :meth:`~reprise.AsyncChat.history`, and an edit of its content there is an edit of the message. A request with several
+    results is one message there, and instructions and thinking are not shown.
+
+    What it cannot do:
+
+    - Stored messages do not change. So a history in which a processor has shortened or rewritten earlier messages is diverged:
+      save ``new_messages()`` with ``append`` instead, or ``clear`` before.
+    - A message has at most 4 MiB. ``append`` stores at most 1,000 messages and 8 MiB at once, all or none. ``save`` stores any
+      number, 1,000 at a time; if it breaks off, repeat it.
+    - Messages that other clients append to the chat are not in the history.
+
+    :param session_id: the id of the session. The chat has the same, or a digest if it is no id of a chat (1 to 128 of
+        ``A-Z a-z 0-9 _ - . :``). Ids of chats are unique among all apps of a service.
+    :param client: the connection to the app; the caller closes it
+    :param workflow_name: the workflow of the chat
+    :param chat: further fields of the chat that is created, such as ``user_id`` or ``visibility``
+    """
+
+    def __init__(self, session_id: str, *, client: AsyncReprise, workflow_name: str = "pydantic-ai", **chat: Any) -> None:
+        self.session_id = session_id
+        self._log = AsyncItemLog(client, session_id, workflow_name, chat)
+        #: The stored messages, as far as this object knows, and how many messages the chat had then.
+        self._known: tuple[list[Json], int] | None = None
+
+    @property
+    def chat_id(self) -> str:
+        """The id of the chat that keeps the messages."""
+        return self._log.chat.chat_id
+
+    async def load(self) -> list[ModelMessage]:
+        """Returns all messages, the oldest first."""
+        stored, _ = await self._read()
+        return ModelMessagesTypeAdapter.validate_python(stored)
+
+    async def save(self, messages: Sequence[ModelMessage]) -> int:
+        """Appends the messages that are not stored yet, and returns how many these were.
+
+        :param messages: the whole history, such as ``result.all_messages()``
+        """
+        items, saved = _dumped(messages), 0
+        stored, count = self._known or await self._read()
+        while True:
+            new = items[len(stored) : len(stored) + APPENDED_AT_ONCE]
+            try:
+                self._check(stored, items)
+                if not new:
+                    return saved
+                appended = await self._log.append([_message(item) for item in new], expected_last_sequence=count)
+            except (Conflict, DivergedHistory) as error:
+                if isinstance(error, Conflict) and error.code != "sequence-conflict":
+                    raise
+                # Others have appended, or this object has not seen it. What is stored decides.
+                before = count
+                stored, count = await self._read()
+                if isinstance(error, DivergedHistory) and count == before:
+                    raise
+                continue
+            saved += len(new)
+            stored, count = self._known = (stored + new, appended.last_sequence)
+
+    async def append(self, messages: Sequence[ModelMessage]) -> None:
+        """Appends messages whatever is stored, all or none, such as ``result.new_messages()``."""
+        if messages:
+            self._known = None
+            await self._log.append([_message(item) for item in _dumped(messages)])
+
+    async def clear(self) -> None:
+        """Removes all messages: for readers at once, and then what they contain."""
+        self._known = None
+        await self._log.clear()
+
+    def _check(self, stored: list[Json], items: list[Json]) -> None:
+        common = min(len(stored), len(items))
+        if stored[:common] != items[:common]:
+            raise DivergedHistory(f"the chat {self.chat_id} has other messages than the {common} first of these")
+
+    async def _read(self) -> tuple[list[Json], int]:
+        view, count = await self._log.view()
+        # As this version of pydantic-ai writes them, or new fields of a later one would look like other messages.
+        messages = ModelMessagesTypeAdapter.validate_python([item for _, item in view.items()])
+        self._known = (_dumped(messages), count)
+        return self._known
+
+
+def _dumped(messages: Sequence[ModelMessage]) -> list[Json]:
+    return cast("list[Json]", ModelMessagesTypeAdapter.dump_python(list(messages), mode="json"))
+
+
+def _message(item: Json) -> dict[str, Any]:
+    """Returns the message that keeps one of pydantic-ai, with what readers that do not know pydantic-ai understand of it."""
+    parts: dict[str, list[tuple[int, Json]]] = {}
+    for index, part in enumerate(cast("list[Json]", item["parts"])):
+        parts.setdefault(str(part["part_kind"]), []).append((index, part))
+    if item["kind"] == "response":
+        calls = [_call(part) for _, part in parts.get("tool-call", [])]
+        return item_message(item, {"role": "assistant", "tool_calls": calls or None}, _text(parts.get("text", [])))
+    results = parts.get("tool-return", [])
+    if len(results) == 1:
+        return item_message(item, {"role": "tool", "tool_call_id": results[0][1]["tool_call_id"]}, _text(results))
+    if results:
+        responses = [{"role": "tool", "tool_call_id": part["tool_call_id"], "content": part["content"]} for _, part in results]
+        return item_message(item, {"role": "tool", "tool_responses": responses})
+    return item_message(item, {"role": "user"}, _text(parts.get("user-prompt", [])))
+
+
+def _text(parts: Sequence[tuple[int, Json]]) -> TextPath | None:
+    """Returns where the text of the only part is; ``None`` if there are several, or it has other contents, too."""
+    if len(parts) == 1 and isinstance(parts[0][1].get("content"), str):
+        return ("parts", parts[0][0], "content")
+    return None
+
+
+def _call(part: Json) -> Json:
+    arguments: Any = part.get("args") or {}
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+    return {"id": part["tool_call_id"], "type": "function", "function": {"name": part["tool_name"], "arguments": text}}

@@ -1,0 +1,105 @@
+"""Answers that others follow while they are produced."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import reprise
+from reprise import AsyncReprise, Reprise
+from reprise._chunks import Chunks
+
+from .conftest import Service
+
+
+def openai(**delta: Any) -> SimpleNamespace:
+    """A chunk as OpenAI's package and LiteLLM have it."""
+    return SimpleNamespace(choices=[SimpleNamespace(delta=SimpleNamespace(**delta))])
+
+
+def tool_call(index: int, *, id: str | None = None, name: str | None = None, arguments: str = "") -> SimpleNamespace:
+    return SimpleNamespace(index=index, id=id, function=SimpleNamespace(name=name, arguments=arguments))
+
+
+OPENAI = [
+    openai(role="assistant", content=None),
+    openai(content="It is "),
+    openai(content="sunny."),
+    openai(content=None, tool_calls=[tool_call(0, id="call_1", name="map", arguments='{"place":')]),
+    openai(content=None, tool_calls=[tool_call(0, arguments=' "lake"}')]),
+    SimpleNamespace(choices=[]),
+]
+ANTHROPIC: list[dict[str, Any]] = [
+    {"type": "message_start", "message": {"id": "msg_1"}},
+    {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+    {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "It is "}},
+    {"type": "ping"},
+    {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "sunny."}},
+    {"type": "content_block_stop", "index": 0},
+    {"type": "content_block_start", "index": 1, "content_block": {"type": "tool_use", "id": "call_1", "name": "map"}},
+    {"type": "content_block_delta", "index": 1, "delta": {"type": "input_json_delta", "partial_json": '{"place": "lake"}'}},
+    {"type": "content_block_stop", "index": 1},
+    {"type": "message_stop"},
+]
+
+
+@pytest.mark.parametrize("events", [OPENAI, ANTHROPIC], ids=["openai", "anthropic"])
+def test_the_events_of_providers_become_the_same_message(service: Service, app: str, events: list[Any]) -> None:
+    with Reprise(service.url, app) as client:
+        chat = client.create_chat("Picnic")
+        seen = list(reprise.stream(chat, iter(events), agent="forecaster"))
+        assert seen == events
+        # The call has no result yet.
+        (message,) = chat.history("openai", unsettled="keep").messages
+        assert message["content"] == "It is sunny."
+        assert message["name"] == "forecaster"
+        assert [call["function"]["arguments"] for call in message["tool_calls"]] == ['{"place":"lake"}']
+        (stream,) = chat.streams()
+        assert stream.state.value == "finished"
+
+
+def test_texts_are_joined_and_an_answer_that_raises_is_not_stored(service: Service, app: str) -> None:
+    def breaks() -> Any:
+        yield "half"
+        raise RuntimeError("no model")
+
+    with Reprise(service.url, app) as client:
+        chat = client.create_chat("Picnic")
+        assert list(chat.stream(["a", "b"])) == ["a", "b"]
+        with pytest.raises(RuntimeError):
+            list(chat.stream(breaks()))
+        assert [message["content"] for message in chat.history("openai").messages] == ["ab"]
+        assert chat.streams()[0].error == "no model"
+
+
+async def test_a_person_stops_an_answer(service: Service, app: str) -> None:
+    async with AsyncReprise(service.url, app) as client:
+        chat = await client.create_chat("Picnic")
+
+        async def endless() -> AsyncIterator[str]:
+            for number in range(10_000):
+                yield f"{number} "
+                await asyncio.sleep(0.02)
+
+        count = 0
+        async for _ in chat.stream(endless()):
+            count += 1
+            if count == 5:
+                (running,) = await chat.streams()
+                await chat.cancel_stream(running.stream_id)
+        assert 5 <= count < 1_000
+        (stream,) = await chat.streams()
+        assert stream.state.value == "cancelled"
+        (message,) = (await chat.history("openai")).messages
+        assert message["content"].startswith("0 1 2 3 4 ")
+
+
+def test_chunks_of_the_ai_sdk_stay_as_they_are() -> None:
+    chunks = Chunks("m")
+    start = {"type": "start", "messageId": "x"}
+    assert chunks.add(start) == [start]
+    assert chunks.end() == []
