@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# Tests the TypeScript client against a real service, in Node.js and in Chromium, and judges its types.
+#
+# Needs cargo, and Node.js 20 or newer with npm. Installs the npm packages of the lock file beside the client, and Debian's
+# Chromium if it is missing; CHROMIUM names another one, and REPRISE_BIN a binary that is not built here. With --write, the types
+# that are made from the description of the API are replaced, and everything is formatted.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+if [[ -z ${CHROMIUM:-} ]] && ! command -v chromium >/dev/null; then
+  echo "installing chromium"
+  apt-get update -qq
+  DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium >/dev/null
+fi
+if [[ -z ${REPRISE_BIN:-} ]]; then
+  # As `cargo test --workspace` builds it, or dependencies would be built again: of the whole workspace, and with the
+  # features of the tests, which `--examples` selects although there are no examples.
+  cargo build --quiet --locked --workspace --bin reprise --examples
+  REPRISE_BIN=$(realpath "${CARGO_TARGET_DIR:-target}")/debug/reprise
+fi
+cd clients/typescript
+if ! cmp --silent package-lock.json node_modules/installed.json; then
+  npm ci --silent --no-audit --no-fund --ignore-scripts
+  cp package-lock.json node_modules/installed.json
+fi
+work=$(mktemp -d)
+trap 'kill "$service" 2>/dev/null || true; rm -rf "$work"' EXIT
+export NO_PROXY=127.0.0.1 PATH="$PWD/node_modules/.bin:$PATH" REPRISE_BIN
+
+# The description needs no database.
+mkfifo "$work/output"
+REPRISE__LOG__FILTER=off "$REPRISE_BIN" serve --listen 127.0.0.1:0 --mongo-uri 'mongodb://127.0.0.1:1/?replicaSet=none' \
+  >"$work/output" &
+service=$!
+exec 3<"$work/output"
+read -r said <&3
+curl --silent --fail "${said#listening on }/openapi.json" >"$work/openapi.json"
+kill "$service"
+wait "$service" || true
+node tools/types.js "$work/openapi.json" "$work/openapi.ts"
+if [[ ${1:-} == --write ]]; then
+  cp "$work/openapi.ts" src/openapi.ts
+  prettier --log-level warn --write .
+fi
+diff --unified=1 src/openapi.ts "$work/openapi.ts" || { echo "openapi.ts is not up to date: run check.sh --write" >&2; exit 1; }
+prettier --log-level warn --check .
+rm -rf dist build
+node tools/readme.js
+tsc --project .
+tsc --project test
+eslint .
+node --test --test-timeout=120000 --test-reporter=spec build/index.js

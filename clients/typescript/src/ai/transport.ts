@@ -1,0 +1,76 @@
+import { type ChatTransport, DefaultChatTransport, type UIMessage, type UIMessageChunk } from "ai";
+import type { Chat } from "../chat.js";
+import type { Reprise } from "../client.js";
+import { saveMessages } from "./messages.js";
+import { recorded } from "./recorded.js";
+
+export interface RepriseChatTransportOptions<M extends UIMessage> {
+  readonly reprise: Reprise;
+  /** The workflow of the chats that the transport creates. */
+  readonly workflowName: string;
+  /** What sends messages to the application; by default a `DefaultChatTransport`, which posts them to `/api/chat`. */
+  readonly transport?: ChatTransport<M>;
+  /** Who stores the answers: the page that asks (the default), or the endpoint, by `streamAnswer`. */
+  readonly storedBy?: "page" | "endpoint";
+}
+
+type SendOptions<M extends UIMessage> = Parameters<ChatTransport<M>["sendMessages"]>[0];
+
+/** How many messages are sent again with each new one, to store what could not be stored before. */
+const SENT_AGAIN = 20;
+
+/**
+ * A transport of `useChat` whose chats are stored in Reprise. The application's own endpoint answers, as with any transport.
+ *
+ * A message is stored before it is sent, and the answer when its stream ends. An answer that breaks off or is stopped is stored as
+ * far as it came. If a message cannot be stored, it is not sent, and the chat has an error. A chat is created with its first
+ * message, under the id that `useChat` has. A regenerated answer, and everything after an edited message, is deleted.
+ *
+ * An answer is stored by the page that asked for it. That needs the permission `run`, which a person has in their own chats if the
+ * setting `users_may_run` of the app says so. With a page that is closed, the rest of its answer is lost. Let the endpoint save
+ * the answer to prevent this: with `streamAnswer` in the endpoint and `storedBy: "endpoint"` here, the answer goes on without the page.
+ *
+ * A page that is reloaded, or opened elsewhere, while an answer is produced shows it from its beginning and goes on, if `streamAnswer`
+ * writes it: `useChat` with `resume` calls `reconnectToStream`.
+ */
+export class RepriseChatTransport<M extends UIMessage = UIMessage> implements ChatTransport<M> {
+  readonly #options: RepriseChatTransportOptions<M>;
+  readonly #transport: ChatTransport<M>;
+  /** The chats that are stored, up to their last messages. */
+  readonly #stored = new Set<string>();
+
+  constructor(options: RepriseChatTransportOptions<M>) {
+    this.#options = options;
+    this.#transport = options.transport ?? new DefaultChatTransport<M>();
+  }
+
+  async sendMessages(options: SendOptions<M>): Promise<ReadableStream<UIMessageChunk>> {
+    const chat = this.#options.reprise.chat(options.chatId);
+    await this.#store(chat.with({ signal: options.abortSignal }), options);
+    const chunks = await this.#transport.sendMessages(options);
+    if (this.#options.storedBy === "endpoint") return chunks;
+    return recorded(chunks, continuedBy(options), (answer) => saveMessages(chat, [answer]));
+  }
+
+  reconnectToStream({ chatId }: { chatId: string }): Promise<ReadableStream<UIMessageChunk> | null> {
+    // The transport of the AI SDK reads the protocol; only where it comes from is ours.
+    const fetch = () => this.#options.reprise.chat(chatId).openUiMessageStream();
+    return new DefaultChatTransport<M>({ fetch }).reconnectToStream({ chatId });
+  }
+
+  async #store(chat: Chat, options: SendOptions<M>): Promise<void> {
+    const isKnown = this.#stored.has(chat.chatId);
+    if (!isKnown) await this.#options.reprise.ensureChat(chat.chatId, this.#options.workflowName);
+    const messages = isKnown ? options.messages.slice(-SENT_AGAIN) : options.messages;
+    const isEdit = options.messages.some((message) => message.id === options.messageId && message.role === "user");
+    await saveMessages(chat, messages, { truncate: options.trigger === "regenerate-message" || isEdit });
+    this.#stored.add(chat.chatId);
+  }
+}
+
+/** Returns the message of the assistant that an answer continues, as it does after the output of a tool of the page. */
+function continuedBy<M extends UIMessage>({ trigger, messages, messageId }: SendOptions<M>): M | undefined {
+  if (trigger === "regenerate-message") return undefined;
+  const message = messages.find((it) => it.id === messageId) ?? messages.at(-1);
+  return message?.role === "assistant" ? message : undefined;
+}

@@ -1,0 +1,103 @@
+import { anyOf } from "./clock.js";
+
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+
+/** A response whose connection is closed when nothing arrives for a while. */
+export class Connection {
+  readonly response: Response;
+  readonly #silence: SilenceTimer;
+
+  private constructor(response: Response, silence: SilenceTimer) {
+    this.response = response;
+    this.#silence = silence;
+  }
+
+  static async open(fetch: Fetch, url: string, init: RequestInit, limits: Limits): Promise<Connection> {
+    const silence = new SilenceTimer(limits.silenceMs);
+    try {
+      const response = await fetch(url, { ...init, signal: anyOf(silence.signal, limits.signal) });
+      silence.restart();
+      return new Connection(response, silence);
+    } catch (error) {
+      silence.stop();
+      throw error;
+    }
+  }
+
+  /** Reads the body as text, as it arrives, and closes the connection. */
+  async *texts(): AsyncGenerator<string, void> {
+    const decoder = new TextDecoder();
+    try {
+      for await (const bytes of this.#parts()) yield decoder.decode(bytes, { stream: true });
+      yield decoder.decode();
+    } finally {
+      this.close();
+    }
+  }
+
+  /** Reads the whole body. */
+  async body(): Promise<Uint8Array<ArrayBuffer>> {
+    const parts: Uint8Array<ArrayBuffer>[] = [];
+    for await (const part of this.#parts()) parts.push(part);
+    return new Uint8Array(await new Blob(parts).arrayBuffer());
+  }
+
+  /** Reads the body as it arrives, and closes the connection. */
+  async *#parts(): AsyncGenerator<Uint8Array<ArrayBuffer>, void> {
+    // Not every browser iterates over a stream.
+    const reader = this.response.body?.getReader();
+    try {
+      while (reader !== undefined) {
+        const { done, value } = await reader.read();
+        this.#silence.restart();
+        if (done) break;
+        yield value;
+      }
+    } finally {
+      this.close();
+    }
+  }
+
+  close(): void {
+    this.#silence.stop();
+    this.#silence.abort(new DOMException("the response is not needed any more", "AbortError"));
+  }
+}
+
+export interface Limits {
+  /** How long nothing may arrive. */
+  readonly silenceMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Aborts its signal if it is not restarted for a time. */
+class SilenceTimer {
+  readonly #controller = new AbortController();
+  readonly #ms: number;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(ms: number) {
+    this.#ms = ms;
+    this.restart();
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  restart(): void {
+    this.stop();
+    const abort = () => {
+      this.abort(new DOMException(`nothing arrived for ${this.#ms} ms`, "TimeoutError"));
+    };
+    this.#timer = setTimeout(abort, this.#ms);
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
+
+  abort(reason: Error): void {
+    this.#controller.abort(reason);
+  }
+}

@@ -1,0 +1,128 @@
+import type { Chat } from "./chat.js";
+import { reasonOf } from "./clock.js";
+import { Conflict } from "./errors.js";
+import type * as models from "./openapi.js";
+
+/** What a stream may have beside its format. */
+export type StreamFields = Omit<models.NewStream, "format">;
+
+/** How a stream ends. */
+export type StreamEnd = Omit<models.StreamEnd, "state">;
+
+/** The most chunks of one request, and their most bytes. */
+const MOST_CHUNKS = 500;
+const MOST_BYTES = 512 << 10;
+/** How often an agent that produces nothing says that it is there. */
+const ALIVE_MS = 10_000;
+
+/**
+ * An answer that others follow while it is produced.
+ *
+ * Chunks are sent in the background: those that have come while a request was under way are the next one. A chunk that is sent
+ * again, because an answer was lost, is stored once.
+ */
+export class StreamWriter {
+  readonly streamId: string;
+  /** Is aborted when a person asks to stop, and when the stream can no longer be written, with the error as its reason. */
+  readonly signal: AbortSignal;
+  readonly #chat: Chat;
+  readonly #stop = new AbortController();
+  readonly #waiting: unknown[] = [];
+  readonly #alive: ReturnType<typeof setInterval>;
+  #position: number;
+  #sending: Promise<void> | undefined;
+  #failure: Error | undefined;
+
+  /** @internal */
+  constructor(chat: Chat, stream: models.Stream) {
+    this.#chat = chat;
+    this.streamId = stream.stream_id;
+    this.#position = stream.next;
+    this.signal = this.#stop.signal;
+    this.#alive = setInterval(() => {
+      if (this.#sending === undefined) this.#send(true);
+    }, ALIVE_MS);
+  }
+
+  /** Adds a chunk. It is sent as soon as the one before it is stored. */
+  add(chunk: unknown): void {
+    if (this.#failure !== undefined) return;
+    this.#waiting.push(chunk);
+    if (this.#sending === undefined) this.#send(false);
+  }
+
+  /**
+   * Waits until every chunk is stored, and ends the stream. What it holds is stored as a turn, in the same moment; not that of a
+   * failed one, unless `store` is true.
+   */
+  async end(state: models.StreamEnd["state"] = "finished", fields: StreamEnd = {}): Promise<models.EndedStream> {
+    await this.#stored();
+    return this.#chat.endStream(this.streamId, { ...fields, state });
+  }
+
+  /** Stops sending, and leaves the stream to the next holder of the lease. */
+  async leave(): Promise<void> {
+    await this.#stored();
+  }
+
+  async #stored(): Promise<void> {
+    clearInterval(this.#alive);
+    while (this.#sending !== undefined) await this.#sending;
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  #send(isAlive: boolean): void {
+    this.#sending = this.#sendAll(isAlive)
+      .catch((error: unknown) => {
+        this.#failure = error instanceof Error ? error : new Conflict(String(error));
+        this.#stop.abort(this.#failure);
+      })
+      .finally(() => {
+        this.#sending = undefined;
+        if (this.#failure === undefined && this.#waiting.length > 0) this.#send(false);
+      });
+  }
+
+  async #sendAll(isAlive: boolean): Promise<void> {
+    if (isAlive && this.#waiting.length === 0) await this.#sendChunks([]);
+    while (this.#waiting.length > 0) await this.#sendChunks(this.#take());
+  }
+
+  #take(): unknown[] {
+    let bytes = 0;
+    const chunks: unknown[] = [];
+    while (this.#waiting.length > 0 && chunks.length < MOST_CHUNKS && bytes < MOST_BYTES) {
+      const chunk = this.#waiting.shift();
+      bytes += JSON.stringify(chunk).length;
+      chunks.push(chunk);
+    }
+    return chunks;
+  }
+
+  async #sendChunks(chunks: unknown[]): Promise<void> {
+    const progress = await this.#chat.appendChunks(this.streamId, this.#position, chunks);
+    this.#position += chunks.length;
+    if (progress.cancel_requested && !this.signal.aborted) {
+      this.#stop.abort(new DOMException("a person has asked to stop", "AbortError"));
+    }
+  }
+}
+
+/** Writes chunks to a stream until they end, and ends it as they do. Returns what was stored. @internal */
+export async function writeAll(writer: StreamWriter, chunks: AsyncIterable<unknown>): Promise<models.EndedStream> {
+  try {
+    for await (const chunk of chunks) {
+      writer.add(chunk);
+      if (writer.signal.aborted) break;
+    }
+  } catch (error) {
+    if (!writer.signal.aborted) {
+      await writer.end("failed", { error: String(error).slice(0, 1_000) });
+      throw error;
+    }
+  }
+  if (!writer.signal.aborted) return writer.end();
+  const reason = reasonOf(writer.signal);
+  if (reason.name !== "AbortError") throw reason;
+  return writer.end("cancelled");
+}

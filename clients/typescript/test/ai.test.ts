@@ -1,0 +1,226 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { before, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import { Chat as UiChat } from "@ai-sdk/react";
+import {
+  type ChatTransport,
+  DefaultChatTransport,
+  type UIMessage,
+  lastAssistantMessageIsCompleteWithToolCalls,
+  safeValidateUIMessages,
+  validateUIMessages,
+} from "ai";
+import { type Chat, Reprise, Unavailable } from "reprise-chats";
+import { RepriseChatTransport, loadMessages, saveMessages, watchMessages } from "reprise-chats/ai";
+import { answer } from "./answer.js";
+import { Line, type Service, newApp, sharedService } from "./service.js";
+
+const FIXTURE = new URL("../../../fixtures/written/ui-message.jsonl", import.meta.url);
+
+type Route = (request: Request) => Promise<Response>;
+
+let service: Service;
+before(async () => {
+  service = await sharedService();
+});
+
+const text = (said: string) => ({ type: "text" as const, text: said });
+const texts = (messages: readonly UIMessage[]) =>
+  messages.map(({ parts }) => parts.map((part) => (part.type === "text" ? part.text : "")).join(""));
+
+/** Returns a transport to an endpoint of the application. */
+function endpoint(route: Route): ChatTransport<UIMessage> {
+  const fetch = (path: unknown, init?: RequestInit) => route(new Request(`http://application${String(path)}`, init));
+  return new DefaultChatTransport({ fetch });
+}
+
+/** Returns a chat of the AI SDK that is stored, and the stored chat. */
+function storedChat(
+  reprise = new Reprise(service.url, newApp()),
+  route: Route = answer,
+  options: Partial<ConstructorParameters<typeof UiChat<UIMessage>>[0]> = {},
+): [UiChat<UIMessage>, Chat] {
+  const transport = new RepriseChatTransport({ reprise, workflowName: "Picnic", transport: endpoint(route) });
+  const chat = new UiChat<UIMessage>({ transport, ...options });
+  return [chat, reprise.chat(chat.id)];
+}
+
+test("messages come back as they were saved", async () => {
+  const { messages } = JSON.parse(readFileSync(FIXTURE, "utf8")) as { messages: UIMessage[] };
+  const chat = await new Reprise(service.url, newApp()).createChat("Picnic");
+  for (const length of [2, messages.length, messages.length]) {
+    await saveMessages(chat, messages.slice(0, length));
+    const loaded = await loadMessages(chat);
+    assert.deepEqual(loaded, messages.slice(0, length));
+    assert.deepEqual(await validateUIMessages({ messages: loaded }), loaded);
+  }
+  const [first] = messages;
+  assert.ok(first);
+  await saveMessages(chat, [first], { truncate: true });
+  assert.deepEqual(await loadMessages(chat), [first]);
+});
+
+test("a long chat is saved in pieces", async () => {
+  const chat = await new Reprise(service.url, newApp()).createChat("Picnic");
+  const messages = Array.from({ length: 120 }, (_, index): UIMessage => {
+    const role = index % 2 === 0 ? "user" : "assistant";
+    return { id: `m${index}`, role, parts: [text("x".repeat(index === 60 ? 3_000_000 : 10))] };
+  });
+  await saveMessages(chat, messages);
+  assert.deepEqual(await loadMessages(chat), messages);
+});
+
+test("a chat is stored as it is shown, and goes on after a reload", async () => {
+  const reprise = new Reprise(service.url, newApp());
+  const [chat, stored] = storedChat(reprise);
+  await chat.sendMessage({ text: "park" });
+  await chat.sendMessage({ text: "lake" });
+  assert.ifError(chat.error);
+  assert.equal(chat.messages.length, 4);
+  assert.match(texts(chat.messages)[3] ?? "", /^answer \d+ to lake$/);
+  const loaded = await loadMessages(stored);
+  assert.deepEqual(loaded, asJson(chat.messages));
+  assert.equal((await safeValidateUIMessages({ messages: loaded })).success, true);
+
+  const [again] = storedChat(reprise, answer, { id: chat.id, messages: loaded });
+  await again.resumeStream();
+  assert.equal(again.status, "ready");
+  await again.sendMessage({ text: "beach" });
+  assert.deepEqual(await loadMessages(stored), asJson(again.messages));
+  assert.equal(again.messages.length, 6);
+});
+
+test("an answer that is regenerated and a message that is edited replace what was stored", async () => {
+  const [chat, stored] = storedChat();
+  await chat.sendMessage({ text: "park" });
+  const [, first] = texts(chat.messages);
+  await chat.regenerate();
+  const [, second] = texts(chat.messages);
+  assert.notEqual(first, second);
+  assert.deepEqual(await loadMessages(stored), asJson(chat.messages));
+  await chat.sendMessage({ text: "lake" });
+  const messageId = chat.messages[0]?.id ?? "";
+  for (const said of ["beach", "park"]) {
+    await chat.sendMessage({ text: said, messageId });
+    assert.equal(chat.messages.length, 2);
+    assert.equal(texts(chat.messages)[0], said);
+    assert.deepEqual(await loadMessages(stored), asJson(chat.messages));
+  }
+});
+
+test("the output of a tool of the page continues the answer that is stored", async () => {
+  const call = {
+    type: "tool-input-available",
+    toolCallId: "c1",
+    toolName: "place",
+    input: { near: true },
+    dynamic: true,
+  };
+  const streams = [
+    [{ type: "start" }, { type: "start-step" }, call, { type: "finish-step" }, { type: "finish" }],
+    [{ type: "start-step" }, ...["text-start", "text-end"].map((type) => ({ type, id: "1" })), { type: "finish-step" }],
+  ];
+  streams[1]?.splice(2, 0, { type: "text-delta", id: "1", delta: "To the lake" } as never);
+  const route = () => Promise.resolve(streamOf(streams.shift() ?? []));
+  const [chat, stored] = storedChat(undefined, route, {
+    sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithToolCalls,
+  });
+  await chat.sendMessage({ text: "Where to?" });
+  assert.deepEqual(await loadMessages(stored), asJson(chat.messages));
+  await chat.addToolOutput({ tool: "place", toolCallId: "c1", output: { place: "lake" } });
+  while (chat.status !== "ready" || streams.length > 0) await pause(10);
+  assert.deepEqual(
+    chat.messages[1]?.parts.map(({ type }) => type),
+    ["step-start", "dynamic-tool", "step-start", "text"],
+  );
+  assert.equal(chat.messages.length, 2);
+  assert.deepEqual(await loadMessages(stored), asJson(chat.messages));
+});
+
+test("an answer that is stopped or breaks off is stored as far as it came", async () => {
+  const [stopped, stored] = storedChat();
+  const sending = stopped.sendMessage({ text: "slowly" });
+  while (!texts(stopped.messages).at(-1)?.startsWith("answer")) await pause(10);
+  await stopped.stop();
+  await sending;
+  // The page goes on without waiting for it.
+  while ((await loadMessages(stored)).length < 2) await pause(10);
+  const [, said] = texts(await loadMessages(stored));
+  assert.match(said ?? "", /^answer \d+/);
+  assert.doesNotMatch(said ?? "", /slowly/);
+
+  const pieces = [{ type: "start" }, { type: "text-start", id: "1" }, { type: "text-delta", id: "1", delta: "I was" }];
+  const [broken, alsoStored] = storedChat(undefined, () => Promise.resolve(streamOf(pieces, new Error("gone"))));
+  await broken.sendMessage({ text: "Go on" });
+  assert.equal(broken.status, "error");
+  assert.deepEqual(texts(await loadMessages(alsoStored)), ["Go on", "I was"]);
+});
+
+test("a message that cannot be stored is not sent", async () => {
+  const line = await Line.to(service);
+  let requests = 0;
+  const route: Route = (request) => {
+    requests += 1;
+    return answer(request);
+  };
+  const [chat, stored] = storedChat(new Reprise(line.url, newApp(), { retryForMs: 300 }), route);
+  line.lostAnswers = 1_000;
+  await chat.sendMessage({ text: "park" });
+  assert.equal(chat.status, "error");
+  assert.equal(requests, 0);
+  await assert.rejects(stored.session(), Unavailable);
+  line.lostAnswers = 0;
+  await chat.sendMessage({ text: "lake" });
+  assert.equal(requests, 1);
+  assert.deepEqual(await loadMessages(stored), asJson(chat.messages));
+  assert.equal(chat.messages.length, 3);
+});
+
+test("what the endpoint of the README saves, and a page as well, is stored once", async () => {
+  process.env["REPRISE_URL"] = service.url;
+  process.env["REPRISE_APP"] = newApp();
+  const reprise = new Reprise(service.url, process.env["REPRISE_APP"]);
+  const { POST } = await import("./readme/route.js");
+  const alone = new UiChat<UIMessage>({ transport: endpoint(POST) });
+  await alone.sendMessage({ text: "park" });
+  const [both, stored] = storedChat(reprise, POST);
+  await both.sendMessage({ text: "lake" });
+  await both.sendMessage({ text: "beach" });
+  assert.deepEqual(await loadMessages(stored), asJson(both.messages));
+  assert.deepEqual(await loadMessages(reprise.chat(alone.id)), asJson(alone.messages));
+});
+
+test("another page sees what is stored meanwhile", async () => {
+  const reprise = new Reprise(service.url, newApp());
+  const [chat, stored] = storedChat(reprise);
+  await reprise.ensureChat(chat.id, "Picnic");
+  const seen = watchMessages(stored);
+  assert.deepEqual((await seen.next()).value, []);
+  await chat.sendMessage({ text: "park" });
+  for await (const messages of seen) {
+    if (messages.length < 2) continue;
+    assert.deepEqual(messages, asJson(chat.messages));
+    break;
+  }
+});
+
+/** Returns messages without the fields that have no value. */
+function asJson(messages: readonly UIMessage[]): unknown {
+  return JSON.parse(JSON.stringify(messages));
+}
+
+/** Returns the response of an endpoint that streams these chunks, and then breaks off if there is an error. */
+function streamOf(chunks: readonly object[], error?: Error): Response {
+  const lines = chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`);
+  const body = new ReadableStream({
+    async start(controller) {
+      for (const line of lines) controller.enqueue(new TextEncoder().encode(line));
+      // What is queued would be lost with the error.
+      await pause(100);
+      if (error === undefined) controller.close();
+      else controller.error(error);
+    },
+  });
+  return new Response(body, { headers: { "content-type": "text/event-stream" } });
+}

@@ -1,0 +1,382 @@
+import assert from "node:assert/strict";
+import { before, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import {
+  Busy,
+  type Chat,
+  Conflict,
+  Fenced,
+  InvalidRequest,
+  type Lease,
+  NotFound,
+  OutcomeUnknown,
+  PreconditionFailed,
+  Reprise,
+  Unavailable,
+} from "reprise-chats";
+import { Line, Service, all, closedAddress, newApp, sharedService } from "./service.js";
+
+const HELLO = { role: "user", name: "user", content: "Hello" };
+
+let service: Service;
+before(async () => {
+  service = await sharedService();
+});
+
+const client = () => new Reprise(service.url, newApp());
+
+test("a chat is written and read", async () => {
+  const reprise = client();
+  const chat = await reprise.createChat("Picnic", { title: "By the lake" });
+  const session = await chat.session();
+  assert.equal(session.title, "By the lake");
+  const stored = await chat.append([HELLO, { role: "assistant", name: "planner", content: "Where to?" }]);
+  assert.deepEqual(
+    stored.messages.map((it) => it.sequence),
+    [0, 1],
+  );
+  assert.deepEqual(await contents(chat.messages({ limit: 1 })), ["Hello", "Where to?"]);
+  const { messages } = await chat.history("openai");
+  assert.deepEqual(
+    messages.map((it) => it["role"]),
+    ["user", "assistant"],
+  );
+  await chat.setContext({ place: "lake", food: "cake" });
+  await chat.mergeContext({ food: null });
+  assert.deepEqual(await chat.context(), { place: "lake" });
+  const listed = await all(reprise.chats({ limit: 1 }));
+  assert.deepEqual(
+    listed.map((it) => it.chat_id),
+    [chat.chatId],
+  );
+  const [call] = await chat.recordCalls({ agent: "planner", requested_model: "small", prompt_tokens: 3 });
+  assert.equal(call?.duplicate, false);
+  const fork = await chat.fork({ sequence: 1 });
+  assert.deepEqual(await contents(fork.messages()), ["Hello"]);
+  await chat.deleteMessages([stored.messages[1]?.event_id ?? ""]);
+  assert.deepEqual(await contents(chat.messages()), ["Hello", null]);
+  await chat.update({ title: "At home" }, { ifVersion: session.session_version });
+  await assert.rejects(chat.update({ title: "Nowhere" }, { ifVersion: session.session_version }), PreconditionFailed);
+  assert.equal((await chat.complete()).status, "completed");
+  await chat.delete();
+  await assert.rejects(chat.session(), NotFound);
+});
+
+test("messages of another format are appended and synchronised", async () => {
+  const chat = await client().createChat("Weather");
+  const asked = { role: "user", content: "Where does it rain?" };
+  const call = { id: "1", type: "function", function: { name: "look", arguments: "{}" } };
+  const called = { role: "assistant", content: null, tool_calls: [call] };
+  const answered = { role: "tool", tool_call_id: "1", content: "In Oslo" };
+  for (const length of [1, 3, 3]) {
+    const transcript = [asked, called, answered].slice(0, length);
+    assert.equal((await chat.sync("openai", transcript)).last_sequence, length);
+  }
+  assert.deepEqual((await chat.history("openai")).messages, [asked, called, answered]);
+  await chat.appendAs("openai", asked);
+  await chat.appendAs("openai", asked);
+  assert.equal((await contents(chat.messages())).length, 5);
+});
+
+test("refusals are errors that say what is wrong", async () => {
+  const reprise = client();
+  await assert.rejects(reprise.chat("no_such_chat").session(), (error) => {
+    assert.ok(error instanceof NotFound);
+    assert.equal(error.code, "chat-not-found");
+    assert.equal(error.status, 404);
+    return true;
+  });
+  const chat = await reprise.createChat("Picnic");
+  await assert.rejects(chat.append({ content: "nobody says this" }), (error) => {
+    assert.ok(error instanceof InvalidRequest);
+    assert.match(error.message, /\/messages\/0\/role/);
+    return true;
+  });
+  await chat.append({ ...HELLO, event_id: "evt-1" });
+  await assert.rejects(chat.append({ ...HELLO, event_id: "evt-1", content: "Goodbye" }), (error) => {
+    assert.ok(error instanceof Conflict);
+    assert.equal(error.code, "event-conflict");
+    return true;
+  });
+  await assert.rejects(chat.append(HELLO, { expectedLastSequence: 0 }), Conflict);
+  await assert.rejects(reprise.chat("..").session(), TypeError);
+});
+
+test("a write whose answer is lost is stored once", async () => {
+  const line = await Line.to(service);
+  const reprise = new Reprise(line.url, newApp());
+  line.lostAnswers = 1;
+  const chat = await reprise.createChat("Picnic");
+  for (let number = 0; number < 5; number += 1) {
+    line.lostAnswers = number % 3;
+    await chat.append({ ...HELLO, content: String(number) });
+  }
+  line.lostAnswers = 2;
+  await chat.appendAs("ag2", { ...HELLO, content: "5" });
+  assert.equal(line.lostAnswers, 0);
+  assert.deepEqual(await contents(chat.messages()), ["0", "1", "2", "3", "4", "5"]);
+  assert.equal((await all(reprise.chats())).length, 1);
+});
+
+test("an answer that breaks off is asked for again", async () => {
+  const line = await Line.to(service);
+  const chat = await new Reprise(line.url, newApp()).createChat("Picnic");
+  line.brokenAfter = 200;
+  const append = chat.append({ ...HELLO, content: "x".repeat(1_000) });
+  await pause(300);
+  line.brokenAfter = Infinity;
+  assert.equal((await append).last_sequence, 1);
+  assert.equal((await contents(chat.messages())).length, 1);
+});
+
+test("an outcome that stays unknown is said", async () => {
+  const line = await Line.to(service);
+  const app = newApp();
+  const { chatId } = await new Reprise(line.url, app).createChat("Picnic");
+  const impatient = new Reprise(line.url, app, { retryForMs: 500 }).chat(chatId);
+  const message = { ...HELLO, event_id: "evt-1" };
+  line.lostAnswers = 1_000;
+  await assert.rejects(impatient.append(message), OutcomeUnknown);
+  await assert.rejects(impatient.session(), Unavailable);
+  line.lostAnswers = 0;
+  assert.equal((await impatient.append(message)).messages[0]?.duplicate, true);
+  const absent = new Reprise(await closedAddress(), app, { retryForMs: 200 });
+  await assert.rejects(absent.createChat("Picnic"), Unavailable);
+});
+
+test("a service that says nothing is not waited for", async () => {
+  const silent = () => new Promise<Response>(() => undefined);
+  const fetch = (_: string, init: RequestInit) =>
+    Promise.race([silent(), once(init.signal ?? undefined).then((reason) => Promise.reject(reason))]);
+  const reprise = new Reprise(service.url, newApp(), { fetch, timeoutMs: 50, retryForMs: 200 });
+  await assert.rejects(reprise.createChat("Picnic"), OutcomeUnknown);
+  await assert.rejects(reprise.chat("c").session(), { name: "Unavailable", message: /nothing arrived for 50 ms/ });
+});
+
+test("an answer that comes slowly is read to its end", async () => {
+  const fetch = (_: string, { signal }: RequestInit) => {
+    const pieces = ['{"chat_id"', ': "slow', 'ly", "t', 'itle"', ': "x"}'];
+    const body = new ReadableStream({
+      async pull(controller) {
+        await pause(60);
+        signal?.throwIfAborted();
+        const piece = pieces.shift();
+        if (piece === undefined) controller.close();
+        else controller.enqueue(new TextEncoder().encode(piece));
+      },
+    });
+    return Promise.resolve(new Response(body));
+  };
+  const reprise = new Reprise(service.url, newApp(), { fetch, timeoutMs: 200, retryForMs: 0 });
+  assert.equal((await reprise.chat("slowly").session()).title, "x");
+});
+
+test("a signal ends what is waited for, with its reason", async () => {
+  const stop = new AbortController();
+  const chat = (await client().createChat("Picnic")).with({ signal: stop.signal });
+  const asking = chat.ask("Which lake?");
+  const listening = all(chat.events());
+  const reason = new Error("enough");
+  setTimeout(() => {
+    stop.abort(reason);
+  }, 200);
+  await assert.rejects(asking, reason);
+  await assert.rejects(listening, reason);
+  await assert.rejects(chat.session(), reason);
+});
+
+test("events arrive once and in order, however often the connection breaks", async () => {
+  const line = await Line.to(service);
+  const chat = await new Reprise(line.url, newApp()).createChat("Picnic");
+  const numbers = Array.from({ length: 100 }, (_, number) => String(number));
+  await chat.append(numbers.slice(0, 50).map((content) => ({ ...HELLO, content })));
+  const listen = async () => {
+    const said: unknown[] = [];
+    for await (const event of chat.events()) {
+      if (event.name === "message") said.push(event.data.content);
+      if (said.length === numbers.length) break;
+    }
+    return said;
+  };
+  line.brokenAfter = 4_000;
+  const listening = listen();
+  for (const content of numbers.slice(50)) {
+    if (content === "80") line.brokenAfter = Infinity;
+    if (content.endsWith("0")) line.hangUp();
+    await chat.append({ ...HELLO, content });
+  }
+  assert.deepEqual(await listening, numbers);
+});
+
+test("events go on where another listener was", async () => {
+  const chat = await client().createChat("Picnic");
+  await chat.append([HELLO, HELLO, HELLO]);
+  const events = chat.events(0);
+  const names: string[] = [];
+  for await (const event of events) {
+    names.push(event.name);
+    if (event.name === "caught-up") break;
+  }
+  assert.deepEqual(names, ["message", "message", "caught-up"]);
+  assert.equal(events.lastId, "2");
+  await assert.rejects(all(client().chat("no_such_chat").events()), NotFound);
+});
+
+test("a lease is renewed while the work runs", async () => {
+  const chat = await client().createChat("Picnic");
+  const done = await chat.withLease(
+    "worker-1",
+    async (held) => {
+      await pause(1_500);
+      await assert.rejects(chat.acquireLease("worker-2"), (error) => {
+        assert.ok(error instanceof Busy);
+        assert.equal(error.problem?.holder?.owner, "worker-1");
+        return true;
+      });
+      await held.append(HELLO);
+      return "done";
+    },
+    { ttlMs: 600 },
+  );
+  assert.equal(done, "done");
+  const next = await chat.acquireLease("worker-2");
+  await next.release();
+});
+
+test("the loss of a lease ends the work", async () => {
+  const reprise = client();
+  const chat = await reprise.createChat("Picnic");
+  const works: ((held: Chat, lease: Lease) => Promise<unknown>)[] = [
+    (held) => held.append(HELLO),
+    // No one is there to answer: the loss of the lease ends the wait.
+    (held) => held.ask("Which lake?", { request_id: "ask-1" }),
+    (_, lease) => pause(30_000, undefined, { signal: lease.signal }),
+  ];
+  for (const work of works) {
+    const losing = chat.withLease(
+      "worker-1",
+      async (held, lease) => {
+        const isWrite = work === works[0];
+        const working = isWrite ? undefined : work(held, lease);
+        await pause(100);
+        const path = `/api/chats/${chat.appId}/${chat.chatId}/lease/${lease.fencingToken}`;
+        await reprise.request("DELETE", path);
+        await (working ?? work(held, lease));
+      },
+      { ttlMs: 600 },
+    );
+    await assert.rejects(losing, Fenced);
+  }
+  assert.equal((await contents(chat.messages())).length, 0);
+});
+
+test("a lease is released when its work is stopped", async () => {
+  const stop = new AbortController();
+  const chat = await client().createChat("Picnic");
+  const reason = new Error("enough");
+  const working = chat.with({ signal: stop.signal }).withLease("worker-1", async (held) => {
+    setTimeout(() => {
+      stop.abort(reason);
+    }, 100);
+    await held.ask("Which lake?");
+  });
+  await assert.rejects(working, reason);
+  const next = await chat.acquireLease("worker-2");
+  await next.release();
+});
+
+test("a lease is waited for", async () => {
+  const chat = await client().createChat("Picnic");
+  const first = await chat.acquireLease("worker-1");
+  setTimeout(() => void first.release(), 300);
+  const second = await chat.acquireLease("worker-2", { waitMs: 10_000 });
+  assert.ok(second.fencingToken > first.fencingToken);
+  assert.equal(await second.renew(), true);
+  await second.release();
+  assert.equal(second.signal.aborted, false);
+});
+
+test("a turn is written at its end, whichever way it ends", async () => {
+  const stop = new AbortController();
+  const chat = (await client().createChat("Picnic")).with({ signal: stop.signal });
+  const result = await chat.turn(async (turn) => {
+    turn.say("user", "Hello", { name: "user" });
+    await turn.step("llm", { assistant_id: "planner" }, async () => {
+      await pause(1);
+      turn.say("assistant", "Where to?", { name: "planner" });
+    });
+    return turn;
+  });
+  assert.equal(result.stored?.messages.length, 2);
+  assert.equal((await chat.resume()).action, "nothing_to_do");
+
+  const division = new Error("by zero");
+  const failing = chat.turn(
+    async (turn) => {
+      turn.say("user", "Divide.", { name: "user" });
+      await turn.step("tool", { assistant_id: "planner", input: { by: 0 } }, () => Promise.reject(division));
+    },
+    { request_id: "req-2" },
+  );
+  await assert.rejects(failing, division);
+  const retry = await chat.resume();
+  assert.equal(retry.action, "retry");
+  assert.equal(retry.step?.type, "tool");
+  assert.equal(retry.step.error, "Error: by zero");
+
+  const stopped = chat.turn(async (turn) => {
+    turn.beginStep("llm", { assistant_id: "planner" });
+    stop.abort(new Error("enough"));
+    stop.signal.throwIfAborted();
+    return pause(0);
+  });
+  await assert.rejects(stopped, /enough/);
+  assert.equal((await chat.with({ signal: undefined }).resume()).action, "continue");
+});
+
+test("a question waits for its answer and survives its asker", async () => {
+  const reprise = client();
+  const chat = await reprise.createChat("Picnic");
+  const asked = await chat.ask("Which lake?", { request_id: "ask-1", waitMs: 0 });
+  assert.equal(asked.state, "pending");
+  const pending = await all(reprise.pendingQuestions());
+  assert.deepEqual(
+    pending.map((it) => it.request_id),
+    ["ask-1"],
+  );
+  setTimeout(() => void chat.answer("ask-1", "The big one"), 300);
+  const question = await chat.ask("Which lake?", { request_id: "ask-1" });
+  assert.equal(question.answer?.content, "The big one");
+});
+
+test("a restart of the service is not seen", async () => {
+  const restarted = await Service.started();
+  const chat = await new Reprise(restarted.url, newApp()).createChat("Picnic");
+  const said: unknown[] = [];
+  const listen = async () => {
+    for await (const event of chat.events()) {
+      if (event.name === "message") said.push(event.data.content);
+      if (said.length === 2) break;
+    }
+  };
+  await chat.append({ ...HELLO, content: "before" });
+  const listening = listen();
+  const restarting = restarted.restart();
+  await pause(200);
+  await chat.append({ ...HELLO, content: "after" });
+  await Promise.all([restarting, listening]);
+  assert.deepEqual(said, ["before", "after"]);
+});
+
+async function contents(messages: AsyncIterable<{ content: unknown }>): Promise<unknown[]> {
+  return (await all(messages)).map((message) => message.content);
+}
+
+/** Waits until a signal is aborted; returns its reason. */
+async function once(signal: AbortSignal | undefined): Promise<Error> {
+  return new Promise((resolve) =>
+    signal?.addEventListener("abort", () => {
+      resolve(signal.reason as Error);
+    }),
+  );
+}
