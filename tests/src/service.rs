@@ -41,8 +41,13 @@ impl Service {
 
     /// Starts a service and waits only until it listens.
     pub async fn start_without_store(settings: &Settings) -> Result<Self> {
+        Self::start_by(&["serve"], settings).await
+    }
+
+    /// Starts a service by a command, and waits only until it listens.
+    pub async fn start_by(command: &[&str], settings: &Settings) -> Result<Self> {
         let log = NamedTempFile::new()?;
-        let mut command = binary::command(&["serve"]).await?;
+        let mut command = binary::command(command).await?;
         settings.apply(&mut command);
         let child = command.stdout(Stdio::piped()).stderr(log.reopen()?).spawn();
         let mut child = child.context("failed to start reprise")?;

@@ -83,7 +83,7 @@ impl Stage {
     }
 
     /// Chooses between the full size of something and the quick one.
-    pub(crate) fn sized(&self, full: usize, quick: usize) -> usize {
+    pub(crate) fn sized<T>(&self, full: T, quick: T) -> T {
         match self.size {
             Size::Full => full,
             Size::Quick => quick,

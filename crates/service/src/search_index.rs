@@ -1,8 +1,8 @@
-//! Keeps the search index up to date: it follows the changes of all chats, by any process, and now and then looks for what
-//! it has missed.
+//! Keeps the search index up to date. Every process indexes the chats that it changes. One process at a time, the leader,
+//! follows the changes of all chats by any process, and now and then looks for what was missed.
 //!
-//! Every process follows them. Each waits for a moment of its own, so that mostly one of them indexes a chat, and the others
-//! find it done. It does no harm if several do.
+//! Each process waits for a moment of its own, so that mostly one of them indexes a chat, and the leader finds it done. It does
+//! no harm if several do.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use futures::StreamExt as _;
-use persistence::{Change, Store, StoreError};
+use persistence::{Change, INDEX_LEASE, Interest, Store, StoreError};
 use records::{ChatId, Clock as _, SystemClock};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout};
@@ -30,6 +30,13 @@ const DELAY_MS: Range<u64> = 50..350;
 
 /// How long it waits after a failure.
 const PAUSE: Duration = Duration::from_secs(1);
+
+/// How often the leader says that it still is, and how often the others try to be, in milliseconds.
+const RENEWAL: Duration = Duration::from_secs(2);
+const CANDIDACY_MS: Range<u64> = 2_000..4_000;
+
+/// How long it may take until a change by another process is noticed.
+const NOTICED_WITHIN: Duration = Duration::from_secs(1);
 
 /// How long it is from one pass over the chats to the next, in milliseconds.
 const PASS_MS: Range<u64> = 30_000..50_000;
@@ -75,10 +82,18 @@ impl SearchIndex {
     /// Returns how far the index is behind at most, if every change of an app before a time is known to be in it; `None` if
     /// nothing is known.
     pub(crate) fn behind(&self, indexed_to: Option<DateTime<Utc>>) -> Option<Duration> {
+        let own = self.pending().behind();
         if self.is_complete.load(Ordering::Acquire) {
-            return Some(self.pending().behind());
+            return Some(own);
         }
-        indexed_to.map(|indexed_to| (SystemClock.now() - indexed_to).to_std().unwrap_or_default())
+        let since = |time: DateTime<Utc>| (SystemClock.now() - time).to_std().unwrap_or_default();
+        indexed_to.map(since).map(|others| own.max(others))
+    }
+
+    /// Returns the time before which every change of all apps is in the index, as far as this process knows.
+    fn indexed_to(&self) -> Option<DateTime<Utc>> {
+        let is_complete = self.is_complete.load(Ordering::Acquire);
+        is_complete.then(|| SystemClock.now() - self.pending().behind() - NOTICED_WITHIN)
     }
 
     fn pending(&self) -> MutexGuard<'_, Pending> {
@@ -142,25 +157,72 @@ pub struct SearchIndexer {
 }
 
 impl SearchIndexer {
-    /// Follows the changes of all chats until the future is dropped, unless the search is off. It may be dropped at any time.
+    /// Indexes what has changed until the future is dropped, unless the search is off. It may be dropped at any time.
     pub async fn run(self) {
         if self.index.is_enabled {
-            tokio::join!(self.follow(), self.index_changed(), self.look_for_missed());
+            tokio::join!(self.note_own(), self.index_changed(), self.lead());
         }
     }
 
-    async fn follow(&self) {
-        let mut changes = self.store.changes();
+    /// Notes the chats that this process changes.
+    async fn note_own(&self) {
+        let mut changes = self.store.changes(Interest::in_listed_chats());
         while let Some(change) = changes.next().await {
-            match change {
-                Change::Chat(change) => self.index.note([(change.chat_id, Instant::now())]),
-                Change::Began | Change::Lost => {
-                    let is_following = change == Change::Began;
-                    self.index.is_following.store(is_following, Ordering::Release);
-                    self.index.miss();
+            self.note(change);
+        }
+    }
+
+    fn note(&self, change: Change) {
+        if let Change::Chat(change) = change {
+            self.index.note([(change.chat_id, Instant::now())]);
+        }
+    }
+
+    /// Is the leader whenever no other process is.
+    async fn lead(&self) {
+        let process = format!("{:032x}", fastrand::u128(..));
+        loop {
+            if self.is_leader(&process).await == Some(true) {
+                tokio::select! {
+                    () = self.stay_leader(&process) => {}
+                    () = async { tokio::join!(self.follow(), self.look_for_missed()); } => {}
                 }
-                Change::Usage(_) | Change::Presence(_) | Change::Stream(_) => {}
+                self.index.is_following.store(false, Ordering::Release);
+                self.index.miss();
             }
+            sleep(Duration::from_millis(fastrand::u64(CANDIDACY_MS))).await;
+        }
+    }
+
+    /// Waits until another process is the leader, or may be.
+    async fn stay_leader(&self, process: &str) {
+        let mut renewed = Instant::now();
+        while renewed.elapsed() < INDEX_LEASE {
+            sleep(RENEWAL).await;
+            match self.is_leader(process).await {
+                Some(true) => renewed = Instant::now(),
+                Some(false) => return,
+                None => {}
+            }
+        }
+    }
+
+    /// Makes this process the leader, or lets it stay that; `None` if that is not known.
+    async fn is_leader(&self, process: &str) -> Option<bool> {
+        let led = self.store.lead_index(process, self.index.indexed_to()).await;
+        led.inspect_err(|error| tracing::debug!(%error, "failed to lead the search index")).ok()
+    }
+
+    /// Notes the chats that any process changes.
+    async fn follow(&self) {
+        let mut changes = self.store.changes(Interest::in_all_chats());
+        while let Some(change) = changes.next().await {
+            if matches!(change, Change::Began | Change::Lost) {
+                let is_following = matches!(change, Change::Began);
+                self.index.is_following.store(is_following, Ordering::Release);
+                self.index.miss();
+            }
+            self.note(change);
         }
     }
 

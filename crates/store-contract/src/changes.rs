@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use super::fixture::{
     TestChat, assert_refused, message, new_content, numbered, object, race, some_scope,
 };
-use persistence::{Billing, Change, ChatChange, ChatHead, Store, StoreError};
+use persistence::{Billing, Change, ChatChange, ChatHead, Interest, Store, StoreError};
 
 /// Long enough for any store to deliver its notifications.
 const MAX_WAIT: Duration = Duration::from_secs(30);
@@ -85,7 +85,7 @@ pub async fn the_last_change_of_racing_writers_is_received(store: Arc<dyn Store>
 pub async fn listeners_are_independent(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let mut first = ChangeListener::listen(&store).await;
-    let never_read = store.changes();
+    let never_read = store.changes(Interest::in_all_chats());
     let mut second = ChangeListener::listen(&store).await;
     chat.append([message("hello")]).await.unwrap();
     first.until(&chat.id, |change| change.last_sequence == Some(1)).await;
@@ -191,7 +191,7 @@ struct ChangeListener(BoxStream<'static, Change>);
 impl ChangeListener {
     /// Starts to listen, and waits until every later change is delivered.
     async fn listen(store: &Arc<dyn Store>) -> Self {
-        let mut told = Self(store.changes());
+        let mut told = Self(store.changes(Interest::in_all_chats()));
         while told.next().await != Change::Began {}
         assert!(store.delivers_changes());
         told

@@ -5,16 +5,17 @@ use std::time::Duration;
 
 use records::InvalidKind::{TooLarge, Value as NotAdmitted};
 use records::{
-    BoundToolCall, ChatId, ChatStatus, Closed, InputKind, InputRequest, InputRequestId, Lifecycle,
-    Limits, MemberRole, MessageBody, NewChatSession, NewInputAnswer, NewInputRequest, NewMessage,
-    Question, Scope, SessionChange, SizeLimit, TeamId, UserId, Visibility,
+    BoundToolCall, ChatId, ChatStatus, Closed, InputAnswer, InputKind, InputRequest,
+    InputRequestId, Lifecycle, Limits, MemberRole, MessageBody, NewChatSession, NewInputAnswer,
+    NewInputRequest, NewMessage, Question, Scope, SessionChange, SizeLimit, TeamId, UserId,
+    Visibility,
 };
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::fixture::{
-    TestChat, assert_dense, assert_invalid, assert_refused, event_id, message, new_chat, numbered,
-    race,
+    TestChat, assert_dense, assert_invalid, assert_refused, event_id, message, new_chat,
+    new_content, numbered, race,
 };
 use persistence::{
     AnsweredInput, InputCursor, InputPage, Outcome, PendingOrder, RequestedInput, Store, StoreError,
@@ -70,6 +71,27 @@ pub async fn a_deleted_answer_is_gone_from_its_question(store: Arc<dyn Store>) {
         };
         let sequence = answered.append.messages[0].sequence;
         assert_eq!((given.content, given.sequence), (Value::Null, sequence));
+    }
+}
+
+pub async fn an_edited_answer_is_edited_in_its_question(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    for (asked, is_sealed) in [("q1", false), ("q2", true)] {
+        ask(&chat, question(asked, "Why?")).await.unwrap();
+        let before = answer(&chat, asked, "my password").await.unwrap();
+        if is_sealed {
+            chat.append_filler().await;
+        }
+        let sequence = before.append.messages[0].sequence;
+        let edited = json!([{"type": "text", "text": "…", "$set": {"a.b": 1}}]);
+        chat.update_message(sequence, new_content(edited.clone())).await.unwrap();
+        let Closed::Answered(given) = get(&chat, asked).await.unwrap().closing.unwrap().how else {
+            panic!("{asked} is not answered");
+        };
+        let Closed::Answered(before) = before.request.closing.unwrap().how else {
+            panic!("{asked} was not answered");
+        };
+        assert_eq!(given, InputAnswer { content: edited, ..before });
     }
 }
 

@@ -492,6 +492,7 @@ macro_rules! contract_tests {
             input_requests {
                 a_question_pauses_its_chat_until_it_is_answered,
                 a_deleted_answer_is_gone_from_its_question,
+                an_edited_answer_is_edited_in_its_question,
                 one_of_many_answers_wins_and_the_others_receive_it,
                 rivals_ask_no_more_questions_than_a_chat_may_wait_for,
                 racing_answers_and_appends_share_one_order,

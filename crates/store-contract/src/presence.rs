@@ -8,7 +8,7 @@ use records::{ChatId, Connection, ConnectionId, DisplayName, Ids as _, Limits, U
 use tokio::time::timeout;
 
 use super::fixture::{TestChat, a_moment_passes, some_scope};
-use persistence::{Change, ChatPresence, Store};
+use persistence::{Change, ChatPresence, Interest, Store};
 
 const HOUR: Duration = Duration::from_hours(1);
 const MAX_WAIT: Duration = Duration::from_secs(30);
@@ -104,7 +104,7 @@ pub async fn users_beyond_the_listed_ones_are_counted(store: Arc<dyn Store>) {
 
 pub async fn listeners_receive_presence_changes(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
-    let mut changes = store.changes();
+    let mut changes = store.changes(Interest::in_all_chats());
     while changes.next().await != Some(Change::Began) {}
     let alice = of(&chat, "alice");
     announce(&chat, std::slice::from_ref(&alice), HOUR).await;

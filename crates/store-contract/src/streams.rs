@@ -13,8 +13,8 @@ use records::{
 
 use super::fixture::{TestChat, assert_invalid, assert_refused, contents, message, race};
 use persistence::{
-    Change, EndedStream, MessageRange, Outcome, Store, StoreError, StreamProgress, StreamRefusal,
-    Takeover,
+    Change, EndedStream, Interest, MessageRange, Outcome, Store, StoreError, StreamProgress,
+    StreamRefusal, Takeover,
 };
 
 pub async fn chunks_are_stored_in_order_and_once(store: Arc<dyn Store>) {
@@ -239,7 +239,7 @@ pub async fn a_stream_in_the_place_of_an_abandoned_one_supersedes_it(store: Arc<
 
 pub async fn every_group_of_a_stream_is_notified(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
-    let mut changes = store.changes();
+    let mut changes = store.changes(Interest::in_all_chats());
     while changes.next().await != Some(Change::Began) {}
     start(&chat, "s1").await;
     append(&chat, "s1", 0, &["a", "b"]).await.unwrap();

@@ -188,6 +188,34 @@ async fn demo_kills_its_writer_and_misses_nothing() -> Result<()> {
 }
 
 #[tokio::test]
+async fn demo_fills_a_database_once_and_serves_it() -> Result<()> {
+    let database = Database::create().await?;
+    let settings = Settings::of(&database);
+    let mut first = None;
+    for _ in 0..2 {
+        let mut service = Service::start_by(&["demo", "--keep"], &settings).await?;
+        let page = format!("{}/dashboard#/apps/demo/chats", service.url());
+        while service.announcement().await? != format!("the chats are at {page}") {}
+        service.ready().await?;
+        let client = service.client()?;
+        let stats = client.call(Method::GET, "/api/stats/demo", None).await?;
+        assert_eq!(stats["events"]["starts"], 96);
+        let list = "/api/chats/demo?last_turn_outcome=failed&limit=100";
+        let failed = client.call(Method::GET, list, None).await?;
+        let failed = failed["chats"].as_array().context("there are no chats")?.len();
+        let inbox = client.call(Method::GET, "/api/input-requests/demo", None).await?;
+        let asked = inbox["requests"].as_array().context("there are no questions")?.len();
+        assert!(failed > 5 && asked > 5, "{failed} failed, {asked} questions");
+        let told = (stats["usage"].clone(), failed, asked);
+        assert_eq!(*first.get_or_insert(told.clone()), told);
+        service.stop().await?;
+    }
+    let verified = run(&["stats", "verify"], &settings).await?;
+    assert_eq!(tests::binary::told(&verified)?, "4 workflows verified, 0 differences\n");
+    Ok(())
+}
+
+#[tokio::test]
 async fn resume_sweep_interrupts_what_was_left_and_names_it_once() -> Result<()> {
     let database = Database::create().await?;
     let options = MongoOptions::new(database.uri(), database.name());

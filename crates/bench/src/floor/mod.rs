@@ -58,6 +58,19 @@ impl Floor {
         Ok(reply.get_str("version")?.to_owned())
     }
 
+    /// Returns the process id of the server.
+    pub(crate) async fn server_pid(&self) -> Result<u32> {
+        let reply = self.database.run_command(doc! { "serverStatus": 1 }).await?;
+        Ok(reply.get_i64("pid")?.try_into()?)
+    }
+
+    /// Returns how many inserts were sent to the server since its start.
+    pub(crate) async fn inserts_sent(&self) -> Result<f64> {
+        let reply = self.database.run_command(doc! { "serverStatus": 1 }).await?;
+        let commands = reply.get_document("metrics")?.get_document("commands")?;
+        Ok(commands.get_document("insert")?.get_i64("total")? as f64)
+    }
+
     /// Removes all indexes of a collection of another database, except that of the ids.
     pub(crate) async fn drop_indexes(&self, other: &str, collection: &str) -> Result<()> {
         let drop = doc! { "dropIndexes": collection, "index": "*" };

@@ -33,6 +33,8 @@ struct Story {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Told {
     Message,
+    /// Chunks of a stream.
+    Chunks,
     CaughtUp,
 }
 
@@ -73,6 +75,7 @@ impl Story {
     fn take(&mut self, line: &str) -> Result<Option<Told>> {
         match line.split_once(": ") {
             Some(("event", "message")) => self.begun = Some(Told::Message),
+            Some(("event", "stream-chunk")) => self.begun = Some(Told::Chunks),
             Some(("event", "caught-up")) => self.begun = Some(Told::CaughtUp),
             Some(("id", id)) if self.begun == Some(Told::Message) => {
                 let sequence: u64 = id.parse()?;

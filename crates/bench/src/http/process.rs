@@ -11,6 +11,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader, stdin};
 use tokio::process::{Child, Command};
 
 use super::Server;
+use crate::measure::CpuTime;
 
 /// The service in its own process: this program, started a second time.
 #[derive(Debug)]
@@ -41,6 +42,10 @@ impl Process {
         Ok(system.process(self.pid).context("the service has ended")?.memory())
     }
 
+    pub(crate) fn cpu_time(&self) -> CpuTime {
+        CpuTime::of(self.pid.as_u32())
+    }
+
     /// Stops it and waits until it has.
     pub(crate) async fn stop(mut self) -> Result<()> {
         drop(self.child.stdin.take());
@@ -53,7 +58,7 @@ impl Process {
 pub(crate) async fn serve(uri: &str, database: &str) -> Result<()> {
     let store = MongoStore::connect(&MongoOptions::new(uri, database)).await?;
     store.ping().await?;
-    let server = Server::of_service(Arc::new(store)).await?;
+    let server = Server::of_process(Arc::new(store)).await?;
     writeln!(stdout(), "{}", server.address)?;
     stdin().read_to_end(&mut Vec::new()).await?;
     server.stop().await

@@ -26,6 +26,15 @@ impl Server {
         Self::start(service::router(store, config.clone())?, config).await
     }
 
+    /// Starts it with everything that a service process does besides requests and its sweeps.
+    pub(crate) async fn of_process(store: Arc<dyn Store>) -> Result<Self> {
+        let config = Config::default();
+        let (router, indexer) = service::router_and_indexer(store, config.clone())?;
+        // Ends with the process.
+        tokio::spawn(indexer.run());
+        Self::start(router, config).await
+    }
+
     /// Starts a server that reads any request and returns the given number of bytes.
     ///
     /// A request to it shows the cost of the client, the connection and HTTP itself.

@@ -16,6 +16,11 @@ impl Delays {
         delays.push((late - early) * 1_000.0);
     }
 
+    /// Forgets what was noted so far.
+    pub(crate) fn clear(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
     /// Returns the delay that the given share does not exceed.
     pub(crate) fn quantile(&self, share: f64) -> f64 {
         let mut sorted = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();

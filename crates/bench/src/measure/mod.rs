@@ -7,6 +7,7 @@
 
 mod comparison;
 mod contest;
+mod cpu_time;
 mod delays;
 mod lane;
 mod lap;
@@ -14,6 +15,7 @@ mod quantiles;
 
 pub(crate) use comparison::{Comparison, Measure, Spread, Summary, Target};
 pub(crate) use contest::Contest;
+pub(crate) use cpu_time::CpuTime;
 pub(crate) use delays::Delays;
 pub(crate) use lane::{Deliver, Load, Read, Write};
 pub(crate) use lap::Lap;

@@ -16,11 +16,13 @@ mod list;
 mod lists_million;
 mod live_fanout;
 mod live_latency;
+mod live_processes;
 mod purge;
 mod resume;
 mod resume_plan;
 mod search;
 mod stats;
+mod streams;
 mod tail;
 mod turn;
 
@@ -82,6 +84,12 @@ pub(crate) enum Scenario {
     /// The same for 2,000 subscribers of one chat, and for 2,000 chats with one subscriber each, and the memory
     /// of the service for each of them; floor: one subscriber of one chat
     LiveFanout,
+    /// 1, 4 and 16 service processes, each with subscribers of 10 chats, beside 3,000 appends a second to other chats: the
+    /// CPU time of the server and of each process, and the delay of the events
+    LiveProcesses,
+    /// What agents are producing: the time from a chunk to its event at a subscriber of another process, 200 viewers of
+    /// one stream, and 1,000 streams at once; floor: the same for a message
+    Streams,
     /// Joining a chat of 10,000 messages, over HTTP, to its first message and to the boundary; floor: its stored
     /// documents as raw bytes
     Join,
@@ -121,6 +129,8 @@ impl Scenario {
             Self::Stats => stats::run(stage).await,
             Self::LiveLatency => return live_latency::run(stage).await,
             Self::LiveFanout => return live_fanout::run(stage).await,
+            Self::LiveProcesses => return live_processes::run(stage).await,
+            Self::Streams => return streams::run(stage).await,
             Self::Join => join::run(stage).await,
             Self::Search => return search::run(stage).await,
         };

@@ -30,7 +30,7 @@ use crate::settings::Settings;
 /// Runs a command.
 pub(crate) async fn run(command: Command, settings: Settings) -> anyhow::Result<ExitCode> {
     match command {
-        Command::Serve(_) => serve::run(&settings).await.map(|()| ExitCode::SUCCESS),
+        Command::Serve(_) => serve::run(&settings, |_| Ok(())).await.map(|()| ExitCode::SUCCESS),
         Command::Demo(arguments) => demo::run(&arguments, &settings).await,
         Command::Check(arguments) => check::run(&arguments, &settings).await,
         Command::Config(arguments) => {

@@ -28,8 +28,11 @@ pub(crate) struct Arguments {
     pub(crate) listen: Option<SocketAddr>,
 }
 
-/// Serves until SIGINT or SIGTERM, then finishes what was accepted.
-pub(crate) async fn run(settings: &Settings) -> anyhow::Result<()> {
+/// Serves until SIGINT or SIGTERM, then finishes what was accepted. Calls `announced` with its address after that was printed.
+pub(crate) async fn run(
+    settings: &Settings,
+    announced: impl FnOnce(SocketAddr) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
     let config = settings.service();
     config.check(settings.server.listen)?;
     for warning in config.warnings() {
@@ -43,6 +46,7 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<()> {
     })?;
     let of_adapters = bind_adapters(&config).await?;
     announce(settings, &listener, &of_adapters)?;
+    announced(listener.local_addr()?)?;
     let starting = service::Starting::default();
     let adapters =
         of_adapters.into_iter().map(|(of, listener)| (listener, of.router(starting.router())));

@@ -6,11 +6,11 @@ use tokio::sync::broadcast::error::RecvError;
 use super::{Chat, MemoryStore};
 use crate::StoreError;
 use crate::metrics::Call;
-use crate::store::{Change, Changes, ChatChange, ChatHead};
+use crate::store::{Change, Changes, ChatChange, ChatHead, Interest};
 
 #[async_trait]
 impl Changes for MemoryStore {
-    fn changes(&self) -> BoxStream<'static, Change> {
+    fn changes(&self, _interest: Interest) -> BoxStream<'static, Change> {
         let began = stream::iter([Change::Began]);
         let changes = stream::unfold(self.changes.subscribe(), async |mut told| {
             let change = match told.recv().await {
@@ -60,8 +60,9 @@ impl MemoryStore {
 
     fn notify(&self, chat: &Chat, last_sequence: Option<u64>) {
         let chat_id = chat.session.chat_id.clone();
+        let appended = [].into();
         // `send` fails only if there is no listener.
-        let _ = self.changes.send(Change::Chat(ChatChange { chat_id, last_sequence }));
+        let _ = self.changes.send(Change::Chat(ChatChange { chat_id, last_sequence, appended }));
     }
 
     /// Notifies listeners that calls of a chat were recorded or deleted.

@@ -1,10 +1,9 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use records::{
-    ChatId, ChatStatus, Closed, Closing, EventId, InputRequest, InputRequestId, MessageBody,
+    ChatId, ChatStatus, Closed, Closing, InputRequest, InputRequestId, Message, MessageBody,
     NewInputAnswer, NewInputRequest, Scope,
 };
-use serde_json::Value;
 
 use super::{Chat, MemoryStore};
 use crate::StoreError;
@@ -298,34 +297,35 @@ impl Chat {
         self.note_input(request.request_id.clone(), now);
     }
 
-    /// Records that a request was created or closed.
-    /// Removes what repeats a deleted message: its text in the question that it answered, and the unfinished steps of its turn.
-    pub(super) fn forget_repeats(
-        &mut self,
-        event_id: &EventId,
-        said: &MessageBody,
-        now: DateTime<Utc>,
-    ) {
+    /// Makes the questions that a message answered say what it says now.
+    pub(super) fn rewrite_answers(&mut self, message: &Message, now: DateTime<Utc>) {
         let mut answered = Vec::new();
         for InputRequest { request_id, closing, .. } in
             self.inputs.iter_mut().map(|input| &mut input.request)
         {
             if let Some(Closing { how: Closed::Answered(answer), .. }) = closing
-                && answer.event_id == *event_id
+                && answer.event_id == message.event_id
             {
-                answer.content = Value::Null;
-                ERASED_NAME.clone_into(&mut answer.name);
+                answer.content.clone_from(&message.body.content);
+                if message.deleted_at.is_some() {
+                    ERASED_NAME.clone_into(&mut answer.name);
+                }
                 answered.push(request_id.clone());
             }
         }
         for request_id in answered {
             self.note_input(request_id, now);
         }
+    }
+
+    /// Removes the unfinished steps of the turn that a message was part of.
+    pub(super) fn forget_steps(&mut self, said: &MessageBody) {
         if let Some(turn) = said.extra_text(MessageBody::REQUEST_ID) {
             self.points.retain(|point| point.request_id.as_str() != turn);
         }
     }
 
+    /// Records that a request was created or closed.
     pub(super) fn note_input(&mut self, request_id: InputRequestId, now: DateTime<Utc>) {
         self.session.last_updated_at = now;
         self.input_version += 1;

@@ -211,10 +211,14 @@ impl Messages for MemoryStore {
                 check_expected(scope, chat_id, chat.session.last_sequence)?;
                 let message = &mut chat.kept(sequence)?.message;
                 check_seen(scope, chat_id, message)?;
+                let says_else = message.body.content != body.content;
                 message.body = body;
                 message.edited_at = Some(now);
                 message.edited_by = scope.caller.person().cloned();
                 let message = message.clone();
+                if says_else {
+                    chat.rewrite_answers(&message, now);
+                }
                 self.note_edit(chat, sequence, now);
                 Ok(message)
             })
@@ -298,7 +302,8 @@ impl MemoryStore {
         message.deleted_at = Some(now);
         message.deleted_by = scope.caller.person().cloned();
         let message = message.clone();
-        chat.forget_repeats(&message.event_id, &said, now);
+        chat.rewrite_answers(&message, now);
+        chat.forget_steps(&said);
         self.note_edit(chat, sequence, now);
         Ok(message)
     }

@@ -1,4 +1,5 @@
 use async_trait::async_trait;
+use chrono::{DateTime, Utc};
 use records::{AppId, ChatId, Permission, Scope};
 
 use super::{Chat, MemoryStore};
@@ -50,6 +51,14 @@ impl Search for MemoryStore {
         _limit: usize,
     ) -> Result<Option<CatchUp>, StoreError> {
         self.observe(Call::CatchUpIndex, || Ok(None)).await
+    }
+
+    async fn lead_index(
+        &self,
+        _process: &str,
+        _indexed_to: Option<DateTime<Utc>>,
+    ) -> Result<bool, StoreError> {
+        self.observe(Call::LeadIndex, || Ok(true)).await
     }
 }
 

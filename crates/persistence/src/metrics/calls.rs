@@ -32,6 +32,7 @@ label! {
         SearchMessages = "search_messages",
         IndexChats = "index_chats",
         CatchUpIndex = "catch_up_index",
+        LeadIndex = "lead_index",
         SetStatus = "set_status",
         ChangeChat = "change_chat",
         ForkChat = "fork_chat",

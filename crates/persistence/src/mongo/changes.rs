@@ -1,34 +1,35 @@
 use async_trait::async_trait;
-use bson::{RawDocumentBuf, doc};
+use bson::{RawDocument, RawDocumentBuf, doc};
 use futures::TryStreamExt;
 use futures::stream::{self, BoxStream, StreamExt};
 use mongodb::options::{Hint, ReadConcern};
-use records::{ChatId, Scope};
+use records::{ChatId, Message, Scope};
 use tokio::sync::broadcast::error::RecvError;
 
 use crate::StoreError;
 use crate::metrics::Call;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{chat_head_record, head_projection};
-use crate::mongo::engine::change_stream::Watcher;
+use crate::mongo::engine::change_stream::{MAX_APPENDED_BYTES, Watcher, messages_of};
 use crate::mongo::engine::scope::{permitted_chat, permitted_chats};
-use crate::store::{Change, Changes, ChatChange, ChatHead, Payment};
+use crate::store::{Change, Changes, ChatChange, ChatHead, Interest, Payment};
 
 #[async_trait]
 impl Changes for MongoStore {
-    fn changes(&self) -> BoxStream<'static, Change> {
+    fn changes(&self, interest: Interest) -> BoxStream<'static, Change> {
+        self.inner.interests.add(&interest);
         let made_here = self.inner.announcements.subscribe();
         let made_here = stream::unfold(made_here, async |mut made_here| {
             loop {
                 match made_here.recv().await {
                     Ok(change) => return Some((change, made_here)),
-                    // The change stream delivers the missed changes as well.
+                    // The change stream delivers the missed changes of the chats of interest as well.
                     Err(RecvError::Lagged(_)) => {}
                     Err(RecvError::Closed) => return None,
                 }
             }
         });
-        stream::select(made_here, Watcher::new(self.clone()).changes()).boxed()
+        stream::select(made_here, Watcher::new(self.clone(), interest).changes()).boxed()
     }
 
     fn delivers_changes(&self) -> bool {
@@ -76,12 +77,28 @@ impl Changes for MongoStore {
 impl MongoStore {
     /// Notifies listeners that messages were appended to a chat.
     pub(crate) fn notify_append(&self, chat_id: &ChatId, last_sequence: u64) {
-        self.notify(chat_id, Some(last_sequence));
+        self.notify(chat_id, Some(last_sequence), Vec::new());
+    }
+
+    /// Notifies listeners that these messages, the last of a chat, were appended to it.
+    pub(crate) fn notify_appended(
+        &self,
+        chat_id: &ChatId,
+        last_sequence: u64,
+        stored: &[RawDocumentBuf],
+    ) {
+        let bytes: usize = stored.iter().map(|message| message.as_bytes().len()).sum();
+        // Without a listener, an append must not pay for it.
+        let is_told = bytes <= MAX_APPENDED_BYTES && self.inner.interests.list(chat_id);
+        let first = last_sequence.saturating_sub(stored.len() as u64);
+        let stored = stored.iter().map(|message| message as &RawDocument);
+        let messages = is_told.then(|| messages_of(chat_id, first, stored)).flatten();
+        self.notify(chat_id, Some(last_sequence), messages.unwrap_or_default());
     }
 
     /// Notifies listeners that something else in a chat has changed.
     pub(crate) fn notify_change(&self, chat_id: &ChatId) {
-        self.notify(chat_id, None);
+        self.notify(chat_id, None, Vec::new());
     }
 
     /// Notifies listeners that a chat may have been paused because its calls could not be paid for.
@@ -91,9 +108,9 @@ impl MongoStore {
         }
     }
 
-    fn notify(&self, chat_id: &ChatId, last_sequence: Option<u64>) {
-        let chat_id = chat_id.clone();
-        self.announce_change(Change::Chat(ChatChange { chat_id, last_sequence }));
+    fn notify(&self, chat_id: &ChatId, last_sequence: Option<u64>, appended: Vec<Message>) {
+        let (chat_id, appended) = (chat_id.clone(), appended.into());
+        self.announce_change(Change::Chat(ChatChange { chat_id, last_sequence, appended }));
     }
 
     /// Notifies listeners that calls of a chat were recorded or deleted.

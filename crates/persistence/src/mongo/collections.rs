@@ -42,7 +42,7 @@ use crate::mongo::engine::index::Index;
 use crate::mongo::engine::json::Json;
 use crate::mongo::erasures::{ERASED_USER, ErasureDocument, erasure_record};
 use crate::mongo::revocations::{RevocationDocument, revocation_entry};
-use crate::mongo::search::{MarkDocument, ProgressDocument, SearchEntryDocument};
+use crate::mongo::search::{MarkDocument, SearchEntryDocument, progress_rewritten};
 use crate::mongo::streams::{
     REMOVED_AT, StreamDocument, StreamGroupDocument, stream_group_record, stream_record,
 };
@@ -922,7 +922,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
     },
     StoredCollection {
         name: SEARCH_PROGRESS,
-        records: &["search_progress"],
+        records: &["search_progress", "search_leader"],
         rights: "only the index of the search reads them",
         export: "nothing: they are times",
         erasure: "nothing: they name no person and have no text",
@@ -930,7 +930,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         purge: Purge::Keeps("it is of an app"),
         archive: Archive::LeavesOut("it is written anew"),
         indexes: &[],
-        rewrite: |raw| rewritten::<ProgressDocument>(SEARCH_PROGRESS, raw),
+        rewrite: progress_rewritten,
     },
     StoredCollection {
         name: STORE_FORMAT,

@@ -80,7 +80,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::StoreError;
 use crate::metrics::{Call, StoreMetrics};
-use crate::store::{Change, Store};
+use crate::store::{Change, Interests, Store};
 use engine::change_stream::ChangeStreams;
 use engine::failure::Failure;
 use engine::format::KnownFormat;
@@ -154,6 +154,7 @@ struct Inner {
     merge_turns: contexts::MergeTurns,
     metrics: Arc<StoreMetrics>,
     announcements: broadcast::Sender<Change>,
+    interests: Interests,
     change_streams: ChangeStreams,
     indexes: OnceCell<()>,
     /// Whatever runs apart from its callers: writes, appends, sealing.
@@ -237,6 +238,7 @@ impl MongoStore {
             merge_turns: contexts::MergeTurns::default(),
             metrics,
             announcements: broadcast::Sender::new(KEPT_ANNOUNCEMENTS),
+            interests: Interests::default(),
             change_streams,
             indexes: OnceCell::new(),
             tasks: TaskTracker::new(),

@@ -1,23 +1,25 @@
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use futures::stream::BoxStream;
-use records::{ChatId, ChatStatus, InputRequestId, Scope};
+use records::{ChatId, ChatStatus, InputRequestId, Message, Scope};
 
-use super::StreamChange;
+use super::{Interest, StreamChange};
 use crate::StoreError;
 
 /// Notifies of changed chats, so that a subscriber knows when to read a chat.
 ///
-/// A change carries no data, except that of a stream: the subscriber reads the chat itself.
+/// A change may carry what was written, to save a read. The counters of the chat alone say whether that is everything.
 #[async_trait]
 pub trait Changes: Send + Sync {
-    /// Streams the changes of all chats of all apps, made by any process, from the first poll on.
+    /// Streams the changes of chats of all apps, made by any process, from the first poll on.
     ///
     /// This stream is for the process itself, and takes no scope. It never ends and survives every
     /// failure of the database. Between [`Began`](Change::Began) and [`Lost`](Change::Lost) every
-    /// change is delivered at least once, when it can no longer be rolled back. Changes made
-    /// through this store are always delivered, and at once. Sealing and the creation of a chat are
-    /// not changes.
-    fn changes(&self) -> BoxStream<'static, Change>;
+    /// change of the chats of interest is delivered at least once, when it can no longer be rolled back; those of other
+    /// chats may be. Changes made through this store are always delivered, and at once, unless the listener is far behind.
+    /// Sealing and the creation of a chat are not changes.
+    fn changes(&self, interest: Interest) -> BoxStream<'static, Change>;
 
     /// Returns whether changes of other processes are delivered at all. A server without change
     /// streams delivers none; the store learns this at each [`ping`](crate::Store::ping).
@@ -37,13 +39,15 @@ pub trait Changes: Send + Sync {
 }
 
 /// A notification in a stream of changes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Change {
     /// From here on every change is delivered. Changes since the last [`Change::Lost`], or before
     /// the first [`Change::Began`], may be missing.
     Began,
     /// Changes of other processes are not delivered until the next [`Change::Began`].
     Lost,
+    /// Changes of a chat may be missing until now, because it was only now added to the interest of the listener.
+    Listed(ChatId),
     /// A chat has changed.
     Chat(ChatChange),
     /// The users present in a chat, or their names, have changed. Announcements that expire are not
@@ -51,8 +55,7 @@ pub enum Change {
     Presence(ChatId),
     /// Calls of a chat were recorded or deleted.
     Usage(ChatId),
-    /// A stream was written. Unlike other changes this one has what was written, so that it needs no read; the number
-    /// of the group says whether one is missing before it.
+    /// A stream was written. The number of the group says whether one is missing before it.
     Stream(StreamChange),
 }
 
@@ -60,13 +63,16 @@ pub enum Change {
 ///
 /// The app is missing because the change stream contains only changed fields; chat ids are unique
 /// across apps.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ChatChange {
     /// The chat.
     pub chat_id: ChatId,
     /// The counter of the chat, if only messages were appended; `None` if something else has
     /// changed as well, which the chat's head shows.
     pub last_sequence: Option<u64>,
+    /// The messages that were appended, without gaps, if they are few and small and the listener listed the chat. They may
+    /// have been edited since.
+    pub appended: Arc<[Message]>,
 }
 
 /// The head of a chat: its status, and counters that grow whenever something in the chat changes.

@@ -3,7 +3,7 @@
 //! These hold for every backend:
 //!
 //! - Each call takes a [`Scope`](records::Scope). Exceptions are the calls of operators, the stream
-//!   of changes, which contains only ids and counters, and the redemption of a ticket, which
+//!   of changes, which is for the process itself, and the redemption of a ticket, which
 //!   returns the caller. A chat that the caller may not read does not exist for the caller: the result
 //!   is [`ChatNotFound`](crate::StoreError::ChatNotFound), as for an id that was never used. A chat that
 //!   the caller may read, without the permission of the scope, is
@@ -30,6 +30,7 @@ mod erasures;
 mod exchanges;
 mod forks;
 mod input_requests;
+mod interest;
 mod leases;
 mod members;
 mod messages;
@@ -76,6 +77,8 @@ pub use input_requests::{
     AnsweredInput, InputCursor, InputPage, InputRequests, PendingCursor, PendingInputs,
     PendingOrder, RequestedInput,
 };
+pub use interest::Interest;
+pub(crate) use interest::Interests;
 pub use leases::{Interrupted, Leases};
 pub use members::Members;
 pub use messages::{
@@ -88,7 +91,7 @@ pub use purges::{PURGED_AGAIN_AFTER_MINUTES, Purges};
 pub(crate) use resumption::resume_points_too_large;
 pub use resumption::{MessageSource, ResumeSnapshot, Resumption};
 pub use revocations::{RevocationCursor, RevocationEntry, RevocationPage, Revocations};
-pub use search::{CatchUp, Hit, HitPage, HitPosition, MessageSearch, Search};
+pub use search::{CatchUp, Hit, HitPage, HitPosition, INDEX_LEASE, MessageSearch, Search};
 pub(crate) use stats::most_expensive_first;
 pub use stats::{
     ChatStats, ChatStatsPage, CountedApps, HourlyStats, Stats, UserOrder, UserStats,

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use records::{
@@ -44,7 +46,20 @@ pub trait Search: Send + Sync {
         after: Option<&CatchUp>,
         limit: usize,
     ) -> Result<Option<CatchUp>, StoreError>;
+
+    /// Makes a process the leader of the index for [`INDEX_LEASE`] from now, unless another one is. Returns whether it is.
+    ///
+    /// The leader follows the changes of all chats; the others index what they write themselves. `indexed_to` is what it
+    /// knows: every change before this time is in the index.
+    async fn lead_index(
+        &self,
+        process: &str,
+        indexed_to: Option<DateTime<Utc>>,
+    ) -> Result<bool, StoreError>;
 }
+
+/// How long a process is the leader of the index of the search.
+pub const INDEX_LEASE: Duration = Duration::from_secs(6);
 
 /// What to search for, and where.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,5 +1,6 @@
-use std::sync::Arc;
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::future::try_join_all;
@@ -49,8 +50,42 @@ pub(super) struct Feed {
     /// The highest counter that a change notification has reported. It lets the feed read new messages
     /// without reading the head of the chat first.
     reported_counter: AtomicU64,
+    /// Messages that a change notification has carried, so that they need no read.
+    carried: Mutex<Carried>,
     /// Whether the head must be read, because more than the counter may have changed.
     is_stale: AtomicBool,
+}
+
+/// Appended messages that were carried and are not taken over yet: at most [`MAX`](Self::MAX) appends.
+#[derive(Debug, Default)]
+struct Carried(VecDeque<Arc<[Message]>>);
+
+impl Carried {
+    const MAX: usize = 64;
+
+    fn push(&mut self, messages: Arc<[Message]>) {
+        if self.0.len() == Self::MAX {
+            self.0.pop_front();
+        }
+        self.0.push_back(messages);
+    }
+
+    /// Removes the messages up to those that follow a sequence without a gap, and returns these.
+    ///
+    /// The appends may come in any order, and twice: from this process, and by the change stream.
+    fn following(&mut self, mut next: u64) -> Vec<Message> {
+        let mut following = Vec::new();
+        loop {
+            let begins = |messages: &Arc<[Message]>| messages.first().map(|first| first.sequence);
+            self.0.retain(|messages| begins(messages).is_some_and(|begins| begins >= next));
+            let Some(at) = self.0.iter().position(|messages| begins(messages) == Some(next)) else {
+                return following;
+            };
+            let messages = self.0.remove(at).into_iter();
+            following.extend(messages.flat_map(|messages| messages.to_vec()));
+            next = following.last().map_or(next, |last: &Message| last.sequence + 1);
+        }
+    }
 }
 
 impl Feed {
@@ -70,6 +105,7 @@ impl Feed {
             wake,
             stream_wake,
             reported_counter,
+            carried: Mutex::default(),
             is_stale,
         }
     }
@@ -89,6 +125,24 @@ impl Feed {
     /// Returns a receiver that sees each change of the window.
     pub(super) fn subscribe(&self) -> watch::Receiver<Window> {
         self.window.subscribe()
+    }
+
+    /// Takes messages that were appended. They are only a shortcut: what is missing or comes late is read.
+    pub(super) fn take(&self, messages: &Arc<[Message]>) {
+        if !messages.is_empty() {
+            self.carried().push(Arc::clone(messages));
+        }
+    }
+
+    fn carried(&self) -> MutexGuard<'_, Carried> {
+        self.carried.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Requests a read of the states without a sequence, and of the streams.
+    pub(super) fn all_states_changed(&self) {
+        self.states.presence_changed();
+        self.states.usage_changed();
+        self.streams_changed();
     }
 
     /// Wakes the feed: the chat has reached a counter, or has changed in any way where that is `None`.
@@ -307,7 +361,8 @@ impl Feed {
             return Ok(true);
         }
         while next < counter {
-            let messages = self.read_page(next).await?;
+            let carried = self.carried().following(next);
+            let messages = if carried.is_empty() { self.read_page(next).await? } else { carried };
             // The store does not show the messages up to the counter yet. Stopping here keeps the window
             // without a gap.
             let Some(last) = messages.last() else { return Ok(false) };

@@ -2,7 +2,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use persistence::{ChatChange, ChatHead, StreamChange};
+use persistence::{ChatChange, ChatHead, Interest, StreamChange};
 use records::{AppId, ChatId, Scope, UserId};
 use tokio::task::AbortHandle;
 
@@ -15,8 +15,12 @@ use crate::problem::{Problem, ProblemKind};
 const RETRY_AFTER: Duration = Duration::from_secs(5);
 
 /// The feeds of this process: one for each chat that has subscribers.
-#[derive(Debug, Default)]
-pub(super) struct Feeds(Mutex<State>);
+#[derive(Debug)]
+pub(super) struct Feeds {
+    state: Mutex<State>,
+    /// The chats that have feeds.
+    interest: Interest,
+}
 
 #[derive(Debug, Default)]
 struct State {
@@ -33,7 +37,18 @@ struct FeedEntry {
     subscribers: usize,
 }
 
+impl Default for Feeds {
+    fn default() -> Self {
+        Self { state: Mutex::default(), interest: Interest::in_listed_chats() }
+    }
+}
+
 impl Feeds {
+    /// Returns the chats that have feeds, as they are from now on.
+    pub(super) fn interest(&self) -> Interest {
+        self.interest.clone()
+    }
+
     /// Admits a subscriber to a chat, unless the chat or the process has as many as it may have.
     ///
     /// The first subscriber of a chat starts its feed, which `open_feed` creates; the first of the process
@@ -51,6 +66,7 @@ impl Feeds {
             return Err(too_many_subscribers("the service process", limits.subscribers));
         }
         let entry = state.chats.entry(chat_id.clone()).or_insert_with(|| {
+            self.interest.add(chat_id);
             let feed = Arc::new(open_feed());
             let task = tokio::spawn(Arc::clone(&feed).run()).abort_handle();
             FeedEntry { feed, task, subscribers: 0 }
@@ -67,7 +83,7 @@ impl Feeds {
 
     fn state(&self) -> MutexGuard<'_, State> {
         // Nothing panics while the lock is held, and the counts would be right even then.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn with_feed(&self, chat_id: &ChatId, wake: impl FnOnce(&Feed)) {
@@ -80,7 +96,18 @@ impl Feeds {
 
     /// Wakes the feed of a chat that has changed, if it has subscribers.
     pub(super) fn chat_changed(&self, change: &ChatChange) {
-        self.with_feed(&change.chat_id, |feed| feed.chat_changed(change.last_sequence));
+        self.with_feed(&change.chat_id, |feed| {
+            feed.take(&change.appended);
+            feed.chat_changed(change.last_sequence);
+        });
+    }
+
+    /// Makes the feed of a chat read everything, if it has subscribers.
+    pub(super) fn all_changed(&self, chat_id: &ChatId) {
+        self.with_feed(chat_id, |feed| {
+            feed.chat_changed(None);
+            feed.all_states_changed();
+        });
     }
 
     /// Makes the feed of a chat read who is present, if it has subscribers.
@@ -101,9 +128,7 @@ impl Feeds {
     /// Makes all feeds read the states without a sequence, and the streams.
     pub(super) fn all_states_changed(&self) {
         for entry in self.state().chats.values() {
-            entry.feed.states().presence_changed();
-            entry.feed.states().usage_changed();
-            entry.feed.streams_changed();
+            entry.feed.all_states_changed();
         }
     }
 
@@ -184,6 +209,7 @@ impl Drop for SubscriberPermit {
             // A chat without subscribers costs nothing: no task, no memory, no polling.
             entry.task.abort();
             state.chats.remove(self.feed.chat_id());
+            self.feeds.interest.remove(self.feed.chat_id());
         }
         if state.chats.is_empty()
             && let Some(watcher) = state.watcher.take()

@@ -40,15 +40,17 @@ struct Reporting {
 }
 
 async fn follow_changes(store: &dyn Store, feeds: &Feeds, reporting: &Reporting) {
-    let mut changes = store.changes();
+    let mut changes = store.changes(feeds.interest());
     while let Some(change) = changes.next().await {
         match change {
             Change::Chat(change) => feeds.chat_changed(&change),
+            Change::Listed(chat_id) => feeds.all_changed(&chat_id),
             Change::Usage(chat_id) => feeds.usage_changed(&chat_id),
             Change::Presence(chat_id) => feeds.presence_changed(&chat_id),
             Change::Stream(change) => feeds.stream_changed(&change),
             Change::Began | Change::Lost => {
-                reporting.is_on.store(change == Change::Began, Ordering::Release);
+                let is_on = matches!(change, Change::Began);
+                reporting.is_on.store(is_on, Ordering::Release);
                 reporting.switched.notify_one();
             }
         }

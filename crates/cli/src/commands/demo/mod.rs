@@ -1,9 +1,12 @@
-//! The demo: a writer is killed half way, and a second writer continues the workflow.
+//! The demo: a writer is killed half way, and a second writer continues the workflow. Or a database full of chats to look at.
 
+mod keep;
+mod stories;
 mod transcript;
 mod writer;
 
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -16,21 +19,27 @@ use records::{AppId, ChatId, ChatStatus, Message, NewChatSession, Scope, Workflo
 use resume::dialect;
 use secrecy::SecretString;
 
+use super::serve;
 use crate::backend::{mongo_options, mongod_options};
 use crate::settings::Settings;
 use transcript::Transcript;
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  reprise demo\n  reprise demo my-transcript.jsonl\n\nA file \
+#[command(
+    after_help = "Examples:\n  reprise demo\n  reprise demo my-transcript.jsonl\n  reprise demo --keep\n\nA file \
                         holds one message a line ({\"role\", \"name\", \"content\"}), or one \
                         conversation a line in \"history\" or \"messages\", of which the first is \
-                        played.")]
+                        played."
+)]
 pub(crate) struct Arguments {
     /// A transcript to play instead of the built-in one.
     transcript: Option<PathBuf>,
     /// Milliseconds between messages.
     #[arg(long, default_value_t = 40, value_name = "MS")]
     pace_ms: u64,
+    /// Instead, fill the app `demo` with 96 chats of the last week, and serve the page that shows them. Keeps the data.
+    #[arg(long, conflicts_with = "transcript")]
+    keep: bool,
     /// Run as the writer: append the messages from this one on to the chat.
     #[arg(long, hide = true, num_args = 2, value_names = ["CHAT", "FIRST"])]
     write: Option<Vec<String>>,
@@ -41,6 +50,10 @@ const REPEATED: usize = 2;
 
 /// Plays the demo; the exit code is 0 if no message is missing.
 pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<ExitCode> {
+    if arguments.keep {
+        keep::fill(settings).await?;
+        return serve::run(settings, show_chats).await.map(|()| ExitCode::SUCCESS);
+    }
     let transcript = Transcript::load(arguments.transcript.as_deref())?;
     if let Some([chat, first]) = arguments.write.as_deref() {
         writer::write(settings, &transcript, chat, first.parse()?, arguments.pace_ms).await?;
@@ -61,6 +74,19 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
         mongod.stop().await;
     }
     Ok(if is_whole? { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Says where the chats are, and opens the page on a terminal.
+fn show_chats(listening: SocketAddr) -> anyhow::Result<()> {
+    let page = format!("http://{listening}/dashboard#/apps/demo/chats");
+    say(format_args!("the chats are at {page}"))?;
+    if std::io::stdout().is_terminal()
+        && let Err(error) = open::that_detached(page)
+    {
+        // The address was printed.
+        tracing::debug!(%error, "cannot open a browser");
+    }
+    Ok(())
 }
 
 /// What the steps of the demo share.

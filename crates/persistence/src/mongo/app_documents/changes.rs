@@ -33,7 +33,7 @@ impl DocumentWatcher {
         let streams = &self.store.inner.change_streams;
         loop {
             let Some(stream) = &mut self.stream else {
-                match streams.open_with(pipeline()).await {
+                match streams.open(pipeline(), None).await {
                     Ok(stream) => {
                         (self.stream, self.pauses) = (Some(stream), Pauses::default());
                         return DocumentChange::Began;

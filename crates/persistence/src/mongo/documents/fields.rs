@@ -44,6 +44,11 @@ impl<'a> Fields<'a> {
         Ok(Self { document: DocumentName { collection, id }, raw })
     }
 
+    /// Opens a part of a stored document that was read alone, such as a message. `id` identifies the document in errors.
+    pub(crate) fn of_part(collection: &'static str, id: &'a str, raw: &'a RawDocument) -> Self {
+        Self { document: DocumentName { collection, id }, raw }
+    }
+
     /// Reads the document as a struct.
     pub(crate) fn read<T: Deserialize<'a>>(&self) -> Result<T, StoreError> {
         let DocumentName { collection, id } = self.document;

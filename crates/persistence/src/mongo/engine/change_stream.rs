@@ -5,6 +5,7 @@
 //! starts from the present. No change is lost by that, because subscribers catch up from the store
 //! after every `Began`.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -12,20 +13,23 @@ use std::time::Duration;
 use bson::{Bson, Document, RawBsonRef, RawDocument, RawDocumentBuf, doc};
 use futures::stream::{self, Stream, StreamExt};
 use mongodb::change_stream::ChangeStream;
+use mongodb::change_stream::event::ResumeToken;
 use mongodb::error::Error;
 use mongodb::options::ClientOptions;
 use mongodb::{Client, Database};
-use records::ChatId;
+use records::{ChatId, Message};
 use tokio::sync::OnceCell;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::mongo::MongoStore;
 use crate::mongo::collection_names::{
     CHAT_PARTICIPANTS, CHAT_SESSIONS, PRESENCE, PROVIDER_CALLS, STREAM_GROUPS,
 };
+use crate::mongo::documents::StoredMessage;
+use crate::mongo::documents::fields::Fields;
 use crate::mongo::engine::failure::code;
 use crate::mongo::streams::{StoredGroup, stream_group_record};
-use crate::store::{Change, ChatChange, StreamChange};
+use crate::store::{Change, ChatChange, Interest, StreamChange};
 
 /// The timeout of server selection. After the clean shutdown of a primary the driver waits this
 /// long before it reports an error.
@@ -51,8 +55,21 @@ const WATCHED_FIELDS: [&str; 7] = [
     "session_version",
 ];
 
+/// The fields that an update has changed.
+const UPDATED_FIELDS: &str = "updateDescription.updatedFields";
+
 /// The field with a group of a stream.
 const GROUP: &str = "fullDocument";
+
+/// The field with the messages that were appended, and how the name of each begins.
+const APPENDED: &str = "appended";
+const TAIL_MESSAGE: &str = "messages.";
+
+/// The most bytes of messages that are told with a change. Others are read.
+pub(crate) const MAX_APPENDED_BYTES: usize = 8 << 10;
+
+/// The shortest time between two openings of a change stream for other chats.
+const MIN_SELECTION_TIME: Duration = Duration::from_millis(100);
 
 /// The operations that end a collection; earlier notifications are then void.
 pub(crate) const COLLECTION_ENDINGS: [&str; 4] = ["drop", "rename", "dropDatabase", "invalidate"];
@@ -88,45 +105,52 @@ impl ChangeStreams {
         self.are_supported.store(is_router || hello.contains_key("setName"), Ordering::Relaxed);
     }
 
-    async fn open(&self) -> Result<ChangeStream<RawDocumentBuf>, Error> {
-        self.open_with(pipeline()).await
-    }
-
-    pub(crate) async fn open_with(
+    /// Opens a change stream, at the present or after an event of another one.
+    pub(crate) async fn open(
         &self,
         pipeline: [Document; 2],
+        after: Option<ResumeToken>,
     ) -> Result<ChangeStream<RawDocumentBuf>, Error> {
         let connect = async || {
             let client = Client::with_options(self.options.clone())?;
             Ok::<_, Error>(client.database(&self.database_name))
         };
         let watched = self.watched.get_or_try_init(connect).await?;
-        Ok(watched.watch().pipeline(pipeline).await?.with_type())
+        let mut watch = watched.watch().pipeline(pipeline);
+        if let Some(after) = after {
+            watch = watch.resume_after(after);
+        }
+        Ok(watch.await?.with_type())
     }
 }
 
-/// Returns the pipeline that selects the changes that subscribers need, reduced to ids and
-/// counters, so that no message is transferred, and to the groups of streams.
-fn pipeline() -> [Document; 2] {
-    let updated = |field: &str| format!("updateDescription.updatedFields.{field}");
+/// Returns the pipeline that selects the changes that subscribers of some chats need, or of all. What it leaves of them are ids,
+/// counters, the groups of streams, and a few small messages that were appended to one of these chats.
+fn pipeline(selected: Option<&HashSet<ChatId>>) -> [Document; 2] {
+    let updated = |field: &str| format!("{UPDATED_FIELDS}.{field}");
     let is_there = |field: &str| doc! { updated(field): { "$exists": true } };
     let mut worth_telling: Vec<Document> =
         WATCHED_FIELDS.iter().map(|field| is_there(field)).collect();
     worth_telling.push(is_there("last_sequence"));
     // The server may replace a small document as a whole, and then reports a replacement.
     worth_telling.push(doc! { "operationType": { "$in": ["replace", "delete"] } });
-    let of = |collection: &str, worth_telling: Document| {
-        doc! { "$and": [{ "ns.coll": collection }, worth_telling] }
+    let ids = selected.map(|chats| chats.iter().map(ChatId::as_str).collect::<Vec<_>>());
+    // The server looks for the ids in the operation log itself, before it makes an event of an entry.
+    let of = |collection: &str, key: &str, worth_telling: Document| {
+        let mut conditions = vec![doc! { "ns.coll": collection }, worth_telling];
+        conditions.extend(ids.as_ref().map(|ids| doc! { key: { "$in": ids } }));
+        doc! { "$and": conditions }
     };
     let is_one_of = |operations: &[&str]| doc! { "operationType": { "$in": operations.to_vec() } };
+    let (id, chat_of_id) = ("documentKey._id", "documentKey._id.chat_id");
     let told = vec![
-        of(CHAT_SESSIONS, doc! { "$or": worth_telling }),
+        of(CHAT_SESSIONS, id, doc! { "$or": worth_telling }),
         // An update only renews an announcement, so it is not selected.
-        of(PRESENCE, is_one_of(&["insert", "delete"])),
-        of(PROVIDER_CALLS, is_one_of(&["insert", "delete"])),
-        of(STREAM_GROUPS, is_one_of(&["insert"])),
-        of(CHAT_PARTICIPANTS, is_one_of(&["insert", "update", "replace", "delete"])),
-        of(CHAT_SESSIONS, is_one_of(&COLLECTION_ENDINGS)),
+        of(PRESENCE, chat_of_id, is_one_of(&["insert", "delete"])),
+        of(PROVIDER_CALLS, chat_of_id, is_one_of(&["insert", "delete"])),
+        of(STREAM_GROUPS, chat_of_id, is_one_of(&["insert"])),
+        of(CHAT_PARTICIPANTS, id, is_one_of(&["insert", "update", "replace", "delete"])),
+        doc! { "$and": [{ "ns.coll": CHAT_SESSIONS }, is_one_of(&COLLECTION_ENDINGS)] },
         is_one_of(&["dropDatabase", "invalidate"]),
     ];
     let mut fields = doc! {
@@ -141,7 +165,23 @@ fn pipeline() -> [Document; 2] {
     let is_group = doc! { "$eq": ["$ns.coll", STREAM_GROUPS] };
     let group = doc! { "$cond": [is_group, "$fullDocument", "$$REMOVE"] };
     fields.insert(GROUP, group);
+    if selected.is_some() {
+        fields.insert(APPENDED, appended_messages());
+    }
     [doc! { "$match": { "$or": told } }, doc! { "$project": fields }]
+}
+
+/// Returns the expression for the messages of an event, each with its place in the tail: none if the update is large, or
+/// replaces the document.
+fn appended_messages() -> Document {
+    let fields = format!("${UPDATED_FIELDS}");
+    let most = i64::try_from(MAX_APPENDED_BYTES).unwrap_or(i64::MAX);
+    // Of anything but an update the size is null, which is less than any number.
+    let size = doc! { "$ifNull": [{ "$bsonSize": &fields }, most + 1] };
+    let is_message = doc! { "$eq": [{ "$indexOfCP": ["$$this.k", TAIL_MESSAGE] }, 0] };
+    let messages =
+        doc! { "$filter": { "input": { "$objectToArray": &fields }, "cond": is_message } };
+    doc! { "$cond": [{ "$lte": [size, most] }, messages, "$$REMOVE"] }
 }
 
 /// Converts a notification of the server; returns `None` if it does not concern a chat.
@@ -167,8 +207,37 @@ fn change(event: &RawDocument) -> Option<Change> {
     }
     let is_more =
         WATCHED_FIELDS.iter().any(|field| event.get_bool(field).is_ok_and(|is_there| is_there));
-    let last_sequence = last_sequence(event).filter(|_| !is_more);
-    Some(Change::Chat(ChatChange { chat_id, last_sequence }))
+    let counter = last_sequence(event);
+    let appended = counter.and_then(|counter| appended(&chat_id, event, counter));
+    let appended = appended.unwrap_or_default().into();
+    let last_sequence = counter.filter(|_| !is_more);
+    Some(Change::Chat(ChatChange { chat_id, last_sequence, appended }))
+}
+
+/// Returns the messages that an update has appended, after which the chat has this counter; `None` if they are not told.
+fn appended(chat_id: &ChatId, event: &RawDocument, counter: u64) -> Option<Vec<Message>> {
+    let mut stored = Vec::new();
+    for message in event.get_array(APPENDED).ok()? {
+        let message = message.ok()?.as_document()?;
+        let place: u64 = message.get_str("k").ok()?.strip_prefix(TAIL_MESSAGE)?.parse().ok()?;
+        stored.push((place, message.get_document("v").ok()?));
+    }
+    stored.sort_unstable_by_key(|(place, _)| *place);
+    let first = counter.checked_sub(stored.len() as u64)?;
+    messages_of(chat_id, first, stored.into_iter().map(|(_, message)| message))
+}
+
+/// Reads messages of the tail that follow one another; `None` if one of them cannot be read.
+pub(crate) fn messages_of<'a>(
+    chat_id: &ChatId,
+    first_sequence: u64,
+    stored: impl Iterator<Item = &'a RawDocument>,
+) -> Option<Vec<Message>> {
+    let read = |(sequence, raw)| {
+        let fields = Fields::of_part(CHAT_SESSIONS, chat_id.as_str(), raw);
+        StoredMessage::read(sequence, &fields).ok().map(|stored| stored.message)
+    };
+    (first_sequence..).zip(stored).map(read).collect()
 }
 
 fn stream_change(group: &RawDocument) -> Option<Change> {
@@ -188,16 +257,35 @@ fn last_sequence(event: &RawDocument) -> Option<u64> {
     }
 }
 
-/// Follows the change stream, and opens it again whenever it ends.
+/// Follows the change stream, and opens it again whenever it ends or the interest of the listener has changed.
 pub(crate) struct Watcher {
     store: MongoStore,
-    stream: Option<ChangeStream<RawDocumentBuf>>,
+    interest: Interest,
+    stream: Option<Selected>,
+    /// The chats that were added to the selection, and are not told yet.
+    listed: Vec<ChatId>,
     pauses: Pauses,
 }
 
+/// A change stream of some chats, or of all.
+struct Selected {
+    stream: ChangeStream<RawDocumentBuf>,
+    /// The chats that were listed when it was opened.
+    chats: HashSet<ChatId>,
+    /// Whether it reports the changes of all chats.
+    is_of_all: bool,
+    opened: Instant,
+}
+
+/// What comes next.
+enum Next {
+    Event(Option<Result<RawDocumentBuf, Error>>),
+    Outgrown,
+}
+
 impl Watcher {
-    pub(crate) fn new(store: MongoStore) -> Self {
-        Self { store, stream: None, pauses: Pauses::default() }
+    pub(crate) fn new(store: MongoStore, interest: Interest) -> Self {
+        Self { store, interest, stream: None, listed: Vec::new(), pauses: Pauses::default() }
     }
 
     pub(crate) fn changes(self) -> impl Stream<Item = Change> + Send {
@@ -206,15 +294,16 @@ impl Watcher {
 
     async fn next(&mut self) -> Change {
         loop {
-            let Some(stream) = &mut self.stream else {
-                match self.store.inner.change_streams.open().await {
-                    Ok(stream) => {
-                        (self.stream, self.pauses) = (Some(stream), Pauses::default());
-                        self.store
-                            .inner
-                            .change_streams
-                            .are_supported
-                            .store(true, Ordering::Relaxed);
+            if let Some(chat_id) = self.listed.pop() {
+                return Change::Listed(chat_id);
+            }
+            let Some(selected) = &mut self.stream else {
+                self.interest.begins().await;
+                match Selected::open(&self.store, &self.interest, None).await {
+                    Ok(selected) => {
+                        (self.stream, self.pauses) = (Some(selected), Pauses::default());
+                        let streams = &self.store.inner.change_streams;
+                        streams.are_supported.store(true, Ordering::Relaxed);
                         return Change::Began;
                     }
                     Err(error) => {
@@ -223,22 +312,75 @@ impl Watcher {
                 }
                 continue;
             };
-            match stream.next().await {
-                Some(Ok(event)) => {
+            match selected.next(&self.interest).await {
+                Next::Event(Some(Ok(event))) => {
                     let Some(change) = change(&event) else { continue };
                     if change == Change::Lost {
                         self.stream = None;
                     }
                     return change;
                 }
-                ended => {
+                Next::Event(ended) => {
                     let error = ended.and_then(Result::err);
                     let error = error.as_ref().map(tracing::field::display);
                     tracing::warn!(error, "the change stream has ended; it is opened again");
                     self.stream = None;
                     return Change::Lost;
                 }
+                Next::Outgrown => {
+                    if !self.select_again().await {
+                        return Change::Lost;
+                    }
+                }
             }
+        }
+    }
+
+    /// Goes on with a change stream of the chats that are listed now, without a gap. Returns `false` if there is none.
+    async fn select_again(&mut self) -> bool {
+        let Some(before) = self.stream.take() else { return false };
+        let Some(token) = before.stream.resume_token() else { return false };
+        match Selected::open(&self.store, &self.interest, Some(token)).await {
+            Ok(selected) => {
+                if !before.is_of_all {
+                    self.listed = selected.chats.difference(&before.chats).cloned().collect();
+                }
+                self.stream = Some(selected);
+                true
+            }
+            Err(error) => {
+                tracing::debug!(%error, "the change stream could not be opened for other chats");
+                false
+            }
+        }
+    }
+}
+
+impl Selected {
+    /// Opens a change stream of the chats that are listed now, at the present or after an event of another one.
+    async fn open(
+        store: &MongoStore,
+        interest: &Interest,
+        after: Option<ResumeToken>,
+    ) -> Result<Self, Error> {
+        let listed = interest.chats();
+        let selected = listed.as_ref().filter(|chats| chats.len() <= Interest::MAX_SELECTED);
+        let (pipeline, is_of_all) = (pipeline(selected), selected.is_none());
+        let stream = store.inner.change_streams.open(pipeline, after).await?;
+        let chats = listed.unwrap_or_default();
+        Ok(Self { stream, chats, is_of_all, opened: Instant::now() })
+    }
+
+    async fn next(&mut self, interest: &Interest) -> Next {
+        let selected = (!self.is_of_all).then_some(&self.chats);
+        let outgrown = async {
+            // Many chats that are listed one after the other are selected together.
+            sleep_until(self.opened + MIN_SELECTION_TIME).await;
+            interest.outgrows(selected).await;
+        };
+        tokio::select! {
+            event = self.stream.next() => Next::Event(event),
+            () = outgrown => Next::Outgrown,
         }
     }
 }

@@ -5,10 +5,9 @@ use chrono::{TimeDelta, Utc};
 use records::{AppId, ChatId, ChatStatus, Lifecycle, minute_of};
 use serde::Deserialize;
 
-use super::documents::ProgressDocument;
 use crate::StoreError;
 use crate::mongo::MongoStore;
-use crate::mongo::collection_names::{CHAT_SESSIONS, SEARCH_PROGRESS};
+use crate::mongo::collection_names::CHAT_SESSIONS;
 use crate::mongo::collections::{ACTIVE_MINUTE, EDITED_AT, session_index};
 use crate::mongo::documents::stored::read_document;
 use crate::mongo::documents::time::Time;
@@ -76,17 +75,6 @@ impl MongoStore {
         let since = self.indexed_to(app_id).await?.map(|indexed_to| indexed_to - OVERLAP);
         // The first pass reads every chat as it is.
         Ok(CatchUp { began_at, since, is_at_appends: since.is_none(), last: None })
-    }
-
-    /// Returns the time before which every change of an app is indexed.
-    pub(super) async fn indexed_to(
-        &self,
-        app_id: &AppId,
-    ) -> Result<Option<chrono::DateTime<Utc>>, Failure> {
-        let found = self.inner.search_progress.find_one(doc! { "_id": app_id.as_str() }).await?;
-        let Some(raw) = found else { return Ok(None) };
-        let progress: ProgressDocument = read_document(SEARCH_PROGRESS, &raw)?;
-        Ok(Some(progress.indexed_to.0))
     }
 
     async fn record_progress(

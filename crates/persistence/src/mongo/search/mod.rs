@@ -8,12 +8,15 @@ mod documents;
 mod expansion;
 mod finding;
 mod indexing;
+mod leader;
 mod rebuild;
 mod sources;
 
-pub(crate) use documents::{MarkDocument, ProgressDocument, SearchEntryDocument};
+pub(crate) use documents::{MarkDocument, SearchEntryDocument};
+pub(crate) use leader::progress_rewritten;
 
 use async_trait::async_trait;
+use chrono::{DateTime, Utc};
 use records::{AppId, ChatId, Permission, Scope};
 
 use crate::StoreError;
@@ -49,5 +52,13 @@ impl Search for MongoStore {
         limit: usize,
     ) -> Result<Option<CatchUp>, StoreError> {
         self.observe(Call::CatchUpIndex, None, self.catch_up(app_id, after, limit)).await
+    }
+
+    async fn lead_index(
+        &self,
+        process: &str,
+        indexed_to: Option<DateTime<Utc>>,
+    ) -> Result<bool, StoreError> {
+        self.observe(Call::LeadIndex, None, self.lead(process, indexed_to)).await
     }
 }

@@ -181,9 +181,12 @@ impl MongoStore {
             check_expected(scope, chat_id, tail.last_sequence)?;
         }
         stored.measure()?;
-        let repeats = match edit {
-            Edit::Replace(_) => None,
-            Edit::Delete => self.repeats_of(scope, chat_id, &old.message).await?,
+        let is_deletion = matches!(edit, Edit::Delete);
+        let says_else = stored.message.body.content != old.message.body.content;
+        let repeats = if is_deletion || says_else {
+            self.repeats_of(scope, chat_id, &old.message).await?
+        } else {
+            None
         };
         if repeats.is_some() || !matches!(place, MessageLocation::Tail(_)) {
             tx.begin().await?;
@@ -197,12 +200,12 @@ impl MongoStore {
                 self.write_in_segment(&tx, scope, &lineage, segment, &change).await?
             }
             MessageLocation::Shared(shared) => {
-                change.stored.message.is_text_kept = matches!(edit, Edit::Delete);
+                change.stored.message.is_text_kept = is_deletion;
                 self.write_overlay(&tx, scope, &shared, &change).await?
             }
         };
         if let (Some(()), Some(repeats)) = (written, repeats) {
-            self.forget_repeats(&tx, scope, chat_id, repeats).await?;
+            self.rewrite_repeats(&tx, scope, chat_id, repeats, &change.stored.message).await?;
         }
         Ok(Round::of(written.map(|()| change.stored.message)))
     }

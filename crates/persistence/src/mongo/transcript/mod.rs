@@ -2,7 +2,6 @@
 //! forks, and read as one sequence.
 
 pub(crate) mod append;
-mod deleted_repeats;
 mod deleted_text;
 pub(crate) mod edit;
 pub(crate) mod forks;
@@ -12,5 +11,6 @@ pub(crate) mod locate;
 pub(crate) mod overlays;
 pub(crate) mod overwrite;
 pub(crate) mod reader;
+mod repeats;
 pub(crate) mod sealing;
 pub(crate) mod unlink;

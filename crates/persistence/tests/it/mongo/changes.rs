@@ -9,7 +9,7 @@ use local_mongod::LocalMongod;
 use persistence::mongo::{MongoOptions, MongoStore};
 use persistence::{
     Artifacts, Billing, Calls, Change, Changes, ChatChange, ChatSessions, Contexts, Exchanges,
-    Messages,
+    Interest, MessageRange, Messages, Presence as _,
 };
 use records::{
     ChatId, ChatStatus, JsonObject, MessageBody, MessageEdit, NewArtifact, NewMessage,
@@ -20,6 +20,7 @@ use tokio::time::timeout;
 
 use super::database::Database;
 use super::faults::{self, FailPoint, chat, message, numbered, scope};
+use super::presence::connection;
 
 const MAX_WAIT: Duration = Duration::from_secs(30);
 
@@ -43,7 +44,7 @@ impl TwoStores {
         (options.sealing.is_automatic, options.sealing.hard_bytes) = (false, 16 << 20);
         let writer = MongoStore::connect(&options).await.unwrap();
         let chat_id = chat(&listener).await;
-        let mut changes = listener.changes();
+        let mut changes = listener.changes(Interest::in_all_chats());
         until(&mut changes, |change| *change == Change::Began).await;
         Self { listener, writer, changes, chat_id, appended: 0, server }
     }
@@ -100,7 +101,7 @@ async fn changes_of_another_store_are_notified() {
         stores.receive_an_append().await;
     }
     let TwoStores { writer, changes, chat_id, .. } = &mut stores;
-    let more = ChatChange { chat_id: chat_id.clone(), last_sequence: None };
+    let more = ChatChange { chat_id: chat_id.clone(), last_sequence: None, appended: [].into() };
     let more = |change: &Change| *change == Change::Chat(more.clone());
     let edit = MessageEdit { content: Some("edited".into()), ..MessageEdit::default() };
     writer.update_message(&scope(), chat_id, 1, edit).await.unwrap();
@@ -133,6 +134,122 @@ async fn appends_of_every_size_are_notified() {
         writer.append(&scope(), &chat_id, numbered("m", count)).await.unwrap();
         until(changes, is_append_of(&chat_id, count as u64)).await;
     }
+}
+
+/// A listener that lists chats, at the same server.
+struct Listener {
+    interest: Interest,
+    changes: BoxStream<'static, Change>,
+}
+
+impl Listener {
+    async fn of(stores: &TwoStores, chat_id: &ChatId) -> Self {
+        let interest = Interest::in_listed_chats();
+        interest.add(chat_id);
+        let mut changes = stores.listener.changes(interest.clone());
+        until(&mut changes, |change| *change == Change::Began).await;
+        Self { interest, changes }
+    }
+
+    /// Returns the changes until one matches.
+    async fn until(&mut self, is_it: impl Fn(&Change) -> bool) -> Vec<Change> {
+        let mut told = Vec::new();
+        while !told.last().is_some_and(&is_it) {
+            let next = timeout(MAX_WAIT, self.changes.next()).await;
+            told.push(next.expect("a notification arrives").unwrap());
+        }
+        told
+    }
+}
+
+fn is_of(chat_id: &ChatId, change: &Change) -> bool {
+    match change {
+        Change::Chat(change) => change.chat_id == *chat_id,
+        Change::Stream(change) => change.chat_id == *chat_id,
+        Change::Listed(of) | Change::Presence(of) | Change::Usage(of) => of == chat_id,
+        Change::Began | Change::Lost => false,
+    }
+}
+
+#[tokio::test]
+async fn a_listener_hears_only_of_the_chats_that_it_lists() {
+    let stores = TwoStores::set().await;
+    let (listed, other) = (&stores.chat_id, chat(&stores.listener).await);
+    let mut listener = Listener::of(&stores, listed).await;
+    for chat_id in [&other, listed] {
+        let TwoStores { writer, .. } = &stores;
+        writer.append(&scope(), chat_id, numbered("m", 3)).await.unwrap();
+        writer.set_status(&scope(), chat_id, ChatStatus::Paused, None).await.unwrap();
+        let calls = vec![NewProviderCall::default()];
+        writer.record_calls(&scope(), chat_id, calls, Billing::Free).await.unwrap();
+        writer.announce(&scope(), &[connection(chat_id, "ada")], MAX_WAIT).await.unwrap();
+    }
+    let is_presence = |change: &Change| *change == Change::Presence(listed.clone());
+    let told = listener.until(is_presence).await;
+    assert!(told.iter().all(|change| is_of(listed, change)), "{told:?}");
+    assert!(told.contains(&Change::Usage(listed.clone())), "{told:?}");
+}
+
+#[tokio::test]
+async fn a_chat_that_is_listed_later_is_heard_of_from_then_on() {
+    let mut stores = TwoStores::set().await;
+    let later = chat(&stores.listener).await;
+    let mut listener = Listener::of(&stores, &stores.chat_id).await;
+    stores.writer.append(&scope(), &later, numbered("m", 2)).await.unwrap();
+    listener.interest.add(&later);
+    let told = listener.until(|change| *change == Change::Listed(later.clone())).await;
+    assert!(!told.contains(&Change::Lost), "{told:?}");
+    stores.writer.append(&scope(), &later, numbered("n", 2)).await.unwrap();
+    listener.until(is_append_of(&later, 4)).await;
+    // The one that was listed before is heard of still, and all of the time.
+    for _ in 0..20 {
+        stores.append().await;
+        listener.interest.add(&chat(&stores.listener).await);
+    }
+    let TwoStores { chat_id, appended, .. } = &stores;
+    let told = listener.until(is_append_of(chat_id, *appended)).await;
+    assert!(!told.contains(&Change::Lost), "{told:?}");
+    let count = told.iter().filter(|change| is_append_of(chat_id, 0)(change)).count();
+    let counters = (1..=*appended)
+        .filter(|counter| told.iter().any(|change| is_append_of(chat_id, *counter)(change)));
+    assert_eq!(counters.count() as u64, *appended, "{count} of them: {told:?}");
+}
+
+/// Of the first append the server says only that it has replaced the document.
+#[tokio::test]
+async fn small_appends_to_listed_chats_are_told_with_their_messages() {
+    let stores = TwoStores::set().await;
+    let mut listener = Listener::of(&stores, &stores.chat_id).await;
+    let TwoStores { writer, chat_id, .. } = &stores;
+    writer.append(&scope(), chat_id, numbered("filler", 20)).await.unwrap();
+    listener.until(is_append_of(chat_id, 20)).await;
+    writer.append(&scope(), chat_id, numbered("m", 12)).await.unwrap();
+    let told = listener.until(is_append_of(chat_id, 32)).await;
+    let Some(Change::Chat(change)) = told.last() else { panic!("{told:?}") };
+    let range = MessageRange::Oldest { after: Some(19), before: None, limit: 100 };
+    let stored = stores.listener.messages(&scope(), chat_id, range).await.unwrap().messages;
+    assert_eq!(change.appended[..], stored);
+
+    let large = MessageBody::new("user", Some("user"), "x".repeat(10_000));
+    writer.append(&scope(), chat_id, vec![large.into()]).await.unwrap();
+    let told = listener.until(is_append_of(chat_id, 33)).await;
+    let Some(Change::Chat(change)) = told.last() else { panic!("{told:?}") };
+    assert_eq!(change.appended[..], []);
+    let edit = MessageEdit { content: Some("edited".into()), ..MessageEdit::default() };
+    writer.update_message(&scope(), chat_id, 30, edit).await.unwrap();
+    let told = listener.until(|change| is_of(chat_id, change)).await;
+    let Some(Change::Chat(change)) = told.last() else { panic!("{told:?}") };
+    assert_eq!((change.last_sequence, &change.appended[..]), (None, &[][..]));
+}
+
+#[tokio::test]
+async fn a_listener_of_no_chat_hears_of_what_its_own_store_writes() {
+    let stores = TwoStores::set().await;
+    let mut changes = stores.listener.changes(Interest::in_listed_chats());
+    stores.writer.append(&scope(), &stores.chat_id, numbered("m", 1)).await.unwrap();
+    stores.listener.append(&scope(), &stores.chat_id, numbered("n", 1)).await.unwrap();
+    let next = timeout(MAX_WAIT, changes.next()).await.unwrap().unwrap();
+    assert!(is_append_of(&stores.chat_id, 2)(&next), "{next:?}");
 }
 
 #[tokio::test]
@@ -238,7 +355,7 @@ async fn a_server_without_change_streams_is_detected() {
     assert!(stores.listener.delivers_changes());
     let error = doc! { "failCommands": ["aggregate"], "errorCode": 40_573 };
     let fail_point = stores.fail(doc! { "times": 1_000 }, error).await;
-    let mut changes = stores.listener.changes();
+    let mut changes = stores.listener.changes(Interest::in_all_chats());
     while stores.listener.delivers_changes() {
         let told = timeout(Duration::from_millis(10), changes.next()).await;
         assert!(told.is_err(), "{told:?}");

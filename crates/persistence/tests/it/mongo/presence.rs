@@ -8,7 +8,7 @@ use bson::doc;
 use chrono::{DateTime, Utc};
 use futures::{StreamExt as _, TryStreamExt as _};
 use persistence::mongo::MongoStore;
-use persistence::{Change, Changes, Messages, Presence};
+use persistence::{Change, Changes, Interest, Messages, Presence};
 use records::{Clock, Connection, ConnectionId, Ids as _, UserId, Uuid7Ids};
 use tokio::time::timeout;
 
@@ -34,7 +34,7 @@ impl Clock for SetClock {
     }
 }
 
-fn connection(chat_id: &records::ChatId, user_id: &str) -> Connection {
+pub(super) fn connection(chat_id: &records::ChatId, user_id: &str) -> Connection {
     Connection {
         connection_id: ConnectionId::parse(Uuid7Ids.mint("conn_")).unwrap(),
         chat_id: chat_id.clone(),
@@ -83,7 +83,7 @@ async fn an_announcement_of_another_store_is_notified_once() {
     let database = Database::create().await;
     let other = MongoStore::connect(&database.options).await.unwrap();
     let chat_id = chat(&database).await;
-    let mut changes = database.changes();
+    let mut changes = database.changes(Interest::in_all_chats());
     let mut next = async || timeout(MAX_WAIT, changes.next()).await.unwrap().unwrap();
     while next().await != Change::Began {}
     let crowd = [connection(&chat_id, "alice"), connection(&chat_id, "bob")];

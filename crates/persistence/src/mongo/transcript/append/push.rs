@@ -112,7 +112,8 @@ impl MongoStore {
 
     /// Records that the messages of a push were stored; this is the tail afterwards.
     pub(crate) fn record_push(&self, push: &Push<'_>, tail: &Tail) {
-        self.record_append(push.scope, push.chat_id, &push.event_ids, tail);
+        self.note_append(push.scope, push.chat_id, &push.event_ids, tail);
+        self.notify_appended(push.chat_id, tail.last_sequence, &push.documents);
     }
 
     /// Records an append of messages with these ids, which left this tail: caches both, notifies
@@ -124,11 +125,15 @@ impl MongoStore {
         event_ids: &[&str],
         tail: &Tail,
     ) {
+        self.note_append(scope, chat_id, event_ids, tail);
+        self.notify_append(chat_id, tail.last_sequence);
+    }
+
+    fn note_append(&self, scope: &Scope, chat_id: &ChatId, event_ids: &[&str], tail: &Tail) {
         let first_sequence = tail.last_sequence - event_ids.len() as u64;
         let known = &self.inner.chat_cache;
         known.learn(chat_id, first_sequence, event_ids.iter().copied());
         known.appended(scope, chat_id, first_sequence, tail);
-        self.notify_append(chat_id, tail.last_sequence);
         self.seal_soon(&scope.app_id, chat_id, tail);
     }
 

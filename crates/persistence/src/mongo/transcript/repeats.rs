@@ -1,11 +1,12 @@
-//! What repeats a message that is deleted: the answer that it was to a question, and the unfinished steps of its turn.
+//! What repeats a message that is edited or deleted: the answer that it was to a question, and the unfinished steps of its turn.
 
-use bson::{Bson, Document, RawDocumentBuf, doc};
+use bson::{Document, RawDocumentBuf, doc};
 use futures::TryStreamExt as _;
 use records::{ChatId, InputRequestId, Message, MessageBody, Scope};
 
 use crate::mongo::MongoStore;
 use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::json::to_bson;
 use crate::mongo::engine::scope::chat_filter;
 use crate::mongo::engine::transaction::Transaction;
 use crate::mongo::input_requests::push_recent_inputs;
@@ -47,28 +48,33 @@ impl MongoStore {
         Ok((!answered.is_empty() || points.is_some()).then_some(Repeats { answered, points }))
     }
 
-    /// Removes what repeats a message, and tells listeners of the questions.
-    pub(super) async fn forget_repeats(
+    /// Makes what repeats a message say what it says now, and tells listeners of the questions. The unfinished steps of its turn
+    /// are removed with a message that was deleted.
+    pub(super) async fn rewrite_repeats(
         &self,
         tx: &Transaction<'_>,
         scope: &Scope,
         chat_id: &ChatId,
         repeats: Repeats,
+        message: &Message,
     ) -> Result<(), Failure> {
         let Repeats { answered, points } = repeats;
-        let app_id = &scope.app_id;
+        let (app_id, is_deleted) = (&scope.app_id, message.deleted_at.is_some());
         if !answered.is_empty() {
             let ids: Vec<&str> = answered.iter().map(InputRequestId::as_str).collect();
             let mut these = records_filter(app_id, chat_id);
             these.insert("_id.request_id", doc! { "$in": ids });
-            let forget = doc! { "answer.content": Bson::Null, "answer.name": ERASED_NAME };
-            let inputs = self.inner.input_requests.update_many(these, doc! { "$set": forget });
+            let mut says = doc! { "answer.content": to_bson(&message.body.content) };
+            if is_deleted {
+                says.insert("answer.name", ERASED_NAME);
+            }
+            let inputs = self.inner.input_requests.update_many(these, doc! { "$set": says });
             inputs.session(&mut *tx.session().await?).await?;
             let tell = push_recent_inputs(&answered);
             let telling = self.inner.chat_sessions.update_one(chat_filter(app_id, chat_id), tell);
             telling.session(&mut *tx.session().await?).await?;
         }
-        if let Some(points) = points {
+        if let Some(points) = points.filter(|_| is_deleted) {
             let points = self.inner.resume_points.delete_many(points);
             points.session(&mut *tx.session().await?).await?;
         }

@@ -1,0 +1,173 @@
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use records::ChatId;
+use tokio::sync::Notify;
+
+/// The chats whose changes a listener hears of when other processes make them.
+///
+/// Clones are the same list, and a listener may change it at any time.
+#[derive(Debug, Clone)]
+pub struct Interest(Option<Arc<Listed>>);
+
+/// The lists of all listeners of a store.
+#[derive(Debug, Default)]
+pub(crate) struct Interests(Mutex<Vec<Weak<Listed>>>);
+
+#[derive(Debug, Default)]
+struct Listed {
+    state: Mutex<State>,
+    changed: Notify,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    chats: HashSet<ChatId>,
+    /// Those of them that were added since [`Interest::chats`].
+    added: HashSet<ChatId>,
+}
+
+impl Interest {
+    /// How many chats are selected one by one. A listener with more hears of all.
+    pub(crate) const MAX_SELECTED: usize = 2_000;
+
+    /// All chats of all apps.
+    #[must_use]
+    pub fn in_all_chats() -> Self {
+        Self(None)
+    }
+
+    /// The chats that are [added](Self::add); none at the beginning.
+    #[must_use]
+    pub fn in_listed_chats() -> Self {
+        Self(Some(Arc::default()))
+    }
+
+    /// Adds a chat to the list.
+    pub fn add(&self, chat_id: &ChatId) {
+        let Some(listed) = &self.0 else { return };
+        let mut state = listed.state();
+        if state.chats.insert(chat_id.clone()) {
+            state.added.insert(chat_id.clone());
+            listed.changed.notify_one();
+        }
+    }
+
+    /// Removes a chat from the list. Its changes may be heard of for a while.
+    pub fn remove(&self, chat_id: &ChatId) {
+        let Some(listed) = &self.0 else { return };
+        let mut state = listed.state();
+        state.chats.remove(chat_id);
+        state.added.remove(chat_id);
+        listed.changed.notify_one();
+    }
+
+    /// Returns the chats on the list; `None` for all chats.
+    pub(crate) fn chats(&self) -> Option<HashSet<ChatId>> {
+        let mut state = self.0.as_ref()?.state();
+        state.added.clear();
+        Some(state.chats.clone())
+    }
+
+    /// Waits until there is a chat on the list.
+    pub(crate) async fn begins(&self) {
+        let Some(listed) = &self.0 else { return };
+        while listed.state().chats.is_empty() {
+            listed.changed.notified().await;
+        }
+    }
+
+    /// Waits until other chats should be selected than these.
+    pub(crate) async fn outgrows(&self, selected: Option<&HashSet<ChatId>>) {
+        let Some(listed) = &self.0 else { return std::future::pending().await };
+        while !listed.state().outgrows(selected) {
+            listed.changed.notified().await;
+        }
+    }
+}
+
+impl Interests {
+    /// Adds the list of a listener.
+    pub(crate) fn add(&self, interest: &Interest) {
+        let mut lists = self.lists();
+        lists.retain(|list| list.strong_count() > 0);
+        lists.extend(interest.0.as_ref().map(Arc::downgrade));
+    }
+
+    /// Returns whether a chat is on any list.
+    pub(crate) fn list(&self, chat_id: &ChatId) -> bool {
+        let lists = self.lists();
+        let mut lists = lists.iter().filter_map(Weak::upgrade);
+        lists.any(|list| list.state().chats.contains(chat_id))
+    }
+
+    fn lists(&self) -> MutexGuard<'_, Vec<Weak<Listed>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// How many chats may be selected in vain, besides as many as are on the list.
+    const SPARE: usize = 64;
+
+    fn outgrows(&mut self, selected: Option<&HashSet<ChatId>>) -> bool {
+        let listed = self.chats.len();
+        let Some(selected) = selected else { return listed < Interest::MAX_SELECTED / 2 };
+        self.added.retain(|chat_id| !selected.contains(chat_id));
+        !self.added.is_empty() || selected.len() > 2 * listed + Self::SPARE
+    }
+}
+
+impl Listed {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt as _;
+
+    use super::*;
+
+    fn chat(number: usize) -> ChatId {
+        ChatId::parse(format!("chat_{number}")).unwrap()
+    }
+
+    fn outgrows(interest: &Interest, selected: Option<&HashSet<ChatId>>) -> bool {
+        interest.outgrows(selected).now_or_never().is_some()
+    }
+
+    #[test]
+    fn a_chat_that_is_not_selected_outgrows_the_selection() {
+        let interest = Interest::in_listed_chats();
+        interest.add(&chat(1));
+        let selected = interest.chats().unwrap();
+        assert!(!outgrows(&interest, Some(&selected)));
+        interest.add(&chat(2));
+        assert!(outgrows(&interest, Some(&selected)));
+        interest.remove(&chat(2));
+        assert!(!outgrows(&interest, Some(&selected)));
+    }
+
+    #[test]
+    fn a_selection_of_many_chats_that_are_gone_is_outgrown() {
+        let interest = Interest::in_listed_chats();
+        (0..100).for_each(|number| interest.add(&chat(number)));
+        let selected = interest.chats().unwrap();
+        (0..80).for_each(|number| interest.remove(&chat(number)));
+        assert!(!outgrows(&interest, Some(&selected)));
+        (80..90).for_each(|number| interest.remove(&chat(number)));
+        assert!(outgrows(&interest, Some(&selected)));
+    }
+
+    #[test]
+    fn very_many_chats_are_not_selected_one_by_one() {
+        let interest = Interest::in_listed_chats();
+        (0..=Interest::MAX_SELECTED).for_each(|number| interest.add(&chat(number)));
+        assert!(!outgrows(&interest, None));
+        (0..Interest::MAX_SELECTED).for_each(|number| interest.remove(&chat(number)));
+        assert!(outgrows(&interest, None));
+        assert!(!outgrows(&Interest::in_all_chats(), None));
+    }
+}
