@@ -17,7 +17,7 @@ pub(crate) struct Interests(Mutex<Vec<Weak<Listed>>>);
 #[derive(Debug, Default)]
 struct Listed {
     state: Mutex<State>,
-    changed: Notify,
+    added: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -49,7 +49,7 @@ impl Interest {
         let mut state = listed.state();
         if state.chats.insert(chat_id.clone()) {
             state.added.insert(chat_id.clone());
-            listed.changed.notify_one();
+            listed.added.notify_one();
         }
     }
 
@@ -59,7 +59,6 @@ impl Interest {
         let mut state = listed.state();
         state.chats.remove(chat_id);
         state.added.remove(chat_id);
-        listed.changed.notify_one();
     }
 
     /// Returns the chats on the list; `None` for all chats.
@@ -73,16 +72,13 @@ impl Interest {
     pub(crate) async fn begins(&self) {
         let Some(listed) = &self.0 else { return };
         while listed.state().chats.is_empty() {
-            listed.changed.notified().await;
+            listed.added.notified().await;
         }
     }
 
-    /// Waits until other chats should be selected than these.
-    pub(crate) async fn outgrows(&self, selected: Option<&HashSet<ChatId>>) {
-        let Some(listed) = &self.0 else { return std::future::pending().await };
-        while !listed.state().outgrows(selected) {
-            listed.changed.notified().await;
-        }
+    /// Returns whether other chats should be selected than these.
+    pub(crate) fn outgrows(&self, selected: Option<&HashSet<ChatId>>) -> bool {
+        self.0.as_ref().is_some_and(|listed| listed.state().outgrows(selected))
     }
 }
 
@@ -126,16 +122,10 @@ impl Listed {
 
 #[cfg(test)]
 mod tests {
-    use futures::FutureExt as _;
-
     use super::*;
 
     fn chat(number: usize) -> ChatId {
         ChatId::parse(format!("chat_{number}")).unwrap()
-    }
-
-    fn outgrows(interest: &Interest, selected: Option<&HashSet<ChatId>>) -> bool {
-        interest.outgrows(selected).now_or_never().is_some()
     }
 
     #[test]
@@ -143,11 +133,11 @@ mod tests {
         let interest = Interest::in_listed_chats();
         interest.add(&chat(1));
         let selected = interest.chats().unwrap();
-        assert!(!outgrows(&interest, Some(&selected)));
+        assert!(!interest.outgrows(Some(&selected)));
         interest.add(&chat(2));
-        assert!(outgrows(&interest, Some(&selected)));
+        assert!(interest.outgrows(Some(&selected)));
         interest.remove(&chat(2));
-        assert!(!outgrows(&interest, Some(&selected)));
+        assert!(!interest.outgrows(Some(&selected)));
     }
 
     #[test]
@@ -156,18 +146,18 @@ mod tests {
         (0..100).for_each(|number| interest.add(&chat(number)));
         let selected = interest.chats().unwrap();
         (0..80).for_each(|number| interest.remove(&chat(number)));
-        assert!(!outgrows(&interest, Some(&selected)));
+        assert!(!interest.outgrows(Some(&selected)));
         (80..90).for_each(|number| interest.remove(&chat(number)));
-        assert!(outgrows(&interest, Some(&selected)));
+        assert!(interest.outgrows(Some(&selected)));
     }
 
     #[test]
     fn very_many_chats_are_not_selected_one_by_one() {
         let interest = Interest::in_listed_chats();
         (0..=Interest::MAX_SELECTED).for_each(|number| interest.add(&chat(number)));
-        assert!(!outgrows(&interest, None));
+        assert!(!interest.outgrows(None));
         (0..Interest::MAX_SELECTED).for_each(|number| interest.remove(&chat(number)));
-        assert!(outgrows(&interest, None));
-        assert!(!outgrows(&Interest::in_all_chats(), None));
+        assert!(interest.outgrows(None));
+        assert!(!Interest::in_all_chats().outgrows(None));
     }
 }

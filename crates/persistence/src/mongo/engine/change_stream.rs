@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bson::{Bson, Document, RawBsonRef, RawDocument, RawDocumentBuf, doc};
-use futures::stream::{self, Stream, StreamExt};
+use futures::stream::{self, Stream};
 use mongodb::change_stream::ChangeStream;
 use mongodb::change_stream::event::ResumeToken;
 use mongodb::error::Error;
@@ -19,7 +19,7 @@ use mongodb::options::ClientOptions;
 use mongodb::{Client, Database};
 use records::{ChatId, Message};
 use tokio::sync::OnceCell;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep};
 
 use crate::mongo::MongoStore;
 use crate::mongo::collection_names::{
@@ -67,6 +67,9 @@ const TAIL_MESSAGE: &str = "messages.";
 
 /// The most bytes of messages that are told with a change. Others are read.
 pub(crate) const MAX_APPENDED_BYTES: usize = 8 << 10;
+
+/// How long the server waits for an event before it answers with none. So long it may take until a chat is selected that was listed.
+const AWAIT: Duration = Duration::from_millis(150);
 
 /// The shortest time between two openings of a change stream for other chats.
 const MIN_SELECTION_TIME: Duration = Duration::from_millis(100);
@@ -116,7 +119,7 @@ impl ChangeStreams {
             Ok::<_, Error>(client.database(&self.database_name))
         };
         let watched = self.watched.get_or_try_init(connect).await?;
-        let mut watch = watched.watch().pipeline(pipeline);
+        let mut watch = watched.watch().pipeline(pipeline).max_await_time(AWAIT);
         if let Some(after) = after {
             watch = watch.resume_after(after);
         }
@@ -279,7 +282,8 @@ struct Selected {
 
 /// What comes next.
 enum Next {
-    Event(Option<Result<RawDocumentBuf, Error>>),
+    Event(RawDocumentBuf),
+    Ended(Option<Error>),
     Outgrown,
 }
 
@@ -313,15 +317,14 @@ impl Watcher {
                 continue;
             };
             match selected.next(&self.interest).await {
-                Next::Event(Some(Ok(event))) => {
+                Next::Event(event) => {
                     let Some(change) = change(&event) else { continue };
                     if change == Change::Lost {
                         self.stream = None;
                     }
                     return change;
                 }
-                Next::Event(ended) => {
-                    let error = ended.and_then(Result::err);
+                Next::Ended(error) => {
                     let error = error.as_ref().map(tracing::field::display);
                     tracing::warn!(error, "the change stream has ended; it is opened again");
                     self.stream = None;
@@ -372,16 +375,19 @@ impl Selected {
     }
 
     async fn next(&mut self, interest: &Interest) -> Next {
-        let selected = (!self.is_of_all).then_some(&self.chats);
-        let outgrown = async {
+        while self.stream.is_alive() {
+            let selected = (!self.is_of_all).then_some(&self.chats);
             // Many chats that are listed one after the other are selected together.
-            sleep_until(self.opened + MIN_SELECTION_TIME).await;
-            interest.outgrows(selected).await;
-        };
-        tokio::select! {
-            event = self.stream.next() => Next::Event(event),
-            () = outgrown => Next::Outgrown,
+            if self.opened.elapsed() >= MIN_SELECTION_TIME && interest.outgrows(selected) {
+                return Next::Outgrown;
+            }
+            match self.stream.next_if_any().await {
+                Ok(None) => {}
+                Ok(Some(event)) => return Next::Event(event),
+                Err(error) => return Next::Ended(Some(error)),
+            }
         }
+        Next::Ended(None)
     }
 }
 

@@ -227,8 +227,8 @@ async fn small_appends_to_listed_chats_are_told_with_their_messages() {
     let told = listener.until(is_append_of(chat_id, 32)).await;
     let Some(Change::Chat(change)) = told.last() else { panic!("{told:?}") };
     let range = MessageRange::Oldest { after: Some(19), before: None, limit: 100 };
-    let stored = stores.listener.messages(&scope(), chat_id, range).await.unwrap().messages;
-    assert_eq!(change.appended[..], stored);
+    let read = stores.listener.messages(&scope(), chat_id, range).await.unwrap();
+    assert_eq!(change.appended[..], read.messages);
 
     let large = MessageBody::new("user", Some("user"), "x".repeat(10_000));
     writer.append(&scope(), chat_id, vec![large.into()]).await.unwrap();
