@@ -48,8 +48,8 @@ export const chat = {
       forks: forks({ appId, chatId }, screen, { signal, changed }),
     };
     const todo = actions({ appId, chatId }, { signal, changed, done: () => refresh() });
-    const context = { at: `${base}/context`, version: null, announced: 0 };
-    const artifact = { at: `${base}/artifact`, version: null, announced: 0 };
+    const context = { at: `${base}/context`, version: null, announced: 0, answer: null };
+    const artifact = { at: `${base}/artifact`, version: null, announced: 0, answer: null };
     let people = { present: [], count: 0 };
     let wanted = CALLS;
     let workflow = null;
@@ -117,13 +117,10 @@ export const chat = {
 
     async function load() {
       const session = await get(base, signal);
-      const [failed] = await Promise.all([
-        lastFailure(base, session, signal),
-        log.refresh(),
-        readIfNew(context),
-        readIfNew(artifact),
-      ]);
-      failure = failed;
+      // The messages do not wait for these.
+      const details = Promise.all([log.refresh(), readIfNew(context), readIfNew(artifact)]);
+      details.catch(() => {});
+      failure = await lastFailure(base, session, signal);
       // Set once, because it never changes, and new links would lose the focus.
       if (workflow === null) {
         workflow = session.workflow_name;
@@ -138,6 +135,8 @@ export const chat = {
       const isFirst = !messages.isStarted();
       await messages.start();
       if (isFirst) showLinked();
+      await details;
+      changed();
     }
 
     function render(session) {
@@ -145,8 +144,9 @@ export const chat = {
       const cards = asked.element();
       return [
         facts(session),
-        todo.element(session, { manages: !log.areHidden }),
-        numbers(session, log.usage),
+        // Known with the calls: they are shown to those who manage the chat.
+        todo.element(session, { manages: log.usage !== null }),
+        numbers(session, log.areHidden ? null : (log.usage ?? {})),
         failureNotice(failure, session, { appId, chatId }, place.part === "turns"),
         tabs(place.part, { appId, chatId }, session),
         isTalk && jumps(),
@@ -173,21 +173,29 @@ export const chat = {
     }
 
     function beside() {
-      const { context_snapshot: snapshot } = context.answer;
-      const { last_artifact: last } = artifact.answer;
+      const snapshot = context.answer?.context_snapshot;
+      const last = artifact.answer?.last_artifact;
       const hidden = "Only those who manage this chat see its calls and what they cost.";
       const calls = log.newest();
       return [
-        section("Context", json(snapshot, "Context", "This chat has no context snapshot.")),
+        section(
+          "Context",
+          context.answer
+            ? json(snapshot, "Context", "This chat has no context snapshot.")
+            : loading(),
+        ),
         section(
           "Artifact",
           artifactFacts(last),
-          json(last?.payload, "Artifact", "This chat has no artifact."),
+          artifact.answer
+            ? json(last?.payload, "Artifact", "This chat has no artifact.")
+            : loading(),
         ),
         section(
           "Calls",
-          log.areHidden ? h("p", { class: "dim" }, hidden) : callTable(calls.slice(0, wanted)),
-          !log.areHidden && (calls.length > wanted || log.hasMore()) && more("calls", moreCalls),
+          log.areHidden && h("p", { class: "dim" }, hidden),
+          !log.areHidden && (log.usage ? callTable(calls.slice(0, wanted)) : loading()),
+          log.usage && (calls.length > wanted || log.hasMore()) && more("calls", moreCalls),
         ),
       ];
     }
@@ -213,6 +221,8 @@ export const chat = {
     return moved;
   },
 };
+
+const loading = () => h("p", { class: "dim" }, "Loading…");
 
 function tabs(current, { appId, chatId }, session) {
   const isBroken = session.last_turn && session.last_turn.outcome !== "completed";
