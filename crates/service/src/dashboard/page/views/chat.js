@@ -1,30 +1,21 @@
 // One chat. Its address says which part of it is shown: `view` is "turns", "context" or "forks", and without it
 // the messages; `message`, `turn`, `from`, `to`, `at` and `compare` name what is shown there.
 
-import { get, getExact, path } from "../api.js";
+import { get, path } from "../api.js";
 import { h } from "../dom.js";
-import { count, duration, money, seconds } from "../format.js";
 import { poll } from "../poll.js";
 import { actions } from "../parts/actions.js";
 import { callLog } from "../parts/calls.js";
-import { marks } from "../parts/chat_list.js";
-import { block, formatJson } from "../parts/json.js";
 import { presentLine } from "../parts/present.js";
 import { questions } from "../parts/questions.js";
-import { figures, status, time } from "../parts/summary.js";
-import { more, name, section, table } from "../parts/table.js";
 import { transcript } from "../parts/transcript.js";
-import { toApp, toApps, toChat, toWorkflow } from "../routes.js";
+import { toApp, toApps, toWorkflow } from "../routes.js";
+import { beside, jumps } from "./chat/beside.js";
 import { contextHistory } from "./chat/context.js";
+import { failureNotice, lastFailure } from "./chat/failure.js";
 import { forks } from "./chat/forks.js";
-import { failureNotice, lastFailure, turns } from "./chat/turns.js";
-
-/** JSON longer than this is truncated: a snapshot may have 8 MiB, which is too much to display. */
-const MAX_SHOWN = 50_000;
-/** The calls that are listed at once. */
-const CALLS = 50;
-
-const PARTS = { messages: "Messages", turns: "Turns", context: "Context", forks: "Forks" };
+import { facts, numbers, tabs } from "./chat/head.js";
+import { turns } from "./chat/turns.js";
 
 /** One chat: its messages live, why it failed, and its context, forks, artifact and calls. */
 export const chat = {
@@ -48,10 +39,8 @@ export const chat = {
       forks: forks({ appId, chatId }, screen, { signal, changed }),
     };
     const todo = actions({ appId, chatId }, { signal, changed, done: () => refresh() });
-    const context = { at: `${base}/context`, version: null, announced: 0, answer: null };
-    const artifact = { at: `${base}/artifact`, version: null, announced: 0, answer: null };
+    const details = beside(base, screen, { signal, log, changed });
     let people = { present: [], count: 0 };
-    let wanted = CALLS;
     let workflow = null;
     let failure = null;
     let soon = null;
@@ -88,14 +77,7 @@ export const chat = {
 
     function happened(events) {
       asked.happened(events);
-      for (const { name, data } of events) {
-        if (name === "context") context.announced = data.version;
-        if (name === "artifact") artifact.announced = data.version;
-        if (name === "caught-up") {
-          context.announced = data.context_version;
-          artifact.announced = data.artifact_version;
-        }
-      }
+      details.happened(events);
       const presence = events.findLast(({ name }) => name === "presence");
       if (presence) {
         people = presence.data;
@@ -118,8 +100,8 @@ export const chat = {
     async function load() {
       const session = await get(base, signal);
       // The messages do not wait for these.
-      const details = Promise.all([log.refresh(), readIfNew(context), readIfNew(artifact)]);
-      details.catch(() => {});
+      const reading = details.load();
+      reading.catch(() => {});
       failure = await lastFailure(base, session, signal);
       // Set once, because it never changes, and new links would lose the focus.
       if (workflow === null) {
@@ -135,7 +117,7 @@ export const chat = {
       const isFirst = !messages.isStarted();
       await messages.start();
       if (isFirst) showLinked();
-      await details;
+      await reading;
       changed();
     }
 
@@ -161,7 +143,7 @@ export const chat = {
             // Kept in the page while another part is shown, with its scroll position.
             messages.element(isTalk),
           ),
-          isTalk && h("div", { class: "beside", "data-key": "beside" }, beside()),
+          isTalk && h("div", { class: "beside", "data-key": "beside" }, details.element()),
         ),
         !isTalk &&
           h(
@@ -172,183 +154,6 @@ export const chat = {
       ];
     }
 
-    function beside() {
-      const snapshot = context.answer?.context_snapshot;
-      const last = artifact.answer?.last_artifact;
-      const hidden = "Only those who manage this chat see its calls and what they cost.";
-      const calls = log.newest();
-      return [
-        section(
-          "Context",
-          context.answer
-            ? json(snapshot, "Context", "This chat has no context snapshot.")
-            : loading(),
-        ),
-        section(
-          "Artifact",
-          artifactFacts(last),
-          artifact.answer
-            ? json(last?.payload, "Artifact", "This chat has no artifact.")
-            : loading(),
-        ),
-        section(
-          "Calls",
-          log.areHidden && h("p", { class: "dim" }, hidden),
-          !log.areHidden && (log.usage ? callTable(calls.slice(0, wanted)) : loading()),
-          log.usage && (calls.length > wanted || log.hasMore()) && more("calls", moreCalls),
-        ),
-      ];
-    }
-
-    async function moreCalls() {
-      wanted += CALLS;
-      try {
-        if (log.newest().length < wanted && log.hasMore()) await log.more();
-        changed();
-      } catch (problem) {
-        if (!signal.aborted) screen.fail(problem);
-      }
-    }
-
-    /** Reads the context or the artifact, which may be large, if its version is new. */
-    async function readIfNew(it) {
-      const version = it.announced;
-      if (it.version === version) return;
-      it.answer = await getExact(it.at, signal);
-      it.version = version;
-    }
-
     return moved;
   },
 };
-
-const loading = () => h("p", { class: "dim" }, "Loading…");
-
-function tabs(current, { appId, chatId }, session) {
-  const isBroken = session.last_turn && session.last_turn.outcome !== "completed";
-  return h(
-    "nav",
-    { class: "tabs", "aria-label": "Parts of this chat", "data-key": "tabs" },
-    Object.entries(PARTS).map(([part, title]) =>
-      h(
-        "a",
-        {
-          href: toChat(appId, chatId, part === "messages" ? {} : { view: part }),
-          "aria-current": part === current && "page",
-        },
-        title,
-        part === "turns" &&
-          isBroken &&
-          h(
-            "span",
-            { class: `dot ${session.last_turn.outcome}` },
-            h("span", { class: "only-heard" }, ` (last turn ${session.last_turn.outcome})`),
-          ),
-      ),
-    ),
-  );
-}
-
-function numbers(session, usage) {
-  const cost = usage && [
-    ["Calls", count(usage.calls), `${duration(usage.duration_ms)} in all`],
-    [
-      "Tokens",
-      count(usage.total_tokens),
-      `${count(usage.prompt_tokens)} in, ${count(usage.completion_tokens)} out`,
-    ],
-    ["Cost", money(usage.cost_micros_usd)],
-  ];
-  return figures(
-    ["Messages", count(session.last_sequence)],
-    [
-      "Duration",
-      session.duration_sec ? seconds(session.duration_sec) : "–",
-      hasEnded(session) ? null : "not ended",
-    ],
-    ...(cost ?? []),
-  );
-}
-
-function hasEnded({ status: stands }) {
-  return stands === "completed" || stands === "failed";
-}
-
-function facts(session) {
-  const fact = (label, ...value) => h("div", {}, h("dt", {}, label), h("dd", {}, value));
-  return h(
-    "dl",
-    { class: "facts", "data-key": "facts" },
-    session.title && fact("Title", name(session.title)),
-    fact(
-      "Status",
-      status(session.status),
-      session.status_reason && [" ", name(session.status_reason, "reason")],
-      marks(session),
-    ),
-    session.user_id && fact("User", name(session.user_id)),
-    session.team_id && fact("Team", name(session.team_id)),
-    fact("Visible to", session.visibility),
-    fact("Started", time(session.created_at)),
-    fact("Updated", time(session.last_updated_at)),
-  );
-}
-
-/** Buttons for narrow screens, where the other sections are far below the messages. */
-function jumps() {
-  const jump = (title) =>
-    h(
-      "button",
-      {
-        type: "button",
-        onclick: () => {
-          const heading = [...document.querySelectorAll(".beside h2")].find(
-            (it) => it.textContent === title,
-          );
-          heading.tabIndex = -1;
-          heading.focus();
-          heading.scrollIntoView();
-        },
-      },
-      title,
-    );
-  return h(
-    "div",
-    { class: "jumps", role: "group", "aria-label": "Jump to" },
-    ["Context", "Artifact", "Calls"].map(jump),
-  );
-}
-
-function artifactFacts(artifact) {
-  if (!artifact) return null;
-  return h("p", { class: "dim" }, name(`${artifact.ui_tool_id} · ${artifact.display}`));
-}
-
-function json(value, label, otherwise) {
-  const text = formatJson(value ?? {});
-  if (text === "{}") return h("p", { class: "dim" }, otherwise);
-  const rest = text.length - MAX_SHOWN;
-  return [
-    block(text.slice(0, MAX_SHOWN), { tabindex: "0", role: "region", "aria-label": label }),
-    rest > 0 && h("p", { class: "dim" }, `${count(rest)} more characters are not shown.`),
-  ];
-}
-
-function callTable(calls) {
-  if (calls.length === 0) return h("p", { class: "dim" }, "No calls are recorded.");
-  const who = (row) => [
-    name(row.model ?? "unknown model"),
-    name(row.agent ?? "unknown agent", "name under"),
-  ];
-  return table({
-    caption: "Calls",
-    rows: calls,
-    key: (row) => row.call_id,
-    columns: [
-      { title: "Model", kind: "text", cell: who },
-      { title: "Tokens", kind: "number", cell: (row) => count(row.total_tokens) },
-      { title: "Time", kind: "number", cell: (row) => duration(row.duration_ms) },
-      { title: "Cost", kind: "number", cell: (row) => money(row.cost_micros_usd) },
-    ],
-  });
-}
