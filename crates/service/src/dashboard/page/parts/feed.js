@@ -26,6 +26,7 @@ export function feed({ label, load, render, scrolled, failed, signal }) {
   const chunks = new Chunks();
   const near = new Set();
   let isFilling = false;
+  let isEmpty = true;
   const find = (index) => box.querySelector(`[data-sequence="${index}"]`);
   const firstVisible = () => chunks.firstVisible(box);
   const place = placeIn(box, { firstVisible, scrolled });
@@ -89,15 +90,18 @@ export function feed({ label, load, render, scrolled, failed, signal }) {
     chunks.begin(index);
     const items = await load(first, first + chunks.size(index));
     if (signal.aborted) return;
+    // While the list is empty, nothing can stall: the first chunk is shown as soon as it is made.
+    const slice = isEmpty ? Infinity : SLICE_MS;
     const elements = [];
     let since = performance.now();
     for (const item of items) {
       elements.push(chunks.item(index, item.sequence - first) ?? render(item));
-      if (performance.now() - since < SLICE_MS) continue;
+      if (performance.now() - since < slice) continue;
       await frame();
       since = performance.now();
     }
     place.keep(() => chunks.fill(index, elements));
+    isEmpty = false;
     chunks.measure(index);
     await frame();
   }

@@ -1,7 +1,7 @@
 // One chat. Its address says which part of it is shown: `view` is "turns", "context" or "forks", and without it
 // the messages; `message`, `turn`, `from`, `to`, `at` and `compare` name what is shown there.
 
-import { get, path } from "../api.js";
+import { Problem, get, path } from "../api.js";
 import { h } from "../dom.js";
 import { poll } from "../poll.js";
 import { actions } from "../parts/actions.js";
@@ -11,11 +11,15 @@ import { questions } from "../parts/questions.js";
 import { transcript } from "../parts/transcript.js";
 import { toApp, toApps, toWorkflow } from "../routes.js";
 import { beside, jumps } from "./chat/beside.js";
-import { contextHistory } from "./chat/context.js";
 import { failureNotice, lastFailure } from "./chat/failure.js";
-import { forks } from "./chat/forks.js";
 import { facts, numbers, tabs } from "./chat/head.js";
-import { turns } from "./chat/turns.js";
+
+/** The parts besides the messages. Each is loaded when it is first shown, so that the messages do not wait for it. */
+const PARTS = {
+  turns: async () => (await import("./chat/turns.js")).turns,
+  context: async () => (await import("./chat/context.js")).contextHistory,
+  forks: async () => (await import("./chat/forks.js")).forks,
+};
 
 /** One chat: its messages live, why it failed, and its context, forks, artifact and calls. */
 export const chat = {
@@ -33,11 +37,8 @@ export const chat = {
     const log = callLog(base, { signal, found: (ids) => messages.callsFound(ids) });
     const messages = transcript({ appId, chatId }, screen, { signal, happened, log });
     const asked = questions({ appId, chatId }, { signal, changed });
-    const parts = {
-      turns: turns({ appId, chatId }, screen, { signal, log, changed }),
-      context: contextHistory({ appId, chatId }, screen, { signal, changed }),
-      forks: forks({ appId, chatId }, screen, { signal, changed }),
-    };
+    /** The parts that were shown, by name. */
+    const parts = {};
     const todo = actions({ appId, chatId }, { signal, changed, done: () => refresh() });
     const details = beside(base, screen, { signal, log, changed });
     let people = { present: [], count: 0 };
@@ -45,7 +46,7 @@ export const chat = {
     let failure = null;
     let soon = null;
     let later = null;
-    let place = { part: null, linked: null };
+    let place = { part: null, given: {}, linked: null };
     // Loaded on demand only: every change is announced by an event.
     const refresh = poll(load, { every: null, signal, failed: (problem) => screen.fail(problem) });
     screen.onRetry(refresh);
@@ -56,12 +57,11 @@ export const chat = {
 
     /** Shows the part that the address names. */
     function moved({ parameters: given }) {
-      const part = Object.hasOwn(parts, given.view ?? "") ? given.view : "messages";
+      const part = Object.hasOwn(PARTS, given.view ?? "") ? given.view : "messages";
       const before = place.part;
-      place = { part, linked: /^\d+$/.test(given.message ?? "") ? Number(given.message) : null };
-      parts.turns.open(part === "turns" ? (given.turn ?? "") : null);
-      parts.context.open(part === "context" ? given : null);
-      parts.forks.open(part === "forks" ? given : null);
+      const linked = /^\d+$/.test(given.message ?? "") ? Number(given.message) : null;
+      place = { part, given, linked };
+      openParts();
       if (before === null) return;
       changed();
       if (before !== part && part === "messages") {
@@ -69,6 +69,25 @@ export const chat = {
         messages.shownAgain();
       }
       showLinked();
+    }
+
+    /** Opens the part that the address names, and closes the others. */
+    function openParts() {
+      const { part, given } = place;
+      for (const [name, shown] of Object.entries(parts)) shown.open(name === part ? given : null);
+      if (part !== "messages" && !parts[part]) loadPart(part);
+    }
+
+    async function loadPart(part) {
+      try {
+        const create = await PARTS[part]();
+        if (signal.aborted) return;
+        parts[part] ??= create({ appId, chatId }, screen, { signal, log, changed });
+        openParts();
+      } catch {
+        const detail = "The service did not answer.";
+        screen.fail(new Problem({ title: "Service unreachable", detail }));
+      }
     }
 
     function showLinked() {
@@ -92,8 +111,8 @@ export const chat = {
       // These take several requests; what they show is mostly in the past.
       later ??= setTimeout(() => {
         later = null;
-        parts.turns.refresh();
-        parts.context.refresh();
+        parts.turns?.refresh();
+        parts.context?.refresh();
       }, 2_000);
     }
 
@@ -134,7 +153,7 @@ export const chat = {
         isTalk && jumps(),
         h(
           "div",
-          { class: isTalk ? "chat" : "", "data-key": "chat", hidden: !isTalk && cards === null },
+          { class: isTalk ? "chat" : "", "data-key": "chat", hidden: !isTalk && !cards },
           h(
             "div",
             { class: "talk", "data-key": "talk" },
@@ -149,7 +168,7 @@ export const chat = {
           h(
             "div",
             { class: "part", "data-key": `part ${place.part}` },
-            parts[place.part].element(session),
+            parts[place.part]?.element(session) ?? h("p", { class: "waiting" }, "Loading…"),
           ),
       ];
     }

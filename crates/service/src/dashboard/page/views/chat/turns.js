@@ -17,6 +17,7 @@ const MAX_TITLE = 200;
 export function turns({ appId, chatId }, screen, { signal, log, changed }) {
   const base = path`api/chats/${appId}/${chatId}`;
   let wanted = 1;
+  /** The key of the turn that is shown, "" for the newest; null while the panel is hidden. */
   let open = null;
   let session = null;
   let data = null;
@@ -148,10 +149,10 @@ export function turns({ appId, chatId }, screen, { signal, log, changed }) {
   return {
     element,
     refresh,
-    /** Shows a turn, or the newest with ""; null while the panel is not shown. */
-    open(key) {
-      open = key;
-      if (key !== null) refresh();
+    /** Shows the panel with the turn of the address, or with the newest; null hides it. */
+    open(parameters) {
+      open = parameters && (parameters.turn ?? "");
+      if (open !== null) refresh();
     },
   };
 }
