@@ -62,7 +62,7 @@ class Agent {
   }
 }
 
-const growing = (page) => page.getByRole("group", { name: "Unfinished answer of writer" });
+const growing = (page) => page.getByRole("article", { name: "Unfinished answer of writer" });
 
 /** Waits until a page shows exactly this text of an unfinished answer. */
 async function grows(page, text) {

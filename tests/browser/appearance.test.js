@@ -1,7 +1,7 @@
 // Every view, light, dark and narrow: it fits, a screen reader can read it, and a screenshot is taken.
 
 import { after, before, test } from "node:test";
-import { launch, watched } from "./browser.js";
+import { APPEARANCES, launch, watched } from "./browser.js";
 import { seedApp, seedDesk, seedTranscript } from "./seed.js";
 import { seedContext, seedFailedRun, seedForks } from "./seed_runs.js";
 import { startService } from "./service.js";
@@ -10,30 +10,30 @@ const VIEWS = [
   ["apps", "#/", "Apps"],
   ["app", "#/apps/acme_corp", "acme_corp"],
   ["search", "#/?q=bob", "Search"],
+  ["search-nothing", "#/?q=nobody", "Search"],
   ["chats", "#/apps/travel_desk/chats", "Chats"],
   ["chats-filtered", "#/apps/acme_corp/chats?workflow_name=Generator&since=week", "Chats"],
   ["chats-search", "#/apps/travel_desk/chats?q=rebooking", "Chats"],
+  ["chats-none", "#/apps/travel_desk/chats?status=paused&user_id=alice", "Chats"],
   ["inbox", "#/apps/travel_desk/inbox", "Inbox"],
+  ["inbox-empty", "#/apps/acme_corp/inbox", "Inbox"],
   ["numbers", "#/apps/acme_corp/numbers?since=day", "Numbers"],
   ["numbers-month", "#/apps/acme_corp/numbers?since=month", "Numbers"],
   ["workflow", "#/apps/acme_corp/workflows/Generator", "Generator"],
   ["workflow-days", "#/apps/acme_corp/workflows/Generator?step=day", "Generator"],
   ["chat", "#/apps/acme_corp/chats/picnic-1", "picnic-1"],
   ["transcript", "#/apps/acme_corp/chats/captain-1", "captain-1"],
+  ["chat-empty", "#/apps/beta-labs/chats/trial-1", "trial-1", ".said"],
+  ["question", "#/apps/travel_desk/chats/desk-2", "desk-2", ".question"],
+  ["answering", "#/apps/acme_corp/chats/answering-1", "answering-1", ".unfinished"],
   ["failed", "#/apps/acme_corp/chats/rebook-1", "rebook-1"],
   ["turns", "#/apps/acme_corp/chats/rebook-1?view=turns", "rebook-1", ".timeline"],
   ["context", "#/apps/acme_corp/chats/rebook-1?view=context", "rebook-1", ".diff"],
   ["forks", "#/apps/acme_corp/chats/rebook-1?view=forks&compare=rebook-1-a", "rebook-1", ".sides"],
+  ["context-empty", "#/apps/beta-labs/chats/trial-1?view=context", "trial-1", ".contexts"],
+  ["turns-empty", "#/apps/beta-labs/chats/trial-1?view=turns", "trial-1", ".turns"],
   ["fork", "#/apps/acme_corp/chats/rebook-1?view=forks&at=1", "rebook-1", ".fields"],
 ];
-const APPEARANCES = {
-  light: { colorScheme: "light", viewport: { width: 1440, height: 900 } },
-  dark: { colorScheme: "dark", viewport: { width: 1440, height: 900 } },
-  medium: { colorScheme: "light", viewport: { width: 820, height: 1000 } },
-  "medium-dark": { colorScheme: "dark", viewport: { width: 820, height: 1000 } },
-  narrow: { colorScheme: "light", viewport: { width: 360, height: 740 } },
-  "narrow-dark": { colorScheme: "dark", viewport: { width: 360, height: 740 } },
-};
 
 let browser;
 let service;
@@ -50,6 +50,8 @@ before(async () => {
   await seedFailedRun(call, "acme_corp");
   await seedContext(call, "acme_corp", "rebook-1");
   await seedForks(call, "acme_corp", "rebook-1");
+  await beginAnswer(call, "acme_corp", "answering-1");
+  await call("PUT", "/api/chats/beta-labs/trial-1", { workflow_name: "Trial" });
   for (const app of ["beta-labs", "a_long_name_".padEnd(64, "x")]) {
     await call("POST", `/api/chats/${app}`, { workflow_name: "Trial" });
   }
@@ -60,6 +62,17 @@ async function ask(call, chatId, question) {
   await call("PUT", `/api/chats/travel_desk/${chatId}`, { workflow_name: "Desk" });
   const asked = { expires_in_sec: 7_200, ...question };
   await call("POST", `/api/chats/travel_desk/${chatId}/input-requests`, asked);
+}
+
+/** Starts an answer that does not end. */
+async function beginAnswer(call, app, chatId) {
+  const base = `/api/chats/${app}/${chatId}`;
+  await call("PUT", base, { workflow_name: "Answers" });
+  const asked = { role: "user", name: "alice", content: "Tell me a story" };
+  await call("POST", `${base}/messages`, asked);
+  await call("POST", `${base}/streams`, { stream_id: "s1", format: "text", agent: "writer" });
+  const chunks = ["Once upon a time ", "there was a lake, and at the lake "];
+  await call("POST", `${base}/streams/s1/chunks`, { from: 0, chunks });
 }
 
 after(async () => {
@@ -83,7 +96,7 @@ for (const [look, options] of Object.entries(APPEARANCES)) {
           await place.screenshot(`${name}-${look}`, { fullPage: !hash.includes("captain") });
         }
       },
-      // The search looks for a chat with the id "bob".
+      // The search looks for chats with the ids "bob" and "nobody".
       { ...options, answers: [404] },
     );
   });

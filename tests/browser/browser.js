@@ -12,6 +12,16 @@ const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const SCREENSHOTS = new URL("../../target/screenshots/", import.meta.url).pathname;
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
+/** The widths and colours in which every view is looked at. */
+export const APPEARANCES = {
+  light: { colorScheme: "light", viewport: { width: 1440, height: 900 } },
+  dark: { colorScheme: "dark", viewport: { width: 1440, height: 900 } },
+  medium: { colorScheme: "light", viewport: { width: 768, height: 1000 } },
+  "medium-dark": { colorScheme: "dark", viewport: { width: 768, height: 1000 } },
+  narrow: { colorScheme: "light", viewport: { width: 360, height: 740 } },
+  "narrow-dark": { colorScheme: "dark", viewport: { width: 360, height: 740 } },
+};
+
 export async function launch() {
   // The sandbox of Chromium does not run as root.
   const args = process.getuid() === 0 ? ["--no-sandbox"] : [];
@@ -132,6 +142,17 @@ class Place {
       at: nodes.map((node) => node.html),
     }));
     assert.deepEqual(found, []);
+  }
+
+  /** Checks what is shown in every appearance, and takes screenshots of it. */
+  async inEveryAppearance(name) {
+    for (const [appearance, { colorScheme, viewport }] of Object.entries(APPEARANCES)) {
+      await this.page.emulateMedia({ colorScheme });
+      await this.page.setViewportSize(viewport);
+      await this.fits();
+      await this.isAccessible();
+      await this.screenshot(`${name}-${appearance}`, { fullPage: true });
+    }
   }
 
   async screenshot(name, options = {}) {

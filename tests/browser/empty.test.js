@@ -51,14 +51,7 @@ test("the command for an empty database starts a chat, which then appears", asyn
     await place.open();
     await place.shows("Apps");
     await page.getByRole("heading", { name: "No chats are stored yet" }).waitFor();
-    await place.fits();
-    await place.isAccessible();
-    await place.screenshot("empty-light");
-    await page.emulateMedia({ colorScheme: "dark" });
-    await place.screenshot("empty-dark");
-    await page.setViewportSize({ width: 360, height: 740 });
-    await place.fits();
-    await place.screenshot("empty-narrow");
+    await place.inEveryAppearance("empty");
 
     const command = await page.getByRole("region", { name: "Command" }).textContent();
     execFileSync("bash", ["-euc", command]);

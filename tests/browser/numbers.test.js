@@ -1,4 +1,4 @@
-// What an app costs in a range of time, and times in the zone that the user chooses.
+// What an app costs in a range of time.
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -98,30 +98,4 @@ test("any range can be chosen, and the numbers are downloaded as CSV without for
     const sum = lines.slice(1).reduce((all, line) => all + Number(line.split(",")[cost]), 0);
     assert.equal(sum, 3_500_000);
   });
-});
-
-test("times are shown in the zone that the user chooses, and it is remembered", async () => {
-  await call("POST", "/api/chats/acme_corp/week-1/messages", { role: "user", content: "Hello" });
-  const { data } = await call("GET", "/api/chats/acme_corp/week-1/messages");
-  const utc = data[0].created_at.slice(11, 19);
-  await watched(
-    browser,
-    service,
-    async (page, place) => {
-      await place.open("#/apps/acme_corp/chats/week-1");
-      await place.shows("week-1");
-      const time = page.locator(".message time");
-      await time.waitFor();
-      assert.doesNotMatch(await time.textContent(), new RegExp(`${utc}$`));
-      await page.getByRole("button", { name: "Local time" }).click();
-      await page.getByRole("button", { name: "UTC" }).waitFor();
-      await time.waitFor();
-      assert.match(await time.textContent(), new RegExp(`${utc}$`));
-      assert.match(await time.getAttribute("title"), /UTC$/);
-      await page.reload();
-      await time.waitFor();
-      assert.match(await time.textContent(), new RegExp(`${utc}$`));
-    },
-    { timezoneId: "Asia/Tokyo" },
-  );
 });

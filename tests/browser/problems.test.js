@@ -31,8 +31,7 @@ test("the page asks for a missing token, keeps it in the tab only, and forgets i
     async (page, place) => {
       await place.open();
       await page.getByRole("alert").waitFor();
-      await place.isAccessible();
-      await place.screenshot("token");
+      await place.inEveryAppearance("token");
       await giveToken(page, OPERATOR);
       await page.getByRole("link", { name: "acme_corp" }).waitFor();
       assert.equal(await page.evaluate(() => document.activeElement.textContent), "Apps");
@@ -72,8 +71,7 @@ test("a user without the right to read stats finds the chats they may see", asyn
       await page.getByRole("link", { name: "acme_corp-gen-25" }).click();
       await place.shows("acme_corp-gen-25");
       await page.goBack();
-      await place.isAccessible();
-      await place.screenshot("user");
+      await place.inEveryAppearance("user");
     },
     { answers: [401, 403] },
   );
@@ -101,7 +99,7 @@ test("a missing chat is reported as such", async () => {
       await place.open("#/apps/acme_corp/chats/unknown");
       await giveToken(page, USER);
       await page.getByRole("alert").getByRole("heading").filter({ hasText: /chat/i }).waitFor();
-      await place.screenshot("problem");
+      await place.inEveryAppearance("problem");
     },
     { answers: [401, 404] },
   );
@@ -135,5 +133,24 @@ test("the view stays while the service is away, and is refreshed when it is back
       assert.equal(await page.getByRole("alert").count(), 0);
     },
     { answers: [401, 503] },
+  );
+});
+
+test("a view whose modules cannot be loaded says so, and is shown when they can", async () => {
+  await watched(
+    browser,
+    service,
+    async (page, place) => {
+      await place.open("#/apps/acme_corp");
+      await giveToken(page, OPERATOR);
+      await place.shows("acme_corp");
+      await page.route("**/views/numbers.js", (route) => route.abort());
+      await page.getByRole("link", { name: "Numbers" }).click();
+      await page.getByRole("alert").getByText("Service unreachable").waitFor();
+      await page.unroute("**/views/numbers.js");
+      await page.getByRole("button", { name: "Try again" }).click();
+      await place.shows("Numbers");
+    },
+    { answers: [401], goesAway: true },
   );
 });

@@ -3,12 +3,12 @@
 const SECOND = 1_000;
 
 /** A chat of two turns: the first is completed, the second failed in a tool that another assistant used. */
-export async function seedFailedRun(call, appId, chatId = "rebook-1") {
+export async function seedFailedRun(call, appId, chatId = "rebook-1", { user = "bob" } = {}) {
   const base = `/api/chats/${appId}/${chatId}`;
   await call("POST", `/api/chats/${appId}`, {
     chat_id: chatId,
     workflow_name: "Rebooking",
-    user_id: "bob",
+    user_id: user,
     title: "Rebooking to Oslo",
   });
   const start = Date.now() - 130 * SECOND;

@@ -43,15 +43,13 @@ test("a person signs in, comes back to the view, and signs out", async () => {
     async (page, place) => {
       await place.open("#/apps/acme_corp");
       await page.getByRole("alert").waitFor();
-      await place.isAccessible();
-      await place.screenshot("sign-in");
+      await place.inEveryAppearance("sign-in");
       await page.getByRole("link", { name: "Sign in" }).click();
       await page.getByRole("button", { name: "Sign out" }).waitFor();
       await place.shows("acme_corp");
       assert.equal(page.url(), `${service.url}/dashboard#/apps/acme_corp`);
       await place.text("olga").waitFor();
-      await place.isAccessible();
-      await place.screenshot("signed-in");
+      await place.inEveryAppearance("signed-in");
       assert.equal(await page.evaluate(() => document.cookie), "", "no script reads the session");
       assert.equal(await page.evaluate(() => sessionStorage.length + localStorage.length), 0);
       await page.reload();

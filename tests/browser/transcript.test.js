@@ -56,6 +56,23 @@ async function chat(chatId, messages) {
   return `#/apps/acme_corp/chats/${chatId}`;
 }
 
+test("the page requests every module of a chat at once, and no others", async () => {
+  await watched(browser, service, async (page, place) => {
+    const requested = [];
+    page.on("request", (request) => {
+      if (request.resourceType() === "script") requested.push(request.url());
+    });
+    await place.open("#/apps/acme_corp/chats/rebook-1");
+    await place.shows("rebook-1");
+    await page.locator(".message").first().waitFor();
+    const preloaded = await page
+      .locator("link[rel=modulepreload]")
+      .evaluateAll((all) => all.map((it) => it.href));
+    const main = `${service.url}/dashboard/main.js`;
+    assert.deepEqual(requested.toSorted(), [main, ...preloaded].toSorted());
+  });
+});
+
 test("Markdown is shown as tables, lists and code", async () => {
   await watched(browser, service, async (page, place) => {
     await place.open("#/apps/acme_corp/chats/rebook-1");
@@ -327,7 +344,7 @@ test("an upward scroll keeps its place while messages arrive, and the way back t
   await watched(browser, service, async (page, place) => {
     await place.open("#/apps/acme_corp/chats/busy-1?message=300");
     await place.shows("busy-1");
-    await inView(page, 300);
+    await page.locator('[data-sequence="300"].linked').waitFor();
     const top = () =>
       page
         .locator('[data-sequence="300"]')

@@ -223,7 +223,7 @@ export class Chat {
   async openUiMessageStream(): Promise<Response> {
     const request: Request = { method: "GET", path: this.#path(["ui-message-stream"]) };
     const connection = await this.#transport.open(request, { silenceMs: SILENCE_MS, signal: this.signal });
-    return connection.response;
+    return connection.handedOver();
   }
 
   /** Writes a whole turn, all of it or nothing. */

@@ -42,6 +42,28 @@ export class Connection {
     return new Uint8Array(await new Blob(parts).arrayBuffer());
   }
 
+  /** Returns the response for a reader that knows nothing of the connection, which is closed when the body ends. */
+  handedOver(): Response {
+    const { body, headers, status, statusText } = this.response;
+    // Not every browser has no body if there is no content, and a response that is made has to have none.
+    if (body === null || status === 204) {
+      this.close();
+      return this.response;
+    }
+    const parts = this.#parts();
+    const watched = new ReadableStream<Uint8Array<ArrayBuffer>>({
+      async pull(controller) {
+        const { done, value } = await parts.next();
+        if (done === true) controller.close();
+        else controller.enqueue(value);
+      },
+      cancel: () => {
+        this.close();
+      },
+    });
+    return new Response(watched, { headers, status, statusText });
+  }
+
   /** Reads the body as it arrives, and closes the connection. */
   async *#parts(): AsyncGenerator<Uint8Array<ArrayBuffer>, void> {
     // Not every browser iterates over a stream.

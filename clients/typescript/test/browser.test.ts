@@ -9,12 +9,15 @@ import { Readable } from "node:stream";
 import { text as textOf } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import type { ReadableStream as WebStream } from "node:stream/web";
+import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild-wasm";
 import { type Browser, type Page, chromium } from "playwright-core";
 import { Reprise } from "reprise-chats";
 import { loadMessages } from "reprise-chats/ai";
 import { answer } from "./answer.js";
+import { pace } from "./model.js";
+import { respond } from "./readme/streaming.js";
 import { Service, atEnd, newApp } from "./service.js";
 
 const SECRET = "a-secret-of-the-tests-of-32-bytes-or-more";
@@ -22,6 +25,8 @@ const SECRET = "a-secret-of-the-tests-of-32-bytes-or-more";
 let service: Service;
 let browser: Browser;
 let origin: string;
+/** The endpoint of the application. */
+let endpoint: (request: Request) => Promise<Response> = answer;
 
 before(async () => {
   origin = await startApplication();
@@ -63,11 +68,65 @@ test("useChat is stored by the page, and a page that is loaded again shows it", 
     await page.locator("main[data-status=ready]").waitFor();
     const again = await shown(page);
     assert.deepEqual(again.slice(0, 3), before.slice(0, 3));
-    const stored = await loadMessages(reprise.chat(id));
-    const said = stored.map(({ parts }) => parts.map((part) => (part.type === "text" ? part.text : "")).join(""));
-    assert.deepEqual(said, again);
-    assert.equal(said.length, 4);
+    assert.deepEqual(await stored(reprise, id), again);
+    assert.equal(again.length, 4);
   });
+});
+
+test("an answer that an agent writes goes on in a page that is loaded again, once", async () => {
+  const app = newApp();
+  const id = `picnic_${app}`;
+  const reprise = new Reprise(service.url, app, { token: bearer("alice") });
+  const pieces: (() => void)[] = [];
+  pace.next = () => new Promise((go) => pieces.push(go));
+  const goOn = async () => {
+    while (pieces.length === 0) await pause(10);
+    pieces.shift()?.();
+  };
+  endpoint = (request) => respond(reprise, request);
+  await visit(
+    app,
+    id,
+    async (page) => {
+      await say(page, "park");
+      await goOn();
+      const first = page.getByText(/^answer \d+$/);
+      await first.waitFor();
+      const begun = (await first.textContent()) ?? "";
+
+      assert.equal(await resumedBy(page), 200);
+      await page.locator("main[data-status=streaming]").waitFor();
+      await page.getByText(begun, { exact: true }).waitFor();
+      assert.deepEqual(await shown(page), ["park", begun]);
+      await goOn();
+      await page.getByText(`${begun} to`).waitFor();
+      await goOn();
+      await page.locator("main[data-status=ready]").waitFor();
+      const whole = ["park", `${begun} to park`];
+      assert.deepEqual(await shown(page), whole);
+
+      // The next message does not store the answer again.
+      pace.next = () => Promise.resolve();
+      await say(page, "lake");
+      await page.getByText(/^answer \d+ to lake$/).waitFor();
+      await page.locator("main[data-status=ready]").waitFor();
+      const all = await shown(page);
+      assert.deepEqual(all.slice(0, 2), whole);
+      assert.equal(all.length, 4);
+      while ((await loadMessages(reprise.chat(id))).length < 4) await pause(10);
+      assert.deepEqual(await stored(reprise, id), all);
+
+      // Nothing is running: the page shows what is stored, and does nothing.
+      assert.equal(await resumedBy(page), 204);
+      let requests = 0;
+      page.on("request", () => (requests += 1));
+      await pause(500);
+      assert.equal(await page.locator("main").getAttribute("data-status"), "ready");
+      assert.deepEqual(await shown(page), all);
+      assert.equal(requests, 0);
+    },
+    "endpoint",
+  );
 });
 
 test("the client writes, listens and is refused in a page as in Node.js", async () => {
@@ -83,7 +142,12 @@ test("the client writes, listens and is refused in a page as in Node.js", async 
 });
 
 /** Opens the page, and checks that it had no errors but the refusal that it asks for. */
-async function visit(app: string, id: string, body: (page: Page) => Promise<void>): Promise<void> {
+async function visit(
+  app: string,
+  id: string,
+  body: (page: Page) => Promise<void>,
+  storedBy: "page" | "endpoint" = "page",
+): Promise<void> {
   const page = await browser.newPage();
   page.setDefaultTimeout(15_000);
   const faults: string[] = [];
@@ -91,7 +155,7 @@ async function visit(app: string, id: string, body: (page: Page) => Promise<void
   page.on("console", (message) => {
     if (message.type() === "error" && !message.text().includes("status of 404")) faults.push(message.text());
   });
-  const settings = new URLSearchParams({ service: service.url, app, token: bearer("alice"), chat: id });
+  const settings = new URLSearchParams({ service: service.url, app, token: bearer("alice"), chat: id, storedBy });
   await page.goto(`${origin}/#${settings.toString()}`);
   await page.getByRole("textbox").waitFor();
   await body(page);
@@ -106,6 +170,21 @@ async function say(page: Page, text: string): Promise<void> {
 
 async function shown(page: Page): Promise<string[]> {
   return page.locator("main p").allTextContents();
+}
+
+/** Loads the page again; returns the status of its request for the answer that is being produced. */
+async function resumedBy(page: Page): Promise<number> {
+  const asked = page.waitForResponse(
+    (response) => response.url().endsWith("/ui-message-stream") && response.request().method() === "GET",
+  );
+  await page.reload();
+  return (await asked).status();
+}
+
+/** Returns the texts of the messages that are stored. */
+async function stored(reprise: Reprise, id: string): Promise<string[]> {
+  const messages = await loadMessages(reprise.chat(id));
+  return messages.map(({ parts }) => parts.map((part) => (part.type === "text" ? part.text : "")).join(""));
 }
 
 /** Serves the page and the endpoint of the application; returns its origin. */
@@ -128,9 +207,10 @@ async function startApplication(): Promise<string> {
   };
   const server = createServer((request, response) => {
     if (request.url === "/api/chat") {
-      void respond(request).then(async ({ status, headers, body }) => {
+      void answered(request).then(async ({ status, headers, body }) => {
         response.writeHead(status, Object.fromEntries(headers));
-        if (body !== null) await pipeline(Readable.fromWeb(body as WebStream), response);
+        // A page that is loaded again reads no further.
+        if (body !== null) await pipeline(Readable.fromWeb(body as WebStream), response).catch(() => undefined);
       });
       return;
     }
@@ -146,8 +226,8 @@ async function startApplication(): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-async function respond(request: IncomingMessage): Promise<Response> {
-  return answer(new Request("http://application/api/chat", { method: "POST", body: await textOf(request) }));
+async function answered(request: IncomingMessage): Promise<Response> {
+  return endpoint(new Request("http://application/api/chat", { method: "POST", body: await textOf(request) }));
 }
 
 /** Returns a token that the service accepts. */

@@ -2,7 +2,13 @@
 import { simulateReadableStream } from "ai";
 import { MockLanguageModelV4 } from "ai/test";
 
+type StreamPart =
+  Awaited<ReturnType<MockLanguageModelV4["doStream"]>>["stream"] extends ReadableStream<infer Part> ? Part : never;
+
 let answers = 0;
+
+/** What an answer waits for before each of its pieces; a test that holds answers up replaces it. */
+export const pace = { next: (): Promise<void> => Promise.resolve() };
 
 export const model = new MockLanguageModelV4({
   doStream: ({ prompt }) => {
@@ -10,7 +16,7 @@ export const model = new MockLanguageModelV4({
     const said = JSON.stringify(prompt.findLast(({ role }) => role === "user")?.content);
     const text = /"text":"([^"]*)"/.exec(said)?.[1] ?? "";
     const deltas = [`answer ${answers}`, " to ", text];
-    const stream = simulateReadableStream({
+    const stream = simulateReadableStream<StreamPart>({
       chunkDelayInMs: text === "slowly" ? 200 : null,
       chunks: [
         { type: "stream-start" as const, warnings: [] },
@@ -27,6 +33,12 @@ export const model = new MockLanguageModelV4({
         },
       ],
     });
-    return Promise.resolve({ stream });
+    const paced = new TransformStream<StreamPart, StreamPart>({
+      async transform(part, controller) {
+        if (part.type === "text-delta") await pace.next();
+        controller.enqueue(part);
+      },
+    });
+    return Promise.resolve({ stream: stream.pipeThrough(paced) });
   },
 });

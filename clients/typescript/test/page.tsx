@@ -44,4 +44,5 @@ window.tour = async () => {
 };
 
 const root = document.querySelector("body > div");
-if (root !== null) createRoot(root).render(await load(reprise, given("chat")));
+const storedBy = given("storedBy") === "endpoint" ? "endpoint" : "page";
+if (root !== null) createRoot(root).render(await load({ reprise, id: given("chat"), storedBy }));

@@ -10,7 +10,7 @@ export interface RepriseChatTransportOptions<M extends UIMessage> {
   readonly workflowName: string;
   /** What sends messages to the application; by default a `DefaultChatTransport`, which posts them to `/api/chat`. */
   readonly transport?: ChatTransport<M>;
-  /** Who stores the answers: the page that asks (the default), or the endpoint, by `streamAnswer`. */
+  /** Who stores the answers: the page that asks (the default), or the endpoint, by `streamAnswer`; the page stores the rest. */
   readonly storedBy?: "page" | "endpoint";
 }
 
@@ -61,10 +61,16 @@ export class RepriseChatTransport<M extends UIMessage = UIMessage> implements Ch
   async #store(chat: Chat, options: SendOptions<M>): Promise<void> {
     const isKnown = this.#stored.has(chat.chatId);
     if (!isKnown) await this.#options.reprise.ensureChat(chat.chatId, this.#options.workflowName);
-    const messages = isKnown ? options.messages.slice(-SENT_AGAIN) : options.messages;
+    const messages = this.#own(isKnown ? options.messages.slice(-SENT_AGAIN) : options.messages);
     const isEdit = options.messages.some((message) => message.id === options.messageId && message.role === "user");
     await saveMessages(chat, messages, { truncate: options.trigger === "regenerate-message" || isEdit });
     this.#stored.add(chat.chatId);
+  }
+
+  /** Returns the messages that the page stores. An answer that the endpoint stores has another id there than in the page. */
+  #own(messages: readonly M[]): readonly M[] {
+    if (this.#options.storedBy !== "endpoint") return messages;
+    return messages.filter(({ role }) => role !== "assistant");
   }
 }
 

@@ -58,7 +58,7 @@ async fn the_page_and_all_that_it_loads_is_served() {
         };
         assert_eq!(answer.header("content-type"), expected, "{path}");
         // A library may have the word in a text.
-        let modules = named(&answer.text, &["from \""]).into_iter();
+        let modules = named(&answer.text, &["from \"", "import(\""]).into_iter();
         let modules = modules.filter(|name| name.starts_with('.'));
         left.extend(modules.map(|name| resolve(&path, name)));
         seen.push(path);

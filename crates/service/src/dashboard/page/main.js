@@ -1,31 +1,34 @@
 // Shows the view that the URL names, and changes it when the URL changes.
 
-import { session, token } from "./api.js";
+import { Problem, session, token } from "./api.js";
 import { h } from "./dom.js";
 import { listenForSlash } from "./parts/search_box.js";
 import { read, toChats } from "./routes.js";
 import { Screen } from "./screen.js";
-import { app } from "./views/app.js";
-import { apps } from "./views/apps.js";
-import { chat } from "./views/chat.js";
-import { chats } from "./views/chats.js";
-import { inbox } from "./views/inbox.js";
-import { numbers } from "./views/numbers.js";
-import { workflow } from "./views/workflow.js";
 import { zone } from "./zone.js";
 
-const VIEWS = { apps, app, chats, inbox, numbers, workflow, chat };
+/** By name: each view is loaded when it is first shown, so that none waits for the modules of the others. */
+const VIEWS = {
+  apps: async () => (await import("./views/apps.js")).apps,
+  app: async () => (await import("./views/app.js")).app,
+  chats: async () => (await import("./views/chats.js")).chats,
+  inbox: async () => (await import("./views/inbox.js")).inbox,
+  numbers: async () => (await import("./views/numbers.js")).numbers,
+  workflow: async () => (await import("./views/workflow.js")).workflow,
+  chat: async () => (await import("./views/chat.js")).chat,
+};
 
 let shown = { path: null, stop: new AbortController() };
 
-function navigate() {
+async function navigate() {
   shown.stop.abort();
   const before = shown.path;
   const route = read(location.hash);
   const stop = new AbortController();
   shown = { path: route?.path ?? "", stop };
 
-  const view = route ? VIEWS[route.view] : nowhere;
+  const view = route ? await VIEWS[route.view]().catch(() => unreachable) : nowhere;
+  if (stop.signal.aborted) return;
   const screen = new Screen({ key: shown.path, ...view.frame(route) });
   // Neither for the first view, nor for another range of the same view.
   if (before !== null && before !== shown.path) {
@@ -47,6 +50,17 @@ const nowhere = {
   frame: () => ({ title: "Not found", crumbs: [] }),
   open: (screen) =>
     screen.show(() => [h("p", {}, "This URL names no view. ", h("a", { href: "#/" }, "All apps"))]),
+};
+
+/** Stands in for a view whose modules could not be loaded. */
+const unreachable = {
+  frame: () => ({ title: "Not loaded", crumbs: [] }),
+  open(screen) {
+    const detail = "The service did not answer.";
+    // Some browsers remember that a module could not be loaded, until the page is loaded again.
+    screen.onRetry(() => location.reload());
+    screen.fail(new Problem({ title: "Service unreachable", detail }));
+  },
 };
 
 function showToken() {
@@ -78,12 +92,12 @@ document.getElementById("skip").onclick = (event) => {
   event.preventDefault();
   document.querySelector("main h1").focus();
 };
-listenForSlash(() => {
+listenForSlash(async () => {
   const { appId } = read(location.hash) ?? {};
   if (!appId) return;
   // The event `hashchange` comes later: the search must be there for the key.
   history.pushState(null, "", toChats(appId));
-  navigate();
+  await navigate();
 });
 addEventListener("hashchange", () => {
   const route = read(location.hash);
@@ -91,10 +105,11 @@ addEventListener("hashchange", () => {
   if (shown.moved && route?.path === shown.path) shown.moved(route);
   else navigate();
 });
-addEventListener("token-given", () => {
-  navigate();
+addEventListener("token-given", async () => {
+  await navigate();
   // The input that had the focus no longer exists.
   document.querySelector("main h1").focus();
 });
-await session.load();
-navigate();
+// The first view and the session are loaded side by side; the view reports if it could not be.
+await Promise.allSettled([VIEWS[read(location.hash)?.view]?.(), session.load()]);
+await navigate();

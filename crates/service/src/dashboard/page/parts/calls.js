@@ -10,13 +10,14 @@ const PAGE = 100;
  */
 export function callLog(base, { signal, found }) {
   const byId = new Map();
-  /** The ids that messages name and that are not loaded yet. */
+  /** The ids that messages name, until `found` has told that they are loaded. */
   const missing = new Set();
   /** The ids that the chat does not have. */
   const unknown = new Set();
   let cursor = null;
   let isComplete = false;
   let isLoading = false;
+  let refreshing = null;
   const log = {
     areHidden: false,
     usage: null,
@@ -28,7 +29,12 @@ export function callLog(base, { signal, found }) {
   };
 
   /** Loads the newest calls again, because calls were recorded. */
-  async function refresh() {
+  function refresh() {
+    refreshing = readNewest().finally(() => (refreshing = null));
+    return refreshing;
+  }
+
+  async function readNewest() {
     if (log.areHidden) return;
     try {
       const page = await get(query(`${base}/calls`, { limit: PAGE }), signal);
@@ -43,15 +49,12 @@ export function callLog(base, { signal, found }) {
       unknown.clear();
     } catch (problem) {
       if (problem.code !== "forbidden-permission") throw problem;
-      log.areHidden = true;
+      Object.assign(log, { areHidden: true, usage: null });
     }
   }
 
   function keep(calls) {
-    for (const call of calls) {
-      byId.set(call.call_id, call);
-      missing.delete(call.call_id);
-    }
+    for (const call of calls) byId.set(call.call_id, call);
   }
 
   /** Returns the call, or null and loads it. */
@@ -70,11 +73,12 @@ export function callLog(base, { signal, found }) {
     try {
       // All messages that are being rendered name their calls first.
       await new Promise((resolve) => setTimeout(resolve));
+      if (log.usage === null) await (refreshing ?? refresh());
+      const isLeft = () => [...missing].some((id) => !byId.has(id));
+      while (isLeft() && !isComplete && !log.areHidden) await more();
       const wanted = [...missing];
-      if (log.usage === null) await refresh();
-      while (missing.size > 0 && !isComplete && !log.areHidden) await more();
-      missing.forEach((id) => unknown.add(id));
       missing.clear();
+      wanted.filter((id) => !byId.has(id)).forEach((id) => unknown.add(id));
       found(new Set(wanted.filter((id) => byId.has(id))));
     } catch (problem) {
       // The messages are shown without these calls; the next one that is named tries again.

@@ -14,7 +14,7 @@ export function appNav(appId, current) {
     h("a", { href: to(appId), "aria-current": view === current && "page" }, text);
   return h(
     "nav",
-    { class: "choice tabs", "aria-label": "App", "data-key": "tabs" },
+    { class: "tabs", "aria-label": "App", "data-key": "tabs" },
     VIEWS.map(link),
   );
 }

@@ -29,11 +29,11 @@ export function searchBox({ label, value = "" }, search, ...more) {
 
 /** Makes / lead to the search of the view that is shown, or else to where `elsewhere` leads. */
 export function listenForSlash(elsewhere) {
-  addEventListener("keydown", (event) => {
+  addEventListener("keydown", async (event) => {
     const isTyping = event.target.closest?.("input, textarea, select, [contenteditable]");
     if (event.key !== "/" || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
-    if (!document.getElementById("search")) elsewhere();
+    if (!document.getElementById("search")) await elsewhere();
     const search = document.getElementById("search");
     search?.focus();
     search?.select();

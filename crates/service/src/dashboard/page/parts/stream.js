@@ -43,11 +43,10 @@ export function streams(place, grown) {
     const state = h("span", { class: "role" }, "is answering");
     const speaker = agent ?? "assistant";
     const element = h(
-      "div",
+      "article",
       {
         class: "message assistant unfinished",
         "aria-label": `Unfinished answer of ${speaker}`,
-        role: "group",
       },
       h(
         "div",

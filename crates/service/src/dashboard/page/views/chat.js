@@ -1,30 +1,25 @@
 // One chat. Its address says which part of it is shown: `view` is "turns", "context" or "forks", and without it
 // the messages; `message`, `turn`, `from`, `to`, `at` and `compare` name what is shown there.
 
-import { get, getExact, path } from "../api.js";
+import { Problem, get, path } from "../api.js";
 import { h } from "../dom.js";
-import { count, duration, money, seconds } from "../format.js";
 import { poll } from "../poll.js";
 import { actions } from "../parts/actions.js";
 import { callLog } from "../parts/calls.js";
-import { marks } from "../parts/chat_list.js";
-import { block, formatJson } from "../parts/json.js";
 import { presentLine } from "../parts/present.js";
 import { questions } from "../parts/questions.js";
-import { figures, status, time } from "../parts/summary.js";
-import { more, name, section, table } from "../parts/table.js";
 import { transcript } from "../parts/transcript.js";
-import { toApp, toApps, toChat, toWorkflow } from "../routes.js";
-import { contextHistory } from "./chat/context.js";
-import { forks } from "./chat/forks.js";
-import { failureNotice, lastFailure, turns } from "./chat/turns.js";
+import { toApp, toApps, toWorkflow } from "../routes.js";
+import { beside, jumps } from "./chat/beside.js";
+import { failureNotice, lastFailure } from "./chat/failure.js";
+import { facts, numbers, tabs } from "./chat/head.js";
 
-/** JSON longer than this is truncated: a snapshot may have 8 MiB, which is too much to display. */
-const MAX_SHOWN = 50_000;
-/** The calls that are listed at once. */
-const CALLS = 50;
-
-const PARTS = { messages: "Messages", turns: "Turns", context: "Context", forks: "Forks" };
+/** The parts besides the messages. Each is loaded when it is first shown, so that the messages do not wait for it. */
+const PARTS = {
+  turns: async () => (await import("./chat/turns.js")).turns,
+  context: async () => (await import("./chat/context.js")).contextHistory,
+  forks: async () => (await import("./chat/forks.js")).forks,
+};
 
 /** One chat: its messages live, why it failed, and its context, forks, artifact and calls. */
 export const chat = {
@@ -42,21 +37,16 @@ export const chat = {
     const log = callLog(base, { signal, found: (ids) => messages.callsFound(ids) });
     const messages = transcript({ appId, chatId }, screen, { signal, happened, log });
     const asked = questions({ appId, chatId }, { signal, changed });
-    const parts = {
-      turns: turns({ appId, chatId }, screen, { signal, log, changed }),
-      context: contextHistory({ appId, chatId }, screen, { signal, changed }),
-      forks: forks({ appId, chatId }, screen, { signal, changed }),
-    };
+    /** The parts that were shown, by name. */
+    const parts = {};
     const todo = actions({ appId, chatId }, { signal, changed, done: () => refresh() });
-    const context = { at: `${base}/context`, version: null, announced: 0 };
-    const artifact = { at: `${base}/artifact`, version: null, announced: 0 };
+    const details = beside(base, screen, { signal, log, changed });
     let people = { present: [], count: 0 };
-    let wanted = CALLS;
     let workflow = null;
     let failure = null;
     let soon = null;
     let later = null;
-    let place = { part: null, linked: null };
+    let place = { part: null, given: {}, linked: null };
     // Loaded on demand only: every change is announced by an event.
     const refresh = poll(load, { every: null, signal, failed: (problem) => screen.fail(problem) });
     screen.onRetry(refresh);
@@ -67,12 +57,11 @@ export const chat = {
 
     /** Shows the part that the address names. */
     function moved({ parameters: given }) {
-      const part = Object.hasOwn(parts, given.view ?? "") ? given.view : "messages";
+      const part = Object.hasOwn(PARTS, given.view ?? "") ? given.view : "messages";
       const before = place.part;
-      place = { part, linked: /^\d+$/.test(given.message ?? "") ? Number(given.message) : null };
-      parts.turns.open(part === "turns" ? (given.turn ?? "") : null);
-      parts.context.open(part === "context" ? given : null);
-      parts.forks.open(part === "forks" ? given : null);
+      const linked = /^\d+$/.test(given.message ?? "") ? Number(given.message) : null;
+      place = { part, given, linked };
+      openParts();
       if (before === null) return;
       changed();
       if (before !== part && part === "messages") {
@@ -82,20 +71,32 @@ export const chat = {
       showLinked();
     }
 
+    /** Opens the part that the address names, and closes the others. */
+    function openParts() {
+      const { part, given } = place;
+      for (const [name, shown] of Object.entries(parts)) shown.open(name === part ? given : null);
+      if (part !== "messages" && !parts[part]) loadPart(part);
+    }
+
+    async function loadPart(part) {
+      try {
+        const create = await PARTS[part]();
+        if (signal.aborted) return;
+        parts[part] ??= create({ appId, chatId }, screen, { signal, log, changed });
+        openParts();
+      } catch {
+        const detail = "The service did not answer.";
+        screen.fail(new Problem({ title: "Service unreachable", detail }));
+      }
+    }
+
     function showLinked() {
       if (place.linked !== null) messages.show(place.linked);
     }
 
     function happened(events) {
       asked.happened(events);
-      for (const { name, data } of events) {
-        if (name === "context") context.announced = data.version;
-        if (name === "artifact") artifact.announced = data.version;
-        if (name === "caught-up") {
-          context.announced = data.context_version;
-          artifact.announced = data.artifact_version;
-        }
-      }
+      details.happened(events);
       const presence = events.findLast(({ name }) => name === "presence");
       if (presence) {
         people = presence.data;
@@ -110,20 +111,17 @@ export const chat = {
       // These take several requests; what they show is mostly in the past.
       later ??= setTimeout(() => {
         later = null;
-        parts.turns.refresh();
-        parts.context.refresh();
+        parts.turns?.refresh();
+        parts.context?.refresh();
       }, 2_000);
     }
 
     async function load() {
       const session = await get(base, signal);
-      const [failed] = await Promise.all([
-        lastFailure(base, session, signal),
-        log.refresh(),
-        readIfNew(context),
-        readIfNew(artifact),
-      ]);
-      failure = failed;
+      // The messages do not wait for these.
+      const reading = details.load();
+      reading.catch(() => {});
+      failure = await lastFailure(base, session, signal);
       // Set once, because it never changes, and new links would lose the focus.
       if (workflow === null) {
         workflow = session.workflow_name;
@@ -138,6 +136,8 @@ export const chat = {
       const isFirst = !messages.isStarted();
       await messages.start();
       if (isFirst) showLinked();
+      await reading;
+      changed();
     }
 
     function render(session) {
@@ -145,14 +145,15 @@ export const chat = {
       const cards = asked.element();
       return [
         facts(session),
-        todo.element(session, { manages: !log.areHidden }),
-        numbers(session, log.usage),
+        // Known with the calls: they are shown to those who manage the chat.
+        todo.element(session, { manages: log.usage !== null }),
+        numbers(session, log.areHidden ? null : (log.usage ?? {})),
         failureNotice(failure, session, { appId, chatId }, place.part === "turns"),
         tabs(place.part, { appId, chatId }, session),
         isTalk && jumps(),
         h(
           "div",
-          { class: isTalk ? "chat" : "", "data-key": "chat", hidden: !isTalk && cards === null },
+          { class: isTalk ? "chat" : "", "data-key": "chat", hidden: !isTalk && !cards },
           h(
             "div",
             { class: "talk", "data-key": "talk" },
@@ -161,184 +162,17 @@ export const chat = {
             // Kept in the page while another part is shown, with its scroll position.
             messages.element(isTalk),
           ),
-          isTalk && h("div", { class: "beside", "data-key": "beside" }, beside()),
+          isTalk && h("div", { class: "beside", "data-key": "beside" }, details.element()),
         ),
         !isTalk &&
           h(
             "div",
             { class: "part", "data-key": `part ${place.part}` },
-            parts[place.part].element(session),
+            parts[place.part]?.element(session) ?? h("p", { class: "waiting" }, "Loading…"),
           ),
       ];
-    }
-
-    function beside() {
-      const { context_snapshot: snapshot } = context.answer;
-      const { last_artifact: last } = artifact.answer;
-      const hidden = "Only those who manage this chat see its calls and what they cost.";
-      const calls = log.newest();
-      return [
-        section("Context", json(snapshot, "Context", "This chat has no context snapshot.")),
-        section(
-          "Artifact",
-          artifactFacts(last),
-          json(last?.payload, "Artifact", "This chat has no artifact."),
-        ),
-        section(
-          "Calls",
-          log.areHidden ? h("p", { class: "dim" }, hidden) : callTable(calls.slice(0, wanted)),
-          !log.areHidden && (calls.length > wanted || log.hasMore()) && more("calls", moreCalls),
-        ),
-      ];
-    }
-
-    async function moreCalls() {
-      wanted += CALLS;
-      try {
-        if (log.newest().length < wanted && log.hasMore()) await log.more();
-        changed();
-      } catch (problem) {
-        if (!signal.aborted) screen.fail(problem);
-      }
-    }
-
-    /** Reads the context or the artifact, which may be large, if its version is new. */
-    async function readIfNew(it) {
-      const version = it.announced;
-      if (it.version === version) return;
-      it.answer = await getExact(it.at, signal);
-      it.version = version;
     }
 
     return moved;
   },
 };
-
-function tabs(current, { appId, chatId }, session) {
-  const isBroken = session.last_turn && session.last_turn.outcome !== "completed";
-  return h(
-    "nav",
-    { class: "tabs", "aria-label": "Parts of this chat", "data-key": "tabs" },
-    Object.entries(PARTS).map(([part, title]) =>
-      h(
-        "a",
-        {
-          href: toChat(appId, chatId, part === "messages" ? {} : { view: part }),
-          "aria-current": part === current && "page",
-        },
-        title,
-        part === "turns" &&
-          isBroken &&
-          h(
-            "span",
-            { class: `dot ${session.last_turn.outcome}` },
-            h("span", { class: "only-heard" }, ` (last turn ${session.last_turn.outcome})`),
-          ),
-      ),
-    ),
-  );
-}
-
-function numbers(session, usage) {
-  const cost = usage && [
-    ["Calls", count(usage.calls), `${duration(usage.duration_ms)} in all`],
-    [
-      "Tokens",
-      count(usage.total_tokens),
-      `${count(usage.prompt_tokens)} in, ${count(usage.completion_tokens)} out`,
-    ],
-    ["Cost", money(usage.cost_micros_usd)],
-  ];
-  return figures(
-    ["Messages", count(session.last_sequence)],
-    [
-      "Duration",
-      session.duration_sec ? seconds(session.duration_sec) : "–",
-      hasEnded(session) ? null : "not ended",
-    ],
-    ...(cost ?? []),
-  );
-}
-
-function hasEnded({ status: stands }) {
-  return stands === "completed" || stands === "failed";
-}
-
-function facts(session) {
-  const fact = (label, ...value) => h("div", {}, h("dt", {}, label), h("dd", {}, value));
-  return h(
-    "dl",
-    { class: "facts", "data-key": "facts" },
-    session.title && fact("Title", name(session.title)),
-    fact(
-      "Status",
-      status(session.status),
-      session.status_reason && [" ", name(session.status_reason, "reason")],
-      marks(session),
-    ),
-    session.user_id && fact("User", name(session.user_id)),
-    session.team_id && fact("Team", name(session.team_id)),
-    fact("Visible to", session.visibility),
-    fact("Started", time(session.created_at)),
-    fact("Updated", time(session.last_updated_at)),
-  );
-}
-
-/** Buttons for narrow screens, where the other sections are far below the messages. */
-function jumps() {
-  const jump = (title) =>
-    h(
-      "button",
-      {
-        type: "button",
-        onclick: () => {
-          const heading = [...document.querySelectorAll(".beside h2")].find(
-            (it) => it.textContent === title,
-          );
-          heading.tabIndex = -1;
-          heading.focus();
-          heading.scrollIntoView();
-        },
-      },
-      title,
-    );
-  return h(
-    "div",
-    { class: "jumps", role: "group", "aria-label": "Jump to" },
-    ["Context", "Artifact", "Calls"].map(jump),
-  );
-}
-
-function artifactFacts(artifact) {
-  if (!artifact) return null;
-  return h("p", { class: "dim" }, name(`${artifact.ui_tool_id} · ${artifact.display}`));
-}
-
-function json(value, label, otherwise) {
-  const text = formatJson(value ?? {});
-  if (text === "{}") return h("p", { class: "dim" }, otherwise);
-  const rest = text.length - MAX_SHOWN;
-  return [
-    block(text.slice(0, MAX_SHOWN), { tabindex: "0", role: "region", "aria-label": label }),
-    rest > 0 && h("p", { class: "dim" }, `${count(rest)} more characters are not shown.`),
-  ];
-}
-
-function callTable(calls) {
-  if (calls.length === 0) return h("p", { class: "dim" }, "No calls are recorded.");
-  const who = (row) => [
-    name(row.model ?? "unknown model"),
-    name(row.agent ?? "unknown agent", "name under"),
-  ];
-  return table({
-    caption: "Calls",
-    rows: calls,
-    key: (row) => row.call_id,
-    columns: [
-      { title: "Model", kind: "text", cell: who },
-      { title: "Tokens", kind: "number", cell: (row) => count(row.total_tokens) },
-      { title: "Time", kind: "number", cell: (row) => duration(row.duration_ms) },
-      { title: "Cost", kind: "number", cell: (row) => money(row.cost_micros_usd) },
-    ],
-  });
-}

@@ -1,10 +1,9 @@
 // The turns of a chat with their steps: why a turn failed, and what happens next.
 
-import { get, getExact, pages, path, query } from "../../api.js";
+import { getExact, pages, path, query } from "../../api.js";
 import { h } from "../../dom.js";
 import { count, duration, instant, moment, money } from "../../format.js";
 import { poll } from "../../poll.js";
-import { name } from "../../parts/table.js";
 import { toChat } from "../../routes.js";
 import { stepCard } from "./step.js";
 import { planPanel } from "./plan.js";
@@ -18,6 +17,7 @@ const MAX_TITLE = 200;
 export function turns({ appId, chatId }, screen, { signal, log, changed }) {
   const base = path`api/chats/${appId}/${chatId}`;
   let wanted = 1;
+  /** The key of the turn that is shown, "" for the newest; null while the panel is hidden. */
   let open = null;
   let session = null;
   let data = null;
@@ -149,10 +149,10 @@ export function turns({ appId, chatId }, screen, { signal, log, changed }) {
   return {
     element,
     refresh,
-    /** Shows a turn, or the newest with ""; null while the panel is not shown. */
-    open(key) {
-      open = key;
-      if (key !== null) refresh();
+    /** Shows the panel with the turn of the address, or with the newest; null hides it. */
+    open(parameters) {
+      open = parameters && (parameters.turn ?? "");
+      if (open !== null) refresh();
     },
   };
 }
@@ -166,7 +166,7 @@ const holds = (message, key) => message.request_id === key || `@${message.sequen
 
 const OUTCOMES = { completed: "completed", failed: "failed", interrupted: "paused" };
 
-export function outcomeMark(outcome) {
+function outcomeMark(outcome) {
   if (!outcome) return h("span", { class: "status", title: "The outcome is not stored" }, "–");
   return h("span", { class: `status ${OUTCOMES[outcome] ?? ""}` }, outcome);
 }
@@ -188,54 +188,4 @@ function facts(turn) {
         instant(turn.start),
       ),
   ];
-}
-
-/** Reads the unfinished steps of the last turn, for the notice above the view; null if it did not break off. */
-export async function lastFailure(base, session, signal) {
-  const turn = session.last_turn;
-  if (!turn || turn.outcome === "completed") return null;
-  const of = { request_id: turn.request_id, limit: 100 };
-  const { data } = await get(query(`${base}/resume-points`, of), signal);
-  return { turn, step: data.find(({ status }) => status === "failed") ?? data[0] ?? null };
-}
-
-/** What failed last, with a link to the turn, and unless it `isShort` with the error; null if nothing did. */
-export function failureNotice(failure, session, { appId, chatId }, isShort) {
-  const isFailed = session.status === "failed";
-  if (!failure && !isFailed) return null;
-  const key = failure?.turn.request_id;
-  const href = toChat(appId, chatId, key ? { view: "turns", turn: key } : { view: "turns" });
-  const step = failure?.step;
-  const what = failure
-    ? `The last turn ${failure.turn.outcome === "failed" ? "failed" : "was interrupted"}`
-    : "The chat failed";
-  const reason = step?.error ?? (isFailed ? session.status_reason : null);
-  return h(
-    "section",
-    {
-      class: `notice ${failure?.turn.outcome === "interrupted" && !isFailed ? "paused" : ""}`,
-      "data-key": "failure",
-      "aria-label": "Last failure",
-    },
-    h(
-      "p",
-      { class: "notice-head" },
-      h("b", {}, what),
-      step && [
-        " in step ",
-        String(step.sequence),
-        " · ",
-        h("code", {}, step.type),
-        step.assistant_id && [" · ", name(step.assistant_id, "inline-name")],
-      ],
-      h("a", { href }, "Why?"),
-    ),
-    reason &&
-      !isShort &&
-      h(
-        "pre",
-        { class: "error", tabindex: "0", role: "region", "aria-label": "Error", dir: "auto" },
-        reason,
-      ),
-  );
 }

@@ -1,0 +1,74 @@
+// Where the reader of a list is: at its end, which stays visible, or at an item, which stays where it is.
+
+/** How far from the end a reader still counts as being there, in pixels. */
+const END = 40;
+
+/**
+ * The place of the reader in a scrolling box. `firstVisible` returns the first item that is visible, and
+ * `scrolled(isAtEnd)` is called after the user has scrolled.
+ */
+export function placeIn(box, { firstVisible, scrolled }) {
+  /** Whether the end stays visible when something is added. */
+  let isPinned = true;
+  let lastTop = 0;
+  /** The scroll position that this module has set; any other one comes from the user. */
+  let ownTop = null;
+
+  const isAtEnd = () => box.scrollTop + box.clientHeight >= box.scrollHeight - END;
+
+  function scrollTo(top) {
+    box.scrollTop = top;
+    ownTop = box.scrollTop;
+  }
+
+  box.addEventListener(
+    "scroll",
+    () => {
+      // A hidden list is reported to be at its top.
+      if (box.clientHeight === 0) return;
+      lastTop = box.scrollTop;
+      if (ownTop !== null && Math.abs(box.scrollTop - ownTop) < 2) return;
+      ownTop = null;
+      isPinned = isAtEnd();
+      scrolled(isPinned);
+    },
+    { passive: true },
+  );
+
+  function keepEnd() {
+    if (isPinned) scrollTo(box.scrollHeight);
+  }
+
+  /** Changes the list, and keeps what the user looks at where it is. */
+  function keep(change) {
+    const anchor = isPinned ? null : firstVisible();
+    const before = anchor?.getBoundingClientRect().top;
+    change();
+    if (isPinned) return keepEnd();
+    if (!anchor?.isConnected) return;
+    const moved = anchor.getBoundingClientRect().top - before;
+    if (moved !== 0) scrollTo(box.scrollTop + moved);
+  }
+
+  /** Scrolls to where the list was before it was hidden. */
+  function restore() {
+    if (isPinned) keepEnd();
+    else scrollTo(lastTop);
+  }
+
+  return {
+    isAtEnd,
+    isPinned: () => isPinned,
+    toEnd() {
+      isPinned = true;
+      keepEnd();
+    },
+    leaveEnd() {
+      isPinned = false;
+    },
+    scrollTo,
+    keepEnd,
+    keep,
+    restore,
+  };
+}
