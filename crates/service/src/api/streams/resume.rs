@@ -1,5 +1,6 @@
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_stream::stream;
 use axum::extract::State;
@@ -7,9 +8,10 @@ use axum::http::{HeaderName, StatusCode};
 use axum::response::sse::Event as SseEvent;
 use futures::Stream;
 use operation::operation;
-use persistence::Store;
-use records::{StreamFormat, StreamId, StreamMark, StreamState};
+use persistence::{Store, StoreError};
+use records::{ChatId, Scope, StreamFormat, StreamId, StreamMark, StreamState};
 use serde_json::{Value, json};
+use tokio::time::interval;
 use utoipa::IntoParams;
 use utoipa::openapi::path::Parameter;
 
@@ -24,6 +26,9 @@ use crate::problem::Problem;
 /// The header by which the AI SDK knows the protocol.
 const PROTOCOL: (HeaderName, &str) =
     (HeaderName::from_static("x-vercel-ai-ui-message-stream"), "v1");
+
+/// How long a stream may take to begin until it is looked up again.
+const BEGINS_WITHIN: Duration = Duration::from_secs(2);
 
 /// How the caller is identified.
 #[derive(Debug, IntoParams)]
@@ -80,31 +85,61 @@ pub(crate) async fn resume_ui_stream(
     let Some(running) = running else { return Ok(Prepared::new(NoContent)) };
     let subscription = hub.subscribe(&scope, &chat_id, Position::END).await?;
     let metrics = metrics.live.subscriber(Transport::Sse);
-    let chunks = chunks(subscription, running.stream_id, stream_limits, metrics);
+    let answer = Answer { store, scope, chat_id, stream_id: running.stream_id };
+    let chunks = chunks(subscription, answer, stream_limits, metrics);
     Ok(Prepared::new(([PROTOCOL], event_response(chunks, limits.keep_alive()))))
+}
+
+/// The answer that is being produced.
+struct Answer {
+    store: Arc<dyn Store>,
+    scope: Scope,
+    chat_id: ChatId,
+    stream_id: StreamId,
+}
+
+impl Answer {
+    /// Returns whether an agent is producing it; also if that cannot be found out.
+    async fn goes_on(&self) -> bool {
+        let stream = self.store.get_stream(&self.scope, &self.chat_id, &self.stream_id).await;
+        match stream {
+            Ok(stream) => stream.mark.state == StreamState::Running,
+            Err(error) => !matches!(error, StoreError::StreamNotFound(_)),
+        }
+    }
 }
 
 fn chunks(
     mut subscription: Subscription,
-    stream_id: StreamId,
+    answer: Answer,
     limits: StreamLimits,
     metrics: SubscriberMetrics,
 ) -> impl Stream<Item = Result<SseEvent, Infallible>> {
     stream! {
+        let Answer { stream_id, .. } = &answer;
         let limit_reached = limits.reached();
         tokio::pin!(limit_reached);
+        let mut begins_within = interval(BEGINS_WITHIN);
+        begins_within.reset();
         let mut has_begun = false;
         loop {
             let delivery = tokio::select! {
                 biased;
                 _ = &mut limit_reached => break,
+                // It may have ended before it was subscribed to: nothing is told of it then.
+                _ = begins_within.tick(), if !has_begun => {
+                    if answer.goes_on().await {
+                        continue;
+                    }
+                    break;
+                }
                 next = subscription.next() => match next {
                     Some(delivery) => delivery,
                     None => break,
                 },
             };
             match &delivery.event {
-                Event::StreamChunk(chunk) if chunk.stream_id == stream_id => {
+                Event::StreamChunk(chunk) if chunk.stream_id == *stream_id => {
                     // They were written as JSON.
                     let chunks: Vec<Value> = serde_json::from_str(chunk.chunks()).unwrap_or_default();
                     for chunk in chunks {
@@ -112,13 +147,13 @@ fn chunks(
                         yield Ok(SseEvent::default().data(chunk.to_string()));
                     }
                 }
-                Event::StreamStarted(state) if state.stream.stream_id == stream_id => {
+                Event::StreamStarted(state) if state.stream.stream_id == *stream_id => {
                     if has_begun && state.stream.mark.next == 0 {
                         break;
                     }
                     has_begun = true;
                 }
-                Event::StreamFinished(state) if state.stream.stream_id == stream_id => {
+                Event::StreamFinished(state) if state.stream.stream_id == *stream_id => {
                     if let Some(last) = last_chunk(&state.stream.mark) {
                         yield Ok(SseEvent::default().data(last.to_string()));
                     }
