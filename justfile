@@ -1,3 +1,6 @@
+# Databases of tests live in memory where there is room.
+export TMPDIR := env("TMPDIR", if path_exists("/dev/shm") == "true" { "/dev/shm" } else { "/tmp" })
+
 # The common loop: the fast checks of .ci/run.
 check:
     cargo fmt --all --check

@@ -83,11 +83,12 @@ impl Interest {
 }
 
 impl Interests {
-    /// Adds the list of a listener.
+    /// Adds the list of a listener, which may listen again and again.
     pub(crate) fn add(&self, interest: &Interest) {
+        let Some(list) = interest.0.as_ref().map(Arc::downgrade) else { return };
         let mut lists = self.lists();
-        lists.retain(|list| list.strong_count() > 0);
-        lists.extend(interest.0.as_ref().map(Arc::downgrade));
+        lists.retain(|other| other.strong_count() > 0 && !other.ptr_eq(&list));
+        lists.push(list);
     }
 
     /// Returns whether a chat is on any list.
@@ -149,6 +150,18 @@ mod tests {
         assert!(!interest.outgrows(Some(&selected)));
         (80..90).for_each(|number| interest.remove(&chat(number)));
         assert!(interest.outgrows(Some(&selected)));
+    }
+
+    #[test]
+    fn a_list_is_known_once_and_as_long_as_it_is_there() {
+        let (interests, interest) = (Interests::default(), Interest::in_listed_chats());
+        interests.add(&interest);
+        interests.add(&interest.clone());
+        interest.add(&chat(1));
+        assert!(interests.list(&chat(1)) && !interests.list(&chat(2)));
+        assert_eq!(interests.lists().len(), 1);
+        drop(interest);
+        assert!(!interests.list(&chat(1)));
     }
 
     #[test]
