@@ -202,9 +202,9 @@ async fn demo_fills_a_database_once_and_serves_it() -> Result<()> {
         assert_eq!(stats["events"]["starts"], 96);
         let list = "/api/chats/demo?last_turn_outcome=failed&limit=100";
         let failed = client.call(Method::GET, list, None).await?;
-        let failed = failed["chats"].as_array().context("there are no chats")?.len();
+        let failed = failed["data"].as_array().context("there are no chats")?.len();
         let inbox = client.call(Method::GET, "/api/input-requests/demo", None).await?;
-        let asked = inbox["requests"].as_array().context("there are no questions")?.len();
+        let asked = inbox["data"].as_array().context("there are no questions")?.len();
         assert!(failed > 5 && asked > 5, "{failed} failed, {asked} questions");
         let told = (stats["usage"].clone(), failed, asked);
         assert_eq!(*first.get_or_insert(told.clone()), told);

@@ -28,6 +28,7 @@ mod moving;
 mod removals;
 mod repeats;
 mod rolling_restart;
+mod search;
 mod standalone;
 mod start;
 mod stats;

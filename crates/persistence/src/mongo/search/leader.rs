@@ -1,8 +1,9 @@
 //! The leader of the index: one process that follows the changes of all chats (decision 0070).
 
-use bson::{DateTime, RawDocumentBuf, doc};
+use bson::{Bson, DateTime, RawDocumentBuf, doc};
 use chrono::Utc;
 use futures::TryStreamExt as _;
+use mongodb::options::ReturnDocument;
 use records::AppId;
 use serde::{Deserialize, Serialize};
 
@@ -42,34 +43,43 @@ struct Known {
 impl MongoStore {
     pub(super) async fn lead(
         &self,
-        process: &str,
+        name: &str,
         indexed_to: Option<chrono::DateTime<Utc>>,
     ) -> Result<bool, StoreError> {
         self.read(|| self.require(Shape::MessageSearch)).await?;
-        // The clock of the server decides, so those of the processes may differ.
-        let is_free = doc! { "$expr": { "$lt": ["$leads_until", "$$NOW"] } };
-        let filter = doc! { "_id": LEADER, "$or": [{ "leader": process }, is_free] };
+        // The clock of the server decides, so those of the processes may differ. A field that is missing is less than any time.
+        let process = doc! { "$literal": name };
+        let is_mine = doc! { "$eq": ["$leader", &process] };
+        let may_lead = doc! { "$or": [is_mine, { "$lt": ["$leads_until", "$$NOW"] }] };
+        let or_as_before = |value: Bson, field: &str| doc! { "$cond": [&may_lead, value, field] };
         let lease = i64::try_from(INDEX_LEASE.as_millis()).unwrap_or(i64::MAX);
+        let until = doc! { "$add": ["$$NOW", lease] };
         let mut set = doc! {
-            "leader": { "$literal": process },
-            "leads_until": { "$add": ["$$NOW", lease] },
+            "leader": or_as_before(process.clone().into(), "$leader"),
+            "leads_until": or_as_before(until.into(), "$leads_until"),
             "schema_version": SCHEMA_VERSION,
         };
         if let Some(indexed_to) = indexed_to.map(DateTime::from_chrono) {
-            set.insert("indexed_to", doc! { "$max": ["$indexed_to", indexed_to] });
+            let latest = doc! { "$max": ["$indexed_to", indexed_to] };
+            set.insert("indexed_to", or_as_before(latest.into(), "$indexed_to"));
         }
         let update = vec![doc! { "$set": set }];
-        self.write_until(self.deadline(), |_| async {
+        let leader = self.write_until(self.deadline(), |_| async {
             let progress = &self.inner.search_progress;
-            let led = progress.update_one(filter.clone(), update.clone()).upsert(true).await;
+            let led = progress.find_one_and_update(doc! { "_id": LEADER }, update.clone());
+            let led = led.upsert(true).return_document(ReturnDocument::After).await;
             match led {
-                Ok(_) => Ok(true),
-                // The document of another leader did not match, and so a second one was to be inserted.
-                Err(error) if is_duplicate_key(&error) => Ok(false),
+                Ok(Some(raw)) => {
+                    let led: LeaderDocument = read_document(SEARCH_PROGRESS, &raw)?;
+                    Ok(Some(led.leader))
+                }
+                Ok(None) => Ok(None),
+                // Another process was the first one.
+                Err(error) if is_duplicate_key(&error) => Ok(None),
                 Err(error) => Err(error.into()),
             }
-        })
-        .await
+        });
+        Ok(leader.await?.is_some_and(|leader| leader == name))
     }
 
     /// Returns the time before which every change of an app is indexed.

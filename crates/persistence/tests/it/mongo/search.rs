@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bson::{Document, RawDocumentBuf, doc};
+use chrono::{DateTime, TimeDelta, Utc};
 use futures::TryStreamExt as _;
 use persistence::mongo::Interruption;
 use persistence::{
@@ -12,8 +13,8 @@ use persistence::{
     StoreError,
 };
 use records::{
-    Actor, Author, Caller, ChatId, MessageBody, MessageEdit, NewChatSession, NewFork, NewMessage,
-    Permission, Scope, SearchQuery, UserId, Visibility, WorkflowName,
+    Actor, Author, Caller, ChatId, Clock as _, MessageBody, MessageEdit, NewChatSession, NewFork,
+    NewMessage, Permission, Scope, SearchQuery, SystemClock, UserId, Visibility, WorkflowName,
 };
 
 use super::database::Database;
@@ -288,4 +289,28 @@ async fn more_than_a_call_can_index_is_indexed_in_several_calls() {
     for number in [0, CHATS * MESSAGES / 2, CHATS * MESSAGES - 1] {
         assert_eq!(found(&database, &format!("number{number}")).await.len(), 1, "{number}");
     }
+}
+
+#[tokio::test]
+async fn one_process_at_a_time_leads_the_index() {
+    let database = Database::create().await;
+    let lead =
+        async |process: &str, indexed_to| database.lead_index(process, indexed_to).await.unwrap();
+    assert!(lead("one", None).await);
+    assert!(!lead("two", Some(SystemClock.now())).await);
+    assert!(lead("one", None).await, "it stays the leader");
+    let leads_until = |time: DateTime<Utc>| {
+        let time = bson::DateTime::from_chrono(time);
+        let progress = database.raw.collection::<Document>("search_progress");
+        let set = doc! { "$set": { "leads_until": time } };
+        async move { progress.update_one(doc! { "_id": "*" }, set).await.unwrap() }
+    };
+    leads_until(SystemClock.now() - TimeDelta::seconds(1)).await;
+    let indexed_to = DateTime::from_timestamp_millis(1_759_399_204_000).unwrap();
+    assert!(lead("two", Some(indexed_to)).await, "the lease of the other one is over");
+    assert!(!lead("one", Some(SystemClock.now())).await);
+    // What another app is told comes from the leader alone; and what the leader knows never goes back.
+    assert!(lead("two", Some(indexed_to - TimeDelta::minutes(1))).await);
+    let page = database.search_messages(&scope(), &search_for("word"), 1, None).await.unwrap();
+    assert_eq!(page.indexed_to, Some(indexed_to));
 }
