@@ -15,7 +15,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-const SCENARIOS: [&str; 23] = [
+const SCENARIOS: [&str; 25] = [
     "append",
     "append-growth",
     "append-hot",
@@ -37,6 +37,8 @@ const SCENARIOS: [&str; 23] = [
     "stats",
     "live-latency",
     "live-fanout",
+    "live-processes",
+    "streams",
     "join",
     "search",
 ];

@@ -133,9 +133,9 @@ impl<'a> Chat<'a> {
     }
 
     async fn write(&self) -> anyhow::Result<()> {
-        let (store, scope, id, story) = (self.store, self.scope, &self.id, self.story);
+        let Self { store, scope, id, story, .. } = self;
         if store.get_chat(scope, id).await?.is_some_and(|chat| chat.last_sequence > 0) {
-            // Somebody may have gone on with it.
+            // It was written before, and a user may have continued it since.
             return Ok(());
         }
         self.at(0);
@@ -186,24 +186,24 @@ impl<'a> Chat<'a> {
     fn first_turn(&self) -> anyhow::Result<NewTurn> {
         let Story { asked, agents: [leader, user_of_tool], result, found, .. } = self.story;
         let messages = vec![
-            self.said("user", self.user, asked, None),
+            said("user", self.user, asked, None),
             self.tool_call(user_of_tool, "tool-1", "call-2"),
             self.tool_result("tool-1", result),
-            self.said("assistant", leader, found, Some("call-1")),
+            said("assistant", leader, found, Some("call-1")),
         ];
-        Ok(turn("request-1", TurnOutcome::Completed, messages, Vec::new())?)
+        turn("request-1", TurnOutcome::Completed, messages, Vec::new())
     }
 
     fn second_turn(&self, is_done: bool) -> anyhow::Result<NewTurn> {
         let Story { then, agents: [leader, user_of_tool], done, error, .. } = self.story;
         let mut messages = vec![
-            self.said("user", self.user, then, None),
+            said("user", self.user, then, None),
             self.tool_call(user_of_tool, "tool-2", "call-3"),
         ];
         if is_done {
             messages.push(self.tool_result("tool-2", r#"{"ok": true}"#));
-            messages.push(self.said("assistant", leader, done, None));
-            return Ok(turn("request-2", TurnOutcome::Completed, messages, Vec::new())?);
+            messages.push(said("assistant", leader, done, None));
+            return turn("request-2", TurnOutcome::Completed, messages, Vec::new());
         }
         let outer = StackFrame::root(StackId::parse("plan")?);
         let inner = outer.call(StackId::parse("act")?);
@@ -223,7 +223,7 @@ impl<'a> Chat<'a> {
             step(StepKind::Llm, StepStatus::Completed, &inner, user_of_tool),
             failed,
         ];
-        Ok(turn("request-2", TurnOutcome::Failed, messages, steps)?)
+        turn("request-2", TurnOutcome::Failed, messages, steps)
     }
 
     async fn ask(&self) -> anyhow::Result<()> {
@@ -277,14 +277,6 @@ impl<'a> Chat<'a> {
         })
     }
 
-    fn said(&self, role: &str, name: &str, text: &str, call_id: Option<&str>) -> MessageBody {
-        let mut body = MessageBody::new(role, Some(name), text);
-        if let Some(call_id) = call_id {
-            body.extra.insert(MessageBody::PRODUCED_BY.to_owned(), call_id.into());
-        }
-        body
-    }
-
     fn tool_call(&self, agent: &str, id: &str, call_id: &str) -> MessageBody {
         let mut body = MessageBody::new("assistant", Some(agent), Value::Null);
         let function = json!({ "name": self.story.tool, "arguments": self.story.arguments });
@@ -299,6 +291,14 @@ impl<'a> Chat<'a> {
         body.extra.insert("tool_call_id".to_owned(), id.into());
         body
     }
+}
+
+fn said(role: &str, name: &str, text: &str, call_id: Option<&str>) -> MessageBody {
+    let mut body = MessageBody::new(role, Some(name), text);
+    if let Some(call_id) = call_id {
+        body.extra.insert(MessageBody::PRODUCED_BY.to_owned(), call_id.into());
+    }
+    body
 }
 
 fn turn(

@@ -301,7 +301,7 @@ async fn one_process_at_a_time_leads_the_index() {
     assert!(lead("one", None).await, "it stays the leader");
     let leads_until = |time: DateTime<Utc>| {
         let time = bson::DateTime::from_chrono(time);
-        let progress = database.raw.collection::<Document>("search_progress");
+        let progress = database.raw.collection::<RawDocumentBuf>("search_progress");
         let set = doc! { "$set": { "leads_until": time } };
         async move { progress.update_one(doc! { "_id": "*" }, set).await.unwrap() }
     };

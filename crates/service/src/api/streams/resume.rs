@@ -100,7 +100,7 @@ struct Answer {
 
 impl Answer {
     /// Returns whether an agent is producing it; also if that cannot be found out.
-    async fn goes_on(&self) -> bool {
+    async fn is_running(&self) -> bool {
         let stream = self.store.get_stream(&self.scope, &self.chat_id, &self.stream_id).await;
         match stream {
             Ok(stream) => stream.mark.state == StreamState::Running,
@@ -128,7 +128,7 @@ fn chunks(
                 _ = &mut limit_reached => break,
                 // It may have ended before it was subscribed to: nothing is told of it then.
                 _ = begins_within.tick(), if !has_begun => {
-                    if answer.goes_on().await {
+                    if answer.is_running().await {
                         continue;
                     }
                     break;
