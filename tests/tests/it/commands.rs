@@ -200,7 +200,7 @@ async fn demo_fills_a_database_once_and_serves_it() -> Result<()> {
         let client = service.client()?;
         let stats = client.call(Method::GET, "/api/stats/demo", None).await?;
         assert_eq!(stats["events"]["starts"], 96);
-        let list = "/api/chats/demo?last_turn_outcome=failed&limit=100";
+        let list = "/api/chats/demo?status=failed&limit=100";
         let failed = client.call(Method::GET, list, None).await?;
         let failed = failed["data"].as_array().context("there are no chats")?.len();
         let inbox = client.call(Method::GET, "/api/input-requests/demo", None).await?;
