@@ -28,7 +28,9 @@ impl Settings {
     }
 
     fn on_a_free_port() -> Self {
-        Self(Vec::new()).with("server.listen", "127.0.0.1:0").with("log.filter", "warn")
+        // A busy machine is slow; that is no finding of a test.
+        let filter = "warn,persistence::mongo::engine::observation=error";
+        Self(Vec::new()).with("server.listen", "127.0.0.1:0").with("log.filter", filter)
     }
 
     /// Adds a setting, such as `mongo.deadline_ms`.
