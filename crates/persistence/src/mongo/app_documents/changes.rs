@@ -5,6 +5,7 @@
 use bson::{Document, RawDocument, RawDocumentBuf, doc};
 use futures::stream::{self, BoxStream, StreamExt as _};
 use mongodb::change_stream::ChangeStream;
+use mongodb::options::ChangeStreamOptions;
 use records::{AppId, DocumentPath};
 
 use crate::mongo::MongoStore;
@@ -33,7 +34,7 @@ impl DocumentWatcher {
         let streams = &self.store.inner.change_streams;
         loop {
             let Some(stream) = &mut self.stream else {
-                match streams.open(pipeline(), None).await {
+                match streams.open(pipeline(), ChangeStreamOptions::default()).await {
                     Ok(stream) => {
                         (self.stream, self.pauses) = (Some(stream), Pauses::default());
                         return DocumentChange::Began;

@@ -15,7 +15,7 @@ use futures::stream::{self, Stream};
 use mongodb::change_stream::ChangeStream;
 use mongodb::change_stream::event::ResumeToken;
 use mongodb::error::Error;
-use mongodb::options::ClientOptions;
+use mongodb::options::{ChangeStreamOptions, ClientOptions};
 use mongodb::{Client, Database};
 use records::{ChatId, Message};
 use tokio::sync::OnceCell;
@@ -108,22 +108,17 @@ impl ChangeStreams {
         self.are_supported.store(is_router || hello.contains_key("setName"), Ordering::Relaxed);
     }
 
-    /// Opens a change stream, at the present or after an event of another one.
     pub(crate) async fn open(
         &self,
         pipeline: [Document; 2],
-        after: Option<ResumeToken>,
+        options: ChangeStreamOptions,
     ) -> Result<ChangeStream<RawDocumentBuf>, Error> {
         let connect = async || {
             let client = Client::with_options(self.options.clone())?;
             Ok::<_, Error>(client.database(&self.database_name))
         };
         let watched = self.watched.get_or_try_init(connect).await?;
-        let mut watch = watched.watch().pipeline(pipeline).max_await_time(AWAIT);
-        if let Some(after) = after {
-            watch = watch.resume_after(after);
-        }
-        Ok(watch.await?.with_type())
+        Ok(watched.watch().pipeline(pipeline).with_options(options).await?.with_type())
     }
 }
 
@@ -369,7 +364,11 @@ impl Selected {
         let listed = interest.chats();
         let selected = listed.as_ref().filter(|chats| chats.len() <= Interest::MAX_SELECTED);
         let (pipeline, is_of_all) = (pipeline(selected), selected.is_none());
-        let stream = store.inner.change_streams.open(pipeline, after).await?;
+        let mut options = ChangeStreamOptions::default();
+        options.resume_after = after;
+        // Only a list may change while the server waits.
+        options.max_await_time = listed.as_ref().map(|_| AWAIT);
+        let stream = store.inner.change_streams.open(pipeline, options).await?;
         let chats = listed.unwrap_or_default();
         Ok(Self { stream, chats, is_of_all, opened: Instant::now() })
     }

@@ -184,7 +184,7 @@ impl MongoStore {
         let is_deletion = matches!(edit, Edit::Delete);
         let says_else = stored.message.body.content != old.message.body.content;
         let repeats = if is_deletion || says_else {
-            self.repeats_of(scope, chat_id, &old.message).await?
+            self.repeats_of(scope, chat_id, &old.message, is_deletion).await?
         } else {
             None
         };

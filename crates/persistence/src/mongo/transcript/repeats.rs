@@ -17,17 +17,18 @@ use crate::rules::erasure::ERASED_NAME;
 pub(super) struct Repeats {
     /// The questions that the message answered.
     answered: Vec<InputRequestId>,
-    /// A filter for the resume points of its turn, if there are any.
+    /// A filter for the resume points of its turn, if there are any and the message is to be deleted.
     points: Option<Document>,
 }
 
 impl MongoStore {
-    /// Returns what repeats a message; `None` if nothing does.
+    /// Returns what repeats a message that is edited or deleted; `None` if nothing does.
     pub(super) async fn repeats_of(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
         message: &Message,
+        is_deletion: bool,
     ) -> Result<Option<Repeats>, Failure> {
         let mut answers = records_filter(&scope.app_id, chat_id);
         answers.insert("answer.event_id", message.event_id.as_str());
@@ -39,7 +40,8 @@ impl MongoStore {
         });
         let answered: Vec<InputRequestId> = answered.collect();
         let mut points = None;
-        if let Some(turn) = message.body.extra_text(MessageBody::REQUEST_ID) {
+        let turn = message.body.extra_text(MessageBody::REQUEST_ID).filter(|_| is_deletion);
+        if let Some(turn) = turn {
             let mut of_turn = records_filter(&scope.app_id, chat_id);
             of_turn.insert("_id.request_id", turn);
             let any = self.inner.resume_points.find_one(of_turn.clone());
@@ -59,13 +61,13 @@ impl MongoStore {
         message: &Message,
     ) -> Result<(), Failure> {
         let Repeats { answered, points } = repeats;
-        let (app_id, is_deleted) = (&scope.app_id, message.deleted_at.is_some());
+        let app_id = &scope.app_id;
         if !answered.is_empty() {
             let ids: Vec<&str> = answered.iter().map(InputRequestId::as_str).collect();
             let mut these = records_filter(app_id, chat_id);
             these.insert("_id.request_id", doc! { "$in": ids });
             let mut says = doc! { "answer.content": to_bson(&message.body.content) };
-            if is_deleted {
+            if message.deleted_at.is_some() {
                 says.insert("answer.name", ERASED_NAME);
             }
             let inputs = self.inner.input_requests.update_many(these, doc! { "$set": says });
@@ -74,7 +76,7 @@ impl MongoStore {
             let telling = self.inner.chat_sessions.update_one(chat_filter(app_id, chat_id), tell);
             telling.session(&mut *tx.session().await?).await?;
         }
-        if let Some(points) = points.filter(|_| is_deleted) {
+        if let Some(points) = points {
             let points = self.inner.resume_points.delete_many(points);
             points.session(&mut *tx.session().await?).await?;
         }
