@@ -1,18 +1,15 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use futures::future::try_join_all;
-use indicatif::ProgressBar;
-use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use crate::http::Process;
 use crate::live::{Audience, Tell};
 use crate::measure::{CpuTime, Delays, Deliver as _};
-use crate::messages::SharedSource;
-use crate::ours::{Append, Chat};
+use crate::ours::{Append, Chat, SteadyAppends};
 use crate::report::{Figure, Findings};
 use crate::stage::Stage;
 
@@ -22,8 +19,8 @@ const PROCESSES: [usize; 4] = [0, 1, 4, 16];
 /// The chats with a subscriber at each process.
 const LIVE_CHATS: usize = 10;
 
-/// The appends to chats without subscribers that are begun each second, and the chats that they go to in turn.
-const APPENDED_EACH_SECOND: usize = 3_000;
+/// The appends to chats without subscribers that are begun at each tick, 3,000 a second, and the chats that they go to in turn.
+const APPENDED_EACH_TICK: usize = 30;
 const QUIET_CHATS: usize = 3_000;
 
 /// The most appends that wait for their acknowledgement.
@@ -63,9 +60,16 @@ async fn with_processes(stage: &Stage, count: usize, quiet: &[Chat]) -> Result<V
     let telling = try_join_all(telling).await?;
 
     let ending = CancellationToken::new();
-    let rate = stage.sized(APPENDED_EACH_SECOND, 100);
-    let load =
-        tokio::spawn(append_steadily(stage.source.clone(), quiet.to_vec(), rate, ending.clone()));
+    let mut ticks = interval(TICK);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let appends = SteadyAppends {
+        source: stage.source.clone(),
+        chats: quiet.to_vec(),
+        ticks,
+        each_tick: stage.sized(APPENDED_EACH_TICK, 1),
+        most: MAX_APPENDS,
+    };
+    let load = tokio::spawn(appends.run(ending.clone()));
     sleep(stage.sized(SETTLING, TICK)).await;
     let mongod = CpuTime::of(stage.floor.server_pid().await?);
     let of_processes: Vec<_> = processes.iter().map(Process::cpu_time).collect();
@@ -125,42 +129,4 @@ async fn deliver_until(stage: &Stage, tell: &Tell<Append>, until: Instant) -> Re
         sleep(PAUSE).await;
     }
     Ok(())
-}
-
-/// Begins appends at each tick, however long the others take. Returns how many were stored each second.
-async fn append_steadily(
-    source: SharedSource,
-    chats: Vec<Chat>,
-    each_second: usize,
-    ending: CancellationToken,
-) -> Result<f64> {
-    let (began, mut stored) = (Instant::now(), 0_u32);
-    let mut ticks = interval(TICK);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let each_tick = (each_second * usize::try_from(TICK.as_millis())?).div_ceil(1_000);
-    let mut chats = chats.iter().cycle();
-    let mut appends = JoinSet::new();
-    while !ending.is_cancelled() {
-        ticks.tick().await;
-        for message in source.take(each_tick) {
-            let chat = chats.next().context("there is no chat")?.clone();
-            appends.spawn(async move { chat.fill(&[message], 1, &ProgressBar::hidden()).await });
-        }
-        while let Some(append) = appends.try_join_next() {
-            append??;
-            stored += 1;
-        }
-        // A machine that cannot store so many stores what it can.
-        while appends.len() > MAX_APPENDS {
-            if let Some(append) = appends.join_next().await {
-                append??;
-                stored += 1;
-            }
-        }
-    }
-    let elapsed = began.elapsed();
-    while let Some(append) = appends.join_next().await {
-        append??;
-    }
-    Ok(f64::from(stored) / elapsed.as_secs_f64())
 }

@@ -1,19 +1,17 @@
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
-use indicatif::ProgressBar;
 use persistence::mongo::MongoStore;
 use persistence::{MessageSearch, Messages as _, Search as _, Store};
 use records::{AppId, MessageBody, Scope, SearchQuery};
 use service::Config;
-use tokio::task::JoinSet;
 use tokio::time::{interval, sleep};
+use tokio_util::sync::CancellationToken;
 
-use crate::messages::{Message, SharedSource};
-use crate::ours::{APP, Chat};
+use crate::messages::Message;
+use crate::ours::{APP, Chat, SteadyAppends};
 use crate::report::{Figure, Findings};
 use crate::stage::Stage;
 
@@ -155,11 +153,15 @@ async fn delays_under_load(stage: &Stage, chats: &[Chat]) -> Result<Vec<Duration
     let store: Arc<dyn Store> = Arc::new(stage.store.clone());
     let (_, indexer) = service::router_and_indexer(store, Config::default())?;
     let indexing = tokio::spawn(indexer.run());
-    let is_over = Arc::new(AtomicBool::new(false));
-    let writing = {
-        let (is_over, source, chats) = (is_over.clone(), stage.source.clone(), chats.to_vec());
-        tokio::spawn(async move { append_steadily(&source, &chats, &is_over).await })
+    let ending = CancellationToken::new();
+    let appends = SteadyAppends {
+        source: stage.source.clone(),
+        chats: chats.to_vec(),
+        ticks: interval(Duration::from_secs(1) / APPENDED_EACH_SECOND),
+        each_tick: 1,
+        most: usize::MAX,
     };
+    let writing = tokio::spawn(appends.run(ending.clone()));
     sleep(Duration::from_secs(2)).await;
     let count = stage.sized(200, 3);
     let progress = stage.progress("delays", count);
@@ -178,35 +180,10 @@ async fn delays_under_load(stage: &Stage, chats: &[Chat]) -> Result<Vec<Duration
         progress.inc(1);
     }
     progress.finish_and_clear();
-    is_over.store(true, Ordering::Relaxed);
+    ending.cancel();
     writing.await.context("the writer has failed")??;
     indexing.abort();
     Ok(delays)
-}
-
-/// Begins an append at each tick, however long the others take.
-async fn append_steadily(
-    source: &SharedSource,
-    chats: &[Chat],
-    is_over: &AtomicBool,
-) -> Result<()> {
-    let mut ticks = interval(Duration::from_secs(1) / APPENDED_EACH_SECOND);
-    let mut appends = JoinSet::new();
-    for chat in chats.iter().cycle() {
-        ticks.tick().await;
-        if is_over.load(Ordering::Relaxed) {
-            break;
-        }
-        let (chat, message) = (chat.clone(), source.take(1));
-        appends.spawn(async move { chat.fill(&message, 1, &ProgressBar::hidden()).await });
-        while let Some(append) = appends.try_join_next() {
-            append??;
-        }
-    }
-    while let Some(append) = appends.join_next().await {
-        append??;
-    }
-    Ok(())
 }
 
 fn quantiles(
