@@ -9,6 +9,7 @@ use std::thread;
 
 use anyhow::{Result, ensure};
 use futures::TryStreamExt as _;
+use local_mongod::SharedMongod;
 use mongodb::bson::{Document, doc};
 use mongodb::options::{DatabaseOptions, ReadConcern, WriteConcern};
 use mongodb::{Client, Collection};
@@ -20,15 +21,16 @@ use serde::Deserialize;
 pub struct Database {
     uri: String,
     raw: mongodb::Database,
-    is_dropped_with_this: bool,
+    /// The server that tests share, if it is on that.
+    shared: Option<SharedMongod>,
 }
 
 impl Database {
-    /// A database on the mongod that the tests share, dropped at the end.
+    /// A database on a mongod that tests share. It goes with this, or with its server.
     pub async fn create() -> Result<Self> {
-        let uri = local_mongod::shared_for_tests().await?;
-        let mut database = Self::on(uri).await?;
-        database.is_dropped_with_this = true;
+        let server = local_mongod::shared_for_tests().await?;
+        let mut database = Self::on(server.uri()).await?;
+        database.shared = Some(server);
         Ok(database)
     }
 
@@ -49,7 +51,7 @@ impl Database {
             .write_concern(WriteConcern::majority())
             .build();
         let raw = client.database_with_options(name, majority);
-        Ok(Self { uri: uri.to_owned(), raw, is_dropped_with_this: false })
+        Ok(Self { uri: uri.to_owned(), raw, shared: None })
     }
 
     /// Its documents, read with majority concern.
@@ -165,7 +167,7 @@ struct MessageDocument {
 impl Drop for Database {
     /// The runtime of the test may have ended already, so dropping uses a new one.
     fn drop(&mut self) {
-        if !self.is_dropped_with_this {
+        if self.shared.as_ref().is_none_or(SharedMongod::is_temporary) {
             return;
         }
         let (uri, name) = (self.uri.clone(), self.name().to_owned());

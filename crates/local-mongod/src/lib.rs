@@ -32,4 +32,4 @@ pub use member::Member;
 pub use options::{Lookup, Options};
 pub use proxy::{Cut, Proxy, Source};
 pub use server::LocalMongod;
-pub use shared::shared_for_tests;
+pub use shared::{SharedMongod, shared_for_tests};

@@ -6,12 +6,6 @@ use std::time::Duration;
 
 use crate::environment;
 
-/// Closes files that were not used for 20 seconds. Every collection and every index is a file, which stays open for ten
-/// minutes by default, also after its database was dropped. The databases of a test run would reach the limit of open
-/// files, at which the server ends itself.
-const CLOSE_IDLE_FILES: &str =
-    "file_manager=(close_handle_minimum=250,close_idle_time=20,close_scan_interval=5)";
-
 /// The places to search for a mongod binary, in the order of the fields.
 #[derive(Clone, Debug, Default)]
 pub struct Lookup {
@@ -90,14 +84,6 @@ impl Options {
 
     /// The same with test commands and a small oplog, for many databases that come and go.
     pub fn for_tests() -> Self {
-        Self {
-            oplog_size_mb: 50,
-            test_commands: true,
-            extra_arguments: vec![
-                "--wiredTigerEngineConfigString".to_owned(),
-                CLOSE_IDLE_FILES.to_owned(),
-            ],
-            ..Self::from_env()
-        }
+        Self { oplog_size_mb: 50, test_commands: true, ..Self::from_env() }
     }
 }

@@ -230,3 +230,17 @@ async fn the_ai_sdk_resumes_a_running_answer() {
     assert_eq!((&message["message_id"], &message["name"]), (&json!("msg-7"), &json!("writer")));
     assert_eq!(client.get(&path).await.status, 204);
 }
+
+#[tokio::test]
+async fn a_write_to_begin_after_is_within_what_is_stored() {
+    let client = Client::open();
+    let base = chat(&client).await;
+    start(&client, &base, "s1", "text").await;
+    let after =
+        async |number: u64| client.get(&format!("{base}/streams/s1/chunks?after={number}")).await;
+    let last = after(i64::MAX.unsigned_abs()).await;
+    assert_eq!((last.status, &last.body()["groups"]), (200, &json!([])));
+    let beyond = after(i64::MAX.unsigned_abs() + 1).await;
+    assert_eq!(beyond.status, 400, "{}", beyond.text);
+    assert!(beyond.text.contains("after"), "{}", beyond.text);
+}

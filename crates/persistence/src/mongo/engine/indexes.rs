@@ -6,7 +6,7 @@ use crate::StoreError;
 use crate::mongo::MongoStore;
 use crate::mongo::collections::COLLECTIONS;
 use crate::mongo::engine::failure::{Failure, code};
-use crate::mongo::engine::index::IndexState;
+use crate::mongo::engine::index::{Index, IndexState};
 
 /// The state of an index that the store needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,25 +42,33 @@ pub(crate) async fn build(store: &MongoStore) -> Result<Vec<IndexReport>, StoreE
 
 /// Creates the missing indexes, each within the deadline of a call.
 ///
-/// Each index is created separately, so that a conflict of one does not prevent the others.
+/// Each index of a collection that exists is created separately: a conflict of one does not prevent the others, and
+/// the error names what the call has waited for. A new collection gets all of its indexes at once.
 pub(crate) async fn ensure(store: &MongoStore) -> Result<Vec<IndexReport>, StoreError> {
     // A new database is recognised by having no collections, and an index creates one.
     store.read(|| store.read_format_once()).await?;
     let mut reports = Vec::new();
     for stored in COLLECTIONS {
         let collection = store.inner.database.collection(stored.name);
+        let report = |index: &Index, state| {
+            let (collection, name) = (stored.name.to_owned(), index.name.to_owned());
+            IndexReport { collection, name, state }
+        };
+        if store.read(|| create_in_new(&collection, stored.indexes)).await? {
+            reports.extend(stored.indexes.iter().map(|index| report(index, IndexState::Ready)));
+            continue;
+        }
         for index in stored.indexes {
             let created = store.read(|| async { create(&collection, index.model()).await }).await;
             let state = created.map_err(|error| not_built(stored.name, index.name, error))?;
-            let (collection, name) = (stored.name.to_owned(), index.name.to_owned());
             if state == IndexState::Conflicting {
                 tracing::warn!(
-                    collection,
-                    index = name,
+                    collection = stored.name,
+                    index = index.name,
                     "an existing index conflicts with a required one"
                 );
             }
-            reports.push(IndexReport { collection, name, state });
+            reports.push(report(index, state));
         }
     }
     Ok(reports)
@@ -71,6 +79,18 @@ fn not_built(collection: &str, index: &str, error: StoreError) -> StoreError {
     let StoreError::Unavailable { retry_after, source } = error else { return error };
     let source = format!("the index {index} of {collection} is not built yet: {source}").into();
     StoreError::Unavailable { retry_after, source }
+}
+
+/// Creates the indexes of a collection with one command, if the collection does not exist yet.
+async fn create_in_new(
+    collection: &Collection<RawDocumentBuf>,
+    indexes: &[Index],
+) -> Result<bool, Failure> {
+    if indexes.len() < 2 || !existing(collection).await?.is_empty() {
+        return Ok(false);
+    }
+    collection.create_indexes(indexes.iter().map(Index::model)).await?;
+    Ok(true)
 }
 
 async fn create(

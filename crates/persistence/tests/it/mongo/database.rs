@@ -3,16 +3,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bson::{Document, RawDocumentBuf, doc};
+use local_mongod::SharedMongod;
 use persistence::Store;
 use persistence::mongo::{MongoOptions, MongoStore, SealingBounds};
 use records::{Clock, Ids, SystemClock, Uuid7Ids};
 use secrecy::ExposeSecret as _;
 
-/// The database of one test on a real mongod. Dropping this drops the database.
+/// The database of one test on a real mongod. It goes with this, or with its server.
 pub(crate) struct Database {
     pub(crate) store: MongoStore,
     pub(crate) raw: mongodb::Database,
     pub(crate) options: MongoOptions,
+    server: SharedMongod,
 }
 
 impl Database {
@@ -61,9 +63,9 @@ impl Database {
         ids: Arc<dyn Ids>,
         change: impl FnOnce(&mut MongoOptions),
     ) -> Self {
-        let uri = local_mongod::shared_for_tests().await.expect("a mongod starts for tests");
+        let server = local_mongod::shared_for_tests().await.expect("a mongod starts for tests");
         let name = Uuid7Ids.mint("test_");
-        let mut options = MongoOptions::new(uri, &name);
+        let mut options = MongoOptions::new(server.uri(), &name);
         // The bounds are small, so that a few messages are enough for sealing.
         options.sealing = SealingBounds {
             tail_messages: 32,
@@ -78,7 +80,7 @@ impl Database {
         change(&mut options);
         let store = MongoStore::connect_with(&options, clock, ids).await.unwrap();
         let client = mongodb::Client::with_uri_str(options.uri.expose_secret()).await.unwrap();
-        Self { store, raw: client.database(&name), options }
+        Self { store, raw: client.database(&name), options, server }
     }
 
     pub(crate) fn as_dyn(&self) -> Arc<dyn Store> {
@@ -109,6 +111,9 @@ impl Deref for Database {
 impl Drop for Database {
     /// The test's runtime may have ended, so the drop runs in a new one.
     fn drop(&mut self) {
+        if self.server.is_temporary() {
+            return;
+        }
         let uri = self.options.uri.expose_secret().to_owned();
         let name = self.options.database.clone();
         let dropping = std::thread::spawn(move || {

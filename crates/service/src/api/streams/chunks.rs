@@ -30,7 +30,7 @@ pub(crate) struct ChunksQuery {
 
 impl FromParams for ChunksQuery {
     fn from_params(params: &mut Params, _limits: &LimitsConfig) -> Result<Self, Problem> {
-        Ok(Self { after: params.take("after")? })
+        Ok(Self { after: params.take_in("after", 0..=i64::MAX.unsigned_abs())? })
     }
 
     fn described() -> Vec<Parameter> {
