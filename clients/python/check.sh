@@ -7,18 +7,15 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-target=$(realpath "${CARGO_TARGET_DIR:-target}")
 venv=$(realpath "$(tests/venv.sh python-client clients/python/requirements.txt)")
 # AG2 1.x and AG2 classic have the same name.
 ag2=$(realpath "$(tests/venv.sh python-client-ag2 clients/python/requirements-ag2.txt)")
-# As `cargo test --workspace` builds it, or dependencies would be built again: of the whole workspace, and with the
-# features of the tests, which `--examples` selects although there are no examples.
-cargo build --quiet --locked --workspace --bin reprise --examples
+REPRISE_BIN=$(tests/build.sh reprise)/reprise
 cd clients/python
 work=$(mktemp -d)
 service=
 trap 'kill "$service" 2>/dev/null || true; rm -rf "$work"' EXIT
-export PATH="$venv/bin:$PATH" NO_PROXY=127.0.0.1 PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=src REPRISE_BIN="$target/debug/reprise"
+export PATH="$venv/bin:$PATH" NO_PROXY=127.0.0.1 PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=src REPRISE_BIN
 
 if [[ -n ${NEWEST:-} ]]; then
   pytest --quiet

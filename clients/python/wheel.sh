@@ -3,7 +3,7 @@
 #
 #     clients/python/wheel.sh [PROFILE]
 #
-# The wheel of the profile `dist`, the default, is small; `release` shares its build with the other commands. Needs cargo and
+# The wheel of the profile `dist`, the default, is small; that of `dev` is soon built where the tests are. Needs cargo and
 # Python 3.11 with pip. The wheel is left in the target directory, below `wheels`.
 set -euo pipefail
 cd "$(dirname "$0")/../.."

@@ -13,10 +13,7 @@ if [[ -z ${CHROMIUM:-} ]] && ! command -v chromium >/dev/null; then
   DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium >/dev/null
 fi
 if [[ -z ${REPRISE_BIN:-} ]]; then
-  # As `cargo test --workspace` builds it, or dependencies would be built again: of the whole workspace, and with the
-  # features of the tests, which `--examples` selects although there are no examples.
-  cargo build --quiet --locked --workspace --bin reprise --examples
-  REPRISE_BIN=$(realpath "${CARGO_TARGET_DIR:-target}")/debug/reprise
+  REPRISE_BIN=$(tests/build.sh reprise)/reprise
 fi
 cd clients/typescript
 if ! cmp --silent package-lock.json node_modules/installed.json; then

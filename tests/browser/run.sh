@@ -26,10 +26,7 @@ if ! cmp --silent "$wanted" tests/browser/node_modules/installed.json; then
   cp "$wanted" tests/browser/node_modules/installed.json
 fi
 
-# As `cargo test --workspace` builds it, or dependencies would be built again: of the whole workspace, and with the
-# features of the tests, which `--examples` selects although there are no examples.
-cargo build --quiet --locked --workspace --bin reprise --examples
-REPRISE_BINARY=$(realpath "${CARGO_TARGET_DIR:-target}")/debug/reprise
+REPRISE_BINARY=$(tests/build.sh reprise)/reprise
 export REPRISE_BINARY
 cd tests/browser
 # In sequence: each starts a service, a mongod and a browser.

@@ -6,19 +6,18 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-target=${CARGO_TARGET_DIR:-target}
 venv=$(tests/venv.sh clients tests/clients/requirements.txt)
 for client in chatsg acp; do
   npm --prefix "tests/clients/$client" ci --silent --no-audit --no-fund --ignore-scripts
 done
-cargo build --quiet --release --package reprise
+reprise=$(tests/build.sh reprise)/reprise
 work=$(mktemp -d)
 mkfifo "$work/output"
 REPRISE__LOG__FILTER=warn REPRISE__ADAPTERS__CHATSG__ENABLED=true REPRISE__ADAPTERS__CHATSG__APP_ID=chats \
   REPRISE__ADAPTERS__CHATSG__LISTEN=127.0.0.1:0 \
   REPRISE__ADAPTERS__DISCOBOT__ENABLED=true REPRISE__ADAPTERS__DISCOBOT__APP_ID=chats \
   REPRISE__ADAPTERS__DISCOBOT__LISTEN=127.0.0.1:0 \
-  "$target/release/reprise" serve --listen 127.0.0.1:0 --data-dir "$work/data" >"$work/output" &
+  "$reprise" serve --listen 127.0.0.1:0 --data-dir "$work/data" >"$work/output" &
 service=$!
 trap 'kill "$service" 2>/dev/null || true; wait "$service" || true; rm -rf "$work"' EXIT
 
@@ -30,6 +29,6 @@ read -r sessions <&3
 url=${said#listening on }
 curl --silent --fail --noproxy '*' --retry 120 --retry-delay 1 --retry-all-errors "$url/api/health/ready" >/dev/null
 NO_PROXY=127.0.0.1 node tests/clients/chatsg/client.js "${chats#adapter chatsg listening on }"
-REPRISE__LOG__FILTER=warn NO_PROXY=127.0.0.1 node tests/clients/acp/client.js "$target/release/reprise" "$work/data" \
+REPRISE__LOG__FILTER=warn NO_PROXY=127.0.0.1 node tests/clients/acp/client.js "$reprise" "$work/data" \
   "${sessions#adapter discobot listening on }"
 NO_PROXY=127.0.0.1 PYTHONPATH=clients/python/src "$venv/bin/python" tests/clients/ag2_resume.py --url "$url"

@@ -22,9 +22,7 @@ mkdir -p "$modules/reprise"
   grep -E '^(openapi-spec-validator|schemathesis|openapi-python-client)=='
 npm --prefix tests/openapi ls --depth 0 2>/dev/null | grep @[0-9]
 
-# As `cargo test --workspace` builds it, or dependencies would be built again: of the whole workspace, and with the
-# features of the tests, which `--examples` selects although there are no examples.
-cargo build --quiet --locked --workspace --bin reprise --examples
+reprise=$(tests/build.sh reprise)/reprise
 work=$(mktemp -d)
 trap 'stop; rm -rf "$work"' EXIT
 export NO_PROXY=127.0.0.1 PYTHONDONTWRITEBYTECODE=1 PATH="$venv/bin:$PATH"
@@ -38,7 +36,7 @@ start() {
   # One person sends hundreds of requests a second, many of them without a valid token.
   env REPRISE__LOG__FILTER=error REPRISE__LIMITS__REQUESTS_PER_SEC_PER_USER=0 \
     REPRISE__LIMITS__NEW_CHATS_PER_MIN_PER_USER=0 REPRISE__LIMITS__FAILED_ATTEMPTS_PER_MIN_PER_ADDRESS=0 "$@" \
-    "${CARGO_TARGET_DIR:-target}/debug/reprise" serve --listen 127.0.0.1:0 --data-dir "$work/$RANDOM" \
+    "$reprise" serve --listen 127.0.0.1:0 --data-dir "$work/$RANDOM" \
     >"$work/output" &
   service=$!
   exec 3<"$work/output"

@@ -31,10 +31,8 @@ fi
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# As `cargo test --workspace` builds it, or dependencies would be built again: of the whole workspace, and with the
-# features of the tests, which `--examples` selects although there are no examples.
-cargo build --quiet --locked --workspace --bin renderings --bin sessions --examples
-"${CARGO_TARGET_DIR:-target}/debug/renderings" --out "$work"
+built=$(tests/build.sh renderings sessions)
+"$built/renderings" --out "$work"
 
 printf '\n| dialect | loaded by | transcripts | messages |\n|---|---|---|---|\n'
 export PYTHONDONTWRITEBYTECODE=1
@@ -42,6 +40,6 @@ for loader in $(grep --files-with-matches '^# environment: ' tests/replay/*.py);
   is_chosen "$(basename "$loader" .py)" || continue
   environment=$(sed -n 's/^# environment: //p' "$loader")
   venv=$(tests/venv.sh "$environment" "tests/replay/$environment-requirements.txt")
-  "$venv/bin/python" "$loader" "$work" "${CARGO_TARGET_DIR:-target}/debug/sessions"
+  "$venv/bin/python" "$loader" "$work" "$built/sessions"
 done
 if is_chosen loaded; then node "$node/loaded.js" "$work"; fi
