@@ -15,7 +15,11 @@ use tests::settings::Settings;
 use tests::waiting::until;
 
 const RULES: &str = include_str!("../../../deploy/prometheus/rules.yml");
-const DASHBOARD: &str = include_str!("../../../deploy/grafana/reprise.json");
+/// The dashboards: of the service, and of what apps do.
+const DASHBOARDS: [&str; 2] = [
+    include_str!("../../../deploy/grafana/reprise.json"),
+    include_str!("../../../deploy/grafana/reprise-apps.json"),
+];
 const OPERATIONS: &str = include_str!("../../../docs/OPERATIONS.md");
 
 pub(crate) async fn scrape(service: &Service) -> Result<Exposition> {
@@ -84,9 +88,54 @@ async fn a_workload_is_counted_as_it_was() -> Result<()> {
 }
 
 #[tokio::test]
-async fn rules_dashboard_and_table_name_only_what_is_there() -> Result<()> {
+async fn every_process_says_what_an_app_does_and_costs() -> Result<()> {
     let database = Database::create().await?;
-    let service = Service::start(&Settings::of(&database)).await?;
+    let settings = Settings::of(&database).with("metrics.apps", APP);
+    let (service, other) = (Service::start(&settings).await?, Service::start(&settings).await?);
+    let client = service.client()?;
+    let (asking, failed) =
+        (client.create_chat("Generator").await?, client.create_chat("Planner").await?);
+    for chat in [&asking, &failed] {
+        let call = json!({
+            "call_id": format!("call-{}", chat.id()), "model": "gpt-4.1", "prompt_tokens": 1000,
+            "completion_tokens": 50, "duration_ms": 1500, "cost_usd": "0.25",
+        });
+        chat.post("calls", &call).await?;
+    }
+    let question = json!({ "request_id": "q1", "prompt": "Which date?" });
+    asking.post("input-requests", &question).await?;
+    failed.post("fail", &json!({})).await?;
+
+    for process in [&service, &other] {
+        let metrics = scrape(process).await?;
+        let app = ("app", APP);
+        for (name, labels, expected) in [
+            ("reprise_app_chats", &[app, ("status", "paused")][..], 1.0),
+            ("reprise_app_chats", &[app, ("status", "failed")], 1.0),
+            ("reprise_app_chats", &[app, ("status", "running")], 0.0),
+            ("reprise_app_chat_changes_total", &[app, ("change", "started")], 2.0),
+            ("reprise_app_chat_changes_total", &[app, ("change", "failed")], 1.0),
+            ("reprise_app_calls_total", &[app], 2.0),
+            ("reprise_app_call_seconds_total", &[app], 3.0),
+            ("reprise_app_tokens_total", &[app, ("kind", "prompt")], 2000.0),
+            ("reprise_app_tokens_total", &[app, ("kind", "completion")], 100.0),
+            ("reprise_app_cost_usd_total", &[app], 0.5),
+            ("reprise_app_pending_questions", &[app], 1.0),
+        ] {
+            let found = metrics.sum(name, labels);
+            ensure!((found - expected).abs() < 1e-9, "{name} {labels:?} is {found}");
+        }
+        let age = metrics.sum("reprise_app_oldest_question_age_seconds", &[app]);
+        ensure!((0.0..60.0).contains(&age), "{age}");
+    }
+    service.stop().await?;
+    other.stop().await
+}
+
+#[tokio::test]
+async fn rules_dashboards_and_table_name_only_what_is_there() -> Result<()> {
+    let database = Database::create().await?;
+    let service = Service::start(&Settings::of(&database).with("metrics.apps", APP)).await?;
     work(&service).await?;
     let metrics = scrape(&service).await?;
     let exposed = metrics.names();
@@ -95,14 +144,15 @@ async fn rules_dashboard_and_table_name_only_what_is_there() -> Result<()> {
         .filter_map(|line| line.split_once("record: "))
         .map(|(_, name)| name)
         .collect();
-    for (place, text) in [("rules", RULES), ("dashboard", DASHBOARD)] {
+    for text in DASHBOARDS.into_iter().chain([RULES]) {
+        let place = text.lines().nth(1).unwrap_or_default();
         let named = names(text);
-        ensure!(named.len() > 9, "the {place} name hardly any metric");
+        ensure!(named.len() > 8, "{place}: hardly any metric is named");
         let strange: Vec<_> = named
             .into_iter()
             .filter(|name| !exposed.contains(name) && !recorded.contains(name))
             .collect();
-        ensure!(strange.is_empty(), "the {place} name {strange:?}, which no service exposes");
+        ensure!(strange.is_empty(), "{place}: no service exposes {strange:?}");
     }
     let explained = names(OPERATIONS);
     for (metric, kind) in &metrics.kinds {
@@ -124,13 +174,16 @@ fn names(text: &str) -> BTreeSet<&str> {
 }
 
 #[test]
-fn the_dashboard_is_json_and_every_panel_asks_for_something() -> Result<()> {
-    let dashboard: Value = serde_json::from_str(DASHBOARD)?;
-    let panels = dashboard["panels"].as_array().context("there are no panels")?;
-    let asks = |panel: &Value| panel["targets"][0]["expr"].is_string() || panel["type"] == "row";
-    ensure!(panels.len() > 20 && panels.iter().all(asks));
-    let ids: BTreeSet<_> = panels.iter().filter_map(|panel| panel["id"].as_u64()).collect();
-    ensure!(ids.len() == panels.len(), "two panels have one id");
+fn the_dashboards_are_json_and_every_panel_asks_for_something() -> Result<()> {
+    for dashboard in DASHBOARDS {
+        let dashboard: Value = serde_json::from_str(dashboard)?;
+        let panels = dashboard["panels"].as_array().context("there are no panels")?;
+        let asks =
+            |panel: &Value| panel["targets"][0]["expr"].is_string() || panel["type"] == "row";
+        ensure!(panels.len() > 15 && panels.iter().all(asks));
+        let ids: BTreeSet<_> = panels.iter().filter_map(|panel| panel["id"].as_u64()).collect();
+        ensure!(ids.len() == panels.len(), "two panels have one id");
+    }
     Ok(())
 }
 

@@ -1,5 +1,6 @@
-//! The metrics that `GET /metrics` returns: those of requests and live subscribers, and those of the store.
+//! The metrics that `GET /metrics` returns: those of requests and live subscribers, those of the store, and what apps do.
 
+mod apps;
 mod auth;
 mod keys;
 mod live;
@@ -18,6 +19,7 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 
 use crate::config::MetricsConfig;
+use apps::AppMetrics;
 pub(crate) use auth::AuthMetrics;
 pub(crate) use keys::KeyMetrics;
 pub(crate) use live::{LiveMetrics, SubscriberMetrics, Transport};
@@ -34,6 +36,7 @@ pub(crate) struct Metrics {
     pub(crate) keys: KeyMetrics,
     pub(crate) auth: AuthMetrics,
     pub(crate) search: SearchIndexMetrics,
+    apps: AppMetrics,
     registry: Registry,
 }
 
@@ -51,12 +54,15 @@ impl Metrics {
         let keys = KeyMetrics::new(&mut registry);
         let auth = AuthMetrics::new(&mut registry);
         let search = SearchIndexMetrics::new(&mut registry);
+        let apps = AppMetrics::new(&config.apps, Arc::clone(&store));
+        registry.register_collector(Box::new(apps.collector()));
         registry.register_collector(Box::new(StoreCollector(store)));
-        Self { is_public: config.public, requests, live, keys, auth, search, registry }
+        Self { is_public: config.public, requests, live, keys, auth, search, apps, registry }
     }
 
     /// Returns the current metrics as OpenMetrics text.
-    pub(crate) fn text(&self) -> Result<String, fmt::Error> {
+    pub(crate) async fn text(&self) -> Result<String, fmt::Error> {
+        self.apps.refresh().await;
         let mut text = String::new();
         encode(&mut text, &self.registry)?;
         Ok(text)

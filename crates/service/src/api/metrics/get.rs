@@ -24,7 +24,7 @@ pub(crate) async fn get_metrics(
     _reader: MetricsReader,
     State(metrics): State<Arc<Metrics>>,
 ) -> Result<OpenMetrics, Problem> {
-    let text = metrics.text().map_err(|error| {
+    let text = metrics.text().await.map_err(|error| {
         Problem::new(ProblemKind::INTERNAL, "failed to write the metrics").caused_by(error)
     })?;
     Ok(OpenMetrics(text))
