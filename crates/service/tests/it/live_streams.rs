@@ -241,6 +241,6 @@ async fn a_write_to_begin_after_is_within_what_is_stored() {
     let last = after(i64::MAX.unsigned_abs()).await;
     assert_eq!((last.status, &last.body()["groups"]), (200, &json!([])));
     let beyond = after(i64::MAX.unsigned_abs() + 1).await;
-    assert_eq!(beyond.status, 400, "{}", beyond.text);
+    assert_eq!(beyond.status, 422, "{}", beyond.text);
     assert!(beyond.text.contains("after"), "{}", beyond.text);
 }
