@@ -119,6 +119,8 @@ named! {
         GetErasure = "get_erasure",
         /// A purge of the chats that are due was started by an operator.
         PurgeChats = "purge_chats",
+        /// The lease of a chat was taken from the worker that held it.
+        RevokeLease = "revoke_lease",
         /// A user was made a member of a chat, or the role of a member was changed.
         PutMember = "put_member",
         /// A member was removed from a chat.

@@ -141,6 +141,7 @@ pub(crate) static OPERATIONS: LazyLock<Vec<Section>> = LazyLock::new(|| {
         "leases", "The exclusive right to continue a chat" {
             GET    "/api/chats/{app_id}/{chat_id}/lease" => leases::get::get_lease;
             POST   "/api/chats/{app_id}/{chat_id}/lease" => leases::acquire::acquire_lease;
+            DELETE "/api/chats/{app_id}/{chat_id}/lease" => leases::revoke::revoke_lease;
             PUT    "/api/chats/{app_id}/{chat_id}/lease/{fencing_token}" => leases::renew::renew_lease;
             DELETE "/api/chats/{app_id}/{chat_id}/lease/{fencing_token}" => leases::release::release_lease;
         }

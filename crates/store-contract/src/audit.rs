@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use chrono::{DateTime, Utc};
 use records::{
     Actor, ActorRole, AppId, AppStatus, AuditAction, AuditEntry, Bearer, CallId, Caller, ChatId,
-    ChatStatus, FieldChange, MemberRole, Network, NewAccessKey, NewChatSession, NewLease,
+    ChatStatus, FieldChange, Lease, MemberRole, Network, NewAccessKey, NewChatSession, NewLease,
     NewProviderCall, NewRevocation, Origin, Owner, Permission, RevocationKey, RevocationTarget,
     Scope, SettingsChange, UserId, Visibility,
 };
@@ -72,13 +73,24 @@ async fn record_call(chat: &TestChat, call_id: &str) -> CallId {
     call_id
 }
 
+async fn acquire_lease(chat: &TestChat) -> Lease {
+    let lease = NewLease {
+        lease_id: None,
+        owner: Owner::parse("worker").unwrap(),
+        ttl: std::time::Duration::from_mins(1),
+    };
+    let service = Scope::service(chat.scope.app_id.clone());
+    chat.store.acquire_lease(&service, &chat.id, lease).await.unwrap().record
+}
+
 /// An action on a chat of alice.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 enum Managing {
     AddMember,
     ChangeRole,
     RemoveMember,
     RemoveParticipant,
+    RevokeLease,
     Complete,
     Reopen,
     Fail,
@@ -87,11 +99,12 @@ enum Managing {
 
 impl Managing {
     /// All actions, in an order in which each can be made.
-    const ALL: [(Self, AuditAction); 8] = [
+    const ALL: [(Self, AuditAction); 9] = [
         (Self::AddMember, AuditAction::PutMember),
         (Self::ChangeRole, AuditAction::PutMember),
         (Self::RemoveMember, AuditAction::RemoveMember),
         (Self::RemoveParticipant, AuditAction::RemoveParticipant),
+        (Self::RevokeLease, AuditAction::RevokeLease),
         (Self::Complete, AuditAction::CompleteChat),
         (Self::Reopen, AuditAction::ReopenChat),
         (Self::Fail, AuditAction::FailChat),
@@ -105,6 +118,7 @@ impl Managing {
                 let service = Scope::service(chat.scope.app_id.clone());
                 chat.seen_from(service).join("bob").await.unwrap();
             }
+            Self::RevokeLease => drop(acquire_lease(chat).await),
             Self::DeleteCall => drop(record_call(chat, "call_1").await),
             _ => {}
         }
@@ -117,6 +131,14 @@ impl Managing {
             Self::ChangeRole => chat.put_member("bob", MemberRole::Reader).await.map(drop),
             Self::RemoveMember => chat.remove_member("bob").await,
             Self::RemoveParticipant => chat.leave("bob").await,
+            Self::RevokeLease => {
+                let service = chat.seen_from(Scope::service(chat.scope.app_id.clone()));
+                let seen = service.store.get_chat(&service.scope, &chat.id).await.unwrap();
+                let lease = seen.and_then(|seen| seen.lease);
+                let acquired_at =
+                    lease.map_or(DateTime::<Utc>::UNIX_EPOCH, |lease| lease.acquired_at);
+                chat.store.revoke_lease(&chat.scope, &chat.id, acquired_at).await
+            }
             Self::Complete => set(ChatStatus::Completed).await,
             Self::Reopen => set(ChatStatus::Running).await,
             Self::Fail => set(ChatStatus::Failed).await,
@@ -179,13 +201,7 @@ pub async fn an_action_that_changes_nothing_writes_no_entry(store: Arc<dyn Store
 pub async fn a_refused_action_writes_no_entry(store: Arc<dyn Store>) {
     let chat = chat_of_alice(&store).await;
     let app_id = &chat.scope.app_id;
-    let service = Scope::service(app_id.clone());
-    let lease = NewLease {
-        lease_id: None,
-        owner: Owner::parse("worker").unwrap(),
-        ttl: std::time::Duration::from_mins(1),
-    };
-    let token = store.acquire_lease(&service, &chat.id, lease).await.unwrap().fencing_token;
+    let token = acquire_lease(&chat).await.fencing_token;
     let fenced = chat.seen_from(chat.scope.clone().fenced(token + 1));
     let stranger = chat.seen_by("mallory", None).needing(Permission::Manage);
     let unknown = TestChat { id: TestChat::unknown(&store).id, ..chat.clone() };
@@ -193,8 +209,9 @@ pub async fn a_refused_action_writes_no_entry(store: Arc<dyn Store>) {
         for refused in [&stranger, &unknown] {
             managing.make(refused).await.unwrap_err();
         }
-        // Reopening a running chat changes nothing, and removing is done without a lease.
-        if !matches!(managing, Managing::Reopen | Managing::RemoveParticipant) {
+        // Reopening a running chat changes nothing, and the other two are done without a lease.
+        let unfenced = [Managing::Reopen, Managing::RemoveParticipant, Managing::RevokeLease];
+        if !unfenced.contains(&managing) {
             managing.make(&fenced).await.unwrap_err();
         }
     }

@@ -38,6 +38,23 @@ pub async fn a_lease_has_one_holder_until_it_is_released(store: Arc<dyn Store>) 
     assert_eq!(chat.session().await.lease, Some(second));
 }
 
+pub async fn revoking_takes_the_lease_that_was_seen_and_no_later_one(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    let first = acquire(&chat, "ann", LONG).await.unwrap();
+    let revoke = async |lease: &Lease| {
+        store.revoke_lease(&chat.scope, &chat.id, lease.acquired_at).await.unwrap();
+    };
+    revoke(&first).await;
+    assert_eq!(chat.session().await.lease, None);
+    let renewed = renew(&chat, first.fencing_token, LONG).await;
+    assert!(matches!(renewed, Err(StoreError::Fenced { .. })), "{renewed:?}");
+    // A lease of the same millisecond could not be told from it.
+    tokio::time::sleep(Duration::from_millis(2)).await;
+    let second = acquire(&chat, "bob", LONG).await.unwrap();
+    revoke(&first).await;
+    assert_eq!(chat.session().await.lease, Some(second));
+}
+
 pub async fn acquiring_a_lease_is_safe_to_repeat(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let again = || NewLease { lease_id: Some(LeaseId::parse("l1").unwrap()), ..lease("ann", LONG) };

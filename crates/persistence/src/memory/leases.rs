@@ -1,11 +1,13 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use records::{ChatId, ChatStatus, Lease, NewLease, Scope};
+use chrono::{DateTime, Utc};
+use records::{AuditAction, ChatId, ChatStatus, Lease, NewLease, Scope};
 
 use super::{Chat, MemoryStore};
 use crate::StoreError;
 use crate::metrics::Call;
+use crate::rules::audit::Audited;
 use crate::rules::fence::check_fence;
 use crate::store::{Interrupted, Leases, Written};
 
@@ -72,6 +74,25 @@ impl Leases for MemoryStore {
             self.with_chat(scope, chat_id, |chat| {
                 let is_it = |lease: &mut Lease| lease.fencing_token == fencing_token;
                 chat.session.lease.take_if(is_it);
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    async fn revoke_lease(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        acquired_at: DateTime<Utc>,
+    ) -> Result<(), StoreError> {
+        self.observe(Call::RevokeLease, || {
+            self.with_chat(&scope.unfenced(), chat_id, |chat| {
+                let is_it = |lease: &mut Lease| lease.acquired_at == acquired_at;
+                if chat.session.lease.take_if(is_it).is_some() {
+                    let audited = Audited::in_scope(scope, Some(chat_id), AuditAction::RevokeLease);
+                    self.add_audit_entry(&audited, self.clock.now())?;
+                }
                 Ok(())
             })
         })

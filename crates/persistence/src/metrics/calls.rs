@@ -117,6 +117,7 @@ label! {
         AcquireLease = "acquire_lease",
         RenewLease = "renew_lease",
         ReleaseLease = "release_lease",
+        RevokeLease = "revoke_lease",
         InterruptAbandoned = "interrupt_abandoned",
         WorkflowStats = "workflow_stats",
         ListChatStats = "list_chat_stats",

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use bson::{Bson, DateTime, Document, RawDocumentBuf, doc};
 use chrono::Utc;
 use mongodb::options::ReturnDocument;
-use records::{ChatId, ChatSession, ChatStatus, Lease, NewLease, Scope};
+use records::{AuditAction, ChatId, ChatSession, ChatStatus, Lease, NewLease, Scope};
 
 use crate::StoreError;
 use crate::metrics::Call;
@@ -21,6 +21,7 @@ use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::scope::writable_chat;
 use crate::mongo::engine::sweep::Overdue;
 use crate::mongo::engine::transaction::{Round, Transaction};
+use crate::rules::audit::Audited;
 use crate::rules::fence::check_fence;
 use crate::rules::new_chat::moved;
 use crate::store::{Interrupted, Leases, Written};
@@ -75,6 +76,23 @@ impl Leases for MongoStore {
             let (scope, chat_id) = (scope.clone().fenced(fencing_token), chat_id.clone());
             self.write(|call| async move { call.attempt(|_| call.release(&scope, &chat_id)).await })
                 .await
+        })
+        .await
+    }
+
+    async fn revoke_lease(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        acquired_at: chrono::DateTime<Utc>,
+    ) -> Result<(), StoreError> {
+        self.observe(Call::RevokeLease, Some(chat_id), async {
+            let (scope, chat_id) = (scope.unfenced(), chat_id.clone());
+            self.write(|call| async move {
+                let round = |tx| call.revoke_lease_round(tx, &scope, &chat_id, acquired_at);
+                call.transact(&scope, &chat_id, round).await
+            })
+            .await
         })
         .await
     }
@@ -218,6 +236,32 @@ impl MongoStore {
             Failure::Decided(StoreError::Fenced { .. }) => Ok(()),
             failure => Err(failure),
         }
+    }
+
+    /// Takes a lease from its holder, unless it is gone.
+    async fn revoke_lease_round(
+        &self,
+        tx: Transaction<'_>,
+        scope: &Scope,
+        chat_id: &ChatId,
+        acquired_at: chrono::DateTime<Utc>,
+    ) -> Result<Round<()>, Failure> {
+        let raw = self.session_within(scope, chat_id, lease_projection()).await?;
+        let held = HeldLease::read(&raw)?.lease;
+        let Some(lease) = held.filter(|lease| lease.acquired_at == acquired_at) else {
+            return Ok(Round::Done(()));
+        };
+        let audited = Audited::in_scope(scope, Some(chat_id), AuditAction::RevokeLease);
+        let entry = self.audit_document(&audited).await?;
+        tx.begin().await?;
+        let held = writable_chat(&scope.clone().fenced(lease.fencing_token), chat_id);
+        let take = doc! { "$set": { "lease": Bson::Null } };
+        let take = self.inner.chat_sessions.update_one(held, take);
+        if take.session(&mut *tx.session().await?).await?.matched_count == 0 {
+            return Ok(Round::Again);
+        }
+        self.insert_audit_document(&tx, &entry).await?;
+        Ok(Round::Done(()))
     }
 
     /// Interrupts a chat if its lease has not changed. Returns whether it did.

@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use chrono::{DateTime, Utc};
 use records::{AppId, ChatId, Lease, NewLease, Scope};
 
 use super::Written;
@@ -48,6 +49,17 @@ pub trait Leases: Send + Sync {
         scope: &Scope,
         chat_id: &ChatId,
         fencing_token: u64,
+    ) -> Result<(), StoreError>;
+
+    /// Takes the lease that was acquired at this time from its holder, as a manager. The holder is fenced from then on.
+    ///
+    /// The time is what the caller has seen, so that a repeat does not take the lease of the next holder. It is no error if
+    /// that lease is already gone. A fencing token of the scope is ignored.
+    async fn revoke_lease(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        acquired_at: DateTime<Utc>,
     ) -> Result<(), StoreError>;
 
     /// Pauses up to `limit` running chats of any app whose lease has expired, and removes their

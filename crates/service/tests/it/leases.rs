@@ -42,6 +42,40 @@ async fn a_lease_is_acquired_shown_renewed_and_released() {
 }
 
 #[tokio::test]
+async fn those_who_manage_a_chat_revoke_the_lease_that_they_see() {
+    let client = client(hs256());
+    let service = client.with_token(token(&json!({"sub": "svc", "role": "service"})));
+    let alice = client.with_token(token(&json!({})));
+    let mallory = client.with_token(token(&json!({"sub": "mallory"})));
+    let chat = alice.create_chat("c1").await;
+    let lease = format!("{chat}/lease");
+    let first = acquire(&service, &chat, "one").await.body();
+    let of =
+        |held: &Value| format!("{lease}?acquired_at={}", held["acquired_at"].as_str().unwrap());
+
+    for (query, problem) in [("", "missing"), ("?acquired_at=now", "time")] {
+        let refused = alice.delete(&format!("{lease}{query}")).await;
+        assert_eq!(refused.status, 422, "{}", refused.text);
+        assert!(refused.text.contains("acquired_at") && refused.text.contains(problem));
+    }
+    assert_eq!(mallory.delete(&of(&first)).await.status, 404);
+    assert_eq!(service.get(&lease).await.body()["lease"]["owner"], "one");
+
+    assert_eq!(alice.delete(&of(&first)).await.status, 204);
+    assert_eq!(service.get(&lease).await.body()["lease"], Value::Null);
+    let message = json!({"role": "assistant", "content": "late"});
+    let late = service.fenced("1").post(&format!("{chat}/messages"), message).await;
+    assert_eq!(late.body()["code"], "fenced");
+
+    // A repeat leaves the next worker alone.
+    let second = acquire(&service, &chat, "two").await.body();
+    assert_eq!(alice.delete(&of(&first)).await.status, 204);
+    assert_eq!(service.get(&lease).await.body()["lease"]["owner"], "two");
+    assert_eq!(alice.delete(&of(&second)).await.status, 204);
+    assert_eq!(service.get(&lease).await.body()["lease"], Value::Null);
+}
+
+#[tokio::test]
 async fn a_write_under_a_lost_lease_changes_nothing() {
     let client = Client::open();
     let chat = client.create_chat("c1").await;

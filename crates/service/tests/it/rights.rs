@@ -273,6 +273,7 @@ pub(crate) fn required_query(id: &str) -> &'static str {
         "token_balance" => "?app_id=acme_corp",
         "diff_context" => "?from=1&to=1",
         "put_transcript" => "?dialect=openai",
+        "revoke_lease" => "?acquired_at=2026-11-25T09:30:00Z",
         "search_messages" => "?q=secret",
         "delete_assistants" => "?ids=a1",
         "delete_documents" => "?namespace=d",

@@ -472,6 +472,7 @@ async fn use_lease(database: &Database, scope: &Scope, chat_id: &ChatId) {
         database.renew_lease(scope, chat_id, token, ttl).await.unwrap();
         tokio::time::sleep(ttl * 2).await;
         database.release_lease(scope, chat_id, token - 1).await.unwrap();
+        database.revoke_lease(scope, chat_id, DateTime::UNIX_EPOCH).await.unwrap();
     }
     assert_eq!(database.interrupt_abandoned(9).await.unwrap().len(), 1);
 }

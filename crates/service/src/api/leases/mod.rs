@@ -4,6 +4,7 @@ pub(crate) mod acquire;
 pub(crate) mod get;
 pub(crate) mod release;
 pub(crate) mod renew;
+pub(crate) mod revoke;
 
 use std::time::Duration;
 

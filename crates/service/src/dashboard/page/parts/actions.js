@@ -55,6 +55,18 @@ const ACTIONS = {
     isOffered: (chat) => hasEnded(chat),
     request: () => ["POST", "reopen", {}],
   },
+  revoke: {
+    text: "Release the lease",
+    needs: "manage",
+    isOffered: (chat) => chat.lease !== null,
+    // The lease that is shown, and not that of a worker who has come since.
+    request: (_, { lease }) => ["DELETE", query("lease", { acquired_at: lease.acquired_at })],
+    form: {
+      warning:
+        "Take the lease from its worker? Whatever it still writes to this chat is refused, and the next worker can begin.",
+      submit: "Release the lease",
+    },
+  },
   complete: {
     text: "Complete",
     needs: "manage",
@@ -117,15 +129,14 @@ export function actions({ appId, chatId }, { signal, changed, done }) {
     document.querySelector(target)?.focus();
   }
 
-  async function run(name, given) {
+  async function run(name, chat, given) {
     if (isBusy) return;
     [isBusy, problem, note] = [true, null, null];
     changed();
     const { request, needs, text } = ACTIONS[name];
-    const [method, verb, body] = request(given);
-    const stated = Object.fromEntries(
-      Object.entries(body).map(([key, value]) => [key, value || null]),
-    );
+    const [method, verb, body] = request(given, chat);
+    const stated =
+      body && Object.fromEntries(Object.entries(body).map(([key, value]) => [key, value || null]));
     try {
       await change(method, verb ? `${base}/${verb}` : base, stated, signal);
       [open, note] = [null, `${text}: done.`];
@@ -188,7 +199,7 @@ export function actions({ appId, chatId }, { signal, changed, done }) {
         text,
       );
     const buttons = offered.map(([name, { text, form }]) =>
-      button(name, text, () => (form ? show(open === name ? null : name) : run(name, {}))),
+      button(name, text, () => (form ? show(open === name ? null : name) : run(name, chat, {}))),
     );
     buttons.push(button("copy", "Copy or download", () => show(open === "copy" ? null : "copy")));
     const form = open === "copy" ? copyForm() : open && actionForm(open, ACTIONS[open], chat);
@@ -228,7 +239,7 @@ export function actions({ appId, chatId }, { signal, changed, done }) {
   function actionForm(name, { text, form: { warning, field, label, value, submit = text } }, chat) {
     return frame(
       name,
-      (given) => run(name, given),
+      (given) => run(name, chat, given),
       warning && h("p", {}, warning),
       field && h("label", { for: "action-field" }, label),
       field &&
