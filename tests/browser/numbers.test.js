@@ -51,7 +51,7 @@ async function spend(chatId, user, workflow, calls) {
 
 const figure = (page, label) => page.locator(".figures > div").filter({ hasText: label });
 
-test("a range is compared with the one before, by workflow and by user", async () => {
+test("a range is compared with the one before, by workflow, user, agent and model", async () => {
   await watched(browser, service, async (page, place) => {
     await place.open("#/apps/acme_corp/numbers?since=week");
     await place.shows("Numbers");
@@ -63,6 +63,13 @@ test("a range is compared with the one before, by workflow and by user", async (
     assert.match(await users.getByRole("row").nth(2).textContent(), /\$0\.5000none before/);
     const workflows = page.getByRole("table", { name: "Workflows by cost" }).getByRole("rowheader");
     assert.deepEqual(await workflows.allTextContents(), ["Desk", FORMULA]);
+    for (const [title, named] of [
+      ["Agents", "planner"],
+      ["Models", "model-1"],
+    ]) {
+      const shares = page.getByRole("table", { name: `${title} by cost` }).getByRole("row");
+      assert.match(await shares.nth(1).textContent(), new RegExp(`^${named}.*\\$3\\.50−41\\.7 %`));
+    }
     await place.isAccessible();
     await page.getByRole("link", { name: "last 24 hours" }).click();
     await page.waitForURL(/since=day/);
@@ -91,11 +98,19 @@ test("any range can be chosen, and the numbers are downloaded as CSV without for
       page.waitForEvent("download"),
       page.getByRole("button", { name: "Download workflows (CSV)" }).click(),
     ]);
-    const lines = (await readFile(await download.path(), "utf8")).trim().split("\r\n");
+    const read = async (file) =>
+      (await readFile(await file.path(), "utf8")).trim().split("\r\n");
+    const lines = await read(download);
     assert.match(lines[0], /^at,workflow,starts,/);
     assert.ok(lines.some((line) => line.includes(`,'${FORMULA},`)));
     const cost = lines[0].split(",").indexOf("cost_micros_usd");
     const sum = lines.slice(1).reduce((all, line) => all + Number(line.split(",")[cost]), 0);
     assert.equal(sum, 3_500_000);
+    const [models] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Download models (CSV)" }).click(),
+    ]);
+    const [, line] = await read(models);
+    assert.match(line, /^model-1,3,300,30,330,3500000,3000$/);
   });
 });

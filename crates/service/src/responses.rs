@@ -4,11 +4,11 @@ use persistence::{Store, StoreError, UserStats, UserStatsPage};
 use records::{App, AppId, Erasure, UserId, WorkflowName};
 use serde::Serialize;
 
+pub use crate::api::stats::shares::hours;
 use crate::api::stats::workflow::WorkflowStatsResponse;
 use crate::api::stats::workflows::AppStatsResponse;
 use crate::api::user_stats::get::UserStatsResponse;
 use crate::api::user_stats::list::ListUserStatsResponse;
-pub use crate::api::user_stats::list::hours;
 use crate::extract::WorkflowScope;
 use crate::receipts::ReceiptSigner;
 use crate::wire::{AppResponse, ErasureResponse};

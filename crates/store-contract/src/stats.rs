@@ -1,14 +1,16 @@
 //! The statistics of workflows: the sums of their chats and calls.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use records::{
-    ChatStatus, Counter, Measure, Model, NewChatSession, NewProviderCall, Rollup, Scope, Usage,
+    ChatStatus, Counter, Measure, Model, NewChatSession, NewProviderCall, Rollup, Scope, Subject,
+    Usage,
 };
 
 use super::fixture::{TestChat, race, some_scope, workflow};
-use persistence::{ChatStats, Store, WorkflowStats};
+use persistence::{ChatStats, Store, UsageBy, UsageFilter, UsageOrder, WorkflowStats};
 
 pub async fn an_unused_workflow_has_empty_stats(store: Arc<dyn Store>) {
     let scope = some_scope();
@@ -150,6 +152,47 @@ pub async fn hours_add_up_to_the_total(store: Arc<dyn Store>) {
     let found = store.hourly_stats(&scope.app_id, only, range(0, 7_201)).await.unwrap();
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].rollup.histogram(Measure::CallTokens).count(), 1);
+}
+
+pub async fn agents_and_models_are_added_up_over_workflows_and_hours(store: Arc<dyn Store>) {
+    let scope = some_scope();
+    let [one, other] = [begin(&store, &scope, "one").await, begin(&store, &scope, "other").await];
+    for (chat, seconds, agent, model, tokens) in [
+        (&one, 0, "ann", "m1", 1),
+        (&one, 3_600, "ann", "m2", 2),
+        (&other, 3_600, "bob", "m1", 40),
+        (&other, 7_200, "ann", "m1", 500),
+    ] {
+        let called_at = Some(at(seconds));
+        chat.record(vec![NewProviderCall { called_at, ..call(agent, model, tokens) }])
+            .await
+            .unwrap();
+    }
+    let shares = async |by, range: Option<Range<_>>, limit| {
+        let filter = UsageFilter { range, order: UsageOrder::Tokens };
+        let found = store.usage_by(&scope.app_id, by, &filter, limit).await.unwrap();
+        let share = |(subject, usage): &(Subject, Usage)| {
+            let name = match subject {
+                Subject::Agent(agent) => agent.clone(),
+                Subject::Model(model) => model.model.clone(),
+                _ => None,
+            };
+            (name.unwrap(), usage.calls, usage.tokens.total)
+        };
+        (found.shares.iter().map(share).collect::<Vec<_>>(), found.has_more)
+    };
+    let is = |name: &str, calls, tokens| (name.to_owned(), calls, tokens);
+    let agents = vec![is("ann", 3, 503), is("bob", 1, 40)];
+    assert_eq!(shares(UsageBy::Agent, None, 2).await, (agents.clone(), false));
+    assert_eq!(shares(UsageBy::Agent, None, 1).await, (agents[..1].to_vec(), true));
+    let models = vec![is("m1", 3, 541), is("m2", 1, 2)];
+    assert_eq!(shares(UsageBy::Model, None, 9).await, (models, false));
+    let second = Some(at(3_600)..at(7_200));
+    let agents = vec![is("bob", 1, 40), is("ann", 1, 2)];
+    assert_eq!(shares(UsageBy::Agent, second.clone(), 9).await, (agents, false));
+    let models = vec![is("m1", 1, 40), is("m2", 1, 2)];
+    assert_eq!(shares(UsageBy::Model, second, 9).await, (models, false));
+    assert_eq!(shares(UsageBy::Model, Some(at(10_800)..at(14_400)), 9).await, (vec![], false));
 }
 
 pub async fn a_reopened_chat_is_removed_from_the_hour_of_its_end(store: Arc<dyn Store>) {

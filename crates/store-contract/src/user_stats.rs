@@ -9,12 +9,12 @@ use records::{
 
 use super::erasures::{alias, erase, user};
 use super::fixture::{TestChat, race, some_scope, workflow};
-use persistence::{Store, StoreError, UserOrder, UserStats, UserStatsFilter, UserUsage};
+use persistence::{Store, StoreError, UsageFilter, UsageOrder, UserStats, UserUsage};
 
 pub async fn an_unknown_user_has_no_usage(store: Arc<dyn Store>) {
     let scope = some_scope();
     assert_eq!(usage(&store, &scope, "ada").await, UserStats::default());
-    assert_eq!(users(&store, &scope, &UserStatsFilter::default(), 9).await, []);
+    assert_eq!(users(&store, &scope, &UsageFilter::default(), 9).await, []);
     let found = store.hourly_user_stats(&scope.app_id, &user("ada"), ever()).await.unwrap();
     assert_eq!(found, []);
 }
@@ -40,7 +40,7 @@ pub async fn calls_count_for_the_owner_of_their_chat(store: Arc<dyn Store>) {
         workflows: vec![(workflow("a"), sum(&[1])), (workflow("b"), sum(&[100, 10]))],
     };
     assert_eq!(usage(&store, &scope, "ada").await, expected);
-    let listed = users(&store, &scope, &UserStatsFilter::default(), 9).await;
+    let listed = users(&store, &scope, &UsageFilter::default(), 9).await;
     let expected = [("bob", sum(&[1_000])), ("ada", sum(&[100, 10, 1]))];
     assert_eq!(listed, expected.map(|(id, usage)| UserUsage { user_id: user(id), usage }));
 }
@@ -69,13 +69,13 @@ pub async fn users_are_listed_by_each_number_and_in_pages(store: Arc<dyn Store>)
         chat.record(recorded).await.unwrap();
     }
     let orders = [
-        (UserOrder::Cost, ["d", "a", "b", "$e", "c"]),
-        (UserOrder::Tokens, ["b", "c", "d", "$e", "a"]),
-        (UserOrder::Calls, ["c", "d", "$e", "a", "b"]),
+        (UsageOrder::Cost, ["d", "a", "b", "$e", "c"]),
+        (UsageOrder::Tokens, ["b", "c", "d", "$e", "a"]),
+        (UsageOrder::Calls, ["c", "d", "$e", "a", "b"]),
     ];
     for (order, expected) in orders {
         for limit in 1..7 {
-            let filter = UserStatsFilter { range: None, order };
+            let filter = UsageFilter { range: None, order };
             let listed = users(&store, &scope, &filter, limit).await;
             let ids: Vec<_> = listed.iter().map(|it| it.user_id.as_str()).collect();
             assert_eq!(ids, expected, "{order:?}, {limit} at a time");
@@ -103,8 +103,7 @@ pub async fn hours_of_a_user_add_up_to_the_total(store: Arc<dyn Store>) {
     let expected = expected.map(|(name, at, usage)| (name.to_owned(), at, usage));
     assert_eq!(hours(0, 7_200).await, expected);
     assert_eq!(hours(3_600, 3_601).await, expected[1..]);
-    let filter =
-        |from, to| UserStatsFilter { range: Some(at(from)..at(to)), order: UserOrder::Cost };
+    let filter = |from, to| UsageFilter { range: Some(at(from)..at(to)), order: UsageOrder::Cost };
     let second = [("ada", sum(&[4, 8])), ("bob", sum(&[3]))];
     let second = second.map(|(id, usage)| UserUsage { user_id: user(id), usage });
     assert_eq!(users(&store, &scope, &filter(1, 7_200), 1).await, second);
@@ -140,14 +139,14 @@ pub async fn an_erased_person_is_counted_under_the_pseudonym(store: Arc<dyn Stor
     let erasure = erase(&store, &scope, "ada").await;
     assert_eq!(erasure.held, std::slice::from_ref(&held.id));
     assert_eq!(usage(&store, &scope, "ada").await.total, sum(&[50]), "of the chat under hold");
-    let listed = users(&store, &scope, &UserStatsFilter::default(), 9).await;
+    let listed = users(&store, &scope, &UsageFilter::default(), 9).await;
     let of = |user_id, tokens: &[u64]| UserUsage { user_id, usage: sum(tokens) };
     let expected = [of(user("ada"), &[50]), of(alias(&erasure), &[3, 4]), of(user("bob"), &[1])];
     assert_eq!(listed, expected);
     assert_eq!(unused.get().await.unwrap(), None);
     set_hold(None).await;
     let again = erase(&store, &scope, "ada").await;
-    let listed = users(&store, &scope, &UserStatsFilter::default(), 9).await;
+    let listed = users(&store, &scope, &UsageFilter::default(), 9).await;
     let expected = [of(alias(&again), &[50]), of(alias(&erasure), &[3, 4]), of(user("bob"), &[1])];
     assert_eq!(listed, expected);
     let hours = store.hourly_user_stats(&scope.app_id, &user("ada"), ever()).await.unwrap();
@@ -203,7 +202,7 @@ async fn usage(store: &Arc<dyn Store>, scope: &Scope, id: &str) -> UserStats {
 async fn users(
     store: &Arc<dyn Store>,
     scope: &Scope,
-    filter: &UserStatsFilter,
+    filter: &UsageFilter,
     limit: usize,
 ) -> Vec<UserUsage> {
     let (mut users, mut after) = (Vec::new(), None);

@@ -12,9 +12,9 @@ use super::{Chat, MemoryStore, held};
 use crate::StoreError;
 use crate::metrics::Call;
 use crate::store::{
-    ChatStats, ChatStatsPage, CountedApps, Cursor, HourlyStats, Stats, UserStats, UserStatsCursor,
-    UserStatsFilter, UserStatsPage, UserUsage, WorkflowStats, WorkflowSummary,
-    most_expensive_first,
+    ChatStats, ChatStatsPage, CountedApps, Cursor, HourlyStats, Stats, UsageBy, UsageFilter,
+    UsageShares, UserStats, UserStatsCursor, UserStatsPage, UserUsage, WorkflowStats,
+    WorkflowSummary, most_expensive_first,
 };
 
 #[async_trait]
@@ -105,20 +105,16 @@ impl Stats for MemoryStore {
     async fn list_user_stats(
         &self,
         app_id: &AppId,
-        filter: &UserStatsFilter,
+        filter: &UsageFilter,
         limit: usize,
         after: Option<&UserStatsCursor>,
     ) -> Result<UserStatsPage, StoreError> {
         self.observe(Call::ListUserStats, || {
-            let UserStatsFilter { range, order } = filter;
-            let is_asked = |hour: Option<DateTime<Utc>>| match (range, hour) {
-                (None, hour) => hour.is_none(),
-                (Some(range), hour) => hour.is_some_and(|hour| range.contains(&hour)),
-            };
+            let order = &filter.order;
             let mut sums: BTreeMap<UserId, Rollup> = BTreeMap::new();
             for (key, rollup) in self.rollups(app_id).into_values().flatten() {
                 if let Subject::User(user_id) = key.subject
-                    && is_asked(key.hour)
+                    && counts(filter, key.hour)
                 {
                     sums.entry(user_id).or_default().merge(&rollup, 1);
                 }
@@ -134,6 +130,28 @@ impl Stats for MemoryStore {
                 users.filter(|user| after.as_ref().is_none_or(|it| position(user) > *it)).collect();
             users.sort_by_key(position);
             Ok(UserStatsPage::cut(users, limit, *order))
+        })
+        .await
+    }
+
+    async fn usage_by(
+        &self,
+        app_id: &AppId,
+        by: UsageBy,
+        filter: &UsageFilter,
+        limit: usize,
+    ) -> Result<UsageShares, StoreError> {
+        self.observe(Call::UsageBy, || {
+            let mut sums: BTreeMap<Subject, Rollup> = BTreeMap::new();
+            for (key, rollup) in self.rollups(app_id).into_values().flatten() {
+                if by.has(&key.subject) && counts(filter, key.hour) {
+                    sums.entry(key.subject).or_default().merge(&rollup, 1);
+                }
+            }
+            let shares = sums.into_iter().map(|(subject, rollup)| (subject, rollup.usage()));
+            let mut shares: Vec<_> = shares.filter(|(_, usage)| usage.calls > 0).collect();
+            shares.sort_by_key(|(_, usage)| Reverse(filter.order.number(usage)));
+            Ok(UsageShares::cut(shares, limit))
         })
         .await
     }
@@ -226,6 +244,14 @@ impl MemoryStore {
             tally.usage(&Usage::default(), &chat.usage());
         }
         tallies.into_iter().map(|(name, tally)| (name, tally.finish())).collect()
+    }
+}
+
+/// Returns whether a filter counts the rollups of an hour, or those of all hours together.
+fn counts(filter: &UsageFilter, hour: Option<DateTime<Utc>>) -> bool {
+    match (&filter.range, hour) {
+        (None, hour) => hour.is_none(),
+        (Some(range), hour) => hour.is_some_and(|hour| range.contains(&hour)),
     }
 }
 

@@ -124,6 +124,7 @@ label! {
         AppStats = "app_stats",
         HourlyStats = "hourly_stats",
         ListUserStats = "list_user_stats",
+        UsageBy = "usage_by",
         UserStats = "user_stats",
         HourlyUserStats = "hourly_user_stats",
         ListAppsWithStats = "list_apps_with_stats",

@@ -2,7 +2,7 @@ use std::ops::Range;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use records::{AppId, ChatId, ChatStatus, Model, Rollup, Usage, UserId, WorkflowName};
+use records::{AppId, ChatId, ChatStatus, Model, Rollup, Subject, Usage, UserId, WorkflowName};
 
 use super::Cursor;
 use crate::StoreError;
@@ -54,7 +54,7 @@ pub trait Stats: Send + Sync {
     async fn list_user_stats(
         &self,
         app_id: &AppId,
-        filter: &UserStatsFilter,
+        filter: &UsageFilter,
         limit: usize,
         after: Option<&UserStatsCursor>,
     ) -> Result<UserStatsPage, StoreError>;
@@ -70,6 +70,17 @@ pub trait Stats: Send + Sync {
         user_id: &UserId,
         range: Range<DateTime<Utc>>,
     ) -> Result<Vec<HourlyStats>, StoreError>;
+
+    /// Returns the usage of an app's calls by agent, or by model, the greatest first and at most `limit` of them.
+    ///
+    /// `limit` must be at least 1. The cost grows with the number of hours, agents and models that the filter counts.
+    async fn usage_by(
+        &self,
+        app_id: &AppId,
+        by: UsageBy,
+        filter: &UsageFilter,
+        limit: usize,
+    ) -> Result<UsageShares, StoreError>;
 
     /// Lists the apps after `after` that have stats, in the order of their ids.
     ///
@@ -152,18 +163,55 @@ impl ChatStatsPage {
     }
 }
 
-/// Which usage of users is listed, and in which order.
+/// Which usage is listed, and in which order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct UserStatsFilter {
+pub struct UsageFilter {
     /// Only the calls of the hours that begin within the range; `None` for all calls.
     pub range: Option<Range<DateTime<Utc>>>,
     /// The order.
-    pub order: UserOrder,
+    pub order: UsageOrder,
 }
 
-/// The number by which users are listed, the greatest first.
+/// By what calls are added up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UsageBy {
+    /// By the agent that made the call, if it is known.
+    Agent,
+    /// By the model that answered.
+    Model,
+}
+
+impl UsageBy {
+    /// Returns whether the calls of a subject are a share of their own.
+    pub(crate) fn has(self, subject: &Subject) -> bool {
+        match self {
+            Self::Agent => matches!(subject, Subject::Agent(_)),
+            Self::Model => matches!(subject, Subject::Model(_)),
+        }
+    }
+}
+
+/// The usage of the agents, or of the models, of an app.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UsageShares {
+    /// Each agent or model with its usage, the greatest first. The order of equals is not defined.
+    pub shares: Vec<(Subject, Usage)>,
+    /// Whether there are more.
+    pub has_more: bool,
+}
+
+impl UsageShares {
+    /// Keeps the first `limit` shares of a list that is sorted.
+    pub(crate) fn cut(mut shares: Vec<(Subject, Usage)>, limit: usize) -> Self {
+        let has_more = shares.len() > limit;
+        shares.truncate(limit);
+        Self { shares, has_more }
+    }
+}
+
+/// The number by which usage is listed, the greatest first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum UserOrder {
+pub enum UsageOrder {
     /// The cost of the calls.
     #[default]
     Cost,
@@ -173,7 +221,7 @@ pub enum UserOrder {
     Calls,
 }
 
-impl UserOrder {
+impl UsageOrder {
     /// Returns the number of a usage.
     #[must_use]
     pub fn number(self, usage: &Usage) -> u64 {
@@ -214,7 +262,7 @@ pub struct UserStatsPage {
 
 impl UserStatsPage {
     /// Makes a page of the first `limit` users.
-    pub(crate) fn cut(mut users: Vec<UserUsage>, limit: usize, order: UserOrder) -> Self {
+    pub(crate) fn cut(mut users: Vec<UserUsage>, limit: usize, order: UsageOrder) -> Self {
         let last = super::cut(&mut users, limit);
         let cursor = |last: &UserUsage| UserStatsCursor {
             number: order.number(&last.usage),

@@ -246,6 +246,30 @@ async fn usage_of_users() -> Client {
     client
 }
 
+#[tokio::test]
+async fn agents_and_models_are_listed_by_what_they_cost_in_some_hours() {
+    let client = usage_of_users().await;
+    let call = json!({
+        "call_id": "call_late", "agent": "editor", "provider": "acme", "requested_model": "m1",
+        "prompt_tokens": 7, "cost_micros_usd": 50_000, "called_at": "1970-01-01T09:30:00Z",
+    });
+    record(&client, "/api/chats/acme_corp/c1", call).await;
+    let all = client.get("/api/agent-stats/acme_corp").await.body();
+    let agents: Vec<_> = all["agents"].as_array().unwrap().iter().map(|it| &it["agent"]).collect();
+    assert_eq!((agents, &all["has_more"]), (vec![&json!("editor"), &Value::Null], &json!(false)));
+    let first = client.get("/api/agent-stats/acme_corp?order_by=tokens&limit=1").await.body();
+    assert_eq!(first["agents"][0]["usage"]["prompt_tokens"], 1_133);
+    assert_eq!((&first["agents"][0]["agent"], &first["has_more"]), (&Value::Null, &json!(true)));
+    let hours = "from=1970-01-01T09:00:00Z&to=1970-01-01T09:59:59Z";
+    let late = client.get(&format!("/api/model-stats/acme_corp?{hours}")).await.body();
+    assert_eq!(late["models"].as_array().unwrap().len(), 1);
+    let model = &late["models"][0];
+    assert_eq!((&model["provider"], &model["model"]), (&json!("acme"), &json!("m1")));
+    assert_eq!(model["usage"]["cost_micros_usd"], 50_000);
+    let wrong = client.get("/api/model-stats/acme_corp?order_by=name").await;
+    assert_eq!(wrong.status, 422);
+}
+
 const USERS: &str = "/api/user-stats/acme_corp";
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 use chrono::{DateTime, Utc};
 use clap::ValueEnum;
 use persistence::mongo::MongoStore;
-use persistence::{Stats as _, UserOrder, UserStats, UserStatsFilter, UserStatsPage};
+use persistence::{Stats as _, UsageFilter, UsageOrder, UserStats, UserStatsPage};
 use records::{AppId, UserId};
 use service::responses;
 
@@ -46,7 +46,7 @@ enum Order {
     Calls,
 }
 
-impl From<Order> for UserOrder {
+impl From<Order> for UsageOrder {
     fn from(order: Order) -> Self {
         match order {
             Order::Cost => Self::Cost,
@@ -70,7 +70,7 @@ async fn print(arguments: &Arguments, store: &MongoStore) -> anyhow::Result<()> 
         return output.print(response, || shown.trim_end().to_owned());
     }
     let range = responses::hours(*from, *to);
-    let filter = UserStatsFilter { range, order: (*order_by).into() };
+    let filter = UsageFilter { range, order: (*order_by).into() };
     let page = store.list_user_stats(app, &filter, (*limit).into(), None).await?;
     let shown = of_page(&page);
     output.print(|| responses::user_stats_page(page), || shown.trim_end().to_owned())

@@ -7,6 +7,7 @@ use records::{
 
 use crate::StoreError;
 use crate::mongo::collection_names::WORKFLOW_STATS;
+use crate::mongo::documents::field::Field;
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::{SCHEMA_VERSION, USER_USAGE_VERSION, encode};
 use crate::mongo::engine::failure::Failure;
@@ -105,6 +106,28 @@ pub(crate) fn rollup_update(
     }
 }
 
+/// Reads a subject from its kind, and from its name in a document.
+pub(crate) fn subject_record(
+    kind: &str,
+    within: &Fields<'_>,
+    name: Field<'_>,
+) -> Result<Subject, StoreError> {
+    Ok(match kind {
+        WORKFLOW => Subject::Workflow,
+        AGENT => Subject::Agent(name.optional_string()?),
+        MODEL => {
+            let model = within.inside(name.document()?);
+            Subject::Model(Model {
+                provider: model.field("provider")?.optional_string()?,
+                model: model.field("model")?.optional_string()?,
+            })
+        }
+        CHAT => Subject::Chat(name.parsed()?),
+        USER => Subject::User(name.parsed()?),
+        _ => return Err(within.corrupt("kind", None)),
+    })
+}
+
 /// One stored document of a rollup. The caller adds up the documents with the same key.
 #[derive(Debug)]
 pub(crate) struct StoredRollup<'a> {
@@ -122,21 +145,7 @@ impl<'a> StoredRollup<'a> {
     pub(crate) fn read(raw: &'a RawDocumentBuf) -> Result<Self, StoreError> {
         let fields = open(raw)?;
         let id = fields.inside(fields.document("_id")?);
-        let name = id.field("name")?;
-        let subject = match id.field("kind")?.text()? {
-            WORKFLOW => Subject::Workflow,
-            AGENT => Subject::Agent(name.optional_string()?),
-            MODEL => {
-                let model = id.inside(name.document()?);
-                Subject::Model(Model {
-                    provider: model.field("provider")?.optional_string()?,
-                    model: model.field("model")?.optional_string()?,
-                })
-            }
-            CHAT => Subject::Chat(name.parsed()?),
-            USER => Subject::User(name.parsed()?),
-            _ => return Err(fields.corrupt("_id.kind", None)),
-        };
+        let subject = subject_record(id.field("kind")?.text()?, &id, id.field("name")?)?;
         Ok(Self {
             workflow_name: id.parsed("workflow_name")?,
             key: RollupKey { subject, hour: id.field("hour")?.optional_time()? },

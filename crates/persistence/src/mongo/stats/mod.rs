@@ -30,8 +30,9 @@ use crate::mongo::documents::{AGENT, CHAT, MODEL, StoredRollup, WORKFLOW, chat_s
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::paging::{limit_and_one, older_than};
 use crate::store::{
-    ChatStatsPage, CountedApps, Cursor, HourlyStats, Stats, UserStats, UserStatsCursor,
-    UserStatsFilter, UserStatsPage, WorkflowStats, WorkflowSummary, most_expensive_first,
+    ChatStatsPage, CountedApps, Cursor, HourlyStats, Stats, UsageBy, UsageFilter, UsageShares,
+    UserStats, UserStatsCursor, UserStatsPage, WorkflowStats, WorkflowSummary,
+    most_expensive_first,
 };
 
 #[async_trait]
@@ -151,12 +152,23 @@ impl Stats for MongoStore {
     async fn list_user_stats(
         &self,
         app_id: &AppId,
-        filter: &UserStatsFilter,
+        filter: &UsageFilter,
         limit: usize,
         after: Option<&UserStatsCursor>,
     ) -> Result<UserStatsPage, StoreError> {
         let read = self.read(|| self.users_by_usage(app_id, filter, limit, after));
         self.observe(Call::ListUserStats, None, read).await
+    }
+
+    async fn usage_by(
+        &self,
+        app_id: &AppId,
+        by: UsageBy,
+        filter: &UsageFilter,
+        limit: usize,
+    ) -> Result<UsageShares, StoreError> {
+        let read = self.read(|| self.shares_of_usage(app_id, by, filter, limit));
+        self.observe(Call::UsageBy, None, read).await
     }
 
     async fn user_stats(&self, app_id: &AppId, user_id: &UserId) -> Result<UserStats, StoreError> {

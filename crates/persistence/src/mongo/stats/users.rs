@@ -1,4 +1,4 @@
-//! Reads the usage of the chats that users own.
+//! Reads the usage of the chats that users own, and the shares of agents and models.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -14,13 +14,16 @@ use crate::mongo::MongoStore;
 use crate::mongo::collection_names::WORKFLOW_STATS;
 use crate::mongo::collections::stats_index;
 use crate::mongo::documents::fields::Fields;
-use crate::mongo::documents::{COUNTED_USER, StoredRollup, USER, counter};
+use crate::mongo::documents::{
+    AGENT, COUNTED_USER, MODEL, StoredRollup, USER, counter, subject_record,
+};
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::format::Shape;
 use crate::mongo::engine::hinted::hinted;
 use crate::mongo::engine::paging::limit_and_one;
 use crate::store::{
-    HourlyStats, UserOrder, UserStats, UserStatsCursor, UserStatsFilter, UserStatsPage, UserUsage,
+    HourlyStats, UsageBy, UsageFilter, UsageOrder, UsageShares, UserStats, UserStatsCursor,
+    UserStatsPage, UserUsage,
 };
 
 /// The sums of calls, by their names.
@@ -38,19 +41,60 @@ impl MongoStore {
     pub(super) async fn users_by_usage(
         &self,
         app_id: &AppId,
-        filter: &UserStatsFilter,
+        filter: &UsageFilter,
         limit: usize,
         after: Option<&UserStatsCursor>,
     ) -> Result<UserStatsPage, Failure> {
         self.require(Shape::CompleteUserUsage).await?;
-        let pipeline = pipeline(app_id, filter, limit, after);
-        let found = hinted(stats_index("ws_app_kind_hour"), |hint| async {
+        let later = after.map(|UserStatsCursor { number, user_id }| {
+            let (by, number) = (sum_of(filter.order), counter(*number));
+            let later = doc! { by: number, "_id": { "$gt": user_id.as_str() } };
+            [doc! { by: { "$lt": number } }, later].to_vec()
+        });
+        let found = self.sums(app_id, USER, filter, limit, later).await?;
+        let users = found.iter().map(|raw| user_usage(raw)).collect::<Result<_, _>>()?;
+        Ok(UserStatsPage::cut(users, limit, filter.order))
+    }
+
+    /// Adds up the rollups of each agent or of each model.
+    pub(super) async fn shares_of_usage(
+        &self,
+        app_id: &AppId,
+        by: UsageBy,
+        filter: &UsageFilter,
+        limit: usize,
+    ) -> Result<UsageShares, Failure> {
+        let kind = match by {
+            UsageBy::Agent => AGENT,
+            UsageBy::Model => MODEL,
+        };
+        let found = self.sums(app_id, kind, filter, limit, None).await?;
+        let share = |raw: &RawDocumentBuf| {
+            let fields = open_sum(raw)?;
+            let subject = subject_record(kind, &fields, fields.field("_id")?)?;
+            Ok::<_, StoreError>((subject, summed_usage(&fields)?))
+        };
+        let shares = found.iter().map(share).collect::<Result<_, _>>()?;
+        Ok(UsageShares::cut(shares, limit))
+    }
+
+    /// Returns the sums of the rollups of one kind by name, sorted, and at most one more than the limit. `later`: one of
+    /// these conditions must hold.
+    async fn sums(
+        &self,
+        app_id: &AppId,
+        kind: &str,
+        filter: &UsageFilter,
+        limit: usize,
+        later: Option<Vec<Document>>,
+    ) -> Result<Vec<RawDocumentBuf>, Failure> {
+        let pipeline = pipeline(app_id, kind, filter, limit, later);
+        hinted(stats_index("ws_app_kind_hour"), |hint| async {
             let sums = self.inner.workflow_stats.aggregate(pipeline.clone());
             let sums = sums.optional(hint, Aggregate::hint).with_type::<RawDocumentBuf>();
-            Ok(sums.await?.try_collect::<Vec<_>>().await?)
-        });
-        let users = found.await?.iter().map(|raw| user_usage(raw)).collect::<Result<_, _>>()?;
-        Ok(UserStatsPage::cut(users, limit, filter.order))
+            Ok(sums.await?.try_collect().await?)
+        })
+        .await
     }
 
     pub(super) async fn usage_of_user(
@@ -103,43 +147,54 @@ pub(super) fn hours_filter(range: &Range<DateTime<Utc>>) -> Document {
     doc! { "$gte": from, "$lt": to }
 }
 
+/// Returns the name of the sum by which usage is sorted.
+fn sum_of(order: UsageOrder) -> &'static str {
+    match order {
+        UsageOrder::Cost => "cost_micros_usd",
+        UsageOrder::Tokens => "total_tokens",
+        UsageOrder::Calls => "calls",
+    }
+}
+
 fn pipeline(
     app_id: &AppId,
-    filter: &UserStatsFilter,
+    kind: &str,
+    filter: &UsageFilter,
     limit: usize,
-    after: Option<&UserStatsCursor>,
+    later: Option<Vec<Document>>,
 ) -> [Document; 5] {
-    let UserStatsFilter { range, order } = filter;
+    let UsageFilter { range, order } = filter;
     let hour: Bson = range.as_ref().map_or(Bson::Null, |range| hours_filter(range).into());
-    let by = match order {
-        UserOrder::Cost => "cost_micros_usd",
-        UserOrder::Tokens => "total_tokens",
-        UserOrder::Calls => "calls",
-    };
     let mut sums = doc! { "_id": "$_id.name", "schema_version": { "$max": "$schema_version" } };
     for name in SUMS {
         sums.insert(name, doc! { "$sum": format!("${name}") });
     }
-    // All calls of a user may have been deleted.
+    // All calls of a name may have been deleted.
     let mut left = doc! { "calls": { "$gt": 0 } };
-    if let Some(UserStatsCursor { number, user_id }) = after {
-        let number = counter(*number);
-        let later = doc! { by: number, "_id": { "$gt": user_id.as_str() } };
-        left.insert("$or", [doc! { by: { "$lt": number } }, later].to_vec());
+    if let Some(later) = later {
+        left.insert("$or", later);
     }
     [
-        doc! { "$match": { "_id.app_id": app_id.as_str(), "_id.kind": USER, "_id.hour": hour } },
+        doc! { "$match": { "_id.app_id": app_id.as_str(), "_id.kind": kind, "_id.hour": hour } },
         doc! { "$group": sums },
         doc! { "$match": left },
-        doc! { "$sort": { by: -1, "_id": 1 } },
+        doc! { "$sort": { sum_of(*order): -1, "_id": 1 } },
         doc! { "$limit": limit_and_one(limit) },
     ]
 }
 
-/// Reads a sum of the pipeline.
+fn open_sum(raw: &RawDocument) -> Result<Fields<'_>, StoreError> {
+    Fields::open(WORKFLOW_STATS, "(a sum)", raw)
+}
+
 fn user_usage(raw: &RawDocument) -> Result<UserUsage, StoreError> {
-    let fields = Fields::open(WORKFLOW_STATS, "(the usage of a user)", raw)?;
-    let usage = Usage {
+    let fields = open_sum(raw)?;
+    Ok(UserUsage { user_id: fields.parsed("_id")?, usage: summed_usage(&fields)? })
+}
+
+/// Reads a sum of the pipeline.
+fn summed_usage(fields: &Fields<'_>) -> Result<Usage, StoreError> {
+    Ok(Usage {
         calls: fields.count("calls")?,
         tokens: Tokens {
             prompt: fields.count("prompt_tokens")?,
@@ -148,6 +203,5 @@ fn user_usage(raw: &RawDocument) -> Result<UserUsage, StoreError> {
         },
         cost_micros: fields.count("cost_micros_usd")?,
         duration_ms: fields.count("duration_ms")?,
-    };
-    Ok(UserUsage { user_id: fields.parsed("_id")?, usage })
+    })
 }

@@ -4,13 +4,13 @@ use std::ops::Range;
 use chrono::{DateTime, Utc};
 use futures::TryStreamExt as _;
 use persistence::{
-    Billing, ChatFilter, MessageRange, Page, ResumePointFilter, Store, StoreError, UserOrder,
-    UserStatsFilter, UserUsage,
+    Billing, ChatFilter, MessageRange, Page, ResumePointFilter, Store, StoreError, UsageBy,
+    UsageFilter, UsageOrder, UserUsage,
 };
 use records::{
     Actor, AppId, CallId, Caller, ChatId, ChatStatus, DisplayName, Erasure, Ids as _, JsonObject,
     MemberRole, MessageEdit, NewArtifact, NewChatSession, NewFork, NewMessage, NewProviderCall,
-    Permission, Scope, SessionChange, UserId, Uuid7Ids, WorkflowName,
+    Permission, Scope, SessionChange, Subject, Usage, UserId, Uuid7Ids, WorkflowName,
 };
 
 use super::apps::AppCall;
@@ -242,6 +242,7 @@ impl Operation {
                     store.list_chat_stats(app_id, &workflow_name, 100, None).await,
                     store.app_stats(app_id).await,
                     store.hourly_stats(app_id, None, ever.clone()).await,
+                    shares_of(store, app_id, &ever).await,
                     users_of(store, app_id, ever).await,
                 ))
             }
@@ -255,6 +256,23 @@ impl Operation {
     }
 }
 
+/// Returns the usage of all agents and models. The order of equals differs between stores.
+async fn shares_of(
+    store: &dyn Store,
+    app_id: &AppId,
+    range: &Range<DateTime<Utc>>,
+) -> Result<Vec<(Subject, Usage)>, StoreError> {
+    let mut shares = Vec::new();
+    for by in [UsageBy::Agent, UsageBy::Model] {
+        for range in [None, Some(range.clone())] {
+            let filter = UsageFilter { range, ..UsageFilter::default() };
+            shares.extend(store.usage_by(app_id, by, &filter, 1_000).await?.shares);
+        }
+    }
+    shares.sort_by(|(one, _), (other, _)| one.cmp(other));
+    Ok(shares)
+}
+
 /// Lists the usage of all users. The pseudonyms of erased persons differ between stores, so these are listed without names.
 async fn users_of(
     store: &dyn Store,
@@ -263,7 +281,7 @@ async fn users_of(
 ) -> Result<String, StoreError> {
     let mut listed = Vec::new();
     for range in [None, Some(range.clone())] {
-        let filter = UserStatsFilter { range, order: UserOrder::Tokens };
+        let filter = UsageFilter { range, order: UsageOrder::Tokens };
         let mut after = None;
         loop {
             let page = store.list_user_stats(app_id, &filter, 2, after.as_ref()).await?;

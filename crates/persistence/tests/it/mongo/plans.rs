@@ -13,7 +13,8 @@ use persistence::{
     Contexts, Direction, DocumentFilter, DocumentRange, Erasures, Exchanges, Forks, InputRequests,
     Leases, ListCursor, Members, MessageRange, MessageSearch, Messages, Participants, PendingOrder,
     Position, Presence, Purges, ResumePointCursor, ResumePointFilter, RevocationCursor,
-    Revocations, Search, Stats, Streams, Tickets, ToolRunFilter, ToolRuns, Turns, Wallets,
+    Revocations, Search, Stats, Streams, Tickets, ToolRunFilter, ToolRuns, Turns, UsageBy,
+    UsageFilter, Wallets,
 };
 use records::{
     Actor, AppId, AppStatus, AssistantContent, AssistantId, AuditAction, CallId, Caller, ChatId,
@@ -524,9 +525,13 @@ async fn use_stats(database: &Database) {
     assert!(after.is_some());
     database.list_chat_stats(&app_id, &workflow_name, 1, after).await.unwrap();
     database.app_stats(&app_id).await.unwrap();
+    let ever = || DateTime::UNIX_EPOCH..DateTime::<Utc>::MAX_UTC;
     for workflow_name in [None, Some(&workflow_name)] {
-        let ever = DateTime::UNIX_EPOCH..DateTime::<Utc>::MAX_UTC;
-        database.hourly_stats(&app_id, workflow_name, ever).await.unwrap();
+        database.hourly_stats(&app_id, workflow_name, ever()).await.unwrap();
+    }
+    for (by, range) in [(UsageBy::Agent, None), (UsageBy::Model, Some(ever()))] {
+        let filter = UsageFilter { range, ..UsageFilter::default() };
+        database.usage_by(&app_id, by, &filter, 9).await.unwrap();
     }
     assert_eq!(database.list_apps_with_stats(9, None).await.unwrap().apps, [app_id]);
     for workflow in database.counted_workflows(None).await.unwrap() {

@@ -5,9 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bson::{Document, RawDocumentBuf, doc};
 use persistence::mongo::{MongoStore, StatsDifference, Workflow};
-use persistence::{
-    Billing, Calls, ChatSessions, Erasures, Purges, Stats, StoreError, UserStatsFilter,
-};
+use persistence::{Billing, Calls, ChatSessions, Erasures, Purges, Stats, StoreError, UsageFilter};
 use records::{
     Actor, ChatId, Erasure, MicroDollars, NewChatSession, NewProviderCall, Usage, UserId,
 };
@@ -201,7 +199,7 @@ async fn the_usage_of_users_is_refused_until_the_chats_of_earlier_releases_are_c
     record(&process, &chat_id, 2).await;
     for format in [4, 5] {
         set_format(&database, format).await;
-        let filter = UserStatsFilter::default();
+        let filter = UsageFilter::default();
         let refusals = [
             process.user_stats(&app_id, &user("ada")).await.unwrap_err(),
             process.list_user_stats(&app_id, &filter, 9, None).await.unwrap_err(),

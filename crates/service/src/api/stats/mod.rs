@@ -3,6 +3,7 @@
 pub(crate) mod apps;
 pub(crate) mod chats;
 pub(crate) mod series;
+pub(crate) mod shares;
 pub(crate) mod tools;
 pub(crate) mod workflow;
 pub(crate) mod workflows;

@@ -1,14 +1,14 @@
 // Reads the usage of an app in a range of time and in the range before, and adds it up.
 
-import { get, pages, path, query } from "./api.js";
+import { get, path, query } from "./api.js";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
 /** The most workflows whose series are read; the others are named, not counted. */
 const MAX_WORKFLOWS = 60;
-/** The most users that are listed of a range. */
-const MAX_USERS = 100;
+/** The most users, agents and models that are listed of a range. */
+const MAX_LISTED = 100;
 
 const FIELDS = [
   "calls",
@@ -33,17 +33,18 @@ export function rangeOf(from, before, round = Math.floor) {
   return { step, start, end, shift, days: shift / DAY };
 }
 
-/** Reads what an app has used in a range and in the one before, by workflow and by user. */
+/** Reads what an app has used in a range and in the one before, by workflow, user, agent and model. */
 export async function readUsage(appId, range, signal) {
   const stats = await get(path`api/stats/${appId}`, signal);
   const newest = stats.workflows.toSorted((one, other) =>
     (other.last_updated_at ?? "").localeCompare(one.last_updated_at ?? ""),
   );
   const names = newest.slice(0, MAX_WORKFLOWS).map((it) => it.workflow_name);
-  const [series, users, totals] = await Promise.all([
+  const [series, users, agents, models] = await Promise.all([
     Promise.all(names.map((name) => workflowSeries(appId, name, range, signal))),
-    userUsage(appId, range, signal),
-    Promise.all(names.map((name) => get(path`api/stats/${appId}/${name}`, signal))),
+    listed(path`api/user-stats/${appId}`, "users", (it) => it.user_id, range, signal),
+    listed(path`api/agent-stats/${appId}`, "agents", (it) => it.agent, range, signal),
+    listed(path`api/model-stats/${appId}`, "models", modelName, range, signal),
   ]);
   const workflows = names.map((name, index) => ({ name, ...series[index] }));
   return {
@@ -53,8 +54,8 @@ export async function readUsage(appId, range, signal) {
     past: sum(workflows.map((it) => it.past)),
     points: joined(series.map((it) => it.points)),
     users,
-    agents: merged(totals, "top_agents", (it) => it.agent),
-    models: merged(totals, "top_models", (it) => it.model),
+    agents,
+    models,
   };
 }
 
@@ -72,21 +73,23 @@ async function workflowSeries(appId, name, { step, start, end, shift }, signal) 
   return { points: now, now: sum(now.map(flat)), past: sum(past.map(flat)) };
 }
 
-async function userUsage(appId, { start, end, shift }, signal) {
-  const base = path`api/user-stats/${appId}`;
-  const read = (first, until) =>
-    pages(base, "users", 1, signal, {
-      from: new Date(first).toISOString(),
-      to: last(until),
-      limit: MAX_USERS,
-    });
+/** A model with its provider, if that is known. */
+const modelName = ({ provider, model }) => (provider && model ? `${provider}/${model}` : model);
+
+/** What a list says of a range, and of the range before. */
+async function listed(base, field, nameOf, { start, end, shift }, signal) {
+  const read = async (first, until) => {
+    const given = { from: new Date(first).toISOString(), to: last(until), limit: MAX_LISTED };
+    const answer = await get(query(base, given), signal);
+    return { items: answer[field], hasMore: answer.has_more ?? answer.next_cursor !== null };
+  };
   const [now, past] = await Promise.all([read(start, end), read(start - shift, end - shift)]);
-  const earlier = new Map(past.items.map((it) => [it.user_id, it.usage]));
-  const items = now.items.map(({ user_id: name, usage }) => ({
-    name,
-    now: usage,
-    // A user beyond the end of the list may have used something then.
-    past: earlier.get(name) ?? (past.hasMore ? null : sum([])),
+  const earlier = new Map(past.items.map((it) => [nameOf(it), it.usage]));
+  const items = now.items.map((it) => ({
+    name: nameOf(it),
+    now: it.usage,
+    // What is beyond the end of the list may have used something then.
+    past: earlier.get(nameOf(it)) ?? (past.hasMore ? null : sum([])),
   }));
   return { items, hasMore: now.hasMore };
 }
@@ -114,18 +117,6 @@ function joined(series) {
   }));
 }
 
-/** Adds up the top entries of all workflows, the most expensive first. */
-function merged(totals, field, nameOf) {
-  const byName = new Map();
-  for (const entry of totals.flatMap((it) => it[field])) {
-    const name = nameOf(entry);
-    byName.set(name, [...(byName.get(name) ?? []), entry.usage]);
-  }
-  return [...byName]
-    .map(([name, usages]) => ({ name, usage: sum(usages) }))
-    .sort((one, other) => other.usage.cost_micros_usd - one.usage.cost_micros_usd);
-}
-
 const CSV_FIELDS = ["starts", "completions", "failures", ...FIELDS];
 
 /** The series of every workflow as CSV, one line for each step in which something happened. */
@@ -139,11 +130,11 @@ export function seriesCsv(workflows) {
   return csv([["at", "workflow", ...CSV_FIELDS], ...lines]);
 }
 
-/** The usage of the users as CSV. */
-export function usersCsv({ items }) {
+/** The usage of users, agents or models as CSV. */
+export function listedCsv(title, { items }) {
   return csv([
-    ["user", ...FIELDS],
-    ...items.map(({ name, now }) => [name, ...FIELDS.map((it) => now[it])]),
+    [title, ...FIELDS],
+    ...items.map(({ name, now }) => [name ?? "", ...FIELDS.map((it) => now[it])]),
   ]);
 }
 

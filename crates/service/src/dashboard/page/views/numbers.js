@@ -9,7 +9,7 @@ import { name, nameLink, section, table } from "../parts/table.js";
 import { poll } from "../poll.js";
 import { toApp, toApps, toChats, toNumbers, toWorkflow } from "../routes.js";
 import { announce } from "../screen.js";
-import { rangeOf, readUsage, seriesCsv, usersCsv } from "../usage.js";
+import { listedCsv, rangeOf, readUsage, seriesCsv } from "../usage.js";
 import { fromInput, toInput, zone } from "../zone.js";
 
 const RANGES = ["today", "day", "week", "month"];
@@ -108,13 +108,9 @@ function render(appId, range, usage) {
       "div",
       { class: "columns two", "data-key": "most" },
       section("Workflows by cost", workflowTable(appId, usage)),
-      section("Users by cost", userTable(appId, usage.users)),
-    ),
-    h(
-      "div",
-      { class: "columns two", "data-key": "ever" },
-      section("Agents, since the beginning", everTable("Agent", usage.agents)),
-      section("Models, since the beginning", everTable("Model", usage.models)),
+      section("Users by cost", listedTable("User", usage.users, userLink(appId))),
+      section("Agents by cost", listedTable("Agent", usage.agents, named)),
+      section("Models by cost", listedTable("Model", usage.models, named)),
     ),
     h(
       "div",
@@ -122,21 +118,26 @@ function render(appId, range, usage) {
       csvButton("Download workflows (CSV)", `${appId}-workflows.csv`, () =>
         seriesCsv(usage.workflows),
       ),
-      csvButton("Download users (CSV)", `${appId}-users.csv`, () => usersCsv(usage.users)),
+      ["user", "agent", "model"].map((of) =>
+        csvButton(`Download ${of}s (CSV)`, `${appId}-${of}s.csv`, () =>
+          listedCsv(of, usage[`${of}s`]),
+        ),
+      ),
       h("p", { class: "dim" }, note(range, usage)),
     ),
   ];
 }
 
-function note({ days, step }, { left, users }) {
+function note({ days, step }, { left, ...usage }) {
   const compared =
     days === 1 ? "the same hours of the day before" : `the ${count(days)} days before`;
   const parts = [`Changes are against ${compared}.`];
   if (step === "day") parts.push("Days are days in UTC.");
   if (left > 0)
     parts.push(`The ${count(left)} workflows that were updated longest ago are not counted.`);
-  if (users.hasMore) parts.push("Only the most expensive users are listed.");
-  parts.push("The service keeps agents and models in total, not by the hour.");
+  for (const of of ["users", "agents", "models"]) {
+    if (usage[of].hasMore) parts.push(`Only the most expensive ${of} are listed.`);
+  }
   return parts.join(" ");
 }
 
@@ -234,6 +235,12 @@ const usageColumns = [
   },
 ];
 
+const averageColumn = {
+  title: "Average call",
+  kind: "rest",
+  cell: ({ now }) => duration(average(now) && Math.round(average(now))),
+};
+
 function workflowTable(appId, { workflows }) {
   const rows = workflows
     .filter(({ now, past }) => now.calls + now.starts + past.calls > 0)
@@ -251,57 +258,22 @@ function workflowTable(appId, { workflows }) {
         cell: (row) => nameLink(row.name, toWorkflow(appId, row.name)),
       },
       { title: "Failures", kind: "rest", cell: ({ now }) => count(now.failures) },
-      {
-        title: "Average call",
-        kind: "rest",
-        cell: ({ now }) => duration(average(now) && Math.round(average(now))),
-      },
+      averageColumn,
       ...usageColumns,
     ],
   });
 }
 
-function userTable(appId, { items }) {
+const userLink = (appId) => (user) => nameLink(user, toChats(appId, { user_id: user }));
+const named = (of) => (of === null ? h("span", { class: "dim" }, "unknown") : name(of));
+
+function listedTable(title, { items }, cell) {
   const rows = items.slice(0, SHOWN);
-  if (rows.length === 0)
-    return h("p", { class: "dim" }, "No user has used anything in this range.");
+  if (rows.length === 0) return h("p", { class: "dim" }, "Nothing was used in this range.");
   return table({
-    caption: "Users by cost",
-    rows,
-    key: (row) => row.name,
-    columns: [
-      {
-        title: "User",
-        kind: "text",
-        cell: (row) => nameLink(row.name, toChats(appId, { user_id: row.name })),
-      },
-      ...usageColumns,
-    ],
-  });
-}
-
-function everTable(title, entries) {
-  const rows = entries.slice(0, SHOWN);
-  if (rows.length === 0) return h("p", { class: "dim" }, "No calls are recorded.");
-  return table({
-    caption: `${title}s, since the beginning`,
+    caption: `${title}s by cost`,
     rows,
     key: (row) => String(row.name),
-    columns: [
-      {
-        title,
-        kind: "text",
-        cell: (row) =>
-          row.name === null ? h("span", { class: "dim" }, "unknown") : name(row.name),
-      },
-      { title: "Calls", kind: "rest", cell: ({ usage }) => count(usage.calls) },
-      { title: "Tokens", kind: "rest", cell: ({ usage }) => count(usage.total_tokens) },
-      {
-        title: "Average call",
-        kind: "rest",
-        cell: ({ usage }) => duration(average(usage) && Math.round(average(usage))),
-      },
-      { title: "Cost", kind: "number", cell: ({ usage }) => money(usage.cost_micros_usd) },
-    ],
+    columns: [{ title, kind: "text", cell: (row) => cell(row.name) }, averageColumn, ...usageColumns],
   });
 }

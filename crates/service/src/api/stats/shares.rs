@@ -1,0 +1,183 @@
+use std::ops::Range;
+use std::sync::Arc;
+
+use axum::extract::State;
+use chrono::{DateTime, TimeDelta, Utc};
+use operation::operation;
+use persistence::{Store, StoreError, UsageBy, UsageFilter, UsageOrder};
+use records::{AppId, Clock as _, Model, Subject, SystemClock, Usage, hour_of};
+use serde::{Deserialize, Serialize};
+use utoipa::openapi::path::Parameter;
+use utoipa::{IntoParams, ToSchema};
+
+use crate::config::LimitsConfig;
+use crate::extract::{AppStatsScope, FromParams, Json, Params, Query, declared};
+use crate::problem::Problem;
+use crate::wire::{Time, UsageFields};
+
+/// The number by which usage is listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum UsageListOrder {
+    /// The cost of the calls.
+    Cost,
+    /// The tokens of the calls.
+    Tokens,
+    /// The number of the calls.
+    Calls,
+}
+
+/// The calls that are counted, and the order of the list.
+#[derive(Debug, IntoParams)]
+pub(crate) struct UsageQuery {
+    /// `cost` (default), `tokens` or `calls`: those with the most come first.
+    #[param(inline, value_type = Option<UsageListOrder>)]
+    order_by: UsageOrder,
+    /// Counts only the calls from the hour on that contains this moment.
+    #[param(value_type = Option<Time>)]
+    from: Option<DateTime<Utc>>,
+    /// Counts only the calls up to the end of the hour that contains this moment.
+    #[param(value_type = Option<Time>)]
+    to: Option<DateTime<Utc>>,
+}
+
+impl FromParams for UsageQuery {
+    fn from_params(params: &mut Params, _limits: &LimitsConfig) -> Result<Self, Problem> {
+        let order_by = params.take_with("order_by", |word| match word {
+            "cost" => Ok(UsageOrder::Cost),
+            "tokens" => Ok(UsageOrder::Tokens),
+            "calls" => Ok(UsageOrder::Calls),
+            _ => Err("must be cost, tokens or calls"),
+        })?;
+        let from = params.take::<Time>("from")?.map(|time| time.0);
+        let to = params.take::<Time>("to")?.map(|time| time.0);
+        if from.zip(to).is_some_and(|(from, to)| from > to) {
+            return Err(Problem::invalid_parameter("from", "must not be after `to`"));
+        }
+        Ok(Self { order_by: order_by.unwrap_or_default(), from, to })
+    }
+
+    fn described() -> Vec<Parameter> {
+        declared::<Self>()
+    }
+}
+
+impl UsageQuery {
+    pub(crate) fn filter(&self) -> UsageFilter {
+        UsageFilter { range: hours(self.from, self.to), order: self.order_by }
+    }
+}
+
+/// Returns the hours from one moment to another; `None` for all hours.
+pub fn hours(
+    from: Option<DateTime<Utc>>,
+    to: Option<DateTime<Utc>>,
+) -> Option<Range<DateTime<Utc>>> {
+    if from.is_none() && to.is_none() {
+        return None;
+    }
+    let from = from.map_or(DateTime::<Utc>::UNIX_EPOCH, hour_of);
+    Some(from..hour_of(to.unwrap_or_else(|| SystemClock.now())) + TimeDelta::hours(1))
+}
+
+/// The calls that are counted, and how many agents or models are listed.
+#[derive(Debug, IntoParams)]
+pub(crate) struct SharesQuery {
+    #[param(ignore)]
+    usage: UsageQuery,
+    /// The most entries to return.
+    #[param(value_type = Option<usize>, minimum = 1)]
+    limit: usize,
+}
+
+impl FromParams for SharesQuery {
+    fn from_params(params: &mut Params, limits: &LimitsConfig) -> Result<Self, Problem> {
+        let usage = UsageQuery::from_params(params, limits)?;
+        Ok(Self { usage, limit: params.take_limit(limits)? })
+    }
+
+    fn described() -> Vec<Parameter> {
+        let mut parameters = declared::<UsageQuery>();
+        parameters.extend(declared::<Self>());
+        parameters
+    }
+}
+
+/// The usage of the agents of an app.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct AgentStatsResponse {
+    agents: Vec<AgentUsage>,
+    /// Whether there are more than the limit.
+    has_more: bool,
+}
+
+/// The usage of an agent.
+#[derive(Debug, Serialize, ToSchema)]
+struct AgentUsage {
+    /// Null for calls without an agent.
+    #[schema(example = "planner")]
+    agent: Option<String>,
+    usage: UsageFields,
+}
+
+/// The usage of the models of an app.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ModelStatsResponse {
+    models: Vec<ModelUsage>,
+    /// Whether there are more than the limit.
+    has_more: bool,
+}
+
+/// The usage of a model.
+#[derive(Debug, Serialize, ToSchema)]
+struct ModelUsage {
+    #[schema(example = "anthropic")]
+    provider: Option<String>,
+    #[schema(example = "claude-sonnet-4")]
+    model: Option<String>,
+    usage: UsageFields,
+}
+
+/// Returns the usage of the agents of an app, in all workflows together: the sums over their calls, or over those of some hours.
+#[operation(answers = "The agents, those with the most first")]
+pub(crate) async fn get_agent_stats(
+    State(store): State<Arc<dyn Store>>,
+    AppStatsScope(app_id): AppStatsScope,
+    Query(query): Query<SharesQuery>,
+) -> Result<Json<AgentStatsResponse>, Problem> {
+    let (shares, has_more) = read(&store, &app_id, UsageBy::Agent, &query).await?;
+    let agent = |(subject, usage): (Subject, Usage)| match subject {
+        Subject::Agent(agent) => Some(AgentUsage { agent, usage: usage.into() }),
+        _ => None,
+    };
+    let agents = shares.into_iter().filter_map(agent).collect();
+    Ok(Json(AgentStatsResponse { agents, has_more }))
+}
+
+/// Returns the usage of the models of an app, in all workflows together: the sums over their calls, or over those of some hours.
+#[operation(answers = "The models, those with the most first")]
+pub(crate) async fn get_model_stats(
+    State(store): State<Arc<dyn Store>>,
+    AppStatsScope(app_id): AppStatsScope,
+    Query(query): Query<SharesQuery>,
+) -> Result<Json<ModelStatsResponse>, Problem> {
+    let (shares, has_more) = read(&store, &app_id, UsageBy::Model, &query).await?;
+    let model = |(subject, usage): (Subject, Usage)| match subject {
+        Subject::Model(Model { provider, model }) => {
+            Some(ModelUsage { provider, model, usage: usage.into() })
+        }
+        _ => None,
+    };
+    let models = shares.into_iter().filter_map(model).collect();
+    Ok(Json(ModelStatsResponse { models, has_more }))
+}
+
+async fn read(
+    store: &Arc<dyn Store>,
+    app_id: &AppId,
+    by: UsageBy,
+    SharesQuery { usage, limit }: &SharesQuery,
+) -> Result<(Vec<(Subject, Usage)>, bool), StoreError> {
+    let found = store.usage_by(app_id, by, &usage.filter(), *limit).await?;
+    Ok((found.shares, found.has_more))
+}
