@@ -39,7 +39,7 @@ async function spend(chatId, user, workflow, calls) {
   });
   const made = calls.map(([hours, cost]) => ({
     agent: "planner",
-    requested_model: "model-1",
+    model: "model-1",
     prompt_tokens: 100,
     completion_tokens: 10,
     cost_micros_usd: cost,

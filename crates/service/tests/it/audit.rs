@@ -8,7 +8,7 @@ use futures::stream::BoxStream;
 use persistence::memory::{Faults, MemoryStore};
 use persistence::metrics::Call;
 use persistence::{AuditFilter, AuditLog as _, StoreError};
-use records::{AuditAction, AuditEntry, Message};
+use records::{ActorRole, AuditAction, AuditEntry, Message};
 use serde_json::{Value, json};
 use service::{AppSettings, AppsConfig, Config, ServerConfig};
 
@@ -93,11 +93,36 @@ async fn prepare(playground: &Playground, operation: &str) {
 }
 
 #[tokio::test]
+async fn who_revokes_a_lease_leaves_one_entry() {
+    let lease = "/api/chats/acme_corp/c1/lease";
+    for (user, role, expected) in [
+        ("alice", "", ActorRole::User),
+        ("sue", "support", ActorRole::Support),
+        ("x", "service", ActorRole::Service),
+    ] {
+        let playground = Playground::new().await;
+        let service = playground.role("orchestrator", "service");
+        let held = service.post(lease, json!({"owner": "worker"})).await.body();
+        let path = format!("{lease}?acquired_at={}", held["acquired_at"].as_str().unwrap());
+        let before = entries(&playground.store).await;
+        for _ in 0..2 {
+            assert_eq!(playground.role(user, role).delete(&path).await.status, 204);
+        }
+        let after = entries(&playground.store).await;
+        let new: Vec<_> = after.iter().filter(|entry| !before.contains(entry)).collect();
+        let [entry] = new.as_slice() else { panic!("{role} left {new:?}") };
+        assert_eq!((entry.action, entry.role), (AuditAction::RevokeLease, expected));
+    }
+}
+
+#[tokio::test]
 async fn every_operation_that_manages_or_administers_leaves_one_entry() {
     let described = operations(&Client::over(memory(), config())).await;
     let mut found = Vec::new();
     for operation in &described {
         let callers: &[(&str, &str, &str)] = match operation.needed.as_deref() {
+            // The lease is named by a time that is not known before; it has a test of its own.
+            Some("manage") if operation.id == "revoke_lease" => continue,
             Some("manage") => {
                 &[("alice", "", "User"), ("sue", "support", "Support"), ("x", "service", "Service")]
             }

@@ -58,7 +58,7 @@ async fn those_who_manage_a_chat_revoke_the_lease_that_they_see() {
         assert_eq!(refused.status, 422, "{}", refused.text);
         assert!(refused.text.contains("acquired_at") && refused.text.contains(problem));
     }
-    assert_eq!(mallory.delete(&of(&first)).await.status, 404);
+    assert_eq!(mallory.delete(&of(&first)).await.status, 403);
     assert_eq!(service.get(&lease).await.body()["lease"]["owner"], "one");
 
     assert_eq!(alice.delete(&of(&first)).await.status, 204);

@@ -250,7 +250,7 @@ async fn usage_of_users() -> Client {
 async fn agents_and_models_are_listed_by_what_they_cost_in_some_hours() {
     let client = usage_of_users().await;
     let call = json!({
-        "call_id": "call_late", "agent": "editor", "provider": "acme", "requested_model": "m1",
+        "call_id": "call_late", "agent": "editor", "provider": "acme", "model": "m1",
         "prompt_tokens": 7, "cost_micros_usd": 50_000, "called_at": "1970-01-01T09:30:00Z",
     });
     record(&client, "/api/chats/acme_corp/c1", call).await;
