@@ -70,9 +70,9 @@ fn build() -> Result<PathBuf> {
         None => anyhow::bail!("the profile of {} is unknown", this_test.display()),
     };
     let mut command = Command::new(env!("CARGO"));
-    // Builds the whole workspace, so that dependencies have the same features, and without cargo's
-    // variables about the package under test: either would rebuild the dependencies.
-    command.args(["build", "--workspace", "--bin", "reprise", "--profile", profile]);
+    // Builds as tests/build.sh does, and without cargo's variables about the package under test: otherwise
+    // dependencies would be built again.
+    command.args(["build", "--workspace", "--bin", "reprise", "--examples", "--profile", profile]);
     command.arg("--target-dir").arg(target_dir).current_dir(env!("CARGO_MANIFEST_DIR"));
     for name in variables("CARGO_PKG_").chain(variables("CARGO_MANIFEST_")) {
         command.env_remove(name);

@@ -2319,6 +2319,21 @@ class AgentStats(BaseModel):
     percentiles: dict[str, Percentiles]
 
 
+class AgentUsage(BaseModel):
+    """
+    The usage of an agent.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    agent: Annotated[str | None, Field(examples=["planner"])] = None
+    """
+    Null for calls without an agent.
+    """
+    usage: Usage
+
+
 class AppSettings(BaseModel):
     """
     The settings of an app. Where one is null, the setting of the service applies.
@@ -3577,6 +3592,19 @@ class ModelStats(BaseModel):
     percentiles: dict[str, Percentiles]
 
 
+class ModelUsage(BaseModel):
+    """
+    The usage of a model.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    provider: Annotated[str | None, Field(examples=["anthropic"])] = None
+    model: Annotated[str | None, Field(examples=["claude-sonnet-4"])] = None
+    usage: Usage
+
+
 class NewArtifact(BaseModel):
     """
     An artifact to store; strings of at most 256 characters.
@@ -4757,6 +4785,21 @@ class WorkflowSummary(Summary):
     hourly: Hourly
 
 
+class AgentStatsResponse(BaseModel):
+    """
+    The usage of the agents of an app.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    agents: list[AgentUsage]
+    has_more: bool
+    """
+    Whether there are more than the limit.
+    """
+
+
 class AnsweredInput(BaseModel):
     """
     An answered input request.
@@ -5211,6 +5254,21 @@ class ListedChat(ChatSession):
     )
     time_group: TimeGroup | None = None
     call_summary: CallSummary | None = None
+
+
+class ModelStatsResponse(BaseModel):
+    """
+    The usage of the models of an app.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    models: list[ModelUsage]
+    has_more: bool
+    """
+    Whether there are more than the limit.
+    """
 
 
 class NewExchange(BaseModel):
