@@ -1,6 +1,22 @@
 // Made by tools/types.js from the description of the API.
 
 export interface paths {
+    "/api/agent-stats/app_id": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["get_agent_stats"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/apps": {
         parameters: {
             query?: never;
@@ -401,6 +417,22 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/model-stats/app_id": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["get_model_stats"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/search/app_id": {
         parameters: {
             query?: never;
@@ -613,6 +645,21 @@ export interface components {
             percentiles: {
                 [key: string]: components["schemas"]["Percentiles"];
             };
+        };
+        /** @description The usage of the agents of an app. */
+        AgentStatsResponse: {
+            agents: components["schemas"]["AgentUsage"][];
+            /** @description Whether there are more than the limit. */
+            has_more: boolean;
+        };
+        /** @description The usage of an agent. */
+        AgentUsage: {
+            /**
+             * @description Null for calls without an agent.
+             * @example planner
+             */
+            agent?: string | null;
+            usage: components["schemas"]["Usage"];
         };
         /** @description An answered input request. */
         AnsweredInput: {
@@ -2310,6 +2357,20 @@ export interface components {
             percentiles: {
                 [key: string]: components["schemas"]["Percentiles"];
             };
+        };
+        /** @description The usage of the models of an app. */
+        ModelStatsResponse: {
+            models: components["schemas"]["ModelUsage"][];
+            /** @description Whether there are more than the limit. */
+            has_more: boolean;
+        };
+        /** @description The usage of a model. */
+        ModelUsage: {
+            /** @example anthropic */
+            provider?: string | null;
+            /** @example claude-sonnet-4 */
+            model?: string | null;
+            usage: components["schemas"]["Usage"];
         };
         /**
          * @description An id or a name: 1 to 128 visible characters, without blanks at its ends.
@@ -4412,6 +4473,8 @@ export interface components {
 }
 export type Action = components['schemas']['Action'];
 export type AgentStats = components['schemas']['AgentStats'];
+export type AgentStatsResponse = components['schemas']['AgentStatsResponse'];
+export type AgentUsage = components['schemas']['AgentUsage'];
 export type AnsweredInput = components['schemas']['AnsweredInput'];
 export type App = components['schemas']['App'];
 export type AppChange = components['schemas']['AppChange'];
@@ -4528,6 +4591,8 @@ export type MessageEdit = components['schemas']['MessageEdit'];
 export type MessagesToDelete = components['schemas']['MessagesToDelete'];
 export type MetadataKeys = components['schemas']['MetadataKeys'];
 export type ModelStats = components['schemas']['ModelStats'];
+export type ModelStatsResponse = components['schemas']['ModelStatsResponse'];
+export type ModelUsage = components['schemas']['ModelUsage'];
 export type Name = components['schemas']['Name'];
 export type Namespace = components['schemas']['Namespace'];
 export type NewArtifact = components['schemas']['NewArtifact'];
@@ -4670,6 +4735,25 @@ export type HeaderRateLimitRemaining = components['headers']['RateLimit-Remainin
 export type HeaderRateLimitReset = components['headers']['RateLimit-Reset'];
 export type $defs = Record<string, never>;
 export interface operations {
+    get_agent_stats: {
+        parameters: {
+            query?: {
+                /** @description `cost` (default), `tokens` or `calls`: those with the most come first. */
+                order_by?: "cost" | "tokens" | "calls";
+                /** @description Counts only the calls from the hour on that contains this moment. */
+                from?: components["schemas"]["Time"];
+                /** @description Counts only the calls up to the end of the hour that contains this moment. */
+                to?: components["schemas"]["Time"];
+                /** @description The most entries to return. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
     list_apps: {
         parameters: {
             query?: {
@@ -5235,6 +5319,25 @@ export interface operations {
         requestBody?: never;
         responses: never;
     };
+    get_model_stats: {
+        parameters: {
+            query?: {
+                /** @description `cost` (default), `tokens` or `calls`: those with the most come first. */
+                order_by?: "cost" | "tokens" | "calls";
+                /** @description Counts only the calls from the hour on that contains this moment. */
+                from?: components["schemas"]["Time"];
+                /** @description Counts only the calls up to the end of the hour that contains this moment. */
+                to?: components["schemas"]["Time"];
+                /** @description The most entries to return. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
     search_messages: {
         parameters: {
             query: {
@@ -5377,7 +5480,7 @@ export interface operations {
     list_user_stats: {
         parameters: {
             query?: {
-                /** @description `cost` (default), `tokens` or `calls`: the users with the most come first. */
+                /** @description `cost` (default), `tokens` or `calls`: those with the most come first. */
                 order_by?: "cost" | "tokens" | "calls";
                 /** @description Counts only the calls from the hour on that contains this moment. */
                 from?: components["schemas"]["Time"];
