@@ -7,19 +7,12 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-if [[ -z ${CHROMIUM:-} ]] && ! command -v chromium >/dev/null; then
-  echo "installing chromium"
-  apt-get update -qq
-  DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium >/dev/null
-fi
+tests/chromium.sh
+tests/npm.sh clients/typescript
 if [[ -z ${REPRISE_BIN:-} ]]; then
   REPRISE_BIN=$(tests/build.sh reprise)/reprise
 fi
 cd clients/typescript
-if ! cmp --silent package-lock.json node_modules/installed.json; then
-  npm ci --silent --no-audit --no-fund --ignore-scripts
-  cp package-lock.json node_modules/installed.json
-fi
 work=$(mktemp -d)
 trap 'kill "$service" 2>/dev/null || true; rm -rf "$work"' EXIT
 export NO_PROXY=127.0.0.1 PATH="$PWD/node_modules/.bin:$PATH" REPRISE_BIN

@@ -53,7 +53,7 @@ test("every pending question is shown with its age and expiry, and is answered i
     await page.getByRole("link", { name: "Newest first" }).click();
     await page.waitForURL(/order=newest/);
     await page.waitForFunction(
-      () => document.querySelector(".question .words").textContent === "Shall I go on?",
+      () => document.querySelector(".question .words")?.textContent === "Shall I go on?",
     );
 
     await card(page, "How many bags?").getByLabel("Answer").fill("two");

@@ -7,25 +7,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-if [[ -z ${CHROMIUM:-} ]] && ! command -v chromium >/dev/null; then
-  echo "installing chromium"
-  apt-get update -qq
-  # The font is for the screenshots.
-  DEBIAN_FRONTEND=noninteractive \
-    apt-get install -qq -y --no-install-recommends chromium fonts-noto-color-emoji >/dev/null
-fi
-# Checked here, because an older version fails without an explanation.
-node --eval 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' || {
-  echo "Node.js 20 or newer is needed; this is $(node --version)" >&2
-  exit 1
-}
-
-wanted=tests/browser/package-lock.json
-if ! cmp --silent "$wanted" tests/browser/node_modules/installed.json; then
-  npm --prefix tests/browser ci --silent --no-audit --no-fund
-  cp "$wanted" tests/browser/node_modules/installed.json
-fi
-
+tests/chromium.sh
+tests/npm.sh tests/browser
 REPRISE_BINARY=$(tests/build.sh reprise)/reprise
 export REPRISE_BINARY
 cd tests/browser

@@ -7,9 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 venv=$(tests/venv.sh clients tests/clients/requirements.txt)
-for client in chatsg acp; do
-  npm --prefix "tests/clients/$client" ci --silent --no-audit --no-fund --ignore-scripts
-done
+tests/npm.sh tests/clients/{acp,chatsg}
 reprise=$(tests/build.sh reprise)/reprise
 work=$(mktemp -d)
 mkfifo "$work/output"

@@ -8,11 +8,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 venv=$(realpath "$(tests/venv.sh openapi tests/openapi/requirements.txt)")
-wanted=tests/openapi/package-lock.json
-if ! cmp --silent "$wanted" tests/openapi/node_modules/installed.json; then
-  npm --prefix tests/openapi ci --silent --no-audit --no-fund --ignore-scripts
-  cp "$wanted" tests/openapi/node_modules/installed.json
-fi
+tests/npm.sh tests/openapi
 tests=$PWD/tests/openapi
 modules=$tests/node_modules
 # Below this directory, because the ruleset of spectral names it.
@@ -103,9 +99,12 @@ stop
 start
 step "without tokens: the same"
 tours
-# Then no operation needs what the description says under `security`.
-open=$modules/reprise/open.json
-node --eval 'const text = require("node:fs").readFileSync(0, "utf8");
-  console.log(JSON.stringify(JSON.parse(text, (key, value) => (key === "security" ? undefined : value))))' \
-  <"$document" >"$open"
-fuzz service "$few" "$open"
+# There the requests are the same, and the rest differs in nothing that they could find; `.ci/long` sends them.
+if [[ $many -ge 20 ]]; then
+  # Then no operation needs what the description says under `security`.
+  open=$modules/reprise/open.json
+  node --eval 'const text = require("node:fs").readFileSync(0, "utf8");
+    console.log(JSON.stringify(JSON.parse(text, (key, value) => (key === "security" ? undefined : value))))' \
+    <"$document" >"$open"
+  fuzz service "$few" "$open"
+fi

@@ -15,7 +15,6 @@ is_chosen() { [[ ${#chosen[@]} == 0 || " ${chosen[*]} " == *" $1 "* ]]; }
 chosen=("$@")
 
 node=tests/replay
-wanted=$node/package-lock.json
 if [[ -n ${NEWEST:-} ]]; then
   node=${CARGO_TARGET_DIR:-target}/replay-newest
   mkdir -p "$node"
@@ -24,9 +23,8 @@ if [[ -n ${NEWEST:-} ]]; then
   # shellcheck disable=SC2086
   npm --prefix "$node" install --silent --no-audit --no-fund $names@latest
   npm --prefix "$node" ls --depth 0
-elif ! cmp --silent "$wanted" $node/node_modules/installed.json; then
-  npm --prefix $node ci --silent --no-audit --no-fund
-  cp "$wanted" $node/node_modules/installed.json
+else
+  tests/npm.sh $node
 fi
 
 work=$(mktemp -d)

@@ -5,10 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 
-if ! cmp --silent package-lock.json node_modules/installed.json; then
-  npm ci --silent --no-audit --no-fund --ignore-scripts
-  cp package-lock.json node_modules/installed.json
-fi
+../../../tests/npm.sh .
 
 target=../src/dashboard/page/vendor
 built=$(mktemp -d)

@@ -21,30 +21,36 @@ export function placeIn(box, { firstVisible, scrolled }) {
     ownTop = box.scrollTop;
   }
 
-  box.addEventListener(
-    "scroll",
-    () => {
-      // A hidden list is reported to be at its top.
-      if (box.clientHeight === 0) return;
-      lastTop = box.scrollTop;
-      if (ownTop !== null && Math.abs(box.scrollTop - ownTop) < 2) return;
-      ownTop = null;
-      isPinned = isAtEnd();
-      scrolled(isPinned);
-    },
-    { passive: true },
-  );
+  /** Notices where the user has scrolled to. */
+  function notice() {
+    // A hidden list is reported to be at its top.
+    if (box.clientHeight === 0) return;
+    lastTop = box.scrollTop;
+    if (ownTop !== null && Math.abs(box.scrollTop - ownTop) < 2) return;
+    ownTop = null;
+    isPinned = isAtEnd();
+    scrolled(isPinned);
+  }
+
+  box.addEventListener("scroll", notice, { passive: true });
+
+  /** Notices a scroll whose event has not come yet: it comes with the next frame, which may be late. */
+  function noticeEarly() {
+    if (ownTop !== null) notice();
+  }
 
   function keepEnd() {
+    noticeEarly();
     if (isPinned) scrollTo(box.scrollHeight);
   }
 
   /** Changes the list, and keeps what the user looks at where it is. */
   function keep(change) {
+    noticeEarly();
     const anchor = isPinned ? null : firstVisible();
     const before = anchor?.getBoundingClientRect().top;
     change();
-    if (isPinned) return keepEnd();
+    if (isPinned) return scrollTo(box.scrollHeight);
     if (!anchor?.isConnected) return;
     const moved = anchor.getBoundingClientRect().top - before;
     if (moved !== 0) scrollTo(box.scrollTop + moved);
@@ -52,8 +58,7 @@ export function placeIn(box, { firstVisible, scrolled }) {
 
   /** Scrolls to where the list was before it was hidden. */
   function restore() {
-    if (isPinned) keepEnd();
-    else scrollTo(lastTop);
+    scrollTo(isPinned ? box.scrollHeight : lastTop);
   }
 
   return {
@@ -61,7 +66,7 @@ export function placeIn(box, { firstVisible, scrolled }) {
     isPinned: () => isPinned,
     toEnd() {
       isPinned = true;
-      keepEnd();
+      scrollTo(box.scrollHeight);
     },
     leaveEnd() {
       isPinned = false;
