@@ -91,11 +91,11 @@ fn run<T>(case: impl Future<Output = T>) -> T {
     RUNTIME.block_on(case)
 }
 
-/// Runs 64 cases, because one case is dozens of database calls, or the number in `PROPTEST_CASES`.
+/// Runs 40 cases, because one case is dozens of database calls, or the number in `PROPTEST_CASES`.
 fn config() -> ProptestConfig {
     let default = ProptestConfig::default();
     if std::env::var_os("PROPTEST_CASES").is_some() {
         return default;
     }
-    ProptestConfig { cases: 64, ..default }
+    ProptestConfig { cases: 40, ..default }
 }

@@ -26,7 +26,7 @@ use super::faults::{self, FailPoint, Process};
 use super::purges::{holding, plant, scope};
 
 /// How many writes of an erasure lie between two trials of killing it.
-const WRITES_BETWEEN_KILLS: usize = 3;
+const WRITES_BETWEEN_KILLS: usize = 5;
 
 /// Writes as a person wherever a person may write, in a chat of another person.
 async fn plant_elsewhere(database: &Database, person: &UserId, token: &str, ids: &str) -> ChatId {
