@@ -10,10 +10,10 @@ use prometheus_client::metrics::MetricType;
 use records::{AppId, Clock as _, Counter, Rollup, Scope, SystemClock};
 use tokio::time::{Instant, timeout};
 
-/// How long numbers are used before the store is asked again, whoever scrapes.
+/// How long numbers are used before the store is asked again, also by another scraper.
 const FRESH: Duration = Duration::from_secs(10);
 /// How long a scrape waits for the store. After that it has the numbers of an earlier one.
-const PATIENCE: Duration = Duration::from_secs(3);
+const MAX_READ: Duration = Duration::from_secs(3);
 /// Pending questions are counted up to this number.
 const MAX_QUESTIONS: usize = 1_000;
 
@@ -56,7 +56,7 @@ impl AppMetrics {
         if self.apps.is_empty() || asked.is_some_and(|at| at.elapsed() < FRESH) {
             return;
         }
-        match timeout(PATIENCE, self.read_all()).await {
+        match timeout(MAX_READ, self.read_all()).await {
             Ok(Ok(numbers)) => self.numbers.set(numbers),
             Ok(Err(error)) => tracing::warn!(cause = error.to_string(), "no numbers of apps"),
             Err(_) => tracing::warn!("no numbers of apps: the store does not answer in time"),
