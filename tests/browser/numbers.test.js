@@ -70,10 +70,14 @@ test("a range is compared with the one before, by workflow, user, agent and mode
       const shares = page.getByRole("table", { name: `${title} by cost` }).getByRole("row");
       assert.match(await shares.nth(1).textContent(), new RegExp(`^${named}.*\\$3\\.50−41\\.7 %`));
     }
+    // Hours of several days are told apart by their days.
+    const ticks = page.locator(".ticks").first();
+    assert.match(await ticks.textContent(), /^(\d+ [A-Z][a-z]{2,3}){3,6}$/);
     await place.isAccessible();
     await page.getByRole("link", { name: "last 24 hours" }).click();
     await page.waitForURL(/since=day/);
     await figure(page, "Cost").getByText("none before").waitFor();
+    assert.match(await ticks.textContent(), /^(\d\d:00){6}$/);
     await users.getByRole("link", { name: "ann" }).click();
     await place.shows("Chats");
     await page.getByRole("heading", { name: "2 chats" }).waitFor();

@@ -68,15 +68,17 @@ export function share(ratio) {
 const HOUR = { hour: "2-digit", minute: "2-digit" };
 const DAY = { day: "numeric", month: "short" };
 const hour = inZone(HOUR);
+const day = inZone(DAY);
 const dayAndHour = inZone({ ...DAY, ...HOUR });
 const exact = inZone({ ...DAY, ...HOUR, second: "2-digit" });
 const full = inZone({ ...DAY, year: "numeric", ...HOUR, second: "2-digit", timeZoneName: "short" });
 // The days of a series are days in UTC.
 const utcDay = new Intl.DateTimeFormat("en-GB", { ...DAY, timeZone: "UTC" });
 
-/** The label of a point in a series. */
+/** The day of a point in a series, and its hour. */
 export function tick(at, step) {
-  return step === "day" ? utcDay.format(new Date(at)) : hour(at);
+  if (step === "day") return { day: utcDay.format(new Date(at)), hour: null };
+  return { day: day(at), hour: hour(at) };
 }
 
 /** The full time of a point in a series. */

@@ -149,14 +149,30 @@ function ceiling(value) {
   return [1, 2, 4, 6, 8, 10].map((factor) => factor * size).find((it) => it >= value);
 }
 
+/** The most labels below a chart. */
+const MAX_TICKS = 6;
+/** Hours of more than a day are told apart by their days. */
+const HOURS_WITHOUT_DAY = 25;
+
 /** Labels, each as wide as the points it covers. */
 function ticks(at, step) {
-  const every = Math.max(Math.ceil(at.length / 6), 1);
-  return at.map((time, index) => {
+  const times = at.map((time) => tick(time, step));
+  const hasDays = step === "day" || at.length > HOURS_WITHOUT_DAY;
+  const begins = (index) =>
+    !hasDays || step === "day" || (index > 0 && times[index].day !== times[index - 1].day);
+  const possible = [...times.keys()].filter(begins);
+  const every = Math.max(Math.ceil(possible.length / MAX_TICKS), 1);
+  const chosen = possible.filter((_, number) => number % every === 0);
+  const width = (from, end) => `${((end - from) / at.length) * 100}%`;
+  const before = h("span", {});
+  before.style.width = width(0, chosen[0] ?? at.length);
+  const labels = chosen.map((index, number) => {
+    const end = chosen[number + 1] ?? at.length;
     // A label of few points at the end would not fit.
-    if (index % every > 0 || at.length - index < every / 2) return null;
-    const label = h("span", {}, tick(time, step));
-    label.style.width = `${(Math.min(every, at.length - index) / at.length) * 100}%`;
+    if (number > 0 && end - index < (index - chosen[number - 1]) / 2) return null;
+    const label = h("span", {}, hasDays ? times[index].day : times[index].hour);
+    label.style.width = width(index, end);
     return label;
   });
+  return [before, ...labels];
 }
