@@ -189,14 +189,17 @@ fn the_dashboards_are_json_and_every_panel_asks_for_something() -> Result<()> {
 
 #[test]
 #[expect(clippy::print_stderr, reason = "a test that checks nothing says so")]
-fn prometheus_accepts_the_rules() -> Result<()> {
-    let rules = concat!(env!("CARGO_MANIFEST_DIR"), "/../deploy/prometheus/rules.yml");
-    let check = Command::new("promtool").args(["check", "rules", rules]).output();
-    if check.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
-        eprintln!("skipped: promtool, of the Debian package prometheus, is not installed");
-        return Ok(());
+fn prometheus_accepts_the_rules_and_the_alerts_fire() -> Result<()> {
+    for arguments in [["check", "rules", "rules.yml"], ["test", "rules", "rules.test.yml"]] {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../deploy/prometheus");
+        let check = Command::new("promtool").args(arguments).current_dir(folder).output();
+        if check.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+            eprintln!("skipped: promtool, of the Debian package prometheus, is not installed");
+            return Ok(());
+        }
+        let check = check?;
+        let said = [check.stdout, check.stderr].concat();
+        ensure!(check.status.success(), "{}", String::from_utf8_lossy(&said));
     }
-    let check = check?;
-    ensure!(check.status.success(), "{}", String::from_utf8_lossy(&check.stderr));
     Ok(())
 }
