@@ -219,6 +219,7 @@ macro_rules! contract_tests {
             }
             leases {
                 a_lease_has_one_holder_until_it_is_released,
+                revoking_takes_the_lease_that_was_seen_and_no_later_one,
                 acquiring_a_lease_is_safe_to_repeat,
                 one_of_32_racing_workers_gets_the_lease,
                 messages_of_competing_workers_follow_the_order_of_their_tokens,
@@ -679,6 +680,7 @@ macro_rules! contract_tests {
                 calls_add_up_by_workflow_agent_and_model,
                 similar_names_are_counted_separately,
                 hours_add_up_to_the_total,
+                agents_and_models_are_added_up_over_workflows_and_hours,
                 a_reopened_chat_is_removed_from_the_hour_of_its_end,
                 chats_are_listed_newest_first_with_their_usage,
                 apps_are_counted_separately_and_listed,
