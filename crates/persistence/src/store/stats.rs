@@ -203,8 +203,7 @@ pub struct UsageShares {
 impl UsageShares {
     /// Keeps the first `limit` shares of a list that is sorted.
     pub(crate) fn cut(mut shares: Vec<(Subject, Usage)>, limit: usize) -> Self {
-        let has_more = shares.len() > limit;
-        shares.truncate(limit);
+        let has_more = super::cut(&mut shares, limit).is_some();
         Self { shares, has_more }
     }
 }

@@ -47,6 +47,8 @@ pub(crate) async fn build(store: &MongoStore) -> Result<Vec<IndexReport>, StoreE
 pub(crate) async fn ensure(store: &MongoStore) -> Result<Vec<IndexReport>, StoreError> {
     // A new database is recognised by having no collections, and an index creates one.
     store.read(|| store.read_format_once()).await?;
+    let names = || async { Ok(store.inner.database.list_collection_names().await?) };
+    let existing = store.read(names).await?;
     let mut reports = Vec::new();
     for stored in COLLECTIONS {
         let collection = store.inner.database.collection(stored.name);
@@ -54,7 +56,8 @@ pub(crate) async fn ensure(store: &MongoStore) -> Result<Vec<IndexReport>, Store
             let (collection, name) = (stored.name.to_owned(), index.name.to_owned());
             IndexReport { collection, name, state }
         };
-        if store.read(|| create_in_new(&collection, stored.indexes)).await? {
+        if stored.indexes.len() > 1 && !existing.iter().any(|name| name == stored.name) {
+            store.read(|| create_all(&collection, stored.indexes)).await?;
             reports.extend(stored.indexes.iter().map(|index| report(index, IndexState::Ready)));
             continue;
         }
@@ -81,16 +84,13 @@ fn not_built(collection: &str, index: &str, error: StoreError) -> StoreError {
     StoreError::Unavailable { retry_after, source }
 }
 
-/// Creates the indexes of a collection with one command, if the collection does not exist yet.
-async fn create_in_new(
+/// Creates the indexes of a new collection with one command.
+async fn create_all(
     collection: &Collection<RawDocumentBuf>,
     indexes: &[Index],
-) -> Result<bool, Failure> {
-    if indexes.len() < 2 || !existing(collection).await?.is_empty() {
-        return Ok(false);
-    }
+) -> Result<(), Failure> {
     collection.create_indexes(indexes.iter().map(Index::model)).await?;
-    Ok(true)
+    Ok(())
 }
 
 async fn create(
