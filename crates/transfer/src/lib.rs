@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod ag2_log;
 pub mod collections;
 mod in_dialect;
 pub mod jsonl;

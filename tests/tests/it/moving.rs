@@ -1,5 +1,6 @@
 //! Chats move in and out through files.
 
+mod ag2;
 mod archive;
 mod backup;
 mod documented;

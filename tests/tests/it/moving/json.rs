@@ -70,7 +70,8 @@ async fn sessions_become_chats_with_everything_that_they_hold() -> Result<()> {
     assert_eq!(place.store.get_chat(&place.scope, &ChatId::parse("abc123")?).await?, None);
     let expected = json!({
         "chats": 2, "created": 2, "stored": 4, "known": 0,
-        "messages_left_out": 0, "tool_runs_stored": 1, "tool_runs_known": 0, "warnings": 1, "errors": 0,
+        "messages_left_out": 0, "tool_runs_stored": 1, "tool_runs_known": 0, "calls_stored": 0,
+        "calls_known": 0, "warnings": 1, "errors": 0,
     });
     let (numbers, said, code) = place.run(&import).await?;
     assert_eq!((&numbers, &dry, code), (&expected, &expected, Some(0)), "{said}");
@@ -165,7 +166,8 @@ async fn a_fault_is_reported_with_its_place_and_the_rest_is_imported() -> Result
     }
     let expected = json!({
         "chats": 2, "created": 2, "stored": 2, "known": 0,
-        "messages_left_out": 0, "tool_runs_stored": 1, "tool_runs_known": 0, "warnings": 0, "errors": 7,
+        "messages_left_out": 0, "tool_runs_stored": 1, "tool_runs_known": 0, "calls_stored": 0,
+        "calls_known": 0, "warnings": 0, "errors": 7,
     });
     assert_eq!((&numbers, code), (&expected, Some(1)), "{said}");
     Ok(())

@@ -107,7 +107,8 @@ async fn sessions_become_chats_with_their_times_and_their_status() -> Result<()>
     assert_eq!(place.store.get_chat(&place.scope, &ChatId::parse("abc123")?).await?, None);
     let expected = json!({
         "chats": 3, "created": 3, "stored": 5, "known": 0,
-        "messages_left_out": 0, "tool_runs_stored": 2, "tool_runs_known": 0, "warnings": 2, "errors": 0,
+        "messages_left_out": 0, "tool_runs_stored": 2, "tool_runs_known": 0, "calls_stored": 0,
+        "calls_known": 0, "warnings": 2, "errors": 0,
     });
     // The session that is gone names another session in its metadata, and a run of a tool has taken half a millisecond more.
     let (numbers, said, code) = place.run(&import(&directory)?).await?;
@@ -255,7 +256,8 @@ async fn a_broken_directory_is_imported_as_far_as_it_goes_and_says_where_it_is_b
     }
     let expected = json!({
         "chats": 3, "created": 3, "stored": 5, "known": 0,
-        "messages_left_out": 0, "tool_runs_stored": 2, "tool_runs_known": 0, "warnings": 4, "errors": 7,
+        "messages_left_out": 0, "tool_runs_stored": 2, "tool_runs_known": 0, "calls_stored": 0,
+        "calls_known": 0, "warnings": 4, "errors": 7,
     });
     assert_eq!((&numbers, code), (&expected, Some(1)), "{said}");
     let first = chat(&place, "a").await?;
@@ -425,7 +427,8 @@ async fn compressed_sessions_are_imported_like_others() -> Result<()> {
     let (numbers, said, code) = place.run(&import(&directory)?).await?;
     let expected = json!({
         "chats": 3, "created": 3, "stored": 5, "known": 0,
-        "messages_left_out": 0, "tool_runs_stored": 2, "tool_runs_known": 0, "warnings": 2, "errors": 0,
+        "messages_left_out": 0, "tool_runs_stored": 2, "tool_runs_known": 0, "calls_stored": 0,
+        "calls_known": 0, "warnings": 2, "errors": 0,
     });
     assert_eq!((&numbers, code), (&expected, Some(0)), "{said}");
     assert!(

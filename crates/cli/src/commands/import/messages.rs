@@ -8,9 +8,10 @@ use resume::dialect::{self, Dialect};
 use transfer::lines::{Line, Lines};
 use transfer::transcripts::{ReadChat, read_chat};
 
+use super::chat;
 use super::destination::Destination;
 use super::report::Report;
-use super::sink::{Batch, Sink, Stop, settle};
+use super::sink::{Sink, Stop, settle};
 use super::source;
 use crate::progress;
 use crate::settings::Settings;
@@ -83,10 +84,10 @@ async fn import_line(
         Err(error) => return Err(Stop::Chat(error.to_string())),
     };
     report.counts.chats += 1;
-    tell(&chat, place, report)?;
+    chat::tell(&chat, place, report)?;
     let chat_id = chat_id_of(&mut chat, arguments.prefix.as_deref(), line.number)?;
     chat.new.chat_id = Some(chat_id.clone());
-    store_chat(chat, &chat_id, place, sink, report).await
+    chat::store(chat, &chat_id, place, sink, report).await
 }
 
 /// Returns the id of a chat: its own, or one made of the prefix and the number of its line.
@@ -97,52 +98,4 @@ fn chat_id_of(chat: &mut ReadChat, prefix: Option<&str>, number: u64) -> Result<
     let without = || Stop::Chat("has no chat_id: name one, or use --prefix".to_owned());
     let prefix = prefix.ok_or_else(without)?;
     ChatId::parse(format!("{prefix}{number}")).map_err(|error| Stop::Chat(error.to_string()))
-}
-
-/// Reports what is not stored as it stands in the line.
-fn tell(chat: &ReadChat, place: &str, report: &mut Report) -> Result<(), Stop> {
-    for field in &chat.unknown {
-        report.warn(place, format!("has a field `{field}` that is left out"))?;
-    }
-    for noted in &chat.noted {
-        let what = format!("message {}: {}: {}", noted.index, noted.rule, noted.detail);
-        report.warn(place, what)?;
-    }
-    for dropped in &chat.dropped {
-        report.counts.messages_left_out += 1;
-        report.warn(place, format!("message {} is left out: {}", dropped.index, dropped.reason))?;
-    }
-    Ok(())
-}
-
-async fn store_chat(
-    chat: ReadChat,
-    chat_id: &ChatId,
-    place: &str,
-    sink: &Sink<'_>,
-    report: &mut Report,
-) -> Result<(), Stop> {
-    let is_new = sink.get(chat_id).await?.is_none();
-    if is_new {
-        sink.create(chat.new, chat.created_at).await?;
-        report.counts.created += 1;
-    }
-    let mut stored = 0;
-    let mut batch = Batch::default();
-    for (message, bytes) in chat.messages {
-        if batch.is_full(bytes) {
-            let full = std::mem::take(&mut batch);
-            stored += sink.append_batch(chat_id, full, None, is_new, report).await?;
-        }
-        if !batch.add(message, bytes) {
-            report.warn(place, "has two messages with one id: the first one is stored")?;
-        }
-    }
-    stored += sink.append_batch(chat_id, batch, None, is_new, report).await?;
-    if stored > 0
-        && let Some(fault) = sink.index(chat_id).await
-    {
-        report.warn(place, fault)?;
-    }
-    Ok(())
 }

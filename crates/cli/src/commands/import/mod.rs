@@ -1,6 +1,8 @@
 //! Imports: one file for each format.
 
+mod ag2;
 mod archive;
+mod chat;
 mod clock;
 mod destination;
 mod json;
@@ -42,6 +44,8 @@ enum Format {
     Messages(messages::Arguments),
     /// Import chats of another system from its MongoDB.
     Mongo(mongo::Arguments),
+    /// Import the sessions of a log that AG2 has written, with their calls.
+    Ag2(ag2::Arguments),
     /// Import an app or a chat from another database, with everything.
     Archive(archive::Arguments),
 }
@@ -65,6 +69,7 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
     match &arguments.format {
         Format::Jsonl(arguments) => jsonl::run(arguments, settings).await,
         Format::Json(arguments) => json::run(arguments, settings).await,
+        Format::Ag2(arguments) => ag2::run(arguments, settings).await,
         Format::Archive(arguments) => archive::run(arguments, settings).await,
         Format::Messages(arguments) => messages::run(arguments, settings).await,
         Format::Mongo(arguments) => mongo::run(arguments, settings).await,

@@ -32,6 +32,10 @@ pub(crate) struct Counts {
     pub(crate) tool_runs_stored: u64,
     /// Runs of tools that had been recorded before.
     pub(crate) tool_runs_known: u64,
+    /// Calls of models that were recorded.
+    pub(crate) calls_stored: u64,
+    /// Calls of models that had been recorded before.
+    pub(crate) calls_known: u64,
     /// Lines and sessions that are not stored as they stand in their file.
     pub(crate) warnings: u64,
     /// Lines and sessions that are not imported.
@@ -85,6 +89,10 @@ fn text(counts: &Counts, is_dry_run: bool) -> String {
     if counts.tool_runs_stored + counts.tool_runs_known > 0 {
         lines.push(format!("{:>8}  runs of tools {verb}stored", counts.tool_runs_stored));
         lines.push(format!("{:>8}  runs of tools stored before", counts.tool_runs_known));
+    }
+    if counts.calls_stored + counts.calls_known > 0 {
+        lines.push(format!("{:>8}  calls of models {verb}stored", counts.calls_stored));
+        lines.push(format!("{:>8}  calls of models stored before", counts.calls_known));
     }
     let others = others.into_iter().filter(|(count, _)| *count > 0);
     lines.extend(others.map(|(count, what)| format!("{count:>8}  {what}")));

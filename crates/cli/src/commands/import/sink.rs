@@ -3,12 +3,12 @@ use std::collections::HashSet;
 use chrono::{DateTime, Utc};
 use persistence::mongo::MongoStore;
 use persistence::{
-    AuditLog as _, ChatSessions as _, Messages as _, Outcome, Search as _, Store as _, StoreError,
-    ToolRunFilter, ToolRuns as _,
+    AuditLog as _, Billing, Calls as _, ChatSessions as _, Messages as _, Outcome, Search as _,
+    Store as _, StoreError, ToolRunFilter, ToolRuns as _,
 };
 use records::{
-    Actor, AppId, AuditAction, ChatId, ChatSession, EventId, Limits, NewChatSession, NewMessage,
-    NewToolRun, Scope, SessionChange, ToolRunId,
+    Actor, AppId, AuditAction, CallId, ChatId, ChatSession, EventId, Limits, NewChatSession,
+    NewMessage, NewProviderCall, NewToolRun, Scope, SessionChange, ToolRunId,
 };
 
 use super::clock::ImportClock;
@@ -67,6 +67,7 @@ impl From<StoreError> for Stop {
             | StoreError::ChatEnded { .. }
             | StoreError::EventConflict { .. }
             | StoreError::ToolRunConflict { .. }
+            | StoreError::CallConflict { .. }
             | StoreError::Invalid(_) => Self::Chat(error.to_string()),
             other => Self::Import(other.into()),
         }
@@ -206,6 +207,53 @@ impl Sink<'_> {
         }
         let recorded = self.store.record_tool_runs(&self.scope, chat_id, runs).await?;
         Ok(recorded.iter().filter(|recorded| recorded.outcome == Outcome::Duplicate).count())
+    }
+
+    /// Records calls of models, for which no wallet pays, and counts them.
+    pub(crate) async fn record_calls(
+        &self,
+        chat_id: &ChatId,
+        calls: Vec<NewProviderCall>,
+        report: &mut Report,
+    ) -> Result<(), Stop> {
+        if self.is_dry_run {
+            let known = self.known_calls(chat_id).await?;
+            for call in &calls {
+                let is_known = call.call_id.as_ref().is_some_and(|id| known.contains(id));
+                report.counts.calls_known += u64::from(is_known);
+                report.counts.calls_stored += u64::from(!is_known);
+            }
+            return Ok(());
+        }
+        for batch in calls.chunks(Limits::BATCH_CALLS) {
+            let batch = batch.to_vec();
+            let recording = self.store.record_calls(&self.scope, chat_id, batch, Billing::Free);
+            for call in recording.await?.calls {
+                let is_known = call.outcome == Outcome::Duplicate;
+                report.counts.calls_known += u64::from(is_known);
+                report.counts.calls_stored += u64::from(!is_known);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the ids of the calls of a chat.
+    async fn known_calls(&self, chat_id: &ChatId) -> Result<HashSet<CallId>, Stop> {
+        let mut known = HashSet::new();
+        if self.get(chat_id).await?.is_none() {
+            return Ok(known);
+        }
+        let mut after = None;
+        loop {
+            let page =
+                self.store.list_calls(&self.scope, chat_id, Limits::BATCH_CALLS, after.as_ref());
+            let page = page.await?;
+            known.extend(page.calls.into_iter().map(|call| call.call_id));
+            after = page.next;
+            if after.is_none() {
+                return Ok(known);
+            }
+        }
     }
 
     /// Returns the ids of the runs of tools that a dry run must know; otherwise none.

@@ -1,0 +1,56 @@
+//! Chats that were read whole.
+
+use records::ChatId;
+use transfer::transcripts::ReadChat;
+
+use super::report::Report;
+use super::sink::{Batch, Sink, Stop};
+
+/// Reports what is not stored as it stands in the file.
+pub(crate) fn tell(chat: &ReadChat, place: &str, report: &mut Report) -> Result<(), Stop> {
+    for field in &chat.unknown {
+        report.warn(place, format!("has a field `{field}` that is left out"))?;
+    }
+    for noted in &chat.noted {
+        let what = format!("message {}: {}: {}", noted.index, noted.rule, noted.detail);
+        report.warn(place, what)?;
+    }
+    for dropped in &chat.dropped {
+        report.counts.messages_left_out += 1;
+        report.warn(place, format!("message {} is left out: {}", dropped.index, dropped.reason))?;
+    }
+    Ok(())
+}
+
+/// Stores a chat, or what it has that is not stored.
+pub(crate) async fn store(
+    chat: ReadChat,
+    chat_id: &ChatId,
+    place: &str,
+    sink: &Sink<'_>,
+    report: &mut Report,
+) -> Result<(), Stop> {
+    let is_new = sink.get(chat_id).await?.is_none();
+    if is_new {
+        sink.create(chat.new, chat.created_at).await?;
+        report.counts.created += 1;
+    }
+    let mut stored = 0;
+    let mut batch = Batch::default();
+    for (message, bytes) in chat.messages {
+        if batch.is_full(bytes) {
+            let full = std::mem::take(&mut batch);
+            stored += sink.append_batch(chat_id, full, None, is_new, report).await?;
+        }
+        if !batch.add(message, bytes) {
+            report.warn(place, "has two messages with one id: the first one is stored")?;
+        }
+    }
+    stored += sink.append_batch(chat_id, batch, None, is_new, report).await?;
+    if stored > 0
+        && let Some(fault) = sink.index(chat_id).await
+    {
+        report.warn(place, fault)?;
+    }
+    Ok(())
+}
