@@ -8,6 +8,7 @@ use crate::admission::TrustedProxies;
 use crate::auth::Authenticator;
 use crate::config::{AuthMode, Config, ConfigError};
 use crate::receipts::ReceiptSigner;
+use crate::tls::Tls;
 
 impl Config {
     /// Checks the settings for a service that listens on `listen`.
@@ -20,6 +21,7 @@ impl Config {
         self.adapters.check()?;
         TrustedProxies::new(&self.server)?;
         ReceiptSigner::new(&self.erasure)?;
+        Tls::check(&self.server.tls)?;
         let listeners = self.adapter_listeners();
         let mut addresses =
             iter::once(listen).chain(listeners.iter().map(AdapterListener::address));

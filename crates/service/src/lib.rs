@@ -4,8 +4,8 @@ mod config;
 pub use config::{
     AdaptersConfig, Algorithm, AppSettings, AppsConfig, AuthConfig, AuthMode, ChatsgConfig, Config,
     ConfigError, DiscobotConfig, ErasureConfig, HecateConfig, LimitsConfig, MetricsConfig,
-    MozaiksConfig, SearchConfig, ServerConfig, SignInConfig, WalletsConfig, WebhooksConfig,
-    YaoConfig, hidden, listen_address,
+    MozaiksConfig, SearchConfig, ServerConfig, SignInConfig, TlsConfig, WalletsConfig,
+    WebhooksConfig, YaoConfig, hidden, listen_address,
 };
 
 mod config_check;
@@ -69,4 +69,5 @@ mod joining;
 mod layers;
 mod live;
 mod submission;
+mod tls;
 mod websocket;

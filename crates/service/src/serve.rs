@@ -18,6 +18,8 @@ use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
+use tokio_rustls::server::TlsStream;
+use tokio_util::either::Either;
 use tokio_util::io::InspectReader;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
@@ -27,6 +29,7 @@ use crate::config::{Config, LimitsConfig};
 use crate::head_timer::HeadTimer;
 use crate::live::Shutdown;
 use crate::paced_stream::PacedStream;
+use crate::tls::Tls;
 
 /// Serves `app` on one listener; see [`serve_all`].
 pub async fn serve(
@@ -44,7 +47,7 @@ pub async fn serve(
 /// served. Draining ends after `limits.shutdown_grace_ms`; requests that are still running then are aborted.
 ///
 /// The server closes the connection of a client that does not send the complete head of a request within
-/// `limits.header_timeout_ms`, of one that is silent for `limits.idle_timeout_ms` after a response, and of one that
+/// `limits.header_timeout_ms`, or the handshake of TLS before it, of one that is silent for `limits.idle_timeout_ms` after a response, and of one that
 /// keeps the service waiting and accepts fewer than `limits.min_bytes_per_sec` of its response over
 /// `limits.write_timeout_ms`. Beyond `limits.connections` open connections, further clients wait to be accepted;
 /// beyond `limits.connections_per_address`, those of one address are refused, unless it is a trusted proxy. The limits
@@ -56,6 +59,7 @@ pub async fn serve_all(
 ) -> io::Result<()> {
     let limits = &config.limits;
     let proxies = TrustedProxies::new(&config.server).map_err(io::Error::other)?;
+    let tls = Tls::start(&config.server.tls).map_err(io::Error::other)?;
     let of_addresses = Arc::new(Shares::new(limits.connections_per_address));
     let pace = limits.pace();
     let mut listeners = Listeners { listeners, next: 0 };
@@ -81,13 +85,17 @@ pub async fn serve_all(
                     let stream = PacedStream::new(stream, pace);
                     let head = HeadTimer::new(limits.header_timeout());
                     let server = http_server(limits, head.clone());
-                    let stream = InspectReader::new(stream, move |_: &[u8]| head.bytes_arrived());
                     let shutdown = Shutdown::new(shutdown.clone(), closing.clone());
-                    let closing = closing.clone();
-                    let serving =
-                        serve_connection(server, stream, Peer(peer.ip()), app, shutdown, closing);
+                    let (closing, tls) = (closing.clone(), tls.clone());
+                    let timeout = limits.header_timeout();
                     connections.spawn(async move {
-                        serving.await;
+                        let ready = handshake(tls, stream, timeout);
+                        let ready = closing.run_until_cancelled(ready).await.flatten();
+                        let Some(stream) = ready else { return };
+                        let stream =
+                            InspectReader::new(stream, move |_: &[u8]| head.bytes_arrived());
+                        let peer = Peer(peer.ip());
+                        serve_connection(server, stream, peer, app, shutdown, closing).await;
                         drop(share);
                     });
                 }
@@ -128,6 +136,26 @@ impl Listeners {
             Poll::Pending
         })
         .await
+    }
+}
+
+/// Returns the stream on which requests arrive; `None` if the client does not finish the handshake of TLS in time.
+async fn handshake<S>(
+    tls: Option<Tls>,
+    stream: S,
+    within: Duration,
+) -> Option<Either<S, Box<TlsStream<S>>>>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let Some(tls) = tls else { return Some(Either::Left(stream)) };
+    match tokio::time::timeout(within, tls.accept(stream)).await {
+        Ok(Ok(stream)) => Some(Either::Right(Box::new(stream))),
+        Ok(Err(error)) => {
+            tracing::debug!(%error, "refused a connection: the handshake of TLS failed");
+            None
+        }
+        Err(_) => None,
     }
 }
 

@@ -10,6 +10,7 @@ mod orchestrator;
 mod presence;
 mod readers;
 mod writers;
+mod x509;
 
 mod acp;
 mod check;

@@ -107,6 +107,9 @@ fn announce(
     listener: &TcpListener,
     of_adapters: &[(AdapterListener, TcpListener)],
 ) -> anyhow::Result<()> {
+    let url_of = |listener: &TcpListener| -> io::Result<String> {
+        Ok(format!("{}://{}", settings.server.scheme(), listener.local_addr()?))
+    };
     let (url, place) = (url_of(listener)?, backend::place(settings)?);
     let adapters = of_adapters.iter().map(|(of, listener)| Ok((of.name(), url_of(listener)?)));
     let adapters = adapters.collect::<io::Result<Vec<_>>>()?;
@@ -127,10 +130,6 @@ fn announce(
         }
     }
     Ok(out.flush()?)
-}
-
-fn url_of(listener: &TcpListener) -> io::Result<String> {
-    Ok(format!("http://{}", listener.local_addr()?))
 }
 
 /// Creates the indexes as soon as the store can be reached, and retries until then.

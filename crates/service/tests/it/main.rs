@@ -67,6 +67,7 @@ mod socket;
 mod stats;
 mod streams;
 mod tickets;
+mod tls;
 mod tokens;
 mod tool_runs;
 mod transcripts;
