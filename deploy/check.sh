@@ -1,0 +1,116 @@
+#!/usr/bin/env bash
+# Checks everything by which the service is installed: the unit of systemd, the manifests, the chart, the compose file and
+# the image. Each check is then given a mistake, and must find it.
+#
+#     deploy/check.sh BINARY
+#     deploy/check.sh --packages      only installs what is missing
+#
+# The image is built of the binary without its symbols. IMAGE_LIMIT_BYTES is the most that it may have, compressed: by
+# default 15,000,000, for the profile `dist`. For a binary of the tests, give more, and an IMAGE_ZSTD_LEVEL of 3 to save
+# time. Needs root (for chroot), Python 3.11 with pip, and a kubectl of 1.24 or newer; what else is missing comes from Debian.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() {
+    echo "$*" >&2
+    exit 1
+}
+# must_fail WHAT EXPECTED COMMAND...: runs a command on a mistake: it must fail, and say what is expected.
+must_fail() {
+    if "${@:3}" >"$work/planted" 2>&1 || ! grep --quiet --fixed-strings -e "$2" "$work/planted"; then
+        cat "$work/planted" >&2
+        fail "planted: not found: $1"
+    fi
+    echo "planted, and found: $1"
+}
+
+[[ $(id --user) == 0 ]] || fail "deploy/check.sh needs root, to run the image by chroot"
+missing=()
+for pair in umoci:umoci skopeo:skopeo zstd:zstd kubectl:kubernetes-client go:golang-go systemd-analyze:systemd strip:binutils; do
+    command -v "${pair%%:*}" >/dev/null || missing+=("${pair##*:}")
+done
+[[ -d /usr/share/gocode/src/github.com/Masterminds/sprig ]] || missing+=(golang-github-masterminds-sprig-dev)
+[[ -d /usr/share/ca-certificates/mozilla ]] || missing+=(ca-certificates)
+if ((${#missing[@]})); then
+    echo "installing ${missing[*]}"
+    { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends "${missing[@]}"; } \
+        >"$work/apt" 2>&1 || { tail -5 "$work/apt" >&2; exit 1; }
+fi
+kubectl version --client 2>"$work/kubectl" | grep 'Kustomize Version' >"$work/kustomize" || fail "kubectl is too old: 1.24 or newer is needed"
+python=$(realpath "$(tests/venv.sh deploy deploy/check/requirements.txt)")/bin/python
+[[ $1 != --packages ]] || exit 0
+strip -o "$work/reprise" "$1"
+binary=$work/reprise
+
+echo "-- the unit of systemd"
+# hardened UNIT: its exposure is at most 2.0 of 10. The threshold is a tenth.
+hardened() { systemd-analyze security --offline=true --no-pager --threshold=20 "$1"; }
+# understood UNIT: systemd knows every line.
+understood() {
+    sed "s#^ExecStart=/usr/bin/reprise#ExecStart=$binary#" "$1" >"$work/understood.service"
+    # A directive that it does not know is a warning for it.
+    systemd-analyze verify --recursive-errors=no --man=no "$work/understood.service" >"$work/verify" 2>&1 || true
+    cat "$work/verify"
+    [[ ! -s $work/verify ]]
+}
+unit=deploy/systemd/reprise.service
+hardened "$unit" >"$work/security" || { cat "$work/security" >&2; exit 1; }
+tail -1 "$work/security"
+understood "$unit"
+# planted_unit EXPRESSION: the unit, changed by sed.
+planted_unit() {
+    sed "$1" "$unit" >"$work/reprise.service"
+    ! cmp --silent "$unit" "$work/reprise.service" || fail "planted: nothing was changed: $1"
+}
+planted_unit '/^SystemCallFilter/d; /^CapabilityBoundingSet/d'
+must_fail "a unit with all capabilities and calls" "Overall exposure level" hardened "$work/reprise.service"
+planted_unit 's/^PrivateDevices/PrivateDevice/'
+must_fail "a directive with a typing error" "PrivateDevice" understood "$work/reprise.service"
+
+echo "-- the manifests, the chart and the compose file"
+GO111MODULE=off GOFLAGS='' GOPATH=/usr/share/gocode go build -o "$work/chart" ./deploy/check/chart
+mkdir "$work/rendered"
+kubectl kustomize deploy/kubernetes/base >"$work/rendered/base.yaml"
+kubectl kustomize deploy/kubernetes/overlays/example >"$work/rendered/example.yaml"
+# chart OUTPUT ARGUMENT...: renders the chart. It prints NOTES.txt, or why it failed, to standard error.
+chart() {
+    "$work/chart" deploy/helm/reprise "${@:2}" >"$work/rendered/$1.yaml" 2>"$work/notes" || { cat "$work/notes" >&2; exit 1; }
+}
+chart default reprise default
+chart everything chats chats deploy/check/everything.yaml
+for said in 'installed as chats in the namespace chats' 'Secret "chats-secrets"' 'service/chats 8080:80'; do
+    grep -q "$said" "$work/notes" || fail "NOTES.txt does not say: $said"
+done
+cp -r deploy/helm/reprise "$work/planted-chart"
+sed -i 's/\.Values\.replicaCount/.Values.replicas/' "$work/planted-chart/templates/deployment.yaml"
+must_fail "a template of a value that does not exist" "replicas" "$work/chart" "$work/planted-chart" reprise default
+PYTHONDONTWRITEBYTECODE=1 "$python" deploy/check/check.py "$binary" "$work/rendered"
+
+echo "-- the image"
+deploy/image/build.sh "$binary" "$work/first" | tee "$work/built"
+deploy/image/build.sh "$binary" "$work/second" >"$work/again"
+[[ $(tail -1 "$work/built") == sha256:* && $(tail -1 "$work/built") == "$(tail -1 "$work/again")" ]] ||
+    fail "two builds have two digests: $(tail -1 "$work/built") and $(tail -1 "$work/again")"
+must_fail "an image that is too large" "larger than 1000000 bytes" env IMAGE_LIMIT_BYTES=1000000 deploy/image/build.sh "$binary" "$work/large"
+image=$work/first/reprise:$("$binary" --version | cut -d ' ' -f 2)
+config=deploy/kubernetes/base/reprise.toml
+"$python" - "$image" <<'PYTHON'
+import json, subprocess, sys
+
+image = json.loads(subprocess.check_output(["skopeo", "inspect", "--config", f"oci:{sys.argv[1]}"]))
+config = image["config"]
+assert config["User"] == "65532:65532", config
+assert config["Entrypoint"] == ["reprise"] and config["Cmd"] == ["serve"], config
+assert list(config["ExposedPorts"]) == ["8080/tcp"] and config["StopSignal"] == "SIGTERM", config
+wanted = {"title", "description", "version", "revision", "created", "licenses"}
+assert set(config["Labels"]) == {f"org.opencontainers.image.{name}" for name in wanted}, config["Labels"]
+assert all(config["Labels"].values()) and len(image["rootfs"]["diff_ids"]) == 1, image
+PYTHON
+deploy/check/run-image.sh "$binary" "$image" "$config"
+umoci config --image "$image" --tag root --config.user 0:0
+must_fail "an image that runs as root" "the user of the image is 0:0" deploy/check/run-image.sh "$binary" "${image%:*}:root" "$config"
+umoci config --image "$image" --tag silent --config.cmd check
+must_fail "an image that does not serve" "would listen on" deploy/check/run-image.sh "$binary" "${image%:*}:silent" "$config"
