@@ -117,6 +117,8 @@ pub(crate) fn mongo_options(settings: &Settings, uri: SecretString) -> MongoOpti
     MongoOptions {
         deadline: Duration::from_millis(settings.mongo.deadline_ms),
         max_pool_size: settings.mongo.max_pool_size,
+        command_spans: settings.traces.endpoint.is_some(),
+        stable_api: settings.mongo.stable_api,
         context_history: settings.limits.context_history,
         context_history_bytes: settings.limits.context_history_bytes,
         audit_keep: settings.audit.keep(),

@@ -2,28 +2,31 @@ use std::io::{IsTerminal, Write as _, stderr};
 
 use anyhow::Context;
 use tracing::level_filters::LevelFilter;
+use tracing_subscriber::Layer as _;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::settings::{Log, LogFormat};
+use crate::traces::Exporter;
 
 /// Sends the log to standard error, so that standard output holds only the command's result. A panic is logged too.
-pub(crate) fn start(log: &Log) -> anyhow::Result<()> {
+pub(crate) fn start(log: &Log, traces: Option<&Exporter>) -> anyhow::Result<()> {
     let filter: Targets = log
         .filter
         .parse()
         .with_context(|| format!("log.filter {:?} cannot be read", log.filter))?;
     // Its trace level logs whole frames, and the first frame may contain a token.
     let filter = filter.with_target("tungstenite", LevelFilter::INFO);
-    let subscriber = tracing_subscriber::fmt()
-        .with_max_level(LevelFilter::TRACE)
-        .with_ansi(stderr().is_terminal())
-        .with_writer(stderr);
-    match log.format {
-        LogFormat::Text => subscriber.finish().with(filter).init(),
-        LogFormat::Json => subscriber.json().finish().with(filter).init(),
-    }
+    // The spans of traces are exported, not logged.
+    let filter = filter.with_target(persistence::traces::TARGET, LevelFilter::OFF);
+    let lines =
+        tracing_subscriber::fmt::layer().with_ansi(stderr().is_terminal()).with_writer(stderr);
+    let lines = match log.format {
+        LogFormat::Text => lines.with_filter(filter).boxed(),
+        LogFormat::Json => lines.json().with_filter(filter).boxed(),
+    };
+    tracing_subscriber::registry().with(lines).with(traces.map(Exporter::layer)).init();
     std::panic::set_hook(Box::new(|panic| {
         let place =
             panic.location().map_or_else(|| "an unknown place".to_owned(), ToString::to_string);

@@ -9,13 +9,16 @@ mod progress;
 mod settings;
 mod terminal;
 mod time_argument;
+mod traces;
 
 use std::process::ExitCode;
 
 use clap::Parser;
+use tokio::runtime::Builder;
 
 use arguments::Arguments;
-use settings::{LogFormat, Settings};
+use settings::LogFormat;
+use traces::Exporter;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
@@ -31,20 +34,19 @@ fn main() -> ExitCode {
 fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let settings = arguments.settings()?;
     let format = settings.log.format;
-    logging::start(&settings.log)?;
-    let ended = run_command(arguments, settings);
+    let runtime = Builder::new_multi_thread().enable_all().build()?;
+    let traces = Exporter::start(&settings.traces, runtime.handle())?;
+    logging::start(&settings.log, traces.as_ref())?;
+    let ended = runtime.block_on(commands::run(arguments.command, settings));
+    if let Some(traces) = traces {
+        traces.close();
+    }
+    // Background work, such as sealing, is safe to stop anywhere.
+    runtime.shutdown_background();
     // A log in JSON contains the reason as well, because standard error must hold nothing else.
     if let (LogFormat::Json, Err(error)) = (format, &ended) {
         tracing::error!(cause = format!("{error:#}"), "the command failed");
         return Ok(ExitCode::FAILURE);
     }
     ended
-}
-
-fn run_command(arguments: Arguments, settings: Settings) -> anyhow::Result<ExitCode> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let code = runtime.block_on(commands::run(arguments.command, settings));
-    // Background work, such as sealing, is safe to stop anywhere.
-    runtime.shutdown_background();
-    code
 }

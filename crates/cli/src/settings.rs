@@ -26,6 +26,7 @@ pub(crate) struct Settings {
     pub(crate) metrics: service::MetricsConfig,
     pub(crate) audit: Audit,
     pub(crate) log: Log,
+    pub(crate) traces: Traces,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -37,6 +38,7 @@ pub(crate) struct Mongo {
     pub(crate) database: String,
     pub(crate) deadline_ms: u64,
     pub(crate) max_pool_size: u32,
+    pub(crate) stable_api: bool,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -65,6 +67,14 @@ impl Audit {
 pub(crate) struct Log {
     pub(crate) format: LogFormat,
     pub(crate) filter: String,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Traces {
+    pub(crate) endpoint: Option<String>,
+    pub(crate) sample_ratio: f64,
+    pub(crate) service_name: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,4 +1,6 @@
 #![doc = include_str!("../README.md")]
+// The futures of store calls are deep, and their types are checked to be sent between threads.
+#![recursion_limit = "256"]
 
 pub mod store;
 pub use store::*;
@@ -16,6 +18,8 @@ pub mod metrics;
 
 mod offload;
 pub use offload::offload;
+
+pub mod traces;
 
 pub mod turn;
 

@@ -70,4 +70,5 @@ mod layers;
 mod live;
 mod submission;
 mod tls;
+mod traces;
 mod websocket;

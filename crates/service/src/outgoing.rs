@@ -9,6 +9,9 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
+use tracing::Instrument as _;
+
+use crate::traces;
 
 /// The longest time that one request may take, from the name lookup to the last byte.
 const TIMEOUT: Duration = Duration::from_secs(3);
@@ -84,7 +87,8 @@ impl OutgoingClient {
     pub(crate) async fn get(&self, url: &OutgoingUrl) -> Result<Vec<u8>, OutgoingError> {
         let mut request = Request::new(Vec::new());
         *request.uri_mut() = url.0.clone();
-        let response = self.send(request).await?;
+        let span = traces::outgoing("GET", url.0.host().unwrap_or_default(), request.headers_mut());
+        let response = self.send(request).instrument(span).await?;
         match response.status() {
             StatusCode::OK => Ok(response.into_body()),
             status => Err(OutgoingError(format!("the response has the status {status}"))),

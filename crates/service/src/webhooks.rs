@@ -18,9 +18,11 @@ use records::{ChatStatus, Clock as _, SystemClock, WebhookEvent};
 use serde_json::json;
 use sha2::Sha256;
 use tokio::time::sleep;
+use tracing::Instrument as _;
 
 use crate::config::{ConfigError, WebhooksConfig};
 use crate::outgoing::{OutgoingClient, OutgoingUrl};
+use crate::traces;
 use crate::wire::Time;
 
 /// How many events are claimed at a time, and how many of them are sent at the same time.
@@ -119,8 +121,11 @@ impl WebhookSender {
             SystemClock.now().timestamp(),
             body,
         );
-        let request = request.map_err(|error| error.to_string())?;
-        let response = self.client.send(request).await.map_err(|error| error.to_string())?;
+        let mut request = request.map_err(|error| error.to_string())?;
+        let host = self.url.uri().host().unwrap_or_default();
+        let span = traces::outgoing("POST", host, request.headers_mut());
+        let sent = self.client.send(request).instrument(span);
+        let response = sent.await.map_err(|error| error.to_string())?;
         match response.status() {
             status if status.is_success() => Ok(()),
             status => Err(format!("the receiver responded with status {status}")),

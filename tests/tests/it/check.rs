@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, TcpListener};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use futures::TryStreamExt as _;
 use local_mongod::{LocalMongod, Options};
 use mongodb::Client;
@@ -251,4 +251,50 @@ async fn check_deep_names_what_does_not_fit() -> Result<()> {
     let (report, is_right) = check(&settings, &[]).await?;
     assert!(is_right && !report.contains("data  "), "{report}");
     service.stop().await
+}
+
+#[tokio::test]
+async fn what_a_server_lacks_is_said_in_one_sentence() -> Result<()> {
+    const COMMAND_NOT_SUPPORTED: i32 = 115;
+    let mongod = LocalMongod::start(Options::for_tests()).await?;
+    let settings = Settings::at(mongod.uri(), "reprise");
+    let has_all = "retryable writes, transactions and change streams";
+    let check = async || -> Result<String> {
+        Ok(String::from_utf8(run(&["check"], &settings).await?.stdout)?)
+    };
+    let said = check().await?;
+    ensure!(said.contains(has_all), "{said}");
+    let admin = mongodb::Client::with_uri_str(mongod.uri()).await?.database("admin");
+    for (command, sentence) in [
+        ("update", "FAULT  features       the server has no retryable writes"),
+        ("commitTransaction", "FAULT  features       the server has no transactions"),
+        ("aggregate", "WARN   features       the server has no change streams"),
+    ] {
+        let fails = doc! { "failCommands": [command], "errorCode": COMMAND_NOT_SUPPORTED, "appName": "reprise" };
+        let set = doc! { "configureFailPoint": "failCommand", "mode": "alwaysOn", "data": fails };
+        admin.run_command(set).await?;
+        let said = check().await?;
+        ensure!(said.contains(sentence) && !said.contains(has_all), "{command}: {said}");
+    }
+    mongod.stop().await;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_server_that_requires_the_stable_api_is_served() -> Result<()> {
+    let mongod = LocalMongod::start(Options::for_tests()).await?;
+    let admin = mongodb::Client::with_uri_str(mongod.uri()).await?.database("admin");
+    admin.run_command(doc! { "setParameter": 1, "requireApiVersion": true }).await?;
+    let settings = Settings::at(mongod.uri(), "reprise").with("mongo.deadline_ms", 2_000);
+    let refused = run(&["apps", "register", "acme_corp"], &settings).await?;
+    ensure!(!refused.status.success(), "the server requires nothing");
+    let settings = settings.with("mongo.stable_api", true);
+    let check = run(&["check", "--create-indexes"], &settings).await?;
+    let said = String::from_utf8(check.stdout)?;
+    ensure!(check.status.success() && said.contains("MongoDB 6.0 or newer"), "{said}");
+    let service = Service::start(&settings).await?;
+    service.client()?.create_chat("Generator").await?;
+    service.stop().await?;
+    mongod.stop().await;
+    Ok(())
 }

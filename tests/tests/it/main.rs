@@ -1,6 +1,7 @@
 //! Reprise from the outside: the binary, a mongod, and calls over HTTP.
 
 mod resume_flow;
+mod traces;
 mod transcripts;
 
 mod ceilings;

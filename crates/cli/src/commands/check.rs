@@ -5,7 +5,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use persistence::mongo::{DataCheck, FormatStatus, IndexReport, IndexState, MongoStore};
+use persistence::mongo::{
+    DataCheck, FormatStatus, IndexReport, IndexState, MissingFeature, MongoStore,
+};
 use records::AppId;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -169,6 +171,9 @@ impl Report {
         self.add("connection", Finding::Ok(place))?;
         self.add("server", version(&server))?;
         self.add("replica set", replica_set(&server))?;
+        for finding in features(store).await {
+            self.add("features", finding)?;
+        }
         self.add("rights", rights(store).await)?;
         self.add("format", format(store).await)?;
         self.add("indexes", indexes(creates_indexes, store).await)?;
@@ -258,7 +263,17 @@ async fn issuers(settings: &Settings) -> Finding {
 }
 
 fn version(server: &Value) -> Finding {
-    let version = server["version"].as_str().unwrap_or("unknown");
+    /// That of MongoDB 6.0.
+    const WIRE_VERSION: i64 = 17;
+    let wire_version = server["wire_version"].as_i64().unwrap_or_default();
+    let version = match server["version"].as_str() {
+        Some(version) => version,
+        None if wire_version >= WIRE_VERSION => {
+            let text = "MongoDB 6.0 or newer: its stable API does not say which";
+            return Finding::Ok(text.to_owned());
+        }
+        None => "of an old release",
+    };
     let major = version.split('.').next().and_then(|major| major.parse::<u32>().ok());
     if major.is_some_and(|major| major >= 6) {
         return Finding::Ok(format!("MongoDB {version}"));
@@ -280,12 +295,37 @@ fn replica_set(server: &Value) -> Finding {
     Finding::Ok(format!("{name}, {members} member{plural}"))
 }
 
+/// Tells what the server lacks, each in one sentence.
+async fn features(store: &MongoStore) -> Vec<Finding> {
+    let missing = match store.missing_features().await {
+        Ok(missing) => missing,
+        Err(error) => return vec![Fault(format!("{:#}", anyhow::Error::from(error)))],
+    };
+    if missing.is_empty() {
+        let text = "the server has retryable writes, transactions and change streams";
+        return vec![Finding::Ok(text.to_owned())];
+    }
+    let finding = |missing| match missing {
+        MissingFeature::RetryableWrites(reason) => Fault(format!(
+            "the server has no retryable writes, without which none is safe: {reason}"
+        )),
+        MissingFeature::Transactions(reason) => {
+            Fault(format!("the server has no transactions, which turns and edits need: {reason}"))
+        }
+        MissingFeature::ChangeStreams(reason) => Warning(format!(
+            "the server has no change streams, so live views ask it again and again: {reason}"
+        )),
+    };
+    missing.into_iter().map(finding).collect()
+}
+
 async fn rights(store: &MongoStore) -> Finding {
     match store.missing_rights().await {
-        Ok(missing) if missing.is_empty() => {
+        Ok(None) => Finding::Ok("the stable API does not say what the user may do".to_owned()),
+        Ok(Some(missing)) if missing.is_empty() => {
             Finding::Ok("the user may do everything that a service does".to_owned())
         }
-        Ok(missing) => Fault(format!(
+        Ok(Some(missing)) => Fault(format!(
             "the user lacks the actions {}: give it the role readWrite on the database",
             missing.join(", ")
         )),

@@ -24,7 +24,10 @@ use crate::mongo::engine::transaction::{Round, Transaction};
 use crate::mongo::stats::Counted;
 use crate::rules::billing::Bill;
 use crate::rules::call_batch::{CallBatch, DigestedCall};
-use crate::store::{Billing, CallCursor, CallPage, CallSummary, Calls, Payment, Recording};
+use crate::store::{
+    Billing, CallCursor, CallPage, CallSummary, Calls, Outcome, Payment, Recording,
+};
+use crate::traces;
 
 /// How many chats' newest calls are read at the same time.
 const READ_AT_ONCE: usize = 8;
@@ -62,6 +65,8 @@ impl Calls for MongoStore {
                 if is_new {
                     call.notify_payment(&chat_id, &recording.payment);
                     call.notify_usage(&chat_id);
+                    let new = recording.calls.iter().filter(|it| it.outcome == Outcome::Stored);
+                    traces::recorded(&scope.app_id, &chat_id, new.map(|it| &it.call));
                 }
                 Ok(recording)
             })

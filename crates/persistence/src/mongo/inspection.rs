@@ -1,6 +1,7 @@
 //! What a command can find out about the server and the database without changing either.
 
 use bson::{Document, doc};
+use mongodb::error::{ErrorKind, RETRYABLE_WRITE_ERROR};
 
 use super::MongoStore;
 use super::collection_names::STORE_FORMAT;
@@ -22,18 +23,23 @@ const NEEDED_ACTIONS: [&str; 9] = [
 ];
 
 impl MongoStore {
-    /// Returns the server's version and its role, from the replies to `buildInfo` and `hello`, as JSON.
+    /// Returns the server's version and its role, from the replies to `buildInfo` and `hello`, as JSON. The version is null with
+    /// [`stable_api`](super::MongoOptions::stable_api), which `buildInfo` is not part of.
     pub async fn describe_server(&self) -> Result<serde_json::Value, StoreError> {
         let reply = self
             .read(|| async {
-                let version = self.inner.database.run_command(doc! { "buildInfo": 1 }).await?;
                 let hello = self.inner.database.run_command(doc! { "hello": 1 }).await?;
-                Ok((version, hello))
+                match self.inner.database.run_command(doc! { "buildInfo": 1 }).await {
+                    Ok(version) => Ok((version, hello)),
+                    Err(error) if is_not_in_stable_api(&error) => Ok((Document::new(), hello)),
+                    Err(error) => Err(error.into()),
+                }
             })
             .await?;
         let (version, hello) = reply;
         Ok(serde_json::json!({
-            "version": version.get_str("version").unwrap_or("unknown"),
+            "version": version.get_str("version").ok(),
+            "wire_version": hello.get_i32("maxWireVersion").unwrap_or_default(),
             "set_name": hello.get_str("setName").ok(),
             "is_primary": hello.get_bool("isWritablePrimary").unwrap_or(false),
             "members": hello.get_array("hosts").map_or(0, Vec::len),
@@ -46,12 +52,49 @@ impl MongoStore {
     }
 
     /// Returns the actions that the user of the connection string may not do in the database; none for a server without
-    /// authentication.
-    pub async fn missing_rights(&self) -> Result<Vec<&'static str>, StoreError> {
+    /// authentication. `None` with [`stable_api`](super::MongoOptions::stable_api), which does not tell rights.
+    pub async fn missing_rights(&self) -> Result<Option<Vec<&'static str>>, StoreError> {
         let command = doc! { "connectionStatus": 1, "showPrivileges": true };
-        let status = || async { Ok(self.inner.database.run_command(command.clone()).await?) };
+        let status = || async {
+            match self.inner.database.run_command(command.clone()).await {
+                Ok(status) => Ok(Some(status)),
+                Err(error) if is_not_in_stable_api(&error) => Ok(None),
+                Err(error) => Err(error.into()),
+            }
+        };
         let status = self.read(status).await?;
-        Ok(actions_missing_in(&status, self.inner.database.name()))
+        Ok(status.map(|status| actions_missing_in(&status, self.inner.database.name())))
+    }
+
+    /// Returns what the server lacks of what the store is built on. It changes nothing: the write that it tries matches nothing.
+    pub async fn missing_features(&self) -> Result<Vec<MissingFeature>, StoreError> {
+        let mut missing = Vec::new();
+        let nothing = doc! { "_id": null };
+        let write = || async {
+            let set = doc! { "$set": { "format": 0 } };
+            refusal(self.inner.store_format.update_one(nothing.clone(), set).await)
+        };
+        if let Some(reason) = self.read(write).await? {
+            missing.push(MissingFeature::RetryableWrites(reason));
+        }
+        let transaction = || async {
+            let mut session = self.inner.database.client().start_session().await?;
+            session.start_transaction().await?;
+            let find = self.inner.store_format.find_one(doc! {}).session(&mut session).await;
+            let committed = match find {
+                Ok(_) => session.commit_transaction().await,
+                Err(error) => Err(error),
+            };
+            refusal(committed)
+        };
+        if let Some(reason) = self.read(transaction).await? {
+            missing.push(MissingFeature::Transactions(reason));
+        }
+        let watch = || async { refusal(self.inner.database.watch().await) };
+        if let Some(reason) = self.read(watch).await? {
+            missing.push(MissingFeature::ChangeStreams(reason));
+        }
+        Ok(missing)
     }
 
     /// Waits until a majority of the members has in its journal what the primary has done so far.
@@ -74,6 +117,37 @@ impl MongoStore {
         };
         self.read(confirm).await
     }
+}
+
+/// Something that a server lacks, with its own words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MissingFeature {
+    /// Writes that the driver repeats by itself. Without them no write is possible.
+    RetryableWrites(String),
+    /// Transactions. Without them no write is possible that changes several documents.
+    Transactions(String),
+    /// Change streams. Without them a service asks for changes again and again.
+    ChangeStreams(String),
+}
+
+/// Returns why the server refuses what was tried; a fault of the network is an error.
+fn refusal<T>(tried: mongodb::error::Result<T>) -> Result<Option<String>, Failure> {
+    let error = match tried {
+        Ok(_) => return Ok(None),
+        Err(error) => error,
+    };
+    match &*error.kind {
+        ErrorKind::Command(command) if !error.contains_label(RETRYABLE_WRITE_ERROR) => {
+            Ok(Some(format!("{} ({})", command.message, command.code)))
+        }
+        _ => Err(error.into()),
+    }
+}
+
+/// Returns whether the server refuses a command because the client has declared the stable API.
+fn is_not_in_stable_api(error: &mongodb::error::Error) -> bool {
+    const API_STRICT_ERROR: i32 = 323;
+    matches!(&*error.kind, ErrorKind::Command(command) if command.code == API_STRICT_ERROR)
 }
 
 fn message_of(error: &Document) -> String {

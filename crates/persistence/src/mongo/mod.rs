@@ -34,6 +34,7 @@ mod exchanges;
 mod foreign;
 mod input_requests;
 mod inspection;
+pub use inspection::MissingFeature;
 mod leases;
 mod members;
 mod messages;

@@ -15,6 +15,7 @@ use crate::auth::Identity;
 use crate::operation::{Description, Input};
 use crate::problem::{Problem, ProblemKind};
 use crate::state::AppState;
+use crate::traces;
 
 /// A request to an app as a whole.
 ///
@@ -221,6 +222,7 @@ pub(super) async fn authorize_app(
     if needed == Permission::Create {
         check_creates(&caller)?;
     }
+    traces::note_app(&app_id);
     let (grant, origin) = (identity.grant(), identity.origin());
     Ok(Scope { grant, origin, ..Scope::new(app_id, caller, needed) })
 }

@@ -93,6 +93,8 @@ impl ChangeStreams {
         options.server_selection_timeout = Some(SELECTION_TIMEOUT);
         // The pool metrics count only the connections for calls.
         options.cmap_event_handler = None;
+        // A stream asks again and again, in no trace.
+        options.tracing = None;
         let (database_name, watched) = (database.to_owned(), OnceCell::new());
         Self { options, database_name, watched, are_supported: AtomicBool::new(true) }
     }

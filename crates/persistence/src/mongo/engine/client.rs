@@ -1,6 +1,10 @@
 use std::time::Duration;
 
-use mongodb::options::{Acknowledgment, ClientOptions, ReadConcern, ReadPreference, WriteConcern};
+use mongodb::options::{
+    Acknowledgment, ClientOptions, ReadConcern, ReadPreference, ServerApi, ServerApiVersion,
+    WriteConcern,
+};
+use mongodb::otel::OpentelemetryOptions;
 use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::BoxError;
@@ -22,6 +26,10 @@ pub struct MongoOptions {
     pub slow_call: Duration,
     /// The largest number of connections.
     pub max_pool_size: u32,
+    /// Reports the driver's commands as spans of OpenTelemetry, without what they contain.
+    pub command_spans: bool,
+    /// Declares version 1 of the server's stable API, and has the server refuse whatever is not part of it (`apiStrict`).
+    pub stable_api: bool,
     /// The name of this client in the server's log.
     pub app_name: String,
     /// When messages are moved from the session document to segments.
@@ -51,6 +59,8 @@ impl MongoOptions {
             deadline: Duration::from_secs(8),
             slow_call: Duration::from_secs(1),
             max_pool_size: 64,
+            command_spans: false,
+            stable_api: false,
             app_name: "reprise".to_owned(),
             sealing: SealingBounds::default(),
             queue: QueueBounds::default(),
@@ -135,6 +145,15 @@ pub(crate) async fn options(options: &MongoOptions) -> Result<ClientOptions, Con
     driver.heartbeat_freq = Some(Duration::from_millis(500));
     driver.server_selection_timeout = Some(SELECTION_TIMEOUT.min(options.deadline * 5 / 8));
     driver.max_pool_size = Some(options.max_pool_size);
+    // Set in both cases, because the driver also follows variables of the environment, one of which adds whole commands.
+    let mut spans = OpentelemetryOptions::builder().build();
+    spans.enabled = Some(options.command_spans);
+    spans.query_text_max_length = Some(0);
+    driver.tracing = Some(spans);
+    if options.stable_api {
+        let strict = ServerApi::builder().version(ServerApiVersion::V1).strict(true).build();
+        driver.server_api = Some(strict);
+    }
     driver.retry_reads = Some(true);
     driver.retry_writes = Some(true);
     driver.selection_criteria = Some(ReadPreference::Primary.into());

@@ -1,9 +1,11 @@
 use futures::FutureExt as _;
 use records::ChatId;
+use tracing::Instrument as _;
 
 use crate::StoreError;
 use crate::metrics::{Call, Label as _};
 use crate::mongo::MongoStore;
+use crate::traces;
 
 impl MongoStore {
     /// Runs a call: counts its outcome, times it and logs it. A slow call is logged as a warning,
@@ -19,7 +21,11 @@ impl MongoStore {
     ) -> impl Future<Output = Result<T, StoreError>> {
         // A combinator, because the future of an async function would contain `work` twice.
         let underway = self.inner.metrics.calls.begin(call);
-        work.map(move |answer| {
+        let span = traces::store_call(call.name(), chat_id);
+        work.instrument(span.clone()).map(move |answer| {
+            if answer.is_err() {
+                traces::failed(&span);
+            }
             let elapsed = underway.end(&answer);
             let call = call.name();
             let chat_id = chat_id.map(tracing::field::display);

@@ -21,6 +21,7 @@ use async_trait::async_trait;
 use bson::{Bson, DateTime as BsonTime, Document, RawDocumentBuf, doc};
 use chrono::{DateTime, Utc};
 use futures::TryStreamExt;
+use mongodb::Collection;
 use records::{AppId, Rollup, Subject, UserId, WorkflowName};
 
 use crate::StoreError;
@@ -195,11 +196,9 @@ impl Stats for MongoStore {
             let after = after.map_or("", AppId::as_str);
             let list = || async {
                 let later = doc! { "_id.app_id": { "$gt": after } };
-                let mut apps = Vec::new();
-                for app in self.inner.workflow_stats.distinct("_id.app_id", later).await? {
-                    let app = app.as_str().and_then(|app| AppId::parse(app).ok());
-                    apps.extend(app);
-                }
+                let apps = names_in(&self.inner.workflow_stats, "_id.app_id", later).await?;
+                let apps = apps.into_iter().filter_map(|app| AppId::parse(app).ok());
+                let mut apps: Vec<_> = apps.collect();
                 apps.sort();
                 Ok(CountedApps::cut(apps, limit))
             };
@@ -207,6 +206,20 @@ impl Stats for MongoStore {
         })
         .await
     }
+}
+
+/// Returns the different texts that a field has in the documents that a query finds.
+///
+/// The command `distinct` is not part of the stable API of the server, and answers at most 16 MiB.
+async fn names_in(
+    collection: &Collection<RawDocumentBuf>,
+    field: &str,
+    query: Document,
+) -> Result<Vec<String>, Failure> {
+    let stages = [doc! { "$match": query }, doc! { "$group": { "_id": format!("${field}") } }];
+    let groups: Vec<Document> = collection.aggregate(stages).await?.try_collect().await?;
+    let name = |group: &Document| group.get_str("_id").ok().map(str::to_owned);
+    Ok(groups.iter().filter_map(name).collect())
 }
 
 impl MongoStore {

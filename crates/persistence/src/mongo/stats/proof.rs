@@ -219,9 +219,7 @@ impl MongoStore {
         field: &str,
         query: Document,
     ) -> Result<Vec<String>, StoreError> {
-        let distinct = || async { Ok(collection.distinct(field, query.clone()).await?) };
-        let names = self.read(distinct).await?.into_iter();
-        Ok(names.filter_map(|name| name.as_str().map(str::to_owned)).collect())
+        self.read(|| super::names_in(collection, field, query.clone())).await
     }
 }
 

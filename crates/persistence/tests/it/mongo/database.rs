@@ -77,6 +77,8 @@ impl Database {
         // Long enough for a machine whose disk is slow for a while. Tests of deadlines set their own.
         options.deadline = Duration::from_mins(1);
         options.webhook_events = true;
+        // The server refuses what newer versions may not have.
+        options.stable_api = true;
         change(&mut options);
         let store = MongoStore::connect_with(&options, clock, ids).await.unwrap();
         let client = mongodb::Client::with_uri_str(options.uri.expose_secret()).await.unwrap();

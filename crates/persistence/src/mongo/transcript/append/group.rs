@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use records::{ChatId, EventId, Scope};
 use tokio::time::timeout_at;
+use tracing::Instrument as _;
 
 use crate::mongo::MongoStore;
 use crate::mongo::documents::Tail;
@@ -34,7 +35,9 @@ impl MongoStore {
                 // therefore not sent, and gets `Unavailable` instead of `OutcomeUnknown`.
                 drop(timeout_at(group.deadline(), self.wait_until_server_answers()).await);
             }
-            is_unavailable = self.serve_group(serving.chat_id(), group).await.is_err();
+            let span = group.span();
+            let served = self.serve_group(serving.chat_id(), group).instrument(span);
+            is_unavailable = served.await.is_err();
             // The callers just answered may append again. Yielding lets these appends join the next
             // group; otherwise they would wait for one more update.
             tokio::task::yield_now().await;

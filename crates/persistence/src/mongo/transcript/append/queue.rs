@@ -7,6 +7,7 @@ use std::time::Duration;
 use records::{AppId, ChatId, EventId, Scope};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::{Instant, timeout_at};
+use tracing::Span;
 
 use crate::StoreError;
 use crate::metrics::{QueueBound, Queued, StoreMetrics};
@@ -82,8 +83,15 @@ impl Queues {
         let ticket = Ticket { send_state: Arc::clone(&send_state), answer };
         let scope = scope.clone();
         let room = BytesPermit { _permit: room, _queued: Queued::new(&self.0.metrics, bytes) };
-        let waiting =
-            WaitingAppend { scope, batch, deadline, send_state, answer: sender, _room: room };
+        let waiting = WaitingAppend {
+            scope,
+            batch,
+            deadline,
+            send_state,
+            span: Span::current(),
+            answer: sender,
+            _room: room,
+        };
         let mut chats = self.0.chats();
         let is_served = chats.contains_key(&chat);
         let queue = chats.entry(chat.clone()).or_default();
@@ -182,6 +190,8 @@ pub(crate) struct WaitingAppend {
     pub(crate) batch: Batch,
     deadline: Instant,
     send_state: Arc<SendState>,
+    /// The span of the caller.
+    span: Span,
     answer: oneshot::Sender<Result<Append, StoreError>>,
     _room: BytesPermit,
 }
@@ -224,6 +234,11 @@ impl Group {
                 None => return group,
             }
         }
+    }
+
+    /// Returns the span of the caller whose append came first: in its trace is the command that all of them share.
+    pub(crate) fn span(&self) -> Span {
+        self.members.first().map_or_else(Span::none, |member| member.span.clone())
     }
 
     /// Returns the latest deadline of the members.
