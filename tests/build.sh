@@ -4,7 +4,7 @@
 #     tests/build.sh BINARY...
 #
 # As `cargo test --workspace` builds them, or dependencies would be built again: of the whole workspace, and with the
-# features of the tests, which `--examples` selects although there are no examples.
+# features of the tests, which `--examples` selects.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

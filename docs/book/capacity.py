@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Measures what messages and processes cost: bytes on disk and in the oplog, and connections.
+"""Measures what messages cost: bytes on disk, in indexes, in the search index and in the oplog.
 
     local-mongod run -- capacity.py REPRISE_BINARY
 
-Prints the table of the capacity page as JSON. Needs pymongo and httpx, as the tests of the Python client have them, and a
+Prints what was measured, one JSON object a line, and writes the rows of the calculator. Needs pymongo and httpx, as the tests of the Python client have them, and a
 mongod without other work at MONGODB_URI. The texts of the messages are sentences of the documents of this project, so that they
 compress as prose does.
 """
@@ -57,7 +57,6 @@ class Trial:
             "REPRISE__LIMITS__NEW_CHATS_PER_MIN_PER_USER": "0",
         }
         command = [binary, "serve", "--listen", "127.0.0.1:0", "--mongo-uri", uri]
-        self.before = self.connections()
         self.service = subprocess.Popen(command, env={**os.environ, **settings}, stdout=subprocess.PIPE, text=True)
         self.url = self.service.stdout.readline().split()[-1]
         self.http = httpx.Client(base_url=f"{self.url}/api", timeout=60, trust_env=False)
@@ -66,9 +65,6 @@ class Trial:
 
     def is_ready(self) -> bool:
         return self.http.get("/health/ready").status_code == 200
-
-    def connections(self) -> int:
-        return self.mongo.admin.command("serverStatus")["connections"]["current"]
 
     def post(self, path: str, body: dict) -> None:
         self.http.post(path, json=body).raise_for_status()
@@ -114,10 +110,10 @@ class Trial:
 def measure(binary: str, uri: str, case: str, *, search: bool) -> dict:
     size, length, count = CASES[case]
     trial = Trial(binary, uri, f"capacity_{abs(hash((case, search))) % 10**8}", search=search)
-    empty, since, idle = trial.sizes(), trial.now(), trial.connections() - trial.before
+    empty, since = trial.sizes(), trial.now()
     started = time.monotonic()
     trial.fill(size, length, count)
-    seconds, busy = time.monotonic() - started, trial.connections() - trial.before
+    seconds = time.monotonic() - started
     if search:
         trial.indexed()
     time.sleep(3)
@@ -136,15 +132,46 @@ def measure(binary: str, uri: str, case: str, *, search: bool) -> dict:
         "uncompressed_per_message": grown("size", False),
         "search_per_message": round(grown("storageSize", True) + grown("totalIndexSize", True), 1),
         "oplog_per_message": round(trial.oplog(since) / messages, 1),
-        "connections_idle": idle,
-        "connections_8_writers": busy,
         "seconds": round(seconds, 1),
     }
     trial.stop()
     return measured
 
 
+def rows(measured: list[dict]) -> list[dict]:
+    """The rows of the calculator: one for each size in chats of a usual length."""
+    found = []
+    for case, (size, length, _) in CASES.items():
+        if length != 20:
+            continue
+        without, with_search = (next(each for each in measured if (each["case"], each["search"]) == (case, search)) for search in (False, True))
+        found.append(
+            {
+                "size": size,
+                "disk": without["disk_per_message"],
+                "indexes": without["indexes_per_message"],
+                "search": with_search["search_per_message"],
+                "oplog": without["oplog_per_message"],
+                "oplogSearch": with_search["oplog_per_message"],
+            }
+        )
+    return found
+
+
+def write(measured: list[dict]) -> None:
+    lines = [
+        "// Made by docs/book/capacity.py: bytes for each message, by the size of its text.",
+        "export const ROWS = [",
+        *(f"  {{ {', '.join(f'{key}: {value}' for key, value in row.items())} }}," for row in rows(measured)),
+        "];",
+    ]
+    (DOCUMENTS / "book/src/capacity/measured.js").write_text("\n".join(lines) + "\n")
+
+
 if __name__ == "__main__":
+    results = []
     for case in CASES:
         for search in (False, True):
-            print(json.dumps(measure(sys.argv[1], os.environ["MONGODB_URI"], case, search=search)), flush=True)
+            results.append(measure(sys.argv[1], os.environ["MONGODB_URI"], case, search=search))
+            print(json.dumps(results[-1]), flush=True)
+    write(results)

@@ -54,9 +54,11 @@ def index(operations: dict[str, tuple[str, str]]) -> str:
 
 
 def operation(api: Json, method: str, path: str, given: Json) -> str:
-    summary = given["summary"].rstrip(".")
+    # A heading is short; the rest of the summary is text.
+    summary, _, rest = given["summary"].rstrip(".").partition(re.search(r"[:.] |$", given["summary"].rstrip("."))[0] or "\n")
     shown = path.replace("{", "&#123;").replace("}", "&#125;")
     lines = [f"## {summary}", "", f'<p class="operation"><b>{method.upper()}</b>{shown}</p>', ""]
+    lines += [f"{rest[0].upper()}{rest[1:]}.", ""] if rest else []
     lines += [given.get("description", ""), ""]
     parameters = [resolved(api, each) for each in given.get("parameters", [])]
     if parameters:
