@@ -70,7 +70,7 @@ def operation(api: Json, method: str, path: str, given: Json) -> str:
         lines.append("")
     if "requestBody" in given:
         lines += [f"Body: {contents(given['requestBody'])}", ""]
-    lines += ["| status | answer | |", "|---|---|---|"]
+    lines += ["| status | answer | body |", "|---|---|---|"]
     for status, response in sorted(given["responses"].items()):
         response = resolved(api, response)
         lines.append(f"| {status} | {problems(response['description'])} | {contents(response)} |")
