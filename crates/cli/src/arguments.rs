@@ -3,8 +3,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    acp, apps, audit, check, config, demo, erase, export, history, import, keys, mcp, purge,
-    resume_sweep, search, serve, stats, tokens, upgrade, views, wallets,
+    acp, apps, audit, check, completions, config, demo, erase, export, history, import, keys, man,
+    mcp, purge, resume_sweep, search, serve, stats, tokens, upgrade, views, wallets,
 };
 use crate::settings::{Settings, SettingsError};
 
@@ -78,6 +78,10 @@ pub(crate) enum Command {
     Views(views::Arguments),
     /// Verify the balances of wallets.
     Wallets(wallets::Arguments),
+    /// Print what a shell needs to complete commands.
+    Completions(completions::Arguments),
+    /// Write the manual pages of all commands.
+    Man(man::Arguments),
 }
 
 impl Arguments {

@@ -39,6 +39,7 @@ async fn check_finds_nothing_wrong_with_a_replica_set() -> Result<()> {
     let of_database = [
         ("ok", "server"),
         ("ok", "replica set"),
+        ("ok", "features"),
         ("ok", "rights"),
         ("ok", "format"),
         ("WARN", "indexes"),
@@ -777,4 +778,29 @@ fn without_dialects(help: String) -> Result<String> {
     let names: Vec<_> = list.split(',').map(str::trim).collect();
     assert_eq!(names, dialect::names().collect::<Vec<_>>());
     Ok(format!("{before}{LABEL}[dialects] [default: {after}"))
+}
+
+#[tokio::test]
+async fn completions_and_manual_pages_cover_every_command() -> Result<()> {
+    let directory = tempfile::tempdir()?;
+    let pages = directory.path().join("man1");
+    let nowhere = Settings::at("mongodb://127.0.0.1:1", "nowhere");
+    let wrote = run(&["man", pages.to_str().context("a path")?], &nowhere).await?;
+    assert!(wrote.status.success(), "{}", String::from_utf8_lossy(&wrote.stderr));
+    let page = std::fs::read_to_string(pages.join("reprise-import-ag2.1"))?;
+    assert!(page.contains("Import the sessions of a log"), "{page}");
+    for shell in ["bash", "zsh", "fish"] {
+        let script = String::from_utf8(run(&["completions", shell], &nowhere).await?.stdout)?;
+        for command in ["resume-sweep", "wallets", "ag2"] {
+            assert!(script.contains(command), "{shell} does not know {command}");
+        }
+    }
+    // bash understands what is printed, and completes with it.
+    let script = directory.path().join("reprise.bash");
+    std::fs::write(&script, run(&["completions", "bash"], &nowhere).await?.stdout)?;
+    let complete = "source \"$1\"; COMP_WORDS=(reprise imp); COMP_CWORD=1; _reprise reprise imp reprise; echo ${COMPREPLY[@]}";
+    let completed =
+        std::process::Command::new("bash").args(["-c", complete, "bash"]).arg(&script).output()?;
+    assert!(String::from_utf8(completed.stdout)?.trim() == "import");
+    Ok(())
 }

@@ -4,6 +4,7 @@ pub(crate) mod acp;
 pub(crate) mod apps;
 pub(crate) mod audit;
 pub(crate) mod check;
+pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod demo;
 pub(crate) mod erase;
@@ -11,6 +12,7 @@ pub(crate) mod export;
 pub(crate) mod history;
 pub(crate) mod import;
 pub(crate) mod keys;
+pub(crate) mod man;
 pub(crate) mod mcp;
 pub(crate) mod purge;
 pub(crate) mod resume_sweep;
@@ -68,6 +70,11 @@ pub(crate) async fn run(command: Command, settings: Settings) -> anyhow::Result<
         }
         Command::Upgrade(arguments) => upgrade::run(&arguments, &settings).await,
         Command::Views(arguments) => views::run(&arguments, &settings).await,
+        Command::Completions(arguments) => {
+            completions::run(&arguments)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Man(arguments) => man::run(&arguments).map(|()| ExitCode::SUCCESS),
         Command::Wallets(arguments) => wallets::run(&arguments, &settings).await,
     }
 }
