@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks everything by which the service is installed: the unit of systemd, the manifests, the chart, the compose file and
-# the image. Each check is then given a mistake, and must find it.
+# Checks everything by which the service is installed: the unit of systemd, the manifests, the chart, the compose file, the
+# bill of materials and the image. Each check is then given a mistake, and must find it.
 #
 #     deploy/check.sh BINARY
 #     deploy/check.sh --packages      only installs what is missing
@@ -44,6 +44,7 @@ fi
 can_render=yes
 kubectl version --client 2>"$work/kubectl" | grep 'Kustomize Version' >"$work/kustomize" || can_render=
 python=$(realpath "$(tests/venv.sh deploy deploy/check/requirements.txt)")/bin/python
+tests/venv.sh sbom deploy/sbom-requirements.txt >"$work/sbom"
 [[ $1 != --packages ]] || exit 0
 strip -o "$work/reprise" "$1"
 binary=$work/reprise
@@ -99,6 +100,22 @@ if [[ $can_render ]]; then
 else
     echo "NOT CHECKED: kubectl is too old, 1.24 or newer is needed"
 fi
+
+echo "-- the bill of materials"
+deploy/sbom.sh >"$work/bom.json"
+"$python" - "$work/bom.json" <<'PYTHON'
+import json, sys
+
+bom = json.load(open(sys.argv[1]))
+names = {component["name"] for component in bom["components"]}
+assert {"mongodb", "rustls", "persistence"} <= names, sorted(names)
+assert not {"insta", "proptest", "rcgen", "tests", "bench"} & names, "crates of tests are in it"
+refs = {component["bom-ref"] for component in bom["components"]} | {bom["metadata"]["component"]["bom-ref"]}
+assert all(component["licenses"] for component in bom["components"])
+for dependency in bom["dependencies"]:
+    assert {dependency["ref"], *dependency.get("dependsOn", [])} <= refs, dependency
+print(f"{len(names)} crates, each with its licence")
+PYTHON
 
 echo "-- the image"
 deploy/image/build.sh "$binary" "$work/first" | tee "$work/built"

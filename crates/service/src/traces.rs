@@ -17,7 +17,7 @@ const APP: &str = "reprise.app_id";
 /// The span of a request, and the trace that it is part of.
 pub(crate) struct RequestTrace {
     pub(crate) span: Span,
-    /// None if nobody traces the request.
+    /// `None` if the request is not traced.
     pub(crate) trace_id: Option<TraceId>,
 }
 
