@@ -1,9 +1,10 @@
 //! No query scans a collection or sorts in memory. The tests of the contract check this for all of its calls;
 //! the tests here use more data and every filter.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use bson::{Document, RawDocumentBuf, doc};
+use bson::{Bson, Document, RawDocumentBuf, doc};
 use chrono::{DateTime, TimeDelta, Utc};
 use futures::TryStreamExt;
 use persistence::mongo::{COLLECTIONS, Interruption, StoredCollection};
@@ -55,6 +56,135 @@ async fn every_query_uses_an_index() {
         assert!(!sorts_in_memory || is_aggregation(&operation), "{operation:?}");
         assert!(!sorts_sessions(&operation) || names_index(&operation), "{operation:?}");
     }
+    assert_scattered_have_a_reason(&database).await;
+}
+
+/// Behind routers, sessions are sharded by the hash of their id, and all other collections by ranges of it. A query then goes to
+/// one shard, or to few, if it names ids or a range of them. Each other query goes to every shard, and is in this list with the
+/// reason, by the fields that it selects by; docs/COMPATIBILITY.md says what follows.
+const SCATTERED: &[(&str, &[&str])] = &[
+    (
+        "A list for people, in an order of its own: every shard gives its first entries.",
+        &[
+            "audit_entries: ",
+            "audit_entries: $and",
+            "audit_entries: $and, action",
+            "audit_entries: $and, app_id",
+            "audit_entries: $and, app_id, persons",
+            "audit_entries: app_id",
+            "audit_entries: app_id, chat_id",
+            "audit_entries: app_id, persons",
+            "chat_sessions: $and, app_id, workflow_name",
+            "chat_sessions: app_id, attrs, lifecycle, status",
+            "chat_sessions: app_id, workflow_name",
+            "revocations: ",
+        ],
+    ),
+    ("A list of apps, of which there are few.", &["apps: _id", "apps: metadata_keys_version"]),
+    (
+        "What a chat has in an order other than that of its ids: one page, of one chat.",
+        &[
+            "resume_points: $and, _id.chat_id, _id.request_id, app_id",
+            "resume_points: $and, _id.chat_id, app_id",
+            "resume_points: $and, _id.chat_id, app_id, stack_id",
+            "resume_points: _id.chat_id, _id.request_id, app_id",
+            "resume_points: _id.chat_id, app_id",
+            "resume_points: _id.chat_id, app_id, stack_id",
+        ],
+    ),
+    (
+        "Whether ids of messages are sealed in a chat: with each append that the process does not remember.",
+        &["chat_segments: _id.chat_id, app_id, messages.event_id"],
+    ),
+    (
+        "A sweep: one process, every few seconds, finds what is due.",
+        &[
+            "chat_sessions: _id, lease.expires_at, schema_version, status",
+            "streams: _id, removed_at",
+        ],
+    ),
+    (
+        "What a declaration of keys for lists, once, and the process that follows it look for.",
+        &["chat_sessions: app_id", "chat_sessions: app_id, attrs_version, schema_version"],
+    ),
+    (
+        "What was revoked since the last look: each process, every few seconds.",
+        &["revocations: $or, changed_at", "revocations: changed_at"],
+    ),
+    (
+        "Sums of an app: a row for each hour or name.",
+        &[
+            "workflow_stats: $and, _id.app_id, _id.kind, _id.workflow_name, started_at",
+            "workflow_stats: _id.app_id, _id.hour, _id.kind",
+            "workflow_stats: _id.app_id, _id.hour, _id.kind, _id.workflow_name",
+            "workflow_stats: _id.app_id, _id.kind, _id.workflow_name",
+            "workflow_stats: _id.app_id, _id.kind, _id.workflow_name, started_at",
+            "workflow_stats: _id.app_id",
+        ],
+    ),
+    (
+        "`stats verify`, which reads everything once.",
+        &[
+            "chat_sessions: ",
+            "chat_sessions: app_id, created_at, workflow_name",
+            "provider_calls: _id.chat_id, app_id, workflow_name",
+            "provider_calls: app_id, called_at, workflow_name",
+            "status_changes: app_id, changed_at, workflow_name",
+            "workflow_stats: ",
+        ],
+    ),
+];
+
+/// Asserts that the list is complete, and has nothing that is gone.
+async fn assert_scattered_have_a_reason(database: &Database) {
+    let profile = database.raw.collection::<Document>("system.profile");
+    let ours =
+        doc! { "ns": { "$in": namespaces(database) }, "op": { "$nin": ["insert", "getmore"] } };
+    let operations: Vec<Document> = profile.find(ours).await.unwrap().try_collect().await.unwrap();
+    let found: BTreeSet<_> = operations.iter().filter_map(scattered).collect();
+    let reasoned = SCATTERED.iter().flat_map(|(_, queries)| *queries);
+    let reasoned: BTreeSet<_> = reasoned.map(|&query| query.to_owned()).collect();
+    assert_eq!(found, reasoned);
+}
+
+/// Describes a query that names no ids: the collection and the fields that it selects by, of which an app is no news.
+fn scattered(operation: &Document) -> Option<String> {
+    let collection = operation.get_str("ns").unwrap().split_once('.').unwrap().1.to_owned();
+    let command = operation.get_document("command").unwrap();
+    // The profiler cuts commands that are too long for it.
+    if command.contains_key("$truncated") {
+        return None;
+    }
+    let first =
+        |pipeline: &bson::Array| pipeline.first().and_then(|stage| stage.as_document()).cloned();
+    let selected = if let Ok(pipeline) = command.get_array("pipeline") {
+        first(pipeline).and_then(|stage| stage.get_document("$match").ok().cloned())
+    } else {
+        let of = |field| command.get_document(field).ok().cloned();
+        of("filter").or_else(|| of("q")).or_else(|| of("query"))
+    };
+    let selected = selected.unwrap_or_default();
+    let is_named =
+        |fields: &Document| fields.get("_id").is_some_and(|id| names_ids(id, &collection));
+    let both = selected.get_array("$and").ok().into_iter().flatten();
+    let mut parts = both.filter_map(|part| part.as_document()).chain([&selected]);
+    if parts.any(is_named) {
+        return None;
+    }
+    let fields: BTreeSet<_> = selected.keys().map(String::as_str).collect();
+    Some(format!("{collection}: {}", fields.into_iter().collect::<Vec<_>>().join(", ")))
+}
+
+/// Returns whether a condition names ids, or, for all but the hashed sessions, a range of ids.
+fn names_ids(condition: &Bson, collection: &str) -> bool {
+    let Some(condition) = condition.as_document() else { return true };
+    let operators: Vec<_> = condition.keys().filter(|key| key.starts_with('$')).collect();
+    let is_range = |key: &str| condition.contains_key(key);
+    let is_bounded = (is_range("$gte") || is_range("$gt")) && (is_range("$lt") || is_range("$lte"));
+    operators.is_empty()
+        || is_range("$in")
+        || is_range("$eq")
+        || is_bounded && collection != "chat_sessions"
 }
 
 /// Only the sums of an aggregation are sorted in memory: no index has them.
