@@ -1,6 +1,7 @@
 //! Spans, as a collector receives them.
 
 use std::collections::HashMap;
+use std::fmt::Write as _;
 use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -67,7 +68,11 @@ fn attributes(span: &Span) -> HashMap<&str, String> {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        // Writing to a text does not fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 fn settings(database: &Database, endpoint: &str) -> Settings {
@@ -116,19 +121,19 @@ async fn a_request_is_traced_down_to_its_commands_without_what_was_said() -> Res
     ensure!(!spans.is_empty(), "nothing was exported");
     let names: Vec<_> = spans.iter().map(|span| span.name.as_str()).collect();
     assert!(spans.iter().all(|span| hex(&span.trace_id) == SAMPLED), "{names:?}");
-    let named = |name: &str| {
+    let span_of = |name: &str| {
         let found = spans.iter().find(|span| span.name == name);
         found.with_context(|| format!("{name} is not in {names:?}"))
     };
     let by_id: HashMap<_, _> = spans.iter().map(|span| (&span.span_id, span)).collect();
     let parent = |span: &Span| by_id.get(&span.parent_span_id).map(|span| span.name.clone());
 
-    let request = named("POST /api/chats/{app_id}/{chat_id}/messages")?;
+    let request = span_of("POST /api/chats/{app_id}/{chat_id}/messages")?;
     assert_eq!(hex(&request.parent_span_id), PARENT);
     let of_request = attributes(request);
     assert_eq!(of_request["http.response.status_code"], "201");
     assert_eq!(of_request["reprise.app_id"], APP);
-    let append = named("append")?;
+    let append = span_of("append")?;
     assert_eq!(parent(append).as_deref(), Some("POST /api/chats/{app_id}/{chat_id}/messages"));
     assert_eq!(attributes(append)["gen_ai.conversation.id"], "traced");
 

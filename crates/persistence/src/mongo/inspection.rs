@@ -132,10 +132,7 @@ pub enum MissingFeature {
 
 /// Returns why the server refuses what was tried; a fault of the network is an error.
 fn refusal<T>(tried: mongodb::error::Result<T>) -> Result<Option<String>, Failure> {
-    let error = match tried {
-        Ok(_) => return Ok(None),
-        Err(error) => error,
-    };
+    let Err(error) = tried else { return Ok(None) };
     match &*error.kind {
         ErrorKind::Command(command) if !error.contains_label(RETRYABLE_WRITE_ERROR) => {
             Ok(Some(format!("{} ({})", command.message, command.code)))

@@ -10,7 +10,8 @@ const USAGE: &str = "usage=CompletionUsage(";
 /// A call of a model, as the log has it.
 #[derive(Debug, Deserialize)]
 pub(super) struct Invocation {
-    invocation_id: CallId,
+    #[serde(rename = "invocation_id")]
+    id: CallId,
     request: Value,
     #[serde(default)]
     response: Value,
@@ -29,7 +30,7 @@ impl From<Invocation> for NewProviderCall {
         let answer = Answer::of(&call.response);
         let model = |model| Model { provider: None, model };
         Self {
-            call_id: Some(call.invocation_id),
+            call_id: Some(call.id),
             agent: call.source_name.filter(|name| !name.is_empty()),
             requested: model(call.request["model"].as_str().map(str::to_owned)),
             used: model(answer.model),
