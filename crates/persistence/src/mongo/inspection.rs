@@ -130,11 +130,16 @@ pub enum MissingFeature {
     ChangeStreams(String),
 }
 
-/// Returns why the server refuses what was tried; a fault of the network is an error.
+/// Returns why the server refuses what was tried; a fault of the network, or of the user, is an error.
 fn refusal<T>(tried: mongodb::error::Result<T>) -> Result<Option<String>, Failure> {
+    const UNAUTHORIZED: i32 = 13;
+    const AUTHENTICATION_FAILED: i32 = 18;
+    let is_of_user = |code| [UNAUTHORIZED, AUTHENTICATION_FAILED].contains(&code);
     let Err(error) = tried else { return Ok(None) };
     match &*error.kind {
-        ErrorKind::Command(command) if !error.contains_label(RETRYABLE_WRITE_ERROR) => {
+        ErrorKind::Command(command)
+            if !is_of_user(command.code) && !error.contains_label(RETRYABLE_WRITE_ERROR) =>
+        {
             Ok(Some(format!("{} ({})", command.message, command.code)))
         }
         _ => Err(error.into()),
