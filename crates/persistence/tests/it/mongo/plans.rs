@@ -137,11 +137,13 @@ const SCATTERED: &[(&str, &[&str])] = &[
 
 /// Asserts that the list is complete, and has nothing that is gone.
 async fn assert_scattered_have_a_reason(database: &Database) {
-    let profile = database.raw.collection::<Document>("system.profile");
+    let profile = database.raw.collection::<RawDocumentBuf>("system.profile");
     let ours =
         doc! { "ns": { "$in": namespaces(database) }, "op": { "$nin": ["insert", "getmore"] } };
-    let operations: Vec<Document> = profile.find(ours).await.unwrap().try_collect().await.unwrap();
-    let found: BTreeSet<_> = operations.iter().filter_map(scattered).collect();
+    let operations: Vec<RawDocumentBuf> =
+        profile.find(ours).await.unwrap().try_collect().await.unwrap();
+    let operations = operations.iter().map(|raw| Document::try_from(&**raw).unwrap());
+    let found: BTreeSet<_> = operations.filter_map(|it| scattered(&it)).collect();
     let reasoned = SCATTERED.iter().flat_map(|(_, queries)| *queries);
     let reasoned: BTreeSet<_> = reasoned.map(|&query| query.to_owned()).collect();
     assert_eq!(found, reasoned);
