@@ -94,7 +94,9 @@ impl ChangeStreams {
         // The pool metrics count only the connections for calls.
         options.cmap_event_handler = None;
         // A stream asks again and again, in no trace.
-        options.tracing = None;
+        if let Some(spans) = &mut options.tracing {
+            spans.enabled = Some(false);
+        }
         let (database_name, watched) = (database.to_owned(), OnceCell::new());
         Self { options, database_name, watched, are_supported: AtomicBool::new(true) }
     }
