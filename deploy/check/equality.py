@@ -4,7 +4,7 @@ import copy
 import re
 import tomllib
 
-# Labels that only the chart sets, and the annotation in place of which kustomize changes the name of the ConfigMap.
+# Only the chart sets these labels and this annotation. Kustomize changes the name of the ConfigMap instead of the annotation.
 OF_HELM = {
     "app.kubernetes.io/instance",
     "app.kubernetes.io/managed-by",

@@ -4,8 +4,8 @@
 
 use std::time::{Duration, SystemTime};
 
-use opentelemetry::trace::{Span as _, SpanBuilder, SpanKind, Tracer as _};
-use opentelemetry::{KeyValue, global};
+use opentelemetry::trace::{Span as _, SpanBuilder, SpanKind, TraceContextExt as _, Tracer as _};
+use opentelemetry::{Context, KeyValue, global};
 use records::{AppId, ChatId, ProviderCall};
 use tracing::{Span, field};
 
@@ -40,6 +40,9 @@ pub(crate) fn recorded<'a>(
     chat_id: &ChatId,
     calls: impl IntoIterator<Item = &'a ProviderCall>,
 ) {
+    if !Context::current().span().span_context().is_sampled() {
+        return;
+    }
     let tracer = global::tracer(SCOPE);
     for call in calls {
         let began_at = SystemTime::from(call.called_at);

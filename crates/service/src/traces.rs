@@ -1,6 +1,6 @@
 //! The part of a request in a trace: the trace that its caller has begun, its span, and the trace that it hands on.
 //!
-//! Spans are created whether or not anything exports them; the program that runs the service decides.
+//! The program that runs the service decides whether anything takes these spans. If nothing does, none is created.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use opentelemetry::propagation::{Extractor, Injector};

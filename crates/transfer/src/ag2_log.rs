@@ -88,16 +88,17 @@ impl Log {
             }
         }
         let object = JsonObject::deserialize(json::parse(text)?)?;
-        let ended = match object.get("session_id").and_then(Value::as_str) {
-            Some(id) => self.begin(id, line)?,
+        let session_id = object.get("session_id").and_then(Value::as_str).map(str::to_owned);
+        // Before a session ends: it would be lost with a line that cannot be read.
+        let entry = Entry::read(object)?;
+        let ended = match session_id {
+            Some(id) => self.begin(&id, line)?,
             None => None,
         };
-        let entry = Entry::read(object)?;
-        if let Err(error) = self.add(entry, text.len()) {
-            // The session that has ended must not be lost with the line.
-            return ended.map_or(Err(error), |ended| Ok(Some(ended)));
+        match self.add(entry, text.len()) {
+            Err(error) if ended.is_none() => Err(error),
+            _ => Ok(ended),
         }
-        Ok(ended)
     }
 
     /// Takes the last session at the end of the log.
@@ -132,10 +133,7 @@ impl Log {
                 }
             }
             Entry::Received(received) => session.receive(received, bytes),
-            Entry::Call(call) => {
-                call.check().map_err(LineError::Call)?;
-                session.hold(bytes, |session| session.calls.push(*call));
-            }
+            Entry::Call(call) => session.hold(bytes, |session| session.calls.push(*call)),
             Entry::Other => {}
         }
         Ok(())
@@ -288,6 +286,23 @@ mod tests {
         assert_eq!(ids, ["one", "two"]);
         assert_eq!(faults[0], "1: belongs to no session: no line before it names one");
         assert!(faults[1].starts_with("6: cannot be read"), "{faults:?}");
+    }
+
+    #[test]
+    fn a_session_is_not_lost_with_the_line_that_would_end_it() {
+        for (begins, fault) in [
+            (json!({ "session_id": "two", "invocation_id": 5 }), "2: cannot be read"),
+            (
+                json!({ "session_id": "two", "invocation_id": "a", "request": {}, "source_name": "\u{7}" }),
+                "2: has a call that cannot be recorded",
+            ),
+        ] {
+            let lines = [format!("{SESSION}one"), begins.to_string()];
+            let (sessions, faults) = read(&lines);
+            let ids: Vec<_> = sessions.iter().map(|session| session.chat_id().as_str()).collect();
+            assert_eq!(ids, ["one"]);
+            assert!(faults[0].starts_with(fault), "{faults:?}");
+        }
     }
 
     #[test]

@@ -29,16 +29,12 @@ impl MongoStore {
         let reply = self
             .read(|| async {
                 let hello = self.inner.database.run_command(doc! { "hello": 1 }).await?;
-                match self.inner.database.run_command(doc! { "buildInfo": 1 }).await {
-                    Ok(version) => Ok((version, hello)),
-                    Err(error) if is_not_in_stable_api(&error) => Ok((Document::new(), hello)),
-                    Err(error) => Err(error.into()),
-                }
+                Ok((self.run_if_permitted(doc! { "buildInfo": 1 }).await?, hello))
             })
             .await?;
         let (version, hello) = reply;
         Ok(serde_json::json!({
-            "version": version.get_str("version").ok(),
+            "version": version.as_ref().and_then(|version| version.get_str("version").ok()),
             "wire_version": hello.get_i32("maxWireVersion").unwrap_or_default(),
             "set_name": hello.get_str("setName").ok(),
             "is_primary": hello.get_bool("isWritablePrimary").unwrap_or(false),
@@ -55,18 +51,24 @@ impl MongoStore {
     /// authentication. `None` with [`stable_api`](super::MongoOptions::stable_api), which does not tell rights.
     pub async fn missing_rights(&self) -> Result<Option<Vec<&'static str>>, StoreError> {
         let command = doc! { "connectionStatus": 1, "showPrivileges": true };
-        let status = || async {
-            match self.inner.database.run_command(command.clone()).await {
-                Ok(status) => Ok(Some(status)),
-                Err(error) if is_not_in_stable_api(&error) => Ok(None),
-                Err(error) => Err(error.into()),
-            }
-        };
-        let status = self.read(status).await?;
+        let status = self.read(|| self.run_if_permitted(command.clone())).await?;
         Ok(status.map(|status| actions_missing_in(&status, self.inner.database.name())))
     }
 
-    /// Returns what the server lacks of what the store is built on. It changes nothing: the write that it tries matches nothing.
+    /// Runs a command; `None` if the client has declared the stable API of the server, and the command is not part of it.
+    async fn run_if_permitted(&self, command: Document) -> Result<Option<Document>, Failure> {
+        const API_STRICT_ERROR: i32 = 323;
+        match self.inner.database.run_command(command).await {
+            Ok(reply) => Ok(Some(reply)),
+            Err(error) => match &*error.kind {
+                ErrorKind::Command(refused) if refused.code == API_STRICT_ERROR => Ok(None),
+                _ => Err(error.into()),
+            },
+        }
+    }
+
+    /// Returns the features that the store needs and the server lacks. The database stays as it is: the write that is tried
+    /// matches no document.
     pub async fn missing_features(&self) -> Result<Vec<MissingFeature>, StoreError> {
         let mut missing = Vec::new();
         let nothing = doc! { "_id": null };
@@ -144,12 +146,6 @@ fn refusal<T>(tried: mongodb::error::Result<T>) -> Result<Option<String>, Failur
         }
         _ => Err(error.into()),
     }
-}
-
-/// Returns whether the server refuses a command because the client has declared the stable API.
-fn is_not_in_stable_api(error: &mongodb::error::Error) -> bool {
-    const API_STRICT_ERROR: i32 = 323;
-    matches!(&*error.kind, ErrorKind::Command(command) if command.code == API_STRICT_ERROR)
 }
 
 fn message_of(error: &Document) -> String {

@@ -73,7 +73,9 @@ impl Entry {
             }))
         } else if has("invocation_id") {
             let invocation = Invocation::deserialize(Value::Object(object))?;
-            Ok(Self::Call(Box::new(invocation.into())))
+            let call = NewProviderCall::from(invocation);
+            call.check().map_err(LineError::Call)?;
+            Ok(Self::Call(Box::new(call)))
         } else if has("agent_name") && has("agent_type") {
             let Agent { agent_name, agent_type } = Agent::deserialize(Value::Object(object))?;
             Ok(Self::Agent { name: agent_name, class: agent_type })

@@ -1,8 +1,6 @@
-use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Context as _;
 use transfer::ag2_log::{Log, LoggedSession};
 use transfer::lines::{Line, Lines};
 
@@ -36,8 +34,7 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
     let Arguments { file, destination } = arguments;
     let report = Report::new(progress::bytes()?);
     let name = source::name_of(file);
-    report.bar.set_length(fs::metadata(file).with_context(|| file.display().to_string())?.len());
-    let text = source::open(file, &report.bar).with_context(|| file.display().to_string())?;
+    let text = source::open_alone(file, &report.bar)?;
     let import = async |sink: &Sink<'_>, report: &mut Report| {
         let (mut lines, mut log) = (Lines::new(text), Log::default());
         while let Some(line) = source::next_line(&mut lines, &name, report)? {
@@ -70,9 +67,7 @@ fn read(
     };
     match log.push(text, line.number) {
         Ok(ended) => return Ok(ended),
-        Err(_) if !line.is_ended => {
-            report.warn(&place, "is cut off: it is imported once the file has all of it")?;
-        }
+        Err(_) if !line.is_ended => report.warn(&place, source::CUT_OFF)?,
         Err(error) => report.refuse(&place, error)?,
     }
     Ok(None)

@@ -1,5 +1,4 @@
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -82,8 +81,7 @@ fn text(counts: &Counts) -> String {
 async fn import(arguments: &Arguments, store: &MongoStore) -> anyhow::Result<Counts> {
     let name = arguments.file.display().to_string();
     let bar = progress::bytes()?;
-    bar.set_length(fs::metadata(&arguments.file).with_context(|| name.clone())?.len());
-    let text = source::open(&arguments.file, &bar).with_context(|| name.clone())?;
+    let text = source::open_alone(&arguments.file, &bar)?;
     let mut lines = Lines::bounded(text, MAX_LINE_BYTES);
     let mut importer: Option<Importer<'_>> = None;
     let mut is_ended = false;

@@ -1,8 +1,6 @@
-use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Context as _;
 use records::ChatId;
 use resume::dialect::{self, Dialect};
 use transfer::lines::{Line, Lines};
@@ -50,8 +48,7 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
     let Arguments { file, destination, .. } = arguments;
     let report = Report::new(progress::bytes()?);
     let name = source::name_of(file);
-    report.bar.set_length(fs::metadata(file).with_context(|| file.display().to_string())?.len());
-    let text = source::open(file, &report.bar).with_context(|| file.display().to_string())?;
+    let text = source::open_alone(file, &report.bar)?;
     let import = async |sink: &Sink<'_>, report: &mut Report| {
         let mut lines = Lines::new(text);
         while let Some(line) = source::next_line(&mut lines, &name, report)? {
@@ -77,10 +74,7 @@ async fn import_line(
     let text = line.text.ok_or_else(|| Stop::Chat("is too large for a chat".to_owned()))?;
     let mut chat = match read_chat(text, arguments.dialect, &arguments.destination.workflow) {
         Ok(chat) => chat,
-        Err(_) if !line.is_ended => {
-            let cut = "is cut off: it is imported once the file has all of it";
-            return Ok(report.warn(place, cut)?);
-        }
+        Err(_) if !line.is_ended => return Ok(report.warn(place, source::CUT_OFF)?),
         Err(error) => return Err(Stop::Chat(error.to_string())),
     };
     report.counts.chats += 1;

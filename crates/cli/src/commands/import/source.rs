@@ -1,6 +1,6 @@
 //! Where the lines of imports come from.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
@@ -12,6 +12,8 @@ use transfer::lines::{Line, Lines};
 use super::report::Report;
 use super::sink::Stop;
 
+/// What a report says of the last line of a file that is still written.
+pub(crate) const CUT_OFF: &str = "is cut off: it is imported once the file has all of it";
 /// The bytes that are read at a time.
 const BUFFER_BYTES: usize = 1 << 18;
 
@@ -28,6 +30,13 @@ pub(crate) fn open(path: &Path, bar: &ProgressBar) -> io::Result<Text<'static>> 
     }
     let file = bar.wrap_read(File::open(path)?);
     Ok(if is_compressed { buffered(MultiGzDecoder::new(file)) } else { buffered(file) })
+}
+
+/// Opens a file whose lines are read one after the other: the bar is as long as the file.
+pub(crate) fn open_alone(path: &Path, bar: &ProgressBar) -> anyhow::Result<Text<'static>> {
+    let named = || path.display().to_string();
+    bar.set_length(fs::metadata(path).with_context(named)?.len());
+    open(path, bar).with_context(named)
 }
 
 /// Checks that a compressed file is not damaged: what it then holds may still read like messages. One that is cut off passes: its

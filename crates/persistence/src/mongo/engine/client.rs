@@ -145,7 +145,8 @@ pub(crate) async fn options(options: &MongoOptions) -> Result<ClientOptions, Con
     driver.heartbeat_freq = Some(Duration::from_millis(500));
     driver.server_selection_timeout = Some(SELECTION_TIMEOUT.min(options.deadline * 5 / 8));
     driver.max_pool_size = Some(options.max_pool_size);
-    // Set in both cases, because the driver also follows variables of the environment, one of which adds whole commands.
+    // The driver also reads variables of the environment. One turns its spans on, another adds the text of commands. What is set
+    // here overrides both.
     let mut spans = OpentelemetryOptions::builder().build();
     spans.enabled = Some(options.command_spans);
     spans.query_text_max_length = Some(0);

@@ -80,7 +80,7 @@ const SCATTERED: &[(&str, &[&str])] = &[
             "revocations: ",
         ],
     ),
-    ("A list of apps, of which there are few.", &["apps: _id", "apps: metadata_keys_version"]),
+    ("A list of apps: there are few.", &["apps: _id", "apps: metadata_keys_version"]),
     (
         "What a chat has in an order other than that of its ids: one page, of one chat.",
         &[
@@ -149,7 +149,7 @@ async fn assert_scattered_have_a_reason(database: &Database) {
     assert_eq!(found, reasoned);
 }
 
-/// Describes a query that names no ids: the collection and the fields that it selects by, of which an app is no news.
+/// Describes a query that names no ids: the collection, and the fields that it selects by.
 fn scattered(operation: &Document) -> Option<String> {
     let collection = operation.get_str("ns").unwrap().split_once('.').unwrap().1.to_owned();
     let command = operation.get_document("command").unwrap();

@@ -6,7 +6,7 @@ use transfer::lines::Line;
 
 use super::super::report::Report;
 use super::super::sink::{Batch, Sink, Stop, settle};
-use super::super::source::{Source, next_line};
+use super::super::source::{CUT_OFF, Source, next_line};
 
 /// How many of the newest messages of a chat are searched for the last one that was imported.
 const NEWEST: MessageRange = MessageRange::Newest { before: None, limit: 1_000 };
@@ -147,8 +147,7 @@ impl Importer<'_> {
                 Ok(Some(read))
             }
             Err(_) if !line.is_ended => {
-                let cut = "is cut off: it is imported once the file has all of it";
-                self.report.warn(place, cut)?;
+                self.report.warn(place, CUT_OFF)?;
                 Ok(None)
             }
             Err(error) => {
