@@ -45,6 +45,12 @@ impl Timing {
     };
     /// The same, with clients that switch to another service when one does not respond.
     pub const IMPATIENT: Self = Self { client_timeout: Duration::from_secs(2), ..Self::SHORT };
+    /// Long enough for a slow disk, where no deadline may be missed.
+    pub const LONG: Self = Self {
+        store_deadline: Duration::from_secs(20),
+        request_timeout: Duration::from_secs(25),
+        client_timeout: Duration::from_secs(40),
+    };
 }
 
 /// A replica set and its services.

@@ -32,12 +32,20 @@ pub(super) enum EventForgery {
 #[derive(Debug)]
 pub(super) struct EventForger {
     forgery: EventForgery,
-    is_armed: Arc<AtomicBool>,
+    progress: Arc<Progress>,
+}
+
+#[derive(Debug, Default)]
+struct Progress {
+    /// The next event is to be forged.
+    is_armed: AtomicBool,
+    /// A subscriber was sent what it can find.
+    is_done: AtomicBool,
 }
 
 impl EventForger {
     pub(super) fn new(forgery: EventForgery) -> Self {
-        Self { forgery, is_armed: Arc::default() }
+        Self { forgery, progress: Arc::default() }
     }
 }
 
@@ -45,8 +53,8 @@ impl EventForger {
 impl Fault for EventForger {
     async fn prepare(&mut self, cluster: &mut Cluster) -> Result<()> {
         for host in cluster.hosts() {
-            let (forgery, is_armed) = (self.forgery, Arc::clone(&self.is_armed));
-            let proxy = Proxy { upstream: Upstream::of(host)?, forgery, is_armed };
+            let (forgery, progress) = (self.forgery, Arc::clone(&self.progress));
+            let proxy = Proxy { upstream: Upstream::of(host)?, forgery, progress };
             stand_before(host, Router::new().fallback(pass).with_state(Arc::new(proxy))).await?;
         }
         Ok(())
@@ -55,11 +63,10 @@ impl Fault for EventForger {
     async fn strike(&mut self, _cluster: &mut Cluster, scene: &mut Scene<'_>) -> Result<()> {
         scene.workload.progress().more_acknowledged(20).await?;
         let t0 = scene.now();
-        self.is_armed.store(true, Ordering::Release);
-        let is_done = async || Ok((!self.is_armed.load(Ordering::Acquire)).then_some(()));
-        until("an event to forge", is_done).await?;
-        // There is an event after the withheld one.
-        scene.workload.progress().more_acknowledged(50).await?;
+        self.progress.is_done.store(false, Ordering::Release);
+        self.progress.is_armed.store(true, Ordering::Release);
+        let is_done = async || Ok(self.progress.is_done.load(Ordering::Acquire).then_some(()));
+        until("a forged event and the next one", is_done).await?;
         scene.struck("event forged", (t0, scene.now()), 1)
     }
 }
@@ -67,7 +74,7 @@ impl Fault for EventForger {
 struct Proxy {
     upstream: Upstream,
     forgery: EventForgery,
-    is_armed: Arc<AtomicBool>,
+    progress: Arc<Progress>,
 }
 
 /// Passes a request on, and its events one by one.
@@ -93,8 +100,18 @@ struct Forging {
     proxy: Arc<Proxy>,
     /// The received part of an incomplete event.
     text: Vec<u8>,
-    /// An event that is sent after the next one.
+    /// What is sent after the next event: empty if an event was left out.
     withheld: Option<Vec<u8>>,
+}
+
+impl Drop for Forging {
+    /// A subscriber that leaves before the next event comes back with the id of the last one it was sent, and
+    /// misses nothing: another one is deceived.
+    fn drop(&mut self) {
+        if self.withheld.is_some() {
+            self.proxy.progress.is_armed.store(true, Ordering::Release);
+        }
+    }
 }
 
 const END: &[u8] = b"\n\n";
@@ -116,19 +133,22 @@ impl Forging {
         if !block.starts_with(b"event: message\n") {
             return vec![block];
         }
+        let progress = &self.proxy.progress;
         if let Some(withheld) = self.withheld.take() {
+            progress.is_done.store(true, Ordering::Release);
             return vec![block, withheld];
         }
-        if !self.proxy.is_armed.swap(false, Ordering::AcqRel) {
+        if !progress.is_armed.swap(false, Ordering::AcqRel) {
             return vec![block];
         }
         match self.proxy.forgery {
-            EventForgery::Lose => Vec::new(),
-            EventForgery::Double => vec![block.clone(), block],
-            EventForgery::Swap => {
-                self.withheld = Some(block);
-                Vec::new()
+            EventForgery::Lose => self.withheld = Some(Vec::new()),
+            EventForgery::Swap => self.withheld = Some(block),
+            EventForgery::Double => {
+                progress.is_done.store(true, Ordering::Release);
+                return vec![block.clone(), block];
             }
         }
+        Vec::new()
     }
 }

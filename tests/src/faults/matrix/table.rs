@@ -237,7 +237,8 @@ pub static MATRIX: &[Row] = &[
         .with_timing(Timing::IMPATIENT)
         .noticed_as(HANGING),
     Row::of(30, "growth", || Box::new(Growth::default()))
-        .what("a chat grows to 20 MB and every limit is exceeded"),
+        .what("a chat grows to 20 MB and every limit is exceeded")
+        .with_timing(Timing::LONG),
     Row::of(31, "cancel-callers", || Box::new(CancelCallers))
         .what("callers of transactions disconnect early while the primary steps down")
         .on_a_set_of_three()
