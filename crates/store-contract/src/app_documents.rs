@@ -7,8 +7,9 @@ use futures::StreamExt as _;
 use futures::stream::BoxStream;
 use records::InvalidKind::{TooLarge, Value as NotAdmitted};
 use records::{
-    Actor, AppId, Caller, ChatId, DocumentHead, DocumentPath, IfMatch, Lifecycle, NewChatSession,
-    NewDocument, Permission, Scope, SessionChange, SizeLimit, StatedBinding, TeamId, Visibility,
+    Actor, AppId, Caller, ChatId, DocumentHead, DocumentPath, Grant, IfMatch, Lifecycle,
+    NewChatSession, NewDocument, Permission, Scope, SessionChange, SizeLimit, StatedBinding,
+    TeamId, Visibility,
 };
 
 use super::erasures::{erase, user};
@@ -561,6 +562,21 @@ pub async fn documents_are_deleted_by_their_namespace(store: Arc<dyn Store>) {
     }
     let other = person(&scope, "bob", None, Permission::Run);
     assert_eq!(store.delete_documents(&other, &within("a"), 10).await.unwrap().deleted, 0);
+    // Callers who may not run anything: a person of whom it was not said, the support, and a grant that only reads.
+    let not_running = Caller::User { user_id: user("ann"), team_id: None, may_run: false };
+    let reads = Scope { grant: Grant::Read, ..person(&scope, "ann", None, Permission::Run) };
+    for scope in [
+        Scope::new(scope.app_id.clone(), not_running, Permission::Run),
+        Scope::new(
+            scope.app_id.clone(),
+            Caller::Support { user_id: user("carol") },
+            Permission::Run,
+        ),
+        reads,
+    ] {
+        let deleted = store.delete_documents(&scope, &within("a"), 10).await.unwrap();
+        assert_eq!((deleted.deleted, deleted.has_more), (0, false), "{scope:?}");
+    }
     let owner = person(&scope, "ann", None, Permission::Run);
     let deleted = store.delete_documents(&owner, &within("a"), 2).await.unwrap();
     assert_eq!((deleted.deleted, deleted.has_more), (2, true));

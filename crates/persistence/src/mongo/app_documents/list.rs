@@ -143,7 +143,8 @@ impl MongoStore {
         query.extend(user_id.iter().map(|it| ("user_id".to_owned(), it.as_str().into())));
         query.insert("_id", keys_within(&scope.app_id, namespace.as_ref(), after));
         let now = bson::DateTime::from_chrono(self.inner.clock.now());
-        query.insert("$nor", vec![doc! { "expires_at": { "$lte": now } }]);
+        // Not by an operator of its own at the top: the filter of what the caller finds has one.
+        query.insert("expires_at", doc! { "$not": { "$lte": now } });
         hinted(Hint::Keys(doc! { "_id": 1 }), |hint| async {
             let find = self.inner.documents.find(query.clone()).sort(doc! { "_id": 1 });
             let find = find.optional(projection(), Find::projection);

@@ -49,8 +49,7 @@ pub(crate) fn permitted_chats(scope: &Scope) -> Document {
             related_chats(&related).into_iter().chain(visitors).collect()
         }
     };
-    let (operator, filters) = one_of(any);
-    filter.insert(operator, filters);
+    require_one_of(&mut filter, "app_id", any);
     filter
 }
 
@@ -93,15 +92,20 @@ pub(crate) fn listed_records(scope: &Scope, open: &[Visibility]) -> Document {
             relations.into_iter().flatten().collect()
         }
     };
-    let (operator, filters) = one_of(any);
-    filter.insert(operator, filters);
+    require_one_of(&mut filter, "_id.app_id", any);
     filter
 }
 
-/// Returns the condition that one of these filters matches.
-fn one_of(filters: Vec<Document>) -> (&'static str, Vec<Document>) {
-    // An empty `$or` is an error; `$nor` of everything matches nothing.
-    if filters.is_empty() { ("$nor", vec![doc! {}]) } else { ("$or", filters) }
+/// Adds the condition that one of some filters matches. `app` is the field with the app.
+///
+/// What is added to the filter afterwards must not replace `$or` or the app.
+fn require_one_of(filter: &mut Document, app: &str, filters: Vec<Document>) {
+    // An empty `$or` is an error. No app has an empty id.
+    if filters.is_empty() {
+        filter.insert(app, "");
+    } else {
+        filter.insert("$or", filters);
+    }
 }
 
 /// Returns a filter for each relation of a person to a chat.

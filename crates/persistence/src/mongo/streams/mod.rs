@@ -400,9 +400,12 @@ impl MongoStore {
             let mut chain = if let Some(chain) = known.take() {
                 chain
             } else {
-                let mark = self.last_mark(&scope.app_id, at).await?;
-                let unknown = || StoreError::StreamNotFound(stream_id.clone());
-                Chain::new(mark.ok_or_else(unknown)?)
+                let Some(mark) = self.last_mark(&scope.app_id, at).await? else {
+                    // A caller who may not read the chat is not told what it has.
+                    self.session_within(scope, chat_id, doc! { "_id": 1 }).await?;
+                    return Err(StoreError::StreamNotFound(stream_id.clone()).into());
+                };
+                Chain::new(mark)
             };
             if !chain.permits(scope) {
                 self.session_within(scope, chat_id, doc! { "_id": 1 }).await?;
