@@ -18,17 +18,37 @@ use tokio::runtime::Builder;
 
 use arguments::Arguments;
 use settings::LogFormat;
+use terminal::safe_json;
 use traces::Exporter;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(refusal) => return refused(&refusal),
+    };
     match run(arguments) {
         Ok(code) => code,
         Err(error) => {
-            logging::tell(LogFormat::Text, &format!("reprise: {error:#}"));
+            // It may repeat what is in a file of others.
+            let reason = format!("reprise: {error:#}");
+            logging::tell(LogFormat::Text, &safe_json(&reason));
             ExitCode::FAILURE
         }
     }
+}
+
+/// Prints the help, or why the arguments are refused. What it repeats of them does not control the terminal.
+fn refused(refusal: &clap::Error) -> ExitCode {
+    let text = refusal.render();
+    let is_help = !refusal.use_stderr();
+    // Colours are escapes themselves, so help has them, and what repeats arguments has not.
+    if is_help || safe_json(&text.to_string()) == text.to_string() {
+        // If this cannot be written, there is no other place to report to.
+        let _ = refusal.print();
+    } else {
+        logging::tell(LogFormat::Text, safe_json(&text.to_string()).trim_end());
+    }
+    u8::try_from(refusal.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
 fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {

@@ -14,7 +14,7 @@ mod scan;
 
 pub use digest::{Digest, Hasher, Salt, hex, salted};
 pub use limits::Limits;
-pub use measure::{measure, measure_object};
+pub use measure::{measure, measure_object, measure_within};
 pub use object::JsonObject;
 pub use parse::parse;
 pub use parse_error::ParseError;

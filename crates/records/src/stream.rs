@@ -199,6 +199,8 @@ impl Stream {
     pub const MAX_CHUNKS: usize = 1_000;
     /// The largest size of the chunks of one write, in bytes.
     pub const MAX_CHUNK_BYTES: usize = 1 << 20;
+    /// How deep a message nests what a chunk holds, at most.
+    pub const CHUNK_DEPTH: usize = 8;
     /// The most running streams of a chat.
     pub const MAX_RUNNING: usize = 16;
     /// The longest error, in bytes.

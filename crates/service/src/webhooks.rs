@@ -58,6 +58,17 @@ impl WebhookSender {
         config: &WebhooksConfig,
         store: Arc<dyn Store>,
     ) -> Result<Option<Self>, ConfigError> {
+        let Some((url, key)) = Self::receiver(config)? else { return Ok(None) };
+        let first_wait = Duration::from_millis(config.retry_ms);
+        Ok(Some(Self { store, client: OutgoingClient::new(), url, key, first_wait }))
+    }
+
+    /// Refuses settings that cannot be used.
+    pub(crate) fn check(config: &WebhooksConfig) -> Result<(), ConfigError> {
+        Self::receiver(config).map(drop)
+    }
+
+    fn receiver(config: &WebhooksConfig) -> Result<Option<(OutgoingUrl, SigningKey)>, ConfigError> {
         let Some(url) = &config.url else { return Ok(None) };
         let wrong = |name, rule: &str| ConfigError::Unusable { name, rule: rule.to_owned() };
         let url = OutgoingUrl::parse(url).map_err(|rule| wrong("webhooks.url", rule))?;
@@ -65,8 +76,7 @@ impl WebhookSender {
         let key = secret.and_then(SigningKey::parse);
         let rule = "it must be whsec_ and 24 to 64 random bytes in base64";
         let key = key.ok_or_else(|| wrong("webhooks.secret", rule))?;
-        let first_wait = Duration::from_millis(config.retry_ms);
-        Ok(Some(Self { store, client: OutgoingClient::new(), url, key, first_wait }))
+        Ok(Some((url, key)))
     }
 
     /// Sends events as long as the future is not dropped.

@@ -9,6 +9,11 @@ pub fn measure(value: &Value) -> Result<usize, Invalid> {
     measure_at(value, 0)
 }
 
+/// Returns the size of a value that is stored within this many others, like [`measure`] for a value by itself.
+pub fn measure_within(value: &Value, depth: usize) -> Result<usize, Invalid> {
+    measure_at(value, depth)
+}
+
 /// Returns the size of an object, like [`measure`] for any value.
 pub fn measure_object(object: &JsonObject) -> Result<usize, Invalid> {
     object_at(object, 0)

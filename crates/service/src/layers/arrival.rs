@@ -12,19 +12,31 @@ use hyper::body::{Frame, SizeHint};
 /// Handlers run, and write, only after their extractors have read the whole body: while a request waits for
 /// its body, nothing has been written.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Arrival(Arc<AtomicBool>);
+pub(super) struct Arrival(Arc<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    is_awaited: AtomicBool,
+    has_ended: AtomicBool,
+}
 
 impl Arrival {
     /// Watches the body of a request.
     pub(super) fn watch(request: Request) -> (Self, Request) {
         let arrival = Self::default();
+        arrival.0.has_ended.store(request.body().is_end_stream(), Ordering::Relaxed);
         let watched = |body| Body::new(Watched { body, arrival: arrival.clone() });
         let request = request.map(watched);
         (arrival, request)
     }
 
     pub(super) fn is_awaited(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.0.is_awaited.load(Ordering::Relaxed)
+    }
+
+    /// Returns whether the body was read to its end.
+    pub(super) fn has_ended(&self) -> bool {
+        self.0.has_ended.load(Ordering::Relaxed)
     }
 }
 
@@ -42,7 +54,11 @@ impl HttpBody for Watched {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         let polled = Pin::new(&mut self.body).poll_frame(context);
-        self.arrival.0.store(polled.is_pending(), Ordering::Relaxed);
+        let state = &self.arrival.0;
+        state.is_awaited.store(polled.is_pending(), Ordering::Relaxed);
+        if matches!(polled, Poll::Ready(None)) || self.body.is_end_stream() {
+            state.has_ended.store(true, Ordering::Relaxed);
+        }
         polled
     }
 

@@ -45,6 +45,7 @@ macro_rules! kinds {
 }
 
 kinds! {
+    INVALID_TRANSFER_ENCODING = BAD_REQUEST, "invalid-transfer-encoding", "Not a transfer coding that is accepted";
     MALFORMED_JSON = BAD_REQUEST, "malformed-json", "The body is not JSON";
     INVALID_APP_ID = BAD_REQUEST, "invalid-app-id", "Not an app id";
     UNAUTHENTICATED = UNAUTHORIZED, "unauthenticated", "A valid token is needed";

@@ -3,8 +3,8 @@ use std::sync::Arc;
 use axum::extract::State;
 use operation::operation;
 use persistence::Store;
-use records::json::ListLimit;
-use records::{Stream, StreamId};
+use records::json::{ListLimit, measure_within};
+use records::{Segment, Stream, StreamId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -54,7 +54,7 @@ pub(crate) struct ProgressResponse {
 /// Adds chunks to a stream.
 ///
 /// Idempotent by position: chunks that the stream has are skipped, without a comparison. A position past the end is
-/// `stream-conflict`. All streams of a service process share one write each 100 ms.
+/// `stream-conflict`. A chunk that no message could hold is refused. All streams of a service process share one write each 100 ms.
 #[operation(
     answers = "The chunks are stored",
     problems = [STREAM_NOT_FOUND, STREAM_CONFLICT, BATCH_TOO_LARGE],
@@ -67,6 +67,11 @@ pub(crate) async fn append_chunks(
     ListJson(request): ListJson<AppendChunksRequest>,
 ) -> Result<Json<ProgressResponse>, Problem> {
     let AppendChunksRequest { from, chunks } = request;
+    for (index, chunk) in chunks.iter().enumerate() {
+        measure_within(chunk, Stream::CHUNK_DEPTH).map_err(|refusal| {
+            refusal.below(Segment::Index(index)).below(Segment::key("chunks"))
+        })?;
+    }
     let chunks = chunks.iter().map(Value::to_string).collect();
     let progress = store.append_chunks(&scope, &chat_id, &stream_id, from, chunks).await?;
     Ok(Json(ProgressResponse {
