@@ -85,7 +85,7 @@ impl Backend {
         uri: SecretString,
         clock: Arc<dyn Clock>,
     ) -> anyhow::Result<Self> {
-        let options = mongo_options(settings, uri);
+        let options = mongo_options(settings, uri)?;
         let store = MongoStore::connect_with(&options, clock, Arc::new(Uuid7Ids)).await?;
         let grace = Duration::from_millis(settings.limits.shutdown_grace_ms);
         Ok(Self { store, mongod: None, grace })
@@ -113,8 +113,11 @@ pub(crate) fn mongod_options(settings: &Settings) -> Options {
 }
 
 /// Returns the options with which the store connects to a server.
-pub(crate) fn mongo_options(settings: &Settings, uri: SecretString) -> MongoOptions {
-    MongoOptions {
+pub(crate) fn mongo_options(
+    settings: &Settings,
+    uri: SecretString,
+) -> Result<MongoOptions, service::ConfigError> {
+    Ok(MongoOptions {
         deadline: Duration::from_millis(settings.mongo.deadline_ms),
         max_pool_size: settings.mongo.max_pool_size,
         command_spans: settings.traces.endpoint.is_some(),
@@ -123,8 +126,9 @@ pub(crate) fn mongo_options(settings: &Settings, uri: SecretString) -> MongoOpti
         context_history_bytes: settings.limits.context_history_bytes,
         audit_keep: settings.audit.keep(),
         webhook_events: settings.webhooks.url.is_some(),
+        integrity: service::integrity_keys(&settings.integrity)?,
         ..MongoOptions::new(uri, &settings.mongo.database)
-    }
+    })
 }
 
 /// Returns where the data are, as text for people.

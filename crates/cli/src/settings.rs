@@ -20,6 +20,7 @@ pub(crate) struct Settings {
     pub(crate) wallets: service::WalletsConfig,
     pub(crate) adapters: service::AdaptersConfig,
     pub(crate) erasure: service::ErasureConfig,
+    pub(crate) integrity: service::IntegrityConfig,
     pub(crate) webhooks: service::WebhooksConfig,
     pub(crate) search: service::SearchConfig,
     pub(crate) limits: service::LimitsConfig,
@@ -121,6 +122,7 @@ impl Settings {
             wallets: self.wallets.clone(),
             adapters: self.adapters.clone(),
             erasure: self.erasure.clone(),
+            integrity: self.integrity.clone(),
             webhooks: self.webhooks.clone(),
             search: self.search.clone(),
             limits: self.limits.clone(),
@@ -156,6 +158,7 @@ mod tests {
         assert_eq!(format!("{:?}", settings.apps), format!("{:?}", defaults.apps));
         assert_eq!(format!("{:?}", settings.wallets), format!("{:?}", defaults.wallets));
         assert_eq!(format!("{:?}", settings.erasure), format!("{:?}", defaults.erasure));
+        assert_eq!(format!("{:?}", settings.integrity), format!("{:?}", defaults.integrity));
         assert_eq!(format!("{:?}", settings.webhooks), format!("{:?}", defaults.webhooks));
         assert_eq!(format!("{:?}", settings.auth), format!("{:?}", defaults.auth));
         assert_eq!(format!("{:?}", settings.metrics), format!("{:?}", defaults.metrics));

@@ -16,6 +16,9 @@ pub use retention::{DueChat, archive_due, count_due_tool_runs, purge_due, remove
 
 pub mod metrics;
 
+mod integrity;
+pub use integrity::{Checkpoint, Inclusion, IntegrityKeys, MessageProof, UnusableKey, Verdict};
+
 mod offload;
 pub use offload::offload;
 

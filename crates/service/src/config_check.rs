@@ -7,8 +7,10 @@ use crate::adapters::AdapterListener;
 use crate::admission::TrustedProxies;
 use crate::auth::Authenticator;
 use crate::config::{AuthMode, Config, ConfigError};
+use crate::integrity::integrity_keys;
 use crate::receipts::ReceiptSigner;
 use crate::tls::Tls;
+use crate::webhooks::WebhookSender;
 
 impl Config {
     /// Checks the settings for a service that listens on `listen`.
@@ -21,6 +23,9 @@ impl Config {
         self.adapters.check()?;
         TrustedProxies::new(&self.server)?;
         ReceiptSigner::new(&self.erasure)?;
+        self.integrity.check()?;
+        integrity_keys(&self.integrity)?;
+        WebhookSender::check(&self.webhooks)?;
         Tls::check(&self.server.tls)?;
         let listeners = self.adapter_listeners();
         let mut addresses =

@@ -3,22 +3,22 @@
 mod config;
 pub use config::{
     AdaptersConfig, Algorithm, AppSettings, AppsConfig, AuthConfig, AuthMode, ChatsgConfig, Config,
-    ConfigError, DiscobotConfig, ErasureConfig, HecateConfig, LimitsConfig, MetricsConfig,
-    MozaiksConfig, SearchConfig, ServerConfig, SignInConfig, TlsConfig, WalletsConfig,
-    WebhooksConfig, YaoConfig, hidden, listen_address,
+    ConfigError, DiscobotConfig, ErasureConfig, HecateConfig, IntegrityConfig, LimitsConfig,
+    MetricsConfig, MozaiksConfig, SearchConfig, ServerConfig, SignInConfig, TlsConfig,
+    WalletsConfig, WebhooksConfig, YaoConfig, hidden, listen_address,
 };
 
 mod config_check;
 
 mod operations;
 mod router;
-pub use router::{router, router_and_indexer};
+pub use integrity::integrity_keys;
+pub use router::{Upkeep, router, router_and_upkeep};
 
 mod receipts;
 pub use receipts::ReceiptSigner;
 
 mod search_index;
-pub use search_index::SearchIndexer;
 
 mod starting;
 pub use starting::Starting;
@@ -65,6 +65,7 @@ mod request_id;
 mod state;
 mod wire;
 
+mod integrity;
 mod joining;
 mod layers;
 mod live;

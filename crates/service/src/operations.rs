@@ -67,6 +67,7 @@ pub(crate) static OPERATIONS: LazyLock<Vec<Section>> = LazyLock::new(|| {
             GET    "/api/chats/{app_id}/{chat_id}/messages/{sequence}" => messages::get::get_message;
             PATCH  "/api/chats/{app_id}/{chat_id}/messages/{sequence}" => messages::update::update_message;
             DELETE "/api/chats/{app_id}/{chat_id}/messages/{sequence}" => messages::delete::delete_message;
+            GET    "/api/chats/{app_id}/{chat_id}/messages/{sequence}/proof" => messages::proof::get_message_proof;
             GET    "/api/chats/{app_id}/{chat_id}/messages/by-id/{event_id}" => messages::get_by_id::get_message_by_id;
             PATCH  "/api/chats/{app_id}/{chat_id}/messages/by-id/{event_id}" => messages::update_by_id::update_message_by_id;
             DELETE "/api/chats/{app_id}/{chat_id}/messages/by-id/{event_id}" => messages::delete_by_id::delete_message_by_id;

@@ -19,12 +19,14 @@ impl ReceiptSigner {
     /// Reads the key, and tries it.
     pub fn new(config: &ErasureConfig) -> Result<Self, ConfigError> {
         let Some(path) = &config.signing_key_file else { return Ok(Self(None)) };
-        let unreadable = |source| ConfigError::SigningKeyFile { path: path.clone(), source };
+        let setting = "erasure.signing_key_file";
+        let unreadable =
+            |source| ConfigError::SigningKeyFile { setting, path: path.clone(), source };
         let content = fs::read(path).map_err(unreadable)?;
         signatures::install();
         let signer = Self(EncodingKey::from_ed_pem(&content).ok());
         // A key that could not be read, or is of another kind, signs nothing.
-        signer.sign(&()).ok_or_else(|| ConfigError::SigningKey { path: path.clone() })?;
+        signer.sign(&()).ok_or_else(|| ConfigError::SigningKey { setting, path: path.clone() })?;
         Ok(signer)
     }
 

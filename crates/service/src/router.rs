@@ -1,4 +1,5 @@
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::Bytes;
@@ -17,7 +18,8 @@ use crate::auth::Authenticator;
 use crate::config::{Config, ConfigError};
 use crate::dashboard;
 use crate::extract::{answer_if_none_match, refuse_if_match};
-use crate::layers::{admit, deadline, observe, panicked};
+use crate::integrity::IntegritySigner;
+use crate::layers::{admit, close_unread, deadline, observe, panicked};
 use crate::live::Hub;
 use crate::metrics::Metrics;
 use crate::openapi::Document;
@@ -37,19 +39,33 @@ const REPRISE_VERSION: HeaderName = HeaderName::from_static("reprise-version");
 /// Reads the key files that the settings name, and does no other I/O: the store may be unreachable. In a runtime, tasks
 /// keep the keys and the revocations current as long as the router lives.
 pub fn router(store: Arc<dyn Store>, config: Config) -> Result<Router, ConfigError> {
-    router_and_indexer(store, config).map(|(router, _)| router)
+    router_and_upkeep(store, config).map(|(router, _)| router)
 }
 
-/// Builds the whole API over a store as [`router`] does, and what keeps the search index of the store up to date.
-pub fn router_and_indexer(
+/// Keeps what is derived from the chats of a store up to date: the search index, and what is signed.
+#[derive(Debug)]
+pub struct Upkeep {
+    indexer: SearchIndexer,
+    signer: IntegritySigner,
+}
+
+impl Upkeep {
+    /// Works until the future is dropped. It may be dropped at any time.
+    pub async fn run(self) {
+        tokio::join!(self.indexer.run(), self.signer.run());
+    }
+}
+
+/// Builds the whole API over a store as [`router`] does, and what keeps the rest of the store up to date.
+pub fn router_and_upkeep(
     store: Arc<dyn Store>,
     config: Config,
-) -> Result<(Router, SearchIndexer), ConfigError> {
+) -> Result<(Router, Upkeep), ConfigError> {
     config.limits.check()?;
     config.apps.check()?;
     config.adapters.check()?;
     // A setting that is wrong is refused at once, not when the first chat ends.
-    WebhookSender::new(&config.webhooks, Arc::clone(&store))?;
+    WebhookSender::check(&config.webhooks)?;
     let limits = Arc::new(config.limits);
     let registry = Arc::new(AppRegistry::new(Arc::clone(&store), &config.apps));
     let memory = Arc::new(MemoryBudget::new(&limits));
@@ -60,6 +76,13 @@ pub fn router_and_indexer(
     authenticator.follow(&metrics);
     let search = Arc::new(SearchIndex::new(config.search.enabled, metrics.search.clone()));
     let indexer = SearchIndexer { store: Arc::clone(&store), index: Arc::clone(&search) };
+    config.integrity.check()?;
+    let signer = IntegritySigner {
+        store: Arc::clone(&store),
+        interval: Duration::from_millis(config.integrity.interval_ms),
+        is_enabled: config.integrity.key_file.is_some(),
+        metrics: metrics.integrity.clone(),
+    };
     let failed_attempts = FailedAttempts::new(&limits, metrics.auth.clone());
     let state = AppState {
         search,
@@ -89,7 +112,7 @@ pub fn router_and_indexer(
         .merge(problem_pages());
     let aliases = Aliases::of(&config.adapters);
     let router = admitted(router, &state).merge(with_method_check(health));
-    Ok((aliases.before(with_layers(router, state)), indexer))
+    Ok((aliases.before(with_layers(router, state)), Upkeep { indexer, signer }))
 }
 
 /// The description of all operations, as JSON.
@@ -151,6 +174,7 @@ fn with_layers(router: Router<AppState>, state: AppState) -> Router {
         .layer(from_fn(respond));
     with_headers(answering)
         .layer(cors)
+        .layer(from_fn(close_unread))
         .layer(from_fn_with_state(Arc::clone(&state.metrics), observe))
         .with_state(state)
 }

@@ -151,14 +151,14 @@ impl Pending {
 
 /// Keeps the search index of a store up to date.
 #[derive(Debug)]
-pub struct SearchIndexer {
+pub(crate) struct SearchIndexer {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) index: Arc<SearchIndex>,
 }
 
 impl SearchIndexer {
     /// Indexes what has changed until the future is dropped, unless the search is off. It may be dropped at any time.
-    pub async fn run(self) {
+    pub(crate) async fn run(self) {
         if self.index.is_enabled {
             tokio::join!(self.note_own(), self.index_changed(), self.lead());
         }

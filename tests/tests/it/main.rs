@@ -7,6 +7,7 @@ mod transcripts;
 mod ceilings;
 mod crowd;
 mod input_requests;
+mod integrity;
 mod orchestrator;
 mod presence;
 mod readers;

@@ -29,7 +29,7 @@ impl Server {
     /// Starts it with everything that a service process does besides requests and its sweeps.
     pub(crate) async fn of_process(store: Arc<dyn Store>) -> Result<Self> {
         let config = Config::default();
-        let (router, indexer) = service::router_and_indexer(store, config.clone())?;
+        let (router, indexer) = service::router_and_upkeep(store, config.clone())?;
         // Ends with the process.
         tokio::spawn(indexer.run());
         Self::start(router, config).await

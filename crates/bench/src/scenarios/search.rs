@@ -151,7 +151,7 @@ async fn search(store: &MongoStore, words: &str) -> Result<(Duration, bool)> {
 /// Appends to all chats, one after the other, and measures how long single messages take until they are found.
 async fn delays_under_load(stage: &Stage, chats: &[Chat]) -> Result<Vec<Duration>> {
     let store: Arc<dyn Store> = Arc::new(stage.store.clone());
-    let (_, indexer) = service::router_and_indexer(store, Config::default())?;
+    let (_, indexer) = service::router_and_upkeep(store, Config::default())?;
     let indexing = tokio::spawn(indexer.run());
     let ending = CancellationToken::new();
     let appends = SteadyAppends {

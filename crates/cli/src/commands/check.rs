@@ -1,6 +1,6 @@
 use std::io::ErrorKind;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -38,6 +38,9 @@ pub(crate) struct Arguments {
     /// With --deep: only the chats and documents of this app.
     #[arg(long, value_name = "APP", requires = "deep")]
     app: Option<AppId>,
+    /// With --deep: checkpoints that `reprise export checkpoints` has printed earlier. The chats must continue them.
+    #[arg(long, value_name = "FILE", requires = "deep")]
+    checkpoints: Option<PathBuf>,
     #[command(flatten)]
     output: Output,
 }
@@ -111,6 +114,9 @@ impl Report {
                 let mut reported = self.database(creates, &backend.store, place).await;
                 if arguments.deep && trial.is_none() && reported.is_ok() {
                     reported = self.data(arguments.app.as_ref(), &backend.store).await;
+                    if reported.is_ok() && settings.integrity.key_file.is_some() {
+                        reported = self.integrity(arguments, &backend.store).await;
+                    }
                 }
                 backend.close().await;
                 reported?;
@@ -132,6 +138,7 @@ impl Report {
                 bar.inc(more);
             }
             DataCheck::ReadDocuments { documents: more, .. } => documents += more,
+            DataCheck::Verified { .. } => {}
             DataCheck::Fault(fault) => {
                 let added = bar.suspend(|| self.add("data", Fault(fault.to_string())));
                 if printed.is_ok() {
@@ -153,6 +160,45 @@ impl Report {
             "all that is stored of {chats} chats with {messages} messages, and of {documents} documents, fits together"
         );
         self.add("data", Finding::Ok(text))
+    }
+
+    /// Compares all messages with what was signed of them.
+    async fn integrity(&mut self, arguments: &Arguments, store: &MongoStore) -> anyhow::Result<()> {
+        let exported = match &arguments.checkpoints {
+            Some(path) => std::fs::read_to_string(path)
+                .with_context(|| format!("cannot read {}", path.display()))?,
+            None => String::new(),
+        };
+        let lines = exported.lines().map(str::trim).filter(|line| !line.is_empty());
+        let checkpoints: Vec<String> = lines.map(str::to_owned).collect();
+        let bar = progress::bar("chats")?;
+        bar.set_length(store.estimate_chats().await?);
+        let (mut signed, mut unsigned) = (0_u64, 0_u64);
+        let (faults_before, mut printed) = (self.faults, Ok(()));
+        let mut tell = |check: DataCheck<'_>| match check {
+            DataCheck::Verified { signed: more, unsigned: with } => {
+                signed += more;
+                unsigned += with;
+                bar.inc(1);
+            }
+            DataCheck::Fault(fault) => {
+                let added = bar.suspend(|| self.add("integrity", Fault(fault.to_string())));
+                if printed.is_ok() {
+                    printed = added;
+                }
+            }
+            DataCheck::Read { .. } | DataCheck::ReadDocuments { .. } => {}
+        };
+        let checked = store.verify_integrity(arguments.app.as_ref(), &checkpoints, &mut tell).await;
+        bar.finish_and_clear();
+        checked.context("cannot verify what was signed")?;
+        printed?;
+        let counts =
+            format!("{signed} messages are what was signed, {unsigned} are not signed yet");
+        if self.faults > faults_before {
+            return self.add("integrity", Warning(counts));
+        }
+        self.add("integrity", Finding::Ok(counts))
     }
 
     async fn database(

@@ -58,7 +58,7 @@ pub(crate) async fn run(
         () = shutdown.cancelled() => return Ok(()),
     };
     let store: Arc<dyn Store> = Arc::new(backend.store.clone());
-    let (router, indexer) = service::router_and_indexer(Arc::clone(&store), config.clone())?;
+    let (router, indexer) = service::router_and_upkeep(Arc::clone(&store), config.clone())?;
     starting.finish(router);
     tokio::spawn(prepare(backend.store.clone()));
     let mut sweeps = JoinSet::new();

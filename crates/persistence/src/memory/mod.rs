@@ -19,6 +19,7 @@ mod exchanges;
 mod faults;
 mod forks;
 mod input_requests;
+mod integrity;
 mod leases;
 mod members;
 mod messages;

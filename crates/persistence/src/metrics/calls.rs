@@ -33,6 +33,8 @@ label! {
         IndexChats = "index_chats",
         CatchUpIndex = "catch_up_index",
         LeadIndex = "lead_index",
+        ProveMessage = "prove_message",
+        SignChats = "sign_chats",
         SetStatus = "set_status",
         ChangeChat = "change_chat",
         ForkChat = "fork_chat",

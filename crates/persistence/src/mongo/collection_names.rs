@@ -64,5 +64,9 @@ pub(crate) const SEARCH_ENTRIES: &str = "search_entries";
 pub(crate) const SEARCH_MARKS: &str = "search_marks";
 /// How far the chats of each app are known to be in `search_entries`.
 pub(crate) const SEARCH_PROGRESS: &str = "search_progress";
+/// The chains of commitments to the messages of chats, one document for each chat.
+pub(crate) const INTEGRITY_CHAINS: &str = "integrity_chains";
+/// The full blocks of these chains.
+pub(crate) const INTEGRITY_BLOCKS: &str = "integrity_blocks";
 /// The format of the database, in a single document.
 pub(crate) const STORE_FORMAT: &str = "store_format";

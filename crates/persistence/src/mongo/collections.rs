@@ -21,10 +21,10 @@ use crate::mongo::audit::{AuditEntryDocument, PseudonymKeyDocument, entry_record
 use crate::mongo::collection_names::{
     ACCESS_KEYS, APPS, ASSISTANTS, AUDIT_ENTRIES, CHAT_BLOBS, CHAT_PARTICIPANTS, CHAT_SEGMENTS,
     CHAT_SESSIONS, CONTEXT_SNAPSHOTS, DOCUMENT_PARTS, DOCUMENTS, ERASURES, INPUT_REQUESTS,
-    MESSAGE_VERSIONS, PRESENCE, PROVIDER_CALLS, PSEUDONYM_KEYS, RESUME_POINTS, REVOCATIONS,
-    SEARCH_ENTRIES, SEARCH_MARKS, SEARCH_PROGRESS, STATUS_CHANGES, STORE_FORMAT, STREAM_GROUPS,
-    STREAMS, TICKETS, TOOL_RUNS, TURNS_WITHOUT_MESSAGES, WALLET_ENTRIES, WALLETS, WEBHOOK_EVENTS,
-    WORKFLOW_STATS,
+    INTEGRITY_BLOCKS, INTEGRITY_CHAINS, MESSAGE_VERSIONS, PRESENCE, PROVIDER_CALLS, PSEUDONYM_KEYS,
+    RESUME_POINTS, REVOCATIONS, SEARCH_ENTRIES, SEARCH_MARKS, SEARCH_PROGRESS, STATUS_CHANGES,
+    STORE_FORMAT, STREAM_GROUPS, STREAMS, TICKETS, TOOL_RUNS, TURNS_WITHOUT_MESSAGES,
+    WALLET_ENTRIES, WALLETS, WEBHOOK_EVENTS, WORKFLOW_STATS,
 };
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::stored::read_document;
@@ -41,6 +41,7 @@ use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::index::Index;
 use crate::mongo::engine::json::Json;
 use crate::mongo::erasures::{ERASED_USER, ErasureDocument, erasure_record};
+use crate::mongo::integrity::{ChainBlockDocument, ChainDocument};
 use crate::mongo::revocations::{RevocationDocument, revocation_entry};
 use crate::mongo::search::{MarkDocument, SearchEntryDocument, progress_rewritten};
 use crate::mongo::streams::{
@@ -610,6 +611,31 @@ pub static COLLECTIONS: &[StoredCollection] = &[
             stream_group_record(raw)?;
             rewritten::<StreamGroupDocument<'_>>(STREAM_GROUPS, raw)
         },
+    },
+    StoredCollection {
+        name: INTEGRITY_CHAINS,
+        records: &["integrity_chain"],
+        rights: "those of the chat",
+        export: "nothing: they are digests",
+        erasure: "forgets the salts of erased messages; deletes those of the chats of the person",
+        check: "`check --deep` verifies the signatures, and compares the messages",
+        purge: Purge::DeletesOne,
+        archive: Archive::LeavesOut("another installation signs with another key"),
+        // For the export of checkpoints.
+        indexes: &[Index::of("ic_app_chat", &[("app_id", 1), ("_id", 1)])],
+        rewrite: |raw| rewritten::<ChainDocument>(INTEGRITY_CHAINS, raw),
+    },
+    StoredCollection {
+        name: INTEGRITY_BLOCKS,
+        records: &["integrity_block"],
+        rights: "those of the chat",
+        export: "nothing: they are digests",
+        erasure: "forgets the salts of erased messages; deletes those of the chats of the person",
+        check: "`check --deep` verifies the signatures, and compares the messages",
+        purge: Purge::Deletes,
+        archive: Archive::LeavesOut("another installation signs with another key"),
+        indexes: &[],
+        rewrite: |raw| rewritten::<ChainBlockDocument>(INTEGRITY_BLOCKS, raw),
     },
     StoredCollection {
         name: STATUS_CHANGES,

@@ -34,6 +34,7 @@ mod exchanges;
 mod foreign;
 mod input_requests;
 mod inspection;
+mod integrity;
 pub use inspection::MissingFeature;
 mod leases;
 mod members;
@@ -80,6 +81,7 @@ use tokio::sync::{OnceCell, Semaphore, broadcast};
 use tokio_util::task::TaskTracker;
 
 use crate::StoreError;
+use crate::integrity::IntegrityKeys;
 use crate::metrics::{Call, StoreMetrics};
 use crate::store::{Change, Interests, Store};
 use engine::change_stream::ChangeStreams;
@@ -134,6 +136,8 @@ struct Inner {
     search_entries: Collection<RawDocumentBuf>,
     search_marks: Collection<RawDocumentBuf>,
     search_progress: Collection<RawDocumentBuf>,
+    integrity_chains: Collection<RawDocumentBuf>,
+    integrity_blocks: Collection<RawDocumentBuf>,
     store_format: Collection<RawDocumentBuf>,
     format: KnownFormat,
     deadline: std::time::Duration,
@@ -143,6 +147,7 @@ struct Inner {
     proof_snapshot: std::time::Duration,
     audit_keep: Option<chrono::Duration>,
     keeps_webhook_events: bool,
+    integrity: Option<IntegrityKeys>,
     queues: Queues,
     sealer: Arc<Sealer>,
     /// One for each write call that may use the database at the same time.
@@ -218,6 +223,8 @@ impl MongoStore {
             search_entries: database.collection(collection_names::SEARCH_ENTRIES),
             search_marks: database.collection(collection_names::SEARCH_MARKS),
             search_progress: database.collection(collection_names::SEARCH_PROGRESS),
+            integrity_chains: database.collection(collection_names::INTEGRITY_CHAINS),
+            integrity_blocks: database.collection(collection_names::INTEGRITY_BLOCKS),
             store_format: database.collection(collection_names::STORE_FORMAT),
             format: KnownFormat::default(),
             database,
@@ -228,6 +235,7 @@ impl MongoStore {
             proof_snapshot: options.proof_snapshot,
             audit_keep: options.audit_keep.and_then(|keep| chrono::Duration::from_std(keep).ok()),
             keeps_webhook_events: options.webhook_events,
+            integrity: options.integrity.clone(),
             queues: Queues::new(options.queue, Arc::clone(&metrics)),
             sealer: Arc::new(Sealer::new(options.sealing)),
             write_slots: Semaphore::new(client::write_slots(options.max_pool_size)),

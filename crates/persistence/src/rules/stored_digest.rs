@@ -36,6 +36,14 @@ impl StoredDigest {
     }
 }
 
+/// Makes a salt.
+pub(crate) fn random_salt() -> Result<Salt, StoreError> {
+    let mut salt = Salt::default();
+    let filled = getrandom::fill(&mut salt);
+    filled.map_err(|error| StoreError::Refused { source: error.into() })?;
+    Ok(salt)
+}
+
 /// Whether new digests get salts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Salting {
@@ -50,12 +58,7 @@ impl Salting {
     pub(crate) fn apply(self, digest: Digest) -> Result<StoredDigest, StoreError> {
         let salt = match self {
             Self::None => None,
-            Self::Random => {
-                let mut salt = Salt::default();
-                let filled = getrandom::fill(&mut salt);
-                filled.map_err(|error| StoreError::Refused { source: error.into() })?;
-                Some(salt)
-            }
+            Self::Random => Some(random_salt()?),
         };
         Ok(StoredDigest::new(digest, salt))
     }

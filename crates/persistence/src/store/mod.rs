@@ -30,6 +30,7 @@ mod erasures;
 mod exchanges;
 mod forks;
 mod input_requests;
+mod integrity;
 mod interest;
 mod leases;
 mod members;
@@ -77,6 +78,7 @@ pub use input_requests::{
     AnsweredInput, InputCursor, InputPage, InputRequests, PendingCursor, PendingInputs,
     PendingOrder, RequestedInput,
 };
+pub use integrity::{Integrity, SigningPass, sign_all};
 pub use interest::Interest;
 pub(crate) use interest::Interests;
 pub use leases::{Interrupted, Leases};
@@ -138,6 +140,7 @@ pub trait Store:
     + Purges
     + Erasures
     + Search
+    + Integrity
     + ToolRuns
     + WebhookEvents
     + Assistants

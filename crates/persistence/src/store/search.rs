@@ -191,3 +191,11 @@ pub struct CatchUp {
     /// The time of the change, and the chat.
     pub(crate) last: Option<(DateTime<Utc>, ChatId)>,
 }
+
+impl CatchUp {
+    /// Begins a pass.
+    pub(crate) fn begin(began_at: DateTime<Utc>, since: Option<DateTime<Utc>>) -> Self {
+        // A pass over everything reads every chat as it is.
+        Self { began_at, since, is_at_appends: since.is_none(), last: None }
+    }
+}

@@ -143,25 +143,32 @@ pub enum ConfigError {
         /// What is wrong with it.
         detail: String,
     },
-    /// The file with the key that signs receipts cannot be read.
-    #[error("failed to read erasure.signing_key_file {}", path.display())]
+    /// A file with a key that signs cannot be read.
+    #[error("failed to read {setting} {}", path.display())]
     SigningKeyFile {
+        /// The name of the setting.
+        setting: &'static str,
         /// The path.
         path: PathBuf,
         /// The error of the system.
         #[source]
         source: std::io::Error,
     },
-    /// The file has no key that can sign receipts.
+    /// The file has no key that can sign.
     #[error(
-        "erasure.signing_key_file {} has no usable private Ed25519 key: it must be PEM, in PKCS#8, as `openssl genpkey \
+        "{setting} {} has no usable private Ed25519 key: it must be PEM, in PKCS#8, as `openssl genpkey \
          -algorithm ed25519` writes it",
         path.display()
     )]
     SigningKey {
+        /// The name of the setting.
+        setting: &'static str,
         /// The path.
         path: PathBuf,
     },
+    /// The time between two passes is out of bounds.
+    #[error("integrity.interval_ms must be from 100 to 3,600,000")]
+    IntegrityInterval,
     /// A limit is 0 that must be positive.
     #[error("limits.{name} must be at least 1")]
     Zero {

@@ -45,6 +45,8 @@ pub struct Config {
     pub wallets: WalletsConfig,
     /// Erasures.
     pub erasure: ErasureConfig,
+    /// The integrity of what is stored.
+    pub integrity: IntegrityConfig,
     /// Webhooks.
     pub webhooks: WebhooksConfig,
     /// Search in what was said.
@@ -408,6 +410,34 @@ impl WalletsConfig {
 pub struct ErasureConfig {
     /// The file with the private Ed25519 key that signs receipts: PEM, in PKCS#8. Without it, receipts are unsigned.
     pub signing_key_file: Option<PathBuf>,
+}
+
+/// The settings of the integrity of what is stored. Nothing is signed without a key.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct IntegrityConfig {
+    /// The file with the private Ed25519 key that signs checkpoints and tags changes: PEM, in PKCS#8. It must be the same in all
+    /// processes.
+    #[serde(deserialize_with = "unless_empty")]
+    pub key_file: Option<PathBuf>,
+    /// The files with the keys that signed before, in the same form. What they have signed still counts.
+    #[serde(deserialize_with = "listed")]
+    pub earlier_key_files: Vec<String>,
+    /// How long it is from one pass over the changed chats to the next, from 100 ms to an hour.
+    pub interval_ms: u64,
+}
+
+impl Default for IntegrityConfig {
+    fn default() -> Self {
+        Self { key_file: None, earlier_key_files: Vec::new(), interval_ms: 60_000 }
+    }
+}
+
+impl IntegrityConfig {
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+        let is_within = (100..=3_600_000).contains(&self.interval_ms);
+        if is_within { Ok(()) } else { Err(ConfigError::IntegrityInterval) }
+    }
 }
 
 /// The settings of webhooks.

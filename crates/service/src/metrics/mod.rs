@@ -2,6 +2,7 @@
 
 mod apps;
 mod auth;
+mod integrity;
 mod keys;
 mod live;
 mod requests;
@@ -21,6 +22,7 @@ use prometheus_client::registry::Registry;
 use crate::config::MetricsConfig;
 use apps::AppMetrics;
 pub(crate) use auth::AuthMetrics;
+pub(crate) use integrity::IntegrityMetrics;
 pub(crate) use keys::KeyMetrics;
 pub(crate) use live::{LiveMetrics, SubscriberMetrics, Transport};
 pub(crate) use requests::RequestMetrics;
@@ -36,6 +38,7 @@ pub(crate) struct Metrics {
     pub(crate) keys: KeyMetrics,
     pub(crate) auth: AuthMetrics,
     pub(crate) search: SearchIndexMetrics,
+    pub(crate) integrity: IntegrityMetrics,
     apps: AppMetrics,
     registry: Registry,
 }
@@ -54,10 +57,21 @@ impl Metrics {
         let keys = KeyMetrics::new(&mut registry);
         let auth = AuthMetrics::new(&mut registry);
         let search = SearchIndexMetrics::new(&mut registry);
+        let integrity = IntegrityMetrics::new(&mut registry);
         let apps = AppMetrics::new(&config.apps, Arc::clone(&store));
         registry.register_collector(Box::new(apps.collector()));
         registry.register_collector(Box::new(StoreCollector(store)));
-        Self { is_public: config.public, requests, live, keys, auth, search, apps, registry }
+        Self {
+            is_public: config.public,
+            requests,
+            live,
+            keys,
+            auth,
+            search,
+            integrity,
+            apps,
+            registry,
+        }
     }
 
     /// Returns the current metrics as OpenMetrics text.

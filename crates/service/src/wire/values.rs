@@ -71,6 +71,8 @@ values! {
     TurnOutcome => words(records::TurnOutcome::ALL.map(records::TurnOutcome::as_str));
     /// The kind of a step.
     StepType => words(records::StepKind::ALL.map(records::StepKind::as_str));
+    /// Whether a message is what was signed (`signed`), or was stored or changed by a service since (`unsigned`), or was changed in the database without a service (`broken`).
+    Verdict => words(persistence::Verdict::ALL.map(persistence::Verdict::as_str));
     /// The state of a step.
     StepStatus => words(records::StepStatus::ALL.map(records::StepStatus::as_str));
     /// What counts as an answer: any content (`text`), one of the options (`choice`), or true or false (`confirm`).

@@ -11,7 +11,7 @@ use persistence::memory::{Faults, MemoryStore};
 use persistence::metrics::Call;
 use records::Message;
 use serde_json::{Value, json};
-use service::{Config, SearchConfig, router_and_indexer};
+use service::{Config, SearchConfig, router_and_upkeep};
 use tokio::time::{sleep, timeout};
 
 use crate::harness::{Client, memory};
@@ -153,7 +153,7 @@ async fn changed_chats_are_indexed_again_after_a_failure() {
     let counted = Arc::new(CountIndexing::default());
     let store = Arc::new(MemoryStore::default().with_faults(Arc::<CountIndexing>::clone(&counted)));
     let client = Client::over(Arc::<MemoryStore>::clone(&store), Config::default());
-    let (_, indexer) = router_and_indexer(store, Config::default()).unwrap();
+    let (_, indexer) = router_and_upkeep(store, Config::default()).unwrap();
     let indexing = tokio::spawn(indexer.run());
     let until = async |count: &AtomicUsize, least| {
         let reached = async {

@@ -67,7 +67,7 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
         let mongod = LocalMongod::start(mongod_options(settings)).await?;
         (mongod.uri_with_credentials(), Some(mongod))
     };
-    let store = MongoStore::connect(&mongo_options(settings, uri.clone())).await?;
+    let store = MongoStore::connect(&mongo_options(settings, uri.clone())?).await?;
     let stage = Stage { store, uri, transcript, arguments };
     let is_whole = stage.play().await;
     if let Some(mongod) = mongod {

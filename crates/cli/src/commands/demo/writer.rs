@@ -69,7 +69,7 @@ pub(super) async fn write(
     pace_ms: u64,
 ) -> anyhow::Result<()> {
     let uri = settings.mongo.uri.clone().context("the writer needs mongo.uri")?;
-    let store = MongoStore::connect(&mongo_options(settings, uri)).await?;
+    let store = MongoStore::connect(&mongo_options(settings, uri)?).await?;
     let (scope, chat_id) = (scope()?, ChatId::parse(chat)?);
     for (index, body) in transcript.messages.iter().enumerate().skip(first) {
         // The id is derived from the position, so that the store recognises a repeated message.

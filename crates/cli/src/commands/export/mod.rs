@@ -1,6 +1,7 @@
 //! Exports: one file for each format.
 
 mod archive;
+mod checkpoints;
 mod jsonl;
 mod new_file;
 mod person;
@@ -37,6 +38,8 @@ enum Format {
     App(archive::AppArguments),
     /// Print a chat with everything, for another database.
     Chat(archive::ChatArguments),
+    /// Print the signed states of the chats of an app, a line each, to be kept away from the database.
+    Checkpoints(checkpoints::Arguments),
 }
 
 /// Exports a person, or chats in a format.
@@ -45,6 +48,7 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
         (Some(Format::Jsonl(arguments)), _) => return jsonl::run(arguments, settings).await,
         (Some(Format::App(arguments)), _) => archive::run_app(arguments, settings).await,
         (Some(Format::Chat(arguments)), _) => archive::run_chat(arguments, settings).await,
+        (Some(Format::Checkpoints(arguments)), _) => checkpoints::run(arguments, settings).await,
         (None, Some(person)) => person::run(person, settings).await,
         (None, None) => anyhow::bail!("name a format, or --app and --user"),
     };

@@ -42,11 +42,13 @@ pub enum FaultKind {
     Derived,
     /// The parts of a document are missing, or are not its content.
     Content,
+    /// A message, or the chain of its chat, is not what was signed.
+    Integrity,
 }
 
 impl FaultKind {
     /// Every kind.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Unreadable,
         Self::Orphan,
         Self::OtherApp,
@@ -60,6 +62,7 @@ impl FaultKind {
         Self::Turns,
         Self::Derived,
         Self::Content,
+        Self::Integrity,
     ];
 
     /// Returns the kind as a stable word.
@@ -79,6 +82,7 @@ impl FaultKind {
             Self::Turns => "turns",
             Self::Derived => "derived",
             Self::Content => "content",
+            Self::Integrity => "integrity",
         }
     }
 }

@@ -50,6 +50,13 @@ pub enum DataCheck<'a> {
         /// How many bytes their contents have.
         bytes: u64,
     },
+    /// The messages of a chat were compared with what was signed of them.
+    Verified {
+        /// How many are what was signed.
+        signed: u64,
+        /// How many were stored or changed by a service since.
+        unsigned: u64,
+    },
     /// Something does not fit.
     Fault(&'a DataFault),
 }

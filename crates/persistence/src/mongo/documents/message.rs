@@ -21,6 +21,17 @@ pub(crate) struct StoredMessage {
     pub(crate) digest: StoredDigest,
     /// The size, in bytes, that counts towards the limits of tails, segments and pages.
     pub(crate) bytes: u64,
+    /// The last change by a service that tags changes.
+    pub(crate) change: Option<StoredChange>,
+}
+
+/// Tells a change by a service from one that was made in the database (decision 0075).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct StoredChange {
+    /// How often the message was changed.
+    pub(crate) number: u32,
+    /// What only a service can make.
+    pub(crate) tag: [u8; 16],
 }
 
 /// Creates the document of a new message.
@@ -68,6 +79,11 @@ fn read_author(fields: &Fields<'_>) -> Result<Author, StoreError> {
     Ok(Author { user_id: fields.parsed("user_id")?, display_name })
 }
 
+fn read_change(fields: &Fields<'_>) -> Result<StoredChange, StoreError> {
+    let number = u32::try_from(fields.count("number")?).unwrap_or(u32::MAX);
+    Ok(StoredChange { number, tag: fields.bytes("tag")? })
+}
+
 fn finish(document: &mut RawDocumentBuf, digest: &StoredDigest, bytes: u64, created_at: Time<Utc>) {
     if let Some(salt) = &digest.salt {
         document.append(cstr!("salt"), super::binary(salt));
@@ -82,7 +98,7 @@ impl StoredMessage {
     pub(crate) fn read(sequence: u64, fields: &Fields<'_>) -> Result<Self, StoreError> {
         let mut body = MessageBody::default();
         let (mut event_id, mut role, mut digest, mut bytes) = (None, None, None, None);
-        let (mut author, mut salt) = (None, None);
+        let (mut author, mut salt, mut change) = (None, None, None);
         let (mut created_at, mut edited_at, mut deleted_at) = (None, None, None);
         let (mut edited_by, mut deleted_by) = (None, None);
         for field in fields.each() {
@@ -99,6 +115,7 @@ impl StoredMessage {
                     author = stored.as_ref().map(read_author).transpose()?;
                 }
                 "salt" => salt = Some(field.bytes()?),
+                "change" => change = Some(read_change(&fields.inside(field.document()?))?),
                 "digest" => digest = Some(field.bytes()?),
                 "bytes" => bytes = Some(field.number()?),
                 "created_at" => created_at = Some(field.time()?),
@@ -128,7 +145,7 @@ impl StoredMessage {
             is_text_kept: false,
         };
         let digest = StoredDigest { digest: fields.required("digest", digest)?, salt };
-        Ok(Self { message, digest, bytes: fields.required("bytes", bytes)? })
+        Ok(Self { message, digest, bytes: fields.required("bytes", bytes)?, change })
     }
 
     /// Sets the size to that of the message as it is after an edit.
@@ -157,6 +174,10 @@ impl StoredMessage {
         }
         if let Some(deleted_by) = &message.deleted_by {
             document.append(cstr!("deleted_by"), deleted_by.as_str());
+        }
+        if let Some(StoredChange { number, tag }) = self.change {
+            let change = rawdoc! { "number": i64::from(number), "tag": super::binary(&tag) };
+            document.append(cstr!("change"), change);
         }
         document
     }

@@ -8,6 +8,7 @@ use mongodb::otel::OpentelemetryOptions;
 use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::BoxError;
+use crate::integrity::IntegrityKeys;
 use crate::mongo::engine::driver_error::DriverError;
 use crate::mongo::{QueueBounds, SealingBounds};
 use crate::store::ContextVersionPage;
@@ -48,6 +49,8 @@ pub struct MongoOptions {
     pub audit_keep: Option<Duration>,
     /// Whether the end of each chat leaves an event for the receiver of webhooks.
     pub webhook_events: bool,
+    /// Signs what is stored of messages, and tags their changes; nothing is signed without.
+    pub integrity: Option<IntegrityKeys>,
 }
 
 impl MongoOptions {
@@ -69,6 +72,7 @@ impl MongoOptions {
             proof_snapshot: Duration::from_secs(20),
             audit_keep: Some(Duration::from_hours(400 * 24)),
             webhook_events: false,
+            integrity: None,
         }
     }
 }

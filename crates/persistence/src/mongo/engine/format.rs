@@ -61,11 +61,14 @@ pub(crate) enum Shape {
     /// Streams: `streams` and `stream_groups`. An older release does not remove them with their chat. No document is
     /// marked for it.
     Streams,
+    /// The chains of chats: `integrity_chains` and `integrity_blocks`. An older release neither forgets their salts nor removes
+    /// them with their chat, and does not tag what it changes.
+    Integrity,
 }
 
 impl Shape {
     /// Every shape, in the order of the formats.
-    pub(crate) const ALL: [Self; 14] = [
+    pub(crate) const ALL: [Self; 15] = [
         Self::Forks,
         Self::DeletedChats,
         Self::ListsByActivity,
@@ -80,6 +83,7 @@ impl Shape {
         Self::Assistants,
         Self::Documents,
         Self::Streams,
+        Self::Integrity,
     ];
 
     /// Returns the first format in which the shape is written. It is also the `schema_version` of
@@ -96,6 +100,7 @@ impl Shape {
             Self::Assistants => 8,
             Self::Documents => 9,
             Self::Streams => 10,
+            Self::Integrity => 11,
         }
     }
 
@@ -116,6 +121,7 @@ impl Shape {
             Self::Assistants => "assistants",
             Self::Documents => "documents",
             Self::Streams => "streams",
+            Self::Integrity => "integrity",
         }
     }
 }

@@ -77,6 +77,7 @@ impl Erasing<'_> {
     /// Erases a message; returns its document if there was anything to erase.
     fn wipe(
         &self,
+        store: &MongoStore,
         mut stored: StoredMessage,
         found: &mut Found,
     ) -> Result<Option<StoredMessage>, Failure> {
@@ -94,6 +95,7 @@ impl Erasing<'_> {
             }
         }
         stored.measure()?;
+        store.tag_change(self.app_id, self.chat_id, &mut stored);
         Ok(Some(stored))
     }
 
@@ -136,7 +138,9 @@ impl MongoStore {
     /// process may be killed in between. It goes again afterwards, because messages may have been written meanwhile.
     pub(super) async fn erase_messages(&self, erasing: &Erasing<'_>) -> Result<u64, Failure> {
         let Erasing { app_id, chat_id, .. } = erasing;
-        self.erase_repeated(app_id, chat_id, &self.messages_to_erase(erasing).await?).await?;
+        let to_erase = self.messages_to_erase(erasing).await?;
+        self.erase_repeated(app_id, chat_id, &to_erase).await?;
+        self.forget_commitments(app_id, chat_id, &to_erase.sequences).await?;
         let mut found = Found::default();
         let places = self.erase_in_tail(erasing, &mut found).await?;
         let in_tail = found.sequences.clone();
@@ -148,6 +152,8 @@ impl MongoStore {
             self.record_overwritten(app_id, &[chat_id.as_str()], &sealed).await?;
             self.check_deleted_texts(app_id, chat_id).await?;
         }
+        // A pass may have committed to them meanwhile.
+        self.forget_commitments(app_id, chat_id, &found.sequences).await?;
         self.erase_repeated(app_id, chat_id, &found).await?;
         // Also if an earlier attempt has erased them.
         self.index_again(app_id, chat_id).await?;
@@ -166,18 +172,18 @@ impl MongoStore {
         if let Some(raw) = session.projection(SessionView::projection()).await? {
             let session = SessionView::read(chat_id, &raw)?;
             for message in session.tail_messages(&erasing.span, Direction::OldestFirst)? {
-                erasing.wipe(message.decode()?, &mut found)?;
+                erasing.wipe(self, message.decode()?, &mut found)?;
             }
         }
         let mut segments = self.inner.chat_segments.find(erasing.segments()).await?;
         while let Some(raw) = segments.try_next().await? {
             for message in Segment::read(chat_id, &raw)?.messages {
-                erasing.wipe(message, &mut found)?;
+                erasing.wipe(self, message, &mut found)?;
             }
         }
         let mut versions = self.inner.message_versions.find(erasing.versions()).await?;
         while let Some(raw) = versions.try_next().await? {
-            erasing.wipe(version_message(chat_id, &raw)?, &mut found)?;
+            erasing.wipe(self, version_message(chat_id, &raw)?, &mut found)?;
         }
         Ok(found)
     }
@@ -202,7 +208,7 @@ impl MongoStore {
             for message in session.tail_messages(span, Direction::OldestFirst)? {
                 let old = message.decode()?;
                 let (bytes, index) = (old.bytes, old.message.sequence - tail.first_sequence);
-                if let Some(new) = erasing.wipe(old, found)? {
+                if let Some(new) = erasing.wipe(self, old, found)? {
                     set.insert(format!("messages.{index}"), decode_document(&new.document())?);
                     growth += counter(new.bytes) - counter(bytes);
                     sequences.insert(new.message.sequence);
@@ -243,7 +249,7 @@ impl MongoStore {
         for id in &ids {
             // An edit may have split the segment meanwhile: the next pass finds the parts.
             let one = erasing.filter(decode_document(id)?, "messages");
-            let wipe = |old| erasing.wipe(old, found);
+            let wipe = |old| erasing.wipe(self, old, found);
             let overwriting = self.overwrite_in_segment(erasing.app_id, erasing.chat_id, one, wipe);
             let overwritten = overwriting.await?;
             let is_sealed = |it: &u64| places.is_none_or(|places| *it < places.first_sequence);
@@ -281,7 +287,7 @@ impl MongoStore {
         for _ in 0..MAX_READ_ATTEMPTS {
             let Some(raw) = versions.find_one(one.clone()).await? else { return Ok(None) };
             let old = version_message(erasing.chat_id, &raw)?;
-            let Some(new) = erasing.wipe(old, found)? else { return Ok(None) };
+            let Some(new) = erasing.wipe(self, old, found)? else { return Ok(None) };
             let mut unchanged = one.clone();
             unchanged.insert("message", doc! { "$eq": decode_document(&raw)?.remove("message") });
             let set = doc! { "$set": { "message": decode_document(&new.document())? } };

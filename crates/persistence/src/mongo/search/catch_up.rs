@@ -23,9 +23,9 @@ const OVERLAP: TimeDelta = TimeDelta::minutes(3);
 
 /// A chat that has changed.
 #[derive(Debug, Deserialize)]
-struct Changed {
+pub(crate) struct Changed {
     #[serde(rename = "_id")]
-    chat_id: ChatId,
+    pub(crate) chat_id: ChatId,
     active_minute: Option<Time>,
     edited_at: Option<Time>,
 }
@@ -37,7 +37,7 @@ impl MongoStore {
         after: Option<&CatchUp>,
         limit: usize,
     ) -> Result<Option<CatchUp>, StoreError> {
-        let mut pass = match after {
+        let pass = match after {
             Some(after) => after.clone(),
             None => self.read(|| self.begin_pass(app_id)).await?,
         };
@@ -46,35 +46,24 @@ impl MongoStore {
         while !chats.is_empty() {
             chats = self.index(chats).await?;
         }
-        let is_last = changed.len() < limit;
-        let last = changed.into_iter().next_back().and_then(|chat| {
-            let time = if pass.is_at_appends { chat.active_minute } else { chat.edited_at };
-            Some((time?.0, chat.chat_id))
-        });
-        match (pass.is_at_appends, is_last) {
-            (false, true) => Ok(Some(CatchUp { is_at_appends: true, last: None, ..pass })),
-            (false, false) => Ok(Some(CatchUp { last, ..pass })),
-            (true, true) => {
-                self.record_progress(app_id, pass.began_at).await?;
-                Ok(None)
+        let (is_at_appends, began_at) = (pass.is_at_appends, pass.began_at);
+        let next = next_after(pass, changed, limit);
+        match &next {
+            None => self.record_progress(app_id, began_at).await?,
+            // The edits are indexed already, so the appends alone say how far everything is.
+            Some(CatchUp { last: Some((minute, _)), .. }) if is_at_appends => {
+                self.record_progress(app_id, (*minute).min(began_at)).await?;
             }
-            (true, false) => {
-                // The edits are indexed already, so the appends alone say how far everything is.
-                if let Some((minute, _)) = &last {
-                    self.record_progress(app_id, (*minute).min(pass.began_at)).await?;
-                }
-                pass.last = last;
-                Ok(Some(pass))
-            }
+            Some(_) => {}
         }
+        Ok(next)
     }
 
     async fn begin_pass(&self, app_id: &AppId) -> Result<CatchUp, Failure> {
         self.require(Shape::MessageSearch).await?;
         let began_at = self.inner.clock.now();
         let since = self.indexed_to(app_id).await?.map(|indexed_to| indexed_to - OVERLAP);
-        // The first pass reads every chat as it is.
-        Ok(CatchUp { began_at, since, is_at_appends: since.is_none(), last: None })
+        Ok(CatchUp::begin(began_at, since))
     }
 
     async fn record_progress(
@@ -95,7 +84,8 @@ impl MongoStore {
         .await
     }
 
-    async fn changed_chats(
+    /// Returns the next changed chats of an app, at most `limit`.
+    pub(crate) async fn changed_chats(
         &self,
         app_id: &AppId,
         pass: &CatchUp,
@@ -131,6 +121,20 @@ impl MongoStore {
             }
         }
         found.iter().map(|raw| Ok(read_document(CHAT_SESSIONS, raw)?)).collect()
+    }
+}
+
+/// Returns where a pass goes on after some changed chats; `None` at its end.
+pub(crate) fn next_after(pass: CatchUp, changed: Vec<Changed>, limit: usize) -> Option<CatchUp> {
+    let is_last = changed.len() < limit;
+    let last = changed.into_iter().next_back().and_then(|chat| {
+        let time = if pass.is_at_appends { chat.active_minute } else { chat.edited_at };
+        Some((time?.0, chat.chat_id))
+    });
+    match (pass.is_at_appends, is_last) {
+        (false, true) => Some(CatchUp { is_at_appends: true, last: None, ..pass }),
+        (true, true) => None,
+        (_, false) => Some(CatchUp { last, ..pass }),
     }
 }
 

@@ -12,6 +12,7 @@ mod leader;
 mod rebuild;
 mod sources;
 
+pub(crate) use catch_up::next_after;
 pub(crate) use documents::{MarkDocument, SearchEntryDocument};
 pub(crate) use leader::progress_rewritten;
 

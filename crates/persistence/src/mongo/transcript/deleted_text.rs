@@ -223,7 +223,7 @@ impl MongoStore {
     async fn wipe_in_segment(&self, text: &DeletedText<'_>) -> Result<(), Failure> {
         let wipe = |stored: StoredMessage| {
             let is_it = stored.message.sequence == text.sequence;
-            if is_it { Ok(self.wiped(stored)?) } else { Ok(None) }
+            if is_it { Ok(self.wiped(text.app_id, text.owner, stored)?) } else { Ok(None) }
         };
         self.overwrite_in_segment(text.app_id, text.owner, text.segments(), wipe).await?;
         Ok(())
@@ -245,9 +245,9 @@ impl MongoStore {
                 let key = VersionKey::read(text.owner, raw)?;
                 let stored = version_message(text.owner, raw)?;
                 if stored.message.is_text_kept {
-                    noted.insert(key.chat_id);
+                    noted.insert(key.chat_id.clone());
                 }
-                let Some(wiped) = self.wiped(stored)? else { continue };
+                let Some(wiped) = self.wiped(text.app_id, &key.chat_id, stored)? else { continue };
                 self.overwrite_version(text.app_id, raw, &wiped).await?;
             }
         }
@@ -265,13 +265,19 @@ impl MongoStore {
     }
 
     /// Returns a message without its text; `None` if it has none.
-    fn wiped(&self, mut stored: StoredMessage) -> Result<Option<StoredMessage>, StoreError> {
+    fn wiped(
+        &self,
+        app_id: &AppId,
+        holder: &ChatId,
+        mut stored: StoredMessage,
+    ) -> Result<Option<StoredMessage>, StoreError> {
         if stored.message.deleted_at.is_some() {
             return Ok(None);
         }
         stored.message.body = stored.message.body.tombstone();
         stored.message.deleted_at = Some(self.inner.clock.now());
         stored.measure()?;
+        self.tag_change(app_id, holder, &mut stored);
         Ok(Some(stored))
     }
 }

@@ -181,6 +181,7 @@ impl MongoStore {
             check_expected(scope, chat_id, tail.last_sequence)?;
         }
         stored.measure()?;
+        self.tag_change(&scope.app_id, chat_id, &mut stored);
         let is_deletion = matches!(edit, Edit::Delete);
         let says_else = stored.message.body.content != old.message.body.content;
         let repeats = if is_deletion || says_else {

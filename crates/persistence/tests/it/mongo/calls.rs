@@ -9,7 +9,7 @@ use records::{CallId, ChatId, EventId, MessageBody, NewFork, NewMessage, NewProv
 use super::database::Database;
 use super::faults::{FailPoint, chat, database, database_behind_proxy, scope};
 
-fn call(id: &str) -> NewProviderCall {
+pub(super) fn call(id: &str) -> NewProviderCall {
     NewProviderCall {
         call_id: Some(CallId::parse(id).unwrap()),
         agent: Some("agent.$with_dots".to_owned()),

@@ -4,10 +4,21 @@ use std::time::Duration;
 
 use bson::{Document, RawDocumentBuf, doc};
 use local_mongod::SharedMongod;
-use persistence::Store;
 use persistence::mongo::{MongoOptions, MongoStore, SealingBounds};
+use persistence::{IntegrityKeys, Store};
 use records::{Clock, Ids, SystemClock, Uuid7Ids};
+use ring::rand::SystemRandom;
+use ring::signature::Ed25519KeyPair;
 use secrecy::ExposeSecret as _;
+
+/// Returns keys that nobody else has.
+pub(crate) fn integrity_keys() -> IntegrityKeys {
+    IntegrityKeys::new(&new_key(), &[]).unwrap()
+}
+
+pub(crate) fn new_key() -> Vec<u8> {
+    Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).unwrap().as_ref().to_vec()
+}
 
 /// The database of one test on a real mongod. It goes with this, or with its server.
 pub(crate) struct Database {
@@ -77,6 +88,8 @@ impl Database {
         // Long enough for a machine whose disk is slow for a while. Tests of deadlines set their own.
         options.deadline = Duration::from_mins(1);
         options.webhook_events = true;
+        // So that every change of a message is tagged.
+        options.integrity = Some(integrity_keys());
         // The server refuses what newer versions may not have.
         options.stable_api = true;
         change(&mut options);

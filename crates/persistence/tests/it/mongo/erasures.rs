@@ -158,7 +158,7 @@ async fn plant_documents(database: &Database, chat_id: &ChatId, person: &UserId,
     }
 }
 
-async fn erase(store: &MongoStore, person: &UserId, chats_at_once: usize) -> Erasure {
+pub(super) async fn erase(store: &MongoStore, person: &UserId, chats_at_once: usize) -> Erasure {
     let app_id = &scope().app_id;
     let begun = store.begin_erasure(&Actor::command_line(), app_id, person).await.unwrap();
     finish(store, begun, chats_at_once).await

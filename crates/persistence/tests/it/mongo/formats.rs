@@ -22,7 +22,7 @@ use super::goldens::{assert_fields, golden};
 const OLDER: i64 = 1;
 
 /// The newest format of this release.
-pub(super) const NEWEST: i64 = 10;
+pub(super) const NEWEST: i64 = 11;
 
 fn scope() -> Scope {
     Scope::service(AppId::parse("acme_corp").unwrap())
@@ -241,6 +241,7 @@ async fn before_the_upgrade_is_finished_a_fork_is_refused_and_changes_nothing() 
                 "assistants",
                 "documents",
                 "streams",
+                "integrity",
             ]
         }
     );

@@ -19,6 +19,7 @@ mod groups;
 mod growth;
 mod impossible_data;
 mod indexes;
+mod integrity;
 mod killed_deletions;
 mod large_groups;
 mod late_requests;

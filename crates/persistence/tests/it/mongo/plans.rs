@@ -12,10 +12,10 @@ use persistence::{
     AppDocuments, AppendCondition, Apps, Artifacts, AssistantFilter, Assistants, AuditFilter,
     AuditLog, Began, Billing, Calls, Changes, ChatFilter, ChatOrder, ChatSessions, ContextHistory,
     Contexts, Direction, DocumentFilter, DocumentRange, Erasures, Exchanges, Forks, InputRequests,
-    Leases, ListCursor, Members, MessageRange, MessageSearch, Messages, Participants, PendingOrder,
-    Position, Presence, Purges, ResumePointCursor, ResumePointFilter, RevocationCursor,
-    Revocations, Search, Stats, Streams, Tickets, ToolRunFilter, ToolRuns, Turns, UsageBy,
-    UsageFilter, Wallets,
+    Integrity, Leases, ListCursor, Members, MessageRange, MessageSearch, Messages, Participants,
+    PendingOrder, Position, Presence, Purges, ResumePointCursor, ResumePointFilter,
+    RevocationCursor, Revocations, Search, Stats, Streams, Tickets, ToolRunFilter, ToolRuns, Turns,
+    UsageBy, UsageFilter, Wallets, sign_all,
 };
 use records::{
     Actor, AppId, AppStatus, AssistantContent, AssistantId, AuditAction, CallId, Caller, ChatId,
@@ -32,16 +32,21 @@ use records::{
 use serde_json::json;
 
 use super::database::Database;
+use super::faults::{chat, numbered};
 
 /// Runs every call of the store under the profiler, and then checks the plan of each operation.
 #[tokio::test]
 async fn every_query_uses_an_index() {
     let database = Database::create_unsealed().await;
+    // As large as the operations need: a profile forgets the oldest.
+    let profile = doc! { "create": "system.profile", "capped": true, "size": 64_i64 << 20 };
+    database.raw.run_command(profile).await.unwrap();
     database.raw.run_command(doc! { "profile": 2 }).await.unwrap();
     use_everything(&database).await;
     use_apps(&database).await;
     use_revocations(&database).await;
     use_stats(&database).await;
+    use_integrity(&database).await;
     database.raw.run_command(doc! { "profile": 0 }).await.unwrap();
 
     let profile = database.raw.collection::<RawDocumentBuf>("system.profile");
@@ -106,6 +111,18 @@ const SCATTERED: &[(&str, &[&str])] = &[
     (
         "What a declaration of keys for lists, once, and the process that follows it look for.",
         &["chat_sessions: app_id", "chat_sessions: app_id, attrs_version, schema_version"],
+    ),
+    (
+        "The chats that have changed: the pass that signs them, about once a minute, and that which indexes them.",
+        &["chat_sessions: active_minute, app_id, lifecycle, status", "chat_sessions: app_id, edited_at"],
+    ),
+    (
+        "`check --deep` and the export of checkpoints, which read everything once.",
+        &["chat_sessions: _id", "chat_sessions: _id, app_id", "integrity_chains: _id, app_id"],
+    ),
+    (
+        "The versions of messages that several chats have changed: each condition is a range of ids.",
+        &["message_versions: $or, app_id"],
     ),
     (
         "What was revoked since the last look: each process, every few seconds.",
@@ -475,6 +492,24 @@ async fn use_search(database: &Database, scope: &Scope, chat_id: &ChatId) {
         }
     }
     database.store.rebuild_search(&scope.app_id, &|_| {}).await.unwrap();
+}
+
+/// Signs and verifies the chats that were used, and one with a full block.
+async fn use_integrity(database: &Database) {
+    let chat_id = chat(database).await;
+    database.append(&scope(), &chat_id, numbered("ids", 300)).await.unwrap();
+    for since in [None, Some(Utc::now() - TimeDelta::minutes(5))] {
+        sign_all(&**database, since).await.unwrap();
+        let edit = MessageEdit { content: Some("edited".into()), ..MessageEdit::default() };
+        database.update_message(&scope(), &chat_id, 5, edit).await.unwrap();
+    }
+    database.prove_message(&scope(), &chat_id, 5).await.unwrap();
+    let app_id = &scope().app_id;
+    let exported = database.checkpoints(app_id, None, 10).await.unwrap();
+    let exported: Vec<String> = exported.into_iter().map(|it| it.signed).collect();
+    for of in [None, Some(app_id)] {
+        database.verify_integrity(of, &exported, &mut |_| {}).await.unwrap();
+    }
 }
 
 async fn use_session_changes(database: &Database, scope: &Scope, chat_id: &ChatId) {

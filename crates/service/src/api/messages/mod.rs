@@ -16,6 +16,7 @@ pub(crate) mod get_by_id;
 pub(crate) mod history;
 pub(crate) mod initial;
 pub(crate) mod list;
+pub(crate) mod proof;
 pub(crate) mod synchronise;
 pub(crate) mod update;
 pub(crate) mod update_by_id;

@@ -1,0 +1,105 @@
+//! Reads messages with the chat whose documents hold them.
+
+use std::ops::Range;
+
+use records::{AppId, ChatId, Scope};
+
+use crate::integrity::{Commitment, IntegrityKeys, change_tag_input, statement};
+use crate::mongo::MongoStore;
+use crate::mongo::documents::StoredMessage;
+use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::read_at::ReadAt;
+use crate::mongo::transcript::reader::{Direction, SessionView};
+use crate::rules::stored_digest::random_salt;
+
+/// How many bytes of messages are in memory at once.
+const FETCHED_BYTES: u64 = 2 << 20;
+
+/// A message, and the chat whose session, segment or version holds it: a fork shows messages of other chats.
+pub(super) struct ShownMessage {
+    pub(super) holder: ChatId,
+    pub(super) stored: StoredMessage,
+}
+
+/// What a message is, compared with the newest commitment to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Comparison {
+    /// It is what was committed to.
+    Same,
+    /// A service has changed it since.
+    Changed,
+    /// It differs, and no service has changed it.
+    Broken,
+}
+
+impl ShownMessage {
+    pub(super) fn sequence(&self) -> u64 {
+        self.stored.message.sequence
+    }
+
+    pub(super) fn changes(&self) -> u32 {
+        self.stored.change.map_or(0, |change| change.number)
+    }
+
+    /// Commits to the message, with a salt of its own.
+    pub(super) fn commit(&self) -> Result<Commitment, Failure> {
+        let salt = random_salt()?;
+        let statement = statement(&self.stored.message);
+        Ok(Commitment::new(self.sequence(), self.changes(), salt, &statement))
+    }
+
+    pub(super) fn compare(
+        &self,
+        keys: &IntegrityKeys,
+        app_id: &AppId,
+        commitment: &Commitment,
+    ) -> Comparison {
+        if commitment.is_of(&statement(&self.stored.message)) == Some(true) {
+            return Comparison::Same;
+        }
+        let is_later = self.changes() > commitment.changes;
+        // Without its salt, a commitment still tells how often the message had been changed.
+        let is_as_late = commitment.salt().is_none() && self.changes() == commitment.changes;
+        match (is_later || is_as_late, self.is_tagged(keys, app_id)) {
+            (true, true) if is_later => Comparison::Changed,
+            (true, true) => Comparison::Same,
+            _ => Comparison::Broken,
+        }
+    }
+
+    fn is_tagged(&self, keys: &IntegrityKeys, app_id: &AppId) -> bool {
+        self.stored.change.is_some_and(|change| {
+            let message = &self.stored.message;
+            let input = change_tag_input(app_id, &self.holder, change.number, message);
+            keys.is_tag_of(&input, &change.tag)
+        })
+    }
+}
+
+impl MongoStore {
+    /// Reads the messages of a span, the oldest first, until `take` returns false.
+    pub(super) async fn each_shown(
+        &self,
+        at: &mut ReadAt<'_>,
+        app_id: &AppId,
+        session: &SessionView<'_>,
+        span: Range<u64>,
+        mut take: impl FnMut(ShownMessage) -> Result<(), Failure> + Send,
+    ) -> Result<(), Failure> {
+        let scope = Scope::service(app_id.clone()).finding_deleted();
+        let direction = Direction::OldestFirst;
+        let mut sealed = session.sealed(&span, direction);
+        while !sealed.is_done() {
+            let fetched = self.fetch_sealed(at, &scope, &sealed, FETCHED_BYTES).await?;
+            for message in sealed.advance(&fetched)? {
+                let holder = message.overlay.map_or(&fetched.owner, |it| &it.key.chat_id).clone();
+                take(ShownMessage { holder, stored: message.decode()? })?;
+            }
+        }
+        for message in session.tail_messages(&span, direction)? {
+            let holder = session.lineage.chat_id().clone();
+            take(ShownMessage { holder, stored: message.decode()? })?;
+        }
+        Ok(())
+    }
+}
