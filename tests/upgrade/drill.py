@@ -20,6 +20,7 @@ from collections.abc import Awaitable
 from dataclasses import replace
 from pathlib import Path
 
+import pending
 from client import Client, Counts
 from load import Chat, Load
 from processes import BUSY_APP, STEADY_APP, Database, Fault, Fleet, Format, Release, read_format, run, tell
@@ -132,6 +133,7 @@ class Drill:
         self.persons["karl, with a key"] = await self._client(key.split()[-1])
         self.steady = Steady(self.before.pending)
         await self.steady.fill(self.client, self.operator)
+        await pending.create(self.client)
         if self.is_oldest:
             self.steady.paths += [
                 GOLDEN_PATH,
@@ -156,16 +158,13 @@ class Drill:
             shown = await self.steady.show(self.client, self.persons, service.url)
             if found := find_difference(self.shown, shown):
                 raise Fault(f"{service.release.name} shows something else: {found}")
-            if "forks" in self.before.pending:
-                answer = await self.client.ask(service.url, "POST", f"{RECORDS_CHAT}/fork", {"chat_id": "early-fork"})
-                if answer.status_code != 503 or "upgrade-pending" not in answer.text:
-                    raise Fault(f"{service.release.name} forks before the end: {answer.status_code} {answer.text}")
+            await pending.verify_refused(self.client, service, self.before.pending)
 
     async def _finish(self) -> None:
         """Finishes the upgrade; from then on everything is served."""
-        pending = await read_format(self.new, self.database)
-        if pending.stored != self.before.stored:
-            raise Fault(f"the format was {self.before.stored}, and is {pending.stored} before the end of the upgrade")
+        waiting = await read_format(self.new, self.database)
+        if waiting.stored != self.before.stored:
+            raise Fault(f"the format was {self.before.stored}, and is {waiting.stored} before the end of the upgrade")
         await tell(self.new, self.database, "upgrade", "--finish")
         self.after: Format = await read_format(self.new, self.database)
         if self.after.stored != self.after.newest or self.after.pending:
@@ -179,6 +178,7 @@ class Drill:
                 await verify_chat(self.client, chat, service)
             await self.records.verify(self.client, service.url)
         await self._compare_after()
+        await pending.verify_served(self.client, self.fleet.services[0], self.before.pending)
         releases = [self.previous, self.new] if self.is_known_to_previous else [self.new]
         # The documents of the oldest release are single ones, of which sums say nothing.
         apps = [BUSY_APP, STEADY_APP] if self.is_oldest else [None]

@@ -35,9 +35,10 @@ class Steady:
         await self._fill_contexts(client)
         await self._fill_usage(client)
         await self._fill_turns(client)
+        await self._fill_archived(client)
         for shape, fill in {
             "forks": self._fill_forks,
-            "deleted chats": self._fill_removed,
+            "deleted chats": self._fill_deleted,
             "runs of tools": self._fill_tool_runs,
             "assistants": self._fill_assistants,
             "documents": self._fill_documents,
@@ -150,14 +151,16 @@ class Steady:
         await self._append(client, path, "fork", 50)
         self.paths += [path, f"{path}/messages?after=-1&limit=1000", *(f"{path}/history?dialect={it}" for it in DIALECTS)]
 
-    async def _fill_removed(self, client: Client) -> None:
-        archived = await self._create(client, "steady-archived")
-        await self._append(client, archived, "archived", 40)
-        await client.call("POST", f"{archived}/archive")
+    async def _fill_archived(self, client: Client) -> None:
+        path = await self._create(client, "steady-archived")
+        await self._append(client, path, "archived", 40)
+        await client.call("POST", f"{path}/archive")
+        self.paths.append(f"{CHATS}?limit=100&lifecycle=archived")
+
+    async def _fill_deleted(self, client: Client) -> None:
         deleted = await self._create(client, "steady-deleted")
         await self._append(client, deleted, "deleted", 40)
         await client.call("DELETE", deleted)
-        self.paths.append(f"{CHATS}?limit=100&lifecycle=archived")
 
     async def _fill_tool_runs(self, client: Client) -> None:
         run = {"tool_name": "WebSearch", "agent": "planner", "parameters": {"query": "lakes"}, "result": {"hits": 3}}
