@@ -27,7 +27,7 @@ from processes import BUSY_APP, STEADY_APP, Database, Fault, Fleet, Format, Rele
 from records import CHAT as RECORDS_CHAT
 from records import Records
 from steady import Steady, find_difference
-from verify import FAR_FORMAT, PLANTS, Raw, verify_chat, verify_refusal, verify_sums, verify_untouched
+from verify import FAR_FORMAT, PLANTS, Raw, verify_chat, verify_found, verify_refusal, verify_sums, verify_untouched
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures/stored"
 GOLDEN = Chat("chat_golden")
@@ -178,6 +178,9 @@ class Drill:
                 await verify_chat(self.client, chat, service)
             await self.records.verify(self.client, service.url)
         await self._compare_after()
+        for service in self.fleet.services:
+            await verify_found(self.client, service, STEADY_APP, "small 199")
+            await verify_found(self.client, service, BUSY_APP, f"ship {self.records.rounds - 1}")
         await pending.verify_served(self.client, self.fleet.services[0], self.before.pending)
         releases = [self.previous, self.new] if self.is_known_to_previous else [self.new]
         # The documents of the oldest release are single ones, of which sums say nothing.

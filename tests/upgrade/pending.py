@@ -1,4 +1,4 @@
-"""Calls that need a newer format: before the end of the upgrade they are refused and change nothing, and afterwards they work."""
+"""Calls that need a newer format: they are refused and change nothing until the upgrade is finished, and then they work."""
 
 from __future__ import annotations
 

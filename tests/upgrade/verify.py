@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, Final
 
 from bson import json_util
@@ -14,6 +15,7 @@ from processes import Database, Fault, Release, Service, run
 Stored = dict[str, Any]
 # What a newer release than both would have written.
 FAR_FORMAT = 99
+INDEXED_WITHIN_SEC = 30
 
 
 async def verify_chat(client: Client, chat: Chat, service: Service) -> None:
@@ -43,6 +45,17 @@ async def verify_sums(release: Release, database: Database, apps: list[str | Non
             said = await run(release, database, *command, *(("--app", app) if app else ()))
             if said.status != 0:
                 raise Fault(f"{release.name}: `reprise {' '.join(command)}` ends with {said.status}: {said.text}")
+
+
+async def verify_found(client: Client, service: Service, app: str, words: str) -> None:
+    """The search of a service finds a message, as soon as the index has caught up."""
+    path = f"/api/search/{app}?q={words.replace(' ', '+')}"
+    for _ in range(INDEXED_WITHIN_SEC * 2):
+        answer = await client.ask(service.url, "GET", path)
+        if answer.is_success and answer.json()["data"]:
+            return
+        await asyncio.sleep(0.5)
+    raise Fault(f"{service.release.name}: not found within {INDEXED_WITHIN_SEC} s: {words}: {answer.status_code} {answer.text}")
 
 
 class Raw:
