@@ -12,6 +12,8 @@ from load import Load
 from processes import BUSY_APP, Fault
 
 CHAT = f"/api/chats/{BUSY_APP}/records"
+LEASED = f"/api/chats/{BUSY_APP}/leased"
+HOUR_MS = 3_600_000
 WALLET = f"/api/wallets/{BUSY_APP}/rosa"
 LOG = f"/api/documents/{BUSY_APP}/logs/rounds"
 
@@ -22,6 +24,7 @@ class Records:
 
     pending: frozenset[str]
     rounds: int = 0
+    fencing_token: int = 0
     optional: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
 
     async def create(self, client: Client) -> None:
@@ -30,6 +33,9 @@ class Records:
             "POST", f"/api/chats/{BUSY_APP}", {"chat_id": "records", "workflow_name": "Records", "user_id": "rosa"}
         )
         await client.call("POST", f"{WALLET}/ensure", {"initial_balance": 1000})
+        await client.call("POST", f"/api/chats/{BUSY_APP}", {"chat_id": "leased", "workflow_name": "Records"})
+        lease = {"lease_id": "lease-1", "owner": "worker-1", "ttl_ms": HOUR_MS}
+        self.fencing_token = (await client.call("POST", f"{LEASED}/lease", lease))["fencing_token"]
 
     async def write(self, client: Client, load: Load) -> None:
         """Writes rounds until the load stops."""
@@ -53,6 +59,10 @@ class Records:
         message = {"role": "assistant", "name": "planner", "content": f"turn {number}"}
         await client.call("POST", f"{CHAT}/turns", turn | {"messages": [message]})
         await client.call("PATCH", f"{CHAT}/messages/by-id/answer-{number}", {"content": f"ship {number}"})
+        await client.call("PUT", f"{LEASED}/lease/{self.fencing_token}", {"ttl_ms": HOUR_MS})
+        fenced = {"event_id": f"leased-{number}", "role": "assistant", "name": "worker", "content": f"leased {number}"}
+        headers = {"fencing-token": str(self.fencing_token)}
+        await client.call("POST", f"{LEASED}/messages", {"messages": [fenced]}, headers=headers)
         await self._write_optional(client, number)
 
     async def _write_optional(self, client: Client, number: int) -> None:
@@ -98,6 +108,10 @@ class Records:
         streams = self.optional.get("streams", [])
         said = [text for it in rounds for text in (f"ship {it}", f"turn {it}", *([f"stream {it}"] if it in streams else []))]
         expect("messages of turns, answers and streams", [it["content"] for it in messages], said)
+        leased = await read_list(client, url, f"{LEASED}/messages?after=-1")
+        expect("messages under the lease", [it["content"] for it in leased], [f"leased {it}" for it in rounds])
+        answer = await client.ask(url, "POST", f"{LEASED}/lease", {"lease_id": "lease-2", "owner": "worker-2"})
+        expect("a second holder of the lease", (answer.status_code, answer.json().get("code")), (409, "busy"))
         await self._verify_optional(client, url)
 
     async def _verify_optional(self, client: Client, url: str) -> None:
