@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Builds the binary of the previous release, and prints its path.
+#
+#     tests/upgrade/previous.sh             builds it, unless it is there already
+#     tests/upgrade/previous.sh --commit    only prints its commit
+#
+# The previous release is the newest tag v* among the ancestors of HEAD, HEAD excluded. Without such a tag, it is the commit in the
+# file PREVIOUS. The binary is built with the dependencies and features of the tests, so that nothing is compiled twice but the
+# crates of this workspace. Do not run it beside anything that uses the binaries in the target directory: for some minutes these
+# are the ones of the previous release. Exits with 3 if this clone does not have the commit.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+# find_commit: prints the commit of the previous release, and says on standard error how it was found.
+find_commit() {
+    local head tag commit
+    head=$(git rev-parse HEAD)
+    while read -r tag; do
+        commit=$(git rev-parse --verify "$tag^{commit}")
+        [[ $commit != "$head" ]] || continue
+        echo "the previous release: $tag" >&2
+        echo "$commit"
+        return
+    done < <(git tag --list 'v*' --merged HEAD --sort=-version:refname)
+    commit=$(<tests/upgrade/PREVIOUS)
+    if ! git cat-file -e "$commit^{commit}" 2>/dev/null; then
+        echo "this clone has no tag v* before HEAD, and not the commit $commit: fetch the whole history and the tags" >&2
+        exit 3
+    fi
+    echo "the previous release: ${commit:0:12}, because no commit before HEAD has a tag v*" >&2
+    echo "$commit"
+}
+
+commit=$(find_commit)
+if [[ ${1:-} == --commit ]]; then
+    echo "$commit"
+    exit
+fi
+
+target=${CARGO_TARGET_DIR:-target}
+mkdir -p "$target/previous"
+target=$(realpath "$target")
+binary=$target/previous/reprise
+if [[ -x $binary && -f $binary.commit && $(<"$binary.commit") == "$commit" ]]; then
+    echo "$binary"
+    exit
+fi
+
+# The same path each time: cargo knows a crate by its path.
+source=$target/previous/source
+clean_up() {
+    git worktree remove --force "$source" 2>/dev/null || rm -rf "$source"
+    git worktree prune
+}
+trap clean_up EXIT
+clean_up
+rm -f "$binary.commit"
+git worktree add --quiet --detach "$source" "$commit"
+built=$(CARGO_TARGET_DIR=$target "$source/tests/build.sh" reprise)
+cp "$built/reprise" "$binary.new"
+mv "$binary.new" "$binary"
+# The binary of this release again.
+tests/build.sh reprise >/dev/null
+echo "$commit" >"$binary.commit"
+echo "$binary"
