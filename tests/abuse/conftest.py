@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import http.server
 import json
+import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import httpx
@@ -98,6 +100,12 @@ def orchestrator_key(issuer_key: rsa.RSAPrivateKey) -> str:
 
 
 @pytest.fixture(scope="session")
+def token_of(issuer_key: rsa.RSAPrivateKey) -> Callable[[str], str]:
+    """Makes tokens of persons for the service with public keys."""
+    return lambda name: jwt.encode(claims(sub=name), issuer_key, "RS256", {"kid": "key-1"})
+
+
+@pytest.fixture(scope="session")
 def unguarded(tmp_path_factory: pytest.TempPathFactory, database: Database) -> Iterator[Service]:
     """A service without authentication, as on the machine of a developer, on the database of the first one."""
     service = Service({"mongo.uri": database.uri, **WITHOUT_QUOTAS}, tmp_path_factory.mktemp("unguarded"))
@@ -140,3 +148,33 @@ def chat(orchestrator: httpx.Client, app: str) -> str:
     created = orchestrator.post(f"/api/chats/{app}", json=body)
     assert created.status_code == 201, created.text
     return f"/api/chats/{app}/{body['chat_id']}"
+
+
+@pytest.fixture
+def trap() -> Iterator[list[str]]:
+    """What was asked of an address that nothing may ask."""
+    yield Trap.asked
+    Trap.asked.clear()
+
+
+@pytest.fixture
+def trap_url() -> Iterator[str]:
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Trap)
+    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+class Trap(http.server.BaseHTTPRequestHandler):
+    asked: list[str] = []
+
+    def do_GET(self) -> None:
+        Trap.asked.append(self.path)
+        self.send_response(200)
+        self.end_headers()
+
+    do_POST = do_GET
+
+    def log_message(self, *_: object) -> None:
+        pass

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -138,9 +139,10 @@ class Service:
     def forget_peak(self) -> None:
         Path(f"/proc/{self.process.pid}/clear_refs").write_text("5")
 
-    def run(self, *arguments: str, stdin: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
-        """Runs a command of the binary with the settings of the service."""
-        return subprocess.run([BINARY, *arguments], env=self.environment(), input=stdin, capture_output=True, timeout=30)
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+        """Runs a command of the binary with the settings of the service, as in a terminal."""
+        environment = {**self.environment(), "REPRISE__LOG__FORMAT": "text"}
+        return subprocess.run([BINARY, *arguments], env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=30)
 
     def stop(self) -> None:
         self.process.send_signal(signal.SIGTERM)
@@ -170,7 +172,10 @@ class Database:
         for name in sorted(self.of_service.list_collection_names()):
             if name in BACKGROUND:
                 continue
-            collection = self.of_service.get_collection(name, codec_options=AS_BYTES)
-            documents = [it.raw for it in collection.find(sort=[("_id", 1)]) if app.encode() in it.raw]
+            documents = [it.raw for it in self.raw(name) if app.encode() in it.raw]
             digests[name] = hashlib.sha256(b"".join(documents)).hexdigest()
         return digests
+
+    def raw(self, collection: str) -> Iterator[RawBSONDocument]:
+        """The documents of a collection, as they are stored."""
+        return self.of_service.get_collection(collection, codec_options=AS_BYTES).find(sort=[("_id", 1)])

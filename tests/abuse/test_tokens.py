@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import base64
-import http.server
 import json
-import threading
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import httpx
@@ -146,45 +143,21 @@ def test_a_role_of_another_type_gives_no_right(service: Service, world: World, r
         assert problem(client.get(world.path)) in ((404, "chat-not-found"), (401, "unauthenticated"))
 
 
-class Trap(http.server.BaseHTTPRequestHandler):
-    """An address that nothing may ask."""
-
-    asked: list[str] = []
-
-    def do_GET(self) -> None:
-        Trap.asked.append(self.path)
-        self.send_response(200)
-        self.end_headers()
-
-    do_POST = do_GET
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
-@pytest.fixture
-def trap() -> Iterator[str]:
-    Trap.asked = []
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Trap)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
-
-
-def test_keys_that_a_token_brings_or_names_are_not_used(tight: Service, issuer_key: rsa.RSAPrivateKey, trap: str) -> None:
+def test_keys_that_a_token_brings_or_names_are_not_used(
+    tight: Service, issuer_key: rsa.RSAPrivateKey, trap: list[str], trap_url: str
+) -> None:
     mallory = rsa.generate_private_key(public_exponent=65_537, key_size=2048)
     own = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(mallory.public_key()))
     payload = claims(sub="mallory")
     good = jwt.encode(payload, issuer_key, "RS256", {"kid": "key-1"})
     assert status(tight, good) == (200, None)
     # The names of keys are looked up in the configured list, and nowhere else.
-    for kid in ("../../../../dev/null", "/dev/null", "key-1' OR '1'='1", "key-1\0", "", "KEY-1", f"{trap}/jwks", "$ne"):
+    for kid in ("../../../../dev/null", "/dev/null", "key-1' OR '1'='1", "key-1\0", "", "KEY-1", f"{trap_url}/jwks", "$ne"):
         assert status(tight, jwt.encode(payload, mallory, "RS256", {"kid": kid})) == (401, "unauthenticated")
         assert status(tight, signed({"alg": "HS256", "kid": kid}, payload, b"")) == (401, "unauthenticated")
     for extra in (
-        {"jku": f"{trap}/jwks"},
-        {"x5u": f"{trap}/certificate"},
+        {"jku": f"{trap_url}/jwks"},
+        {"x5u": f"{trap_url}/certificate"},
         {"jwk": own},
         {"x5c": [base64.b64encode(b"certificate").decode()]},
         {"kid": {"$ne": None}},
@@ -195,7 +168,7 @@ def test_keys_that_a_token_brings_or_names_are_not_used(tight: Service, issuer_k
             text = f"{part({'alg': 'RS256', **kid, **extra})}.{part(payload)}"
             raw = mallory.sign(text.encode(), padding.PKCS1v15(), hashes.SHA256())
             assert status(tight, f"{text}.{part(raw)}") == (401, "unauthenticated"), extra
-    assert Trap.asked == []
+    assert trap == []
 
 
 def test_a_public_key_is_no_shared_secret(tight: Service, issuer_key: rsa.RSAPrivateKey) -> None:
