@@ -7,13 +7,14 @@ import json
 import threading
 import uuid
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import httpx
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from jwt.algorithms import RSAAlgorithm
+
 from operations import Operation, operations
 from service import Database, Service
 from tokens import AUDIENCE, ISSUER, SECRET, claims
@@ -39,7 +40,9 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         "auth.audience": AUDIENCE,
         "auth.allowed_origins": FRIEND,
         "log.format": "json",
+        "auth.leeway_sec": 0,
         "limits.header_timeout_ms": 1000,
+        "limits.recheck_ms": 1500,
         **WITHOUT_QUOTAS,
     }
     for name in ADAPTERS:
@@ -63,9 +66,7 @@ def issuer_key() -> rsa.RSAPrivateKey:
 
 
 @pytest.fixture(scope="session")
-def tight(
-    tmp_path_factory: pytest.TempPathFactory, database: Database, issuer_key: rsa.RSAPrivateKey
-) -> Iterator[Service]:
+def tight(tmp_path_factory: pytest.TempPathFactory, database: Database, issuer_key: rsa.RSAPrivateKey) -> Iterator[Service]:
     """A service with public keys, small limits and short times, on the database of the first one."""
     folder = tmp_path_factory.mktemp("tight")
     key = {**json.loads(RSAAlgorithm.to_jwk(issuer_key.public_key())), "kid": "key-1", "use": "sig", "alg": "RS256"}
@@ -127,9 +128,20 @@ def api(service: Service) -> list[Operation]:
         return operations(client)
 
 
-@pytest.fixture
-def world(service: Service, database: Database, app: str) -> Iterator[World]:
+@pytest.fixture(scope="session")
+def shared_world(service: Service, database: Database) -> Iterator[World]:
     """An app with a private chat of alice, which has some of every record."""
+    world = World(service, database, f"app_{uuid.uuid4().hex[:12]}")
+    yield world
+    world.close()
+
+
+@pytest.fixture
+def world(request: pytest.FixtureRequest, service: Service, database: Database, app: str) -> Iterator[World]:
+    """The same. Tests that change it have one alone."""
+    if not request.node.get_closest_marker("alone"):
+        yield request.getfixturevalue("shared_world")
+        return
     world = World(service, database, app)
     yield world
     world.close()
@@ -167,7 +179,7 @@ def trap_url() -> Iterator[str]:
 
 
 class Trap(http.server.BaseHTTPRequestHandler):
-    asked: list[str] = []
+    asked: ClassVar[list[str]] = []
 
     def do_GET(self) -> None:
         Trap.asked.append(self.path)

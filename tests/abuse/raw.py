@@ -19,8 +19,11 @@ def connect(port: int, timeout: float = 10) -> socket.socket:
     return socket.create_connection(("127.0.0.1", port), timeout=timeout)
 
 
-def read_until_closed(connection: socket.socket, limit: float = 5) -> tuple[bytes, bool]:
-    """What arrives until the service closes the connection or the time is up, and whether it was closed."""
+def read_until_closed(connection: socket.socket, limit: float = 5, *, one: bool = False) -> tuple[bytes, bool]:
+    """What arrives until the service closes the connection or the time is up, and whether it was closed.
+
+    With ``one`` the first whole answer is enough.
+    """
     received, until = b"", time.monotonic() + limit
     while (left := until - time.monotonic()) > 0:
         connection.settimeout(left)
@@ -33,7 +36,15 @@ def read_until_closed(connection: socket.socket, limit: float = 5) -> tuple[byte
         if not data:
             return received, True
         received += data
+        if one and has_whole_answer(received):
+            break
     return received, False
+
+
+def has_whole_answer(received: bytes) -> bool:
+    head, _, rest = received.partition(b"\r\n\r\n")
+    length = re.search(rb"(?im)^content-length: *(\d+)", head)
+    return length is not None and len(rest) >= int(length[1])
 
 
 def answers(received: bytes) -> list[Answer]:
@@ -50,11 +61,11 @@ def answers(received: bytes) -> list[Answer]:
     return found
 
 
-def exchange(port: int, request: bytes, limit: float = 2) -> list[Answer]:
-    """Sends bytes, and returns every answer to them."""
+def exchange(port: int, request: bytes, limit: float = 2, *, one: bool = False) -> list[Answer]:
+    """Sends bytes, and returns every answer to them, or the first ``one``."""
     with connect(port) as connection:
         try:
             connection.sendall(request)
         except ConnectionError:
             pass
-        return answers(read_until_closed(connection, limit)[0])
+        return answers(read_until_closed(connection, limit, one=one)[0])

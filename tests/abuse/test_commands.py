@@ -13,6 +13,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+
 from service import BINARY, Database, Service
 from tokens import bearer
 from world import World
@@ -29,10 +30,13 @@ def printed(result: object) -> str:
     return (result.stdout + result.stderr).decode(errors="replace")  # type: ignore[attr-defined]
 
 
+@pytest.mark.alone
 def test_what_was_said_does_not_control_a_terminal(service: Service, world: World) -> None:
     client = world.orchestrator
     for content in (EVIL, {EVIL: EVIL}, [{"type": "text", "text": EVIL}]):
-        client.post(f"{world.path}/messages", json={"role": "user", "content": content, "metadata": {"a": EVIL}}).raise_for_status()
+        client.post(
+            f"{world.path}/messages", json={"role": "user", "content": content, "metadata": {"a": EVIL}}
+        ).raise_for_status()
     client.patch(world.path, json={"metadata": {EVIL: EVIL}}).raise_for_status()
     client.post(f"{world.path}/tool-runs", json={"tool_name": "t", "error": EVIL}).raise_for_status()
     client.put(f"/api/apps/{world.app}/holds/{world.chat}", json={"reason": EVIL})
@@ -63,7 +67,9 @@ def test_what_was_said_does_not_control_a_terminal(service: Service, world: Worl
     [
         pytest.param(["history", EVIL, "x"], id="history-app"),
         pytest.param(["history", "acme_corp", EVIL], id="history-chat"),
-        pytest.param(["import", "messages", f"/nowhere/{EVIL}", "--app", "a", "--dialect", "openai"], id="import", marks=RAW_ERROR),
+        pytest.param(
+            ["import", "messages", f"/nowhere/{EVIL}", "--app", "a", "--dialect", "openai"], id="import", marks=RAW_ERROR
+        ),
         pytest.param(["stats", "show", EVIL], id="stats", marks=RAW_ARGUMENT),
         pytest.param(["serve", "--listen", EVIL], id="listen", marks=RAW_ARGUMENT),
         pytest.param(["apps", "register", EVIL], id="register", marks=RAW_ARGUMENT),
@@ -92,7 +98,12 @@ def test_a_file_of_others_does_not_control_a_terminal(service: Service, folder: 
         {"chat_id": "c1", "workflow_name": EVIL, "messages": [{"role": "user", "content": "x"}]},
         {"chat_id": "c2", "workflow_name": "w", EVIL: 1, "messages": [{"role": EVIL, "content": "x"}]},
         {"chat_id": "c3", "workflow_name": "w", EVIL: 1, "messages": [{"role": "user", "content": "x", EVIL: 1}]},
-        {"chat_id": "c4", "workflow_name": "w", "title": EVIL, "messages": [{"role": "tool", "tool_call_id": EVIL, "content": EVIL}]},
+        {
+            "chat_id": "c4",
+            "workflow_name": "w",
+            "title": EVIL,
+            "messages": [{"role": "tool", "tool_call_id": EVIL, "content": EVIL}],
+        },
     ]
     file = folder / "chats.jsonl"
     file.write_text("\n".join(json.dumps(line, ensure_ascii=False) for line in lines) + f"\n{EVIL}\n")
@@ -103,7 +114,9 @@ def test_a_file_of_others_does_not_control_a_terminal(service: Service, folder: 
     sessions.mkdir()
     name = EVIL.replace("\0", "").replace("/", "")
     (sessions / f"session_{name}.jsonl").write_text('{"type":"user","content":"x"}\n')
-    (sessions / "index.json").write_text(json.dumps({name: {"id": name, "title": name, "file": f"session_{name}.jsonl", "status": name}}))
+    (sessions / "index.json").write_text(
+        json.dumps({name: {"id": name, "title": name, "file": f"session_{name}.jsonl", "status": name}})
+    )
     said = imported(service, "jsonl", sessions, "--app", app)
     assert not CONTROL.search(said), repr(CONTROL.search(said))
 
@@ -137,7 +150,9 @@ def test_an_index_does_not_lead_out_of_its_directory(service: Service, folder: P
     sessions.mkdir()
     outside = str(folder / "secret")
     index = {}
-    for number, path in enumerate(("../secret.jsonl", f"{outside}.jsonl", "..\\secret.jsonl", "%2e%2e/secret.jsonl", "./../secret.jsonl")):
+    for number, path in enumerate(
+        ("../secret.jsonl", f"{outside}.jsonl", "..\\secret.jsonl", "%2e%2e/secret.jsonl", "./../secret.jsonl")
+    ):
         index[f"s{number}"] = {"id": f"s{number}", "file": path, "fileName": path, "path": path, "filename": path, "title": "t"}
     for name in "../secret", "..", ".", "/etc/passwd", f"../{folder.name}/secret", "a/../../secret", outside:
         index[name] = {"id": name, "title": "t"}
@@ -172,7 +187,7 @@ def peak_of(service: Service, *arguments: object) -> tuple[int, str]:
 
 
 def test_a_compression_bomb_takes_bounded_memory(service: Service, folder: Path, app: str) -> None:
-    bomb = gzip.compress(b'{"chat_id":"c","messages":"' + b"x" * 150_000_000, compresslevel=1)
+    bomb = gzip.compress(b'{"chat_id":"c","messages":"' + b"x" * 100_000_000, compresslevel=1)
     assert len(bomb) < 1_000_000
     file = folder / "chats.jsonl.gz"
     file.write_bytes(bomb)
@@ -189,7 +204,7 @@ def test_a_compression_bomb_takes_bounded_memory(service: Service, folder: Path,
         ["import", "ag2", file, "--app", app],
     ):
         peak, said = peak_of(service, *arguments)
-        assert peak < 260_000_000, (arguments, peak, said)
+        assert peak < 200_000_000, (arguments, peak, said)
         assert re.search("error|fault|too|not", said), (arguments, said)
     with service.orchestrator(app) as client:
         for chat in client.get(f"/api/chats/{app}").json()["data"]:
@@ -204,14 +219,21 @@ def test_other_archives_are_no_files_of_chats(service: Service, folder: Path, ap
     with zipfile.ZipFile(folder / "a.zip", "w") as archive:
         archive.writestr("../../../../../tmp/abuse-escaped", "x")
     for name in "a.tar.gz", "a.zip":
-        for arguments in (["messages", folder / name, "--app", app, "--dialect", "openai"], ["archive", folder / name], ["ag2", folder / name, "--app", app]):
+        for arguments in (
+            ["messages", folder / name, "--app", app, "--dialect", "openai"],
+            ["archive", folder / name],
+            ["ag2", folder / name, "--app", app],
+        ):
             assert re.search("error|cut off|cannot", imported(service, *arguments)), arguments
     assert not Path("/tmp/abuse-escaped").exists()
     with service.orchestrator(app) as client:
         assert client.get(f"/api/chats/{app}").json()["data"] == []
 
 
-def test_an_archive_writes_to_collections_of_its_app_only(service: Service, database: Database, world: World, folder: Path) -> None:
+@pytest.mark.alone
+def test_an_archive_writes_to_collections_of_its_app_only(
+    service: Service, database: Database, world: World, folder: Path
+) -> None:
     """An archive is made by hand: it names other collections, other apps and operators."""
     result = service.run("export", "app", world.app)
     assert result.returncode == 0
@@ -266,7 +288,10 @@ WEAK_SETTINGS: dict[str, dict[str, str]] = {
     "the origin null": {**JWT, "AUTH__ALLOWED_ORIGINS": "null"},
     "an origin with a path": {**JWT, "AUTH__ALLOWED_ORIGINS": "https://a.example/x"},
     "webhooks over plain http": {"WEBHOOKS__URL": "http://10.0.0.1/x", "WEBHOOKS__SECRET": "whsec_" + "A" * 32},
-    "webhooks to the addresses of a cloud": {"WEBHOOKS__URL": "http://169.254.169.254/latest", "WEBHOOKS__SECRET": "whsec_" + "A" * 32},
+    "webhooks to the addresses of a cloud": {
+        "WEBHOOKS__URL": "http://169.254.169.254/latest",
+        "WEBHOOKS__SECRET": "whsec_" + "A" * 32,
+    },
     "webhooks to a file": {"WEBHOOKS__URL": "file:///etc/passwd", "WEBHOOKS__SECRET": "whsec_" + "A" * 32},
     "webhooks to another protocol": {"WEBHOOKS__URL": "gopher://127.0.0.1:6379/_x", "WEBHOOKS__SECRET": "whsec_" + "A" * 32},
     "webhooks to a name that only looks like this machine": {
@@ -312,6 +337,7 @@ def test_the_check_finds_settings_that_open_a_hole(database: Database, name: str
     assert started(database, name, "check").returncode == 1
 
 
+@pytest.mark.alone
 def test_a_request_makes_the_service_fetch_nothing(service: Service, world: World, trap: list[str], trap_url: str) -> None:
     client, path = world.orchestrator, world.path
     image = {"type": "image_url", "image_url": {"url": f"{trap_url}/image.png"}}
@@ -337,7 +363,11 @@ def test_a_request_makes_the_service_fetch_nothing(service: Service, world: Worl
             assert olga.patch(f"/api/apps/{world.app}", json={"settings": body}).status_code == 422
     with service.anonymous() as anonymous:
         token = bearer({"sub": "x", "apps": "*"})
-        for headers in ({"host": "evil.example"}, {"x-forwarded-host": trap_url}, {"traceparent": "00-" + "1" * 32 + "-" + "2" * 16 + "-01"}):
+        for headers in (
+            {"host": "evil.example"},
+            {"x-forwarded-host": trap_url},
+            {"traceparent": "00-" + "1" * 32 + "-" + "2" * 16 + "-01"},
+        ):
             anonymous.get(f"/api/chats/{world.app}", headers={**headers, "authorization": f"Bearer {token}"})
     assert trap == []
     assert isinstance(client, httpx.Client)

@@ -10,6 +10,7 @@ import time
 import uuid
 
 import pytest
+
 from raw import answers, connect, exchange, read_until_closed
 from service import Service
 from tokens import bearer
@@ -58,16 +59,24 @@ def test_a_request_whose_length_is_unclear_is_one_request_or_none(service: Servi
 def test_a_transfer_coding_that_is_not_known_is_refused(service: Service, coding: str) -> None:
     """A proxy in front may understand such a body differently."""
     request = head(service, [f"Transfer-Encoding: {coding}"]) + b"2\r\n{}\r\n0\r\n\r\n" + SMUGGLED
-    found = exchange(service.port, request, 1.5)
+    found = exchange(service.port, request, 0.5)
     assert [it.status for it in found] in ([400], [501]), found
 
 
 @pytest.mark.parametrize(
     "chunks",
-    [b"5\r\n{}\r\n0\r\n\r\n", b"-1\r\n{}", b"0x2\r\n{}\r\n0\r\n\r\n", b"2 \r\n{}", b"ffffffffffffffff\r\n", b"2\n{}\n0\n\n", b"+2\r\n{}\r\n0\r\n\r\n"],
+    [
+        b"5\r\n{}\r\n0\r\n\r\n",
+        b"-1\r\n{}",
+        b"0x2\r\n{}\r\n0\r\n\r\n",
+        b"2 \r\n{}",
+        b"ffffffffffffffff\r\n",
+        b"2\n{}\n0\n\n",
+        b"+2\r\n{}\r\n0\r\n\r\n",
+    ],
 )
 def test_chunks_that_are_malformed_end_the_connection(service: Service, chunks: bytes) -> None:
-    found = exchange(service.port, head(service, ["Transfer-Encoding: chunked"]) + chunks + SMUGGLED, 1.5)
+    found = exchange(service.port, head(service, ["Transfer-Encoding: chunked"]) + chunks + SMUGGLED, 0.5)
     assert len(found) <= 1, found
     assert all(400 <= it.status < 500 for it in found), found
 
@@ -97,7 +106,9 @@ def test_extensions_of_chunks_do_not_grow_without_end(service: Service) -> None:
     ],
 )
 def test_a_request_line_of_another_form_opens_nothing(service: Service, line: str) -> None:
-    request = f"{line}\r\nHost: 127.0.0.1:{service.port}\r\nCookie: secret-cookie=1\r\nConnection: close\r\n\r\n".encode("latin-1")
+    request = f"{line}\r\nHost: 127.0.0.1:{service.port}\r\nCookie: secret-cookie=1\r\nConnection: close\r\n\r\n".encode(
+        "latin-1"
+    )
     with connect(service.port) as connection:
         connection.sendall(request)
         received, _ = read_until_closed(connection, 1.5)
@@ -173,7 +184,13 @@ def test_half_open_connections_of_one_address_leave_room_for_probes(tight: Servi
 
 
 def test_the_service_survives_noise(service: Service) -> None:
-    for noise in b"\x16\x03\x01\x02\x00\x01\x00\x01", bytes(range(256)) * 40, b"\0" * 100_000, b"\r\n" * 50_000, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n":
+    for noise in (
+        b"\x16\x03\x01\x02\x00\x01\x00\x01",
+        bytes(range(256)) * 40,
+        b"\0" * 100_000,
+        b"\r\n" * 50_000,
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    ):
         with connect(service.port) as connection:
             try:
                 connection.sendall(noise)
@@ -199,9 +216,7 @@ def test_http2_without_tls_is_bounded_if_it_is_spoken(service: Service) -> None:
 
     # GET / with the scheme http, from the static table.
     request = bytes([0x82, 0x84, 0x86, 0x41, 0x01]) + b"x"
-    flood = b"".join(
-        frame(1, 5, stream, request) + frame(3, 0, stream, struct.pack(">I", 8)) for stream in range(1, 40_001, 2)
-    )
+    flood = b"".join(frame(1, 5, stream, request) + frame(3, 0, stream, struct.pack(">I", 8)) for stream in range(1, 40_001, 2))
     with connect(service.port) as connection:
         started = time.monotonic()
         try:
@@ -219,19 +234,21 @@ def test_a_refused_request_leaves_its_connection_usable_or_says_that_it_closes(s
     """Otherwise a refused request costs the next one its answer, that of another caller behind a proxy."""
     token = bearer({"sub": "mallory", "apps": ["other_app"]})
     body = b'{"role":"user","content":"x"}'
-    with connect(service.port, 3) as connection:
-        connection.sendall(
-            f"POST {world.path}/messages HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
-            f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode()
-        )
-        first = connection.recv(65_536)
-        assert first.startswith(b"HTTP/1.1 404")
-        if b"connection: close" in first.lower():
-            return
-        connection.sendall(body)
-        time.sleep(0.1)
-        connection.sendall(b"GET /api/health/live HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-        assert connection.recv(65_536).startswith(b"HTTP/1.1 200")
+    # Whether the service sees the body before it closes is a matter of chance.
+    for _ in range(10):
+        with connect(service.port, 3) as connection:
+            connection.sendall(
+                f"POST {world.path}/messages HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
+                f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+            )
+            first = connection.recv(65_536)
+            assert first.startswith(b"HTTP/1.1 404")
+            if b"connection: close" in first.lower():
+                continue
+            connection.sendall(body)
+            time.sleep(0.05)
+            connection.sendall(b"GET /api/health/live HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            assert connection.recv(65_536).startswith(b"HTTP/1.1 200")
 
 
 def test_pipelined_requests_have_their_own_rights(service: Service, world: World) -> None:

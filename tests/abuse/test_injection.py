@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pymongo.errors
 import pytest
+
 from operations import Operation, leaves, replaced
 from service import Database, Service, problem
 from world import World
@@ -73,7 +74,14 @@ def test_operators_and_expressions_are_stored_as_values(orchestrator: httpx.Clie
         assert put(document, json=value).is_success
         assert get(document).json() == value
 
-        step = {"type": "tool", "status": "failed", "assistant_id": "a", "stack_id": "s", "input": an_object, "output": an_object}
+        step = {
+            "type": "tool",
+            "status": "failed",
+            "assistant_id": "a",
+            "stack_id": "s",
+            "input": an_object,
+            "output": an_object,
+        }
         step |= {"space_snapshot": an_object, "metadata": an_object}
         turn = {"request_id": uuid.uuid4().hex, "outcome": "failed", "steps": [step], "messages": []}
         assert post(f"{chat}/turns", json=turn).status_code == 201
@@ -182,6 +190,11 @@ def test_the_private_mongod_needs_credentials(database: Database) -> None:
     with pytest.raises(pymongo.errors.OperationFailure, match="requires authentication"):
         stranger["reprise"]["chat_sessions"].find_one()
     assert database.client.list_database_names() == ["reprise"]
-    for name, command in ("admin", "shutdown"), ("admin", "getCmdLineOpts"), ("reprise", "usersInfo"), ("local", "dropDatabase"):
+    for name, command in (
+        ("admin", "shutdown"),
+        ("admin", "getCmdLineOpts"),
+        ("reprise", "usersInfo"),
+        ("local", "dropDatabase"),
+    ):
         with pytest.raises(pymongo.errors.OperationFailure):
             database.client[name].command(command, 1)

@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
+
 from operations import Operation
 from service import Service, problem
 from world import World
@@ -21,7 +22,11 @@ PLACES: dict[str, tuple[str, str, Callable[[str], str]]] = {
     "metadata": ("POST", "{chat}/messages", lambda it: f'{{"role":"user","content":"x","metadata":{{"a":{it}}}}}'),
     "initial": ("POST", "{chat}/initial-messages", lambda it: f'{{"messages":[{{"role":"user","content":{it}}}]}}'),
     "edit": ("PATCH", "{chat}/messages/0", lambda it: f'{{"content":{it}}}'),
-    "transcript": ("PUT", "{chat}/transcript?dialect=openai", lambda it: f'{{"messages":[{{"role":"user","content":"x","a":{it}}}]}}'),
+    "transcript": (
+        "PUT",
+        "{chat}/transcript?dialect=openai",
+        lambda it: f'{{"messages":[{{"role":"user","content":"x","a":{it}}}]}}',
+    ),
     "context": ("PUT", "{chat}/context", lambda it: f'{{"a":{it}}}'),
     "merge": ("PATCH", "{chat}/context", lambda it: f'{{"a":{it}}}'),
     "artifact": ("PUT", "{chat}/artifact", lambda it: f'{{"ui_tool_id":"t","payload":{it}}}'),
@@ -37,11 +42,31 @@ PLACES: dict[str, tuple[str, str, Callable[[str], str]]] = {
     ),
     "chat": ("PATCH", "{chat}", lambda it: f'{{"metadata":{{"a":{it}}}}}'),
     "assistant": ("PUT", "/api/assistants/{app}/a", lambda it: f'{{"name":"x","config":{{"a":{it}}}}}'),
-    "yao": ("POST", "/yao/{app}/v1/chat/sessions/{id}/messages", lambda it: f'{{"messages":[{{"message_id":"x","type":"text","props":{{"a":{it}}}}}]}}'),
-    "chatsg": ("POST", "/chatsg/{app}/api/chats/{id}/messages", lambda it: f'{{"messages":[{{"type":"user","content":{it}}}]}}'),
-    "discobot": ("POST", "/discobot/{app}/sessions/{id}/chat", lambda it: f'{{"messages":[{{"id":"u","role":"user","parts":[{{"a":{it}}}]}}]}}'),
-    "hecate": ("POST", "/hecate/{app}/v1/chat/sessions/{id}/record", lambda it: f'{{"request_id":"r","messages":[{{"role":"user","content":{it}}}]}}'),
-    "mozaiks": ("POST", "/mozaiks/api/ui-tool/submit", lambda it: f'{{"event_id":"q1","app_id":"{{app}}","response_data":{it}}}'),
+    "yao": (
+        "POST",
+        "/yao/{app}/v1/chat/sessions/{id}/messages",
+        lambda it: f'{{"messages":[{{"message_id":"x","type":"text","props":{{"a":{it}}}}}]}}',
+    ),
+    "chatsg": (
+        "POST",
+        "/chatsg/{app}/api/chats/{id}/messages",
+        lambda it: f'{{"messages":[{{"type":"user","content":{it}}}]}}',
+    ),
+    "discobot": (
+        "POST",
+        "/discobot/{app}/sessions/{id}/chat",
+        lambda it: f'{{"messages":[{{"id":"u","role":"user","parts":[{{"a":{it}}}]}}]}}',
+    ),
+    "hecate": (
+        "POST",
+        "/hecate/{app}/v1/chat/sessions/{id}/record",
+        lambda it: f'{{"request_id":"r","messages":[{{"role":"user","content":{it}}}]}}',
+    ),
+    "mozaiks": (
+        "POST",
+        "/mozaiks/api/ui-tool/submit",
+        lambda it: f'{{"event_id":"q1","app_id":"{{app}}","response_data":{it}}}',
+    ),
 }
 #: Values that cannot be kept as they are, and what the answer calls them.
 REFUSED = {
@@ -93,7 +118,9 @@ def test_json_that_would_change_is_refused(world: World, place: str) -> None:
     assert world.fingerprint() == before
 
 
-@pytest.mark.parametrize("value", ["9223372036854775807", "-9223372036854775808", "1.5", "5e-324", "1e308", "-0.0", "[" * 55 + "]" * 55])
+@pytest.mark.parametrize(
+    "value", ["9223372036854775807", "-9223372036854775808", "1.5", "5e-324", "1e308", "-0.0", "[" * 55 + "]" * 55]
+)
 def test_numbers_at_the_edge_come_back_as_they_were(world: World, value: str) -> None:
     for place in "message", "context", "artifact", "tool run":
         assert sent(world, place, value).is_success, place
@@ -162,7 +189,9 @@ def test_a_body_beyond_the_limit_is_refused(service: Service, world: World, api:
         if operation.id in ("append_messages", "replace_context", "put_document", "append_turn", "put_transcript"):
             for content in body, in_pieces():
                 try:
-                    refused = world.orchestrator.request(operation.method, operation.at(**world.ids), content=content, headers=JSON)
+                    refused = world.orchestrator.request(
+                        operation.method, operation.at(**world.ids), content=content, headers=JSON
+                    )
                 except httpx.TransportError:
                     # The service has closed the connection before all was sent.
                     continue
@@ -189,7 +218,15 @@ def test_a_compressed_body_is_refused(service: Service, world: World, api: list[
 
 @pytest.mark.parametrize(
     "media_type",
-    ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/xml", "", "text/json", "application/json, text/plain"],
+    [
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=x",
+        "application/xml",
+        "",
+        "text/json",
+        "application/json, text/plain",
+    ],
 )
 def test_a_body_of_another_type_is_refused(world: World, api: list[Operation], media_type: str) -> None:
     """Pages of other sites can send such bodies without asking first."""
@@ -209,7 +246,21 @@ def test_a_body_of_another_type_is_refused(world: World, api: list[Operation], m
 def test_names_that_deceive_readers_are_refused(world: World) -> None:
     before = world.fingerprint()
     client, path = world.orchestrator, world.path
-    for text in ("a\u202eb", "a\u200bb", "\ufeffa", "a\u2066b", " a", "a ", "a\u00a0", "a\0", "a\nb", "a\x1b[31m", "a\x9bb", "a" * 129, "\u3164"):
+    for text in (
+        "a\u202eb",
+        "a\u200bb",
+        "\ufeffa",
+        "a\u2066b",
+        " a",
+        "a ",
+        "a\u00a0",
+        "a\0",
+        "a\nb",
+        "a\x1b[31m",
+        "a\x9bb",
+        "a" * 129,
+        "\u3164",
+    ):
         for method, place, body in (
             ("POST", f"/api/chats/{world.app}", {"workflow_name": text}),
             ("POST", f"/api/chats/{world.app}", {"workflow_name": "w", "user_id": text}),

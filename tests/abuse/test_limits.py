@@ -11,12 +11,16 @@ from typing import Any
 
 import httpx
 import pytest
+
 from operations import Operation, operations
 from service import Service, problem
 from world import World
 
 
-@pytest.mark.parametrize("value", ["-1", "0", "1000000000", "9223372036854775808", "1.5", "1e2", "NaN", "", "x", "\u0663", "0x10", "10;drop", '{"$gt":0}'])
+@pytest.mark.parametrize(
+    "value",
+    ["-1", "0", "1000000000", "9223372036854775808", "1.5", "1e2", "NaN", "", "x", "\u0663", "0x10", "10;drop", '{"$gt":0}'],
+)
 def test_a_page_has_a_bounded_size(world: World, api: list[Operation], value: str) -> None:
     tried = 0
     for operation in api:
@@ -42,7 +46,9 @@ def test_a_page_of_an_adapter_has_a_bounded_size(service: Service, world: World,
         found = operations(client, f"/{name}/openapi.json")
     tried = 0
     for operation in found:
-        for parameter in {"limit", "offset", "page", "pagesize", "max", "reserve", "after_sequence", "before_sequence"} & set(operation.parameters):
+        for parameter in {"limit", "offset", "page", "pagesize", "max", "reserve", "after_sequence", "before_sequence"} & set(
+            operation.parameters
+        ):
             for value in "-1", "1000000000", "9223372036854775808", "NaN", '{"$gt":0}', "1e9":
                 answer = world.orchestrator.get(operation.at(**world.ids), params={parameter: value})
                 assert answer.status_code in (200, 400, 404, 422), (operation.id, parameter, value, answer.text)
@@ -52,10 +58,20 @@ def test_a_page_of_an_adapter_has_a_bounded_size(service: Service, world: World,
     assert tried >= 6
 
 
+@pytest.mark.alone
 def test_a_cursor_that_is_forged_reads_nothing_of_others(world: World, api: list[Operation]) -> None:
     """A cursor is opaque, and no key: what it says is checked like anything else."""
     other = f"app_{uuid.uuid4().hex[:8]}"
-    forged = ["x", "=", "AAAA", "-1", '{"$gt":null}', "a" * 5000, "\0", base64.b64encode(json.dumps({"_id": {"$gt": ""}}).encode()).decode()]
+    forged = [
+        "x",
+        "=",
+        "AAAA",
+        "-1",
+        '{"$gt":null}',
+        "a" * 5000,
+        "\0",
+        base64.b64encode(json.dumps({"_id": {"$gt": ""}}).encode()).decode(),
+    ]
     real: dict[str, str] = {}
     for number in range(3):
         body = {"workflow_name": "w", "user_id": "alice", "title": f"t{number}"}
@@ -73,7 +89,11 @@ def test_a_cursor_that_is_forged_reads_nothing_of_others(world: World, api: list
     forged += [*real.values(), *(it[:-2] + ("AA" if it[-2:] != "AA" else "BB") for it in real.values())]
     before = world.fingerprint()
     for operation in api:
-        if "cursor" not in operation.parameters or operation.method != "GET" or operation.permission in ("administer", "observe"):
+        if (
+            "cursor" not in operation.parameters
+            or operation.method != "GET"
+            or operation.permission in ("administer", "observe")
+        ):
             continue
         for cursor in forged:
             place = operation.at(**world.ids)
@@ -93,10 +113,18 @@ def test_a_cursor_that_is_forged_reads_nothing_of_others(world: World, api: list
     assert world.fingerprint() == before
 
 
-@pytest.mark.parametrize("field", ["$where", "_id", "messages", "user_id", "created_at;1", '{"$meta":"textScore"}', "title.0", "-created", ""])
+@pytest.mark.parametrize(
+    "field", ["$where", "_id", "messages", "user_id", "created_at;1", '{"$meta":"textScore"}', "title.0", "-created", ""]
+)
 def test_a_list_is_ordered_by_known_fields_only(world: World, field: str) -> None:
     client, app = world.orchestrator, world.app
-    for path in f"/api/chats/{app}", f"/api/user-stats/{app}", f"/api/agent-stats/{app}", f"/api/model-stats/{app}", f"/api/input-requests/{app}":
+    for path in (
+        f"/api/chats/{app}",
+        f"/api/user-stats/{app}",
+        f"/api/agent-stats/{app}",
+        f"/api/model-stats/{app}",
+        f"/api/input-requests/{app}",
+    ):
         name = "order" if path.startswith("/api/input") else "order_by"
         assert problem(client.get(path, params={name: field})) == (422, "invalid-request"), path
     assert problem(client.get(f"/api/chats/{app}", params={"order": field})) == (422, "invalid-request")
@@ -105,7 +133,9 @@ def test_a_list_is_ordered_by_known_fields_only(world: World, field: str) -> Non
     assert "$where" not in yao.text or yao.status_code == 400
 
 
-@pytest.mark.parametrize("key", ["$where:1", "a.b:1", "_id:1", "secret:x", ":", "a\\", "\0:1", "a" * 5000 + ":1", "user_id:alice"])
+@pytest.mark.parametrize(
+    "key", ["$where:1", "a.b:1", "_id:1", "secret:x", ":", "a\\", "\0:1", "a" * 5000 + ":1", "user_id:alice"]
+)
 def test_a_list_by_metadata_has_declared_keys_only(world: World, key: str) -> None:
     with world.user("olga", role="operator") as olga:
         assert olga.put(f"/api/apps/{world.app}", json={}).is_success
@@ -123,7 +153,15 @@ def test_a_search_is_words_and_has_a_bound(world: World) -> None:
     for words in "", "*", "a*", " ".join(f"w{n}" for n in range(9)), "x" * 257, "\0", "..", "$where" * 50, "(a+)+$" * 60:
         refused = client.get(f"/api/search/{app}", params={"q": words})
         assert problem(refused) == (422, "invalid-request"), (words, refused.text)
-    for words in '{"$ne":null}', "private*", "alice said", "\u202ealice", "a' || '1'=='1", "$regex .*", "private private private private":
+    for words in (
+        '{"$ne":null}',
+        "private*",
+        "alice said",
+        "\u202ealice",
+        "a' || '1'=='1",
+        "$regex .*",
+        "private private private private",
+    ):
         found = client.get(f"/api/search/{app}", params={"q": words})
         assert found.status_code == 200, (words, found.text)
         assert {it["chat_id"] for it in found.json()["data"]} <= {world.chat}
@@ -135,9 +173,13 @@ def test_a_search_is_words_and_has_a_bound(world: World) -> None:
         assert problem(mallory.get(f"/api/search/{app}", params={"q": "private", "scope": "all"})) == (422, "invalid-request")
 
 
-def test_a_person_who_asks_too_often_waits(tight: Service, app: str, token_of: Callable[[str], str], orchestrator_key: str) -> None:
+def test_a_person_who_asks_too_often_waits(
+    tight: Service, app: str, token_of: Callable[[str], str], orchestrator_key: str
+) -> None:
     """That service permits five requests a second, and ten seconds' worth at once."""
-    with httpx.Client(base_url=tight.url, trust_env=False, headers={"authorization": f"Bearer {token_of('flood')}"}) as client:
+    with httpx.Client(
+        base_url=tight.url, trust_env=False, verify=False, headers={"authorization": f"Bearer {token_of('flood')}"}
+    ) as client:
         found = [client.get(f"/api/chats/{app}") for _ in range(80)]
         refused = [it for it in found if it.status_code == 429]
         assert refused and problem(refused[0]) == (429, "too-many-requests")
@@ -148,7 +190,9 @@ def test_a_person_who_asks_too_often_waits(tight: Service, app: str, token_of: C
             assert client.get(f"/api/chats/{app}_2", headers=headers).status_code == 429
         assert client.get("/api/health/ready").status_code == 200
     for token in token_of("other"), orchestrator_key:
-        with httpx.Client(base_url=tight.url, trust_env=False, headers={"authorization": f"Bearer {token}"}) as client:
+        with httpx.Client(
+            base_url=tight.url, trust_env=False, verify=False, headers={"authorization": f"Bearer {token}"}
+        ) as client:
             assert client.get(f"/api/chats/{app}").status_code == 200
 
 
@@ -156,14 +200,18 @@ def test_a_person_who_hoards_chats_or_questions_waits(
     tight: Service, app: str, token_of: Callable[[str], str], orchestrator_key: str
 ) -> None:
     """That service permits five new chats of a person, and five questions of an app, a minute."""
-    with httpx.Client(base_url=tight.url, trust_env=False, headers={"authorization": f"Bearer {token_of('hoarder')}"}) as client:
+    with httpx.Client(
+        base_url=tight.url, trust_env=False, verify=False, headers={"authorization": f"Bearer {token_of('hoarder')}"}
+    ) as client:
         made = [client.post(f"/api/chats/{app}", json={"workflow_name": "w"}) for _ in range(7)]
         assert [it.status_code for it in made] == [201] * 5 + [429] * 2
         chat = made[0].json()["chat_id"]
         assert problem(client.post(f"/api/chats/{app}/{chat}/fork", json={})) == (429, "too-many-requests")
         listed = client.get(f"/api/chats/{app}", params={"total": "true"}).json()
         assert listed["total"] == 5
-    with httpx.Client(base_url=tight.url, trust_env=False, headers={"authorization": f"Bearer {orchestrator_key}"}) as client:
+    with httpx.Client(
+        base_url=tight.url, trust_env=False, verify=False, headers={"authorization": f"Bearer {orchestrator_key}"}
+    ) as client:
         asked = [client.post(f"/api/chats/{app}/{chat}/input-requests", json={"prompt": "?"}) for _ in range(7)]
         assert [it.status_code for it in asked] == [201] * 5 + [429] * 2
         assert len(client.get(f"/api/chats/{app}/{chat}/input-requests").json()["data"]) == 5
@@ -179,6 +227,7 @@ def test_questions_that_are_asked_at_once_keep_the_limit(orchestrator: httpx.Cli
     assert len(orchestrator.get(chat).json()["pending_inputs"]) == 16
 
 
+@pytest.mark.alone
 def test_answers_that_are_given_at_once_are_one(service: Service, world: World) -> None:
     def answer(number: int) -> int:
         with world.user("alice") as client:
@@ -191,6 +240,7 @@ def test_answers_that_are_given_at_once_are_one(service: Service, world: World) 
     assert world.orchestrator.get(world.path).json()["last_sequence"] == 4
 
 
+@pytest.mark.alone
 def test_debits_that_are_made_at_once_do_not_overdraw(world: World) -> None:
     wallet = f"/api/wallets/{world.app}/alice"
 
@@ -222,7 +272,12 @@ def test_workers_that_race_for_a_lease_do_not_share_it(orchestrator: httpx.Clien
         refused = orchestrator.post(f"{chat}/messages", json=message, headers={"fencing-token": str(forged)})
         assert problem(refused) in ((409, "fenced"), (422, "invalid-request")), forged
     assert orchestrator.get(chat).json()["last_sequence"] == 0
-    for body in {"owner": "w", "ttl_ms": 99}, {"owner": "w", "ttl_ms": 3_600_001}, {"owner": "w", "ttl_ms": "x"}, {"owner": {"$ne": ""}}:
+    for body in (
+        {"owner": "w", "ttl_ms": 99},
+        {"owner": "w", "ttl_ms": 3_600_001},
+        {"owner": "w", "ttl_ms": "x"},
+        {"owner": {"$ne": ""}},
+    ):
         assert problem(orchestrator.post(f"{chat}/lease", json=body)) == (422, "invalid-request")
 
 

@@ -8,6 +8,7 @@ import time
 
 import httpx
 import pytest
+
 from raw import exchange
 from service import Database, Service
 from tokens import SECRET, bearer
@@ -47,7 +48,12 @@ def attack(service: Service, canary: str) -> None:
             )
             exchange(service.port, request.encode("latin-1", errors="replace"), 1)
     with service.user("mallory", "acme_corp") as client:
-        for body in ({"workflow_name": evil}, {"workflow_name": "w", "title": evil}, {"workflow_name": "w", "metadata": {evil: evil}}, {evil: 1}):
+        for body in (
+            {"workflow_name": evil},
+            {"workflow_name": "w", "title": evil},
+            {"workflow_name": "w", "metadata": {evil: evil}},
+            {evil: 1},
+        ):
             client.post("/api/chats/acme_corp", json=body)
         client.post("/api/chats/acme_corp", content=f'{{"a":"{canary}"'.encode(), headers={"content-type": "application/json"})
         client.put(f"/api/documents/acme_corp/{canary}", content=evil.encode(), headers={"content-type": f"text/{canary}"})
@@ -78,6 +84,7 @@ def test_every_line_of_a_json_log_is_json(service: Service) -> None:
         json.loads(line)
 
 
+@pytest.mark.alone
 def test_no_secret_is_in_the_log_or_in_an_answer(service: Service, database: Database, world: World) -> None:
     canary = "s3cr3tc4n4ry"
     client, path = world.orchestrator, world.path

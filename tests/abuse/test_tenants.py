@@ -7,6 +7,7 @@ import uuid
 
 import httpx
 import pytest
+
 from operations import Operation
 from raw import exchange
 from service import Service, problem
@@ -14,7 +15,7 @@ from tokens import bearer
 from world import SECRETS, World
 
 SAME_FOR_ALL = {"date", "x-request-id", "content-length", "ratelimit-remaining", "ratelimit-reset", "ratelimit-limit"}
-WRITES_OF_STREAMS = ("append_chunks", "take_over_stream", "cancel_stream", "end_stream")
+WRITES_OF_STREAMS = ("append_chunks", "take_over_stream", "cancel_stream")
 
 
 def seen(response: httpx.Response, *hidden: str) -> tuple[int, dict[str, str], str]:
@@ -91,6 +92,7 @@ def test_another_app_in_the_path_is_refused_before_anything_is_looked_up(
     assert world.fingerprint() == before
 
 
+@pytest.mark.alone
 def test_what_a_stranger_lists_has_nothing_of_others(world: World) -> None:
     app = world.app
     with world.user("mallory") as client:
@@ -191,6 +193,7 @@ def test_a_user_cannot_act_as_another(world: World) -> None:
     assert world.fingerprint() == before
 
 
+@pytest.mark.alone
 def test_a_name_that_a_user_states_makes_no_author(world: World) -> None:
     with world.user("bob") as client:
         made = client.post(f"{world.path}/messages", json={"role": "user", "name": "alice", "content": "transfer it"})
@@ -219,6 +222,7 @@ def test_an_owner_does_not_pay_less(world: World) -> None:
     assert world.fingerprint() == before
 
 
+@pytest.mark.alone
 def test_a_member_sees_neither_costs_nor_other_members_wallets(world: World) -> None:
     with world.user("bob") as client:
         for path in "", "/meta", "/messages", "/history", "/resume", "/participants", "/members", "/presence":
@@ -278,6 +282,7 @@ def test_removal_needs_the_right_role(world: World) -> None:
     assert world.fingerprint() == before
 
 
+@pytest.mark.alone
 def test_an_answer_by_its_id_alone_stays_out_of_the_chats_of_others(service: Service, world: World) -> None:
     with world.user("mallory") as client, service.orchestrator(world.app) as orchestrator:
         own = {"chat_id": f"trap-{uuid.uuid4().hex[:8]}", "workflow_name": "w", "user_id": "mallory", "visibility": "link"}
@@ -293,6 +298,7 @@ def test_an_answer_by_its_id_alone_stays_out_of_the_chats_of_others(service: Ser
         assert client.get(trap).json()["last_sequence"] == before
 
 
+@pytest.mark.alone
 def test_ids_of_others_are_free_in_another_chat(world: World) -> None:
     other = f"other-{uuid.uuid4().hex[:8]}"
     client = world.orchestrator
@@ -304,7 +310,9 @@ def test_ids_of_others_are_free_in_another_chat(world: World) -> None:
         assert (said.status_code, said.json()["messages"][0]["duplicate"]) == (201, False)
         # By its id alone the message of the other chat is not reached either.
         assert mallory.get(f"{path}/messages/by-id/evt-1").json()["code"] == "message-not-found"
-    turn = client.post(f"{path}/turns", json={"request_id": "req-1", "outcome": "completed", "messages": [{"role": "user", "content": "x"}]})
+    turn = client.post(
+        f"{path}/turns", json={"request_id": "req-1", "outcome": "completed", "messages": [{"role": "user", "content": "x"}]}
+    )
     assert turn.status_code == 201
     asked = client.post(f"{path}/input-requests", json={"request_id": "q1", "prompt": "?"})
     assert asked.status_code == 201
@@ -340,12 +348,23 @@ def test_headers_make_no_identity(service: Service, world: World) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["..%2f{chat}", "%2e%2e/{app}/{chat}", "{chat}%00", "{chat}%2f", "{chat}%0d%0aX:1", "{chat}%20", "%7bchat%7d", "{chat};a=b"],
+    [
+        "..%2f{chat}",
+        "%2e%2e/{app}/{chat}",
+        "{chat}%00",
+        "{chat}%2f",
+        "{chat}%0d%0aX:1",
+        "{chat}%20",
+        "%7bchat%7d",
+        "{chat};a=b",
+    ],
 )
 def test_an_escaped_path_leads_nowhere(service: Service, world: World, path: str) -> None:
     place = f"/api/chats/{world.app}/{path.format(chat=world.chat, app=world.app)}"
     token = bearer({"sub": "alice", "apps": [world.app]})
-    request = f"GET {place} HTTP/1.1\r\nHost: 127.0.0.1:{service.port}\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\r\n"
+    request = (
+        f"GET {place} HTTP/1.1\r\nHost: 127.0.0.1:{service.port}\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\r\n"
+    )
     (answer,) = exchange(service.port, request.encode())
     assert answer.status in (400, 404, 422), answer
     assert SECRETS.encode() not in answer.body

@@ -12,6 +12,7 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
+
 from raw import exchange
 from service import Service, problem
 from tokens import SECRET, bearer, claims, part, signed
@@ -208,7 +209,14 @@ def test_a_token_in_the_address_is_none(service: Service, world: World, name: st
 
 def test_a_token_in_a_cookie_is_none(service: Service, world: World) -> None:
     token = bearer({"sub": "alice", "apps": [world.app]})
-    for name in "__Host-access_token", "__Secure-access_token", "access_token", "__Host-session", "__Host-reprise_session", "token":
+    for name in (
+        "__Host-access_token",
+        "__Secure-access_token",
+        "access_token",
+        "__Host-session",
+        "__Host-reprise_session",
+        "token",
+    ):
         with service.anonymous() as client:
             headers = {"cookie": f"{name}={token}", "origin": service.url}
             assert problem(client.get(world.path, headers=headers)) == (401, "unauthenticated"), name
@@ -224,7 +232,14 @@ def test_two_authorizations_are_refused(service: Service) -> None:
         )
         (answer,) = exchange(service.port, request.encode())
         assert answer.status == 401
-    for value in f"bearer  {good} x", f"Basic {good}", f"Token {good}", good, f"Bearer {good},Bearer {other}", f"Bearer\t{good}":
+    for value in (
+        f"bearer  {good} x",
+        f"Basic {good}",
+        f"Token {good}",
+        good,
+        f"Bearer {good},Bearer {other}",
+        f"Bearer\t{good}",
+    ):
         with service.anonymous() as client:
             response = client.get("/api/chats/acme_corp", headers={"authorization": value})
             assert problem(response) == (401, "unauthenticated"), value
@@ -239,6 +254,7 @@ def test_a_very_long_token_is_refused_unread(service: Service) -> None:
     assert [it.status for it in found] in ([431], [])
 
 
+@pytest.mark.alone
 def test_a_ticket_is_for_one_chat_one_user_and_one_use(service: Service, world: World) -> None:
     with world.user("bob") as bob:
         ticket = bob.post(f"{world.path}/tickets", json={}).json()["ticket"]
@@ -255,7 +271,9 @@ def test_a_ticket_is_for_one_chat_one_user_and_one_use(service: Service, world: 
             refused = client.request(method, world.path + path, params={"ticket": ticket})
             assert problem(refused)[0] in (401, 422), (method, path)
         # None of these has used it up, nor has a token beside it, or a `HEAD`.
-        refused = client.get(f"{world.path}/events", params={"ticket": ticket}, headers={"authorization": f"Bearer {bearer({})}"})
+        refused = client.get(
+            f"{world.path}/events", params={"ticket": ticket}, headers={"authorization": f"Bearer {bearer({})}"}
+        )
         assert problem(refused) == (401, "unauthenticated")
         assert client.head(f"{world.path}/events", params={"ticket": ticket}).status_code in (401, 405)
         with client.stream("GET", f"{world.path}/events", params={"ticket": ticket}) as stream:
@@ -282,6 +300,7 @@ def test_a_ticket_has_no_more_rights_than_its_user(service: Service, world: Worl
         assert problem(made)[0] in (403, 404)
 
 
+@pytest.mark.alone
 def test_a_revoked_user_is_refused(service: Service, world: World) -> None:
     token = bearer({"sub": "carol", "apps": [world.app]})
     with service.client(token) as carol, world.user("olga", role="operator") as olga:

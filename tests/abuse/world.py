@@ -6,6 +6,7 @@ import uuid
 from typing import Any
 
 import httpx
+
 from service import Database, Service
 
 SECRETS = "what alice said in private"
