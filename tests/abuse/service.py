@@ -40,6 +40,12 @@ def problem(response: httpx.Response) -> tuple[int, str]:
     return response.status_code, body["code"]
 
 
+def peak_memory(pid: int) -> int:
+    found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
+    assert found
+    return int(found[1]) * 1024
+
+
 @dataclass
 class Service:
     """A running service. Settings are named as in ``deploy/config.default.toml``."""
@@ -132,10 +138,7 @@ class Service:
 
     def peak_memory(self) -> int:
         """The most bytes that the process has had in memory."""
-        status = Path(f"/proc/{self.process.pid}/status").read_text()
-        found = re.search(r"VmHWM:\s+(\d+) kB", status)
-        assert found
-        return int(found[1]) * 1024
+        return peak_memory(self.process.pid)
 
     def forget_peak(self) -> None:
         Path(f"/proc/{self.process.pid}/clear_refs").write_text("5")
@@ -169,16 +172,16 @@ class Database:
 
     def fingerprint(self, app: str) -> dict[str, str]:
         """Digests of what each collection has of an app."""
-        digests = {}
-        of_app = {"$or": [{"app_id": app}, {"_id.app_id": app}, {"_id": app}]}
-        for name in sorted(self.of_service.list_collection_names()):
-            if name in BACKGROUND:
-                continue
-            documents = [it.raw for it in self.raw(name, of_app)]
-            digests[name] = hashlib.sha256(b"".join(documents)).hexdigest()
-        return digests
+        of_app = {"$match": {"$or": [{"app_id": app}, {"_id.app_id": app}, {"_id": app}]}}
+        names = sorted(set(self.of_service.list_collection_names()) - BACKGROUND)
+        # One request for all of them.
+        pipeline = [{"$unionWith": {"coll": it, "pipeline": [of_app, {"$set": {"in": it}}]}} for it in names]
+        none = self.of_service.get_collection("none", codec_options=AS_BYTES)
+        found: dict[str, list[bytes]] = {}
+        for document in none.aggregate(pipeline):
+            found.setdefault(str(document["in"]), []).append(bytes(document.raw))
+        return {name: hashlib.sha256(b"".join(sorted(documents))).hexdigest() for name, documents in found.items()}
 
-    def raw(self, collection: str, found_by: dict[str, Any] | None = None) -> Iterator[RawBSONDocument]:
+    def raw(self, collection: str) -> Iterator[RawBSONDocument]:
         """Documents of a collection, as they are stored."""
-        found = self.of_service.get_collection(collection, codec_options=AS_BYTES).find(found_by or {})
-        return iter(sorted(found, key=lambda document: bytes(document.raw)))
+        return self.of_service.get_collection(collection, codec_options=AS_BYTES).find()

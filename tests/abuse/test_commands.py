@@ -52,14 +52,13 @@ def test_what_was_said_does_not_control_a_terminal(service: Service, world: Worl
         ["audit", "--app", world.app],
         ["purge", "--dry-run"],
         ["check", "--deep", "--app", world.app],
-        ["stats", "verify"],
         ["resume-sweep"],
     ):
         result = service.run(*arguments)
         found = CONTROL.search(printed(result))
         assert not found, (arguments, repr(found))
         tried += result.returncode == 0
-    assert tried >= 9
+    assert tried >= 8
 
 
 @pytest.mark.parametrize(

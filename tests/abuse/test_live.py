@@ -26,6 +26,11 @@ def socket_url(service: Service, world: World, user: str = "alice", workflow: st
     return f"{service.url.replace('http', 'ws')}/ws/{workflow}/{world.app}/{world.chat}/{user}"
 
 
+UPGRADE = (
+    "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+)
+
+
 def joined(service: Service, world: World, user: str = "alice", **options: Any) -> ClientConnection:
     token = bearer({"sub": user, "apps": [world.app]})
     headers = {"authorization": f"Bearer {token}"}
@@ -219,7 +224,7 @@ def test_frames_that_break_the_protocol_close_the_socket(service: Service, world
     token = bearer({"sub": "alice", "apps": [world.app]})
     request = (
         f"GET /ws/Generator/{world.app}/{world.chat}/alice HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
-        "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+        f"{UPGRADE}\r\n"
     )
     mask = os.urandom(4)
     for frame in (
@@ -268,7 +273,7 @@ def test_an_upgrade_smuggles_no_request(service: Service, world: World) -> None:
     token = bearer({"sub": "mallory", "apps": [world.app]})
     request = (
         f"GET /ws/Generator/{world.app}/{world.chat}/mallory HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
-        "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+        f"{UPGRADE}\r\n"
         f"GET {world.path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
     )
     found = exchange(service.port, request.encode(), 1)
@@ -301,3 +306,26 @@ def test_a_token_that_expires_ends_its_stream(service: Service, world: World) ->
         for _ in stream.iter_lines():
             assert time.monotonic() - started < 8
     assert time.monotonic() - started < 8
+
+
+@pytest.mark.alone
+def test_events_of_documents_tell_a_stranger_no_paths(world: World) -> None:
+    """A document of the app comes last, so that what would have come before it has come."""
+    place = f"/api/documents/{world.app}/notes"
+    told: list[str] = []
+    headers = {"content-type": "text/plain"}
+    with world.user("mallory") as client, client.stream("GET", f"/api/document-events/{world.app}?namespace=notes") as stream:
+        assert stream.status_code == 200
+        for line in stream.iter_lines():
+            told.append(line)
+            if line == "event: resync" and told.count(line) == 1:
+                for name, who in (("plan", "alice"), ("secret-of-alice", "alice"), ("secret-of-bob", "bob")):
+                    made = world.orchestrator.put(f"{place}/{name}?user_id={who}", content=b"changed", headers=headers)
+                    assert made.is_success, made.text
+                made = world.orchestrator.put(f"{place}/open?visibility=app", content=b"x", headers=headers)
+                assert made.status_code == 201
+            if "notes/open" in line:
+                break
+    text = "\n".join(told)
+    assert "secret-of" not in text and "notes/plan" not in text, text
+    assert "alice" not in text

@@ -42,7 +42,8 @@ def attack(service: Service, canary: str) -> None:
     ):
         for authorization in f"Authorization: Bearer {token}\r\n", f"Authorization: Bearer {canary}.x.y\r\n", "":
             request = (
-                f"{line}\r\nHost: 127.0.0.1\r\n{authorization}User-Agent: {header}\r\nReferer: {header}\r\nX-Request-Id: {header}\r\n"
+                f"{line}\r\nHost: 127.0.0.1\r\n{authorization}User-Agent: {header}\r\n"
+                f"Referer: {header}\r\nX-Request-Id: {header}\r\n"
                 f"X-Origin: https://{canary}.example\r\nCookie: {canary}={canary}\r\nX-Forwarded-For: {canary}\r\n"
                 f"traceparent: {canary}\r\nAccept: {canary}\r\nConnection: close\r\n\r\n"
             )

@@ -7,7 +7,7 @@ import re
 import subprocess
 import uuid
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import httpx
@@ -15,7 +15,7 @@ import pytest
 
 from operations import operations
 from raw import connect, exchange, read_until_closed
-from service import BINARY, Service, problem
+from service import BINARY, Service, peak_memory, problem
 from tokens import bearer
 from world import SECRETS, World
 
@@ -380,15 +380,20 @@ def test_fields_that_an_adapter_ignores_set_nothing(service: Service, world: Wor
             assert client.post(place, json=body).status_code in (403, 404), place
 
 
+class Tools(NamedTuple):
+    port: int
+    pid: int
+
+
 @pytest.fixture(scope="session")
-def tools(service: Service, shared_world: World) -> Iterator[int]:
-    """The port of `reprise mcp` over HTTP, with the tools that write."""
+def tools(service: Service, shared_world: World) -> Iterator[Tools]:
+    """`reprise mcp` over HTTP, with the tools that write."""
     arguments = ["mcp", shared_world.app, "--url", service.url, "--http", "127.0.0.1:0", "--write"]
     process = subprocess.Popen([BINARY, *arguments], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     assert process.stdout is not None
     found = re.search(r":(\d+)/mcp", process.stdout.readline())
     assert found
-    yield int(found[1])
+    yield Tools(int(found[1]), process.pid)
     process.terminate()
     process.wait(10)
 
@@ -409,10 +414,10 @@ def call(port: int, tool: str, token: str | None, headers: dict[str, str] | None
         return client.post("/mcp", json={"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}, headers=session)
 
 
-def test_a_tool_for_models_has_the_rights_of_its_caller(tools: int, shared_world: World) -> None:
+def test_a_tool_for_models_has_the_rights_of_its_caller(tools: Tools, shared_world: World) -> None:
     world = shared_world
     alice, mallory = (bearer({"sub": name, "apps": [world.app]}) for name in ("alice", "mallory"))
-    assert SECRETS in call(tools, "read_transcript", alice, chat_id=world.chat).text
+    assert SECRETS in call(tools.port, "read_transcript", alice, chat_id=world.chat).text
     before = world.fingerprint()
     for token in mallory, None, bearer({"sub": "alice", "apps": ["other_app"]}):
         for tool, arguments in (
@@ -424,20 +429,20 @@ def test_a_tool_for_models_has_the_rights_of_its_caller(tools: int, shared_world
             ("answer_question", {"chat_id": world.chat, "request_id": "q1", "content": "x"}),
             ("append_note", {"chat_id": world.chat, "text": "x"}),
         ):
-            assert SECRETS not in call(tools, tool, token, **arguments).text, (tool, token)
+            assert SECRETS not in call(tools.port, tool, token, **arguments).text, (tool, token)
     assert world.fingerprint() == before
 
 
-def test_an_id_from_a_model_is_no_path(tools: int, shared_world: World) -> None:
+def test_an_id_from_a_model_is_no_path(tools: Tools, shared_world: World) -> None:
     """What a model is told by others may name a chat; it names no other route."""
     token = bearer({"sub": "olga", "role": "service", "apps": [shared_world.app]})
     before = shared_world.fingerprint()
     for chat_id in "..", "../..", "../../apps", "%2e%2e", "..%2f..", "x?limit=1", "x#", "", "\r\nx: y", "\0", "//evil.example":
         for tool, arguments in ("read_transcript", {}), ("append_note", {"text": "x"}):
-            text = call(tools, tool, token, chat_id=chat_id, **arguments).text
+            text = call(tools.port, tool, token, chat_id=chat_id, **arguments).text
             assert '"isError":true' in text or '"error"' in text, (tool, text)
             assert SECRETS not in text
-    found = call(tools, "get_stats", token, workflow_name="../../apps").text
+    found = call(tools.port, "get_stats", token, workflow_name="../../apps").text
     assert '"isError":true' in found or '"chats":0' in found.replace("\\", "")
     assert shared_world.fingerprint() == before
 
@@ -446,27 +451,25 @@ def test_an_id_from_a_model_is_no_path(tools: int, shared_world: World) -> None:
     "headers",
     [{"origin": "https://evil.example"}, {"origin": "null"}, {"host": "evil.example"}, {"host": "127.0.0.1.evil.example"}],
 )
-def test_a_page_of_another_site_uses_no_tools(tools: int, world: World, headers: dict[str, str]) -> None:
-    refused = call(tools, "list_chats", bearer({"sub": "alice", "apps": [world.app]}), headers)
+def test_a_page_of_another_site_uses_no_tools(tools: Tools, world: World, headers: dict[str, str]) -> None:
+    refused = call(tools.port, "list_chats", bearer({"sub": "alice", "apps": [world.app]}), headers)
     assert refused.status_code in (400, 403, 421), refused.text
 
 
-def test_a_large_request_for_tools_takes_bounded_memory(service: Service, tools: int) -> None:
-    head = f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{tools}\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"
-    with connect(tools) as connection:
+def test_a_large_request_for_tools_takes_bounded_memory(tools: Tools) -> None:
+    head = (
+        f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{tools.port}\r\nContent-Type: application/json\r\n"
+        "Accept: application/json, text/event-stream\r\nContent-Length: 200000000\r\n\r\n"
+    )
+    with connect(tools.port) as connection:
         try:
-            connection.sendall(f"{head}Content-Length: 200000000\r\n\r\n".encode())
+            connection.sendall(head.encode())
             for _ in range(200):
                 connection.sendall(b"[" * 1_000_000)
         except OSError:
             pass
-        read_until_closed(connection, 1)
-    pids = subprocess.run(["pgrep", "-f", f"mcp .*--url {service.url} "], capture_output=True, text=True).stdout.split()
-    peaks = []
-    for pid in pids:
-        status = open(f"/proc/{pid}/status").read()
-        peaks.append(int(re.search(r"VmHWM:\s+(\d+)", status)[1]) * 1024)  # type: ignore[index]
-    assert peaks and max(peaks) < 150_000_000, peaks
+        read_until_closed(connection, 1, one=True)
+    assert peak_memory(tools.pid) < 150_000_000
 
 
 def test_an_assistant_of_others_is_neither_seen_nor_changed(world: World) -> None:
