@@ -194,16 +194,15 @@ def test_a_compression_bomb_takes_bounded_memory(service: Service, folder: Path,
     sessions.mkdir()
     (sessions / "session_a.jsonl.gz").write_bytes(bomb)
     (sessions / "a.json.gz").write_bytes(bomb)
-    # What the program takes for itself is about 100 MB in a debug build.
+    # A line, and a file, may have 32 MiB.
     for arguments in (
         ["import", "messages", file, "--app", app, "--dialect", "openai"],
         ["import", "jsonl", sessions, "--app", app],
         ["import", "json", sessions / "a.json.gz", "--app", app],
-        ["import", "archive", file],
         ["import", "ag2", file, "--app", app],
     ):
         peak, said = peak_of(service, *arguments)
-        assert peak < 200_000_000, (arguments, peak, said)
+        assert peak < 140_000_000, (arguments, peak, said)
         assert re.search("error|fault|too|not", said), (arguments, said)
     with service.orchestrator(app) as client:
         for chat in client.get(f"/api/chats/{app}").json()["data"]:

@@ -20,16 +20,13 @@ POISON: list[Any] = [
     "$last_sequence",
     "$$ROOT",
     {"$function": {"body": "function() { return 'pwn' }", "args": [], "lang": "js"}},
-    {"$where": "sleep(10000)", "$expr": {"$eq": [1, 1]}},
-    {"$set": {"status": "completed"}, "$unset": {"user_id": ""}},
+    {"$where": "sleep(10000)", "$expr": {"$eq": [1, 1]}, "$set": {"status": "completed"}, "$unset": {"user_id": ""}},
     {"a.b": 1, "a": {"b": 2}, "": 3, "$": 4, "..": 5, "a..b": 6, "user.name": 7},
     {"$oid": "zz"},
-    {"$oid": "5f43a1e2c0ffee0000000000"},
     {"$date": {"$numberLong": "x"}},
     {"$numberDecimal": "NaN", "$binary": 1, "$ref": "chat_sessions", "$id": 1},
     {"__proto__": {"is_admin": True}, "constructor": {"prototype": 1}},
     {"$literal": {"$literal": 1}},
-    "'; db.dropDatabase(); //",
 ]
 IDS = ("id", "name", "role", "agent", "model", "kind", "type", "status", "owner", "state", "tag", "reason", "title", "prompt")
 

