@@ -26,8 +26,8 @@ RAW_ERROR = pytest.mark.xfail(strict=True, reason="the error with which a comman
 RAW_ARGUMENT = pytest.mark.xfail(strict=True, reason="the parser of arguments repeats C1 characters")
 
 
-def printed(result: object) -> str:
-    return (result.stdout + result.stderr).decode(errors="replace")  # type: ignore[attr-defined]
+def printed(result: subprocess.CompletedProcess[bytes]) -> str:
+    return (result.stdout + result.stderr).decode(errors="replace")
 
 
 @pytest.mark.alone

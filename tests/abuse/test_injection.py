@@ -128,12 +128,12 @@ def test_an_operator_in_the_query_is_refused(world: World, api: list[Operation])
         if operation.permission in (None, "administer") or operation.is_live or operation.method != "GET":
             continue
         for parameter in operation.parameters:
-            for name in f"{parameter}[$ne]", f"{parameter}[]", f"${parameter}":
+            for name in f"{parameter}[$ne]", f"${parameter}":
                 refused = world.orchestrator.get(operation.at(**world.ids), params={name: "x"})
                 # `/api/tokens` misses its parameter as well.
                 assert problem(refused) == (422, "invalid-request"), (operation.id, name)
                 tried += 1
-    assert tried > 200
+    assert tried > 150
 
 
 def test_names_of_agents_and_workflows_are_no_paths(orchestrator: httpx.Client, app: str) -> None:
