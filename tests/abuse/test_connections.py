@@ -54,7 +54,6 @@ def test_a_request_whose_length_is_unclear_is_one_request_or_none(service: Servi
     assert all(400 <= it.status < 500 for it in found), found
 
 
-@pytest.mark.xfail(strict=True, reason="the HTTP library looks at the last transfer coding only")
 @pytest.mark.parametrize("coding", ["chunked, chunked", "gzip, chunked", "xchunked, chunked"])
 def test_a_transfer_coding_that_is_not_known_is_refused(service: Service, coding: str) -> None:
     """A proxy in front may understand such a body differently."""
@@ -229,7 +228,6 @@ def test_http2_without_tls_is_bounded_if_it_is_spoken(service: Service) -> None:
     assert closed, f"after {time.monotonic() - started:.1f} s"
 
 
-@pytest.mark.xfail(strict=True, reason="the connection is closed without `connection: close`")
 def test_a_refused_request_leaves_its_connection_usable_or_says_that_it_closes(service: Service, world: World) -> None:
     """Otherwise a refused request costs the next one its answer, that of another caller behind a proxy."""
     token = bearer({"sub": "mallory", "apps": ["other_app"]})

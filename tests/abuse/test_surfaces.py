@@ -126,7 +126,6 @@ def test_a_document_of_others_is_neither_seen_nor_changed(service: Service, worl
 
 
 @pytest.mark.alone
-@pytest.mark.xfail(strict=True, reason="the filter of expired documents replaces that of the rights")
 @pytest.mark.parametrize("claims", [{}, {"team": "blue"}, {"sub": "bob"}, {"sub": "alice"}], ids=str)
 def test_documents_of_others_are_not_deleted_by_a_filter(world: World, claims: dict[str, str]) -> None:
     """Deleting needs the right to run, which no person has here, not even the owner."""
@@ -216,7 +215,6 @@ STREAMED: dict[str, list[Any]] = {
 }
 
 
-NEVER_ENDS = pytest.mark.xfail(strict=True, reason="chunks are not checked like the messages that they become")
 UNSTORABLE: dict[str, Any] = {
     "NUL in a key of data": {"type": "data-x", "data": {"a\0b": 1}},
     "NUL in a key of metadata": {"type": "start", "messageMetadata": {"a\0b": 1}},
@@ -243,7 +241,6 @@ def test_a_stream_ends_whatever_is_in_its_chunks(orchestrator: httpx.Client, cha
     assert json.loads(history.text)
 
 
-@NEVER_ENDS
 @pytest.mark.parametrize("name", UNSTORABLE, ids=lambda it: it.replace(" ", "-"))
 def test_a_chunk_that_cannot_be_stored_does_not_keep_its_stream_running(
     orchestrator: httpx.Client, chat: str, name: str

@@ -371,7 +371,6 @@ def test_an_escaped_path_leads_nowhere(service: Service, world: World, path: str
     assert json.loads(answer.body)["code"] in ("chat-not-found", "invalid-request", "no-such-route", "invalid-app-id")
 
 
-@pytest.mark.xfail(strict=True, reason="the stream is looked for before the right to the chat is checked")
 @pytest.mark.parametrize("name", WRITES_OF_STREAMS)
 def test_a_stream_does_not_betray_the_chat_of_others(world: World, api: list[Operation], name: str) -> None:
     (operation,) = (it for it in api if it.id == name)

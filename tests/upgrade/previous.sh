@@ -5,9 +5,8 @@
 #     tests/upgrade/previous.sh --commit    only prints its commit
 #
 # The previous release is the newest tag v* among the ancestors of HEAD, HEAD excluded. Without such a tag, it is the commit in the
-# file PREVIOUS. The binary is built with the dependencies and features of the tests, so that nothing is compiled twice but the
-# crates of this workspace. Do not run it beside anything that uses the binaries in the target directory: for some minutes these
-# are the ones of the previous release. Exits with 3 if this clone does not have the commit.
+# file PREVIOUS. The binary is built in a directory of its own, with the dependencies and features of the tests, so that nothing is
+# compiled twice but the crates of this workspace. Exits with 3 if this clone does not have the commit.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -46,7 +45,28 @@ if [[ -x $binary && -f $binary.commit && $(<"$binary.commit") == "$commit" ]]; t
     exit
 fi
 
-# The same path each time: cargo knows a crate by its path.
+# Prints the crates of this repository, as files are named after them.
+own_crates() {
+    cargo metadata --locked --no-deps --format-version 1 |
+        python3 -c 'import json, sys
+names = {target["name"] for it in json.load(sys.stdin)["packages"] for target in it["targets"]} | {"it", "tests"}
+print(*sorted(names | {name.replace("-", "_") for name in names} | {name.replace("_", "-") for name in names}), sep="\n")'
+}
+
+# Copies what the dependencies were built to. In a directory of its own, because cargo takes the crates of two checkouts for the
+# same ones, and decides by the times of their files which of them is built.
+seed() {
+    local from=$1 to=$2 part name
+    mkdir -p "$to"
+    for part in .fingerprint build deps; do
+        mkdir -p "$to/$part"
+        (cd "$from/$part" && find . -maxdepth 1 -mindepth 1 -printf '%f\n') |
+            sed -E 's/^(lib)?(.*)-[0-9a-f]{16}(\..*)?$/\2\t&/' |
+            awk -F '\t' 'NR == FNR { own[$1]; next } NF == 2 && !($1 in own) { print $2 }' <(own_crates) - |
+            (cd "$from/$part" && xargs -r -d '\n' cp -a -t "$to/$part")
+    done
+}
+
 source=$target/previous/source
 clean_up() {
     git worktree remove --force "$source" 2>/dev/null || rm -rf "$source"
@@ -56,10 +76,12 @@ trap clean_up EXIT
 clean_up
 rm -f "$binary.commit"
 git worktree add --quiet --detach "$source" "$commit"
-built=$(CARGO_TARGET_DIR=$target "$source/tests/build.sh" reprise)
+own=$target/previous/target
+rm -rf "$own"
+[[ ! -d $target/debug/deps ]] || seed "$target/debug" "$own/debug"
+built=$(CARGO_TARGET_DIR=$own "$source/tests/build.sh" reprise)
 cp "$built/reprise" "$binary.new"
 mv "$binary.new" "$binary"
-# The binary of this release again.
-tests/build.sh reprise >/dev/null
+rm -rf "$own"
 echo "$commit" >"$binary.commit"
 echo "$binary"

@@ -40,6 +40,25 @@ async fn begin(client: &Client, request: Request<Body>) -> Response {
     client.app().oneshot(request).await.unwrap()
 }
 
+#[tokio::test]
+async fn the_end_of_a_small_stream_takes_little_memory() {
+    let limits = LimitsConfig {
+        body_bytes: 1 << 20,
+        memory_bytes: 16 << 20,
+        memory_bytes_per_subject: 8 << 20,
+        memory_wait_ms: 20,
+        ..LimitsConfig::default()
+    };
+    let client = Client::over(memory(), Config { limits, ..Config::default() });
+    let chat = client.create_chat("c1").await;
+    let new = json!({"stream_id": "s1", "format": "text"});
+    assert_eq!(client.post(&format!("{chat}/streams"), new).await.status, 201);
+    let stream = format!("{chat}/streams/s1");
+    client.post(&format!("{stream}/chunks"), json!({"from": 0, "chunks": ["hello"]})).await;
+    let ended = client.post(&format!("{stream}/end"), json!({"state": "finished"})).await;
+    assert_eq!(ended.status, 200, "{}", ended.text);
+}
+
 fn overloaded() -> (u16, String) {
     (503, "overloaded".to_owned())
 }

@@ -8,15 +8,17 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::assembled::{Assembled, assemble, turn_of};
-use crate::admission::Reserve;
+use crate::admission::RequestMemory;
 use crate::extract::conditions::Fenced;
 use crate::extract::needs::Run;
 use crate::extract::{ChatScope, Json, Keyed, Path, Query};
 use crate::problem::Problem;
 use crate::wire::{AppendedResponse, StreamResponse};
 
-/// The memory for the chunks of a stream, in MiB: as text, as JSON values and as messages.
-const STREAM_MIB: usize = 96;
+/// How many times the bytes of a stream are in memory: as text, as JSON values and as messages.
+const TIMES_STREAM: usize = 6;
+/// The memory that the end of any stream takes.
+const LEAST_BYTES: usize = 1 << 20;
 
 /// How a stream ends.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -114,12 +116,14 @@ pub(crate) async fn end_stream(
     ChatScope { scope, chat_id, .. }: ChatScope<Run, Fenced>,
     Path(stream_id): Path<StreamId>,
     Query(()): Query<()>,
-    _memory: Reserve<STREAM_MIB>,
+    memory: RequestMemory,
     Json(request): Json<EndRequest>,
 ) -> Result<Json<EndedResponse>, Problem> {
     let EndRequest { state, error, store: stores } = request;
     let ending = StreamEnding { state: state.into(), error };
     let stream = store.get_stream(&scope, &chat_id, &stream_id).await?;
+    let bytes = usize::try_from(stream.mark.bytes).unwrap_or(usize::MAX);
+    memory.reserve(LEAST_BYTES.saturating_add(bytes.saturating_mul(TIMES_STREAM))).await?;
     let stores = stores.unwrap_or(state != EndState::Failed);
     let assembled = if stores {
         assemble(&*store, &scope, &stream).await?
