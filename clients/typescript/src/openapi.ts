@@ -1347,6 +1347,32 @@ export interface components {
             /** @example chat_abc123def456 */
             chat_id: string;
         };
+        /** @description The signed state of the messages of a chat. */
+        Checkpoint: {
+            /**
+             * Format: int64
+             * @description How many commitments there are: one for each message, and one for each change of a message.
+             * @example 312
+             */
+            commitments: number;
+            /**
+             * Format: int64
+             * @description How many messages the chat had.
+             * @example 300
+             */
+            messages: number;
+            /**
+             * Format: int64
+             * @description The revision up to which changes of messages are signed.
+             * @example 12
+             */
+            revision: number;
+            /** @description The hash over all commitments: SHA-256, in hexadecimal digits. */
+            root: string;
+            signed_at: components["schemas"]["Time"];
+            /** @description All of this, the app and the chat as a JSON Web Signature (RFC 7515) with EdDSA. */
+            signed: string;
+        };
         /** @description The checks that readiness consists of. */
         Checks: {
             /**
@@ -2327,6 +2353,44 @@ export interface components {
             props?: unknown;
             type?: components["schemas"]["Name"] | null;
         };
+        /** @description What leads from a message to the root of a checkpoint. Hashes are SHA-256 in hexadecimal digits. */
+        MessageInclusion: {
+            /** @description The message as JSON, as it was committed to. The commitment is the hash of the salt and of this text. */
+            statement: string;
+            /** @description 16 random bytes in hexadecimal digits. */
+            salt: string;
+            /**
+             * Format: int32
+             * @description How often the message was changed.
+             * @example 0
+             */
+            changes: number;
+            /**
+             * Format: int64
+             * @description The place of the commitment in its block.
+             * @example 5
+             */
+            index: number;
+            /**
+             * Format: int64
+             * @description How many commitments the block has.
+             * @example 256
+             */
+            block_size: number;
+            /** @description The hashes beside the way from the commitment to the root of its block (RFC 9162, section 2.1.3). */
+            path: string[];
+            /** @description The hash of the chain before the block. */
+            before: string;
+            /** @description The roots of the blocks behind it. */
+            after: string[];
+        };
+        /** @description Whether a message is what was signed. */
+        MessageProof: {
+            /** @description `signed`, `unsigned` or `broken`. */
+            verdict: components["schemas"]["Verdict"];
+            checkpoint?: components["schemas"]["Checkpoint"] | null;
+            inclusion?: components["schemas"]["MessageInclusion"] | null;
+        };
         /**
          * @description The messages to delete.
          * @example {
@@ -3272,7 +3336,7 @@ export interface components {
          * @description A kind of problem.
          * @enum {string}
          */
-        ProblemCode: "malformed-json" | "invalid-app-id" | "unauthenticated" | "insufficient-tokens" | "app-disabled" | "forbidden-app" | "forbidden-origin" | "forbidden-owner" | "forbidden-permission" | "sign-in-failed" | "no-search" | "no-sign-in" | "forbidden-role" | "no-such-route" | "app-not-found" | "erasure-not-found" | "chat-not-found" | "message-not-found" | "context-version-not-found" | "assistant-not-found" | "document-not-found" | "wallet-not-found" | "method-not-allowed" | "not-acceptable" | "upgrade-required" | "body-timeout" | "chat-exists" | "assistant-taken" | "document-taken" | "chat-held" | "chat-ended" | "event-conflict" | "call-conflict" | "tool-run-conflict" | "entry-conflict" | "balance-too-large" | "input-not-found" | "input-conflict" | "input-closed" | "tool-call-mismatch" | "unsettled-tool-calls" | "too-many-inputs" | "too-many-revocations" | "too-many-members" | "too-many-participants" | "stream-not-found" | "stream-conflict" | "busy" | "fenced" | "turn-conflict" | "broken-call-stack" | "stack-not-found" | "illegal-transition" | "sequence-conflict" | "precondition-failed" | "body-too-large" | "message-too-large" | "batch-too-large" | "context-too-large" | "artifact-too-large" | "metadata-too-large" | "input-too-large" | "tool-run-too-large" | "assistant-too-large" | "document-too-large" | "range-not-satisfiable" | "unsupported-media-type" | "invalid-request" | "too-many-requests" | "diff-too-large" | "internal" | "unsupported-schema-version" | "corrupt-document" | "store-refused" | "store-unavailable" | "not-a-replica-set" | "keys-unavailable" | "upgrade-pending" | "indexing-metadata" | "overloaded" | "too-many-subscribers" | "deadline-exceeded" | "outcome-unknown";
+        ProblemCode: "invalid-transfer-encoding" | "malformed-json" | "invalid-app-id" | "unauthenticated" | "insufficient-tokens" | "app-disabled" | "forbidden-app" | "forbidden-origin" | "forbidden-owner" | "forbidden-permission" | "sign-in-failed" | "no-search" | "no-sign-in" | "forbidden-role" | "no-such-route" | "app-not-found" | "erasure-not-found" | "chat-not-found" | "message-not-found" | "context-version-not-found" | "assistant-not-found" | "document-not-found" | "wallet-not-found" | "method-not-allowed" | "not-acceptable" | "upgrade-required" | "body-timeout" | "chat-exists" | "assistant-taken" | "document-taken" | "chat-held" | "chat-ended" | "event-conflict" | "call-conflict" | "tool-run-conflict" | "entry-conflict" | "balance-too-large" | "input-not-found" | "input-conflict" | "input-closed" | "tool-call-mismatch" | "unsettled-tool-calls" | "too-many-inputs" | "too-many-revocations" | "too-many-members" | "too-many-participants" | "stream-not-found" | "stream-conflict" | "busy" | "fenced" | "turn-conflict" | "broken-call-stack" | "stack-not-found" | "illegal-transition" | "sequence-conflict" | "precondition-failed" | "body-too-large" | "message-too-large" | "batch-too-large" | "context-too-large" | "artifact-too-large" | "metadata-too-large" | "input-too-large" | "tool-run-too-large" | "assistant-too-large" | "document-too-large" | "range-not-satisfiable" | "unsupported-media-type" | "invalid-request" | "too-many-requests" | "diff-too-large" | "internal" | "unsupported-schema-version" | "corrupt-document" | "store-refused" | "store-unavailable" | "not-a-replica-set" | "keys-unavailable" | "upgrade-pending" | "indexing-metadata" | "overloaded" | "too-many-subscribers" | "deadline-exceeded" | "outcome-unknown";
         /** @description A call of a model provider. */
         ProviderCall: {
             /** @example call_0198d4b2 */
@@ -4299,6 +4363,11 @@ export interface components {
         Variables: {
             [key: string]: unknown;
         };
+        /**
+         * @description Whether a message is what was signed (`signed`), or was stored or changed by a service since (`unsigned`), or was changed in the database without a service (`broken`).
+         * @enum {string}
+         */
+        Verdict: "signed" | "unsigned" | "broken";
         /** @description With `context`, `artifact` and `chat`: it has changed; read it to get the new one. */
         VersionChanged: {
             /**
@@ -4510,6 +4579,7 @@ export type ChatStats = components['schemas']['ChatStats'];
 export type ChatStatus = components['schemas']['ChatStatus'];
 export type ChatStatuses = components['schemas']['ChatStatuses'];
 export type ChatToolStatsResponse = components['schemas']['ChatToolStatsResponse'];
+export type Checkpoint = components['schemas']['Checkpoint'];
 export type Checks = components['schemas']['Checks'];
 export type ClearedMessages = components['schemas']['ClearedMessages'];
 export type Completion = components['schemas']['Completion'];
@@ -4588,6 +4658,8 @@ export type Member = components['schemas']['Member'];
 export type MemberRole = components['schemas']['MemberRole'];
 export type Message = components['schemas']['Message'];
 export type MessageEdit = components['schemas']['MessageEdit'];
+export type MessageInclusion = components['schemas']['MessageInclusion'];
+export type MessageProof = components['schemas']['MessageProof'];
 export type MessagesToDelete = components['schemas']['MessagesToDelete'];
 export type MetadataKeys = components['schemas']['MetadataKeys'];
 export type ModelStats = components['schemas']['ModelStats'];
@@ -4718,6 +4790,7 @@ export type UserStatsResponse = components['schemas']['UserStatsResponse'];
 export type UserUsage = components['schemas']['UserUsage'];
 export type UserWorkflow = components['schemas']['UserWorkflow'];
 export type Variables = components['schemas']['Variables'];
+export type Verdict = components['schemas']['Verdict'];
 export type VersionChanged = components['schemas']['VersionChanged'];
 export type Visibility = components['schemas']['Visibility'];
 export type Wallet = components['schemas']['Wallet'];

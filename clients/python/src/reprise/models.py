@@ -764,6 +764,48 @@ class MemberRole(str, Enum):
     reader = "reader"
 
 
+class MessageInclusion(BaseModel):
+    """
+    What leads from a message to the root of a checkpoint. Hashes are SHA-256 in hexadecimal digits.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    statement: str
+    """
+    The message as JSON, as it was committed to. The commitment is the hash of the salt and of this text.
+    """
+    salt: str
+    """
+    16 random bytes in hexadecimal digits.
+    """
+    changes: Annotated[int, Field(examples=[0], ge=0)]
+    """
+    How often the message was changed.
+    """
+    index: Annotated[int, Field(examples=[5], ge=0)]
+    """
+    The place of the commitment in its block.
+    """
+    block_size: Annotated[int, Field(examples=[256], ge=0)]
+    """
+    How many commitments the block has.
+    """
+    path: list[str]
+    """
+    The hashes beside the way from the commitment to the root of its block (RFC 9162, section 2.1.3).
+    """
+    before: str
+    """
+    The hash of the chain before the block.
+    """
+    after: list[str]
+    """
+    The roots of the blocks behind it.
+    """
+
+
 class MetadataKey(RootModel[str]):
     root: Annotated[str, Field(max_length=64, min_length=1)]
 
@@ -1251,6 +1293,7 @@ class ProblemCode(str, Enum):
     A kind of problem.
     """
 
+    invalid_transfer_encoding = "invalid-transfer-encoding"
     malformed_json = "malformed-json"
     invalid_app_id = "invalid-app-id"
     unauthenticated = "unauthenticated"
@@ -2172,6 +2215,16 @@ class Variables(BaseModel):
     )
 
 
+class Verdict(str, Enum):
+    """
+    Whether a message is what was signed (`signed`), or was stored or changed by a service since (`unsigned`), or was changed in the database without a service (`broken`).
+    """
+
+    signed = "signed"
+    unsigned = "unsigned"
+    broken = "broken"
+
+
 class VersionChanged(BaseModel):
     """
     With `context`, `artifact` and `chat`: it has changed; read it to get the new one.
@@ -2780,6 +2833,42 @@ class ChatStats(BaseModel):
     Seconds from the start to the end of the chat, or until now.
     """
     usage: Usage
+
+
+class Checkpoint(BaseModel):
+    """
+    The signed state of the messages of a chat.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    commitments: Annotated[int, Field(examples=[312], ge=0)]
+    """
+    How many commitments there are: one for each message, and one for each change of a message.
+    """
+    messages: Annotated[int, Field(examples=[300], ge=0)]
+    """
+    How many messages the chat had.
+    """
+    revision: Annotated[int, Field(examples=[12])]
+    """
+    The revision up to which changes of messages are signed.
+    """
+    root: str
+    """
+    The hash over all commitments: SHA-256, in hexadecimal digits.
+    """
+    signed_at: Annotated[AwareDatetime, Field(examples=["2025-10-02T10:00:00.000Z"])]
+    """
+    A time in JSON: RFC 3339, in UTC with milliseconds and `Z`.
+
+    In requests any offset is accepted.
+    """
+    signed: str
+    """
+    All of this, the app and the chat as a JSON Web Signature (RFC 7515) with EdDSA.
+    """
 
 
 class Checks(BaseModel):
@@ -3562,6 +3651,22 @@ class MessageEdit(BaseModel):
     The new properties, which replace all of the old.
     """
     type: Name | None = None
+
+
+class MessageProof(BaseModel):
+    """
+    Whether a message is what was signed.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    verdict: Verdict
+    """
+    `signed`, `unsigned` or `broken`.
+    """
+    checkpoint: Checkpoint | None = None
+    inclusion: MessageInclusion | None = None
 
 
 class MessagesToDelete(BaseModel):

@@ -167,7 +167,7 @@ pub(crate) struct InclusionPath {
 
 impl InclusionPath {
     /// Makes the path of the commitment at a place of a chain, which is given whole.
-    pub(crate) fn of(begin: Chain, all: &[Commitment], place: usize) -> Option<Self> {
+    pub(crate) fn of(begin: &Chain, all: &[Commitment], place: usize) -> Option<Self> {
         let number = place / BLOCK;
         let mut blocks = all.chunks(BLOCK);
         let before = blocks
@@ -325,7 +325,7 @@ mod tests {
         #[test]
         fn every_path_leads_to_the_root(count in 1_usize..700, at in any::<prop::sample::Index>()) {
             let (all, place) = (commitments(count), at.index(count));
-            let path = InclusionPath::of(begin(), &all, place).unwrap();
+            let path = InclusionPath::of(&begin(), &all, place).unwrap();
             prop_assert_eq!(root_by(&path, all[place].leaf()), Some(chain_of(&all).root()));
             let mut other = all[place];
             other.hash[0] ^= 1;

@@ -34,7 +34,7 @@ pub(crate) struct CheckpointResponse {
     /// The hash over all commitments: SHA-256, in hexadecimal digits.
     root: String,
     signed_at: Time,
-    /// All of this, the app and the chat as a JSON Web Signature (RFC 7515) with EdDSA.
+    /// All of this, the app and the chat as a JSON Web Signature (RFC 7515) of Ed25519.
     signed: String,
 }
 

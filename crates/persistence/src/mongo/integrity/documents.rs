@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::StoreError;
 use crate::integrity::{Commitment, stored};
 use crate::mongo::collection_names::INTEGRITY_BLOCKS;
-use crate::mongo::documents::SCHEMA_VERSION;
 use crate::mongo::documents::stored::read_document;
+use crate::mongo::documents::{SCHEMA_VERSION, counter};
 
 /// The fields that updates name.
 pub(super) const SIGNED: &str = "signed";
@@ -43,6 +43,12 @@ pub(super) struct BlockKey {
     pub(super) chat_id: ChatId,
     /// The number of the block, from 0.
     pub(super) block: u64,
+}
+
+impl BlockKey {
+    pub(super) fn id(&self) -> Document {
+        doc! { "chat_id": self.chat_id.as_str(), "block": counter(self.block) }
+    }
 }
 
 impl ChainBlockDocument {

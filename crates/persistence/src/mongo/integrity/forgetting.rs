@@ -88,8 +88,7 @@ impl MongoStore {
         for raw in blocks {
             let mut block = ChainBlockDocument::read(raw)?;
             for _ in 0..MAX_READ_ATTEMPTS {
-                let id = bson::serialize_to_document(&block.id)
-                    .map_err(|error| crate::StoreError::Refused { source: error.into() })?;
+                let id = block.id.id();
                 let one = doc! { "_id": id, "app_id": block.app_id.as_str() };
                 let held = std::mem::take(&mut block.commitments);
                 if overwrite(collection, one.clone(), COMMITMENTS, held, is_old, tx).await? {

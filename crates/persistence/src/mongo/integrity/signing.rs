@@ -1,6 +1,7 @@
 //! Commits to what is new, and signs.
 
 use std::collections::{BTreeSet, HashMap};
+use std::iter;
 use std::ops::Range;
 
 use bson::{RawDocumentBuf, doc};
@@ -78,7 +79,7 @@ impl MongoStore {
         for chat_id in self.read(|| self.unsigned(app_id, &chats)).await? {
             self.sign_chat(app_id, &chat_id, &mut pass).await?;
         }
-        Ok((pass, next_after(at, changed, limit)))
+        Ok((pass, next_after(&at, changed, limit)))
     }
 
     /// Returns those of some chats that have something to sign.
@@ -377,7 +378,9 @@ impl MongoStore {
 fn edited_since(signed: &SignedChain, head: &ChatHead, below: u64) -> Vec<Range<u64>> {
     let seen = u64::try_from(signed.checkpoint.revision).unwrap_or_default();
     // After more edits than the chat remembers, every message may be another one.
-    let Some(edits) = head.edits_since(seen) else { return vec![0..below] };
+    let Some(edits) = head.edits_since(seen) else {
+        return iter::once(0..below).collect();
+    };
     let sequences: BTreeSet<u64> = edits.into_iter().map(|(_, sequence)| sequence).collect();
     let signed = sequences.into_iter().filter(|sequence| *sequence < below);
     signed.map(|sequence| sequence..sequence.saturating_add(1)).collect()

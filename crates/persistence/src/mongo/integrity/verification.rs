@@ -256,7 +256,7 @@ impl MongoStore {
             None | Some((_, Comparison::Broken)) => (Verdict::Broken, None),
         };
         let inclusion = place.and_then(|place| {
-            let path = InclusionPath::of(Chain::begin(app_id, chat_id), &all, place)?;
+            let path = InclusionPath::of(&Chain::begin(app_id, chat_id), &all, place)?;
             Some(Inclusion {
                 statement: statement(&shown.stored.message),
                 salt: all[place].salt().map(hex::encode).unwrap_or_default(),

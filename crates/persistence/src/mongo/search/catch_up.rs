@@ -47,7 +47,7 @@ impl MongoStore {
             chats = self.index(chats).await?;
         }
         let (is_at_appends, began_at) = (pass.is_at_appends, pass.began_at);
-        let next = next_after(pass, changed, limit);
+        let next = next_after(&pass, changed, limit);
         match &next {
             None => self.record_progress(app_id, began_at).await?,
             // The edits are indexed already, so the appends alone say how far everything is.
@@ -125,16 +125,16 @@ impl MongoStore {
 }
 
 /// Returns where a pass goes on after some changed chats; `None` at its end.
-pub(crate) fn next_after(pass: CatchUp, changed: Vec<Changed>, limit: usize) -> Option<CatchUp> {
+pub(crate) fn next_after(pass: &CatchUp, changed: Vec<Changed>, limit: usize) -> Option<CatchUp> {
     let is_last = changed.len() < limit;
     let last = changed.into_iter().next_back().and_then(|chat| {
         let time = if pass.is_at_appends { chat.active_minute } else { chat.edited_at };
         Some((time?.0, chat.chat_id))
     });
     match (pass.is_at_appends, is_last) {
-        (false, true) => Some(CatchUp { is_at_appends: true, last: None, ..pass }),
+        (false, true) => Some(CatchUp { is_at_appends: true, last: None, ..pass.clone() }),
         (true, true) => None,
-        (_, false) => Some(CatchUp { last, ..pass }),
+        (_, false) => Some(CatchUp { last, ..pass.clone() }),
     }
 }
 

@@ -227,7 +227,7 @@ impl Tamper<'_> {
     }
 
     async fn set_messages(&self, messages: Vec<Bson>) {
-        let last = 280 + messages.len() as i64;
+        let last = 280 + i64::try_from(messages.len()).unwrap();
         let set = doc! { "$set": { "messages": messages, "last_sequence": last } };
         self.update("chat_sessions", self.session(), set).await;
     }
@@ -257,46 +257,46 @@ const TAMPERINGS: [&str; 20] = [
     "a commitment that fits another text",
 ];
 
+/// Returns the collection, the field and the value of a tampering that changes one field.
+fn changed_field(what: &str) -> Option<(&'static str, &'static str, Bson)> {
+    let (sessions, segments) = ("chat_sessions", "chat_segments");
+    Some(match what {
+        "the text of a message in the tail" => (sessions, "messages.2.content", "forged".into()),
+        "the text of a sealed message" => (segments, "messages.9.content", "forged".into()),
+        "the role of a message" => (segments, "messages.9.role", "system".into()),
+        "the name of a message" => (segments, "messages.9.name", "boss".into()),
+        "the metadata of a message" => {
+            (segments, "messages.9.metadata", doc! { "approved": true }.into())
+        }
+        "the author of a message" => {
+            (sessions, "messages.2.author", doc! { "user_id": "mallory" }.into())
+        }
+        "the time of a message" => {
+            (sessions, "messages.2.created_at", bson::DateTime::from_millis(0).into())
+        }
+        _ => return None,
+    })
+}
+
+/// Returns an update that counts as an edit of message 282, as a service makes it.
+fn looks_edited(fields: Document) -> Document {
+    let now = bson::DateTime::now();
+    let mut all = doc! { "messages.2.edited_at": now, "edited_at": now };
+    all.extend(fields);
+    doc! { "$set": all, "$inc": { "revision": 1_i64 }, "$push": { "recent_edits": 282_i64 } }
+}
+
 async fn tamper(t: &Tamper<'_>, other: &ChatId, old: &[Bson], what: &str) {
     let set = |field: &str, value: Bson| doc! { "$set": { field: value } };
-    let (sessions, segments) = ("chat_sessions", "chat_segments");
-    let looks_edited = |fields: Document| {
-        let now = bson::DateTime::now();
-        let mut all = doc! { "messages.2.edited_at": now, "edited_at": now };
-        all.extend(fields);
-        doc! {
-            "$set": all, "$inc": { "revision": 1_i64 },
-            "$push": { "recent_edits": 282_i64 },
-        }
-    };
+    let sessions = "chat_sessions";
+    if let Some((collection, field, value)) = changed_field(what) {
+        let one = if collection == sessions { t.session() } else { t.segment() };
+        return t.update(collection, one, set(field, value)).await;
+    }
     match what {
-        "the text of a message in the tail" => {
-            t.update(sessions, t.session(), set("messages.2.content", "forged".into())).await;
-        }
-        "the text of a sealed message" => {
-            t.update(segments, t.segment(), set("messages.9.content", "forged".into())).await;
-        }
         "the text of a version" => {
             let version = doc! { "_id.chat_id": other.as_str(), "_id.sequence": 4_i64 };
             t.update("message_versions", version, set("message.content", "forged".into())).await;
-        }
-        "the role of a message" => {
-            t.update(segments, t.segment(), set("messages.9.role", "system".into())).await;
-        }
-        "the name of a message" => {
-            t.update(segments, t.segment(), set("messages.9.name", "boss".into())).await;
-        }
-        "the metadata of a message" => {
-            let metadata = doc! { "approved": true };
-            t.update(segments, t.segment(), set("messages.9.metadata", metadata.into())).await;
-        }
-        "the author of a message" => {
-            let author = doc! { "user_id": "mallory" };
-            t.update(sessions, t.session(), set("messages.2.author", author.into())).await;
-        }
-        "the time of a message" => {
-            let time = bson::DateTime::from_millis(0);
-            t.update(sessions, t.session(), set("messages.2.created_at", time.into())).await;
         }
         "a deletion" => {
             let now = bson::DateTime::now();

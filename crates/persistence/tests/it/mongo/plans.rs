@@ -19,15 +19,15 @@ use persistence::{
 };
 use records::{
     Actor, AppId, AppStatus, AssistantContent, AssistantId, AuditAction, CallId, Caller, ChatId,
-    ChatStatus, Connection, ConnectionId, DisplayName, DocumentPath, Due, EntryId, EventId,
+    ChatStatus, Clock, Connection, ConnectionId, DisplayName, DocumentPath, Due, EntryId, EventId,
     FieldChange, Grant, InputRequestId, JsonObject, Lease, Lifecycle, MemberRole, MessageBody,
     MessageEdit, MetadataFilter, MetadataKeys, NewArtifact, NewAssistant, NewChatSession,
     NewDocument, NewFork, NewInputAnswer, NewInputRequest, NewLease, NewMessage, NewProviderCall,
     NewRevocation, NewStream, NewTicket, NewToolRun, NewTurn, NewWalletEntry, Owner, Permission,
     Question, RetentionChange, RevocationKey, RevocationTarget, Scope, SearchQuery, SessionChange,
     SettingsChange, StackFrame, StackId, StatedBinding, Step, StepKind, StreamEnding, StreamFormat,
-    StreamHeader, StreamId, StreamState, TeamId, TicketDigest, ToolRunId, TurnId, TurnMessage,
-    TurnOutcome, UserId, Visibility, WorkflowName,
+    StreamHeader, StreamId, StreamState, SystemClock, TeamId, TicketDigest, ToolRunId, TurnId,
+    TurnMessage, TurnOutcome, UserId, Visibility, WorkflowName,
 };
 use serde_json::json;
 
@@ -114,7 +114,10 @@ const SCATTERED: &[(&str, &[&str])] = &[
     ),
     (
         "The chats that have changed: the pass that signs them, about once a minute, and that which indexes them.",
-        &["chat_sessions: active_minute, app_id, lifecycle, status", "chat_sessions: app_id, edited_at"],
+        &[
+            "chat_sessions: active_minute, app_id, lifecycle, status",
+            "chat_sessions: app_id, edited_at",
+        ],
     ),
     (
         "`check --deep` and the export of checkpoints, which read everything once.",
@@ -498,7 +501,7 @@ async fn use_search(database: &Database, scope: &Scope, chat_id: &ChatId) {
 async fn use_integrity(database: &Database) {
     let chat_id = chat(database).await;
     database.append(&scope(), &chat_id, numbered("ids", 300)).await.unwrap();
-    for since in [None, Some(Utc::now() - TimeDelta::minutes(5))] {
+    for since in [None, Some(SystemClock.now() - TimeDelta::minutes(5))] {
         sign_all(&**database, since).await.unwrap();
         let edit = MessageEdit { content: Some("edited".into()), ..MessageEdit::default() };
         database.update_message(&scope(), &chat_id, 5, edit).await.unwrap();
