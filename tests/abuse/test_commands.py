@@ -23,7 +23,6 @@ CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m\x1bP\u0090\u009b\x08\r\x7f"
 
 
-
 def printed(result: subprocess.CompletedProcess[bytes]) -> str:
     return (result.stdout + result.stderr).decode(errors="replace")
 
@@ -64,9 +63,7 @@ def test_what_was_said_does_not_control_a_terminal(service: Service, world: Worl
     [
         pytest.param(["history", EVIL, "x"], id="history-app"),
         pytest.param(["history", "acme_corp", EVIL], id="history-chat"),
-        pytest.param(
-            ["import", "messages", f"/nowhere/{EVIL}", "--app", "a", "--dialect", "openai"], id="import"
-        ),
+        pytest.param(["import", "messages", f"/nowhere/{EVIL}", "--app", "a", "--dialect", "openai"], id="import"),
         pytest.param(["stats", "show", EVIL], id="stats"),
         pytest.param(["serve", "--listen", EVIL], id="listen"),
         pytest.param(["apps", "register", EVIL], id="register"),

@@ -18,7 +18,7 @@ use tokio::runtime::Builder;
 
 use arguments::Arguments;
 use settings::LogFormat;
-use terminal::safe_json;
+use terminal::safe_text;
 use traces::Exporter;
 
 fn main() -> ExitCode {
@@ -31,7 +31,7 @@ fn main() -> ExitCode {
         Err(error) => {
             // It may repeat what is in a file of others.
             let reason = format!("reprise: {error:#}");
-            logging::tell(LogFormat::Text, &safe_json(&reason));
+            logging::tell(LogFormat::Text, &safe_text(&reason));
             ExitCode::FAILURE
         }
     }
@@ -42,11 +42,11 @@ fn refused(refusal: &clap::Error) -> ExitCode {
     let text = refusal.render();
     let is_help = !refusal.use_stderr();
     // Colours are escapes themselves, so help has them, and what repeats arguments has not.
-    if is_help || safe_json(&text.to_string()) == text.to_string() {
+    if is_help || safe_text(&text.to_string()) == text.to_string() {
         // If this cannot be written, there is no other place to report to.
         let _ = refusal.print();
     } else {
-        logging::tell(LogFormat::Text, safe_json(&text.to_string()).trim_end());
+        logging::tell(LogFormat::Text, safe_text(&text.to_string()).trim_end());
     }
     u8::try_from(refusal.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
 }

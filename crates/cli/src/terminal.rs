@@ -10,6 +10,11 @@ pub(crate) fn safe_json(text: &str) -> Cow<'_, str> {
     escaped(text, |c| is_invisible(c) && !matches!(c, '\n' | '\r' | '\t'))
 }
 
+/// Writes the characters that control a terminal as escapes, in a text of several lines.
+pub(crate) fn safe_text(text: &str) -> Cow<'_, str> {
+    escaped(text, |c| is_invisible(c) && !matches!(c, '\n' | '\t'))
+}
+
 /// Writes the characters that control a terminal as escapes, in any text; the result is one line.
 pub(crate) fn safe_line(text: &str) -> Cow<'_, str> {
     escaped(text, is_invisible)

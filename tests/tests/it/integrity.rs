@@ -140,7 +140,7 @@ async fn a_proof_is_verified_without_the_service_and_a_forgery_is_found() -> Res
         "{lines:?}"
     );
 
-    // Somebody with access to the database, and without the key.
+    // A program with access to the database, and without the key.
     let segments = database.raw().collection::<Document>("chat_segments");
     let change = doc! { "$set": { "messages.5.content": "forged" } };
     assert_eq!(segments.update_one(doc! {}, change).await?.modified_count, 1);

@@ -1,7 +1,7 @@
 //! Commitments, and the hashes that chain them.
 //!
 //! A chain is cut into blocks of [`BLOCK`] commitments. The root of a block is that of a Merkle tree as RFC 6962 describes it. The
-//! chain hashes one root after the other, so that whoever knows the newest hash knows all that came before.
+//! chain hashes one root after the other, so that the newest hash stands for all that came before.
 
 use records::json::Salt;
 use records::{AppId, ChatId};

@@ -77,7 +77,7 @@ impl MongoStore {
         self.forget_in(&blocks, &is_old, Some(tx)).await
     }
 
-    /// Nobody else writes a full block but to forget salts in it, so one that has changed meanwhile is read again.
+    /// A full block is only written to forget salts in it, so one that has changed meanwhile is read again.
     async fn forget_in(
         &self,
         blocks: &[RawDocumentBuf],

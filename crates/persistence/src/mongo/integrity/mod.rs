@@ -50,7 +50,7 @@ impl Integrity for MongoStore {
 }
 
 impl MongoStore {
-    /// Marks a message as changed by a service. Whoever changes a stored message calls this, before it is written to the
+    /// Marks a message as changed by a service. Every call that changes a stored message does this before it writes to the
     /// documents of this chat.
     pub(crate) fn tag_change(&self, app_id: &AppId, chat_id: &ChatId, stored: &mut StoredMessage) {
         let Some(keys) = &self.inner.integrity else { return };

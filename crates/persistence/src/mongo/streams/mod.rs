@@ -401,9 +401,7 @@ impl MongoStore {
                 chain
             } else {
                 let Some(mark) = self.last_mark(&scope.app_id, at).await? else {
-                    // A caller who may not read the chat is not told what it has.
-                    self.session_within(scope, chat_id, doc! { "_id": 1 }).await?;
-                    return Err(StoreError::StreamNotFound(stream_id.clone()).into());
+                    return Err(self.no_stream(scope, chat_id, stream_id).await);
                 };
                 Chain::new(mark)
             };
@@ -431,6 +429,14 @@ impl MongoStore {
                 Err(refusal) if is_read => return Err(refusal.into()),
                 Err(_) => {}
             }
+        }
+    }
+
+    /// Returns the error for a stream that is not there. A caller who may not read the chat is not told what it has.
+    async fn no_stream(&self, scope: &Scope, chat_id: &ChatId, stream_id: &StreamId) -> Failure {
+        match self.session_within(scope, chat_id, doc! { "_id": 1 }).await {
+            Ok(_) => StoreError::StreamNotFound(stream_id.clone()).into(),
+            Err(refusal) => refusal,
         }
     }
 
@@ -535,7 +541,9 @@ impl MongoStore {
     ) -> Result<StoredStream, Failure> {
         let found =
             self.inner.streams.find_one(stream_filter(&scope.app_id, chat_id, stream_id)).await?;
-        let found = found.ok_or_else(|| StoreError::StreamNotFound(stream_id.clone()))?;
+        let Some(found) = found else {
+            return Err(self.no_stream(scope, chat_id, stream_id).await);
+        };
         Ok(stream_record(&found)?)
     }
 

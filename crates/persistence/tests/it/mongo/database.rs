@@ -11,7 +11,7 @@ use ring::rand::SystemRandom;
 use ring::signature::Ed25519KeyPair;
 use secrecy::ExposeSecret as _;
 
-/// Returns keys that nobody else has.
+/// Returns keys of its own for each test.
 pub(crate) fn integrity_keys() -> IntegrityKeys {
     IntegrityKeys::new(&new_key(), &[]).unwrap()
 }

@@ -194,7 +194,7 @@ async fn salts(database: &Database) -> BTreeSet<(String, u64)> {
     found
 }
 
-/// Changes documents of the database as somebody does who has no key.
+/// Changes documents of the database, without a key.
 struct Tamper<'a> {
     database: &'a Database,
     source: &'a ChatId,
