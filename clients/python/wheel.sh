@@ -15,6 +15,18 @@ work=$(mktemp -d)
 trap 'kill "$service" 2>/dev/null || true; wait "$service" 2>/dev/null || true; rm -rf "$work"' EXIT
 service=
 
+if [[ $profile == dev ]]; then
+  # Maturin builds one package by itself, for which cargo takes other features of its dependencies, and everything would be
+  # compiled again. This builds what the tests use.
+  cat >"$work/cargo" <<'SHIM'
+#!/usr/bin/env bash
+set -euo pipefail
+[[ ${1:-} == rustc ]] || exec cargo "$@"
+exec cargo build --locked --workspace --bin reprise --examples --message-format json-render-diagnostics
+SHIM
+  chmod +x "$work/cargo"
+  export CARGO=$work/cargo CARGO_TARGET_DIR=$target
+fi
 rm -rf "$target/wheels"
 (cd clients/python && "$tools/bin/maturin" build --quiet --profile "$profile" --target-dir "$target" --out "$target/wheels")
 wheel=$(echo "$target"/wheels/*.whl)
