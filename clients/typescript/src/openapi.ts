@@ -1370,7 +1370,7 @@ export interface components {
             /** @description The hash over all commitments: SHA-256, in hexadecimal digits. */
             root: string;
             signed_at: components["schemas"]["Time"];
-            /** @description All of this, the app and the chat as a JSON Web Signature (RFC 7515) with EdDSA. */
+            /** @description All of this, the app and the chat as a JSON Web Signature (RFC 7515) of Ed25519. */
             signed: string;
         };
         /** @description The checks that readiness consists of. */

@@ -2867,7 +2867,7 @@ class Checkpoint(BaseModel):
     """
     signed: str
     """
-    All of this, the app and the chat as a JSON Web Signature (RFC 7515) with EdDSA.
+    All of this, the app and the chat as a JSON Web Signature (RFC 7515) of Ed25519.
     """
 
 
