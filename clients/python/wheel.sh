@@ -17,15 +17,17 @@ service=
 
 if [[ $profile == dev ]]; then
   # Maturin builds one package by itself, for which cargo takes other features of its dependencies, and everything would be
-  # compiled again. This builds what the tests use.
+  # compiled again. This builds what the tests use, and gives maturin a copy, because it moves away what it packs.
   cat >"$work/cargo" <<'SHIM'
 #!/usr/bin/env bash
 set -euo pipefail
 [[ ${1:-} == rustc ]] || exec cargo "$@"
-exec cargo build --locked --workspace --bin reprise --examples --message-format json-render-diagnostics
+cargo build --locked --workspace --bin reprise --examples --message-format json-render-diagnostics >"$WHEEL_COPY.json"
+cp "$CARGO_TARGET_DIR/debug/reprise" "$WHEEL_COPY"
+sed "s|\"$CARGO_TARGET_DIR/debug/reprise\"|\"$WHEEL_COPY\"|g" "$WHEEL_COPY.json"
 SHIM
   chmod +x "$work/cargo"
-  export CARGO=$work/cargo CARGO_TARGET_DIR=$target
+  export CARGO=$work/cargo CARGO_TARGET_DIR=$target WHEEL_COPY=$work/reprise
 fi
 rm -rf "$target/wheels"
 (cd clients/python && "$tools/bin/maturin" build --quiet --profile "$profile" --target-dir "$target" --out "$target/wheels")
