@@ -47,7 +47,7 @@ async fn signed(chat: &Chat, sequence: u64) -> Result<Value> {
 }
 
 fn hash(parts: &[&[u8]]) -> [u8; 32] {
-    parts.iter().fold(Sha256::new(), |hasher, part| hasher.chain_update(part)).finalize().into()
+    parts.iter().fold(Sha256::new(), Sha256::chain_update).finalize().into()
 }
 
 fn digits(value: &Value) -> Result<Vec<u8>> {
