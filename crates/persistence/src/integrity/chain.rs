@@ -91,7 +91,7 @@ pub(crate) fn stored(commitments: &[Commitment]) -> Vec<u8> {
     bytes
 }
 
-/// A chain, of which only the last, open block is in memory.
+/// A chain. Only its last block, the open one, is in memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Chain {
     /// The hash over all full blocks.
@@ -196,7 +196,7 @@ fn link(before: &Hash, block: &Hash) -> Hash {
     hash(&[&[2], before, block])
 }
 
-/// Returns the root of the tree over some leaves, of which there is at least one.
+/// Returns the root of the tree over at least one leaf.
 fn tree_root(leaves: &[Hash]) -> Hash {
     match leaves {
         [] => hash(&[]),

@@ -50,7 +50,7 @@ fn time(at: DateTime<Utc>) -> Value {
     at.to_rfc3339_opts(SecondsFormat::Millis, true).into()
 }
 
-/// Returns what the tag of a change covers: which message of which chat is changed to what, and for which time.
+/// Returns what the tag of a change covers: the app, the chat, the number of the change, and the new message.
 pub(crate) fn change_tag_input(
     app_id: &AppId,
     chat_id: &ChatId,

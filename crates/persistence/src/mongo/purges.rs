@@ -5,8 +5,9 @@
 //! something, such as a segment whose sealing then fails, so everything is removed once more after a while.
 
 use async_trait::async_trait;
-use bson::{Bson, DateTime, Document, RawDocumentBuf, doc};
+use bson::{Bson, DateTime, Document, RawDocument, RawDocumentBuf, doc};
 use chrono::{DateTime as Time, TimeDelta, Utc};
+use futures::TryStreamExt as _;
 use mongodb::ClientSession;
 use mongodb::SessionCursor;
 use mongodb::action::{Action as _, CountDocuments, FindOne};
@@ -27,7 +28,7 @@ use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::format::Shape;
 use crate::mongo::engine::hinted::{SortedFind, hinted};
 use crate::mongo::engine::marks::{RECENT_WRITES, with_mark};
-use crate::mongo::engine::scope::{chat_filter, writable_chat};
+use crate::mongo::engine::scope::{chat_filter, chats_showing, writable_chat};
 use crate::mongo::engine::sweep::Overdue;
 use crate::mongo::engine::transaction::{Round, Transaction};
 use crate::rules::audit::Audited;
@@ -233,6 +234,11 @@ fn purged_filter(app_id: &AppId, chat_id: &ChatId) -> Document {
     filter
 }
 
+/// Returns whether a session, of which the lifecycle was read, is purged.
+pub(crate) fn is_purged(session: &RawDocument) -> bool {
+    session.get_i32(LIFECYCLE).is_ok_and(|it| it == Lifecycle::Purged.number())
+}
+
 /// Returns the filter for the documents whose `_id` begins with a chat.
 pub(crate) fn records_filter(app_id: &AppId, chat_id: &ChatId) -> Document {
     let first = doc! { "chat_id": chat_id.as_str() };
@@ -428,13 +434,23 @@ impl MongoStore {
         chat_id: &ChatId,
         session: &mut ClientSession,
     ) -> Result<SessionCursor<RawDocumentBuf>, Failure> {
-        let chats = doc! {
-            "$or": [{ "_id": chat_id.as_str() }, { "bases.chat_id": chat_id.as_str() }],
-            "app_id": app_id.as_str(),
-            LIFECYCLE: { "$not": { "$gte": Lifecycle::Purged.number() } },
-        };
+        let mut chats = chats_showing(app_id, &[chat_id.as_str()]);
+        chats.insert(LIFECYCLE, doc! { "$not": { "$gte": Lifecycle::Purged.number() } });
         let find = self.inner.chat_sessions.find(chats).projection(Lineage::projection());
         Ok(find.read_concern(ReadConcern::snapshot()).session(session).await?)
+    }
+
+    /// Returns the ids of the chats that show sealed messages of a chat, purged ones too.
+    pub(crate) async fn ids_that_show(
+        &self,
+        app_id: &AppId,
+        chat_id: &ChatId,
+    ) -> Result<Vec<ChatId>, Failure> {
+        let shows = chats_showing(app_id, &[chat_id.as_str()]);
+        let found = self.inner.chat_sessions.find(shows).projection(doc! { "_id": 1 }).await?;
+        let found: Vec<RawDocumentBuf> = found.try_collect().await?;
+        let ids = found.iter().filter_map(|raw| ChatId::parse(raw.get_str("_id").ok()?).ok());
+        Ok(ids.collect())
     }
 
     /// Returns how far the messages of a purged chat are shared with chats that are not purged.

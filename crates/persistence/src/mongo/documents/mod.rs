@@ -126,6 +126,6 @@ pub(crate) fn erased_digest() -> Binary {
 }
 
 /// Converts bytes, such as a digest, to BSON.
-fn binary(bytes: &[u8]) -> Binary {
+pub(crate) fn binary(bytes: &[u8]) -> Binary {
     Binary { subtype: BinarySubtype::Generic, bytes: bytes.to_vec() }
 }

@@ -26,6 +26,14 @@ pub(crate) fn chat_filter(app_id: &AppId, chat_id: &ChatId) -> Document {
     doc! { "_id": chat_id.as_str(), "app_id": app_id.as_str() }
 }
 
+/// Returns the filter for the chats that show sealed messages of some chats: these themselves, and their forks.
+pub(crate) fn chats_showing(app_id: &AppId, chats: &[&str]) -> Document {
+    doc! {
+        "app_id": app_id.as_str(),
+        "$or": [{ "_id": { "$in": chats } }, { "bases.chat_id": { "$in": chats } }],
+    }
+}
+
 /// Returns the filter for a chat in which the caller has the permission of the scope.
 pub(crate) fn permitted_chat(scope: &Scope, chat_id: &ChatId) -> Document {
     let mut filter = doc! { "_id": chat_id.as_str() };

@@ -1,4 +1,4 @@
-use bson::{Bson, Document, RawDocumentBuf, doc};
+use bson::{Document, RawDocumentBuf, doc};
 use records::{AppId, ChatId};
 use serde::{Deserialize, Serialize};
 
@@ -68,15 +68,4 @@ impl ChainBlockDocument {
     pub(super) fn read(raw: &RawDocumentBuf) -> Result<Self, StoreError> {
         read_document(INTEGRITY_BLOCKS, raw)
     }
-}
-
-pub(super) fn binary(bytes: Vec<u8>) -> Bson {
-    bson::Binary { subtype: bson::spec::BinarySubtype::Generic, bytes }.into()
-}
-
-/// Returns the filter for the full blocks of a chat.
-pub(super) fn blocks_filter(app_id: &AppId, chat_id: &ChatId) -> Document {
-    let from = |block: Bson| doc! { "chat_id": chat_id.as_str(), "block": block };
-    let range = doc! { "$gte": from(Bson::MinKey), "$lte": from(Bson::MaxKey) };
-    doc! { "_id": range, "app_id": app_id.as_str() }
 }

@@ -7,16 +7,16 @@ use futures::TryStreamExt as _;
 use mongodb::Collection;
 use records::{AppId, ChatId};
 
-use super::documents::{
-    COMMITMENTS, ChainBlockDocument, ChainDocument, OPEN, binary, blocks_filter,
-};
+use super::documents::{COMMITMENTS, ChainBlockDocument, ChainDocument, OPEN};
 use crate::integrity::{Commitment, stored};
 use crate::mongo::MongoStore;
 use crate::mongo::collection_names::INTEGRITY_CHAINS;
+use crate::mongo::documents::binary;
 use crate::mongo::documents::stored::read_document;
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::scope::chat_filter;
 use crate::mongo::engine::transaction::Transaction;
+use crate::mongo::purges::records_filter;
 use crate::mongo::transcript::reader::{MAX_READ_ATTEMPTS, gap_error};
 
 impl MongoStore {
@@ -30,14 +30,8 @@ impl MongoStore {
         if erased.is_empty() {
             return Ok(());
         }
-        let shows = doc! {
-            "$or": [{ "_id": chat_id.as_str() }, { "bases.chat_id": chat_id.as_str() }],
-            "app_id": app_id.as_str(),
-        };
-        let found = self.inner.chat_sessions.find(shows).projection(doc! { "_id": 1 }).await?;
-        let found: Vec<RawDocumentBuf> = found.try_collect().await?;
         let is_old = |it: &Commitment| erased.contains(&it.sequence);
-        for chat_id in found.iter().filter_map(|raw| ChatId::parse(raw.get_str("_id").ok()?).ok()) {
+        for chat_id in self.ids_that_show(app_id, chat_id).await? {
             self.forget_in_chain(app_id, &chat_id, &is_old).await?;
         }
         Ok(())
@@ -56,7 +50,7 @@ impl MongoStore {
             let chain: ChainDocument = read_document(INTEGRITY_CHAINS, &raw)?;
             // The open block first: once it is full, it is among the others.
             if overwrite(chains, one, OPEN, chain.open, is_old, None).await? {
-                let blocks = self.inner.integrity_blocks.find(blocks_filter(app_id, chat_id));
+                let blocks = self.inner.integrity_blocks.find(records_filter(app_id, chat_id));
                 let blocks: Vec<RawDocumentBuf> = blocks.await?.try_collect().await?;
                 return self.forget_in(&blocks, is_old, None).await;
             }
@@ -72,7 +66,7 @@ impl MongoStore {
         chat_id: &ChatId,
         is_old: impl Fn(&Commitment) -> bool,
     ) -> Result<(), Failure> {
-        let blocks = self.inner.integrity_blocks.find(blocks_filter(app_id, chat_id));
+        let blocks = self.inner.integrity_blocks.find(records_filter(app_id, chat_id));
         let blocks: Vec<RawDocumentBuf> = blocks.await?.try_collect().await?;
         self.forget_in(&blocks, &is_old, Some(tx)).await
     }
@@ -123,8 +117,8 @@ async fn overwrite(
     if !is_changed {
         return Ok(true);
     }
-    one.insert(field, binary(bytes));
-    let update = doc! { "$set": { field: binary(stored(&commitments)) } };
+    one.insert(field, binary(&bytes));
+    let update = doc! { "$set": { field: binary(&stored(&commitments)) } };
     let update = collection.update_one(one, update);
     let updated = match tx {
         Some(tx) => update.session(&mut *tx.session().await?).await?,

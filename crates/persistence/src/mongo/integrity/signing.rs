@@ -7,9 +7,9 @@ use std::ops::Range;
 use bson::{RawDocumentBuf, doc};
 use chrono::{DateTime, Utc};
 use futures::TryStreamExt as _;
-use records::{AppId, ChatId, Lifecycle};
+use records::{AppId, ChatId};
 
-use super::documents::{ChainBlockDocument, ChainDocument, OPEN, SIGNED, binary, blocks_filter};
+use super::documents::{ChainBlockDocument, ChainDocument, OPEN, SIGNED};
 use super::messages::{Comparison, ShownMessage};
 use crate::StoreError;
 use crate::integrity::{BLOCK, Chain, Checkpoint, Commitment, IntegrityKeys, stored};
@@ -17,13 +17,14 @@ use crate::mongo::MongoStore;
 use crate::mongo::collection_names::INTEGRITY_CHAINS;
 use crate::mongo::documents::stored::read_document;
 use crate::mongo::documents::{
-    LIFECYCLE, SCHEMA_VERSION, chat_head_record, encode, head_projection,
+    LIFECYCLE, SCHEMA_VERSION, binary, chat_head_record, encode, head_projection,
 };
 use crate::mongo::engine::failure::{Failure, is_duplicate_key};
 use crate::mongo::engine::format::Shape;
 use crate::mongo::engine::read_at::ReadAt;
 use crate::mongo::engine::scope::chat_filter;
 use crate::mongo::engine::transaction::{Round, Transaction};
+use crate::mongo::purges::{is_purged, records_filter};
 use crate::mongo::search::next_after;
 use crate::mongo::transcript::reader::SessionView;
 use crate::store::{CatchUp, ChatHead, SigningPass};
@@ -274,8 +275,8 @@ impl MongoStore {
         if let Some(before) = before {
             let mut unchanged = chat_filter(app_id, chat_id);
             unchanged.insert(SIGNED, before.checkpoint.signed.as_str());
-            unchanged.insert(OPEN, binary(before.stored.clone()));
-            let set = doc! { SIGNED: &checkpoint.signed, OPEN: binary(stored(chain.open())) };
+            unchanged.insert(OPEN, binary(&before.stored));
+            let set = doc! { SIGNED: &checkpoint.signed, OPEN: binary(&stored(chain.open())) };
             let update = chains.update_one(unchanged, doc! { "$set": set });
             let updated = if tx.has_begun() {
                 update.session(&mut *tx.session().await?).await?
@@ -350,7 +351,7 @@ impl MongoStore {
         app_id: &AppId,
         chat_id: &ChatId,
     ) -> Result<Option<Vec<Commitment>>, Failure> {
-        let find = self.inner.integrity_blocks.find(blocks_filter(app_id, chat_id));
+        let find = self.inner.integrity_blocks.find(records_filter(app_id, chat_id));
         let found = at.all(find.sort(doc! { "_id": 1 })).await?;
         let (mut chain, mut all) = (Chain::begin(app_id, chat_id), Vec::new());
         for raw in &found {
@@ -396,10 +397,6 @@ fn forget_some(block: &mut [Commitment], first: usize, is_old: impl Fn(&Commitme
     for commitment in block.iter_mut().take(first).filter(|it| is_old(it)) {
         commitment.forget();
     }
-}
-
-pub(super) fn is_purged(raw: &RawDocumentBuf) -> bool {
-    raw.get_i32(LIFECYCLE).is_ok_and(|it| it == Lifecycle::Purged.number())
 }
 
 fn revision(head: &ChatHead) -> i64 {

@@ -1,6 +1,6 @@
 //! Compares messages with what was signed.
 
-use bson::{Document, doc};
+use bson::doc;
 use mongodb::options::ReadConcern;
 use records::{AppId, ChatId, Scope};
 use tokio::time::Instant;
@@ -17,6 +17,8 @@ use crate::mongo::consistency::{DataCheck, DataFault, FaultKind};
 use crate::mongo::documents::LIFECYCLE;
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::read_at::ReadAt;
+use crate::mongo::engine::scope::chat_filter;
+use crate::mongo::purges::is_purged;
 use crate::mongo::stats::MAX_STEP;
 use crate::mongo::transcript::reader::SessionView;
 
@@ -52,9 +54,7 @@ impl MongoStore {
                 let verify = || self.verify_chat(&keys, app_id, chat_id);
                 let found = self.read_until(Instant::now() + MAX_STEP, verify).await?;
                 for detail in found.faults() {
-                    let (record, kind) = (chat_id.to_string(), FaultKind::Integrity);
-                    let fault = DataFault { record, collection: CHAT_SESSIONS, kind, detail };
-                    tell(DataCheck::Fault(&fault));
+                    tell_fault(tell, chat_id.to_string(), detail);
                 }
                 let Verification { signed, unsigned, .. } = found;
                 tell(DataCheck::Verified { signed, unsigned });
@@ -95,11 +95,11 @@ impl MongoStore {
         let mut found = Verification::default();
         let mut projection = SessionView::projection();
         projection.insert(LIFECYCLE, 1);
-        let one = doc! { "_id": chat_id.as_str(), "app_id": app_id.as_str() };
-        let find = self.inner.chat_sessions.find_one(one).projection(projection);
+        let find =
+            self.inner.chat_sessions.find_one(chat_filter(app_id, chat_id)).projection(projection);
         let find = find.read_concern(ReadConcern::snapshot()).session(&mut snapshot);
         let Some(raw) = find.await? else { return Ok(found) };
-        if super::signing::is_purged(&raw) {
+        if is_purged(&raw) {
             return Ok(found);
         }
         let session = SessionView::read(chat_id, &raw)?;
@@ -172,11 +172,14 @@ impl MongoStore {
         exported: &crate::Checkpoint,
     ) -> Result<Option<String>, Failure> {
         let (app_id, chat_id) = (&exported.app_id, &exported.chat_id);
-        let mut projection = Document::new();
-        projection.insert(LIFECYCLE, 1);
-        let one = doc! { "_id": chat_id.as_str(), "app_id": app_id.as_str() };
-        let found = self.inner.chat_sessions.find_one(one).projection(projection).await?;
-        if found.as_ref().is_some_and(super::signing::is_purged) {
+        let projection = doc! { LIFECYCLE: 1 };
+        let found = self
+            .inner
+            .chat_sessions
+            .find_one(chat_filter(app_id, chat_id))
+            .projection(projection)
+            .await?;
+        if found.as_ref().is_some_and(|raw| is_purged(raw)) {
             return Ok(None);
         }
         let mut snapshot = self.snapshot_session().await?;

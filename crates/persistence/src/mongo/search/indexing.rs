@@ -21,7 +21,7 @@ use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::format::Shape;
 use crate::mongo::engine::read_at::ReadAt;
 use crate::mongo::engine::scope::chat_filter;
-use crate::mongo::purges::records_filter;
+use crate::mongo::purges::{is_purged, records_filter};
 use crate::mongo::transcript::reader::{Direction, Page, SessionView};
 use crate::store::ChatHead;
 use crate::{StoreError, offload};
@@ -101,14 +101,7 @@ impl MongoStore {
         if !self.writes(Shape::MessageSearch).await? {
             return Ok(());
         }
-        let shows = doc! {
-            "$or": [{ "_id": chat_id.as_str() }, { "bases.chat_id": chat_id.as_str() }],
-            "app_id": app_id.as_str(),
-        };
-        let found = self.inner.chat_sessions.find(shows).projection(doc! { "_id": 1 }).await?;
-        let found: Vec<RawDocumentBuf> = found.try_collect().await?;
-        let ids = found.iter().filter_map(|raw| ChatId::parse(raw.get_str("_id").ok()?).ok());
-        let ids: Vec<ChatId> = ids.collect();
+        let ids = self.ids_that_show(app_id, chat_id).await?;
         let mut ids: Vec<ChatId> = self.marks_of(&ids).await?.into_keys().collect();
         while !ids.is_empty() {
             ids = self.index_within(&ids).await?;
@@ -182,7 +175,7 @@ impl MongoStore {
         projection.insert(LIFECYCLE, 1);
         let find = self.inner.chat_sessions.find_one(chat_filter(app_id, chat_id));
         let Some(raw) = find.projection(projection).await? else { return Ok(None) };
-        if raw.get_i32(LIFECYCLE).is_ok_and(|it| it == Lifecycle::Purged.number()) {
+        if is_purged(&raw) {
             return Ok(None);
         }
         let head = chat_head_record(&raw)?;

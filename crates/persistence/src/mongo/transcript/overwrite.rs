@@ -8,6 +8,7 @@ use crate::mongo::MongoStore;
 use crate::mongo::collections::EDITED_AT;
 use crate::mongo::documents::{Segment, StoredMessage, counter};
 use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::scope::chats_showing;
 use crate::mongo::transcript::edit::{decode_document, push_recent_edits, segment_filter};
 use crate::mongo::transcript::reader::{MAX_READ_ATTEMPTS, gap_error};
 
@@ -66,10 +67,7 @@ impl MongoStore {
         chats: &[&str],
         sequences: &[u64],
     ) -> Result<(), Failure> {
-        let these = doc! {
-            "app_id": app_id.as_str(),
-            "$or": [{ "_id": { "$in": chats } }, { "bases.chat_id": { "$in": chats } }],
-        };
+        let these = chats_showing(app_id, chats);
         let count = counter(sequences.len() as u64);
         let tell = doc! {
             "$set": { EDITED_AT: DateTime::from_chrono(self.inner.clock.now()) },
