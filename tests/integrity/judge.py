@@ -3,10 +3,9 @@
     local-mongod run -- python tests/integrity/judge.py REPRISE
 
 agmi makes nine edits in the database, without the service, and asks whether they are noticed. Prints its table. Fails unless
-every edit but one is reported with a key and exported checkpoints, the same without the last without these checkpoints, and none
-without a key: an edit that is reported there as well would say nothing about the integrity. The one that is not reported is a
-message that is added at the end of a chat (decision 0075); once it is, this fails as well, and the table is corrected. Before each edit agmi asks for an
-audit of the untouched database, which must find nothing.
+every edit is reported with a key and exported checkpoints, every one but the last without these checkpoints, and none without a
+key: an edit that is reported there as well would say nothing about the integrity. Before each edit agmi asks for an audit of the
+untouched database, which must find nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ from agmi import check
 from adapter import RepriseAdapter
 from service import create_key
 
-T5 = "forge"
 T9 = "snapshot_rollback"
 EDITS = 9
 
@@ -50,7 +48,7 @@ def judge(adapter: RepriseAdapter) -> list[str]:
     problems = [] if len(rows) == EDITS else [f"{adapter.name}: {len(rows)} edits instead of {EDITS}"]
     for row in rows:
         needs_checkpoints = row["attack"] == T9 and not adapter.exports_checkpoints
-        is_found = adapter.key is not None and row["attack"] != T5 and not needs_checkpoints
+        is_found = adapter.key is not None and not needs_checkpoints
         expected = "REPORTED" if is_found else "ACCEPTED"
         # Another fault would mean that the edit left the database in a state that no service leaves.
         by_integrity = not is_found or "FAULT  integrity" in row["detail"]

@@ -526,7 +526,7 @@ async fn json_is_the_same_as_in_the_api() -> Result<()> {
     let verified = json(&["wallets", "verify"]).await?;
     assert_eq!(verified, [json!({ "wallets": 0, "differences": 0 })]);
     let upgrade = json(&["upgrade"]).await?;
-    assert_eq!(upgrade, [json!({ "stored": 11, "newest": 11, "pending": [] })]);
+    assert_eq!(upgrade, [json!({ "stored": 12, "newest": 12, "pending": [] })]);
     let findings = json(&["check"]).await?;
     assert!(findings.len() > 5, "{findings:?}");
     for finding in findings {
@@ -720,7 +720,7 @@ async fn upgrade_leaves_a_database_of_a_newer_release_alone() -> Result<()> {
         (&["upgrade"][..], "the database is newer than this release: upgrade this process"),
         (
             &["upgrade", "--finish"],
-            "has schema version 99; this release supports versions up to 11",
+            "has schema version 99; this release supports versions up to 12",
         ),
     ] {
         let output = run(arguments, &settings).await?;

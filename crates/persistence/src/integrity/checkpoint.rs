@@ -23,6 +23,8 @@ pub struct Checkpoint {
     pub messages: u64,
     /// The revision of the chat up to which changes of messages are committed to.
     pub revision: i64,
+    /// The first message from which on every one has a tag; `None` if none has one.
+    pub(crate) tagged_from: Option<u64>,
     /// The hash over the whole chain.
     pub(crate) root: Hash,
     /// The hash over its full blocks.
@@ -33,21 +35,31 @@ pub struct Checkpoint {
     pub signed: String,
 }
 
+/// What of a chat a checkpoint covers.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Covered {
+    pub(crate) messages: u64,
+    pub(crate) revision: i64,
+    pub(crate) tagged_from: Option<u64>,
+}
+
 impl Checkpoint {
     /// Signs the state of a chain.
     pub(crate) fn sign(
         keys: &IntegrityKeys,
         (app_id, chat_id): (&AppId, &ChatId),
         chain: &Chain,
-        (messages, revision): (u64, i64),
+        covered: Covered,
         signed_at: DateTime<Utc>,
     ) -> Self {
+        let Covered { messages, revision, tagged_from } = covered;
         let payload = json!({
             "app_id": app_id.as_str(),
             "chat_id": chat_id.as_str(),
             "commitments": chain.length(),
             "messages": messages,
             "revision": revision,
+            "tagged_from": tagged_from,
             "root": hex::encode(chain.root()),
             "closed": hex::encode(chain.closed()),
             "signed_at": signed_at.to_rfc3339_opts(SecondsFormat::Millis, true),
@@ -61,6 +73,7 @@ impl Checkpoint {
             commitments: chain.length(),
             messages,
             revision,
+            tagged_from,
             root: chain.root(),
             closed: *chain.closed(),
             signed_at,
@@ -87,6 +100,8 @@ impl Checkpoint {
             commitments: payload["commitments"].as_u64()?,
             messages: payload["messages"].as_u64()?,
             revision: payload["revision"].as_i64()?,
+            // Missing in the checkpoints of earlier releases.
+            tagged_from: payload["tagged_from"].as_u64(),
             root: hash("root")?,
             closed: hash("closed")?,
             signed_at: DateTime::parse_from_rfc3339(text("signed_at")?).ok()?.to_utc(),

@@ -5,8 +5,8 @@ use ring::digest::{SHA256, digest};
 use ring::hmac;
 use ring::signature::{Ed25519KeyPair, KeyPair as _};
 
-/// The length of a tag, in bytes.
-const TAG: usize = 16;
+/// What only a service with the key can make of a message.
+pub(crate) type Tag = [u8; 16];
 
 /// A key is no private Ed25519 key in PKCS#8.
 #[derive(Debug, Clone, Copy, thiserror::Error)]
@@ -48,13 +48,13 @@ impl IntegrityKeys {
         })
     }
 
-    /// Returns the tag by which a change is known to be made by a service.
-    pub(crate) fn tag(&self, change: &[u8]) -> [u8; TAG] {
-        tag(&self.current().tags, change)
+    /// Returns the tag by which a message is known to be written by a service.
+    pub(crate) fn tag(&self, input: &[u8]) -> Tag {
+        tag(&self.current().tags, input)
     }
 
-    pub(crate) fn is_tag_of(&self, change: &[u8], found: &[u8]) -> bool {
-        self.0.iter().any(|key| tag(&key.tags, change) == found)
+    pub(crate) fn is_tag_of(&self, input: &[u8], found: &Tag) -> bool {
+        self.0.iter().any(|key| tag(&key.tags, input) == *found)
     }
 }
 
@@ -69,10 +69,10 @@ impl Key {
     }
 }
 
-fn tag(key: &hmac::Key, change: &[u8]) -> [u8; TAG] {
-    let full = hmac::sign(key, change);
-    let mut tag = [0; TAG];
-    tag.copy_from_slice(&full.as_ref()[..TAG]);
+fn tag(key: &hmac::Key, input: &[u8]) -> Tag {
+    let full = hmac::sign(key, input);
+    let mut tag = Tag::default();
+    tag.copy_from_slice(&full.as_ref()[..size_of::<Tag>()]);
     tag
 }
 

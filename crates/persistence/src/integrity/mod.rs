@@ -11,8 +11,10 @@ mod statement;
 
 pub(crate) use self::chain::{BLOCK, Chain, Commitment, InclusionPath, stored};
 pub use self::checkpoint::Checkpoint;
+pub(crate) use self::checkpoint::Covered;
+pub(crate) use self::key::Tag;
 pub use self::key::{IntegrityKeys, UnusableKey};
-pub(crate) use self::statement::{change_tag_input, statement};
+pub(crate) use self::statement::{Appended, appended_tag_input, statement, tag_input};
 
 /// A SHA-256.
 pub(crate) type Hash = [u8; 32];

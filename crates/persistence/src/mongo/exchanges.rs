@@ -12,7 +12,7 @@ use crate::mongo::documents::{Tail, call_key, call_record, open_call};
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::transaction::{Round, Transaction};
 use crate::mongo::stats::Counted;
-use crate::mongo::transcript::append::{Condition, Push, answer_without_write};
+use crate::mongo::transcript::append::{Condition, answer_without_write};
 use crate::mongo::transcript::unlink::Progress;
 use crate::rules::audit::Audited;
 use crate::rules::exchange_batch::ExchangeBatch;
@@ -116,8 +116,8 @@ impl MongoStore {
         self.seal_if_too_large(scope, chat_id, &probe.tail).await?;
 
         let condition = Condition::NoneOfTheIds { sealed_below: probe.tail.first_sequence };
-        let (now, salting) = (self.inner.clock.now(), self.salting().await?);
-        let push = Push::of(scope, chat_id, &fresh, condition, now, salting)?;
+        let now = self.inner.clock.now();
+        let push = self.push_of(scope, chat_id, &fresh, condition, now).await?;
         tx.begin_counted(&chat).await?;
         // The append comes first, so that concurrent appends wait for the transaction, and not the reverse.
         let tail = match fresh.len() {

@@ -173,8 +173,8 @@ async fn an_archive_that_is_not_whole_or_not_of_its_app_is_refused() -> Result<(
         (lines[1..].to_vec(), "this is not the first line of an archive"),
         (replaced(r#""version":1"#, r#""version":2"#), "the archive has version 2"),
         (
-            replaced(r#""format":11"#, r#""format":10"#),
-            "the archive has the format 10, and the database 11",
+            replaced(r#""format":12"#, r#""format":11"#),
+            "the archive has the format 11, and the database 12",
         ),
         ([&lines[..1], &of_other[1..]].concat(), "the document is of the app \"other\""),
         (replaced(sessions, r#""collection":"access_keys""#), "is refused"),

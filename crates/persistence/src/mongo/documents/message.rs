@@ -5,6 +5,7 @@ use records::json::Salt;
 use records::{Author, Message, MessageBody};
 
 use crate::StoreError;
+use crate::integrity::Tag;
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::engine::json::{append, key, to_raw_document};
 use crate::rules::batch::{Entry, Known};
@@ -21,17 +22,16 @@ pub(crate) struct StoredMessage {
     pub(crate) digest: StoredDigest,
     /// The size, in bytes, that counts towards the limits of tails, segments and pages.
     pub(crate) bytes: u64,
-    /// The last change by a service that tags changes.
-    pub(crate) change: Option<StoredChange>,
+    /// Missing in what was written without a key, or by an earlier release.
+    pub(crate) tagged: Option<Tagged>,
 }
 
-/// Tells a change by a service from one that was made in the database (decision 0075).
+/// Tells what a service has written from what was written in the database (decision 0075).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct StoredChange {
-    /// How often the message was changed.
-    pub(crate) number: u32,
-    /// What only a service can make.
-    pub(crate) tag: [u8; 16],
+pub(crate) struct Tagged {
+    /// How often the message was changed; 0 as it was appended.
+    pub(crate) changes: u32,
+    pub(crate) tag: Tag,
 }
 
 /// Creates the document of a new message.
@@ -39,11 +39,13 @@ pub(crate) fn message_document(
     entry: &Entry,
     digest: &StoredDigest,
     now: Time<Utc>,
+    tag: Option<Tag>,
 ) -> RawDocumentBuf {
     let bytes = entry.bytes + MESSAGE_OVERHEAD;
     let mut document = body_document(entry.event_id.as_str(), &entry.body);
     append_author(&mut document, entry.author.as_ref());
     finish(&mut document, digest, bytes as u64, now);
+    append_tag(&mut document, tag.map(|tag| Tagged { changes: 0, tag }));
     document
 }
 
@@ -79,9 +81,21 @@ fn read_author(fields: &Fields<'_>) -> Result<Author, StoreError> {
     Ok(Author { user_id: fields.parsed("user_id")?, display_name })
 }
 
-fn read_change(fields: &Fields<'_>) -> Result<StoredChange, StoreError> {
-    let number = u32::try_from(fields.count("number")?).unwrap_or(u32::MAX);
-    Ok(StoredChange { number, tag: fields.bytes("tag")? })
+/// A message as it was appended has only the tag, because most messages stay so.
+fn append_tag(document: &mut RawDocumentBuf, tagged: Option<Tagged>) {
+    match tagged {
+        None => {}
+        Some(Tagged { changes: 0, tag }) => document.append(cstr!("tag"), super::binary(&tag)),
+        Some(Tagged { changes, tag }) => {
+            let change = rawdoc! { "number": i64::from(changes), "tag": super::binary(&tag) };
+            document.append(cstr!("change"), change);
+        }
+    }
+}
+
+fn read_change(fields: &Fields<'_>) -> Result<Tagged, StoreError> {
+    let changes = u32::try_from(fields.count("number")?).unwrap_or(u32::MAX);
+    Ok(Tagged { changes, tag: fields.bytes("tag")? })
 }
 
 fn finish(document: &mut RawDocumentBuf, digest: &StoredDigest, bytes: u64, created_at: Time<Utc>) {
@@ -98,7 +112,7 @@ impl StoredMessage {
     pub(crate) fn read(sequence: u64, fields: &Fields<'_>) -> Result<Self, StoreError> {
         let mut body = MessageBody::default();
         let (mut event_id, mut role, mut digest, mut bytes) = (None, None, None, None);
-        let (mut author, mut salt, mut change) = (None, None, None);
+        let (mut author, mut salt, mut tagged) = (None, None, None);
         let (mut created_at, mut edited_at, mut deleted_at) = (None, None, None);
         let (mut edited_by, mut deleted_by) = (None, None);
         for field in fields.each() {
@@ -115,7 +129,8 @@ impl StoredMessage {
                     author = stored.as_ref().map(read_author).transpose()?;
                 }
                 "salt" => salt = Some(field.bytes()?),
-                "change" => change = Some(read_change(&fields.inside(field.document()?))?),
+                "tag" => tagged = Some(Tagged { changes: 0, tag: field.bytes()? }),
+                "change" => tagged = Some(read_change(&fields.inside(field.document()?))?),
                 "digest" => digest = Some(field.bytes()?),
                 "bytes" => bytes = Some(field.number()?),
                 "created_at" => created_at = Some(field.time()?),
@@ -145,7 +160,7 @@ impl StoredMessage {
             is_text_kept: false,
         };
         let digest = StoredDigest { digest: fields.required("digest", digest)?, salt };
-        Ok(Self { message, digest, bytes: fields.required("bytes", bytes)?, change })
+        Ok(Self { message, digest, bytes: fields.required("bytes", bytes)?, tagged })
     }
 
     /// Sets the size to that of the message as it is after an edit.
@@ -175,10 +190,7 @@ impl StoredMessage {
         if let Some(deleted_by) = &message.deleted_by {
             document.append(cstr!("deleted_by"), deleted_by.as_str());
         }
-        if let Some(StoredChange { number, tag }) = self.change {
-            let change = rawdoc! { "number": i64::from(number), "tag": super::binary(&tag) };
-            document.append(cstr!("change"), change);
-        }
+        append_tag(&mut document, self.tagged);
         document
     }
 }

@@ -67,7 +67,7 @@ pub(crate) use input_request::{
 pub(crate) use lineage::{Base, Lineage};
 pub(crate) use member::{MemberDocument, member_records};
 pub(crate) use message::{
-    MESSAGE_OVERHEAD, StoredChange, StoredMessage, has_salt, known_messages, message_document,
+    MESSAGE_OVERHEAD, StoredMessage, Tagged, has_salt, known_messages, message_document,
     with_known_messages,
 };
 pub(crate) use message_version::{
@@ -107,7 +107,7 @@ pub(crate) use wallet::{
 pub(crate) const SCHEMA_VERSION: i64 = 1;
 
 /// The newest `schema_version` that this release can read: the format of the newest shape.
-pub(crate) const NEWEST_VERSION: i64 = 11;
+pub(crate) const NEWEST_VERSION: i64 = 12;
 
 /// The `schema_version` of documents with a salt.
 pub(crate) const SALTED_VERSION: i64 = 4;

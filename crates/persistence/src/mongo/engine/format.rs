@@ -64,11 +64,14 @@ pub(crate) enum Shape {
     /// The chains of chats: `integrity_chains` and `integrity_blocks`. An older release neither forgets their salts nor removes
     /// them with their chat, and does not tag what it changes.
     Integrity,
+    /// A tag in every message. An older release appends messages without one, so that those cannot be told from forged ones. No
+    /// document is marked for it, and tags are written in every format.
+    MessageTags,
 }
 
 impl Shape {
     /// Every shape, in the order of the formats.
-    pub(crate) const ALL: [Self; 15] = [
+    pub(crate) const ALL: [Self; 16] = [
         Self::Forks,
         Self::DeletedChats,
         Self::ListsByActivity,
@@ -84,6 +87,7 @@ impl Shape {
         Self::Documents,
         Self::Streams,
         Self::Integrity,
+        Self::MessageTags,
     ];
 
     /// Returns the first format in which the shape is written. It is also the `schema_version` of
@@ -101,6 +105,7 @@ impl Shape {
             Self::Documents => 9,
             Self::Streams => 10,
             Self::Integrity => 11,
+            Self::MessageTags => 12,
         }
     }
 
@@ -122,6 +127,7 @@ impl Shape {
             Self::Documents => "documents",
             Self::Streams => "streams",
             Self::Integrity => "integrity",
+            Self::MessageTags => "tags of messages",
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::mongo::MongoStore;
 use crate::mongo::documents::{StoredInput, Tail};
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::transaction::{Round, Transaction};
-use crate::mongo::transcript::append::{Condition, Push, answer_without_write};
+use crate::mongo::transcript::append::{Condition, answer_without_write};
 use crate::rules::input::{AnswerDecision, Reply};
 use crate::store::{AnsweredInput, Outcome};
 
@@ -85,8 +85,7 @@ impl MongoStore {
 
         let fresh: Vec<_> = plan.fresh().collect();
         let condition = Condition::NoneOfTheIds { sealed_below: probe.tail.first_sequence };
-        let salting = self.salting().await?;
-        let push = Push::of(scope, chat_id, &fresh, condition, now, salting)?;
+        let push = self.push_of(scope, chat_id, &fresh, condition, now).await?;
         tx.begin_counted(&chat).await?;
         // The append comes first, so that concurrent appends wait for the transaction, and not the
         // reverse.

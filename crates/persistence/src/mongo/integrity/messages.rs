@@ -4,10 +4,12 @@ use std::ops::Range;
 
 use records::{AppId, ChatId, Scope};
 
-use crate::integrity::{Commitment, IntegrityKeys, change_tag_input, statement};
+use super::signing::SignedChain;
+use crate::integrity::{Commitment, IntegrityKeys, statement};
 use crate::mongo::MongoStore;
 use crate::mongo::documents::StoredMessage;
 use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::format::Shape;
 use crate::mongo::engine::read_at::ReadAt;
 use crate::mongo::transcript::reader::{Direction, SessionView};
 use crate::rules::stored_digest::random_salt;
@@ -32,13 +34,48 @@ pub(super) enum Comparison {
     Broken,
 }
 
+/// Tells which messages that are not signed yet were appended by a service.
+#[derive(Debug)]
+pub(super) struct Appends {
+    /// Every release that may still run tags what it appends.
+    are_all_tagged: bool,
+    /// The first message from which on every one has a tag. Those before it come from an earlier release, or from a service
+    /// without a key.
+    pub(super) tagged_from: Option<u64>,
+    /// The messages that no service has appended.
+    pub(super) forged: Vec<u64>,
+}
+
+impl Appends {
+    /// Judges the next message. Returns whether a service may have appended it.
+    pub(super) fn accept(
+        &mut self,
+        keys: &IntegrityKeys,
+        app_id: &AppId,
+        shown: &ShownMessage,
+    ) -> bool {
+        let is_tagged = shown.is_tagged(keys, app_id);
+        match self.tagged_from {
+            Some(_) if !is_tagged => {
+                self.forged.push(shown.sequence());
+                return false;
+            }
+            None if is_tagged && self.are_all_tagged && shown.changes() == 0 => {
+                self.tagged_from = Some(shown.sequence());
+            }
+            _ => {}
+        }
+        true
+    }
+}
+
 impl ShownMessage {
     pub(super) fn sequence(&self) -> u64 {
         self.stored.message.sequence
     }
 
     pub(super) fn changes(&self) -> u32 {
-        self.stored.change.map_or(0, |change| change.number)
+        self.stored.changes()
     }
 
     /// Commits to the message, with a salt of its own.
@@ -68,15 +105,21 @@ impl ShownMessage {
     }
 
     fn is_tagged(&self, keys: &IntegrityKeys, app_id: &AppId) -> bool {
-        self.stored.change.is_some_and(|change| {
-            let message = &self.stored.message;
-            let input = change_tag_input(app_id, &self.holder, change.number, message);
-            keys.is_tag_of(&input, &change.tag)
-        })
+        self.stored.is_tagged(keys, app_id, &self.holder)
     }
 }
 
 impl MongoStore {
+    /// Judges the messages that follow what was signed of a chat.
+    pub(super) async fn appends_after(
+        &self,
+        signed: Option<&SignedChain>,
+    ) -> Result<Appends, Failure> {
+        let are_all_tagged = self.writes(Shape::MessageTags).await?;
+        let tagged_from = signed.and_then(|signed| signed.checkpoint.tagged_from);
+        Ok(Appends { are_all_tagged, tagged_from, forged: Vec::new() })
+    }
+
     /// Reads the messages of a span, the oldest first, until `take` returns false.
     pub(super) async fn each_shown(
         &self,

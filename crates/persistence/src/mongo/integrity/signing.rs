@@ -10,9 +10,9 @@ use futures::TryStreamExt as _;
 use records::{AppId, ChatId};
 
 use super::documents::{ChainBlockDocument, ChainDocument, OPEN, SIGNED};
-use super::messages::{Comparison, ShownMessage};
+use super::messages::{Appends, Comparison, ShownMessage};
 use crate::StoreError;
-use crate::integrity::{BLOCK, Chain, Checkpoint, Commitment, IntegrityKeys, stored};
+use crate::integrity::{BLOCK, Chain, Checkpoint, Commitment, Covered, IntegrityKeys, stored};
 use crate::mongo::MongoStore;
 use crate::mongo::collection_names::INTEGRITY_CHAINS;
 use crate::mongo::documents::stored::read_document;
@@ -58,6 +58,16 @@ struct Step {
     is_last: bool,
     /// What is wrong with the chat.
     broken: Option<String>,
+}
+
+/// What was changed in signed messages.
+#[derive(Debug, Default)]
+struct Changed {
+    commitments: Vec<Commitment>,
+    /// The messages that no service has changed.
+    wrong: Vec<u64>,
+    /// How many commitments the chain had before.
+    known: usize,
 }
 
 impl MongoStore {
@@ -177,77 +187,115 @@ impl MongoStore {
             let last = head.last_sequence;
             return broken(format!("{messages} messages were signed, and it has {last}"));
         }
-        let mut chain =
-            before.as_ref().map_or_else(|| Chain::begin(app_id, chat_id), |it| it.chain.clone());
-        let mut step = Step::default();
-        let mut full = Vec::new();
-
         let new = messages..head.last_sequence.min(messages + MESSAGES);
+        let mut appends = self.appends_after(before.as_deref()).await?;
+        let appended =
+            self.commit_appended(keys, app_id, &session, new.clone(), &mut appends).await?;
+        if let Some(forged) = appends.forged.first() {
+            return broken(format!("no service has appended message {forged}"));
+        }
         // A fork shows what was changed before it was made.
         let edited = match &before {
-            Some(signed) if revision(&head) > seen => edited_since(signed, &head, new.start),
+            Some(signed) if revision(&head) > seen => edited_since(signed, &head, messages),
             _ => Vec::new(),
         };
-        let mut at = ReadAt::Latest;
-        if let (Some(signed), false) = (&before, edited.is_empty()) {
-            let Some(all) = self.all_commitments(&mut at, signed, app_id, chat_id).await? else {
-                return broken("the blocks of its chain are not what was signed".to_owned());
-            };
-            let newest = newest_of(&all);
-            let mut replaced = Vec::new();
-            let mut wrong = Vec::new();
-            for span in edited {
-                let take = |shown: ShownMessage| {
-                    let sequence = shown.sequence();
-                    let Some(old) = newest.get(&sequence) else { return Ok(()) };
-                    match shown.compare(keys, app_id, &all[*old]) {
-                        Comparison::Same => {}
-                        Comparison::Changed => {
-                            full.extend(chain.push(shown.commit()?));
-                            step.commitments += 1;
-                            replaced.push(sequence);
-                        }
-                        Comparison::Broken => wrong.push(sequence),
-                    }
-                    Ok(())
-                };
-                self.each_shown(&mut at, app_id, &session, span, take).await?;
+        let changed = match &before {
+            Some(signed) if !edited.is_empty() => {
+                self.commit_changed(keys, app_id, &session, signed, edited).await?
             }
-            if !wrong.is_empty() {
-                step.broken = Some(format!("the messages {wrong:?} differ from what was signed"));
+            _ => Some(Changed::default()),
+        };
+        let Some(Changed { commitments: changed, wrong, known }) = changed else {
+            return broken("the blocks of its chain are not what was signed".to_owned());
+        };
+
+        let mut chain =
+            before.as_ref().map_or_else(|| Chain::begin(app_id, chat_id), |it| it.chain.clone());
+        let open = chain.open().len();
+        let mut full: Vec<_> =
+            changed.iter().filter_map(|commitment| chain.push(*commitment)).collect();
+        if !changed.is_empty() {
+            self.begin_once(&tx).await?;
+            let is_old =
+                |it: &Commitment| changed.iter().any(|newer| newer.sequence == it.sequence);
+            // In the blocks that were full before, where they are stored.
+            self.forget_in_blocks(&tx, app_id, chat_id, is_old).await?;
+            for (number, block) in &mut full {
+                let first = usize::try_from(*number).unwrap_or(usize::MAX).saturating_mul(BLOCK);
+                forget_some(block, known.saturating_sub(first), is_old);
             }
-            if !replaced.is_empty() {
-                self.begin_once(&tx).await?;
-                let old = all.len();
-                let is_old = |it: &Commitment| replaced.contains(&it.sequence);
-                // In the blocks that were full before, where they are stored.
-                self.forget_in_blocks(&tx, app_id, chat_id, is_old).await?;
-                let open = before.as_ref().map_or(0, |it| it.chain.open().len());
-                for (number, block) in &mut full {
-                    let first =
-                        usize::try_from(*number).unwrap_or(usize::MAX).saturating_mul(BLOCK);
-                    forget_some(block, old.saturating_sub(first), is_old);
-                }
-                if full.is_empty() {
-                    forget_some(chain.open_mut(), open, is_old);
-                }
+            if full.is_empty() {
+                forget_some(chain.open_mut(), open, is_old);
             }
         }
+        full.extend(appended.iter().filter_map(|commitment| chain.push(*commitment)));
+
+        let is_last = new.end == head.last_sequence;
+        // While messages are left, the next step looks at the changed ones again.
+        let seen = if is_last { revision(&head).max(seen) } else { seen };
+        let covered =
+            Covered { messages: new.end, revision: seen, tagged_from: appends.tagged_from };
+        let signed_at = self.inner.clock.now();
+        let checkpoint = Checkpoint::sign(keys, (app_id, chat_id), &chain, covered, signed_at);
+        let written = self.write_chain(&tx, before.as_deref(), &checkpoint, &chain, full).await?;
+        let step = Step {
+            commitments: (changed.len() + appended.len()) as u64,
+            is_last,
+            broken: (!wrong.is_empty())
+                .then(|| format!("the messages {wrong:?} differ from what was signed")),
+        };
+        Ok(Round::of(written.then_some(step)))
+    }
+
+    /// Commits to messages that are not signed yet, except for those that no service has appended.
+    async fn commit_appended(
+        &self,
+        keys: &IntegrityKeys,
+        app_id: &AppId,
+        session: &SessionView<'_>,
+        new: Range<u64>,
+        appends: &mut Appends,
+    ) -> Result<Vec<Commitment>, Failure> {
+        let mut commitments = Vec::new();
         let take = |shown: ShownMessage| {
-            full.extend(chain.push(shown.commit()?));
-            step.commitments += 1;
+            if appends.accept(keys, app_id, &shown) {
+                commitments.push(shown.commit()?);
+            }
             Ok(())
         };
-        self.each_shown(&mut at, app_id, &session, new.clone(), take).await?;
+        self.each_shown(&mut ReadAt::Latest, app_id, session, new, take).await?;
+        Ok(commitments)
+    }
 
-        step.is_last = new.end == head.last_sequence;
-        // While messages are left, the next step looks at the changed ones again.
-        let seen = if step.is_last { revision(&head).max(seen) } else { seen };
-        let signed_at = self.inner.clock.now();
-        let checkpoint =
-            Checkpoint::sign(keys, (app_id, chat_id), &chain, (new.end, seen), signed_at);
-        let written = self.write_chain(&tx, before.as_deref(), &checkpoint, &chain, full).await?;
-        Ok(Round::of(written.then_some(step)))
+    /// Commits to what a service has changed in some spans of signed messages; `None` if the blocks are not what was signed.
+    async fn commit_changed(
+        &self,
+        keys: &IntegrityKeys,
+        app_id: &AppId,
+        session: &SessionView<'_>,
+        signed: &SignedChain,
+        spans: Vec<Range<u64>>,
+    ) -> Result<Option<Changed>, Failure> {
+        let (mut at, chat_id) = (ReadAt::Latest, session.lineage.chat_id());
+        let Some(all) = self.all_commitments(&mut at, signed, app_id, chat_id).await? else {
+            return Ok(None);
+        };
+        let newest = newest_of(&all);
+        let mut changed = Changed { known: all.len(), ..Changed::default() };
+        for span in spans {
+            let take = |shown: ShownMessage| {
+                let sequence = shown.sequence();
+                let Some(old) = newest.get(&sequence) else { return Ok(()) };
+                match shown.compare(keys, app_id, &all[*old]) {
+                    Comparison::Same => {}
+                    Comparison::Changed => changed.commitments.push(shown.commit()?),
+                    Comparison::Broken => changed.wrong.push(sequence),
+                }
+                Ok(())
+            };
+            self.each_shown(&mut at, app_id, session, span, take).await?;
+        }
+        Ok(Some(changed))
     }
 
     async fn begin_once(&self, tx: &Transaction<'_>) -> Result<(), Failure> {

@@ -31,6 +31,8 @@ struct Verification {
     signed: u64,
     unsigned: u64,
     broken: Vec<u64>,
+    /// The messages that no service has appended.
+    forged: Vec<u64>,
     /// What is wrong with the chain.
     chain: Option<String>,
 }
@@ -106,25 +108,29 @@ impl MongoStore {
         let last = session.tail.last_sequence;
         let mut at = ReadAt::Snapshot(&mut snapshot);
         let signed = match self.chain_of(&mut at, keys, app_id, chat_id).await? {
-            FoundChain::None => {
-                found.unsigned = last;
-                return Ok(found);
-            }
+            FoundChain::None => None,
             FoundChain::Broken(detail) => {
                 found.chain = Some(detail.to_owned());
                 return Ok(found);
             }
-            FoundChain::Signed(signed) => signed,
+            FoundChain::Signed(signed) => Some(signed),
         };
+        let messages = signed.as_ref().map_or(0, |signed| signed.checkpoint.messages);
+        let mut appends = self.appends_after(signed.as_deref()).await?;
+        let take = |shown: ShownMessage| {
+            found.unsigned += u64::from(appends.accept(keys, app_id, &shown));
+            Ok(())
+        };
+        self.each_shown(&mut at, app_id, &session, messages.min(last)..last, take).await?;
+        found.forged = appends.forged;
+        let Some(signed) = signed else { return Ok(found) };
         let Some(all) = self.all_commitments(&mut at, &signed, app_id, chat_id).await? else {
             found.chain = Some("the blocks of its chain are not what was signed".to_owned());
             return Ok(found);
         };
-        let messages = signed.checkpoint.messages;
         if last < messages {
             found.chain = Some(format!("{messages} messages were signed, and it has {last}"));
         }
-        found.unsigned = last.saturating_sub(messages);
         let newest = newest_of(&all);
         let take = |shown: ShownMessage| {
             let commitment = newest.get(&shown.sequence()).map(|place| &all[*place]);
@@ -255,7 +261,11 @@ impl MongoStore {
         let (verdict, place) = match compared {
             Some((place, Comparison::Same)) => (Verdict::Signed, Some(place)),
             Some((_, Comparison::Changed)) => (Verdict::Unsigned, None),
-            None if sequence >= signed.checkpoint.messages => (Verdict::Unsigned, None),
+            None if sequence >= signed.checkpoint.messages => {
+                let mut appends = self.appends_after(Some(signed)).await?;
+                let is_accepted = appends.accept(keys, app_id, &shown);
+                (if is_accepted { Verdict::Unsigned } else { Verdict::Broken }, None)
+            }
             None | Some((_, Comparison::Broken)) => (Verdict::Broken, None),
         };
         let inclusion = place.and_then(|place| {
@@ -302,17 +312,23 @@ impl MongoStore {
 impl Verification {
     fn faults(&self) -> Vec<String> {
         let mut faults: Vec<String> = self.chain.iter().cloned().collect();
-        if !self.broken.is_empty() {
-            let named = &self.broken[..self.broken.len().min(NAMED)];
-            let named: Vec<String> = named.iter().map(ToString::to_string).collect();
-            let more = self.broken.len() - named.len();
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            let named = named.join(", ");
-            faults.push(format!(
-                "not what was signed, and changed by no service: message {named}{more}"
-            ));
+        let kinds = [
+            ("not what was signed, and changed by no service", &self.broken),
+            ("not signed, and appended by no service", &self.forged),
+        ];
+        for (kind, sequences) in kinds.into_iter().filter(|(_, found)| !found.is_empty()) {
+            faults.push(format!("{kind}: message {}", some_of(sequences)));
         }
         faults
+    }
+}
+
+fn some_of(sequences: &[u64]) -> String {
+    let named = sequences.iter().take(NAMED).map(ToString::to_string);
+    let named = named.collect::<Vec<_>>().join(", ");
+    match sequences.len().saturating_sub(NAMED) {
+        0 => named,
+        more => format!("{named} and {more} more"),
     }
 }
 

@@ -120,7 +120,10 @@ impl MongoStore {
             0 => Placed::nothing(),
             _ => self.fork_context(scope, chat_id, &chat, &mut document).await?,
         };
-        let taken = Inherited::read(chat_id, &fields, chat.last_sequence)?;
+        let copied = |sequence, message: &Fields<'_>| {
+            self.tagged_copy(&chat.app_id, (chat_id, &chat.chat_id), sequence, message)
+        };
+        let taken = Inherited::read(chat_id, &fields, chat.last_sequence, copied)?;
         document.first_sequence = taken.first_sequence;
         document.tail_bytes = taken.bytes;
         if !taken.bases.is_empty() {
@@ -203,15 +206,23 @@ impl MongoStore {
 }
 
 impl Inherited {
-    /// Reads what a fork that continues from a sequence inherits.
-    fn read(source: &ChatId, fields: &Fields<'_>, sequence: u64) -> Result<Self, StoreError> {
+    /// Reads what a fork that continues from a sequence inherits. `copied` makes copies that differ from their message.
+    fn read(
+        source: &ChatId,
+        fields: &Fields<'_>,
+        sequence: u64,
+        copied: impl Fn(u64, &Fields<'_>) -> Result<Option<RawDocumentBuf>, StoreError>,
+    ) -> Result<Self, StoreError> {
         let sealed_below = Tail::read(fields)?.first_sequence;
         let bases = Lineage::read(source, fields)?.fork_bases(sequence, sealed_below);
         let (mut messages, mut bytes) = (RawArrayBuf::new(), 0);
-        for (_, message) in (sealed_below..sequence).zip(fields.documents("messages")?) {
+        for (at, message) in (sealed_below..sequence).zip(fields.documents("messages")?) {
             let message = message?;
             bytes += message.count("bytes")?;
-            messages.push(message.raw());
+            match copied(at, &message)? {
+                Some(copy) => messages.push(copy),
+                None => messages.push(message.raw()),
+            }
         }
         Ok(Self { bases, first_sequence: sealed_below.min(sequence), messages, bytes })
     }

@@ -265,6 +265,7 @@ impl MongoStore {
         let link = link.filter(|link| link.as_str() == Some(call_id.as_str()));
         let (Some(link), MessageLocation::Shared(shared)) = (link, place) else { return Ok(false) };
         *link = Value::Null;
+        self.tag_change(&scope.app_id, lineage.chat_id(), &mut stored);
         let before = shared.version.as_ref();
         self.write_version(tx, scope, lineage, &stored, before).await?;
         Ok(true)

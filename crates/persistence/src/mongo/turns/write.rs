@@ -94,8 +94,8 @@ impl MongoStore {
         self.seal_if_too_large(scope, chat_id, &tail).await?;
 
         let condition = Condition::NoneOfTheIds { sealed_below: tail.first_sequence };
-        let (now, salting) = (self.inner.clock.now(), self.salting().await?);
-        let push = Push::of(scope, chat_id, &fresh, condition, now, salting)?;
+        let now = self.inner.clock.now();
+        let push = self.push_of(scope, chat_id, &fresh, condition, now).await?;
         let push = push.of_turn(&turn.mark, tail.turns_without_messages)?;
         let (tail, committed) = if turn.fits_one_update() {
             match self.execute(&push).await? {
@@ -151,8 +151,8 @@ impl MongoStore {
         let plan = turn.messages.plan(chat_id, &[])?;
         let fresh: Vec<_> = plan.fresh().collect();
         let condition = Condition::NoneOfTheIds { sealed_below: recall.below };
-        let (now, salting) = (self.inner.clock.now(), self.salting().await?);
-        let push = Push::of(scope, chat_id, &fresh, condition, now, salting)?;
+        let now = self.inner.clock.now();
+        let push = self.push_of(scope, chat_id, &fresh, condition, now).await?;
         let push = push.of_turn(&turn.mark, without_messages)?;
         Ok(match self.execute(&push).await? {
             Pushed::Stored(tail) => FirstTry::Written(self.stored(turn, &plan, &tail)),

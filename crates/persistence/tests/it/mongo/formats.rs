@@ -22,7 +22,7 @@ use super::goldens::{assert_fields, golden};
 const OLDER: i64 = 1;
 
 /// The newest format of this release.
-pub(super) const NEWEST: i64 = 11;
+pub(super) const NEWEST: i64 = 12;
 
 fn scope() -> Scope {
     Scope::service(AppId::parse("acme_corp").unwrap())
@@ -242,6 +242,7 @@ async fn before_the_upgrade_is_finished_a_fork_is_refused_and_changes_nothing() 
                 "documents",
                 "streams",
                 "integrity",
+                "tags of messages",
             ]
         }
     );

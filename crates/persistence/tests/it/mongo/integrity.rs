@@ -13,6 +13,8 @@ use records::{
     Actor, Author, CallId, ChatId, EventId, MessageBody, MessageEdit, NewFork, NewMessage, UserId,
 };
 
+use serde_json::json;
+
 use super::database::{Database, new_key};
 use super::faults::{chat, message, numbered, scope};
 
@@ -234,7 +236,7 @@ impl Tamper<'_> {
 }
 
 /// The ways to change a database. Each is found, and each is found again after the next pass: nothing signs it.
-const TAMPERINGS: [&str; 20] = [
+const TAMPERINGS: [&str; 23] = [
     "the text of a message in the tail",
     "the text of a sealed message",
     "the text of a version",
@@ -253,6 +255,9 @@ const TAMPERINGS: [&str; 20] = [
     "a message that is removed",
     "a message that is put in between",
     "messages that are cut off at the end",
+    "a message that is added at the end",
+    "a message that is added at the end with a tag of another one",
+    "a message of another chat that is added at the end",
     "the checkpoint of another chat",
     "a commitment that fits another text",
 ];
@@ -362,6 +367,22 @@ async fn tamper(t: &Tamper<'_>, other: &ChatId, old: &[Bson], what: &str) {
             messages.truncate(10);
             t.set_messages(messages).await;
         }
+        "a message that is added at the end" => {
+            let mut messages = t.messages().await;
+            messages.push(forged(&messages[2], true));
+            t.set_messages(messages).await;
+        }
+        "a message that is added at the end with a tag of another one" => {
+            let mut messages = t.messages().await;
+            messages.push(forged(&messages[2], false));
+            t.set_messages(messages).await;
+        }
+        "a message of another chat that is added at the end" => {
+            let fork = t.one(sessions, doc! { "_id": other.as_str() }).await;
+            let mut messages = t.messages().await;
+            messages.push(fork.get_array("messages").unwrap()[19].clone());
+            t.set_messages(messages).await;
+        }
         "the checkpoint of another chat" => {
             let theirs = t.one("integrity_chains", doc! { "_id": other.as_str() }).await;
             let signed = theirs.get_str("signed").unwrap().into();
@@ -378,6 +399,18 @@ async fn tamper(t: &Tamper<'_>, other: &ChatId, old: &[Bson], what: &str) {
         }
         _ => panic!("{what}"),
     }
+}
+
+/// Makes a message like another one, as a program with access to the database does.
+fn forged(like: &Bson, drops_tag: bool) -> Bson {
+    let mut message = like.as_document().unwrap().clone();
+    assert!(message.contains_key("tag"), "{message}");
+    message.insert("event_id", "forged");
+    message.insert("content", "approved");
+    if drops_tag {
+        message.remove("tag");
+    }
+    message.into()
 }
 
 /// Copies the database, and returns what puts it back.
@@ -432,6 +465,79 @@ async fn what_is_changed_without_a_service_is_found_and_never_signed() {
         restore(&database, &sound).await;
         assert_eq!(verified(&database, &[]).await.faults, [""; 0], "{what}");
     }
+}
+
+#[tokio::test]
+async fn a_message_that_no_service_has_appended_is_found_before_the_first_checkpoint() {
+    let database = signing().await;
+    let chat_id = chat(&database).await;
+    database.append(&scope(), &chat_id, numbered("ids", 3)).await.unwrap();
+    let t = Tamper { database: &database, source: &chat_id };
+    let mut messages = t.messages().await;
+    messages.push(forged(&messages[2], true));
+    let set = doc! { "$set": { "messages": messages, "last_sequence": 4_i64 } };
+    t.update("chat_sessions", t.session(), set).await;
+    let expected = Found {
+        faults: vec![format!("{chat_id}: not signed, and appended by no service: message 3")],
+        signed: 0,
+        unsigned: 3,
+    };
+    assert_eq!(verified(&database, &[]).await, expected);
+    assert_eq!(sign_all(&*database, None).await.unwrap().broken, 1);
+    assert_eq!(verified(&database, &[]).await, expected);
+    // What follows is not signed either: a checkpoint says nothing of a part of a chat.
+    database.append(&scope(), &chat_id, numbered("more", 2)).await.unwrap();
+    assert_eq!(sign_all(&*database, None).await.unwrap().broken, 1);
+    assert_eq!(verified(&database, &[]).await, Found { unsigned: 5, ..expected });
+}
+
+#[tokio::test]
+async fn messages_without_a_tag_are_accepted_before_the_first_with_one() {
+    let database = signing().await;
+    let chat_id = chat(&database).await;
+    let mut options = database.options.clone();
+    options.integrity = None;
+    let without_key = persistence::mongo::MongoStore::connect(&options).await.unwrap();
+    without_key.append(&scope(), &chat_id, numbered("ids", 3)).await.unwrap();
+    database.append(&scope(), &chat_id, numbered("more", 3)).await.unwrap();
+    assert_eq!(verified(&database, &[]).await, Found { unsigned: 6, ..Found::default() });
+    assert_eq!(sign(&database).await, 6);
+    without_key.append(&scope(), &chat_id, numbered("later", 1)).await.unwrap();
+    assert_eq!(sign_all(&*database, None).await.unwrap().broken, 1);
+    let found = verified(&database, &[]).await;
+    let faults = [format!("{chat_id}: not signed, and appended by no service: message 6")];
+    assert_eq!((found.faults.as_slice(), found.signed), (faults.as_slice(), 6));
+    let proof = database.prove_message(&scope(), &chat_id, 6).await.unwrap();
+    assert_eq!(proof.verdict, Verdict::Broken);
+}
+
+#[tokio::test]
+async fn every_message_has_a_tag_whatever_json_it_has() {
+    let database = signing().await;
+    let chat_id = chat(&database).await;
+    let strange = json!([
+        null, true, -0.0, 1e300, 0.1, i64::MAX, i64::MIN, "", "\u{0}\u{fffd}\u{1F9FA}", [[]], {},
+        { "": 1, "$oid": "5", "a.b": { "$numberLong": "7" }, "z": 1, "a": 2 },
+    ]);
+    let mut body = MessageBody::new("assistant", Some("a"), strange.clone());
+    body.metadata =
+        Some(json!({ "$date": 0, "zz": 1, "aa": strange }).as_object().unwrap().clone());
+    body.timestamp = Some("yesterday".to_owned());
+    body.extra.insert("content_blocks".to_owned(), json!([{ "type": "text", "text": "é" }]));
+    body.extra.insert("tool_error".to_owned(), json!(null));
+    let author =
+        Author { user_id: UserId::parse("carol").unwrap(), display_name: "Carol é".parse().ok() };
+    let new = NewMessage { event_id: None, author: Some(author), body };
+    database.append(&scope(), &chat_id, vec![new, message(None).remove(0)]).await.unwrap();
+    seal(&database, &chat_id).await;
+    assert_eq!(sign(&database).await, 2);
+    database.append(&scope(), &chat_id, numbered("more", 3)).await.unwrap();
+    let fork = database.fork_chat(&scope(), &chat_id, NewFork::default()).await.unwrap().chat_id;
+    edit(&database, &fork, 0, "edited before it is signed").await;
+    edit(&database, &fork, 4, "edited before it is signed").await;
+    assert_eq!(sign(&database).await, 8);
+    let found = Found { signed: 10, ..Found::default() };
+    assert_eq!(verified(&database, &[]).await, found);
 }
 
 #[tokio::test]

@@ -96,9 +96,39 @@ impl MongoStore {
         if fresh.is_empty() {
             return Ok(Pushed::NotMatched);
         }
+        let push = self.push_of(scope, chat_id, fresh, condition, self.inner.clock.now());
+        self.execute(&push.await?).await
+    }
+
+    /// Prepares a push of new messages.
+    pub(crate) async fn push_of<'a>(
+        &self,
+        scope: &'a Scope,
+        chat_id: &'a ChatId,
+        fresh: &[&'a Entry],
+        condition: Condition,
+        now: chrono::DateTime<Utc>,
+    ) -> Result<Push<'a>, Failure> {
         let salting = self.salting().await?;
-        let push = Push::of(scope, chat_id, fresh, condition, self.inner.clock.now(), salting)?;
-        self.execute(&push).await
+        let document = |entry: &&Entry| {
+            let tag = self.tag_new(&scope.app_id, chat_id, entry, now);
+            Ok(message_document(entry, &salting.apply(entry.digest)?, now, tag))
+        };
+        Ok(Push {
+            scope,
+            chat_id,
+            condition,
+            event_ids: fresh.iter().map(|entry| entry.event_id.as_str()).collect(),
+            documents: fresh.iter().map(document).collect::<Result<_, StoreError>>()?,
+            bytes: fresh.iter().map(|entry| (entry.bytes + MESSAGE_OVERHEAD) as u64).sum(),
+            now,
+            speaker: last_speaker(fresh.iter().copied()),
+            connector: last_text(fresh.iter().copied(), MessageBody::CONNECTOR),
+            mode: last_text(fresh.iter().copied(), MessageBody::MODE),
+            turn: None,
+            turns_without_messages: 0,
+            salting,
+        })
     }
 
     /// Sends a push that has something to store, and records its success.
@@ -285,33 +315,6 @@ fn pushed_tail(mut reply: Document) -> Result<Option<Tail>, Failure> {
 }
 
 impl<'a> Push<'a> {
-    pub(crate) fn of(
-        scope: &'a Scope,
-        chat_id: &'a ChatId,
-        fresh: &[&'a Entry],
-        condition: Condition,
-        now: chrono::DateTime<Utc>,
-        salting: Salting,
-    ) -> Result<Self, StoreError> {
-        let document =
-            |entry: &&Entry| Ok(message_document(entry, &salting.apply(entry.digest)?, now));
-        Ok(Self {
-            scope,
-            chat_id,
-            condition,
-            event_ids: fresh.iter().map(|entry| entry.event_id.as_str()).collect(),
-            documents: fresh.iter().map(document).collect::<Result<_, StoreError>>()?,
-            bytes: fresh.iter().map(|entry| (entry.bytes + MESSAGE_OVERHEAD) as u64).sum(),
-            now,
-            speaker: last_speaker(fresh.iter().copied()),
-            connector: last_text(fresh.iter().copied(), MessageBody::CONNECTOR),
-            mode: last_text(fresh.iter().copied(), MessageBody::MODE),
-            turn: None,
-            turns_without_messages: 0,
-            salting,
-        })
-    }
-
     pub(crate) fn place(&self) -> (&'a Scope, &'a ChatId) {
         (self.scope, self.chat_id)
     }
