@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from itertools import islice
 from typing import Any
 
@@ -113,6 +114,34 @@ def test_events_arrive_once_and_in_order_however_often_the_connection_breaks(lin
         chat.append({**HELLO, "content": str(number)})
     listening.join(30)
     assert said == [str(number) for number in range(100)]
+
+
+def test_events_are_asked_for_again_when_the_service_says_so() -> None:
+    asked: list[float] = []
+
+    class Answers(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(time.monotonic())
+            if len(asked) == 1:
+                self.send_response(503)
+                self.send_header("retry-after", "1")
+                self.end_headers()
+                return
+            self.send_response(200)
+            self.send_header("content-type", "text/event-stream")
+            self.end_headers()
+            self.wfile.write(b"event: caught-up\ndata: {}\n\n")
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Answers) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        chat = Reprise(f"http://127.0.0.1:{server.server_port}", "acme_corp").chat("chat_1")
+        assert next(iter(chat.events())).name == "caught-up"
+        server.shutdown()
+    # Without the header, it would have waited for at most 0.2 s.
+    assert asked[1] - asked[0] >= 1
 
 
 def test_a_lease_is_renewed_and_its_loss_ends_the_block(client: Reprise) -> None:

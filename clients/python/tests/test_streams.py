@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import threading
+import time
+from collections.abc import AsyncIterator, Iterator
+from datetime import datetime
 from types import SimpleNamespace
 from typing import Any
 
@@ -74,6 +77,52 @@ def test_texts_are_joined_and_an_answer_that_raises_is_not_stored(service: Servi
             list(chat.stream(breaks()))
         assert [message["content"] for message in chat.history("openai").messages] == ["ab"]
         assert chat.streams()[0].error == "no model"
+
+
+def test_what_was_said_is_shown_while_the_model_is_silent(service: Service, app: str) -> None:
+    with Reprise(service.url, app) as client:
+        chat = client.create_chat("Picnic")
+        seen: list[str] = []
+
+        def silent() -> Iterator[str]:
+            yield "It is "
+            yield "sunny"
+            until = time.monotonic() + 20
+            # Nothing follows that could take the second word along.
+            while "sunny" not in "".join(seen) and time.monotonic() < until:
+                time.sleep(0.05)
+
+        def follow() -> None:
+            for event in chat.events():
+                if event.name == "stream-chunk":
+                    seen.extend(chunk["delta"] for chunk in event.data["chunks"] if "delta" in chunk)
+                if event.name == "stream-finished":
+                    return
+
+        following = threading.Thread(target=follow, daemon=True)
+        following.start()
+        assert list(chat.stream(silent())) == ["It is ", "sunny"]
+        following.join(20)
+        assert "sunny" in "".join(seen)
+        (message,) = chat.history("openai").messages
+        assert message["content"] == "It is sunny"
+
+
+def test_a_silent_agent_says_that_it_is_there(service: Service, app: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reprise._sync.stream.SILENCE", 0.2)
+    with Reprise(service.url, app) as client:
+        chat = client.create_chat("Picnic")
+        beats: list[datetime] = []
+
+        def silent() -> Iterator[str]:
+            yield "It is sunny"
+            until = time.monotonic() + 20
+            while len(set(beats)) < 3 and time.monotonic() < until:
+                beats.append(chat.streams()[0].written_at)
+                time.sleep(0.1)
+
+        list(chat.stream(silent()))
+        assert len(set(beats)) >= 3
 
 
 async def test_a_person_stops_an_answer(service: Service, app: str) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
 sleep = asyncio.sleep
+AsyncLock = asyncio.Lock
 #: Lets a call run to its end, also if the task that waits for it is cancelled.
 shielded = asyncio.shield
 

@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 from .. import models
 from .._chunks import Chunks
-from .clock import shielded
+from ..errors import RepriseError
+from .clock import AsyncLock, AsyncRepeater, shielded
 
 if TYPE_CHECKING:
     from .chat import AsyncChat
 
 #: The shortest time between two requests, in seconds: the service stores chunks ten times a second.
 INTERVAL = 0.1
+#: How long the agent may be silent, in seconds, before it says that it is there: well below the 30 s after which a stream is stalled.
+SILENCE = 10.0
 #: The most chunks of one request.
 MOST_CHUNKS = 500
 
@@ -31,6 +34,7 @@ class AsyncStream:
         self._chat, self._position = chat, stream.next
         self._waiting: list[Any] = []
         self._sent_at = 0.0
+        self._sending = AsyncLock()
 
     async def add(self, *chunks: Any) -> None:
         """Adds chunks; sends them, unless the last request was a moment ago."""
@@ -40,15 +44,26 @@ class AsyncStream:
 
     async def flush(self) -> None:
         """Sends what was added; without anything it says that the agent is there."""
-        while True:
-            self._sent_at = monotonic()
-            chunks = self._waiting[:MOST_CHUNKS]
-            progress = await self._chat.append_chunks(self.stream_id, self._position, chunks)
-            self._position += len(chunks)
-            self._waiting = self._waiting[len(chunks) :]
-            self.is_cancelled = self.is_cancelled or progress.cancel_requested
-            if not self._waiting:
-                return
+        async with self._sending:
+            while True:
+                self._sent_at = monotonic()
+                chunks = self._waiting[:MOST_CHUNKS]
+                progress = await self._chat.append_chunks(self.stream_id, self._position, chunks)
+                self._position += len(chunks)
+                del self._waiting[: len(chunks)]
+                self.is_cancelled = self.is_cancelled or progress.cancel_requested
+                if not self._waiting:
+                    return
+
+    async def keep_alive(self) -> bool:
+        """Sends what has waited for the next chunk, and says now and then that the agent is there; always true."""
+        if monotonic() - self._sent_at >= (INTERVAL if self._waiting else SILENCE):
+            try:
+                await self.flush()
+            except RepriseError:
+                # The chunks still wait: the next call meets the same error, and raises it.
+                pass
+        return True
 
     async def end(self, state: str = "finished", **fields: Any) -> models.EndedStream:
         """Ends the stream, and stores what it holds as a turn; not that of a failed one, unless ``store`` is true."""
@@ -61,6 +76,7 @@ async def recorded(chat: AsyncChat, upstream: Any, fields: dict[str, Any]) -> As
     stream = await chat.start_stream("ui_message", **fields)
     chunks = Chunks(stream.stream_id)
     state, error = "cancelled", None
+    repeater = AsyncRepeater(INTERVAL, stream.keep_alive)
     try:
         async for event in upstream:
             await stream.add(*chunks.add(event))
@@ -74,9 +90,12 @@ async def recorded(chat: AsyncChat, upstream: Any, fields: dict[str, Any]) -> As
         raise
     finally:
         # The task may be cancelled while it writes; the stream ends nevertheless.
-        await shielded(_end(stream, chunks, state, error))
+        await shielded(_end(stream, repeater, chunks, state, error))
 
 
-async def _end(stream: AsyncStream, chunks: Chunks, state: str, error: str | None) -> models.EndedStream:
+async def _end(
+    stream: AsyncStream, repeater: AsyncRepeater, chunks: Chunks, state: str, error: str | None
+) -> models.EndedStream:
+    await repeater.stop()
     await stream.add(*chunks.end())
     return await stream.end(state, error=error)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 sleep = time.sleep
+Lock = threading.Lock
 
 T = TypeVar("T")
 
@@ -29,7 +30,7 @@ class Repeater:
     def __init__(self, every: float, call: Callable[[], bool]) -> None:
         self._every, self._call = every, call
         self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="reprise-lease", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="reprise", daemon=True)
         #: Always false: nothing is cancelled.
         self.has_cancelled = False
         self._thread.start()

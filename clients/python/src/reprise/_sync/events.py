@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 
 from .._events import Event, Lines
-from .._request import Request, backoff, problem_of
+from .._request import Request, backoff, problem_of, retry_after
 from ..errors import from_problem
 from .clock import sleep
 from .transport import Transport
@@ -50,6 +50,8 @@ class Events:
                         pause = lines.retry or 0.0
                     elif response.status_code not in REOPENED:
                         raise from_problem(response.status_code, problem_of(response))
+                    else:
+                        pause = retry_after(response) or 0.0
             except httpx.TransportError:
                 pass
             failures += 1
