@@ -8,8 +8,8 @@ const COLOURS = `
   .flowchart-link { stroke: var(--fg); }
   .marker { fill: var(--fg); stroke: var(--fg); }
 `;
-// Narrow boxes, so that the widest diagram is not made smaller.
-const FLOWCHART = { wrappingWidth: 130, nodeSpacing: 25, rankSpacing: 40, padding: 10 };
+// Narrow boxes, so that the widest diagram has the width of a page.
+const FLOWCHART = { useMaxWidth: false, wrappingWidth: 130, nodeSpacing: 25, rankSpacing: 40, padding: 10 };
 
 if (document.querySelector(".mermaid")) {
   const script = document.createElement("script");

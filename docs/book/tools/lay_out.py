@@ -86,6 +86,9 @@ class Layout:
             return "decisions.md"
         if (ROOT / path / "README.md").is_file():
             path += "/README.md"
+        # What is beside the pages is copied as a whole.
+        if path.startswith(f"{BOOK}/") and not path.endswith(".md") and (ROOT / path).is_file():
+            return path.removeprefix(f"{BOOK}/")
         if not (ROOT / path).is_file():
             return "index.md" if (ROOT / path).is_dir() else None
         copy = self.out / "files" / f"{path}.txt"
