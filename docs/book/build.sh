@@ -15,6 +15,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 cp -r docs/book/book.toml docs/book/theme "$work"
+cp crates/service/src/dashboard/page/icon.svg "$work/theme/favicon.svg"
 python3 docs/book/tools/lay_out.py "$work/src"
 install -D --mode 644 --target-directory "$work/src/diagrams" docs/book/node_modules/@mermaid-js/tiny/{dist/mermaid.tiny.js,LICENSE}
 "$mdbook" build "$work" --dest-dir "$work/site" 2>"$work/log" || { cat "$work/log" >&2; exit 1; }
