@@ -3,8 +3,8 @@
 
     local-mongod run -- capacity.py REPRISE_BINARY
 
-Prints what was measured, one JSON object a line, and writes the rows of the calculator. Needs pymongo and httpx, as the tests of the Python client have them, and a
-mongod without other work at MONGODB_URI. The texts of the messages are sentences of the documents of this project, so that they
+Prints what was measured, one JSON object a line, and writes the rows of the calculator. Needs pymongo and httpx, as the tests of the
+Python client have them, and a mongod without other work at MONGODB_URI. The texts of the messages are sentences of the documents of this project, so that they
 compress as prose does.
 """
 

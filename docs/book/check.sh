@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs every command and program of the tutorials and of the pages below "How to", in order, and compares what they print with
-# what the pages show. Tests the calculator, and that the reference describes this service.
+# what the pages show. Tests the calculator, that the reference describes this service, and that a browser draws the diagrams.
 #
 #     docs/book/check.sh BINARY [PAGE...]
 #
@@ -18,4 +18,8 @@ tests/chromium.sh
 clients/typescript/node_modules/.bin/tsc --project clients/typescript
 
 node --test docs/book/tests/capacity.test.js
-exec "$venv/bin/python" docs/book/tools/run_pages.py "$binary" "$@"
+site=$(mktemp -d)
+trap 'rm -rf "$site"' EXIT
+docs/book/build.sh "$site"
+node docs/book/tests/diagrams.mjs "$site"
+"$venv/bin/python" docs/book/tools/run_pages.py "$binary" "$@"

@@ -38,6 +38,13 @@ test("what is stored grows with chats, messages and days", () => {
   assert.equal(Math.round(capacity(ROWS, { ...given, subscribers: 1 }).memory - one.memory), Math.round(17.1 * 1024));
 });
 
+test("a chat with subscribers is kept in each process that they use, but not in more than there are subscribers", () => {
+  const given = { chats: 0, messages: 0, size: 0, days: 0, subscribers: 10, peak: 1, oplogHours: 24 };
+  const more = (watched) => capacity(ROWS, { ...given, watched }).memory - capacity(ROWS, { ...given, watched: 0 }).memory;
+  const one = (23.5 + 512) * 1024;
+  assert.deepEqual([1, 5, 9].map(more), [2 * one, 10 * one, 10 * one]);
+});
+
 test("a process may be replaced while the others have all subscribers", () => {
   assert.deepEqual([0, 8_000, 8_001, 16_000].map(processes), [2, 2, 3, 3]);
 });

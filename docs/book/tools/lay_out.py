@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import sys
+from html import escape
 from pathlib import Path, PurePosixPath
 
 import reference
@@ -21,6 +22,8 @@ LINK = re.compile(r"(?P<code>^```.*?^```|`+[^`]*`+)|(?P<text>\]\()(?P<target>[^)
 INCLUDE = re.compile(r"\{\{#include ([^}:]+)(:\w+)?\}\}")
 # What only check.sh needs: a language may be followed by how the block is run.
 FENCE = re.compile(r"^```(\w+) .*$", re.MULTILINE)
+# What theme/diagrams.js draws.
+DIAGRAM = re.compile(r"^```mermaid\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
 def pages() -> dict[str, str]:
@@ -67,6 +70,7 @@ class Layout:
             return f"]({to}{'#' + anchor if anchor else ''})"
 
         text = LINK.sub(link, INCLUDE.sub(include, (ROOT / source).read_text()))
+        text = DIAGRAM.sub(lambda found: f'<pre class="mermaid">\n{escape(found[1])}</pre>', text)
         return FENCE.sub(r"```\1", text)
 
     def page_of(self, path: str) -> str | None:
@@ -82,6 +86,9 @@ class Layout:
             return "decisions.md"
         if (ROOT / path / "README.md").is_file():
             path += "/README.md"
+        # What is beside the pages is copied as a whole.
+        if path.startswith(f"{BOOK}/") and not path.endswith(".md") and (ROOT / path).is_file():
+            return path.removeprefix(f"{BOOK}/")
         if not (ROOT / path).is_file():
             return "index.md" if (ROOT / path).is_dir() else None
         copy = self.out / "files" / f"{path}.txt"

@@ -83,7 +83,7 @@ class Reader:
 
     def here(self, text: str) -> str:
         for shown, port in self.ports.items():
-            text = re.sub(rf"(127\.0\.0\.1:|localhost:|PORT=){shown}\b", rf"\g<1>{port}", text)
+            text = re.sub(rf"(127\.0\.0\.1:|localhost:|PORT=|listen\(){shown}\b", rf"\g<1>{port}", text)
         return text
 
     def shown(self, text: str) -> str:

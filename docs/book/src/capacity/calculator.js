@@ -1,8 +1,10 @@
 // The arithmetic of the capacity page. Every coefficient is a row of a table on that page.
 
-/** What was measured of processes; the page says where. */
+/** What was measured of processes, or is a limit; the page says where. */
 export const SUBSCRIBER_BYTES = 17.1 * 1024;
 export const CHAT_WITH_SUBSCRIBER_BYTES = 23.5 * 1024;
+/** At most: the newest messages of a chat that has subscribers, in each process that they use. */
+export const NEWEST_MESSAGES_BYTES = 512 * 1024;
 export const PROCESS_BYTES = 50e6;
 export const SUBSCRIBERS_PER_PROCESS = 8_000;
 /** The default of `mongo.max_pool_size`. */
@@ -28,6 +30,7 @@ export function capacity(rows, { chats, messages, size, days, subscribers, watch
   const perSecond = (perDay / DAY_SECONDS) * peak;
   const per = (field) => interpolated(rows, size, field);
   const stored = perDay * days;
+  const feeds = Math.min(subscribers, watched * processes(subscribers));
   // The busiest hours have at most all of a day.
   const busiest = Math.max(oplogHours / 24, Math.min(1, (oplogHours / 24) * peak));
   return {
@@ -39,7 +42,7 @@ export function capacity(rows, { chats, messages, size, days, subscribers, watch
     memory:
       (PROCESS_BYTES + REQUESTS_BYTES) * processes(subscribers) +
       subscribers * SUBSCRIBER_BYTES +
-      watched * CHAT_WITH_SUBSCRIBER_BYTES,
+      feeds * (CHAT_WITH_SUBSCRIBER_BYTES + NEWEST_MESSAGES_BYTES),
     processes: processes(subscribers),
     connections: processes(subscribers) * POOL,
   };
