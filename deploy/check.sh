@@ -108,7 +108,7 @@ import json, sys
 
 bom = json.load(open(sys.argv[1]))
 names = {component["name"] for component in bom["components"]}
-assert {"mongodb", "rustls", "persistence"} <= names, sorted(names)
+assert {"mongodb", "rustls", "reprise-persistence"} <= names, sorted(names)
 assert not {"insta", "proptest", "rcgen", "tests", "bench"} & names, "crates of tests are in it"
 refs = {component["bom-ref"] for component in bom["components"]} | {bom["metadata"]["component"]["bom-ref"]}
 assert all(component["licenses"] for component in bom["components"])

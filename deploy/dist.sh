@@ -13,7 +13,7 @@ build() {
     mkdir -p "$target"
     # The last one that fits counts.
     RUSTFLAGS="--remap-path-prefix=$cargo_home=/cargo --remap-path-prefix=$source=/reprise --remap-path-prefix=$(realpath "$target")=/target" \
-        cargo build --profile dist --locked --bin reprise
+        cargo build --profile dist --locked --package reprise-cli --bin reprise
     sha256sum "$target/dist/reprise"
 }
 

@@ -22,7 +22,7 @@ from cyclonedx.validation.json import JsonStrictValidator
 from packageurl import PackageURL
 
 PROJECT = Path(__file__).resolve().parent.parent
-BINARY = "reprise"
+PACKAGE = "reprise-cli"
 
 
 def main():
@@ -48,7 +48,7 @@ def of(target):
         ]
         for node in metadata["resolve"]["nodes"]
     }
-    root = next(it["id"] for it in metadata["packages"] if it["name"] == BINARY)
+    root = next(it["id"] for it in metadata["packages"] if it["name"] == PACKAGE)
     named = crates_of_binary(target)
     wanted = {it for it in packages if (packages[it]["name"], packages[it]["version"]) in named}
     components = {it: component(packages[it], digests) for it in wanted}
@@ -70,7 +70,7 @@ def of(target):
 
 def crates_of_binary(target):
     """The crates that the binary needs with its own features: the metadata have those of the whole workspace."""
-    tree = ["cargo", "tree", "--locked", "--package", BINARY, "--edges", "normal", "--target", target, "--prefix", "none"]
+    tree = ["cargo", "tree", "--locked", "--package", PACKAGE, "--edges", "normal", "--target", target, "--prefix", "none"]
     lines = subprocess.check_output([*tree, "--format", "{p}"], cwd=PROJECT, text=True).splitlines()
     return {(name, version.removeprefix("v")) for name, version, *_ in (line.split(" ") for line in lines if line)}
 

@@ -49,7 +49,8 @@ fi
 own_crates() {
     cargo metadata --locked --no-deps --format-version 1 |
         python3 -c 'import json, sys
-names = {target["name"] for it in json.load(sys.stdin)["packages"] for target in it["targets"]} | {"it", "tests"}
+packages = json.load(sys.stdin)["packages"]
+names = {it["name"] for it in packages} | {target["name"] for it in packages for target in it["targets"]} | {"it", "tests"}
 print(*sorted(names | {name.replace("-", "_") for name in names} | {name.replace("_", "-") for name in names}), sep="\n")'
 }
 

@@ -117,18 +117,17 @@ pub(crate) fn mongo_options(
     settings: &Settings,
     uri: SecretString,
 ) -> Result<MongoOptions, service::ConfigError> {
-    Ok(MongoOptions {
-        deadline: Duration::from_millis(settings.mongo.deadline_ms),
-        max_pool_size: settings.mongo.max_pool_size,
-        command_spans: settings.traces.endpoint.is_some(),
-        stable_api: settings.mongo.stable_api,
-        context_history: settings.limits.context_history,
-        context_history_bytes: settings.limits.context_history_bytes,
-        audit_keep: settings.audit.keep(),
-        webhook_events: settings.webhooks.url.is_some(),
-        integrity: service::integrity_keys(&settings.integrity)?,
-        ..MongoOptions::new(uri, &settings.mongo.database)
-    })
+    let mut options = MongoOptions::new(uri, &settings.mongo.database);
+    options.deadline = Duration::from_millis(settings.mongo.deadline_ms);
+    options.max_pool_size = settings.mongo.max_pool_size;
+    options.command_spans = settings.traces.endpoint.is_some();
+    options.stable_api = settings.mongo.stable_api;
+    options.context_history = settings.limits.context_history;
+    options.context_history_bytes = settings.limits.context_history_bytes;
+    options.audit_keep = settings.audit.keep();
+    options.webhook_events = settings.webhooks.url.is_some();
+    options.integrity = service::integrity_keys(&settings.integrity)?;
+    Ok(options)
 }
 
 /// Returns where the data are, as text for people.

@@ -6,7 +6,7 @@ use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 
 /// The default settings, as a file.
-pub(crate) const DEFAULTS: &str = include_str!("../../../deploy/config.default.toml");
+pub(crate) const DEFAULTS: &str = include_str!("../config.default.toml");
 
 /// All settings; `deploy/config.default.toml` explains each of them.
 #[derive(Debug, Clone, Serialize, Deserialize)]

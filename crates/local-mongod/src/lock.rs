@@ -21,6 +21,7 @@ const ATTACH_PATIENCE: Duration = Duration::from_mins(1);
 
 /// The process that runs a server on a data directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Holder {
     /// Its process id, once it is known.
     pub pid: Option<u32>,

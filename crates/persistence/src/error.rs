@@ -415,6 +415,7 @@ pub enum StoreError {
 
 /// Why a write of a stream is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum StreamRefusal {
     /// The id belongs to a stream with another header.
     #[error("was started with another format, agent or turn")]

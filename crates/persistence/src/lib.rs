@@ -1,6 +1,10 @@
 #![doc = include_str!("../README.md")]
 // The futures of store calls are deep, and their types are checked to be sent between threads.
 #![recursion_limit = "256"]
+#![cfg_attr(
+    not(feature = "mongo"),
+    expect(dead_code, unused_imports, reason = "some rules are for the store in MongoDB alone")
+)]
 
 pub mod store;
 pub use store::*;
@@ -30,4 +34,5 @@ mod rules;
 pub use rules::lists::{ServedFilters, served_filters};
 
 pub mod memory;
+#[cfg(feature = "mongo")]
 pub mod mongo;

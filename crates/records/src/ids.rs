@@ -6,6 +6,7 @@ use serde::de::{Deserialize, Deserializer, Error as _};
 /// The reason why a text is not a valid id of a kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{kind} {rule}")]
+#[non_exhaustive]
 pub struct IdError {
     /// The kind of id, which is the name of its field: `app_id`, `chat_id`, …
     pub kind: &'static str,

@@ -4,6 +4,19 @@
 //! for export only, parses them into stored messages. The validator shares no rule with the renderer, so that each checks the
 //! other: every rendering passes the validation of its dialect. Rendering is deterministic, and
 //! rendering what was parsed from a rendering changes nothing.
+//!
+//! ```
+//! use resume::dialect;
+//! use serde_json::json;
+//!
+//! let openai = dialect::named("openai").expect("it is a dialect");
+//! let messages = vec![json!({"role": "user", "content": "Where do we meet?"})];
+//! assert!(dialect::validate(openai, &messages).is_ok());
+//!
+//! let parsed = openai.parse(Vec::new(), messages);
+//! assert_eq!(parsed.messages[0].body.role, "user");
+//! assert!(parsed.dropped.is_empty());
+//! ```
 
 use serde_json::Value;
 

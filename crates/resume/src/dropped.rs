@@ -15,6 +15,7 @@ pub struct Dropped {
 
 /// Why a message or a tool result was dropped.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum DropReason {
     /// It is not a JSON object.
     #[error("the message is not a JSON object")]

@@ -17,6 +17,7 @@ use crate::pending_calls::{PendingCall, PendingScan};
 
 /// What an orchestrator must do to continue a chat.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Plan {
     /// The next action.
     pub action: Action,
@@ -49,6 +50,7 @@ pub enum Action {
 
 /// A step that was not completed, and the calls that lead to it.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct StepToRun {
     /// The resume point with the step and its input.
     pub point: ResumePoint,

@@ -20,6 +20,7 @@ pub struct Repaired {
 
 /// What was changed in a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Repair {
     /// A name was replaced, because the dialect does not accept its characters or its length.
     NameSanitised {

@@ -89,6 +89,7 @@ pub enum Exported {
 
 /// Why an export broke off.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ExportError {
     /// The store failed.
     #[error(transparent)]

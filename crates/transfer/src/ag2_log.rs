@@ -52,6 +52,7 @@ pub struct LoggedSession {
 
 /// The reason why a line is left out.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum LineError {
     /// The line is not JSON, or not JSON that can be stored.
     #[error("cannot be read: {0}")]

@@ -22,6 +22,7 @@ pub(crate) struct InDialect {
 
 /// The reason why messages are not imported.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum MessagesError {
     /// The messages break rules of the dialect.
     #[error("breaks rules of its dialect: {0}")]

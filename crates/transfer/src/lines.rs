@@ -17,6 +17,7 @@ pub struct Lines<R> {
 
 /// A line of a file.
 #[derive(Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Line<'a> {
     /// The number of the line, from 1.
     pub number: u64,

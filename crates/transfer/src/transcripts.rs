@@ -12,6 +12,7 @@ use crate::in_dialect::{self, InDialect, MessagesError};
 
 /// A chat that was read from a line.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct ReadChat {
     /// The chat to create; it has an id if the line has one.
     pub new: NewChatSession,
@@ -29,6 +30,7 @@ pub struct ReadChat {
 
 /// The reason why a chat is not imported.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ChatError {
     /// The line is not JSON, or not JSON that can be stored.
     #[error("cannot be read: {0}")]

@@ -5,6 +5,39 @@
 //! [`TurnRecorder::finish`] writes the turn. A recorder that is dropped before, by a panic or a
 //! cancelled task, writes the turn as interrupted, in a task of the runtime on which it was
 //! created. If that runtime shuts down or the process dies at that moment, the turn is lost.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use persistence::memory::MemoryStore;
+//! use persistence::turn::TurnRecorder;
+//! use persistence::{Store, ensure_chat};
+//! use records::{
+//!     AppId, ChatId, MessageBody, NewChatSession, Scope, TurnId, TurnMessage, TurnOutcome, WorkflowName,
+//! };
+//!
+//! # #[tokio::main]
+//! # async fn main() -> anyhow::Result<()> {
+//! let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+//! let scope = Scope::service(AppId::parse("acme_corp")?);
+//! let chat_id = ChatId::parse("trip-1")?;
+//! let chat = NewChatSession {
+//!     chat_id: Some(chat_id.clone()),
+//!     ..NewChatSession::of(WorkflowName::parse("Trip")?)
+//! };
+//! ensure_chat(store.as_ref(), &scope, chat).await?;
+//!
+//! let turn_id = TurnId::parse("turn-1")?;
+//! let turn = TurnRecorder::begin(Arc::clone(&store), scope.clone(), chat_id.clone(), turn_id);
+//! let body = MessageBody::new("assistant", Some("planner"), "Begin at the river.");
+//! turn.add(None, TurnMessage { body, author: None })?;
+//! assert!(store.get_message(&scope, &chat_id, 0).await?.is_none(), "the turn still runs");
+//!
+//! turn.finish(TurnOutcome::Completed).await?;
+//! assert!(store.get_message(&scope, &chat_id, 0).await?.is_some());
+//! # Ok(())
+//! # }
+//! ```
 
 mod buffer;
 mod path;
@@ -22,6 +55,7 @@ use crate::store::{AppendedTurn, Store};
 
 /// The reason why something cannot be recorded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum TurnError {
     /// No message was added under that key.
     #[error("there is no message {0}")]

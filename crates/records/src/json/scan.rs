@@ -19,6 +19,7 @@ pub struct ListLimit {
 
 /// What a scan has found out about a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Scanned {
     /// The most memory that its values take once they are parsed, in bytes.
     pub parsed_bytes: usize,

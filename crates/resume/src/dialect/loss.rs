@@ -3,6 +3,7 @@
 /// A rendering that is parsed again may differ from the stored messages by the losses that its
 /// dialect declares, and by nothing else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Loss {
     /// The names of speakers: a name becomes part of the text, or is dropped.
     Names,

@@ -33,6 +33,7 @@ pub struct NewToken {
 
 /// Why no token can be made.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum MintError {
     /// The service takes no tokens.
     #[error("auth.mode is \"none\", so the service takes no tokens: set auth.mode = \"jwt\"")]

@@ -5,6 +5,7 @@ use super::Algorithm;
 
 /// Why the service refuses its settings; each message says what to do.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ConfigError {
     /// Without authentication, any machine on the network could read and write everything.
     #[error(

@@ -5,6 +5,7 @@ use crate::problem::{Problem, ProblemKind};
 
 /// Why a history cannot be returned, or ends early.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum HistoryError {
     /// The store failed.
     #[error(transparent)]

@@ -11,7 +11,7 @@ use axum::routing::get;
 
 use super::{Problem, ProblemKind};
 
-const TEXT: &str = include_str!("../../../../docs/PROBLEMS.md");
+const TEXT: &str = include_str!("../../PROBLEMS.md");
 
 /// The page may load its style from this service, and nothing else.
 const POLICY: &str = "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

@@ -46,6 +46,7 @@ impl Layout {
 
 /// What a document says about its chat.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Part {
     /// The app of the chat, if the document names one.
     pub app_id: Option<AppId>,
@@ -86,6 +87,7 @@ pub struct ChatState {
 
 /// The reason why nothing of a document is imported.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum PartError {
     /// A field is missing or has another type.
     #[error("`{0}` must be {1}")]

@@ -68,6 +68,7 @@ impl Status {
 
 /// A session of the index.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Entry {
     /// The id of the chat.
     pub chat_id: ChatId,
@@ -87,6 +88,7 @@ pub struct Entry {
 
 /// Something in an entry that is not stored as it stands there.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum EntryNote {
     /// A time cannot be read; it is left out.
     Time(&'static str),
@@ -110,6 +112,7 @@ impl fmt::Display for EntryNote {
 
 /// The reason why a session is not imported.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum EntryError {
     /// The entry is not an object, or a field has another type.
     #[error("cannot be read: {0}")]

@@ -28,6 +28,7 @@ const SESSION_ID: &str = "sessionId";
 
 /// A message that was read from a line.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct ReadLine {
     /// The message; it has an id.
     pub message: NewMessage,
@@ -39,6 +40,7 @@ pub struct ReadLine {
 
 /// Something in a line that is not stored as it stands there.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum LineNote {
     /// The line has no content.
     NoContent,
@@ -68,6 +70,7 @@ impl fmt::Display for LineNote {
 
 /// The reason why a line is not imported.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum LineError {
     /// The line is not JSON, or not JSON that can be stored.
     #[error("cannot be read: {0}")]

@@ -40,6 +40,7 @@ pub struct OlderSession {
 
 /// The reason why a file is not imported.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum OlderError {
     /// The file is not JSON, or not JSON that can be stored.
     #[error("cannot be read: {0}")]

@@ -23,6 +23,7 @@ const FIELDS: [&str; 9] =
 
 /// A run of a tool that was read from a line.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct ReadToolLine {
     /// The run; it has an id.
     pub run: NewToolRun,
@@ -34,6 +35,7 @@ pub struct ReadToolLine {
 
 /// Something in a line that is not stored as it stands there.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ToolLineNote {
     /// The time is more precise than a millisecond.
     Timestamp,

@@ -5,7 +5,7 @@ use records::MessageBody;
 use resume::ingest;
 use serde_json::Value;
 
-const BUILT_IN: &str = include_str!("../../../../../fixtures/transcripts/group-chat.jsonl");
+const BUILT_IN: &str = include_str!("../../../group-chat.jsonl");
 
 /// A conversation to play.
 pub(super) struct Transcript {

@@ -33,6 +33,7 @@ type Emit<'a> = &'a mut (dyn FnMut(ArchivedDocument) -> Result<(), BoxError> + S
 
 /// The reason why documents are not archived.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ArchiveError {
     /// The store failed.
     #[error(transparent)]

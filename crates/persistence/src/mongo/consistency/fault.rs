@@ -2,6 +2,7 @@ use std::fmt;
 
 /// Something stored that does not fit the rest.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DataFault {
     /// The chat that the stored document belongs to, or the document of an app.
     pub record: String,
@@ -15,6 +16,7 @@ pub struct DataFault {
 
 /// What is wrong with a stored document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum FaultKind {
     /// The document cannot be read.
     Unreadable,

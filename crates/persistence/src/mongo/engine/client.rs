@@ -15,6 +15,7 @@ use crate::store::ContextVersionPage;
 
 /// How to connect to MongoDB, and the limits of the store.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct MongoOptions {
     /// The connection string. Its timeouts, concerns and read preference are overridden. A secret, because it
     /// may contain a password.
@@ -79,6 +80,7 @@ impl MongoOptions {
 
 /// The connection string or an option cannot be used.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ConnectError {
     /// The user or the password in the connection string cannot be read.
     #[error("the user and the password in the connection string must be percent-encoded")]

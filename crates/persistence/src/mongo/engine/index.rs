@@ -68,6 +68,7 @@ fn orders(keys: &Document) -> Vec<(&str, Option<bool>)> {
 
 /// Whether an index exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum IndexState {
     /// The index exists, or was created now.
     Ready,

@@ -10,6 +10,7 @@ use crate::mongo::engine::index::{Index, IndexState};
 
 /// The state of an index that the store needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct IndexReport {
     /// The collection of the index.
     pub collection: String,

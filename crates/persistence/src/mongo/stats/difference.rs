@@ -5,6 +5,7 @@ use records::{Counter, Measure, Rollup, RollupKey, Subject, UserId};
 
 /// A rollup that differs from the sum of its records.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct StatsDifference {
     /// The key of the rollup.
     pub key: RollupKey,

@@ -6,7 +6,7 @@ use bson::{Bson, Document, RawDocumentBuf, doc};
 use futures::StreamExt;
 use futures::stream::BoxStream;
 use local_mongod::LocalMongod;
-use persistence::mongo::{MongoOptions, MongoStore};
+use persistence::mongo::MongoStore;
 use persistence::{
     Artifacts, Billing, Calls, Change, Changes, ChatChange, ChatSessions, Contexts, Exchanges,
     Interest, MessageRange, Messages, Presence as _,
@@ -38,8 +38,8 @@ struct TwoStores {
 impl TwoStores {
     async fn set() -> Self {
         let (server, listener) = faults::database().await;
-        let mut options =
-            MongoOptions { app_name: "writer".to_owned(), ..listener.options.clone() };
+        let mut options = listener.options.clone();
+        options.app_name = "writer".to_owned();
         // The writer never seals, because sealing would read the messages again.
         (options.sealing.is_automatic, options.sealing.hard_bytes) = (false, 16 << 20);
         let writer = MongoStore::connect(&options).await.unwrap();

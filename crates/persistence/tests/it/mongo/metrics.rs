@@ -51,8 +51,9 @@ impl io::Write for Log {
 #[tokio::test]
 async fn a_slow_call_is_logged_as_a_warning() {
     for (slow_call, level) in [(Duration::ZERO, "WARN"), (Duration::MAX, "DEBUG")] {
-        let options = MongoOptions::new("mongodb://127.0.0.1:1/?replicaSet=rs0", "nowhere");
-        let options = MongoOptions { deadline: Duration::from_millis(20), slow_call, ..options };
+        let mut options = MongoOptions::new("mongodb://127.0.0.1:1/?replicaSet=rs0", "nowhere");
+        options.deadline = Duration::from_millis(20);
+        options.slow_call = slow_call;
         let store = MongoStore::connect(&options).await.unwrap();
         let log = Log::default();
         let writer = log.clone();
@@ -169,8 +170,8 @@ async fn an_unreachable_database_counts_as_a_server_selection_failure() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let uri = format!("mongodb://{}/?replicaSet=rs0", free.local_addr().unwrap());
     drop(free);
-    let deadline = Duration::from_millis(400);
-    let options = MongoOptions { deadline, ..MongoOptions::new(uri, "nowhere") };
+    let mut options = MongoOptions::new(uri, "nowhere");
+    options.deadline = Duration::from_millis(400);
     let store = MongoStore::connect(&options).await.unwrap();
     let error = store.get_message(&scope(), &ChatId::parse("c1").unwrap(), 0).await.unwrap_err();
     assert!(matches!(error, StoreError::Unavailable { .. }), "{error:?}");
