@@ -71,7 +71,8 @@ class Layout:
 
         text = LINK.sub(link, INCLUDE.sub(include, (ROOT / source).read_text()))
         text = DIAGRAM.sub(lambda found: f'<pre class="mermaid">\n{escape(found[1])}</pre>', text)
-        return FENCE.sub(r"```\1", text)
+        # What mdBook highlights with has no `tsx`.
+        return FENCE.sub(r"```\1", text).replace("\n```tsx\n", "\n```typescript\n")
 
     def page_of(self, path: str) -> str | None:
         """The page that shows a path, or the copy of a file, or of the README of a directory."""
