@@ -1,4 +1,4 @@
-"""The tour of the README, with the client that openapi-python-client generates."""
+"""The tour of the API (docs/book/src/tutorials/tour.md), with the client that openapi-python-client generates."""
 
 import argparse
 import uuid

@@ -1,4 +1,4 @@
-// The tour of the README, with openapi-fetch and the types that openapi-typescript generates.
+// The tour of the API (docs/book/src/tutorials/tour.md), with openapi-fetch and the types that openapi-typescript generates.
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";

@@ -28,10 +28,10 @@ pub(crate) struct Arguments {
     pub(crate) listen: Option<SocketAddr>,
 }
 
-/// Serves until SIGINT or SIGTERM, then finishes what was accepted. Calls `announced` with its address after that was printed.
+/// Serves until SIGINT or SIGTERM, then finishes what was accepted. Calls `is_ready` with its address once the database is open.
 pub(crate) async fn run(
     settings: &Settings,
-    announced: impl FnOnce(SocketAddr) -> anyhow::Result<()>,
+    is_ready: impl FnOnce(SocketAddr) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let config = settings.service();
     config.check(settings.server.listen)?;
@@ -46,7 +46,7 @@ pub(crate) async fn run(
     })?;
     let of_adapters = bind_adapters(&config).await?;
     announce(settings, &listener, &of_adapters)?;
-    announced(listener.local_addr()?)?;
+    let address = listener.local_addr()?;
     let starting = service::Starting::default();
     let adapters =
         of_adapters.into_iter().map(|(of, listener)| (listener, of.router(starting.router())));
@@ -59,6 +59,7 @@ pub(crate) async fn run(
     };
     let store: Arc<dyn Store> = Arc::new(backend.store.clone());
     let (router, indexer) = service::router_and_upkeep(Arc::clone(&store), config.clone())?;
+    is_ready(address)?;
     starting.finish(router);
     tokio::spawn(prepare(backend.store.clone()));
     let mut sweeps = JoinSet::new();
