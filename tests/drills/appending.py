@@ -24,6 +24,8 @@ class Appending:
     services: list[Service]
     writers: int = 4
     text: str = "what was said " * 20
+    #: How many messages each chat has before.
+    prefilled: int = 0
     interval_sec: float = 0.05
     acknowledged_at: list[float] = field(default_factory=list[float])
 
@@ -31,6 +33,10 @@ class Appending:
         """Creates the chats, and starts the writers."""
         self.world = World(self.services, "appending", 1)
         self.chats = [await self.world.create_chat(APP, f"chat-{it}", "alice") for it in range(self.writers)]
+        for chat in self.chats:
+            for first in range(0, self.prefilled, 200):
+                batch = [(f"{chat.chat_id}-{it}", f"{it} {self.text}") for it in range(first, min(first + 200, self.prefilled))]
+                await self.world.append(chat, batch, "append a batch")
         self.tasks = [asyncio.create_task(self._write(it)) for it in self.chats]
 
     @property
@@ -77,5 +83,5 @@ class Appending:
 async def ask_once(service: Service, method: str, path: str, body: object = None, **request: object) -> httpx.Response:
     """Sends one request of an orchestrator, once."""
     headers = {"authorization": f"Bearer {bearer('orchestrator', 'service')}"}
-    async with httpx.AsyncClient(trust_env=False, timeout=20, headers=headers) as client:
+    async with httpx.AsyncClient(trust_env=False, verify=False, timeout=20, headers=headers) as client:
         return await client.request(method, f"{service.url}{path}", json=body, **request)  # type: ignore[arg-type]

@@ -57,7 +57,7 @@ class Client:
         self.token = token
         self._headers = {"authorization": f"Bearer {token}"}
         limits = httpx.Limits(max_connections=200, max_keepalive_connections=40)
-        self._http = httpx.AsyncClient(headers=self._headers, timeout=TIMEOUT_SEC, trust_env=False, limits=limits)
+        self._http = httpx.AsyncClient(headers=self._headers, timeout=TIMEOUT_SEC, trust_env=False, verify=False, limits=limits)
 
     async def close(self) -> None:
         """Closes the connections."""

@@ -28,6 +28,7 @@ class Link:
     draw: random.Random = field(default_factory=lambda: random.Random(1))
     lost: int = 0
     passed: int = 0
+    broken: int = 0
     _tasks: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
     _writers: set[asyncio.StreamWriter] = field(default_factory=set[asyncio.StreamWriter])
 
@@ -54,6 +55,7 @@ class Link:
     def reset(self) -> None:
         """Breaks every open connection, as a firewall does that has forgotten them."""
         for writer in list(self._writers):
+            self.broken += 1
             writer.transport.abort()
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -14,9 +14,17 @@ from conftest import Case
 from processes import BINARY, SET_NAME, Fault, Member, ReplicaSet, Service, until, verify_database
 from world import Chat
 
+WALLET = f"/api/wallets/{APP}/alice"
 
-def remember(load: Appending) -> list[Chat]:
-    """Returns the chats as they were acknowledged until now."""
+
+async def remember(load: Appending) -> list[Chat]:
+    """Writes one of each other record, and returns the chats as they were acknowledged until now."""
+    client, path = load.client, load.chats[0].path
+    await client.call("put a context", "PUT", f"{path}/context", {"state": "before"})
+    await client.call("record a call", "POST", f"{path}/calls", {"call_id": "call-1", "agent": "a", "prompt_tokens": 5})
+    await client.call("ask", "POST", f"{load.chats[1].path}/input-requests", {"request_id": "ask-1", "prompt": "Which?"})
+    await client.call("ensure a wallet", "POST", f"{WALLET}/ensure", {"initial_balance": 100})
+    await client.call("credit", "POST", f"{WALLET}/credit", {"entry_id": "entry-1", "amount": 23})
     return [it.fork(it.chat_id, len(it.messages), it.owner) for it in load.chats]
 
 
@@ -24,7 +32,13 @@ async def verify_restored(load: Appending, known: list[Chat], restored: Service)
     """Each chat has what was known before the backup, in its place, and what follows is what was acknowledged later."""
     world = type(load.world)([restored], "restored", 1)
     later = 0
+    client, path = world.orchestrator, load.chats[0].path
     try:
+        assert (await client.call("read", "GET", f"{path}/context"))["context_snapshot"] == {"state": "before"}
+        assert [it["call_id"] for it in await client.read_list("read", f"{path}/calls", 100)] == ["call-1"]
+        questions = await client.read_list("read", f"{load.chats[1].path}/input-requests", 100)
+        assert [(it["request_id"], it["state"]) for it in questions] == [("ask-1", "pending")]
+        assert (await client.call("read", "GET", WALLET))["balance"] == 123
         for before, now in zip(known, load.chats, strict=True):
             stored = await world.read_all(now)
             if len(stored) < len(before.messages):
@@ -44,9 +58,9 @@ def test_an_archive_that_is_exported_under_load_is_restored_elsewhere(case: Case
         async with case.running():
             members = await case.members([Member(case.folder, number) for number in range(3)])
             service = await case.service(members.uri)
-            load = await case.load(service)
+            load = await case.load(service, prefilled=2000, interval_sec=0.01)
             await asyncio.sleep(5)
-            known = remember(load)
+            known = await remember(load)
             archive = case.folder / "archive.ndjson"
             with archive.open("wb") as file:
                 environment = {**os.environ, **service.environment}
@@ -94,11 +108,11 @@ def test_the_files_of_a_secondary_that_are_copied_under_load_are_a_database(case
         async with case.running():
             members = await case.members([Member(case.folder, number) for number in range(3)])
             service = await case.service(members.uri)
-            load = await case.load(service)
+            load = await case.load(service, prefilled=2000, interval_sec=0.01)
             await asyncio.sleep(5)
             primary = await members.primary()
             secondary = next(it for it in members.members if it is not primary)
-            known = remember(load)
+            known = await remember(load)
             # A secondary has what the majority has; what was acknowledged may reach this one a moment later.
             await until(lambda: _has_all(secondary, known), "the secondary to have what was acknowledged", 30)
             during = load.count()

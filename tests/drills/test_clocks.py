@@ -273,30 +273,47 @@ async def listen(client: Client, path: str) -> None:
         pass
 
 
-def test_revocations_while_the_clock_of_the_primary_is_ahead(case: Case, make_clock: Callable[[str], Clock]) -> None:
-    """A token that is revoked stays revoked until it expires."""
+def test_what_a_primary_that_is_ahead_removes_early(case: Case, make_clock: Callable[[str], Clock]) -> None:
+    """The database removes by its own clock: documents with an end, and revocations, which running services remember."""
 
     async def go() -> None:
         async with case.running():
             clock = make_clock("primary")
             members = await case.members([Member(case.folder, 0, environment=clock.environment)])
-            service = await case.service(members.uri, limits__recheck_ms=500)
+            service = await case.service(members.uri, limits__recheck_ms=500, limits__presence_expiry_ms=3000)
             load = await case.load(service, writers=1)
             path, token = load.chats[0].path, token_until(1800, jti="token-1")
             await load.client.call("members", "PUT", f"{path}/members/carol", {"role": "member"})
             assert await status_of(service, path, token) == 200
             until = (now() + datetime.timedelta(seconds=1800)).strftime("%Y-%m-%dT%H:%M:%SZ")
             await service.tell("tokens", "revoke", "--id", "token-1", "--expires", until)
+            document = f"/api/documents/{APP}/notes/short"
+            await load.client.send("put", "PUT", f"{document}?ttl_seconds=1800", content=b"short")
+            carol = Client([service], token_until(1800), load.world.tally, load.world.draw("carol"))
+            listening = asyncio.create_task(listen(carol, path))
             await asyncio.sleep(1.5)
             assert await status_of(service, path, token) == 401
+            assert (await ask_once(service, "GET", document)).status_code == 200
             clock.set(HOUR_SEC)
-            await asyncio.sleep(8)
-            status = await status_of(service, path, token)
-            print(f"a revoked token, with the primary an hour ahead: {status}")
+
+            async def is_removed() -> bool:
+                return (await ask_once(service, "GET", document)).status_code == 404
+
+            took = await wait_for(is_removed, "the primary has not removed the document")
+            counts = [(await ask_once(service, "GET", f"{path}/presence")).json()["count"] for _ in range(20)]
+            listening.cancel()
+            await carol.close()
+            print(f"a document of 1800 s was removed after {took:.1f} s; present meanwhile: {counts}")
+            with members.client() as client:
+                assert client["drills"]["revocations"].count_documents({}) == 0
+            assert await status_of(service, path, token) == 401, "a running service remembers the revocation"
+            started = await case.service(members.uri, "started-later")
+            status = await status_of(started, path, token)
+            print(f"the revoked token at a service that was started later: {status}")
+            assert status == 200
             clock.set(0)
             await load.stop()
             await load.verify()
-            assert status == 401
             await verify_database(service)
 
     asyncio.run(go())
