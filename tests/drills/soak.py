@@ -44,6 +44,7 @@ class Soak:
         self.members = ReplicaSet([Member(folder, number) for number in range(3)])
         self.checks: list[tuple[str, int, str, float]] = []
         self.took: dict[str, float] = {}
+        self.cpu: dict[str, float] = {}
 
     async def run(self) -> bool:
         """Runs everything; returns whether nothing was found."""
@@ -54,6 +55,10 @@ class Soak:
             await self._load()
             await self._read_back()
             await self._check()
+        except Fault as fault:
+            if not hasattr(self, "world"):
+                raise
+            self.world.find(f"the soak has broken off: {fault}")
         finally:
             for service in getattr(self, "services", []):
                 await service.kill() if service.running else None
@@ -91,18 +96,20 @@ class Soak:
             *await self.records.start(),
             *await self.erasures.start(min(150, seconds / 3)),
             *await self.retention.start(min(150, seconds / 3)),
-            *self.strikes.start(self.arguments.strike_sec),
         ]
+        striking = self.strikes.start(self.arguments.strike_sec)
         sampling = asyncio.create_task(self.samples.take())
         began = time.monotonic()
-        done, _ = await asyncio.wait([*tasks, sampling], timeout=seconds, return_when=asyncio.FIRST_EXCEPTION)
+        done, _ = await asyncio.wait([*tasks, striking, sampling], timeout=seconds, return_when=asyncio.FIRST_EXCEPTION)
         for task in done:
             if error := task.exception():
                 world.find(f"a part of the load has ended: {error!r}")
         world.is_stopping = True
+        # It heals what it has struck.
+        await asyncio.wait([striking], timeout=FINISHED_WITHIN_SEC)
         await settle_database(self.members, self.services)
         _, late = await asyncio.wait(tasks, timeout=FINISHED_WITHIN_SEC)
-        for task in tasks:
+        for task in [*tasks, striking]:
             if task not in done and task.done() and (error := task.exception()):
                 world.find(f"a part of the load has failed: {error!r}")
         for task in late:

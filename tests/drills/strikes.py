@@ -30,9 +30,9 @@ class Strikes:
     services: list[Service]
     applied: Counter[str] = field(default_factory=Counter[str])
 
-    def start(self, every_sec: float) -> list[asyncio.Task[None]]:
+    def start(self, every_sec: float) -> asyncio.Task[None]:
         """Starts to strike."""
-        return [asyncio.create_task(self._strike_repeatedly(every_sec))]
+        return asyncio.create_task(self._strike_repeatedly(every_sec))
 
     async def _strike_repeatedly(self, every_sec: float) -> None:
         draw = self.world.draw("strikes")
