@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import datetime
+import json
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -23,7 +24,7 @@ from conftest import Case
 from fake_clock import HOUR_SEC, Clock, find_library
 from processes import Member, Service, verify_database
 from tokens import AUDIENCE, SECRET
-from world import Follower
+from world import Follower, World
 
 JUMPS = (HOUR_SEC, 0, -HOUR_SEC, 0)
 SWEPT_WITHIN_SEC = 30
@@ -162,7 +163,20 @@ def test_leases_while_the_clock_of_a_service_jumps(case: Case, make_clock: Calla
                 headers={"fencing-token": str(second["fencing_token"])},
             )
             assert response.json()["code"] == "fenced", response.text
-            clock.set(0)
+            # Given ahead, a lease of a second lasts an hour, unless a manager revokes it.
+            await client.call("release", "DELETE", f"{chat.path}/lease/{third['fencing_token']}")
+            clock.set(HOUR_SEC)
+            ahead = Client([struck], client.token, load.world.tally, load.world.draw("ahead"))
+            fourth = await acquire(ahead, chat.path, "worker-4", 1000)
+            await ahead.close()
+            await struck.kill()
+            await asyncio.sleep(6)
+            with pytest.raises(Refused, match="busy"):
+                await acquire(client, chat.path, "worker-5", 1000)
+            acquired_at = fourth["acquired_at"]
+            await client.call("revoke", "DELETE", f"{chat.path}/lease?acquired_at={acquired_at}")
+            fifth = await acquire(client, chat.path, "worker-5", 600_000)
+            assert fifth["fencing_token"] > fourth["fencing_token"]
             await load.stop()
             stored = await load.world.read_all(chat)
             assert [it.event_id for it in stored if it.event_id in ("first", "too late", "late-2")] == ["first"]
@@ -273,6 +287,60 @@ async def listen(client: Client, path: str) -> None:
         pass
 
 
+def test_the_index_of_the_search_when_its_leader_dies_beside_a_primary_that_was_ahead(
+    case: Case, make_clock: Callable[[str], Clock]
+) -> None:
+    """What a service writes is found; what another program writes is found once the time of the leader is over."""
+
+    async def go() -> None:
+        async with case.running():
+            clock = make_clock("primary")
+            members = await case.members([Member(case.folder, 0, environment=clock.environment)])
+            first = await case.service(members.uri, "first")
+            load = await case.load(first, writers=1)
+            with members.client() as database:
+                progress = database["drills"]["search_progress"]
+
+                async def leads_far() -> bool:
+                    leader = await asyncio.to_thread(progress.find_one, {"_id": "*"})
+                    until = leader and leader["leads_until"].replace(tzinfo=datetime.UTC)
+                    return until is not None and (until - now()).total_seconds() > HOUR_SEC / 2
+
+                clock.set(HOUR_SEC)
+                await wait_for(leads_far, "the leader has not renewed its time")
+                await load.stop()
+                await first.kill()
+                clock.set(0)
+                second = await case.service(members.uri, "second")
+                world = World([second], "second", 1)
+                chat = await world.create_chat(APP, "second", "alice")
+                await world.append(chat, [("evt-1", "a kingfisher")], "append a message")
+                await write_by_command(second, case.folder)
+                await asyncio.sleep(25)
+                own, other = await find(second, "kingfisher"), await find(second, "nightjar")
+                leader = progress.find_one({"_id": "*"})
+                assert leader
+                left = (leader["leads_until"].replace(tzinfo=datetime.UTC) - now()).total_seconds()
+                print(f"found: own {own}, of a command {other}; no leader for {left:.0f} s")
+                await world.close()
+            assert own["data"], own
+            await verify_database(second)
+
+    asyncio.run(go())
+
+
+async def write_by_command(service: Service, folder: Path) -> None:
+    """Writes a chat with a program that is no service."""
+    line = {"chat_id": "imported", "workflow_name": "Picnic", "messages": [{"role": "user", "content": "a nightjar"}]}
+    file = folder / "chats.jsonl"
+    file.write_text(json.dumps(line) + "\n")
+    await service.tell("import", "messages", file, "--app", APP, "--dialect", "openai")
+
+
+async def find(service: Service, word: str) -> dict[str, Any]:
+    return (await ask_once(service, "GET", f"/api/search/{APP}?q={word}")).json()
+
+
 def test_what_a_primary_that_is_ahead_removes_early(case: Case, make_clock: Callable[[str], Clock]) -> None:
     """The database removes by its own clock: documents with an end, and revocations, which running services remember."""
 
@@ -315,5 +383,42 @@ def test_what_a_primary_that_is_ahead_removes_early(case: Case, make_clock: Call
             await load.stop()
             await load.verify()
             await verify_database(service)
+
+    asyncio.run(go())
+
+
+@pytest.mark.parametrize("ahead", [HOUR_SEC, -HOUR_SEC])
+def test_what_a_service_with_another_clock_writes_is_signed(case: Case, make_clock: Callable[[str], Clock], ahead: int) -> None:
+    """The passes of another service find chats by the time of their last change, which the wrong clock has set."""
+
+    async def go() -> None:
+        async with case.running():
+            clock = make_clock("service")
+            members = await case.members([Member(case.folder, 0)])
+            service = await case.service(members.uri)
+            # It signs once, when it starts.
+            struck = await case.service(members.uri, "struck", clock.environment, integrity__interval_ms=3_600_000)
+            load = await case.load(service, writers=1)
+            client = load.client
+            await asyncio.sleep(3)
+            clock.set(ahead)
+            await asyncio.sleep(1)
+            path = f"/api/chats/{APP}/elsewhere"
+            body = {"event_id": "evt-1", "role": "user", "content": "a kingfisher"}
+            assert (await ask_once(struck, "PUT", path, {"workflow_name": "Picnic"})).status_code == 201
+            assert (await ask_once(struck, "POST", f"{path}/messages", body)).status_code == 201
+
+            async def is_signed() -> bool:
+                return (await client.call("prove", "GET", f"{path}/messages/0/proof"))["verdict"] == "signed"
+
+            if ahead < 0:
+                # Passes look three minutes back; the first one of a process looks at every chat.
+                await asyncio.sleep(6)
+                assert not await is_signed()
+                await struck.kill()
+                await case.service(members.uri, "started-later")
+            took = await wait_for(is_signed, "not signed")
+            print(f"{ahead:+d} s: signed after {took:.1f} s")
+            await load.stop()
 
     asyncio.run(go())
