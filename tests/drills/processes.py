@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import functools
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -33,19 +35,17 @@ class Fault(Exception):
     """Something that the service may not do."""
 
 
+@functools.cache
 def find_mongod() -> str:
-    """Returns the mongod of `MONGOD`, or the one that `reprise` has downloaded."""
-    if named := os.environ.get("MONGOD"):
+    """Returns the mongod of `MONGOD` or of `PATH`, or the one that `reprise` downloads."""
+    if named := os.environ.get("MONGOD") or shutil.which("mongod"):
         return named
-    cache = Path(os.environ.get("LOCAL_MONGOD_CACHE", Path.home() / ".cache" / "reprise" / "mongod"))
-    if not (found := sorted(cache.glob("*/mongod"))):
-        # `check` starts a private mongod in a temporary directory, and downloads its binary before.
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("REPRISE__")}
-        subprocess.run([BINARY, "check"], env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=600)
-        found = sorted(cache.glob("*/mongod"))
-    if not found:
-        raise FileNotFoundError("there is no mongod; name one in MONGOD")
-    return str(found[0])
+    caches = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
+    cache = Path(os.environ.get("LOCAL_MONGOD_CACHE", caches / "reprise" / "mongod"))
+    if not list(cache.glob("*/mongod")):
+        # It starts a private mongod, and downloads the binary before.
+        subprocess.run([BINARY, "check"], stdin=subprocess.DEVNULL, capture_output=True, timeout=600)
+    return str(next(cache.glob("*/mongod")))
 
 
 def free_port() -> int:

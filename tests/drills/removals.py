@@ -67,7 +67,7 @@ class Erasures:
         own.is_gone = True
         for sequence in said:
             self.shared.delete(sequence)
-        # What a fork took over from a chat of the person goes, whoever wrote it.
+        # All that a fork took over from a chat of the person goes, also messages of others.
         for sequence in list(fork.messages):
             fork.delete(sequence)
         found = await client.call("search", "GET", f"/api/search/{PEOPLE}?q={word}")

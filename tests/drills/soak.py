@@ -1,6 +1,6 @@
 """A load of everything at once against two services on one replica set, while faults strike.
 
-    tests/drills/run.sh soak BINARY [--minutes N] [--seed N] [--pace N] [--plant lose|tamper] [--report FILE]
+    tests/drills/run.sh soak [BINARY] [--minutes N] [--seed N] [--pace N] [--plant lose|tamper] [--report FILE]
 
 Every acknowledged write is remembered, and must be there at the end, unless the load has deleted, purged or erased it. Then
 `check --deep`, `stats verify` and `wallets verify` must find nothing. With --plant the database is made wrong before it is read
