@@ -36,11 +36,14 @@ class Case:
         return found
 
     async def service(
-        self, uri: str, name: str = "service-1", environment: Mapping[str, str] | None = None, **settings: object
+        self, uri: str | None, name: str = "service-1", environment: Mapping[str, str] | None = None, **settings: object
     ) -> Service:
-        """Starts a service, and waits until it is ready. In names of settings, `__` stands for a dot."""
+        """Starts a service, with a private mongod if no other is named, and waits until it is ready.
+
+        In names of settings, `__` stands for a dot.
+        """
         given = {
-            "mongo.uri": uri,
+            **({"mongo.uri": uri} if uri else {}),
             "mongo.database": DATABASE,
             "integrity.key_file": self.folder / "integrity.pem",
             "integrity.interval_ms": 1000,

@@ -273,6 +273,19 @@ def test_presence_while_the_clock_of_a_service_jumps(case: Case, make_clock: Cal
             listening.cancel()
             await alice.close()
             print(f"present: {shown}")
+            # Whom a service announces while it is ahead stays for an hour, if the service is killed.
+            clock.set(HOUR_SEC)
+            bob = Client([struck], load.client.as_person("bob").token, load.world.tally, load.world.draw("bob"))
+            await load.client.call("members", "PUT", f"{chat.path}/members/bob", {"role": "member"})
+            listening = asyncio.create_task(listen(bob, chat.path))
+            await asyncio.sleep(4)
+            await struck.kill()
+            await asyncio.sleep(8)
+            found = (await ask_once(service, "GET", f"{chat.path}/presence")).json()
+            print(f"of a service that was ahead, and killed: {found['present']}")
+            assert [it["user_id"] for it in found["present"]] == ["bob"], found
+            await asyncio.gather(listening, return_exceptions=True)
+            await bob.close()
             await load.stop()
             await load.verify()
             assert all(shown["service-1", ahead] == 1 for ahead in JUMPS), shown

@@ -15,7 +15,7 @@ import pytest
 
 from appending import APP, ask_once
 from conftest import Case
-from processes import Member, verify_database
+from processes import Member, Process, verify_database
 
 CLONE_NEWNS = 0x00020000
 SIZE_MB = 700
@@ -139,6 +139,60 @@ def test_a_single_member_whose_disk_is_full_refuses_and_loses_nothing(case: Case
     asyncio.run(go())
 
 
-def _wait_until_ended(member: Member) -> None:
-    assert member.running is not None
-    member.running.wait(90)
+def test_a_secondary_whose_disk_is_full_holds_up_nothing(case: Case, make_disk: Callable[[], SmallDisk]) -> None:
+    disk = make_disk()
+
+    async def go() -> None:
+        async with case.running():
+            full = Member(case.folder, 0, dbpath=disk.folder / "data")
+            others = [Member(case.folder, number) for number in (1, 2)]
+            members = await case.members([others[0], full, others[1]], first_choice=0)
+            assert await members.primary() is others[0]
+            service = await case.service(members.uri)
+            load = await case.load(service, text="what was said " * 2000)
+            await asyncio.sleep(3)
+            disk.fill()
+            filled = time.monotonic()
+            await asyncio.to_thread(_wait_until_ended, full)
+            await asyncio.sleep(5)
+            gap = load.longest_gap_sec(filled)
+            print(f"secondary ended; longest time without an acknowledged append {gap:.1f} s")
+            assert gap < FAILS_OVER_WITHIN_SEC
+            disk.make_room()
+            full.start()
+            await members.wait_until_whole()
+            await load.stop()
+            await load.verify()
+            assert {outcome for _, outcome in load.world.tally.answers} <= {"200", "201"}, load.world.tally.answers
+            await verify_database(service)
+
+    asyncio.run(go())
+
+
+def test_a_private_mongod_whose_disk_is_full_ends_with_its_service(case: Case, make_disk: Callable[[], SmallDisk]) -> None:
+    disk = make_disk()
+
+    async def go() -> None:
+        async with case.running():
+            service = await case.service(None, mongod__data_dir=disk.folder / "data")
+            load = await case.load(service, text="what was said " * 2000)
+            await asyncio.sleep(3)
+            disk.fill()
+            await asyncio.to_thread(_wait_until_ended, service)
+            assert service.running and service.running.returncode == 1
+            # Its reason is in the log of mongod, for which there may have been no room.
+            assert "mongod ended with status" in service.log.read_text(), "the service has not said why it ends"
+            disk.make_room()
+            service.start()
+            await service.wait_until_ready()
+            await load.stop()
+            await load.verify()
+            assert not load.world.tally.without_retry_after
+            await verify_database(service)
+
+    asyncio.run(go())
+
+
+def _wait_until_ended(process: Process) -> None:
+    assert process.running is not None
+    process.running.wait(90)
