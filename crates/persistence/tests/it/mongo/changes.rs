@@ -39,7 +39,7 @@ impl TwoStores {
     async fn set() -> Self {
         let (server, listener) = faults::database().await;
         let mut options = listener.options.clone();
-        options.app_name = "writer".to_owned();
+        "writer".clone_into(&mut options.app_name);
         // The writer never seals, because sealing would read the messages again.
         (options.sealing.is_automatic, options.sealing.hard_bytes) = (false, 16 << 20);
         let writer = MongoStore::connect(&options).await.unwrap();

@@ -367,20 +367,11 @@ async fn tamper(t: &Tamper<'_>, other: &ChatId, old: &[Bson], what: &str) {
             messages.truncate(10);
             t.set_messages(messages).await;
         }
-        "a message that is added at the end" => {
+        "a message that is added at the end"
+        | "a message that is added at the end with a tag of another one"
+        | "a message of another chat that is added at the end" => {
             let mut messages = t.messages().await;
-            messages.push(forged(&messages[2], true));
-            t.set_messages(messages).await;
-        }
-        "a message that is added at the end with a tag of another one" => {
-            let mut messages = t.messages().await;
-            messages.push(forged(&messages[2], false));
-            t.set_messages(messages).await;
-        }
-        "a message of another chat that is added at the end" => {
-            let fork = t.one(sessions, doc! { "_id": other.as_str() }).await;
-            let mut messages = t.messages().await;
-            messages.push(fork.get_array("messages").unwrap()[19].clone());
+            messages.push(added(t, other, what, &messages[2]).await);
             t.set_messages(messages).await;
         }
         "the checkpoint of another chat" => {
@@ -398,6 +389,18 @@ async fn tamper(t: &Tamper<'_>, other: &ChatId, old: &[Bson], what: &str) {
             t.update("integrity_blocks", one, set("commitments", commitments)).await;
         }
         _ => panic!("{what}"),
+    }
+}
+
+/// Returns the message that a tampering adds.
+async fn added(t: &Tamper<'_>, other: &ChatId, what: &str, like: &Bson) -> Bson {
+    match what {
+        "a message that is added at the end" => forged(like, true),
+        "a message that is added at the end with a tag of another one" => forged(like, false),
+        _ => {
+            let fork = t.one("chat_sessions", doc! { "_id": other.as_str() }).await;
+            fork.get_array("messages").unwrap()[19].clone()
+        }
     }
 }
 
