@@ -66,11 +66,12 @@ fn overloaded() -> (u16, String) {
 #[tokio::test]
 async fn a_body_that_never_ends_holds_the_memory_of_its_sender_alone() {
     let client = tight();
+    let begun = stream::iter([Ok::<_, StoreError>("{".to_owned())]);
     let endless = client
         .request("POST", "/api/chats/acme_corp")
         .header("content-type", "application/json")
         .header("content-length", 16_000)
-        .body(Body::from_stream(stream::pending::<Result<String, StoreError>>()))
+        .body(Body::from_stream(begun.chain(stream::pending())))
         .unwrap();
     let sender = client.clone();
     let sending = tokio::spawn(async move { begin(&sender, endless).await });
@@ -83,6 +84,23 @@ async fn a_body_that_never_ends_holds_the_memory_of_its_sender_alone() {
     sending.abort();
     let _ = sending.await;
     assert_eq!(client.post("/api/chats/acme_corp", new).await.status, 201);
+}
+
+#[tokio::test]
+async fn a_body_that_is_only_announced_holds_no_memory() {
+    let client = tight();
+    let announced = client
+        .request("POST", "/api/chats/acme_corp")
+        .header("content-type", "application/json")
+        .header("content-length", 16_000)
+        .body(Body::from_stream(stream::pending::<Result<String, StoreError>>()))
+        .unwrap();
+    let sender = client.clone();
+    let sending = tokio::spawn(async move { begin(&sender, announced).await });
+    sleep(Duration::from_millis(20)).await;
+    let new = json!({"workflow_name": "w"});
+    assert_eq!(client.post("/api/chats/acme_corp", new).await.status, 201);
+    sending.abort();
 }
 
 #[tokio::test]
