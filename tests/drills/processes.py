@@ -197,7 +197,6 @@ class ReplicaSet:
                 {"_id": number, "host": host, "priority": 2 if number == first_choice else 1}
                 for number, host in enumerate(hosts)
             ],
-            "settings": {"electionTimeoutMillis": 2000, "heartbeatIntervalMillis": 500},
         }
         await asyncio.to_thread(self.members[0].ask, "replSetInitiate", config)
         await self.wait_until_whole()
