@@ -195,4 +195,4 @@ def test_a_private_mongod_whose_disk_is_full_ends_with_its_service(case: Case, m
 
 def _wait_until_ended(process: Process) -> None:
     assert process.running is not None
-    process.running.wait(90)
+    process.running.wait(240)
