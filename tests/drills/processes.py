@@ -203,9 +203,10 @@ class ReplicaSet:
 
     async def primary(self) -> Member:
         """Waits for a primary that its members agree on."""
-        return await until(self._find_primary, "a primary")
+        return await until(self.find_primary, "a primary")
 
-    def _find_primary(self) -> Member | None:
+    def find_primary(self) -> Member | None:
+        """Returns the primary, unless there is none or more than one."""
         found: list[Member] = []
         for member in self.members:
             if member.is_running:
@@ -223,7 +224,7 @@ class ReplicaSet:
 
     def _is_whole(self) -> bool:
         states = sorted(it["stateStr"] for it in self.members[0].ask("replSetGetStatus")["members"])
-        return states == ["PRIMARY"] + ["SECONDARY"] * (len(self.members) - 1) and self._find_primary() is not None
+        return states == ["PRIMARY"] + ["SECONDARY"] * (len(self.members) - 1) and self.find_primary() is not None
 
     def client(self) -> pymongo.MongoClient[dict[str, Any]]:
         """Returns a client of the database itself, behind the back of the services."""
