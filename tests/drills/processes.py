@@ -11,7 +11,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from tokens import AUDIENCE, SECRET
 
 ROOT = Path(__file__).parents[2]
 BINARY = Path(os.environ.get("REPRISE_BIN", ROOT / "target" / "debug" / "reprise"))
-READY_SEC = 90
+READY_SEC = 240
 SET_NAME = "rs0"
 PR_SET_PDEATHSIG = 1
 CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
@@ -197,16 +197,16 @@ class ReplicaSet:
                 {"_id": number, "host": host, "priority": 2 if number == first_choice else 1}
                 for number, host in enumerate(hosts)
             ],
-            "settings": {"electionTimeoutMillis": 2000, "heartbeatIntervalMillis": 500},
         }
         await asyncio.to_thread(self.members[0].ask, "replSetInitiate", config)
         await self.wait_until_whole()
 
     async def primary(self) -> Member:
         """Waits for a primary that its members agree on."""
-        return await until(self._find_primary, "a primary")
+        return await until(self.find_primary, "a primary")
 
-    def _find_primary(self) -> Member | None:
+    def find_primary(self) -> Member | None:
+        """Returns the primary, unless there is none or more than one."""
         found: list[Member] = []
         for member in self.members:
             if member.is_running:
@@ -224,7 +224,7 @@ class ReplicaSet:
 
     def _is_whole(self) -> bool:
         states = sorted(it["stateStr"] for it in self.members[0].ask("replSetGetStatus")["members"])
-        return states == ["PRIMARY"] + ["SECONDARY"] * (len(self.members) - 1) and self._find_primary() is not None
+        return states == ["PRIMARY"] + ["SECONDARY"] * (len(self.members) - 1) and self.find_primary() is not None
 
     def client(self) -> pymongo.MongoClient[dict[str, Any]]:
         """Returns a client of the database itself, behind the back of the services."""
@@ -327,9 +327,20 @@ class Said:
 CHECKS = (("check", "--deep"), ("stats", "verify"), ("wallets", "verify"))
 
 
-async def run_checks(service: Service) -> Iterator[tuple[str, Said]]:
+#: What `check` says if the primary changes just then; see *Known faults* in docs/FAULTS.md.
+ELECTED_MEANWHILE = "the server has no transactions"
+
+
+async def run_checks(service: Service) -> list[tuple[str, Said]]:
     """Runs the commands that judge a whole database."""
-    return iter([(f"reprise {' '.join(it)}", await service.run(*it)) for it in CHECKS])
+    found: list[tuple[str, Said]] = []
+    for command in CHECKS:
+        for _ in range(3):
+            said = await service.run(*command)
+            if ELECTED_MEANWHILE not in said.text:
+                break
+        found.append((f"reprise {' '.join(command)}", said))
+    return found
 
 
 async def verify_database(service: Service) -> None:

@@ -16,7 +16,7 @@ from world import Chat, World, make_text
 
 PEOPLE, SHORT = "people", "short"
 MESSAGES = 5
-ERASED_WITHIN_SEC = 180
+ERASED_WITHIN_SEC = 600
 
 
 @dataclass
@@ -37,8 +37,8 @@ class Erasures:
         while not self.world.is_stopping:
             try:
                 await self._erase_one(self.erased)
-            except Refused as refused:
-                self.world.find(f"an erasure: {refused}")
+            except (Refused, Fault) as found:
+                self.world.find(f"an erasure: {found}")
             self.erased += 1
             await self.world.rest(draw, every_sec * self.world.pace)
 
@@ -127,14 +127,14 @@ class Retention:
                 {"timestamp": time_text, "type": "user", "content": it, "metadata": {"userId": "bob"}} for it in texts[chat_id]
             ]
             (folder / f"session_{chat_id}.jsonl").write_text("".join(f"{json.dumps(it)}\n" for it in lines))
-            file = {"id": chat_id, "file": f"session_{chat_id}.jsonl", "status": "active", "title": f"Old {number}"}
+            file = {"file": f"session_{chat_id}.jsonl", "status": "active", "title": f"Old {number}"}
             index[chat_id] = {**file, "createdAt": time_text, "lastActivityAt": time_text, "messageCount": MESSAGES}
         (folder / "index.json").write_text(json.dumps(index))
         # An import that fails because the database is away is repeated.
         for _ in range(20):
             said = await self.service.run("import", "jsonl", folder, "--app", SHORT)
             self.world.tally.answers["import (a command)", f"status {said.status}"] += 1
-            if said.status == 0:
+            if said.status == 0 or await self._is_purged_meanwhile(said.text, index):
                 break
             await asyncio.sleep(3)
         else:
@@ -142,6 +142,12 @@ class Retention:
             return
         self.world.tally.acknowledged["import (a command)"] += 1
         self.imported += [Chat(SHORT, it, "bob") for it in index]
+
+    async def _is_purged_meanwhile(self, text: str, index: dict[str, Any]) -> bool:
+        """A chat that an earlier attempt has imported may be purged before the next one: then its id is taken."""
+        taken = {it for it in index if f"chat {it} already exists" in text}
+        errors = [it for it in text.splitlines() if it.startswith("error:")]
+        return bool(taken) and len(errors) == len(taken) and all([await self._is_gone(Chat(SHORT, it, "bob")) for it in taken])
 
     async def verify(self) -> None:
         """Counts what the sweeps have purged; the command purges the rest."""

@@ -13,7 +13,7 @@ from talks import APP
 from world import PERSONS, Chat, Follower, World, make_text
 
 LEASE_MS = 120_000
-SWEPT_WITHIN_SEC = 120
+SWEPT_WITHIN_SEC = 240
 
 
 class Workers:
@@ -405,12 +405,11 @@ class Session:
         await self._acquire("worker-c", 200)
         token, self._token = self._token, None
         until = time.monotonic() + SWEPT_WITHIN_SEC
-        while (found := await self._call("read a chat", "GET", "", is_fenced=False))["status"] != "paused":
+        # A question that has just expired may keep the chat paused for a moment.
+        while (await self._call("read a chat", "GET", "", is_fenced=False))["status_reason"] != "interrupted":
             if time.monotonic() > until:
                 return self._world.find(f"{self._chat.chat_id}: an expired lease was not swept within {SWEPT_WITHIN_SEC} s")
             await asyncio.sleep(0.5)
-        if found["status_reason"] != "interrupted":
-            self._world.find(f"{self._chat.chat_id}: is paused because of {found['status_reason']!r}, not interrupted")
         await self._expect_fenced("PUT", "/artifact", {"ui_tool_id": "map", "payload": {"late": True}}, token)
         await self._call("reopen a chat", "POST", "/reopen", is_fenced=False)
 

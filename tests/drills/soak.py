@@ -98,20 +98,16 @@ class Soak:
             *await self.retention.start(min(150, seconds / 3)),
         ]
         striking = self.strikes.start(self.arguments.strike_sec)
+        for task in [*tasks, striking]:
+            task.add_done_callback(self._note_failure)
         sampling = asyncio.create_task(self.samples.take())
         began = time.monotonic()
-        done, _ = await asyncio.wait([*tasks, striking, sampling], timeout=seconds, return_when=asyncio.FIRST_EXCEPTION)
-        for task in done:
-            if error := task.exception():
-                world.find(f"a part of the load has ended: {error!r}")
+        await asyncio.sleep(seconds)
         world.is_stopping = True
         # It heals what it has struck.
         await asyncio.wait([striking], timeout=FINISHED_WITHIN_SEC)
         await settle_database(self.members, self.services)
         _, late = await asyncio.wait(tasks, timeout=FINISHED_WITHIN_SEC)
-        for task in [*tasks, striking]:
-            if task not in done and task.done() and (error := task.exception()):
-                world.find(f"a part of the load has failed: {error!r}")
         for task in late:
             world.find(f"a part of the load has not finished what it had begun: {task.get_coro()}")
             task.cancel()
@@ -122,6 +118,10 @@ class Soak:
         for follower in self.talks.followers:
             await follower.verify()
         sampling.cancel()
+
+    def _note_failure(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and (error := task.exception()):
+            self.world.find(f"a part of the load has failed: {error!r}")
 
     async def _read_back(self) -> None:
         began = time.monotonic()

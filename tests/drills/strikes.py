@@ -15,7 +15,7 @@ import pymongo.errors
 from processes import Fault, ReplicaSet, Service
 from world import World
 
-HEALED_WITHIN_SEC = 60
+HEALED_WITHIN_SEC = 180
 
 
 @dataclass
@@ -55,9 +55,12 @@ class Strikes:
                 pending = draw.sample(faults, len(faults))
             name, strike = pending.pop()
             print(f"  at {time.monotonic() - self.world.started:.0f} s: {name}", flush=True)
-            await strike()
-            self.applied[name] += 1
-            await self.heal()
+            try:
+                await strike()
+                self.applied[name] += 1
+                await self.heal()
+            except Fault as fault:
+                self.world.find(f"after {name}: {fault}")
 
     async def heal(self) -> None:
         """Waits until everything works again."""

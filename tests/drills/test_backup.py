@@ -79,14 +79,16 @@ def test_an_archive_that_is_exported_under_load_is_restored_elsewhere(case: Case
     asyncio.run(go())
 
 
-async def copy_locked(member: Member, folder: Path) -> None:
-    """Copies the files of a member, which keeps them as they are meanwhile."""
+async def copy_locked(member: Member, folder: Path, load: Appending) -> None:
+    """Copies the files of a member, which keeps them as they are meanwhile, and lets the load go on with the others."""
     with pymongo.MongoClient(member.address, directConnection=True) as client:
-        client.admin.command("fsync", lock=True)
+        await asyncio.to_thread(client.admin.command, "fsync", lock=True)
         try:
+            locked = load.count()
             await asyncio.to_thread(shutil.copytree, member.dbpath, folder)
+            await until(lambda: load.count() > locked + 5, "appends while the files are locked", 60)
         finally:
-            client.admin.command("fsyncUnlock")
+            await asyncio.to_thread(client.admin.command, "fsyncUnlock")
     # What belongs to the running process.
     (folder / "mongod.lock").unlink(missing_ok=True)
 
@@ -115,18 +117,22 @@ def test_the_files_of_a_secondary_that_are_copied_under_load_are_a_database(case
             known = await remember(load)
             # A secondary has what the majority has; what was acknowledged may reach this one a moment later.
             await until(lambda: _has_all(secondary, known), "the secondary to have what was acknowledged", 30)
-            during = load.count()
-            await copy_locked(secondary, case.folder / "copy")
-            assert load.count() > during, "no append was acknowledged while the files were copied"
+            await copy_locked(secondary, case.folder / "copy", load)
             await asyncio.sleep(1)
             await load.stop()
             await load.verify()
+            await asyncio.sleep(3)
             copy = await start_copy(case.folder, case.folder / "copy")
             try:
                 restored = await case.service(copy.uri, "restored")
                 later = await verify_restored(load, known, restored)
                 print(f"{sum(len(it.messages) for it in known)} messages before, {later} until the files were locked")
                 await verify_database(restored)
+                # A backup is older than what was exported of the chains later: that is found.
+                checkpoints = case.folder / "checkpoints.jsonl"
+                checkpoints.write_text(await service.tell("export", "checkpoints", "--app", APP))
+                said = await restored.run("check", "--deep", "--checkpoints", checkpoints)
+                assert said.status == 1 and "an exported checkpoint" in said.text, said.text
                 await restored.kill()
             finally:
                 await copy.end()

@@ -15,7 +15,7 @@ import pytest
 
 from appending import APP, ask_once
 from conftest import Case
-from processes import Member, Process, verify_database
+from processes import Member, Process, until, verify_database
 
 CLONE_NEWNS = 0x00020000
 SIZE_MB = 700
@@ -90,6 +90,8 @@ def test_a_primary_whose_disk_is_full_is_replaced_and_nothing_is_lost(case: Case
             disk.make_room()
             full.start()
             await members.wait_until_whole()
+            # It is the first choice.
+            await until(lambda: members.find_primary() is full, "the member to be the primary again")
             await load.stop()
             await load.verify()
             assert not load.world.tally.without_retry_after
@@ -195,4 +197,4 @@ def test_a_private_mongod_whose_disk_is_full_ends_with_its_service(case: Case, m
 
 def _wait_until_ended(process: Process) -> None:
     assert process.running is not None
-    process.running.wait(90)
+    process.running.wait(240)
