@@ -31,10 +31,11 @@
 //! let turn = TurnRecorder::begin(Arc::clone(&store), scope.clone(), chat_id.clone(), turn_id);
 //! let body = MessageBody::new("assistant", Some("planner"), "Begin at the river.");
 //! turn.add(None, TurnMessage { body, author: None })?;
-//! assert!(store.get_message(&scope, &chat_id, 0).await?.is_none(), "the turn still runs");
+//! assert!(store.get_message(&scope, &chat_id, 0).await.is_err(), "the turn still runs");
 //!
 //! turn.finish(TurnOutcome::Completed).await?;
-//! assert!(store.get_message(&scope, &chat_id, 0).await?.is_some());
+//! let stored = store.get_message(&scope, &chat_id, 0).await?;
+//! assert_eq!(stored.body.content, "Begin at the river.");
 //! # Ok(())
 //! # }
 //! ```

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 #: The shortest time between two requests, in seconds: the service stores chunks ten times a second.
 INTERVAL = 0.1
-#: How long the agent may be silent, in seconds, before it says that it is there: well below the 30 s after which a stream is stalled.
+#: How long the agent may be silent, in seconds, before it says that it is there. After 30 s the stream would be stalled.
 SILENCE = 10.0
 #: The most chunks of one request.
 MOST_CHUNKS = 500

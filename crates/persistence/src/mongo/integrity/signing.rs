@@ -401,8 +401,13 @@ impl MongoStore {
     ) -> Result<Option<Vec<Commitment>>, Failure> {
         let find = self.inner.integrity_blocks.find(records_filter(app_id, chat_id));
         let found = at.all(find.sort(doc! { "_id": 1 })).await?;
+        let signed_blocks = usize::try_from(signed.chain.blocks()).unwrap_or(usize::MAX);
+        // Another process may have added blocks since the chain was read.
+        if found.len() > signed_blocks && matches!(at, ReadAt::Snapshot(_)) {
+            return Ok(None);
+        }
         let (mut chain, mut all) = (Chain::begin(app_id, chat_id), Vec::new());
-        for raw in &found {
+        for raw in found.iter().take(signed_blocks) {
             let block = ChainBlockDocument::read(raw)?;
             let commitments = Commitment::read_all(&block.commitments);
             let Some(commitments) = commitments.filter(|it| it.len() == BLOCK) else {
