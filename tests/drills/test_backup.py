@@ -58,7 +58,7 @@ def test_an_archive_that_is_exported_under_load_is_restored_elsewhere(case: Case
         async with case.running():
             members = await case.members([Member(case.folder, number) for number in range(3)])
             service = await case.service(members.uri)
-            load = await case.load(service, prefilled=2000, interval_sec=0.01)
+            load = await case.load(service, prefilled=1000)
             await asyncio.sleep(5)
             known = await remember(load)
             archive = case.folder / "archive.ndjson"
@@ -110,7 +110,7 @@ def test_the_files_of_a_secondary_that_are_copied_under_load_are_a_database(case
         async with case.running():
             members = await case.members([Member(case.folder, number) for number in range(3)])
             service = await case.service(members.uri)
-            load = await case.load(service, prefilled=2000, interval_sec=0.01)
+            load = await case.load(service, prefilled=1000)
             await asyncio.sleep(5)
             primary = await members.primary()
             secondary = next(it for it in members.members if it is not primary)
