@@ -31,8 +31,7 @@ macro_rules! targets {
 }
 
 targets! {
-    json dialects renderings assemblies jsonl imports search config bodies queries cursors headers contexts streams events sockets
-    tokens keys checkpoints stored
+    json dialects renderings assemblies jsonl imports search
 }
 
 #[test]

@@ -125,6 +125,20 @@ fn unsupported_anthropic_sources_are_violations() {
 }
 
 #[test]
+fn openai_gets_media_types_without_parameters() {
+    let image = |url: &str| json!([{"type": "image_url", "image_url": {"url": url}}]);
+    let file = |url: &str| json!([{"type": "file", "file": {"file_data": url, "filename": "a"}}]);
+    for (stored, sent) in [
+        (image("data:image/png;a=b;base64,iVBO"), image("data:image/png;base64,iVBO")),
+        (file("data:application/pdf;a=b;base64,JVBE"), file("data:application/pdf;base64,JVBE")),
+    ] {
+        let rendered = rendered(&OpenAi, &stored);
+        assert_eq!(rendered.messages[0]["content"], sent);
+        assert_eq!(rendered.repaired, []);
+    }
+}
+
+#[test]
 fn openai_gets_only_supported_sounds_and_files() {
     let sound = |format: &str| json!([{"type": "input_audio", "input_audio": {"data": "SUQz", "format": format}}]);
     let inline = json!({"mimeType": "audio/mpeg", "data": "SUQz", "displayName": "a.mp3"});

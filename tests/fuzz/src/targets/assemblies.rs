@@ -1,5 +1,6 @@
 //! The chunks of a stream: order and repetition do not change the messages that are assembled from them.
 
+use resume::Options;
 use resume::assembly::{Assembly, Stream};
 use resume::dialect::{Dialect as _, UiMessage};
 use serde_json::Value;
@@ -17,10 +18,11 @@ fn check(bytes: &[u8]) {
     let stream = if stream % 2 == 0 { Stream::UiMessage } else { Stream::Acp };
     let whole = assembled(stream, &chunks, &[]);
     assert_eq!(assembled(stream, &chunks, order), whole, "order and repetition change nothing");
-    let broken = transcript::violations(&UiMessage, &whole);
-    assert_eq!(broken, [], "{whole:?}");
-    let parsed = UiMessage.parse(Vec::new(), whole.clone());
-    assert_eq!(parsed.dropped, [], "{whole:?}");
+    // Parts that are complete in one chunk are the agent's own; what is stored of them renders validly.
+    let parsed = UiMessage.parse(Vec::new(), whole);
+    if let Some(log) = transcript::stored(parsed.messages) {
+        transcript::check_rendering(&UiMessage, log, &Options::default());
+    }
 }
 
 fn assembled(stream: Stream, chunks: &[Value], order: &[u8]) -> Vec<Value> {

@@ -44,7 +44,12 @@ fn lower_part(rules: &MediaRules, place: ResultMedia, part: &mut Value) -> Optio
         _ => Verdict::Refused,
     };
     match (verdict, media) {
-        (Verdict::Accepted, Some(media)) => lower_name(rules.names, &media, part),
+        (Verdict::Accepted, Some(media)) => {
+            if !rules.is_any() {
+                lower_data_url(&media, part);
+            }
+            lower_name(rules.names, &media, part)
+        }
         (Verdict::GivenAsText(text), media) => {
             *part = json!({"type": "text", "text": text});
             let name = media.and_then(|media| media.name);
@@ -69,6 +74,23 @@ fn may_be_there(place: ResultMedia, media: &Media) -> bool {
         ResultMedia::Raw | ResultMedia::Accepted => true,
         ResultMedia::Inline => matches!(media.source, MediaSource::Data { .. }),
         ResultMedia::Refused => false,
+    }
+}
+
+/// Leaves out the parameters of the media type of an inline image or file: they mean nothing for base64, and providers that look at
+/// the type expect it alone.
+fn lower_data_url(media: &Media, part: &mut Value) {
+    let MediaSource::Data { media_type, data } = &media.source else { return };
+    if media.kind == MediaKind::Audio {
+        return;
+    }
+    let plain = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    for place in ["/image_url/url", "/image_url", "/file/file_data"] {
+        if let Some(Value::String(url)) = part.pointer_mut(place)
+            && url.starts_with("data:")
+        {
+            *url = format!("data:{plain};base64,{data}");
+        }
     }
 }
 
