@@ -9,3 +9,4 @@ pub mod mutation;
 mod fixtures;
 mod input;
 mod transcript;
+mod world;

@@ -1,12 +1,24 @@
 //! The table of targets.
 
 mod assemblies;
+mod bodies;
+mod checkpoints;
+mod config;
+mod contexts;
+mod cursors;
 mod dialects;
+mod events;
+mod headers;
 mod imports;
 mod json;
 mod jsonl;
+mod keys;
+mod queries;
 mod renderings;
 mod search;
+mod sockets;
+mod streams;
+mod tokens;
 
 /// Something that reads bytes from outside.
 #[derive(Debug, Clone, Copy)]
@@ -28,6 +40,18 @@ pub const TARGETS: &[Target] = &[
     jsonl::TARGET,
     imports::TARGET,
     search::TARGET,
+    config::TARGET,
+    bodies::TARGET,
+    queries::TARGET,
+    cursors::TARGET,
+    headers::TARGET,
+    contexts::TARGET,
+    streams::TARGET,
+    events::TARGET,
+    sockets::TARGET,
+    tokens::TARGET,
+    keys::TARGET,
+    checkpoints::TARGET,
 ];
 
 /// Returns the target with this name.

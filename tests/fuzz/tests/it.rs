@@ -31,7 +31,8 @@ macro_rules! targets {
 }
 
 targets! {
-    json dialects renderings assemblies jsonl imports search
+    json dialects renderings assemblies jsonl imports search config bodies queries cursors headers contexts streams events sockets
+    tokens keys checkpoints
 }
 
 #[test]
