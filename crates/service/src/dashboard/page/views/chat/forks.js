@@ -29,6 +29,8 @@ export function forks({ appId, chatId }, screen, { signal, changed }) {
   async function load() {
     if (given === null) return;
     tree = await forkTree({ appId, chatId }, signal);
+    // Another panel may have been opened meanwhile.
+    if (given === null) return;
     const other = given.compare;
     if (other && (comparison?.other !== other || comparison.wanted !== wanted)) {
       comparison = await compared(other);
