@@ -20,7 +20,7 @@ pub(crate) fn statement(message: &Message) -> String {
         ("deleted_at", message.deleted_at.map(time)),
         ("deleted_by", message.deleted_by.as_ref().map(|person| person.as_str().into())),
     ];
-    said(Some(message.sequence), &appended(message), changed)
+    said(Some(message.sequence), &appended(message), changed).to_string()
 }
 
 /// Returns what the tag of a message covers: the app, the chat whose documents hold it, how often it was changed, and the
@@ -44,8 +44,8 @@ pub(crate) fn appended_tag_input(
     chat_id: &ChatId,
     appended: &Appended<'_>,
 ) -> Vec<u8> {
-    let statement = said(None, appended, []);
-    format!("reprise append\n{app_id}\n{chat_id}\n{statement}").into_bytes()
+    let said = said(None, appended, []);
+    format!("reprise append\n{app_id}\n{chat_id}\n{said}").into_bytes()
 }
 
 fn appended(message: &Message) -> Appended<'_> {
@@ -61,7 +61,7 @@ fn said<const N: usize>(
     sequence: Option<u64>,
     appended: &Appended<'_>,
     changed: [(&str, Option<Value>); N],
-) -> String {
+) -> Value {
     let Appended { event_id, body, author, created_at } = appended;
     let MessageBody { role, name, content, timestamp, metadata, extra } = body;
     let mut said = json!({});
@@ -98,7 +98,7 @@ fn said<const N: usize>(
     for (field, value) in extra {
         said[field] = value.clone();
     }
-    said.to_string()
+    said
 }
 
 fn time(at: DateTime<Utc>) -> Value {
