@@ -55,6 +55,13 @@ async def wait_for(condition: Callable[[], Awaitable[bool]], what: str) -> float
     return time.monotonic() - began
 
 
+async def start_both(case: Case, clock: Clock, **settings: object) -> tuple[Service, Service]:
+    """Starts a service, and one with a clock of its own, at a set of one member."""
+    members = await case.members([Member(case.folder, 0)])
+    service = await case.service(members.uri, **settings)
+    return service, await case.service(members.uri, "struck", clock.environment, **settings)
+
+
 def test_appends_while_the_clock_of_the_primary_jumps(case: Case, make_clock: Callable[[str], Clock]) -> None:
     async def go() -> None:
         async with case.running():
@@ -87,9 +94,7 @@ def test_appends_while_the_clock_of_a_service_jumps(case: Case, make_clock: Call
     async def go() -> None:
         async with case.running():
             clock = make_clock("service")
-            members = await case.members([Member(case.folder, 0)])
-            service = await case.service(members.uri)
-            struck = await case.service(members.uri, "struck", clock.environment)
+            service, struck = await start_both(case, clock)
             load = await case.load(service, struck)
             follower = Follower(load.world, load.chats[0], "follower")
             await asyncio.sleep(2)
@@ -129,9 +134,7 @@ def test_leases_while_the_clock_of_a_service_jumps(case: Case, make_clock: Calla
     async def go() -> None:
         async with case.running():
             clock = make_clock("service")
-            members = await case.members([Member(case.folder, 0)])
-            service = await case.service(members.uri)
-            struck = await case.service(members.uri, "struck", clock.environment)
+            service, struck = await start_both(case, clock)
             load = await case.load(service, writers=1)
             client, chat = load.client, load.chats[0]
             lease = await acquire(client, chat.path, "worker-1", 600_000)
@@ -200,9 +203,7 @@ def test_what_ends_early_at_a_service_that_is_ahead(case: Case, make_clock: Call
     async def go() -> None:
         async with case.running():
             clock = make_clock("service")
-            members = await case.members([Member(case.folder, 0)])
-            service = await case.service(members.uri)
-            struck = await case.service(members.uri, "struck", clock.environment)
+            service, struck = await start_both(case, clock)
             load = await case.load(service, writers=1)
             client, chat = load.client, load.chats[0]
             ask = {"request_id": "ask-1", "prompt": "Which boat?", "expires_in_sec": 1800}
@@ -255,10 +256,7 @@ def test_presence_while_the_clock_of_a_service_jumps(case: Case, make_clock: Cal
     async def go() -> None:
         async with case.running():
             clock = make_clock("service")
-            members = await case.members([Member(case.folder, 0)])
-            settings = {"limits__presence_expiry_ms": 3000}
-            service = await case.service(members.uri, **settings)
-            struck = await case.service(members.uri, "struck", clock.environment, **settings)
+            service, struck = await start_both(case, clock, limits__presence_expiry_ms=3000)
             load = await case.load(service, writers=1)
             chat = load.chats[0]
             alice = Client([service], load.client.as_person("alice").token, load.world.tally, load.world.draw("alice"))

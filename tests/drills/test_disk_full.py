@@ -20,6 +20,8 @@ from processes import Member, Process, until, verify_database
 CLONE_NEWNS = 0x00020000
 SIZE_MB = 700
 FAILS_OVER_WITHIN_SEC = 30
+#: Needs room on a full disk at once.
+LARGE_TEXT = "what was said " * 2000
 
 
 class SmallDisk:
@@ -75,7 +77,7 @@ def test_a_primary_whose_disk_is_full_is_replaced_and_nothing_is_lost(case: Case
             members = await case.members([full, *others], first_choice=0)
             assert await members.primary() is full
             service = await case.service(members.uri)
-            load = await case.load(service, text="what was said " * 2000)
+            load = await case.load(service, text=LARGE_TEXT)
             await asyncio.sleep(3)
             disk.fill()
             filled, before = time.monotonic(), load.count()
@@ -108,7 +110,7 @@ def test_a_single_member_whose_disk_is_full_refuses_and_loses_nothing(case: Case
             member = Member(case.folder, 0, dbpath=disk.folder / "data")
             members = await case.members([member])
             service = await case.service(members.uri)
-            load = await case.load(service, text="what was said " * 2000)
+            load = await case.load(service, text=LARGE_TEXT)
             await asyncio.sleep(3)
             disk.fill()
             await asyncio.to_thread(_wait_until_ended, member)
@@ -151,7 +153,7 @@ def test_a_secondary_whose_disk_is_full_holds_up_nothing(case: Case, make_disk: 
             members = await case.members([others[0], full, others[1]], first_choice=0)
             assert await members.primary() is others[0]
             service = await case.service(members.uri)
-            load = await case.load(service, text="what was said " * 2000)
+            load = await case.load(service, text=LARGE_TEXT)
             await asyncio.sleep(3)
             disk.fill()
             filled = time.monotonic()
@@ -177,7 +179,7 @@ def test_a_private_mongod_whose_disk_is_full_ends_with_its_service(case: Case, m
     async def go() -> None:
         async with case.running():
             service = await case.service(None, mongod__data_dir=disk.folder / "data")
-            load = await case.load(service, text="what was said " * 2000)
+            load = await case.load(service, text=LARGE_TEXT)
             await asyncio.sleep(3)
             disk.fill()
             await asyncio.to_thread(_wait_until_ended, service)
