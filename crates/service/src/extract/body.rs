@@ -49,8 +49,8 @@ pub(super) async fn read_content(request: Request, limit: usize) -> Result<Bytes
 
 /// Collects a body in one buffer.
 ///
-/// The memory for the body and its values is reserved in steps, as the body arrives. A caller who announces a large body and
-/// sends nothing holds little of what others need.
+/// The memory for the body and its values is reserved in steps, as the body arrives. A caller who only announces a body reserves
+/// nothing.
 async fn collect(
     body: Body,
     announced: Option<u64>,
