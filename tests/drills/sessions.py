@@ -427,10 +427,5 @@ class Session:
             self._chat.status = {"complete": "completed", "fail": "failed"}[what]
         elif what in ("delete", "purge"):
             self._chat.is_gone = True
-            try:
-                await self._call(f"{what} a chat for good", "DELETE", "?purge=true" if what == "purge" else "", is_fenced=False)
-            except Refused as refused:
-                # A purge whose answer was lost is not found when it is repeated.
-                if what != "purge" or refused.code != "chat-not-found":
-                    raise
+            await self._call(f"{what} a chat for good", "DELETE", "?purge=true" if what == "purge" else "", is_fenced=False)
             await self._expect_gone()

@@ -43,8 +43,11 @@ pub async fn a_purged_chat_exists_for_no_call_and_keeps_its_id(store: Arc<dyn St
         for seen in [&chat, &everything, &chat.seen_by("owner", Some("team"))] {
             assert_hidden(seen).await;
         }
+        assert!(!purge(&chat).await.unwrap());
         let not_found = StoreError::ChatNotFound(chat.id.clone());
-        assert_refused(purge(&chat).await, &not_found);
+        for seen in [chat.seen_by("owner", Some("team")), chat.seen_from(some_scope())] {
+            assert_refused(purge(&seen).await, &not_found);
+        }
         assert_refused(hold(&chat, Some("too late")).await, &not_found);
         let restore = SessionChange::to_lifecycle(Lifecycle::Active);
         assert_refused(everything.change(restore).await, &not_found);

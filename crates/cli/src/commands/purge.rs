@@ -84,8 +84,8 @@ async fn purge_one(
 ) -> anyhow::Result<Counts> {
     let app_id = arguments.app.clone().context("--chat needs --app")?;
     let scope = Scope::service(app_id);
-    store.purge_chat(&Actor::command_line(), &scope, chat_id, None).await?;
-    Ok(Counts { purged: 1, ..Counts::default() })
+    let is_purged = store.purge_chat(&Actor::command_line(), &scope, chat_id, None).await?;
+    Ok(Counts { purged: is_purged.into(), ..Counts::default() })
 }
 
 async fn purge_all(

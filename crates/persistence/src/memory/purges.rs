@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use records::{Actor, AppId, AuditAction, ChatId, ChatSession, Due, Hold, Scope};
+use records::{Actor, AppId, AuditAction, Caller, ChatId, ChatSession, Due, Hold, Lifecycle, Scope};
 
 use super::{Chat, MemoryStore};
 use crate::StoreError;
@@ -20,6 +20,9 @@ impl Purges for MemoryStore {
     ) -> Result<bool, StoreError> {
         self.observe(Call::PurgeChat, || {
             let now = self.clock.now();
+            if scope.caller == Caller::Service && self.is_purged(&scope.app_id, chat_id) {
+                return Ok(false);
+            }
             let purged = self.with_chat(&scope.finding_deleted(), chat_id, |chat| {
                 if !check_purge(&chat.session, due)? {
                     return Ok(false);
@@ -145,6 +148,12 @@ impl Purges for MemoryStore {
 }
 
 impl MemoryStore {
+    fn is_purged(&self, app_id: &AppId, chat_id: &ChatId) -> bool {
+        let chats = self.chats();
+        let session = chats.get(chat_id).map(|chat| &chat.session);
+        session.is_some_and(|it| it.app_id == *app_id && it.lifecycle == Lifecycle::Purged)
+    }
+
     fn due(&self, app_id: &AppId, due: Due, before: DateTime<Utc>) -> Vec<ChatSession> {
         let chats = self.chats();
         let chats = chats.values().map(|chat| &chat.session);

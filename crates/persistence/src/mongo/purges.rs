@@ -12,7 +12,9 @@ use mongodb::ClientSession;
 use mongodb::SessionCursor;
 use mongodb::action::{Action as _, CountDocuments, FindOne};
 use mongodb::options::{Hint, ReadConcern};
-use records::{Actor, AppId, AuditAction, ChatId, ChatSession, Due, Hold, Lifecycle, Scope};
+use records::{
+    Actor, AppId, AuditAction, Caller, ChatId, ChatSession, Due, Hold, Lifecycle, Scope,
+};
 
 use crate::StoreError;
 use crate::metrics::{Call, Sweep};
@@ -270,23 +272,34 @@ impl MongoStore {
         due: Option<(Due, Time<Utc>)>,
     ) -> Result<bool, StoreError> {
         let mark = self.inner.ids.mint("purge_");
-        let scope = scope.unfenced().finding_deleted();
-        let (actor, chat_id) = (actor.clone(), chat_id.clone());
+        let unfenced = scope.unfenced().finding_deleted();
+        let (actor, purged) = (actor.clone(), chat_id.clone());
         let purging = self.write(|call| async move {
-            let round = |tx| call.purge_round(tx, &actor, &scope, &chat_id, due, &mark);
-            if !call.transact(&scope, &chat_id, round).await? {
+            let round = |tx| call.purge_round(tx, &actor, &unfenced, &purged, due, &mark);
+            if !call.transact(&unfenced, &purged, round).await? {
                 return Ok(false);
             }
-            call.notify_change(&chat_id);
-            let (app_id, chat_id) = (&scope.app_id, &chat_id);
+            call.notify_change(&purged);
+            let (app_id, chat_id) = (&unfenced.app_id, &purged);
             // What is left if this breaks off is removed by the sweep.
             call.attempt(|_| call.remove_records(app_id, chat_id)).await?;
             Ok(true)
         });
         match purging.await {
             Err(StoreError::ChatNotFound(_)) if due.is_some() => Ok(false),
+            Err(StoreError::ChatNotFound(_)) if scope.caller == Caller::Service => {
+                self.read(|| self.find_purged(&scope.app_id, chat_id)).await?;
+                Ok(false)
+            }
             purged => purged,
         }
+    }
+
+    /// Returns without an error if a chat of the app was purged.
+    async fn find_purged(&self, app_id: &AppId, chat_id: &ChatId) -> Result<(), Failure> {
+        let find = self.inner.chat_sessions.find_one(purged_filter(app_id, chat_id));
+        let found = find.projection(doc! { "_id": 1 }).await?;
+        found.map(drop).ok_or_else(|| StoreError::ChatNotFound(chat_id.clone()).into())
     }
 
     /// Decides on a purge, and takes from the session what was said.

@@ -13,9 +13,10 @@ pub trait Purges: Send + Sync {
     /// Purges a chat: what was said in it is gone, its id stays taken, and its numbers stay in the statistics. Forks keep
     /// what they share with it; that goes with the last of them.
     ///
-    /// Safe to repeat: a chat that was purged is [`ChatNotFound`](StoreError::ChatNotFound). A chat under hold is
-    /// [`ChatHeld`](StoreError::ChatHeld). With `due`, the chat is purged only if it has been due for that reason since
-    /// that time, and never for [`Inactive`](Due::Inactive); otherwise nothing changes. Returns whether it was purged.
+    /// Returns whether this call has purged the chat. Safe to repeat: with the rights of a service, a chat that was purged
+    /// is found, and nothing changes. A chat under hold is [`ChatHeld`](StoreError::ChatHeld). With `due`, the chat is
+    /// purged only if it has been due for that reason since that time, and never for [`Inactive`](Due::Inactive);
+    /// otherwise nothing changes.
     ///
     /// The call decides in one step, from which on the chat exists for no call. Then it removes the records. If it breaks
     /// off, [`finish_purges`](Self::finish_purges) goes on.

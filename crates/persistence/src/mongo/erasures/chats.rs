@@ -148,8 +148,9 @@ impl MongoStore {
         }
         let scope = Scope::service(app_id.clone());
         match self.purge(&scope.actor(), &scope, chat_id, None).await {
-            Ok(_) => erasure.add(ErasedKind::Chats, 1),
-            // Another process was faster.
+            // Not if another process was faster.
+            Ok(is_purged) => erasure.add(ErasedKind::Chats, is_purged.into()),
+            // Its document was removed from the database by hand.
             Err(StoreError::ChatNotFound(_)) => {}
             Err(StoreError::ChatHeld(_)) => erasure.leave(chat_id),
             Err(error) => return Err(error),

@@ -189,7 +189,7 @@ impl Tree {
             (Kind::Purge, _) => {
                 let purged = store.purge_chat(&Actor::command_line(), scope, one, None).await;
                 let held = &mut self.chats[chat];
-                assert_eq!(purged.is_ok(), held.lifecycle != Lifecycle::Purged, "{purged:?}");
+                assert_eq!(purged.unwrap(), held.lifecycle != Lifecycle::Purged);
                 held.purge();
             }
             (Kind::Erase, _) => self.erase(store, number % 2).await,

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use operation::operation;
-use persistence::Store;
+use persistence::{Store, StoreError};
 use records::{Caller, Lifecycle, SessionChange};
 use utoipa::IntoParams;
 use utoipa::openapi::path::Parameter;
@@ -54,7 +54,11 @@ pub(crate) async fn delete_chat(
         }
         // A purge has no conditions of its own: `If-Match` and the fencing token are checked first.
         let unchanged = SessionChange::default();
-        store.change_chat(&scope.finding_deleted(), &chat_id, unchanged).await?;
+        match store.change_chat(&scope.finding_deleted(), &chat_id, unchanged).await {
+            // Only the purge finds a chat that was purged.
+            Ok(_) | Err(StoreError::ChatNotFound(_)) => {}
+            Err(refused) => return Err(refused.into()),
+        }
         store.purge_chat(&scope.actor(), &scope, &chat_id, None).await?;
         return Ok(NoContent);
     }
