@@ -63,13 +63,20 @@ impl NewRevocation {
     /// How long a revocation is kept if it is not known when the revoked tokens expire, in days.
     pub const DEFAULT_DAYS: i64 = 366;
 
+    /// How long a revocation is kept after the revoked tokens have expired. The database forgets it by a clock of its own, which may
+    /// be ahead of those by which services accept tokens.
+    pub const MARGIN: TimeDelta = TimeDelta::days(1);
+
     /// Returns when the revocation may be forgotten. One of every token of a user stays until it is lifted, because new
     /// tokens are refused as well.
     pub fn kept_until(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         let covers_new_tokens =
             matches!(self.key.target, RevocationTarget::User(_)) && self.issued_until.is_none();
         let default = || now + TimeDelta::days(Self::DEFAULT_DAYS);
-        (!covers_new_tokens).then(|| self.expires_at.unwrap_or_else(default))
+        let kept_until = |expired: DateTime<Utc>| {
+            expired.checked_add_signed(Self::MARGIN).unwrap_or(DateTime::<Utc>::MAX_UTC)
+        };
+        (!covers_new_tokens).then(|| kept_until(self.expires_at.unwrap_or_else(default)))
     }
 }
 
@@ -121,9 +128,9 @@ mod tests {
     #[test]
     fn only_a_revocation_of_every_token_of_a_user_is_kept_forever() {
         assert_eq!(of_user(None).kept_until(at(0)), None);
-        let default = at(NewRevocation::DEFAULT_DAYS * 86_400);
+        let default = at((NewRevocation::DEFAULT_DAYS + 1) * 86_400);
         assert_eq!(of_user(Some(at(5))).kept_until(at(0)), Some(default));
         let known = NewRevocation { expires_at: Some(at(7)), ..of_user(Some(at(5))) };
-        assert_eq!(known.kept_until(at(0)), Some(at(7)));
+        assert_eq!(known.kept_until(at(0)), Some(at(7 + 86_400)));
     }
 }

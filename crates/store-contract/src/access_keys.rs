@@ -92,7 +92,9 @@ pub async fn a_revoked_access_key_is_on_the_list_of_revocations(store: Arc<dyn S
     let [by_operator, by_itself] = [Some(Actor::command_line()), None];
     for actor in [by_operator, by_itself] {
         let created = store.create_access_key(actor.as_ref(), key(Bearer::Service)).await.unwrap();
-        let NewRevocation { key, expires_at, .. } = created.revocation().unwrap();
+        let new = created.revocation().unwrap();
+        let expires_at = new.kept_until(created.created_at);
+        let NewRevocation { key, .. } = new;
         let listed = async || {
             let page = store.list_revocations(100, None).await.unwrap();
             page.entries.into_iter().find(|entry| entry.revocation.key == key)

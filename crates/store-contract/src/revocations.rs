@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use records::{
-    Actor, AppId, Ids as _, NewRevocation, RevocationKey, RevocationTarget, TokenId, UserId,
-    Uuid7Ids,
+    Actor, AppId, Clock as _, Ids as _, NewRevocation, RevocationKey, RevocationTarget,
+    SystemClock, TokenId, UserId, Uuid7Ids,
 };
 
 use super::fixture::{a_moment_passes, race};
@@ -64,9 +64,10 @@ pub async fn a_revocation_is_on_the_list_as_it_was_stored(store: Arc<dyn Store>)
         (in_app, Some(in_year(2020)), Some(in_year(2101))),
     ] {
         let new = NewRevocation { key: key.clone(), issued_until, expires_at };
+        let kept_until = new.kept_until(SystemClock.now());
         let revoked = store.revoke(&Actor::command_line(), new).await.unwrap();
         assert_eq!((&revoked.key, revoked.issued_until), (&key, issued_until));
-        assert_eq!(revoked.expires_at, expires_at);
+        assert_eq!(revoked.expires_at, kept_until);
         let entry = entry(&store, &key).await.unwrap();
         assert_eq!((entry.revocation, entry.is_lifted), (revoked, false));
     }
@@ -83,7 +84,7 @@ pub async fn what_covers_new_tokens_is_never_forgotten_and_all_else_is(store: Ar
     let of_earlier = store.revoke(&Actor::command_line(), earlier).await.unwrap();
     for revocation in [of_token, of_earlier] {
         let kept_for = revocation.expires_at.unwrap() - revocation.revoked_at;
-        assert_eq!(kept_for, TimeDelta::days(NewRevocation::DEFAULT_DAYS));
+        assert_eq!(kept_for, TimeDelta::days(NewRevocation::DEFAULT_DAYS) + NewRevocation::MARGIN);
     }
 }
 
@@ -108,7 +109,7 @@ pub async fn a_repeated_revocation_covers_what_either_covers(store: Arc<dyn Stor
             .revoke(&Actor::command_line(), NewRevocation { expires_at, ..new(&key) })
             .await
             .unwrap();
-        assert_eq!(revoked.expires_at, Some(in_year(expected)));
+        assert_eq!(revoked.expires_at, Some(in_year(expected) + NewRevocation::MARGIN));
     }
 }
 
