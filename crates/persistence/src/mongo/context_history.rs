@@ -5,10 +5,12 @@
 //! snapshots have collected, a task moves them to separate documents after the response (decision
 //! 0024).
 
+use std::collections::HashSet;
+
 use async_trait::async_trait;
-use bson::{DateTime, Document, doc};
+use bson::{DateTime, Document, RawDocumentBuf, doc};
 use futures::TryStreamExt;
-use records::{AppId, ChatId, ContextSnapshot, ContextVersion, KeptContext, Scope};
+use records::{ChatId, ContextSnapshot, ContextVersion, KeptContext, Scope};
 use serde_json::Value;
 
 use crate::StoreError;
@@ -19,9 +21,10 @@ use crate::mongo::documents::{
     BlobKind, StoredContext, blob_id, blobs_filter, context_version_id, context_versions_filter,
     counter, encode, open_chat_session,
 };
-use crate::mongo::engine::failure::{Failure, is_duplicate_key};
+use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::paging::limit_and_one;
 use crate::mongo::engine::scope::chat_filter;
+use crate::mongo::engine::transaction::{Round, Transaction};
 use crate::store::{ContextHistory, ContextVersionPage};
 
 /// How many replaced snapshots collect in the session; each is small, or refers to a blob.
@@ -213,8 +216,7 @@ impl MongoStore {
         let (store, chat_id) = (self.clone(), chat_id.clone());
         let scope = Scope::service(scope.app_id.clone());
         self.spawn(async move {
-            let archive = |_| store.archive_contexts(&scope, &chat_id);
-            if let Err(error) = store.write_until(store.deadline(), archive).await {
+            if let Err(error) = store.archive_contexts(&scope, &chat_id).await {
                 // The snapshots stay in the session until a later write tries again.
                 tracing::warn!(%error, %chat_id, "failed to move replaced context snapshots; a later write retries");
             }
@@ -222,22 +224,75 @@ impl MongoStore {
     }
 
     /// Moves the replaced snapshots, and removes those beyond the bound with their blobs.
-    async fn archive_contexts(&self, scope: &Scope, chat_id: &ChatId) -> Result<(), Failure> {
+    async fn archive_contexts(&self, scope: &Scope, chat_id: &ChatId) -> Result<(), StoreError> {
+        let (of_chat, moved) = (scope.clone(), chat_id.clone());
+        self.write(|call| async move {
+            let round = |tx| call.move_contexts_round(tx, &of_chat, &moved);
+            call.transact(&of_chat, &moved, round).await
+        })
+        .await?;
+        let remove = |_| self.remove_old_contexts(scope, chat_id);
+        self.write_until(self.deadline(), remove).await
+    }
+
+    /// Moves the replaced snapshots of a session in one step: if an erasure forgets them meanwhile, none is moved.
+    async fn move_contexts_round(
+        &self,
+        tx: Transaction<'_>,
+        scope: &Scope,
+        chat_id: &ChatId,
+    ) -> Result<Round<()>, Failure> {
+        let projection = doc! { "context_version": 1, "context_recent": 1, "schema_version": 1 };
+        let raw = self.session_within(scope, chat_id, projection).await?;
+        let session = open_chat_session(&raw)?;
+        let replaced = StoredContext::in_session(&session)?;
+        let Some(newest) = replaced.first() else { return Ok(Round::Done(())) };
+        let documents = self.new_contexts(scope, chat_id, &replaced).await?;
+        let newest = counter(newest.version.version);
+        let mut unchanged = chat_filter(&scope.app_id, chat_id);
+        unchanged.insert("context_recent.version", newest);
+        let pull = doc! { "$pull": { "context_recent": { "version": { "$lte": newest } } } };
+        tx.begin().await?;
+        let update = self.inner.chat_sessions.update_one(unchanged, pull);
+        if update.session(&mut *tx.session().await?).await?.matched_count == 0 {
+            return Ok(Round::Again);
+        }
+        if !documents.is_empty() {
+            let insert = self.inner.context_snapshots.insert_many(&documents);
+            insert.session(&mut *tx.session().await?).await?;
+        }
+        Ok(Round::Done(()))
+    }
+
+    /// Returns the documents of the snapshots that have none yet. Releases that moved snapshots in two steps may have left some.
+    async fn new_contexts(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        contexts: &[StoredContext<'_>],
+    ) -> Result<Vec<RawDocumentBuf>, Failure> {
+        let oldest = contexts.last().map_or(0, |context| context.version.version);
+        let stored = context_versions_filter(scope, chat_id, oldest.saturating_sub(1), u64::MAX);
+        let find = self.inner.context_snapshots.find(stored).projection(doc! { "data": 0 });
+        let mut found = find.await?;
+        let mut versions = HashSet::new();
+        while let Some(raw) = found.try_next().await? {
+            versions.insert(StoredContext::open(chat_id, &raw)?.version.version);
+        }
+        let new = contexts.iter().filter(|context| !versions.contains(&context.version.version));
+        new.map(|context| encode(&context.document(&scope.app_id, chat_id))).collect()
+    }
+
+    /// Removes the snapshots beyond the bound, with their blobs.
+    async fn remove_old_contexts(&self, scope: &Scope, chat_id: &ChatId) -> Result<(), Failure> {
         let projection = doc! {
             "context_version": 1, "context_blob": 1, "context_recent": 1, "schema_version": 1,
         };
         let raw = self.session_within(scope, chat_id, projection).await?;
         let session = open_chat_session(&raw)?;
-        let replaced = StoredContext::in_session(&session)?;
-        let Some(newest) = replaced.first() else { return Ok(()) };
-        self.insert_contexts(&scope.app_id, chat_id, &replaced).await?;
-        let last = counter(newest.version.version);
-        let pull = doc! { "$pull": { "context_recent": { "version": { "$lte": last } } } };
-        let one = chat_filter(&scope.app_id, chat_id);
-        self.inner.chat_sessions.update_one(one, pull).await?;
-
+        let in_session = StoredContext::in_session(&session)?;
         let mut blobs: Vec<String> =
-            replaced.iter().filter_map(|context| context.blob).map(str::to_owned).collect();
+            in_session.iter().filter_map(|context| context.blob).map(str::to_owned).collect();
         blobs.extend(session.optional_text("context_blob")?.map(str::to_owned));
         let cut_at = self.cut_at(session.count("context_version")?);
         let cut_at = cut_at.max(self.cut_at_bytes(scope, chat_id).await?);
@@ -258,30 +313,6 @@ impl MongoStore {
             }
         }
         Ok(0)
-    }
-
-    /// Inserts the snapshots that are not inserted yet.
-    async fn insert_contexts(
-        &self,
-        app_id: &AppId,
-        chat_id: &ChatId,
-        contexts: &[StoredContext<'_>],
-    ) -> Result<(), Failure> {
-        let documents = contexts.iter().map(|context| encode(&context.document(app_id, chat_id)));
-        let documents = documents.collect::<Result<Vec<_>, _>>()?;
-        let snapshots = &self.inner.context_snapshots;
-        match snapshots.insert_many(&documents).await {
-            Ok(_) => return Ok(()),
-            Err(error) if is_duplicate_key(&error) => {}
-            Err(error) => return Err(error.into()),
-        }
-        for document in &documents {
-            match snapshots.insert_one(document).await {
-                Err(error) if !is_duplicate_key(&error) => return Err(error.into()),
-                _ => {}
-            }
-        }
-        Ok(())
     }
 
     /// Removes the snapshots up to a version, their blobs, and abandoned blobs. `in_session` has

@@ -279,6 +279,43 @@ async fn an_erasure_that_is_killed_at_any_write_is_finished_by_another_process()
     }
 }
 
+#[tokio::test]
+async fn context_snapshots_that_are_being_moved_are_erased() {
+    let (server, database) = faults::database().await;
+    let client = mongodb::Client::with_uri_str(server.uri()).await.unwrap();
+    let token = Uuid7Ids.mint("token_");
+    let person = UserId::parse(&token).unwrap();
+    let new = NewChatSession {
+        user_id: Some(person.clone()),
+        ..NewChatSession::of(WorkflowName::parse("Generator").unwrap())
+    };
+    let own = database.create_chat(&scope(), new).await.unwrap().chat_id;
+    database.append(&scope(), &own, faults::message(None)).await.unwrap();
+    let said = serde_json::from_value(json!({ "said": token })).unwrap();
+    database.update_context_snapshot(&scope(), &own, said).await.unwrap();
+    let new = NewFork { user_id: UserId::parse("somebody").ok(), ..NewFork::default() };
+    let fork = database.fork_chat(&scope(), &own, new).await.unwrap().chat_id;
+    // As long as the snapshots wait for their insert, the erasure goes on.
+    let wait = doc! {
+        "failCommands": ["insert"],
+        "namespace": format!("{}.context_snapshots", database.options.database),
+        "appName": "under-test",
+        "blockConnection": true,
+        "blockTimeMS": 3_000,
+    };
+    let point = FailPoint::set(&client, "failCommand", "alwaysOn", wait).await;
+    for n in 0..9 {
+        let mine = serde_json::from_value(json!({ "mine": n })).unwrap();
+        database.merge_context_snapshot(&scope(), &fork, mine).await.unwrap();
+    }
+    while !point.is_hit().await {}
+    erase(&database, &person, 2).await;
+    assert!(point.off().await > 0);
+    database.finish_tasks().await;
+    assert_eq!(holding(&database, &token).await, [].into());
+    verify(&database).await;
+}
+
 /// A place that an erasure forgets is found: the search of the test above is not blind.
 #[tokio::test]
 async fn the_search_for_what_is_left_sees_every_place() {
