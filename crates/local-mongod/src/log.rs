@@ -16,10 +16,15 @@ pub(crate) fn rotate(dbpath: &Path) {
     let _ = fs::rename(path(dbpath), dbpath.join("mongod.previous.log"));
 }
 
-/// The last lines that are errors, or the last lines if none is.
+/// The last lines that are errors, or the last lines if none is. An empty log is worth a sentence, too: that is how a mongod
+/// ends that cannot write.
 pub(crate) fn tail(dbpath: &Path) -> String {
-    let content = fs::read(path(dbpath)).unwrap_or_default();
+    let path = path(dbpath);
+    let content = fs::read(&path).unwrap_or_default();
     let text = String::from_utf8_lossy(&content);
+    if text.trim().is_empty() {
+        return format!("there is nothing in {}; the disk may be full", path.display());
+    }
     let errors: Vec<_> = text.lines().filter(|line| is_error(line)).collect();
     let lines = if errors.is_empty() { text.lines().collect() } else { errors };
     lines[lines.len().saturating_sub(LINES)..].join("\n")
@@ -48,7 +53,11 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_does_not_exist_has_an_empty_tail() {
-        assert_eq!(tail(Path::new("/does/not/exist")), "");
+    fn an_empty_log_and_a_missing_one_point_to_a_full_disk() -> anyhow::Result<()> {
+        let dir = tempfile::tempdir()?;
+        assert!(tail(dir.path()).ends_with("mongod.log; the disk may be full"));
+        fs::write(path(dir.path()), "\n")?;
+        assert!(tail(dir.path()).ends_with("mongod.log; the disk may be full"));
+        Ok(())
     }
 }
