@@ -1,11 +1,11 @@
 //! What a command can find out about the server and the database without changing either.
 
 use bson::{Document, doc};
-use mongodb::error::{ErrorKind, RETRYABLE_WRITE_ERROR};
+use mongodb::error::ErrorKind;
 
 use super::MongoStore;
 use super::collection_names::STORE_FORMAT;
-use super::engine::failure::Failure;
+use super::engine::failure::{ErrorClass, Failure, classify_error};
 use super::engine::indexes::{self, IndexReport};
 use crate::StoreError;
 
@@ -132,7 +132,7 @@ pub enum MissingFeature {
     ChangeStreams(String),
 }
 
-/// Returns why the server refuses what was tried; a fault of the network, or of the user, is an error.
+/// Returns why the server refuses what was tried; a fault that may pass, or one of the user, is an error.
 fn refusal<T>(tried: mongodb::error::Result<T>) -> Result<Option<String>, Failure> {
     const UNAUTHORIZED: i32 = 13;
     const AUTHENTICATION_FAILED: i32 = 18;
@@ -140,7 +140,7 @@ fn refusal<T>(tried: mongodb::error::Result<T>) -> Result<Option<String>, Failur
     let Err(error) = tried else { return Ok(None) };
     match &*error.kind {
         ErrorKind::Command(command)
-            if !is_of_user(command.code) && !error.contains_label(RETRYABLE_WRITE_ERROR) =>
+            if !is_of_user(command.code) && classify_error(&error) == ErrorClass::Refused =>
         {
             Ok(Some(format!("{} ({})", command.message, command.code)))
         }
