@@ -62,8 +62,11 @@ impl From<std::io::Error> for Stop {
 impl From<StoreError> for Stop {
     fn from(error: StoreError) -> Self {
         match error {
+            // The import has looked for the chat, so it is none that the app still has.
+            StoreError::ChatExists(chat_id) => Self::Chat(format!(
+                "the id {chat_id} is taken, by a chat of another app or by one that was purged, whose id stays taken"
+            )),
             StoreError::ChatNotFound(_)
-            | StoreError::ChatExists(_)
             | StoreError::ChatEnded { .. }
             | StoreError::EventConflict { .. }
             | StoreError::ToolRunConflict { .. }
