@@ -145,7 +145,7 @@ class Retention:
 
     async def _is_purged_meanwhile(self, text: str, index: dict[str, Any]) -> bool:
         """A chat that an earlier attempt has imported may be purged before the next one: then its id is taken."""
-        taken = {it for it in index if f"chat {it} already exists" in text}
+        taken = {it for it in index if f"the id {it} is taken" in text}
         errors = [it for it in text.splitlines() if it.startswith("error:")]
         return bool(taken) and len(errors) == len(taken) and all([await self._is_gone(Chat(SHORT, it, "bob")) for it in taken])
 

@@ -1,6 +1,8 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use records::{Actor, AppId, AuditAction, Caller, ChatId, ChatSession, Due, Hold, Lifecycle, Scope};
+use records::{
+    Actor, AppId, AuditAction, Caller, ChatId, ChatSession, Due, Hold, Lifecycle, Scope,
+};
 
 use super::{Chat, MemoryStore};
 use crate::StoreError;
