@@ -314,6 +314,12 @@ pub async fn lists_that_no_index_serves_are_refused(store: Arc<dyn Store>) {
             Some("/lifecycle"),
         ),
         (&ada, ChatFilter { needs_input: true, ..by_activity() }, None),
+        (&ada, ChatFilter { forked_from: ChatId::parse("chat").ok(), ..none() }, None),
+        (
+            &ada,
+            ChatFilter { forked_from: ChatId::parse("chat").ok(), user_id: user("ada"), ..none() },
+            Some("/user_id"),
+        ),
         (&ada, ChatFilter { needs_input: true, ..none() }, Some("/needs_input")),
         (&ada, ChatFilter { needs_input: true, user_id: user("ada"), ..by_activity() }, None),
         (&ada, ChatFilter { of_app: true, member: user("ada"), ..by_activity() }, Some("/member")),
@@ -397,6 +403,12 @@ async fn create_different(scope: &Scope, store: &Arc<dyn Store>) -> Vec<TestChat
         }
         chats.push(chat);
     }
+    for owner in ["ada", "bob", "ada"] {
+        let fork = NewFork { user_id: UserId::parse(owner).ok(), ..NewFork::default() };
+        let fork = chats[1].fork(fork).await.unwrap();
+        chats.push(fork.fork(NewFork::default()).await.unwrap());
+        chats.push(fork);
+    }
     chats
 }
 
@@ -412,7 +424,8 @@ pub async fn every_served_list_has_the_chats_that_its_filters_name(store: Arc<dy
     }
     let ada = UserId::parse("ada").ok();
     let some = chats[9].session().await.created_at;
-    let filters: [&dyn Fn(&mut ChatFilter); 15] = [
+    let source = &chats[1].id;
+    let filters: [&dyn Fn(&mut ChatFilter); 16] = [
         &|filter| filter.workflow_name = Some(workflow("a")),
         &|filter| filter.user_id.clone_from(&ada),
         &|filter| filter.member.clone_from(&ada),
@@ -422,6 +435,7 @@ pub async fn every_served_list_has_the_chats_that_its_filters_name(store: Arc<dy
         &|filter| filter.metadata = MetadataFilter::parse("customer:acme").ok(),
         &|filter| filter.needs_input = true,
         &|filter| filter.last_turn_outcome = Some(TurnOutcome::Interrupted),
+        &|filter| filter.forked_from = Some(source.clone()),
         &|filter| filter.statuses = vec![ChatStatus::Running, ChatStatus::Completed],
         &|filter| filter.lifecycles = vec![Lifecycle::Archived],
         &|filter| filter.created_from = Some(some),

@@ -13,7 +13,8 @@ use crate::StoreError;
 use crate::metrics::Call;
 use crate::mongo::MongoStore;
 use crate::mongo::collections::{
-    ACTIVE_MINUTE, FIRST_PENDING_INPUT, IS_LISTED, LAST_TURN_OUTCOME, MEMBERS_PATH, session_index,
+    ACTIVE_MINUTE, FIRST_PENDING_INPUT, FORKED_FROM, IS_LISTED, LAST_TURN_OUTCOME, MEMBERS_PATH,
+    session_index,
 };
 use crate::mongo::documents::{
     Attribute, ChatSessionDocument, LIFECYCLE, StatusChangeDocument, TITLE_KEY, Tail,
@@ -576,6 +577,7 @@ pub(crate) fn list_filter(scope: &Scope, filter: &ChatFilter, range: ListRange) 
         ("team_id", filter.team_id.as_ref().map(TeamId::as_str)),
         ("assistant_id", filter.assistant_id.as_ref().map(AssistantId::as_str)),
         (LAST_TURN_OUTCOME, filter.last_turn_outcome.map(TurnOutcome::as_str)),
+        (FORKED_FROM, filter.forked_from.as_ref().map(ChatId::as_str)),
     ];
     let named = named.into_iter().filter_map(|(field, value)| Some(doc! { field: value? }));
     let mut conditions: Vec<Document> = named.collect();

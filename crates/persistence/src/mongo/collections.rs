@@ -345,7 +345,8 @@ pub static COLLECTIONS: &[StoredCollection] = &[
             // The forks that share messages of a chat.
             Index::of("cs_bases", &[("bases.chat_id", 1)]).only_with("bases.chat_id"),
             // All forks of a chat.
-            Index::of("cs_forked_from", &[(FORKED_FROM, 1)]).only_with(FORKED_FROM),
+            Index::of("cs_list_forked_created", list_keys!([FORKED_FROM], "created_at", []))
+                .only_with(FORKED_FROM),
         ],
         rewrite: read_chat_session,
     },

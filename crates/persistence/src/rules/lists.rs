@@ -43,6 +43,8 @@ pub(crate) enum ListRange {
     Metadata,
     Assistant,
     LastTurn,
+    /// The forks of a chat.
+    Forks,
     Workflow,
     /// All chats of the app.
     App,
@@ -60,6 +62,7 @@ pub(crate) enum ListFilter {
     Metadata,
     NeedsInput,
     LastTurnOutcome,
+    ForkedFrom,
     CreatedFrom,
     CreatedBefore,
     ActiveFrom,
@@ -68,8 +71,8 @@ pub(crate) enum ListFilter {
 
 use ChatOrder::{Active, Created, Sort, Title};
 use ListFilter::{
-    ActiveBefore, ActiveFrom, AssistantId, CreatedBefore, CreatedFrom, LastTurnOutcome, Member,
-    Metadata, NeedsInput, TeamId, TitleContains, UserId, WorkflowName,
+    ActiveBefore, ActiveFrom, AssistantId, CreatedBefore, CreatedFrom, ForkedFrom, LastTurnOutcome,
+    Member, Metadata, NeedsInput, TeamId, TitleContains, UserId, WorkflowName,
 };
 
 /// What narrows the lists of one person's chats, which are few.
@@ -111,6 +114,7 @@ pub(crate) static SERVED: &[ServedList] = &[
     ServedList::of(ListRange::Metadata, Created, "cs_list_attrs_created", &[]),
     ServedList::of(ListRange::Assistant, Active, "cs_list_assistant_active", &[]),
     ServedList::of(ListRange::LastTurn, Active, "cs_list_last_turn_active", &[]),
+    ServedList::of(ListRange::Forks, Created, "cs_list_forked_created", &[]),
     ServedList::of(ListRange::Workflow, Created, "cs_list_workflow_created", &[]),
     ServedList::of(ListRange::Workflow, Active, "cs_list_workflow_active", &[]),
     ServedList::of(ListRange::App, Created, "cs_list_created", &[]),
@@ -159,6 +163,7 @@ impl ListRange {
             Self::Metadata => &[Metadata],
             Self::Assistant => &[AssistantId],
             Self::LastTurn => &[LastTurnOutcome],
+            Self::Forks => &[ForkedFrom],
             Self::Workflow => &[WorkflowName],
             Self::Listed | Self::App => &[],
         }
@@ -174,7 +179,7 @@ impl ListRange {
 }
 
 impl ListFilter {
-    const ALL: [Self; 13] = [
+    const ALL: [Self; 14] = [
         WorkflowName,
         UserId,
         Member,
@@ -184,6 +189,7 @@ impl ListFilter {
         Metadata,
         NeedsInput,
         LastTurnOutcome,
+        ForkedFrom,
         CreatedFrom,
         CreatedBefore,
         ActiveFrom,
@@ -202,6 +208,7 @@ impl ListFilter {
             Metadata => "/metadata",
             NeedsInput => "/needs_input",
             LastTurnOutcome => "/last_turn_outcome",
+            ForkedFrom => "/forked_from",
             CreatedFrom => "/created_from",
             CreatedBefore => "/created_before",
             ActiveFrom => "/active_from",
@@ -224,6 +231,7 @@ impl ListFilter {
             Metadata => filter.metadata.is_some(),
             NeedsInput => filter.needs_input,
             LastTurnOutcome => filter.last_turn_outcome.is_some(),
+            ForkedFrom => filter.forked_from.is_some(),
             CreatedFrom => filter.created_from.is_some(),
             CreatedBefore => filter.created_before.is_some(),
             ActiveFrom => filter.active_from.is_some(),
@@ -292,6 +300,10 @@ pub(crate) fn serving_lists(
             let selected: Vec<_> = selected.collect();
             let served = selected.iter().find(|list| list.unserved(filter).is_none());
             served.or(selected.first()).into_iter().copied().collect()
+        }
+        // A chat has few forks, so each is compared with what the person may see.
+        Reach::Related(_) if filter.forked_from.is_some() => {
+            of_ranges(&[ListRange::Forks], filter.order)?
         }
         Reach::Related(related) => of_ranges(&ranges_of_person(&related, filter)?, filter.order)?,
     };

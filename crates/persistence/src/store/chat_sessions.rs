@@ -189,6 +189,8 @@ pub struct ChatFilter {
     pub needs_input: bool,
     /// Only chats whose last turn ended in this way.
     pub last_turn_outcome: Option<TurnOutcome>,
+    /// Only forks of this chat.
+    pub forked_from: Option<ChatId>,
     /// Only chats created at or after this time.
     pub created_from: Option<DateTime<Utc>>,
     /// Only chats created before this time.
@@ -219,6 +221,9 @@ impl ChatFilter {
             && (!self.needs_input || !chat.pending_inputs.is_empty())
             && self.last_turn_outcome.is_none_or(|wanted| {
                 chat.last_turn.as_ref().is_some_and(|turn| turn.outcome == wanted)
+            })
+            && self.forked_from.as_ref().is_none_or(|source| {
+                chat.forked_from.as_ref().is_some_and(|origin| origin.chat_id == *source)
             })
             && self.created_from.is_none_or(|from| from <= chat.created_at)
             && self.created_before.is_none_or(|before| chat.created_at < before)

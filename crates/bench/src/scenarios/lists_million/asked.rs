@@ -4,8 +4,8 @@ use anyhow::Result;
 use chrono::{DateTime, TimeDelta, Utc};
 use persistence::{ChatFilter, ChatOrder, ServedFilters, served_filters};
 use records::{
-    AppId, AssistantId, Caller, ChatStatus, Lifecycle, MetadataFilter, Permission, Scope, TeamId,
-    TitlePart, TurnOutcome, UserId, WorkflowName,
+    AppId, AssistantId, Caller, ChatId, ChatStatus, Lifecycle, MetadataFilter, Permission, Scope,
+    TeamId, TitlePart, TurnOutcome, UserId, WorkflowName,
 };
 
 use crate::floor::CUSTOMER;
@@ -147,6 +147,8 @@ fn filter(
             }
             "needs_input" => filter.needs_input = true,
             "last_turn_outcome" => filter.last_turn_outcome = Some(TurnOutcome::Completed),
+            // A source has few forks, whatever the size of the app.
+            "forked_from" => filter.forked_from = Some(ChatId::parse("unknown")?),
             unknown => return Ok(Err(unknown)),
         }
     }

@@ -80,6 +80,10 @@ pub(crate) fn listed_chats(scope: &Scope, range: ListRange) -> Document {
             joined_chats(&related)
         }
         (ListRange::Team | ListRange::WaitingTeam, Reach::Related(related)) => team_chats(&related),
+        (ListRange::Forks, Reach::Related(related)) => {
+            require_one_of(&mut chats, "app_id", related_chats(&related));
+            None
+        }
         _ => None,
     };
     chats.extend(relation.unwrap_or_default());

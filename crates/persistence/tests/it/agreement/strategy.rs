@@ -302,6 +302,7 @@ fn filter() -> impl Strategy<Value = ChatFilter> {
             statuses: states.0.unwrap_or_default(),
             needs_input: states.1 < 40,
             last_turn_outcome: states.2,
+            forked_from: None,
             created_from: times.0,
             created_before: times.1,
             active_from: times.2,

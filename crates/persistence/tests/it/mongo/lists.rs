@@ -5,14 +5,15 @@ use chrono::{DateTime, TimeDelta, Utc};
 use futures::TryStreamExt;
 use persistence::{
     Apps, Billing, Calls, ChatCount, ChatFilter, ChatOrder, ChatSessions, ContextHistory, Contexts,
-    Direction, InputRequests, ListCursor, Members, MessageRange, Messages, Participants,
+    Direction, Forks, InputRequests, ListCursor, Members, MessageRange, Messages, Participants,
     ResumePointFilter, Stats, StoreError, Turns, Wallets,
 };
 use records::{
     Actor, AssistantId, Caller, ChatId, ChatStatus, EntryId, JsonObject, Lifecycle, MemberRole,
-    MessageBody, NewChatSession, NewInputRequest, NewProviderCall, NewTurn, NewWalletEntry,
-    Permission, Question, Scope, SessionChange, StackFrame, StackId, Step, StepKind, TeamId,
-    TitlePart, TurnId, TurnMessage, TurnOutcome, UserId, Visibility, WorkflowName, title_trigrams,
+    MessageBody, NewChatSession, NewFork, NewInputRequest, NewProviderCall, NewTurn,
+    NewWalletEntry, Permission, Question, Scope, SessionChange, StackFrame, StackId, Step,
+    StepKind, TeamId, TitlePart, TurnId, TurnMessage, TurnOutcome, UserId, Visibility,
+    WorkflowName, title_trigrams,
 };
 
 use super::database::Database;
@@ -185,7 +186,8 @@ async fn every_served_list_reads_at_most_twice_what_it_returns() {
     let person = Scope::new(scope().app_id, caller, Permission::Read);
     let middle = database.list_chats(&service, &ChatFilter::default(), 100, None).await.unwrap();
     let middle = Some(middle.chats[50].created_at);
-    let filters: [&dyn Fn(&mut ChatFilter); 13] = [
+    let source = ChatId::parse("source").unwrap();
+    let filters: [&dyn Fn(&mut ChatFilter); 14] = [
         &|_| {},
         &|filter| filter.of_app = true,
         &|filter| filter.workflow_name = WorkflowName::parse("flow-1").ok(),
@@ -195,6 +197,7 @@ async fn every_served_list_reads_at_most_twice_what_it_returns() {
         &|filter| filter.assistant_id = AssistantId::parse("helper").ok(),
         &|filter| filter.needs_input = true,
         &|filter| filter.last_turn_outcome = Some(TurnOutcome::Failed),
+        &|filter| filter.forked_from = Some(source.clone()),
         &|filter| filter.statuses = vec![ChatStatus::Paused],
         &|filter| filter.lifecycles = vec![Lifecycle::Archived],
         &|filter| filter.created_before = middle,
@@ -209,6 +212,10 @@ async fn every_served_list_reads_at_most_twice_what_it_returns() {
                     let mut filter = ChatFilter { order, lifecycles, ..ChatFilter::default() };
                     first(&mut filter);
                     second(&mut filter);
+                    // The forks that a person may see are compared with those of others.
+                    if filter.forked_from.is_some() && caller.caller != Caller::Service {
+                        continue;
+                    }
                     if served % 2 == 0 {
                         filter.direction = Some(Direction::Ascending);
                     }
@@ -437,6 +444,15 @@ async fn is_served_well(database: &Database, caller: &Scope, filter: &ChatFilter
 /// Creates chats of which few match two filters.
 async fn fill_with_different_chats(database: &Database) {
     let scope = &scope();
+    let new = NewChatSession {
+        chat_id: ChatId::parse("source").ok(),
+        ..NewChatSession::of(WorkflowName::parse("flow-0").unwrap())
+    };
+    let source = database.create_chat(scope, new).await.unwrap().chat_id;
+    for owner in ["ann", "bob"].repeat(6) {
+        let fork = NewFork { user_id: Some(user(owner)), ..NewFork::default() };
+        database.fork_chat(scope, &source, fork).await.unwrap();
+    }
     for index in 0..120 {
         let new = NewChatSession {
             user_id: Some(user(if index % 4 == 0 { "ann" } else { "bob" })),

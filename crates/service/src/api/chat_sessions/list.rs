@@ -62,6 +62,9 @@ pub(crate) struct ListChatsQuery {
     /// Only chats whose last turn ended so: `completed`, `interrupted` or `failed`.
     #[param(inline, value_type = Option<values::TurnOutcome>)]
     last_turn_outcome: Option<TurnOutcome>,
+    /// Only forks of this chat.
+    #[param(value_type = Option<values::Name>)]
+    forked_from: Option<ChatId>,
     /// Only chats created at or after this time.
     #[param(value_type = Option<Time>)]
     created_from: Option<Time>,
@@ -248,6 +251,7 @@ impl FromParams for ListChatsQuery {
             status: params.take_with("status", parse_statuses)?.unwrap_or_default(),
             needs_input: params.take_with("needs_input", parse_true)?.unwrap_or_default(),
             last_turn_outcome: params.take_with("last_turn_outcome", parse_outcome)?,
+            forked_from: params.take("forked_from")?,
             active_from: params.take("active_from")?,
             active_before: params.take("active_before")?,
             created_from: params.take("created_from")?,
@@ -338,6 +342,7 @@ pub(crate) async fn list_chats(
         statuses: query.status,
         needs_input: query.needs_input,
         last_turn_outcome: query.last_turn_outcome,
+        forked_from: query.forked_from,
         created_from: query.created_from.map(|time| time.0),
         created_before: query.created_before.map(|time| time.0),
         active_from: query.active_from.map(|time| time.0),

@@ -1,13 +1,14 @@
 // What the API tells about forks: the tree around a chat, and where two chats part.
 
-import { get, pages, path, query } from "../../api.js";
+import { get, path, query } from "../../api.js";
 
 const PAGE = 100;
-const MAX_PAGES = 10;
 const MAX_ANCESTORS = 20;
+/** The chats whose forks are asked for at once. */
+const ASKED_AT_ONCE = 6;
 
-/** The API lists no forks of a chat: they are looked for among this many chats of the workflow. */
-export const MAX_SEARCHED = PAGE * MAX_PAGES;
+/** The most chats of a tree that are shown. */
+export const MAX_CHATS = 200;
 
 /**
  * Returns the `chats` of the tree by id, its `root`, the source that the reader may not read as `lost`, and whether
@@ -27,18 +28,25 @@ export async function forkTree({ appId, chatId }, signal) {
     }
     chats.set(root.chat_id, root);
   }
-  const list = {
-    workflow_name: root.workflow_name,
-    created_from: root.created_at,
-    lifecycle: "all",
-    limit: PAGE,
-  };
-  const found = await pages(query(path`api/chats/${appId}`, list), "data", MAX_PAGES, signal);
-  // Oldest first: a fork is younger than its source.
-  for (const it of found.items.toReversed()) {
-    if (it.forked_from && chats.has(it.forked_from.chat_id)) chats.set(it.chat_id, it);
+  let isPartial = false;
+  const open = [root];
+  while (open.length > 0 && chats.size < MAX_CHATS) {
+    const sources = open.splice(0, ASKED_AT_ONCE);
+    const found = await Promise.all(sources.map((it) => forksOf(appId, it.chat_id, signal)));
+    for (const { forks, hasMore } of found) {
+      isPartial ||= hasMore;
+      for (const fork of forks) chats.set(fork.chat_id, fork);
+      open.push(...forks);
+    }
   }
-  return { root, chats, lost, isPartial: found.hasMore };
+  return { root, chats, lost, isPartial: isPartial || open.length > 0 };
+}
+
+/** Returns the forks of a chat, oldest first. */
+async function forksOf(appId, chatId, signal) {
+  const list = { forked_from: chatId, order: "asc", lifecycle: "all", limit: PAGE };
+  const { data, next_cursor } = await get(query(path`api/chats/${appId}`, list), signal);
+  return { forks: data, hasMore: Boolean(next_cursor) };
 }
 
 /** Returns both chats, and the number of messages that they begin with alike. */

@@ -10,7 +10,7 @@ import { status, time } from "../../parts/summary.js";
 import { name, nameLink } from "../../parts/table.js";
 import { range } from "../../messages.js";
 import { toChat } from "../../routes.js";
-import { MAX_SEARCHED, commonBeginning, forkTree } from "./fork_data.js";
+import { MAX_CHATS, commonBeginning, forkTree } from "./fork_data.js";
 
 /** The messages of each side that are shown at once. */
 const SHOWN = 50;
@@ -121,7 +121,7 @@ export function forks({ appId, chatId }, screen, { signal, changed }) {
           h(
             "p",
             { class: "dim" },
-            `Forks were looked for among the ${count(MAX_SEARCHED)} newest chats of the workflow.`,
+            `There are more forks than these: at most ${count(MAX_CHATS)} chats are looked for.`,
           ),
         compareForm(),
       ),
