@@ -20,6 +20,7 @@ mod aliases;
 mod chatsg;
 mod discobot;
 mod foreign_query;
+mod given_time;
 mod hecate;
 mod list_text;
 mod listener;

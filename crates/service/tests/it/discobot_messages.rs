@@ -224,3 +224,21 @@ async fn a_long_session_is_returned_in_one_answer() {
         (&json!("e6"), &json!(large))
     );
 }
+
+#[tokio::test]
+async fn calls_that_another_system_has_left_open_are_shown() {
+    let clients = clients();
+    assert_eq!(clients.start(user("m1", "Hello")).await.status, 202);
+    let call = |id: &str| json!({"id": id, "type": "function", "function": {"name": "f", "arguments": "{}"}});
+    let messages = json!({"messages": [
+        {"role": "assistant", "content": "Let me see.", "tool_calls": [call("t1"), call("t2")]},
+        {"role": "tool", "tool_call_id": "t1", "content": "42"},
+    ]});
+    let stored = clients.api.post(&format!("{NATIVE}/messages"), messages).await;
+    assert_eq!(stored.status, 201, "{}", stored.text);
+    let shown = clients.messages().await;
+    let parts = shown[1]["parts"].as_array().unwrap();
+    let states: Vec<_> = parts.iter().filter_map(|part| part["state"].as_str()).collect();
+    assert!(states.contains(&"output-available"), "{shown}");
+    assert!(states.contains(&"input-available"), "{shown}");
+}

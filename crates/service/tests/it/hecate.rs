@@ -223,9 +223,39 @@ async fn a_client_that_trims_or_edits_its_history_loses_no_message() {
         said("user", "four"),
     ];
     let recorded = record(&client, &path, "req_4", &edited, "4").await;
-    assert_eq!((&recorded["recorded"], &recorded["diverged"]), (&json!(2), &json!(true)));
-    let expected = ["one", "1", "two", "2", "three", "3", "four", "4"];
+    assert_eq!((&recorded["recorded"], &recorded["diverged"]), (&json!(3), &json!(true)));
+    let expected = ["one", "1", "two", "2", "three", "3", "two!", "four", "4"];
     assert_eq!(contents(&client, &path).await, expected);
+    // It sums up what was said, and the user says once more what they said last.
+    let summed_up = [said("system", "Summary"), said("user", "four")];
+    let recorded = record(&client, &path, "req_5", &summed_up, "5").await;
+    assert_eq!((&recorded["recorded"], &recorded["diverged"]), (&json!(3), &json!(true)));
+    assert_eq!(contents(&client, &path).await[9..], ["Summary", "four", "5"]);
+}
+
+#[tokio::test]
+async fn clients_that_go_on_from_the_same_history_store_it_once() {
+    let client = client();
+    let path = session(&client, json!({})).await;
+    let mut history = vec![said("user", "one")];
+    record(&client, &path, "req_1", &history, "1").await;
+    history.push(said("assistant", "1"));
+    let racers = (0..4).map(|number| {
+        let (client, path, mut history) = (client.clone(), path.clone(), history.clone());
+        history.push(said("user", &format!("tab {number}")));
+        async move { record(&client, &path, &format!("tab_{number}"), &history, "ok").await }
+    });
+    futures::future::join_all(racers).await;
+    let told = contents(&client, &path).await;
+    assert_eq!((told.len(), &told[..2]), (10, &[json!("one"), json!("1")][..]));
+    let told = told.iter().filter_map(Value::as_str);
+    let mut told: Vec<_> = told.filter(|it| it.starts_with("tab")).collect();
+    told.sort_unstable();
+    assert_eq!(told, ["tab 0", "tab 1", "tab 2", "tab 3"]);
+    // The last question is edited.
+    history.push(said("user", "edited"));
+    let recorded = record(&client, &path, "req_2", &history, "2").await;
+    assert_eq!((&recorded["recorded"], &recorded["diverged"]), (&json!(2), &json!(true)));
 }
 
 #[tokio::test]

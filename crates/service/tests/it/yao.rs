@@ -74,6 +74,23 @@ async fn the_time_that_a_client_gives_a_message_stays() {
     assert_eq!(shown["messages"][0]["created_at"], "2024-01-15T10:00:05Z");
     assert_ne!(shown["messages"][0]["updated_at"], "2024-01-15T10:00:05Z");
     assert!(shown["messages"][1]["created_at"].is_string());
+    // Go programs send their zero if they have no time, and cannot read what is none.
+    let stored_at = async |number: usize| {
+        let at = [json!("0001-01-01T00:00:00Z"), json!("yesterday")][number].clone();
+        let id = format!("T{number}");
+        append(
+            &client,
+            "c1",
+            &[typed(&id, "text", json!({"content": "x"}), json!({"created_at": at}))],
+        )
+        .await;
+        let shown = client.get(&format!("{path}/messages?limit=1")).await.body();
+        shown["messages"][0]["created_at"].as_str().unwrap().to_owned()
+    };
+    for number in 0..2 {
+        let at = stored_at(number).await;
+        assert!(at.starts_with("20") && at.len() > 19, "{at}");
+    }
 }
 
 /// Appends typed messages to a chat.
@@ -348,6 +365,35 @@ async fn messages_of_other_clients_are_shown_by_type() {
     let types: Vec<_> =
         shown["messages"].as_array().unwrap().iter().map(|it| &it["type"]).collect();
     assert_eq!(types, ["user_input", "text", "tool_call", "text"]);
+}
+
+/// A message with several calls is shown as several, under one number.
+#[tokio::test]
+async fn no_page_begins_within_a_number() {
+    let client = client();
+    let path = session(&client, "c1", json!({})).await;
+    let call = |id: &str| json!({"id": id, "type": "function", "function": {"name": "f", "arguments": "{}"}});
+    let messages = json!({"messages": [
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": "see", "tool_calls": [call("a"), call("b"), call("c")]},
+        {"role": "tool", "tool_call_id": "a", "content": "done"},
+    ]});
+    assert_eq!(client.post(&format!("{NATIVE}/c1/messages"), messages).await.status, 201);
+    let all = client.get(&format!("{path}/messages")).await.body()["messages"].clone();
+    let count = all.as_array().unwrap().len();
+    assert!(count > 4, "{all}");
+    for limit in 1..count {
+        let (mut found, mut before) = (Vec::new(), String::new());
+        loop {
+            let query = format!("{path}/messages?limit={limit}{before}");
+            let page = client.get(&query).await.body()["messages"].clone();
+            let page = page.as_array().unwrap().clone();
+            let Some(first) = page.first() else { break };
+            before = format!("&before_id={}", first["id"]);
+            found.splice(0..0, page);
+        }
+        assert_eq!(Value::from(found), all, "{limit}");
+    }
 }
 
 #[tokio::test]

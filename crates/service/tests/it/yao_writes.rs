@@ -44,6 +44,29 @@ async fn messages_are_saved_once_and_events_are_not() {
 }
 
 #[tokio::test]
+async fn a_message_that_is_twice_in_a_request_is_stored_once() {
+    let client = client();
+    let path = session(&client, "c1", json!({})).await;
+    let twice = json!({"messages": [of_request("M1", "r1", "a"), of_request("M1", "r1", "a")]});
+    for saved in [1, 0] {
+        let answer = client.post(&format!("{path}/messages"), twice.clone()).await;
+        assert_eq!((answer.status, &answer.body()["saved"]), (200, &json!(saved)));
+    }
+    let turn = json!({"request_id": "r2", "status": "completed", "messages": twice["messages"]});
+    let turn = client.post(&format!("{path}/turns"), turn).await;
+    assert_eq!((turn.status, &turn.body()["saved"]), (200, &json!(1)));
+    assert_eq!(client.get(&format!("{path}/messages")).await.body()["count"], 2);
+    let other = json!([of_request("M2", "r3", "a"), of_request("M2", "r3", "b")]);
+    let refused = client.post(&format!("{path}/messages"), json!({"messages": other})).await;
+    assert!(matches!(refused.status, 400 | 409), "{}", refused.text);
+    let turn = json!({"request_id": "r3", "status": "completed", "messages": other});
+    let refused = client.post(&format!("{path}/turns"), turn).await;
+    assert_eq!(error(&refused), (400, "invalid_request".to_owned()));
+    assert!(refused.text_of("error_description").contains("messages/1"), "{}", refused.text);
+    assert_eq!(client.get(&format!("{path}/messages")).await.body()["count"], 2);
+}
+
+#[tokio::test]
 async fn a_message_is_changed_by_its_id_and_by_its_request_if_several_have_it() {
     let client = client();
     let path = format!("{}/messages", session(&client, "c1", json!({})).await);

@@ -58,11 +58,13 @@ fn read(message: Value, ids: &mut EventIds) -> Result<NewMessage, DropReason> {
     Ok(NewMessage { event_id: event_id(&body, ids), ..body.into() })
 }
 
-/// Returns the id of a message in its chat: its own id is unique in its request only.
+/// Returns the id of a message in its chat: its own id is unique in its request only. So a second message of the request with
+/// the id is a repeat, or in conflict with the first one.
 fn event_id(body: &MessageBody, ids: &mut EventIds) -> Option<EventId> {
     let id = body.extra_text("message_id")?;
-    let request_id = body.extra_text(MessageBody::REQUEST_ID);
-    let id = request_id.map_or_else(|| id.to_owned(), |request| format!("{request}:{id}"));
+    if let Some(request_id) = body.extra_text(MessageBody::REQUEST_ID) {
+        return EventId::parse(format!("{request_id}:{id}")).ok();
+    }
     let mut fields = JsonObject::from_iter([("id".to_owned(), id.into())]);
     ids.take(&mut fields, "id")
 }

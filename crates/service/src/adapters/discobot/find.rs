@@ -4,11 +4,10 @@ use std::iter;
 
 use persistence::{MessageRange, Store, StoreError, Transcript};
 use records::{ChatId, EventId, Message, MessageBody, Scope};
-use resume::Options;
 use resume::dialect::{Dialect as _, UiMessage};
 use serde_json::{Value, json};
 
-use super::message::under_own_id;
+use super::message::{as_stored, under_own_id};
 use crate::api::messages::OWN_ID;
 
 /// How many messages are read at a time.
@@ -73,7 +72,7 @@ impl StoredMessage {
             return Some(json!({"id": id, "role": role, "metadata": metadata, "parts": []}));
         }
         let messages = iter::once(first).chain(others.iter().cloned()).collect();
-        let mut shown = UiMessage.render(messages, &Options::default()).messages;
+        let mut shown = UiMessage.render(messages, &as_stored()).messages;
         shown.pop().filter(|_| shown.is_empty())
     }
 }

@@ -8,7 +8,6 @@ use axum::http::{HeaderMap, StatusCode};
 use futures::Stream;
 use operation::operation;
 use persistence::{MessageSource as _, StoreError};
-use resume::Options;
 use resume::dialect::UiMessage;
 use resume::replay::ReplayScan;
 use serde::Serialize;
@@ -16,7 +15,7 @@ use serde_json::Value;
 use utoipa::openapi::path::Parameter;
 use utoipa::{IntoParams, ToSchema};
 
-use super::message::{content_of, under_own_id};
+use super::message::{as_stored, content_of, under_own_id};
 use crate::adapters::ForeignQuery;
 use crate::adapters::list_text::ListText;
 use crate::admission::Reserve;
@@ -114,7 +113,7 @@ fn chunks(
 
 /// Sees every message before the first one is written, if that is needed.
 async fn scan(source: &mut Source, read_timeout: Duration) -> Result<ReplayScan, StoreError> {
-    let mut scan = ReplayScan::new(&UiMessage, None, &Options::default());
+    let mut scan = ReplayScan::new(&UiMessage, None, &as_stored());
     if scan.is_needed() {
         let mut pages = source.pages();
         while let Some(page) = next_page(&mut pages, read_timeout).await? {

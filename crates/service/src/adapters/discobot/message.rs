@@ -3,6 +3,7 @@
 use records::{EventId, Message};
 use resume::dialect::{Parsed, UiMessage};
 use resume::ingest::Check;
+use resume::{Options, UnsettledPolicy};
 use serde_json::{Value, json};
 
 use crate::api::messages::{OWN_ID, read_checked};
@@ -30,6 +31,11 @@ fn move_content(message: &mut Value) {
 pub(super) fn content_of(message: &Value) -> String {
     let parts = message["parts"].as_array().into_iter().flatten();
     parts.filter(|part| part["type"] == "text").filter_map(|part| part["text"].as_str()).collect()
+}
+
+/// How stored messages are shown: with calls that have no result yet, as the AI SDK shows them, too.
+pub(super) fn as_stored() -> Options {
+    Options { unsettled: Some(UnsettledPolicy::Keep), ..Options::default() }
 }
 
 /// Returns a stored message under the id that its client gave it.

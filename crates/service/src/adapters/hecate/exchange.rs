@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 use super::get::session_of;
 use super::session;
 use super::wire::SessionResponse;
-use crate::adapters::ForeignQuery;
+use crate::adapters::{ForeignQuery, given_time};
 use crate::admission::Reserve;
 use crate::api::exchanges::append::refused;
 use crate::api::messages::MessageRequest;
@@ -94,7 +94,7 @@ impl ProviderCallRequest {
             cost,
             duration_ms: self.duration_ms,
             request_id: given(self.request_id),
-            called_at: self.created_at.map(|time| time.0),
+            called_at: self.created_at.map(|time| time.0).filter(given_time::is_given),
         })
     }
 }

@@ -17,13 +17,13 @@ pub(super) fn write(problem: &Problem, _path: &str) -> (StatusCode, Value) {
         if errors.is_empty() { problem.detail().to_owned() } else { errors.join("; ") }
     };
     let kind_of_error = match status.as_u16() {
-        400 => "invalid_request",
         401 => "unauthorized",
         402 => "insufficient_balance",
         403 => "forbidden",
         404 => "not_found",
         409 => "conflict",
         429 => "rate_limited",
+        400 | 405..500 => "invalid_request",
         _ => "gateway_error",
     };
     (status, json!({"error": {"type": kind_of_error, "message": message, "code": kind.code}}))

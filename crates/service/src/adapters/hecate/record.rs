@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 
 use super::exchange::{MESSAGES, ProviderCallRequest, message, store};
 use super::get::session_of;
-use super::overlap::{NewPart, Said, new_part};
+use super::overlap::{NewPart, Said, Speaker, comparison, continuation};
 use crate::adapters::ForeignQuery;
 use crate::adapters::said_fields::SaidFields;
 use crate::admission::Reserve;
@@ -24,6 +24,9 @@ use crate::state::AppState;
 
 /// How often a recording starts again because another one came between.
 const MAX_ATTEMPTS: usize = 16;
+
+/// The newest messages of a session with which a history is compared that does not continue it.
+const COMPARED: usize = 2_000;
 
 /// A request to a provider with its whole history, and the response.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -145,10 +148,17 @@ impl Recording {
         }
         let skipped = usize::from(self.messages.first().is_some_and(|it| is_prompt(it, &chat)));
         let sent: Vec<Said> = self.messages[skipped..].iter().map(|it| said(&it.body)).collect();
-        let (stored, last_sequence) = newest(state, scope, chat_id, sent.len()).await?;
-        let NewPart { from, has_diverged } = new_part(&stored, &sent);
-        let new = self.messages[skipped + from..].iter().chain(&self.response).cloned();
-        let new: Vec<NewMessage> = new.collect();
+        let (stored, mut last_sequence) = newest(state, scope, chat_id, sent.len()).await?;
+        let part = if let Some(part) = continuation(&stored, &sent) {
+            part
+        } else {
+            let (stored, newest) = newest(state, scope, chat_id, COMPARED).await?;
+            last_sequence = newest;
+            comparison(&stored, &sent)
+        };
+        let NewPart { places, has_diverged } = part;
+        let new = places.into_iter().map(|place| &self.messages[skipped + place]);
+        let new: Vec<NewMessage> = new.chain(&self.response).cloned().collect();
         let recorded = new.len();
         let scope = Scope { expected_last_sequence: Some(last_sequence), ..scope.clone() };
         store(state, &scope, chat_id, new, self.call.clone()).await?;
@@ -191,11 +201,15 @@ fn is_prompt(message: &NewMessage, chat: &ChatSession) -> bool {
 
 fn said(body: &MessageBody) -> Said {
     let MessageBody { role, name, content, extra, .. } = body.clone();
-    let is_of_user = role == "user";
+    let speaker = match role.as_str() {
+        "user" => Speaker::User,
+        "assistant" => Speaker::Assistant,
+        _ => Speaker::Other,
+    };
     let fields = SaidFields::of(role, name, content, extra);
     let mut hasher = Hasher::default();
     hasher.field("said", &serde_json::to_value(&fields).unwrap_or_default());
-    Said { digest: hasher.finish(), is_of_user }
+    Said { digest: hasher.finish(), speaker }
 }
 
 /// Reads the newest messages, so many or all, and the number of messages that the chat has.

@@ -3,6 +3,7 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use crate::adapters::given_time;
 use crate::adapters::said_fields::SaidFields;
 use crate::wire::Time;
 
@@ -72,7 +73,8 @@ impl From<Message> for MessageItem {
     fn from(message: Message) -> Self {
         let mut body = message.body;
         let stored_at = || Time::from(message.created_at).to_string();
-        let created_at = body.timestamp.take().unwrap_or_else(stored_at);
+        let given = body.timestamp.take().and_then(given_time::in_utc);
+        let created_at = given.unwrap_or_else(stored_at);
         let produced_by = body.extra.remove(MessageBody::PRODUCED_BY);
         let produced_by_call_id = produced_by.filter(|id| !id.is_null());
         Self {

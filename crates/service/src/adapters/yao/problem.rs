@@ -11,13 +11,13 @@ pub(super) fn write(problem: &Problem, _path: &str) -> (StatusCode, Value) {
         status => status,
     };
     let error = match status.as_u16() {
-        400 => "invalid_request",
         401 => "invalid_token",
         403 => "access_denied",
         404 => "resource_not_found",
         409 => "conflict",
         429 => "rate_limit_exceeded",
         413 => "request_too_large",
+        400 | 402..500 => "invalid_request",
         _ => "server_error",
     };
     let errors: Vec<_> = problem.errors().iter().map(FieldError::told).collect();

@@ -6,6 +6,7 @@ use resume::Options;
 use resume::dialect::{Dialect as _, Yao};
 use serde_json::Value;
 
+use crate::adapters::given_time;
 use crate::wire::Time;
 
 /// How many messages are read at a time.
@@ -76,13 +77,11 @@ pub(super) async fn read(
             if is_backwards {
                 rendered.reverse();
             }
-            for message in rendered {
-                typed.add(message, filter);
-            }
+            typed.add(rendered, filter);
         }
         typed.is_truncated |=
             has_more && examined >= MAX_EXAMINED && typed.messages.len() < filter.limit;
-        if !has_more || typed.is_truncated || typed.messages.len() == filter.limit {
+        if !has_more || typed.is_truncated || typed.messages.len() >= filter.limit {
             if is_backwards {
                 typed.messages.reverse();
             }
@@ -92,23 +91,31 @@ pub(super) async fn read(
 }
 
 impl Typed {
-    /// Adds a message that the filter wants, while there is room.
-    fn add(&mut self, message: Value, filter: &TypedFilter) {
-        let is_wanted = filter.fields.iter().all(|(field, wanted)| message[*field] == **wanted);
-        if !is_wanted || self.is_truncated || self.messages.len() == filter.limit {
+    /// Adds what the filter wants of the typed messages of a stored one, while there is room.
+    ///
+    /// They have one number. So a page that ends with a number has all of them, also if they are more than the limit: the next one
+    /// begins with another number.
+    fn add(&mut self, rendered: Vec<Value>, filter: &TypedFilter) {
+        let is_wanted = |message: &Value| {
+            filter.fields.iter().all(|(field, wanted)| message[*field] == **wanted)
+        };
+        let mut wanted: Vec<Value> = rendered.into_iter().filter(is_wanted).collect();
+        if self.is_truncated || self.messages.len() >= filter.limit {
             return;
         }
-        if matches!(filter.part, Part::After(offset) if self.left_out < offset) {
-            self.left_out += 1;
-            return;
+        if let Part::After(offset) = filter.part {
+            let skipped = wanted.len().min(offset - self.left_out);
+            self.left_out += skipped;
+            wanted.drain(..skipped);
+            wanted.truncate(filter.limit - self.messages.len());
         }
-        let bytes = message.to_string().len();
+        let bytes: usize = wanted.iter().map(|message| message.to_string().len()).sum();
         if self.bytes + bytes > Transcript::PAGE_BYTES && !self.messages.is_empty() {
             self.is_truncated = true;
             return;
         }
         self.bytes += bytes;
-        self.messages.push(message);
+        self.messages.append(&mut wanted);
     }
 }
 
@@ -122,7 +129,8 @@ pub(super) fn typed_messages(chat_id: &ChatId, message: Message) -> Vec<Value> {
         typed["id"] = number.into();
         typed["chat_id"] = chat_id.as_str().into();
         typed["sequence"] = number.into();
-        if typed.get("created_at").is_none() {
+        let given = typed.get("created_at").and_then(Value::as_str);
+        if given.and_then(given_time::read).is_none() {
             typed["created_at"] = created_at.as_str().into();
         }
         typed["updated_at"] = updated_at.as_deref().unwrap_or(&created_at).into();

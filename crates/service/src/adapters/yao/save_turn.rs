@@ -1,10 +1,13 @@
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use axum::extract::State;
 use operation::operation;
 use persistence::{Outcome, Store};
-use records::json::ListLimit;
-use records::{Item, JsonObject, Location, NewTurn, Segment, TurnId, TurnMessage};
+use records::json::{Digest, ListLimit};
+use records::{
+    EventId, Item, JsonObject, Location, NewMessage, NewTurn, Segment, TurnId, TurnMessage,
+};
 use resume::dialect::{Parsed, TranscriptPosition, Yao};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -86,7 +89,8 @@ pub(crate) async fn save_turn(
     ForeignQuery(()): ForeignQuery<()>,
     ListJson(request): ListJson<SaveTurnRequest>,
 ) -> Result<Json<SavedTurnResponse>, Problem> {
-    let Parsed { messages, positions, .. } = read_valid(&Yao, request.messages).await?;
+    let parsed = read_valid(&Yao, request.messages).await?;
+    let (messages, positions) = without_repeats(parsed)?;
     let messages = messages.into_iter();
     let turn = NewTurn {
         request_id: required_id("request_id", request.request_id)?,
@@ -104,6 +108,26 @@ pub(crate) async fn save_turn(
         saved: turn.messages.len(),
         resume: turn.resume_points,
     }))
+}
+
+/// Leaves out messages that are there twice, and refuses two messages with one id. A turn has no ids of messages of its own.
+fn without_repeats(parsed: Parsed) -> Result<(Vec<NewMessage>, Vec<TranscriptPosition>), Problem> {
+    let mut first: HashMap<EventId, Digest> = HashMap::new();
+    let (mut messages, mut positions) = (Vec::new(), Vec::new());
+    for (message, position) in parsed.messages.into_iter().zip(parsed.positions) {
+        let digest = message.body.digest();
+        let known = message.event_id.clone().and_then(|id| first.insert(id, digest));
+        if known.is_some_and(|known| known != digest) {
+            let at = placed(Item::Message(0).into(), &[position]);
+            let detail = "has the message_id of another message of the request";
+            return Err(Problem::invalid_body(at, detail));
+        }
+        if known.is_none() {
+            messages.push(message);
+            positions.push(position);
+        }
+    }
+    Ok((messages, positions))
 }
 
 /// Returns where in the request the value is that the store names.
