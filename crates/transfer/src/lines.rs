@@ -5,6 +5,12 @@ use std::io::{self, BufRead};
 /// The largest line that is read by default, in bytes: the largest message, with every character as an escape.
 pub const MAX_LINE_BYTES: usize = 32 << 20;
 
+/// Returns a text without the mark that some programs write at its beginning, to say that it is UTF-8.
+#[must_use]
+pub fn without_mark(text: &[u8]) -> &[u8] {
+    text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)
+}
+
 /// The lines of a file.
 #[derive(Debug)]
 pub struct Lines<R> {
@@ -84,6 +90,7 @@ impl<R: BufRead> Lines<R> {
         }
         self.number += 1;
         let text = (!is_too_large).then_some(self.text.as_slice());
+        let text = text.map(|text| if self.number == 1 { without_mark(text) } else { text });
         Ok(Some(Line { number: self.number, text, is_ended }))
     }
 }
@@ -112,6 +119,14 @@ mod tests {
             assert_eq!(read(b"ab\n\nc", buffer), expected);
             assert_eq!(read(b"ab\n", buffer), [(1, Some(2), true)]);
         }
+    }
+
+    #[test]
+    fn only_the_first_line_may_begin_with_a_mark() {
+        let text = "\u{feff}a\n\u{feff}b\n";
+        let mut lines = Lines::new(BufReader::new(text.as_bytes()));
+        assert_eq!(lines.next_line().unwrap().unwrap().text, Some(&b"a"[..]));
+        assert_eq!(lines.next_line().unwrap().unwrap().text, Some("\u{feff}b".as_bytes()));
     }
 
     #[test]

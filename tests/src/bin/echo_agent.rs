@@ -15,6 +15,9 @@ struct Arguments {
     /// Can load sessions, and replays one message then.
     #[arg(long)]
     loads: bool,
+    /// Number the sessions of each process from 1.
+    #[arg(long)]
+    forgets: bool,
     /// The beginning of the ids of sessions.
     #[arg(long, default_value = "session_")]
     prefix: String,
@@ -55,7 +58,7 @@ impl Agent {
             }),
             "session/new" => {
                 self.sessions += 1;
-                let number = std::process::id();
+                let number = if self.arguments.forgets { 0 } else { std::process::id() };
                 let session = format!("{}{number}_{}", self.arguments.prefix, self.sessions);
                 json!({"sessionId": session, "_meta": {"cwd": params["cwd"]}})
             }

@@ -188,6 +188,8 @@ async fn a_request_that_cannot_be_answered_is_refused_and_the_next_one_is_answer
         let refused = client.read().await?;
         assert!(refused["id"].is_null() && refused["error"]["code"].is_i64(), "{refused}");
     }
+    client.stdin.as_mut().context("the connection is closed")?.write_all(b"\"\xff\"\n").await?;
+    assert_eq!(client.read().await?["error"]["code"], -32_700);
     client.send("").await?;
     for (method, params, code, word) in [
         ("other/method", json!({}), -32_601, "other/method"),
@@ -249,6 +251,25 @@ async fn what_another_agent_answers_is_passed_on_stored_and_replayed() -> Result
     second.load(&session).await?;
     assert_eq!(second.said(&session), [replayed("Hello"), odd, replayed("Again")].concat());
     assert!(second.hang_up().await?);
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_agent_that_numbers_its_sessions_anew_gets_another_chat() -> Result<()> {
+    let database = Database::create().await?;
+    let mut sessions = Vec::new();
+    for _ in 0..2 {
+        let mut client = Client::connect(&database, &["--", ECHO, "--forgets"]).await?;
+        let session = client.new_session().await?;
+        client.prompt(&session, "Hello").await?;
+        assert_eq!(client.said(&session).len(), 8);
+        client.load(&session).await?;
+        assert_eq!(client.said(&session), replayed("Hello"));
+        assert!(client.hang_up().await?);
+        sessions.push(session);
+    }
+    assert_eq!(sessions[0], "session_0_1");
+    assert_ne!(sessions[0], sessions[1]);
     Ok(())
 }
 

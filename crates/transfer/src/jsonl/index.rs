@@ -135,7 +135,7 @@ struct EntryFields {
     status: Option<Status>,
     created_at: Option<Value>,
     last_activity_at: Option<Value>,
-    message_count: Option<u64>,
+    message_count: Option<Value>,
     title: Option<String>,
     metadata: Option<JsonObject>,
     reprise: Option<Own>,
@@ -195,7 +195,8 @@ impl Entry {
         };
         new.check()?;
         let status = fields.status.unwrap_or(Status::Active);
-        let message_count = fields.message_count;
+        // The messages are counted; this only tells that some are missing.
+        let message_count = fields.message_count.and_then(|count| count.as_u64());
         Ok(Self { chat_id, new, status, created_at, last_activity_at, message_count, notes })
     }
 

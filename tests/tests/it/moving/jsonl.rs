@@ -271,6 +271,40 @@ async fn a_broken_directory_is_imported_as_far_as_it_goes_and_says_where_it_is_b
 }
 
 #[tokio::test]
+async fn a_line_that_was_mended_is_imported_and_names_that_are_no_files_are_told() -> Result<()> {
+    let (place, directory) = (Place::new().await?, tempfile::tempdir()?);
+    let lines = ["one", "two", "three"].map(|text| line("user", text, &json!({})));
+    let marked = |second: &str| format!("\u{feff}{}{second}{}", lines[0], lines[2]);
+    write(&directory, "session_a.jsonl", &marked("{bad\n"))?;
+    fs::create_dir(directory.path().join("session_b.jsonl"))?;
+    std::os::unix::fs::symlink("nothing", directory.path().join("session_c.jsonl"))?;
+    let (numbers, said, code) = place.run(&import(&directory)?).await?;
+    assert_eq!((&numbers["stored"], code), (&json!(2), Some(1)), "{said}");
+    for expected in [
+        "error: session_a.jsonl:2: cannot be read",
+        "error: session_b.jsonl: is no file",
+        "error: session_c.jsonl: cannot be read",
+    ] {
+        assert!(said.contains(expected), "{expected} is not in {said}");
+    }
+    write(&directory, "session_a.jsonl", &marked(&lines[1]))?;
+    let mended = import(&directory)?;
+    let (numbers, said, _) = place.run(&mended).await?;
+    assert_eq!((&numbers["stored"], &numbers["known"]), (&json!(1), &json!(2)), "{said}");
+    assert!(said.contains("warning: session_a.jsonl:2: was not imported before"), "{said}");
+    let (again, ..) = place.run(&mended).await?;
+    assert_eq!((&again["stored"], &again["known"]), (&json!(0), &json!(3)));
+    let messages = place.messages(&ChatId::parse("a")?).await?;
+    let said: Vec<_> = messages.iter().filter_map(|it| it.body.content.as_str()).collect();
+    assert_eq!(said, ["one", "three", "two"]);
+    // The mark at the beginning does not count as a part of the line.
+    write(&directory, "session_a.jsonl", &lines.concat())?;
+    let (unmarked, ..) = place.run(&mended).await?;
+    assert_eq!((&unmarked["stored"], &unmarked["known"]), (&json!(0), &json!(3)));
+    Ok(())
+}
+
+#[tokio::test]
 async fn sessions_without_any_index_are_rebuilt_from_their_files() -> Result<()> {
     let (place, directory) = (Place::new().await?, original()?);
     fs::remove_file(directory.path().join("index.json"))?;

@@ -8,10 +8,10 @@ use super::rpc::{Incoming, PROTOCOL_VERSION, Peer, RpcError};
 
 /// Serves a client until it hangs up.
 pub(super) async fn serve(chats: &Chats) -> anyhow::Result<()> {
-    let mut lines = BufReader::new(tokio::io::stdin()).lines();
+    let mut lines = BufReader::new(tokio::io::stdin()).split(b'\n');
     let mut client = Peer::new(tokio::io::stdout());
-    while let Some(line) = lines.next_line().await? {
-        if line.trim().is_empty() {
+    while let Some(line) = lines.next_segment().await? {
+        if line.trim_ascii().is_empty() {
             continue;
         }
         let incoming = match Incoming::parse(&line) {

@@ -64,7 +64,7 @@ impl Chats {
         chat_id: ChatId,
         agent_session: &str,
         cwd: &str,
-    ) -> Result<(), RpcError> {
+    ) -> Result<(), StoreError> {
         let fields = [(AGENT_SESSION, agent_session), (CWD, cwd)];
         let metadata = fields.map(|(field, text)| (field.to_owned(), Value::from(text)));
         let new = NewChatSession {

@@ -81,9 +81,9 @@ pub(super) struct Incoming(pub(super) Value);
 
 impl Incoming {
     /// Parses a line.
-    pub(super) fn parse(line: &str) -> Result<Self, RpcError> {
-        let value = json::parse(line.as_bytes())
-            .map_err(|error| RpcError::new(RpcError::PARSE, error.to_string()))?;
+    pub(super) fn parse(line: &[u8]) -> Result<Self, RpcError> {
+        let value =
+            json::parse(line).map_err(|error| RpcError::new(RpcError::PARSE, error.to_string()))?;
         if value.is_object() {
             Ok(Self(value))
         } else {
@@ -127,14 +127,14 @@ impl<W: AsyncWrite + Unpin> Peer<W> {
     }
 
     /// Sends a line as it is.
-    pub(super) async fn forward(&mut self, line: &str) -> io::Result<()> {
-        self.0.write_all(line.as_bytes()).await?;
+    pub(super) async fn forward(&mut self, line: &[u8]) -> io::Result<()> {
+        self.0.write_all(line).await?;
         self.0.write_all(b"\n").await?;
         self.0.flush().await
     }
 
     pub(super) async fn send(&mut self, message: &Value) -> io::Result<()> {
-        self.forward(&message.to_string()).await
+        self.forward(message.to_string().as_bytes()).await
     }
 
     pub(super) async fn request(
@@ -165,6 +165,6 @@ impl<W: AsyncWrite + Unpin> Peer<W> {
         let line = format!(
             r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":{session_id},"update":{update}}}}}"#
         );
-        self.forward(&line).await
+        self.forward(line.as_bytes()).await
     }
 }

@@ -3,13 +3,15 @@ use std::collections::HashSet;
 use chrono::{DateTime, Utc};
 use persistence::mongo::MongoStore;
 use persistence::{
-    AuditLog as _, Billing, Calls as _, ChatSessions as _, Messages as _, Outcome, Search as _,
-    Store as _, StoreError, ToolRunFilter, ToolRuns as _,
+    AuditLog as _, Billing, Calls as _, ChatSessions as _, MessageRange, Messages as _, Outcome,
+    Search as _, Store as _, StoreError, ToolRunFilter, ToolRuns as _, Transcript,
 };
 use records::{
     Actor, AppId, AuditAction, CallId, ChatId, ChatSession, EventId, Limits, NewChatSession,
     NewMessage, NewProviderCall, NewToolRun, Scope, SessionChange, ToolRunId,
 };
+
+use transfer::jsonl::origin_of;
 
 use super::clock::ImportClock;
 use super::report::Report;
@@ -130,6 +132,21 @@ impl Sink<'_> {
     /// Returns a chat, also a deleted one.
     pub(crate) async fn get(&self, chat_id: &ChatId) -> Result<Option<ChatSession>, Stop> {
         Ok(self.store.get_chat(&self.scope, chat_id).await?)
+    }
+
+    /// Returns the lines of its file from which the messages of a chat were imported.
+    pub(crate) async fn lines_of(&self, chat_id: &ChatId) -> Result<HashSet<u64>, Stop> {
+        let (mut lines, mut after) = (HashSet::new(), None);
+        loop {
+            let range = MessageRange::Oldest { after, before: None, limit: 1_000 };
+            let Transcript { messages, has_more, .. } =
+                self.store.messages(&self.scope, chat_id, range).await?;
+            after = messages.last().map(|message| message.sequence);
+            lines.extend(messages.iter().filter_map(|it| Some(origin_of(&it.event_id)?.0)));
+            if !has_more {
+                return Ok(lines);
+            }
+        }
     }
 
     /// Creates a chat as it was at a time.

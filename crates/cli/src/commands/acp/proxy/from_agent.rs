@@ -2,6 +2,7 @@
 
 use std::io;
 
+use persistence::StoreError;
 use records::ChatId;
 use serde_json::{Value, json};
 
@@ -11,7 +12,7 @@ use crate::commands::acp::rpc::{Incoming, RpcError};
 
 impl Proxy<'_> {
     /// Passes a message of the agent on.
-    pub(super) async fn take_from_agent(&mut self, line: &str) -> io::Result<()> {
+    pub(super) async fn take_from_agent(&mut self, line: &[u8]) -> io::Result<()> {
         let Ok(mut incoming) = Incoming::parse(line) else {
             return self.pass_unread(line).await;
         };
@@ -42,8 +43,8 @@ impl Proxy<'_> {
     }
 
     /// Passes on what the client may read although the store could not keep it, such as a field that is there twice.
-    async fn pass_unread(&mut self, line: &str) -> io::Result<()> {
-        if serde_json::from_str::<Value>(line).is_err() {
+    async fn pass_unread(&mut self, line: &[u8]) -> io::Result<()> {
+        if serde_json::from_slice::<Value>(line).is_err() {
             tracing::warn!("the agent wrote a line that is no message");
             return Ok(());
         }
@@ -56,7 +57,7 @@ impl Proxy<'_> {
         &mut self,
         pending: Pending,
         mut response: Value,
-        line: &str,
+        line: &[u8],
     ) -> io::Result<()> {
         let is_error = response.get("result").is_none();
         match pending {
@@ -100,10 +101,17 @@ impl Proxy<'_> {
         }
     }
 
-    /// Creates the chat of a session that the agent has begun, under its id if that can be the id of a chat.
+    /// Creates the chat of a session that the agent has begun, under its id if that can be the id of a new chat.
     async fn begin(&mut self, agent_session: &str, cwd: &str) -> Result<ChatId, RpcError> {
-        let chat_id = ChatId::parse(agent_session).or_else(|_| Chats::new_id())?;
-        self.chats.create(chat_id.clone(), agent_session, cwd).await?;
+        let mut chat_id = ChatId::parse(agent_session).or_else(|_| Chats::new_id())?;
+        match self.chats.create(chat_id.clone(), agent_session, cwd).await {
+            // An agent may number its sessions anew in each process.
+            Err(StoreError::ChatExists(_)) => {
+                chat_id = Chats::new_id()?;
+                self.chats.create(chat_id.clone(), agent_session, cwd).await?;
+            }
+            created => created?,
+        }
         self.rename(&chat_id, agent_session.to_owned());
         Ok(chat_id)
     }

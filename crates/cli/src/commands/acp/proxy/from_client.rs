@@ -11,8 +11,8 @@ use crate::commands::acp::updates::Updates;
 
 impl Proxy<'_> {
     /// Passes a message of the client on.
-    pub(super) async fn take_from_client(&mut self, line: &str) -> io::Result<()> {
-        if line.trim().is_empty() {
+    pub(super) async fn take_from_client(&mut self, line: &[u8]) -> io::Result<()> {
+        if line.trim_ascii().is_empty() {
             return Ok(());
         }
         let incoming = match Incoming::parse(line) {

@@ -12,7 +12,7 @@ use std::time::Duration;
 use anyhow::bail;
 use records::{ChatId, ChatSession, TurnId};
 use serde_json::Value;
-use tokio::io::{AsyncBufReadExt as _, BufReader, Lines, Stdin, Stdout};
+use tokio::io::{AsyncBufReadExt as _, BufReader, Split, Stdin, Stdout};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::time::timeout;
 
@@ -31,8 +31,8 @@ pub(super) async fn serve(
     arguments: &[OsString],
 ) -> anyhow::Result<()> {
     let AgentProcess { mut child, stdin, stdout } = AgentProcess::start(program, arguments)?;
-    let mut from_client = BufReader::new(tokio::io::stdin()).lines();
-    let mut from_agent = BufReader::new(stdout).lines();
+    let mut from_client = BufReader::new(tokio::io::stdin()).split(b'\n');
+    let mut from_agent = BufReader::new(stdout).split(b'\n');
     let mut proxy = Proxy::new(chats, Peer::new(tokio::io::stdout()), Peer::new(stdin));
     match proxy.pass_on(&mut from_client, &mut from_agent).await {
         Ok(Gone::Client) => proxy.interrupt().await,
@@ -142,16 +142,16 @@ impl<'a> Proxy<'a> {
     /// Passes messages on until one of the two hangs up.
     async fn pass_on(
         &mut self,
-        from_client: &mut Lines<BufReader<Stdin>>,
-        from_agent: &mut Lines<BufReader<ChildStdout>>,
+        from_client: &mut Split<BufReader<Stdin>>,
+        from_agent: &mut Split<BufReader<ChildStdout>>,
     ) -> io::Result<Gone> {
         loop {
             tokio::select! {
-                line = from_client.next_line() => {
+                line = from_client.next_segment() => {
                     let Some(line) = line? else { return Ok(Gone::Client) };
                     self.take_from_client(&line).await?;
                 }
-                line = from_agent.next_line() => {
+                line = from_agent.next_segment() => {
                     let Some(line) = line? else { return Ok(Gone::Agent) };
                     self.take_from_agent(&line).await?;
                 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use records::{ChatId, JsonObject, WorkflowName};
 use transfer::jsonl::{self, INDEX, INDEX_BACKUP, SessionFile};
+use transfer::lines::without_mark;
 
 use super::super::report::Report;
 use super::super::source::Source;
@@ -35,7 +36,8 @@ impl Directory {
                 Ok(entry) => entry,
                 Err(error) => {
                     files.refused_by_index(&key, &entry);
-                    report.refuse(&place, error)?;
+                    let whole = "the session is imported once its entry is mended, or removed";
+                    report.refuse(&place, format!("{error}; {whole}"))?;
                     continue;
                 }
             };
@@ -87,6 +89,18 @@ impl Files {
                 }
                 SessionFile::Other => continue,
             };
+            // What the name links to.
+            let bytes = match fs::metadata(file.path()) {
+                Ok(metadata) if metadata.is_file() => metadata.len(),
+                Ok(_) => {
+                    report.refuse(&name, "is no file")?;
+                    continue;
+                }
+                Err(error) => {
+                    report.refuse(&name, format!("cannot be read: {error}"))?;
+                    continue;
+                }
+            };
             match of_kind.entry(chat_id) {
                 Entry::Vacant(vacant) => drop(vacant.insert(file.path())),
                 // The compressed one comes after the other in the order of names.
@@ -95,7 +109,7 @@ impl Files {
                     continue;
                 }
             }
-            files.bytes += file.metadata()?.len();
+            files.bytes += bytes;
         }
         Ok(files)
     }
@@ -146,7 +160,7 @@ fn index(directory: &Path, report: &mut Report) -> anyhow::Result<JsonObject> {
 /// Reads an index; `None` if there is none.
 pub(crate) fn read_index(path: &Path) -> anyhow::Result<Option<JsonObject>> {
     match fs::read(path) {
-        Ok(text) => Ok(Some(serde_json::from_slice(&text)?)),
+        Ok(text) => Ok(Some(serde_json::from_slice(without_mark(&text))?)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error.into()),
     }

@@ -1,3 +1,5 @@
+use std::collections::HashSet;
+
 use chrono::{DateTime, Utc};
 use persistence::{MessageRange, Messages as _};
 use records::{ChatId, ChatSession, Lifecycle, Message, NewMessage, SessionChange, WorkflowName};
@@ -37,6 +39,8 @@ struct Target {
     existing: Option<ChatSession>,
     /// The last line that was imported before.
     imported_to: u64,
+    /// Every line that was imported before; read when it is needed.
+    imported: Option<HashSet<u64>>,
     entry: Option<Entry>,
     is_created: bool,
     stored: u64,
@@ -67,8 +71,15 @@ impl Importer<'_> {
             Some(_) => self.imported_to(&chat_id).await?,
             None => 0,
         };
-        let mut target =
-            Target { chat_id, existing, imported_to, entry, is_created: false, stored: 0 };
+        let mut target = Target {
+            chat_id,
+            existing,
+            imported_to,
+            imported: None,
+            entry,
+            is_created: false,
+            stored: 0,
+        };
         if let Some(messages) = messages {
             self.import_messages(&mut target, messages).await?;
         }
@@ -161,7 +172,8 @@ impl Importer<'_> {
     async fn create(&mut self, target: &mut Target, first: Option<&ReadLine>) -> Result<(), Stop> {
         let rebuilt = || Entry::rebuilt(target.chat_id.clone(), first, self.workflow);
         let entry = target.entry.clone().unwrap_or_else(rebuilt);
-        let at = entry.created_at.or(entry.last_activity_at);
+        let said_at = first.and_then(|read| read.message.body.timestamp.as_deref());
+        let at = entry.created_at.or(said_at.and_then(read_time)).or(entry.last_activity_at);
         self.sink.create(entry.new, at).await?;
         target.is_created = true;
         self.report.counts.created += 1;
@@ -195,10 +207,18 @@ impl Importer<'_> {
             if let Some(line) = line
                 && line <= target.imported_to
             {
-                let item = source.item(line);
-                return Err(Stop::Chat(format!(
-                    "{item} is not the one that was imported before: the file was rewritten, and is imported no further"
-                )));
+                let imported = match &mut target.imported {
+                    Some(imported) => imported,
+                    none => none.insert(self.sink.lines_of(&target.chat_id).await?),
+                };
+                if imported.contains(&line) {
+                    let item = source.item(line);
+                    return Err(Stop::Chat(format!(
+                        "{item} is not the one that was imported before: the file was rewritten, and is imported no further"
+                    )));
+                }
+                let late = "was not imported before: it stands behind those that were";
+                self.report.warn(&source.at(line), late)?;
             }
             fresh.push(message);
         }
