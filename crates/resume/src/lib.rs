@@ -12,6 +12,9 @@ pub use normalize::{Candidate, Options, StrictMessage, StrictRole, normalize};
 mod unsettled;
 pub use unsettled::{UnsettledCall, UnsettledPolicy};
 
+mod recognition;
+pub use recognition::known_beginning;
+
 mod rendered;
 
 mod pending_calls;

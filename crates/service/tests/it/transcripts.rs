@@ -88,6 +88,36 @@ async fn a_transcript_that_has_grown_adds_what_is_new() {
 }
 
 #[tokio::test]
+async fn a_history_is_put_back_with_what_is_new() {
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    let said = |role: &str, text: &str| json!({"role": role, "content": text});
+    let mut answer = said("assistant", "a");
+    answer["annotations"] = json!([{"type": "url_citation", "url_citation":
+        {"start_index": 0, "end_index": 1, "title": "t", "url": "https://example.org"}}]);
+    let first = json!({"messages": [said("user", "x"), answer, said("user", "b")]});
+    synchronise(&client, &path, "openai", first).await;
+    for turn in 0..4 {
+        let history = client.get(&format!("{path}/history?dialect=openai")).await.body();
+        let mut messages = history["messages"].as_array().unwrap().clone();
+        messages.push(said("assistant", &format!("answer {turn}")));
+        messages.push(said("user", "and?"));
+        let body = json!({"messages": messages});
+        let (status, appended) = synchronise(&client, &path, "openai", body.clone()).await;
+        let expected = (201, 5 + 2 * turn);
+        assert_eq!((status, appended["last_sequence"].as_u64().unwrap()), expected, "{appended}");
+        // A repeat stores nothing.
+        let (status, again) = synchronise(&client, &path, "openai", body).await;
+        assert_eq!((status, &again["last_sequence"]), (200, &appended["last_sequence"]));
+    }
+    // Where it was edited, it goes on from there, and nothing is left out.
+    let edited =
+        json!({"messages": [said("user", "x"), said("assistant", "a!"), said("user", "c")]});
+    let (_, appended) = synchronise(&client, &path, "openai", edited).await;
+    assert_eq!(appended["last_sequence"], 13);
+}
+
+#[tokio::test]
 async fn unknown_fields_of_a_message_are_kept_and_noted() {
     let client = Client::open();
     let path = client.create_chat("c1").await;

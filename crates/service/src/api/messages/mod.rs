@@ -1,6 +1,7 @@
 //! The messages of a chat: append, read, edit, delete, and render as a history.
 
 mod body;
+mod recognised;
 mod request;
 mod resent;
 mod response;

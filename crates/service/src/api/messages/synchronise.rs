@@ -9,7 +9,9 @@ use utoipa::openapi::path::Parameter;
 
 use super::AppendResponse;
 use super::append::append_transcript;
+use super::recognised::leave_out_known;
 use super::transcript::{self, CheckWord, Ids, TranscriptRequest};
+use crate::admission::RequestMemory;
 use crate::config::LimitsConfig;
 use crate::extract::conditions::Fenced;
 use crate::extract::needs::Say;
@@ -51,8 +53,9 @@ impl FromParams for TranscriptQuery {
 /// Synchronises a chat with a whole transcript of another system: appends what the chat does not have yet.
 ///
 /// A message keeps the id that it has in the dialect, or gets one that is derived from it and from all messages before it.
-/// So a transcript that is sent again, or again with more messages at its end, stores only the new ones. `request_id`
-/// distinguishes transcripts that begin alike.
+/// So a transcript that is sent again, or again with more messages at its end, stores only the new ones. What the chat shows already
+/// in the dialect is not stored again either: a history may be read, continued and put back. `request_id` distinguishes
+/// transcripts that begin alike.
 #[operation(
     answers = "At least one message is new",
     repeated = "All messages were stored before",
@@ -65,6 +68,7 @@ pub(crate) async fn put_transcript(
     UnreadJson(request, _): UnreadJson<TranscriptRequest>,
 ) -> Result<(StatusCode, Json<AppendResponse>), Problem> {
     let scope = Scope { expected_last_sequence: query.expected_last_sequence, ..scope };
+    let memory = RequestMemory::of(request.extensions())?;
     let read = transcript::read(
         query.dialect,
         query.check,
@@ -74,5 +78,6 @@ pub(crate) async fn put_transcript(
         (&scope, &chat_id),
     )
     .await?;
+    let read = leave_out_known(&state, &scope, &chat_id, &memory, read).await?;
     append_transcript(&state, &scope, chat_id, read).await
 }

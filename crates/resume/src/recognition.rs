@@ -1,0 +1,197 @@
+//! Which messages of a transcript a chat has, although they are not those that were stored: their client may have read them in
+//! a rendering, which mends and leaves out what its dialect does not have.
+
+use chrono::DateTime;
+use records::json::Digest;
+use records::{EventId, Message, NewMessage};
+
+use crate::dialect::{Dialect, Parsed};
+use crate::{Options, UnsettledPolicy};
+
+/// How a client may have read calls without results.
+const READ_WITH: [Option<UnsettledPolicy>; 4] =
+    [None, Some(UnsettledPolicy::Keep), Some(UnsettledPolicy::Settle), Some(UnsettledPolicy::Trim)];
+
+/// Returns how many messages of a transcript, from its first one on, a chat with these messages shows in the dialect.
+///
+/// Both are compared as the dialect shows them. So a field that it never shows makes no difference.
+pub fn known_beginning(dialect: &dyn Dialect, stored: &[Message], sent: &Parsed) -> usize {
+    let given: Vec<Digest> = sent.messages.iter().map(|message| message.body.digest()).collect();
+    let mut known = 0;
+    for policy in READ_WITH {
+        let chat = shown(dialect, stored.to_vec(), policy);
+        known = known.max(alike(&chat, &given));
+        if known == given.len() {
+            break;
+        }
+        let sent = shown(dialect, as_stored(&sent.messages), policy);
+        // Otherwise it is not known which of them are which messages of the transcript.
+        if sent.len() == given.len() {
+            known = known.max(alike(&chat, &sent));
+        }
+    }
+    known
+}
+
+/// Returns messages as the dialect shows them, read again.
+fn shown(
+    dialect: &dyn Dialect,
+    messages: Vec<Message>,
+    unsettled: Option<UnsettledPolicy>,
+) -> Vec<Digest> {
+    let options = Options { unsettled, ..Options::default() };
+    let mut rendered = dialect.render(messages, &options);
+    dialect.prepare(&mut rendered.messages);
+    let read = dialect.parse(rendered.system, rendered.messages);
+    read.messages.iter().map(|message| message.body.digest()).collect()
+}
+
+fn as_stored(messages: &[NewMessage]) -> Vec<Message> {
+    let stored = messages.iter().zip(0..).filter_map(|(message, sequence)| {
+        let minted = || EventId::parse(format!("evt_{sequence}")).ok();
+        Some(Message {
+            sequence,
+            event_id: message.event_id.clone().or_else(minted)?,
+            body: message.body.clone(),
+            author: message.author.clone(),
+            created_at: DateTime::UNIX_EPOCH,
+            edited_at: None,
+            edited_by: None,
+            deleted_at: None,
+            deleted_by: None,
+            is_text_kept: false,
+        })
+    });
+    stored.collect()
+}
+
+/// Returns how many messages are the same at the beginning of both.
+fn alike(one: &[Digest], other: &[Digest]) -> usize {
+    one.iter().zip(other).take_while(|(one, other)| one == other).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::dialect;
+
+    fn parse(dialect: &dyn Dialect, messages: &Value) -> Parsed {
+        let mut messages = messages.as_array().unwrap().clone();
+        dialect.prepare(&mut messages);
+        dialect.parse(Vec::new(), messages)
+    }
+
+    /// Returns how much is known of a transcript in a chat with another one.
+    fn known(name: &str, stored: &Value, sent: &Value) -> usize {
+        let dialect = dialect::named(name).unwrap();
+        let stored = as_stored(&parse(dialect, stored).messages);
+        known_beginning(dialect, &stored, &parse(dialect, sent))
+    }
+
+    fn history(name: &str, stored: &Value) -> Value {
+        let dialect = dialect::named(name).unwrap();
+        let stored = as_stored(&parse(dialect, stored).messages);
+        dialect.render(stored, &Options::default()).messages.into()
+    }
+
+    #[test]
+    fn a_history_that_is_put_back_is_known_whatever_it_left_out() {
+        let call = |arguments: &str| {
+            let function = json!({"name": "f", "arguments": arguments});
+            json!({"role": "assistant", "content": null,
+                "tool_calls": [{"id": "c", "type": "function", "function": function}]})
+        };
+        let result = json!({"role": "tool", "tool_call_id": "c", "content": "r"});
+        let said = |role: &str, text: &str| json!({"role": role, "content": text});
+        for (name, stored) in [
+            (
+                "openai",
+                json!([said("user", "x"),
+                {"role": "assistant", "content": "a", "annotations": [{"type": "url_citation",
+                    "url_citation": {"start_index": 0, "end_index": 1, "title": "t", "url": "https://e.org"}}]},
+                said("user", "b")]),
+            ),
+            (
+                "openai",
+                json!([said("user", "x"), {"role": "assistant", "content": null, "refusal": "no"}]),
+            ),
+            ("openai", json!([said("user", "x"), call(""), result])),
+            (
+                "openai",
+                json!([{"role": "user", "name": "Zoë", "content": "x"}, said("assistant", "a")]),
+            ),
+            (
+                "openai",
+                json!([
+                    said("user", "x"),
+                    call("{}"),
+                    said("user", "?"),
+                    result,
+                    said("assistant", "a")
+                ]),
+            ),
+            (
+                "gemini",
+                json!([{"role": "user", "parts": [{"text": "x"}]},
+                {"role": "model", "parts": [{"text": "hm", "thought": true}, {"text": "a"}]}]),
+            ),
+        ] {
+            let read = history(name, &stored);
+            let items = read.as_array().unwrap().len();
+            let mut grown = read.clone();
+            let new = match name {
+                "gemini" => json!({"role": "user", "parts": [{"text": "new"}]}),
+                _ => said("user", "new"),
+            };
+            grown.as_array_mut().unwrap().push(new);
+            let whole = known(name, &stored, &read);
+            assert!(whole >= items, "{whole} of {items} in {read}");
+            assert_eq!(known(name, &stored, &grown), whole, "{grown}");
+        }
+    }
+
+    #[test]
+    fn a_mark_of_a_cache_that_moves_makes_no_difference() {
+        let said = |role: &str, text: &str, is_marked: bool| {
+            let mut block = json!({"type": "text", "text": text});
+            if is_marked {
+                block["cache_control"] = json!({"type": "ephemeral"});
+            }
+            json!({"role": role, "content": [block]})
+        };
+        let stored = json!([
+            said("user", "q1", true),
+            said("assistant", "a1", false),
+            said("user", "q2", true)
+        ]);
+        let sent = json!([
+            said("user", "q1", false),
+            said("assistant", "a1", false),
+            said("user", "q2", false),
+            said("assistant", "a2", false),
+            said("user", "q3", true)
+        ]);
+        assert_eq!(known("anthropic", &stored, &sent), 3);
+    }
+
+    #[test]
+    fn what_the_dialect_shows_makes_a_difference() {
+        let image = |data: &str| {
+            let url = format!("data:image/png;base64,{data}");
+            json!({"role": "user", "content": [{"type": "text", "text": "see"},
+                {"type": "image_url", "image_url": {"url": url}}]})
+        };
+        let said = json!({"role": "user", "content": "x"});
+        assert_eq!(
+            known("openai", &json!([said, image("AAAA")]), &json!([said, image("AAAB")])),
+            1
+        );
+        assert_eq!(known("openai", &json!([said]), &json!([{"role": "user", "content": "y"}])), 0);
+        assert_eq!(
+            known("openai", &json!([said]), &json!([{"role": "system", "content": "x"}])),
+            0
+        );
+    }
+}

@@ -1,0 +1,90 @@
+//! What of a transcript a chat has already, although it was stored in another form.
+
+use futures::future::try_join;
+use persistence::{MessageRange, Transcript, offload};
+use records::{ChatId, EventId, Message, Permission, Scope};
+use resume::dialect::{Resent, TranscriptPosition, Violation};
+use resume::known_beginning;
+
+use super::transcript::ReadTranscript;
+use crate::admission::RequestMemory;
+use crate::problem::Problem;
+use crate::state::AppState;
+
+/// The most messages of a chat with which a transcript is compared. A transcript has at most half as many.
+const COMPARED: u64 = 2_000;
+/// The most pages in which they are read, so that their size is bounded, too.
+const PAGES: usize = 3;
+
+/// Leaves out what the chat shows already, of a transcript without ids that is not the one that was stored: its client has
+/// read it in a rendering, or has moved what the chat does not show.
+pub(super) async fn leave_out_known(
+    state: &AppState,
+    scope: &Scope,
+    chat_id: &ChatId,
+    memory: &RequestMemory,
+    mut read: ReadTranscript,
+) -> Result<ReadTranscript, Problem> {
+    // The id of a request distinguishes transcripts that begin alike.
+    if read.request_id.is_some() || read.dialect.resent() != Resent::Refused {
+        return Ok(read);
+    }
+    let scope = &scope.needing(Permission::Read);
+    let ids = read.parsed.messages.iter().filter_map(|message| message.event_id.clone());
+    let ids: Vec<EventId> = ids.collect();
+    let (found, chat) = try_join(
+        state.store.find_messages(scope, chat_id, &ids),
+        state.store.get_chat(scope, chat_id),
+    )
+    .await?;
+    let last_sequence = chat.map_or(0, |chat| chat.last_sequence);
+    let Some(unknown) = found.iter().position(Option::is_none) else { return Ok(read) };
+    let end = found[..unknown].iter().flatten().max().map_or(0, |last| last + 1);
+    // It continues what was stored, or there is more than can be compared.
+    if end == last_sequence || last_sequence > COMPARED {
+        return Ok(read);
+    }
+    // The messages, how they are shown, and that read again.
+    memory.reserve(3 * PAGES * Transcript::PAGE_BYTES).await?;
+    let Some(stored) = stored(state, scope, chat_id).await? else { return Ok(read) };
+    let compare = move || {
+        let known = known_beginning(read.dialect, &stored, &read.parsed);
+        Ok::<_, Problem>((known, read))
+    };
+    let known;
+    (known, read) = offload(usize::MAX, compare).await?;
+    if known > unknown {
+        let left_out = unknown..known;
+        read.parsed.messages.drain(left_out.clone());
+        let positions = read.parsed.positions.drain(left_out);
+        read.noted.extend(positions.filter_map(known_note));
+    }
+    Ok(read)
+}
+
+/// Reads all messages of a chat; `None` if they are too large.
+async fn stored(
+    state: &AppState,
+    scope: &Scope,
+    chat_id: &ChatId,
+) -> Result<Option<Vec<Message>>, Problem> {
+    let mut stored = Vec::new();
+    for _ in 0..PAGES {
+        let after = stored.last().map(|message: &Message| message.sequence);
+        let range = MessageRange::Oldest { after, before: None, limit: usize::MAX };
+        let Transcript { messages, has_more, .. } =
+            state.store.messages(scope, chat_id, range).await?;
+        stored.extend(messages);
+        if !has_more {
+            return Ok(Some(stored));
+        }
+    }
+    Ok(None)
+}
+
+/// Notes that a message is not stored, because the chat shows it already.
+fn known_note(position: TranscriptPosition) -> Option<Violation> {
+    let TranscriptPosition::Message(index) = position else { return None };
+    let detail = "the chat shows this message already: it is not stored again".to_owned();
+    Some(Violation { index, rule: "known", detail })
+}
