@@ -88,6 +88,33 @@ async fn a_transcript_that_has_grown_adds_what_is_new() {
 }
 
 #[tokio::test]
+async fn instructions_may_have_every_form_that_providers_take() {
+    let client = Client::open();
+    let text = json!({"text": "Be brief."});
+    for (number, (dialect, system)) in [
+        ("anthropic", json!("Be brief.")),
+        ("anthropic", json!([{"type": "text", "text": "Be brief."}])),
+        ("gemini", json!({"role": "user", "parts": [text]})),
+        ("gemini", text.clone()),
+        ("bedrock-converse", json!([text])),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let path = client.create_chat(&format!("c{number}")).await;
+        let body = json!({"messages": [], "system": system});
+        let (status, stored) = synchronise(&client, &path, dialect, body).await;
+        assert_eq!((status, &stored["last_sequence"]), (201, &json!(1)), "{stored}");
+        let shown = client.get(&format!("{path}/messages")).await.body();
+        assert_eq!(shown["data"][0]["content"], "Be brief.", "{dialect}");
+    }
+    let path = client.create_chat("other").await;
+    let body = json!({"messages": [], "system": 7});
+    let (status, refused) = synchronise(&client, &path, "anthropic", body).await;
+    assert_eq!((status, &refused["errors"][0]["pointer"]), (422, &json!("/system")), "{refused}");
+}
+
+#[tokio::test]
 async fn a_history_is_put_back_with_what_is_new() {
     let client = Client::open();
     let path = client.create_chat("c1").await;

@@ -3,7 +3,7 @@ use axum::extract::{FromRequest as _, Request};
 use persistence::MessageRange;
 use persistence::offload;
 use records::json::ListLimit;
-use records::{ChatId, EventId, Item, Location, Message, Scope, Segment, TurnMessage};
+use records::{ChatId, EventId, Item, JsonObject, Location, Message, Scope, Segment, TurnMessage};
 use resume::Dropped;
 use resume::dialect::{self, Dialect, Parsed, Resent, TranscriptPosition, Violation};
 use resume::ingest::{self, Check, Checked};
@@ -32,11 +32,36 @@ pub(crate) struct TranscriptRequest {
     messages: Vec<Value>,
     /// The system instructions, for dialects that keep them apart from the messages.
     #[serde(default)]
-    #[schema(required = false)]
-    system: Vec<Value>,
+    system: Option<Instructions>,
     /// Makes an append safe to repeat. A synchronisation is, and the id distinguishes transcripts that begin alike.
     #[schema(value_type = Option<values::Name>)]
     request_id: Option<EventId>,
+}
+
+/// System instructions in any form that a provider takes.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(untagged, expecting = "a text, a block, or a list of them")]
+enum Instructions {
+    /// Texts and blocks.
+    #[schema(value_type = Vec<Object>)]
+    Blocks(Vec<Value>),
+    Text(String),
+    /// A block; one with `parts` stands for these.
+    #[schema(value_type = Object)]
+    Block(JsonObject),
+}
+
+impl Instructions {
+    fn into_blocks(self) -> Vec<Value> {
+        match self {
+            Self::Blocks(blocks) => blocks,
+            Self::Text(text) => vec![text.into()],
+            Self::Block(mut block) => match block.shift_remove("parts") {
+                Some(Value::Array(parts)) => parts,
+                _ => vec![block.into()],
+            },
+        }
+    }
 }
 
 impl Keyed for TranscriptRequest {
@@ -189,7 +214,7 @@ pub(crate) async fn read_checked(
     check: Check,
     messages: Vec<Value>,
 ) -> Result<Parsed, Problem> {
-    let body = TranscriptRequest { messages, system: Vec::new(), request_id: None };
+    let body = TranscriptRequest { messages, system: None, request_id: None };
     let read = move || parse(dialect, check, Ids::OfRequest, body, &[]);
     offload(usize::MAX, read).await.map(|read| read.parsed)
 }
@@ -202,6 +227,7 @@ fn parse(
     newest: &[Message],
 ) -> Result<ReadTranscript, Problem> {
     let TranscriptRequest { mut messages, system, request_id } = body;
+    let system = system.map(Instructions::into_blocks).unwrap_or_default();
     dialect.prepare(&mut messages);
     let Checked { refused: found, noted } = ingest::check(dialect, &messages, check);
     if !found.is_empty() {
