@@ -2120,6 +2120,12 @@ export interface components {
          * @enum {string}
          */
         InputState: "pending" | "answered" | "cancelled" | "expired" | "chat_ended";
+        /** @description System instructions in any form that a provider takes. */
+        Instructions: {
+            [key: string]: unknown;
+        }[] | string | {
+            [key: string]: unknown;
+        };
         /**
          * @description Why a chat is paused or fails, and what it resumes from.
          * @example {
@@ -2976,8 +2982,7 @@ export interface components {
             messages: {
                 [key: string]: unknown;
             }[];
-            /** @description The system instructions, for dialects that keep them apart from the messages. */
-            system?: unknown[];
+            system?: components["schemas"]["Instructions"] | null;
             request_id?: components["schemas"]["Name"] | null;
         };
         /**
@@ -4634,6 +4639,7 @@ export type InputAnswer = components['schemas']['InputAnswer'];
 export type InputKind = components['schemas']['InputKind'];
 export type InputRequest = components['schemas']['InputRequest'];
 export type InputState = components['schemas']['InputState'];
+export type Instructions = components['schemas']['Instructions'];
 export type Interruption = components['schemas']['Interruption'];
 export type KeptContextResponse = components['schemas']['KeptContextResponse'];
 export type LastTurn = components['schemas']['LastTurn'];
@@ -4962,6 +4968,8 @@ export interface operations {
                 needs_input?: boolean;
                 /** @description Only chats whose last turn ended so: `completed`, `interrupted` or `failed`. */
                 last_turn_outcome?: "completed" | "interrupted" | "failed";
+                /** @description Only forks of this chat. */
+                forked_from?: components["schemas"]["Name"];
                 /** @description Only chats created at or after this time. */
                 created_from?: components["schemas"]["Time"];
                 /** @description Only chats created before this time. */

@@ -43,7 +43,6 @@ pub(crate) struct TranscriptRequest {
 #[serde(untagged, expecting = "a text, a block, or a list of them")]
 enum Instructions {
     /// Texts and blocks.
-    #[schema(value_type = Vec<Object>)]
     Blocks(Vec<Value>),
     Text(String),
     /// A block; one with `parts` stands for these.
