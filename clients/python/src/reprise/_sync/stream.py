@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,8 @@ INTERVAL = 0.1
 SILENCE = 10.0
 #: The most chunks of one request.
 MOST_CHUNKS = 500
+#: The most bytes of the chunks of one request, unless it is a single one; the service allows 1 MiB.
+MOST_BYTES = 1_000_000
 
 
 class Stream:
@@ -47,7 +50,7 @@ class Stream:
         with self._sending:
             while True:
                 self._sent_at = monotonic()
-                chunks = self._waiting[:MOST_CHUNKS]
+                chunks = _batch(self._waiting)
                 progress = self._chat.append_chunks(self.stream_id, self._position, chunks)
                 self._position += len(chunks)
                 del self._waiting[: len(chunks)]
@@ -71,6 +74,16 @@ class Stream:
         return self._chat.end_stream(self.stream_id, state, **fields)
 
 
+def _batch(waiting: list[Any]) -> list[Any]:
+    """Returns the first chunks, as many as one request may have."""
+    size = 0
+    for count, chunk in enumerate(waiting[:MOST_CHUNKS]):
+        size += len(json.dumps(chunk, ensure_ascii=False).encode(errors="replace"))
+        if size > MOST_BYTES and count > 0:
+            return waiting[:count]
+    return waiting[:MOST_CHUNKS]
+
+
 def recorded(chat: Chat, upstream: Any, fields: dict[str, Any]) -> Iterator[Any]:
     """Yields the events of an answer, and writes them to a stream of the chat."""
     stream = chat.start_stream("ui_message", **fields)
@@ -84,7 +97,7 @@ def recorded(chat: Chat, upstream: Any, fields: dict[str, Any]) -> Iterator[Any]
             if stream.is_cancelled:
                 break
         else:
-            state = "finished"
+            state, error = ("finished", None) if chunks.failure is None else ("failed", chunks.failure[:1000])
     except Exception as failure:
         state, error = "failed", str(failure)[:1000]
         raise
