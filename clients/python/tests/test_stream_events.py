@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Sequence
 from enum import Enum
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from google.genai import types as genai
@@ -18,7 +19,7 @@ from openai.types.responses import ResponseStreamEvent
 from pydantic import TypeAdapter
 
 import reprise
-from reprise import Reprise, models
+from reprise import InvalidRequest, Reprise, models
 from reprise._chunks import Chunks
 
 from .conftest import Service
@@ -256,12 +257,7 @@ def block(index: int, block: dict[str, Any], *deltas: dict[str, Any]) -> list[An
 
 def as_objects(event: Any) -> Any:
     """The same event as the SDK has it: an object with attributes."""
-    if isinstance(event, dict):
-        return SimpleNamespace(**{name: as_objects(value) for name, value in cast("dict[str, Any]", event).items()})
-    if isinstance(event, list):
-        listed: list[Any] = event
-        return [as_objects(item) for item in listed]
-    return event
+    return json.loads(json.dumps(event), object_hook=lambda fields: SimpleNamespace(**fields))
 
 
 def as_given(event: Any) -> Any:
@@ -508,3 +504,22 @@ def test_an_unknown_event_is_an_error_at_once(service: Service, app: str, event:
 def test_large_chunks_are_sent_in_several_requests(record: Record) -> None:
     image = gemini(*(genai.Part(inline_data=genai.Blob(mime_type="image/png", data=b"x" * 400_000)) for _ in range(3)))
     assert len(parts_of(record([image], "ui-message"))) == 3
+
+
+@pytest.mark.parametrize("ends", [True, False], ids=["last", "not last"])
+def test_an_answer_that_the_service_cannot_have_is_failed(service: Service, app: str, ends: bool) -> None:
+    image = gemini(genai.Part(inline_data=genai.Blob(mime_type="image/png", data=b"x" * 1_000_000)))
+    events: list[Any] = ["half", image] if ends else ["half", image, *("more" for _ in range(5))]
+
+    def slowly() -> Any:
+        for event in events:
+            yield event
+            time.sleep(0 if ends else 0.1)
+
+    with Reprise(service.url, app) as client:
+        chat = client.create_chat("Picnic")
+        with pytest.raises(InvalidRequest, match="1048576"):
+            list(chat.stream(slowly()))
+        (stream,) = chat.streams()
+        assert stream.state is models.StreamState.failed
+        assert "1048576" in str(stream.error)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import models
 from .._chunks import Chunks
-from ..errors import RepriseError
+from ..errors import InvalidRequest, RepriseError
 from .clock import AsyncLock, AsyncRepeater, shielded
 
 if TYPE_CHECKING:
@@ -57,6 +57,10 @@ class AsyncStream:
                 self.is_cancelled = self.is_cancelled or progress.cancel_requested
                 if not self._waiting:
                     return
+
+    def discard(self) -> None:
+        """Forgets what was added and not sent."""
+        self._waiting.clear()
 
     async def keep_alive(self) -> bool:
         """Sends what has waited for the next chunk, and says now and then that the agent is there; always true."""
@@ -110,5 +114,16 @@ async def _end(
     stream: AsyncStream, repeater: AsyncRepeater, chunks: Chunks, state: str, error: str | None
 ) -> models.EndedStream:
     await repeater.stop()
-    await stream.add(*chunks.end())
-    return await stream.end(state, error=error)
+    refusal = None
+    try:
+        await stream.add(*chunks.end())
+        await stream.flush()
+    except InvalidRequest as failure:
+        # The stream ends nevertheless, or its followers would wait for it.
+        stream.discard()
+        if state != "failed":
+            state, error, refusal = "failed", str(failure)[:1000], failure
+    ended = await stream.end(state, error=error)
+    if refusal is not None:
+        raise refusal
+    return ended

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import models
 from .._chunks import Chunks
-from ..errors import RepriseError
+from ..errors import InvalidRequest, RepriseError
 from .clock import Lock, Repeater, shielded
 
 if TYPE_CHECKING:
@@ -57,6 +57,10 @@ class Stream:
                 self.is_cancelled = self.is_cancelled or progress.cancel_requested
                 if not self._waiting:
                     return
+
+    def discard(self) -> None:
+        """Forgets what was added and not sent."""
+        self._waiting.clear()
 
     def keep_alive(self) -> bool:
         """Sends what has waited for the next chunk, and says now and then that the agent is there; always true."""
@@ -110,5 +114,16 @@ def _end(
     stream: Stream, repeater: Repeater, chunks: Chunks, state: str, error: str | None
 ) -> models.EndedStream:
     repeater.stop()
-    stream.add(*chunks.end())
-    return stream.end(state, error=error)
+    refusal = None
+    try:
+        stream.add(*chunks.end())
+        stream.flush()
+    except InvalidRequest as failure:
+        # The stream ends nevertheless, or its followers would wait for it.
+        stream.discard()
+        if state != "failed":
+            state, error, refusal = "failed", str(failure)[:1000], failure
+    ended = stream.end(state, error=error)
+    if refusal is not None:
+        raise refusal
+    return ended
