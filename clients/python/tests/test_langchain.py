@@ -27,7 +27,7 @@ from langchain_core.messages import (
 )
 from langchain_core.runnables.history import RunnableWithMessageHistory
 
-from reprise import AsyncReprise, Reprise
+from reprise import AsyncReprise, InvalidValue, Reprise
 from reprise.stores.langchain import RepriseChatMessageHistory
 
 from .conftest import Service
@@ -187,3 +187,32 @@ async def test_a_chat_of_other_clients_is_copied_with_its_open_calls(service: Se
             assert isinstance(called, AIMessage)
             assert called.content == "Let me see."
             assert called.tool_calls == [{"id": "a", "name": "weather", "args": {"city": "Oslo"}, "type": "tool_call"}]
+
+
+@pytest.mark.parametrize(
+    ("message", "pointer", "said"),
+    [
+        (HumanMessage("half \ud83d"), "/messages/1/content", "U+D83D"),
+        (
+            AIMessage("a", response_metadata={"score": float("-inf")}),
+            "/messages/1/props/item/data/response_metadata/score",
+            "-inf",
+        ),
+        (HumanMessage("a", additional_kwargs={"a/b": [float("nan")]}), "/additional_kwargs/a~1b/0", "nan is no number of JSON"),
+        (HumanMessage("a", additional_kwargs={"\udc00": 1}), "/additional_kwargs (a name of a field)", "U+DC00"),
+    ],
+)
+async def test_a_value_that_json_does_not_have_is_named(
+    service: Service, app: str, message: BaseMessage, pointer: str, said: str
+) -> None:
+    async with AsyncReprise(service.url, app) as asynchronous:
+        with Reprise(service.url, app) as client:
+            history = RepriseChatMessageHistory("s", client, async_client=asynchronous)
+            with pytest.raises(InvalidValue) as error:
+                history.add_messages([HumanMessage("Hello"), message])
+            assert error.value.problem["errors"][0]["pointer"].endswith(pointer)
+            assert said in str(error.value)
+            assert "replace it" in str(error.value)
+            with pytest.raises(InvalidValue):
+                await history.aadd_messages([HumanMessage("Hello"), message])
+            assert history.messages == []

@@ -31,7 +31,7 @@ from openai.types.responses import (
     ResponseOutputText,
 )
 
-from reprise import AsyncReprise, InvalidRequest
+from reprise import AsyncReprise, InvalidRequest, InvalidValue
 from reprise.stores.openai_agents import RepriseSession
 
 from .conftest import Line, Service
@@ -305,6 +305,14 @@ async def test_a_batch_that_is_too_large_is_refused_as_a_whole(make: MakeSession
         await session.add_items([*said("small"), *said("x" * (5 << 20))])
     await session.add_items(said("y" * (3 << 20)))
     assert [len(text) for text in texts(await session.get_items())] == [6, 3 << 20]
+
+
+@pytest.mark.parametrize("value", ["half \ud83d", float("-inf")])
+async def test_a_value_that_json_does_not_have_is_named(make: MakeSession, value: Any) -> None:
+    session = make()
+    with pytest.raises(InvalidValue, match=r"/messages/0/.*: replace it"):
+        await session.add_items([cast("Any", {"role": "user", "content": value})])
+    assert await session.get_items() == []
 
 
 async def test_other_readers_of_the_chat_understand_the_items(make: MakeSession, client: AsyncReprise) -> None:

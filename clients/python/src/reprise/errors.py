@@ -26,6 +26,17 @@ class InvalidRequest(RepriseError):
     """The request breaks a rule, and changed nothing. ``problem["errors"]`` names the fields."""
 
 
+class InvalidValue(InvalidRequest, ValueError):
+    """A value is none that JSON has, such as infinity or half of a surrogate pair. Nothing was sent.
+
+    ``problem["errors"]`` names the field, by its pointer in the body of the request.
+    """
+
+    def __init__(self, pointer: str, detail: str) -> None:
+        errors = [{"pointer": pointer, "detail": detail}]
+        super().__init__(f"{pointer or 'the body'}: {detail}", problem={"errors": errors})
+
+
 class Denied(RepriseError):
     """The token is missing or not valid, or does not permit this."""
 

@@ -117,9 +117,10 @@ class Chat:
     def stream(self, upstream: Any, **fields: Any) -> Iterator[Any]:
         """Yields the events of an answer, and writes them to a stream that others follow meanwhile.
 
-        ``upstream`` is a stream of OpenAI's chat completions, of LiteLLM or of Anthropic's messages, or yields strings or
-        chunks of the AI SDK. What came is stored as a turn when it ends; not if it raises. It ends early when a person asks
-        to stop. ``fields`` are those of ``NewStream``, such as ``agent`` and ``request_id``.
+        ``upstream`` yields strings, chunks of OpenAI's chat completions or of LiteLLM, events of OpenAI's Responses API or
+        of Anthropic's messages, ``GenerateContentResponse`` of google-genai, ``AIMessageChunk`` of LangChain, or chunks of
+        the AI SDK; anything else is a ``TypeError``. What came is stored as a turn when it ends; not if it raises. It ends
+        early when a person asks to stop. ``fields`` are those of ``NewStream``, such as ``agent`` and ``request_id``.
         """
         return recorded(self, upstream, fields)
 

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from .. import models
 from .._chunks import Chunks
-from ..errors import RepriseError
+from ..errors import InvalidRequest, RepriseError
 from .clock import Lock, Repeater, shielded
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ INTERVAL = 0.1
 SILENCE = 10.0
 #: The most chunks of one request.
 MOST_CHUNKS = 500
+#: The most bytes of the chunks of one request, unless it is a single one; the service allows 1 MiB.
+MOST_BYTES = 1_000_000
 
 
 class Stream:
@@ -47,13 +50,17 @@ class Stream:
         with self._sending:
             while True:
                 self._sent_at = monotonic()
-                chunks = self._waiting[:MOST_CHUNKS]
+                chunks = _batch(self._waiting)
                 progress = self._chat.append_chunks(self.stream_id, self._position, chunks)
                 self._position += len(chunks)
                 del self._waiting[: len(chunks)]
                 self.is_cancelled = self.is_cancelled or progress.cancel_requested
                 if not self._waiting:
                     return
+
+    def discard(self) -> None:
+        """Forgets what was added and not sent."""
+        self._waiting.clear()
 
     def keep_alive(self) -> bool:
         """Sends what has waited for the next chunk, and says now and then that the agent is there; always true."""
@@ -71,6 +78,16 @@ class Stream:
         return self._chat.end_stream(self.stream_id, state, **fields)
 
 
+def _batch(waiting: list[Any]) -> list[Any]:
+    """Returns the first chunks, as many as one request may have."""
+    size = 0
+    for count, chunk in enumerate(waiting[:MOST_CHUNKS]):
+        size += len(json.dumps(chunk, ensure_ascii=False).encode(errors="replace"))
+        if size > MOST_BYTES and count > 0:
+            return waiting[:count]
+    return waiting[:MOST_CHUNKS]
+
+
 def recorded(chat: Chat, upstream: Any, fields: dict[str, Any]) -> Iterator[Any]:
     """Yields the events of an answer, and writes them to a stream of the chat."""
     stream = chat.start_stream("ui_message", **fields)
@@ -84,7 +101,7 @@ def recorded(chat: Chat, upstream: Any, fields: dict[str, Any]) -> Iterator[Any]
             if stream.is_cancelled:
                 break
         else:
-            state = "finished"
+            state, error = ("finished", None) if chunks.failure is None else ("failed", chunks.failure[:1000])
     except Exception as failure:
         state, error = "failed", str(failure)[:1000]
         raise
@@ -97,5 +114,16 @@ def _end(
     stream: Stream, repeater: Repeater, chunks: Chunks, state: str, error: str | None
 ) -> models.EndedStream:
     repeater.stop()
-    stream.add(*chunks.end())
-    return stream.end(state, error=error)
+    refusal = None
+    try:
+        stream.add(*chunks.end())
+        stream.flush()
+    except InvalidRequest as failure:
+        # The stream ends nevertheless, or its followers would wait for it.
+        stream.discard()
+        if state != "failed":
+            state, error, refusal = "failed", str(failure)[:1000], failure
+    ended = stream.end(state, error=error)
+    if refusal is not None:
+        raise refusal
+    return ended

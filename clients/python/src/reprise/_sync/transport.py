@@ -7,6 +7,7 @@ from typing import Any
 
 import httpx
 
+from .._json import encoded
 from .._request import Attempts, Request, without_none
 from .clock import sleep
 
@@ -67,7 +68,8 @@ class Transport:
             "headers": {**self._headers, **request.headers},
         }
         if request.body is not None:
-            arguments["json"] = request.body
+            arguments["content"] = encoded(request.body)
+            arguments["headers"].setdefault("content-type", "application/json")
         if request.content is not None:
             arguments["content"] = request.content
         return arguments

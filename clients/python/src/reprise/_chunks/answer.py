@@ -1,0 +1,215 @@
+"""An answer, written as chunks of the AI SDK."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import Any
+
+from .fields import get, plain, words
+
+#: What its provider needs again, by the name of the provider.
+Metadata = dict[str, dict[str, Any]]
+
+
+@dataclass
+class OpenText:
+    """A text or a reasoning to which more may be added."""
+
+    kind: str
+    text_id: str
+    #: Which part of the event's answer it is.
+    part: Hashable
+    metadata: Metadata = field(default_factory=dict[str, dict[str, Any]])
+
+
+@dataclass
+class OpenCall:
+    """A call whose input is not complete."""
+
+    call_id: str
+    name: str | None
+    #: Further fields of each of its chunks.
+    fields: dict[str, Any]
+    texts: list[str] = field(default_factory=list[str])
+    has_begun: bool = False
+    #: Whether the input is a text, and no JSON.
+    is_text: bool = False
+
+
+class Answer:
+    """The chunks of one message of the assistant, which the service assembles."""
+
+    def __init__(self, message_id: str) -> None:
+        self.message_id = message_id
+        self._chunks: list[dict[str, Any]] = []
+        self._has_begun = False
+        self._open: OpenText | None = None
+        self._texts = self._sources = self._unnamed = 0
+        self._calls: dict[Hashable, OpenCall] = {}
+
+    def take(self) -> list[dict[str, Any]]:
+        """Returns the chunks that were added since the last time."""
+        chunks, self._chunks = self._chunks, []
+        return chunks
+
+    def pass_on(self, chunk: dict[str, Any]) -> None:
+        """Adds a chunk of the caller, whose message has its own id."""
+        self._has_begun = True
+        self._chunks.append(chunk)
+
+    def add(self, kind: str, **fields: Any) -> None:
+        """Adds a chunk."""
+        if not self._has_begun:
+            self._has_begun = True
+            self._chunks.append({"type": "start", "messageId": self.message_id})
+        self._chunks.append({"type": kind, **fields})
+
+    def text(self, kind: str, text: Any, part: Hashable = None) -> None:
+        """Adds to the ``text`` or ``reasoning`` that is open, or to a new one if that is of another kind or part."""
+        if text is None or text == "":
+            return
+        if not isinstance(text, str):
+            raise TypeError(f"the {kind} of an event is a str, not a {type(text).__qualname__}")
+        self.add(f"{kind}-delta", id=self._begun(kind, part).text_id, delta=text)
+
+    def mark(self, kind: str, provider: str, part: Hashable = None, **fields: Any) -> None:
+        """Adds what a provider needs again to the ``text`` or ``reasoning`` that is open, or to a new, empty one."""
+        fields = {name: value for name, value in fields.items() if value}
+        if fields:
+            self._begun(kind, part).metadata.setdefault(provider, {}).update(fields)
+
+    def append_mark(self, kind: str, provider: str, name: str, value: Any, part: Hashable = None) -> None:
+        """Adds to a list of what a provider needs again."""
+        self._begun(kind, part).metadata.setdefault(provider, {}).setdefault(name, []).append(value)
+
+    def is_open(self, kind: str, part: Hashable = None) -> bool:
+        """Returns whether a text or reasoning of this part is open."""
+        return self._open is not None and (self._open.kind, self._open.part) == (kind, part)
+
+    def close(self) -> None:
+        """Ends the text or reasoning that is open."""
+        if self._open is not None:
+            ended, self._open = self._open, None
+            metadata = {"providerMetadata": ended.metadata} if ended.metadata else {}
+            self.add(f"{ended.kind}-end", id=ended.text_id, **metadata)
+
+    def begin_call(self, key: Hashable, call_id: Any, name: Any, *, is_text: bool = False, **fields: Any) -> None:
+        """Begins a call, or tells more of one that has begun."""
+        call = self._calls.get(key)
+        if call is None:
+            self.close()
+            self._unnamed += 1
+            call = OpenCall(f"{self.message_id}-{self._unnamed}", None, {})
+            self._calls[key] = call
+        if not call.has_begun:
+            call.call_id, call.name = str(call_id or call.call_id), name or call.name
+        call.is_text = call.is_text or is_text
+        call.fields.update(fields)
+        if call.name and not call.has_begun:
+            call.has_begun = True
+            self.add("tool-input-start", toolCallId=call.call_id, toolName=call.name, **call.fields)
+            for text in call.texts:
+                self.add("tool-input-delta", toolCallId=call.call_id, inputTextDelta=text)
+
+    def call_id(self, key: Hashable) -> str | None:
+        """Returns the id of a call whose input is not complete."""
+        call = self._calls.get(key)
+        return call.call_id if call else None
+
+    def more_input(self, key: Hashable, text: Any) -> None:
+        """Adds to the input of a call."""
+        if text is None or text == "":
+            return
+        call = self._calls.get(key)
+        if call is None:
+            raise ValueError(f"an event has input for the call {key!r}, which no event before it began")
+        if not isinstance(text, str):
+            # Some compatible providers have the arguments as an object.
+            text = json.dumps(plain(text))
+        call.texts.append(text)
+        if call.has_begun:
+            self.add("tool-input-delta", toolCallId=call.call_id, inputTextDelta=text)
+
+    def end_call(self, key: Hashable, text: Any = None) -> None:
+        """Ends the input of a call: the text of it, or else that which has come."""
+        call = self._calls.pop(key, None)
+        if call is None:
+            return
+        self.close()
+        text = text if isinstance(text, str) else "".join(call.texts)
+        given = text if call.is_text else _input(text)
+        self.add("tool-input-available", toolCallId=call.call_id, toolName=call.name or "tool", input=given, **call.fields)
+
+    def whole_call(self, call_id: Any, name: Any, given: Any, **fields: Any) -> str:
+        """Adds a call whose input is complete; returns its id."""
+        key = object()
+        self.begin_call(key, call_id, name or "tool", **fields)
+        call = self._calls.pop(key)
+        self.add("tool-input-available", toolCallId=call.call_id, toolName=call.name, input=plain(given or {}), **fields)
+        return call.call_id
+
+    def result(self, call_id: str, name: str, output: Any, *, is_error: bool = False, metadata: Metadata | None = None) -> None:
+        """Adds the result of a call that the provider has run itself."""
+        fields: dict[str, Any] = {"toolCallId": call_id, "toolName": name, "providerExecuted": True}
+        if metadata:
+            fields["providerMetadata"] = metadata
+        if is_error:
+            self.add("tool-output-error", **fields, errorText=output if isinstance(output, str) else json.dumps(output))
+        else:
+            self.add("tool-output-available", **fields, output=output)
+
+    def source(self, of: Any) -> None:
+        """Adds a source that has a URL; one without it is none."""
+        url, title = words(of, "url", "uri"), words(of, "title")
+        if url:
+            self._sources += 1
+            self.add("source-url", sourceId=f"source-{self._sources}", url=url, **({"title": title} if title else {}))
+
+    def file(self, media_type: str, url: str) -> None:
+        """Adds a file, an image or a sound."""
+        self.close()
+        self.add("file", mediaType=media_type, url=url)
+
+    def data(self, provider: str, data: Any) -> None:
+        """Adds something that only a provider has, as it is."""
+        self.close()
+        self.add(f"data-{provider}", data=plain(data))
+
+    def end(self) -> None:
+        """Ends what is open."""
+        self.close()
+        for key in list(self._calls):
+            self.end_call(key)
+
+    def _begun(self, kind: str, part: Hashable) -> OpenText:
+        if self._open is None or (self._open.kind, self._open.part) != (kind, part):
+            self.close()
+            self._texts += 1
+            self._open = OpenText(kind, f"{kind}-{self._texts}", part)
+            self.add(f"{kind}-start", id=self._open.text_id)
+        return self._open
+
+
+def image_file(answer: Answer, image: Any) -> None:
+    """Adds an image as ``image_url`` parts have it."""
+    found = get(image, "image_url")
+    url = found if isinstance(found, str) else words(found, "url")
+    if url:
+        is_inline = url.startswith("data:")
+        answer.file(url[5:].partition(";")[0] if is_inline else "image/*", url)
+    else:
+        answer.data("openai", image)
+
+
+def _input(text: str) -> Any:
+    try:
+        return json.loads(text, parse_constant=_refused) if text else {}
+    except ValueError:
+        # The model has broken off, or has written no JSON; the text is kept.
+        return {"text": text}
+
+
+def _refused(constant: str) -> None:
+    raise ValueError(f"{constant} is no JSON")

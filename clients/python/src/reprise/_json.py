@@ -1,0 +1,55 @@
+"""The body of a request as JSON, and which of its values JSON does not have."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from typing import Any, cast
+
+from .errors import InvalidValue
+
+SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def encoded(body: Any) -> bytes:
+    """Returns the body as JSON; a value that JSON does not have is an :class:`~reprise.InvalidValue`."""
+    try:
+        return json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+    except ValueError as error:
+        found = next(_invalid(body, ""), None)
+        if found is None:
+            raise
+        raise InvalidValue(*found) from error
+
+
+def _invalid(value: Any, pointer: str) -> Iterator[tuple[str, str]]:
+    """Yields the pointer to each value that JSON does not have, and what to do about it."""
+    if isinstance(value, float) and not math.isfinite(value):
+        yield pointer, f"{value} is no number of JSON: replace it, for example with null or a text"
+    elif isinstance(value, str):
+        yield from _surrogates(value, pointer)
+    elif isinstance(value, dict):
+        for name, item in cast("dict[str, Any]", value).items():
+            yield from _invalid(name, f"{pointer} (a name of a field)")
+            yield from _invalid(item, f"{pointer}/{_escaped(str(name))}")
+    elif isinstance(value, (list, tuple)):
+        for index, item in enumerate(cast("list[Any]", value)):
+            yield from _invalid(item, f"{pointer}/{index}")
+
+
+def _surrogates(text: str, pointer: str) -> Iterator[tuple[str, str]]:
+    found = SURROGATE.search(text)
+    if found:
+        repair = "text.encode('utf-16', 'surrogatepass').decode('utf-16', 'replace')"
+        yield (
+            pointer,
+            f"the character {found.start()} is the surrogate U+{ord(found[0]):04X}, which UTF-8 does not have: replace it, for "
+            f"example with {repair}, which keeps pairs of surrogates as what they mean",
+        )
+
+
+def _escaped(name: str) -> str:
+    """Returns a name as a pointer has it (RFC 6901)."""
+    return SURROGATE.sub("\ufffd", name).replace("~", "~0").replace("/", "~1")
