@@ -2121,9 +2121,7 @@ export interface components {
          */
         InputState: "pending" | "answered" | "cancelled" | "expired" | "chat_ended";
         /** @description System instructions in any form that a provider takes. */
-        Instructions: {
-            [key: string]: unknown;
-        }[] | string | {
+        Instructions: unknown[] | string | {
             [key: string]: unknown;
         };
         /**

@@ -1145,7 +1145,7 @@ class NewTranscript(BaseModel):
     `ag2-v1` may have 50,000 items, because several of them make one message; the limit of 1,000 then holds
     for the messages stored.
     """
-    system: list[dict[str, Any]] | str | dict[str, Any] | None = None
+    system: list[Any] | str | dict[str, Any] | None = None
     request_id: Name | None = None
 
 
