@@ -90,7 +90,7 @@ fn write_speech(message: &mut CanonicalMessage, default_user_name: &str) -> Vec<
         let before = pieces.iter().take(placed.position);
         placed.position = before.filter(|piece| !piece.is_blank()).count();
     }
-    let (mut pieces, own) = remove_blank(message, pieces, own);
+    let (mut pieces, own) = remove_blank(message, pieces, own, |_| false);
     prefix_with_name(message, &mut pieces, default_user_name);
     remove_last_reasoning(message, &mut reasoning, pieces.len());
     let pieces = pieces.into_iter().zip(own);

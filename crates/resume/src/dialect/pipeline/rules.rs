@@ -110,6 +110,8 @@ pub(in crate::dialect) enum Arguments {
 pub(in crate::dialect) enum CallFields {
     /// The fields of this provider.
     Of(Provider),
+    /// The signatures of Gemini alone.
+    GeminiSignatures,
     /// None.
     Removed,
     /// All.
