@@ -12,7 +12,7 @@ pub(crate) mod anthropic;
 mod blocks;
 
 mod call;
-pub(crate) use call::Call;
+pub(crate) use call::{Call, NO_SIGNATURE};
 
 mod media;
 pub(crate) use media::{Media, MediaKind, MediaSource, is_text_type};

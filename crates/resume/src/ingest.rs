@@ -58,13 +58,14 @@ const CONTINUATION_RULES: [&str; 4] =
 
 /// The rules about pairs, order, names, missing contents, blank texts, and unknown fields and blocks. The renderings mend what breaks them, so a log may
 /// break them: a call is stored before its result exists, and a person may speak in between.
-const RENDERED_RULES: [&str; 27] = [
+const RENDERED_RULES: [&str; 29] = [
     "blank_text",
     "both_kinds_of_calls",
     "call_not_accepted",
     "call_out_of_turn",
     "duplicate_call_id",
     "duplicate_id",
+    "empty_part",
     "invalid_name",
     "missing_content",
     "missing_id",
@@ -73,6 +74,7 @@ const RENDERED_RULES: [&str; 27] = [
     "no_messages",
     "orphan_result",
     "orphan_update",
+    "part_not_accepted",
     "repeated_message",
     "result_after_text",
     "unanswered_call",

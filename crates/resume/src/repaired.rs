@@ -147,6 +147,8 @@ pub enum Repair {
         /// The name of the file, if it has one; shortened if it is long.
         name: Option<String>,
     },
+    /// A call without a signature got the text that tells the provider to skip the check.
+    SignatureAdded,
     /// Reasoning was moved from between the texts of a message to its beginning.
     ReasoningMoved,
     /// A field was removed, because the dialect cannot represent its value.
@@ -196,6 +198,7 @@ impl Repair {
             Self::DocumentLeftOut { .. } => "document_left_out",
             Self::FileNameAdded { .. } => "file_name_added",
             Self::FileGivenAsText { .. } => "file_given_as_text",
+            Self::SignatureAdded => "signature_added",
             Self::ReasoningMoved => "reasoning_moved",
             Self::FieldRemoved { .. } => "field_removed",
         }
@@ -317,6 +320,9 @@ impl fmt::Display for Repair {
                 write!(f, "the file {name:?} became a text")
             }
             Self::FileGivenAsText { name: None } => f.write_str("a file became a text"),
+            Self::SignatureAdded => f.write_str(
+                "the call has no signature: the text that skips the check was added",
+            ),
             Self::ReasoningMoved => {
                 f.write_str("the reasoning between the texts was moved to the beginning")
             }

@@ -8,6 +8,9 @@ use serde_json::{Map, Value, json};
 use crate::Repair;
 use crate::dropped::shorten;
 
+/// The text in place of an unknown signature of Gemini: its API then skips the check.
+pub(crate) const NO_SIGNATURE: &str = "skip_thought_signature_validator";
+
 /// A tool call that an assistant message makes.
 #[derive(Debug)]
 pub(crate) struct Call {

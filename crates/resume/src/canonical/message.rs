@@ -34,8 +34,8 @@ pub(crate) struct CanonicalMessage {
     pub(crate) metadata: JsonObject,
     /// Whether a tool result reports that the call failed.
     pub(crate) is_error: bool,
-    /// Whether a provider gave a tool result fields besides these.
-    pub(crate) has_result_fields: bool,
+    /// What formats of providers say about a tool result besides these, as stored.
+    pub(crate) result_fields: Value,
     pub(crate) calls: Vec<Call>,
     pub(crate) malformed_calls: Option<MalformedCalls>,
     /// The legacy function call; absent if the message has tool calls, even malformed ones.
@@ -89,7 +89,7 @@ impl CanonicalMessage {
             reasoning: Value::Null,
             metadata: JsonObject::new(),
             is_error: false,
-            has_result_fields: false,
+            result_fields: Value::Null,
             calls: Vec::new(),
             malformed_calls: None,
             function_call: None,
@@ -107,6 +107,7 @@ impl CanonicalMessage {
             + texts
             + value_bytes(&self.content)
             + value_bytes(&self.reasoning)
+            + value_bytes(&self.result_fields)
             + object_bytes(&self.provider)
     }
 

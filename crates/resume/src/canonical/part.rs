@@ -70,15 +70,6 @@ impl CanonicalMessage {
         }
     }
 
-    /// Removes texts that are empty or only white space.
-    pub(crate) fn remove_blank_texts(&mut self, parts: &mut Vec<ContentPart>) {
-        let count = parts.len();
-        parts.retain(|part| !part.is_blank());
-        if parts.len() < count {
-            self.repairs.push(Repair::BlankTextRemoved);
-        }
-    }
-
     /// Takes the content as one text in which the parts follow each other; `None` if there is none.
     pub(crate) fn take_joined_text(&mut self) -> Option<String> {
         let parts = self.take_parts();

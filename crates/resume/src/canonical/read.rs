@@ -80,7 +80,7 @@ fn read_results(
                 CanonicalMessage::new(origin, Role::Tool, take_field(&mut response, "content"));
             result.call_id = call_id;
             result.result_name.clone_from(&name);
-            result.has_result_fields = !take_field(&mut response, "extra_content").is_null();
+            result.result_fields = take_field(&mut response, "extra_content");
             let is_marked = take_field(&mut response, "is_error") == Value::Bool(true);
             result.is_error = is_marked || has_failed;
             result.repairs.clone_from(&unused);

@@ -10,6 +10,7 @@ use crate::Options;
 mod parse;
 mod rules;
 mod server_tools;
+mod user_blocks;
 pub(super) use rules::ANTHROPIC;
 
 mod validate;

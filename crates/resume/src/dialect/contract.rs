@@ -34,7 +34,8 @@ pub trait Dialect: fmt::Debug + Send + Sync {
     /// Only the first violations are returned if there are very many.
     fn validate(&self, messages: &[Value]) -> Vec<Violation>;
 
-    /// Returns the calls that wait for something: valid in a format that shows chats while they run, and ordered by position.
+    /// Returns what is noted of a transcript although a rendering may have it, ordered by position: calls that wait for
+    /// something, in a format that shows chats while they run, and fields that a later version of the format has.
     fn waiting(&self, _messages: &[Value]) -> Vec<Violation> {
         Vec::new()
     }

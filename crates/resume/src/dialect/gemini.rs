@@ -9,8 +9,12 @@ use crate::Options;
 
 pub(super) mod call_ids;
 mod context;
+mod own_calls;
+pub(super) use own_calls::is_only_mark;
 mod own_parts;
 mod parse;
+mod part_fields;
+pub(super) use part_fields::KEPT;
 mod rules;
 mod validate;
 mod write;
@@ -26,8 +30,8 @@ mod write;
 /// - Text that is only white space is removed. A conversation that does not begin and end with the user
 ///   gets a turn "Continue." of the user there.
 /// - The first call of a turn has its stored signature, or else the text that tells the API to skip the
-///   check. Reasoning is removed. What the model said keeps the signatures of its parts, and code that the model ran stays
-///   with its result.
+///   check, which is reported. Reasoning is removed. What the model said keeps the signatures of its parts, and code that the
+///   model ran stays with its result. Calls of tools of the server, their responses, and parts that are not known stay.
 /// - Names of functions match `^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$`. Arguments are an object; other
 ///   arguments become the field `input` of one. A result is the field `output`, or `error`; inline media in
 ///   it are `parts` of the response.
@@ -87,11 +91,15 @@ impl ToolDialect for Gemini {
     }
 
     fn writer(&self, options: &Options) -> Box<dyn MessageWriter> {
-        Box::new(write::ContentsWriter::new(options))
+        Box::new(write::ContentsWriter::new(self.api, options))
     }
 
     fn violations(&self, messages: &[Value]) -> Vec<Violation> {
         validate::violations(messages)
+    }
+
+    fn waiting(&self, messages: &[Value]) -> Vec<Violation> {
+        validate::unknown_fields(messages)
     }
 
     fn prepare(&self, messages: &mut [Value]) {

@@ -5,7 +5,7 @@ use super::parsed::Parsed;
 use super::pipeline::{DialectRules, MessageWriter, ToolDialect};
 use super::violation::Violation;
 use crate::Options;
-use crate::canonical::CanonicalMessage;
+use crate::canonical::{Call, CanonicalMessage};
 
 mod fields;
 mod media;
@@ -53,18 +53,22 @@ const LONG_RUNNING: &str = "longRunningToolIds";
 /// Returns whether all calls of a message are of long-running tools, so that they may wait for their results.
 fn waits(message: &CanonicalMessage) -> bool {
     let ids = message.provider.get("event").and_then(|event| event.get(LONG_RUNNING));
-    let is_waiting = |id: &String| {
-        ids.and_then(Value::as_array).is_some_and(|ids| ids.contains(&id.as_str().into()))
-    };
-    let is_whole = ids.is_some_and(fields::is_text_list);
-    is_whole && message.calls.iter().all(|call| is_waiting(&call.stored_id))
+    ids.is_some_and(fields::is_text_list)
+        && message.calls.iter().all(|call| is_long_running(message, call))
+}
+
+/// Returns whether a call of a message is one of a long-running tool.
+fn is_long_running(message: &CanonicalMessage, call: &Call) -> bool {
+    let ids = message.provider.get("event").and_then(|event| event.get(LONG_RUNNING));
+    let ids = ids.filter(|ids| fields::is_text_list(ids)).and_then(Value::as_array);
+    ids.is_some_and(|ids| ids.contains(&call.stored_id.as_str().into()))
 }
 
 impl ToolDialect for GoogleAdk {
     // `Event.long_running_tool_ids`: such a call stays in the contents before it has a result.
     // It may be answered several times: the library gives its model the last answer.
     const RULES: &'static DialectRules =
-        &DialectRules { waits, repeats_results: waits, ..rules::GOOGLE_ADK };
+        &DialectRules { waits, repeats_results: is_long_running, ..rules::GOOGLE_ADK };
 
     const LOSSES: &'static [Loss] = &[
         Loss::InstructionPlaces,

@@ -9,6 +9,7 @@ use crate::canonical::CanonicalMessage;
 use crate::rendered::Rendered;
 
 mod content;
+mod own_fields;
 mod parse;
 mod rules;
 pub(super) use rules::OPENAI_IMAGES;
@@ -54,7 +55,7 @@ mod write;
 ///
 /// A null content is kept beside calls, where it also replaces the empty text, and in a `function`
 /// message. In a `tool` message it becomes the text `null`. A refusal without content becomes a content
-/// part. Any other message with null content is dropped.
+/// part. The id of what a model spoke replaces its transcript. Any other message with null content is dropped.
 ///
 /// # Names
 ///
@@ -82,7 +83,7 @@ impl ToolDialect for OpenAi {
     }
 
     fn writer(&self, _options: &Options) -> Box<dyn MessageWriter> {
-        Box::new(MessagesWriter)
+        Box::new(MessagesWriter { target: Target::OpenAi })
     }
 
     fn violations(&self, messages: &[Value]) -> Vec<Violation> {
@@ -107,7 +108,10 @@ impl ToolDialect for OpenAi {
 /// It is [`OpenAi`], with these exceptions:
 ///
 /// - Reasoning stays as the text `reasoning_content`, without signatures, and calls keep their `extra_content`. `DeepSeek`
-///   and Gemini refuse a conversation that has lost them.
+///   and Gemini refuse a conversation that has lost them. `thinking_blocks` of litellm and `reasoning_details` of `OpenRouter`
+///   stay.
+/// - Ids of calls may have any length.
+/// - Speech of a model has its transcript as the content, beside its id.
 /// - Calls of custom tools become function calls, and legacy function calls get ids, which only `OpenAI` reads otherwise.
 /// - The id of a file of `OpenAI` becomes its JSON text: no other provider knows it.
 /// - A call with an id that an earlier message used gets a suffix, because other providers refuse it.
@@ -130,12 +134,15 @@ impl ToolDialect for OpenAiCompatible {
         "openai-compatible"
     }
 
-    fn writer(&self, options: &Options) -> Box<dyn MessageWriter> {
-        ToolDialect::writer(&OpenAi, options)
+    fn writer(&self, _options: &Options) -> Box<dyn MessageWriter> {
+        Box::new(MessagesWriter { target: Target::OtherProviders })
     }
 
     fn violations(&self, messages: &[Value]) -> Vec<Violation> {
-        validate::violations(&validate::without_added_fields(messages))
+        let mut violations = validate::violations(&validate::without_added_fields(messages));
+        // Only OpenAI limits the length of ids.
+        violations.retain(|violation| violation.rule != "long_call_id");
+        violations
     }
 
     fn provider_violations(&self, messages: &[Value]) -> Vec<Violation> {
@@ -151,12 +158,21 @@ impl ToolDialect for OpenAiCompatible {
     }
 }
 
+/// Who gets the messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Target {
+    OpenAi,
+    OtherProviders,
+}
+
 /// Writes each message separately.
 #[derive(Debug)]
-struct MessagesWriter;
+struct MessagesWriter {
+    target: Target,
+}
 
 impl MessageWriter for MessagesWriter {
     fn write(&mut self, message: CanonicalMessage, rendered: &mut Rendered) {
-        write::write(message, rendered);
+        write::write(self.target, message, rendered);
     }
 }

@@ -39,16 +39,20 @@ pub(super) fn take_own_fields(
     parts.into_iter().flatten().map(take).collect()
 }
 
-/// Removes the texts that are empty or only white space, with the fields of their parts.
+/// Removes the texts that are empty or only white space, with the fields of their parts, unless those are worth keeping.
 pub(super) fn remove_blank(
     message: &mut CanonicalMessage,
     pieces: Vec<Piece>,
     own: Vec<JsonObject>,
+    is_kept: fn(&JsonObject) -> bool,
 ) -> (Vec<Piece>, Vec<JsonObject>) {
     let count = pieces.len();
     let own = own.into_iter().chain(iter::repeat_with(JsonObject::new));
-    let (pieces, own): (Vec<_>, Vec<_>) =
-        pieces.into_iter().zip(own).filter(|(piece, _)| !piece.is_blank()).unzip();
+    let (pieces, own): (Vec<_>, Vec<_>) = pieces
+        .into_iter()
+        .zip(own)
+        .filter(|(piece, own)| !piece.is_blank() || is_kept(own))
+        .unzip();
     if pieces.len() < count {
         message.repairs.push(Repair::BlankTextRemoved);
     }

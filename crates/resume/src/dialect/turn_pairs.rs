@@ -78,7 +78,7 @@ impl<'a> PairChecker<'a> {
             self.violations.push(Violation::new(index, "result_after_text", detail));
         }
         if !id.is_some_and(|id| self.open.close(id)) {
-            let detail = format!("there is no open call {id:?} here");
+            let detail = format!("there is no open call {:?} here", id.unwrap_or_default());
             self.violations.push(Violation::new(index, "orphan_result", detail));
         }
     }

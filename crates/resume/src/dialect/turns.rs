@@ -96,6 +96,11 @@ impl TurnMerger {
         self.has_begun
     }
 
+    /// Lets the conversation end with the open turn, which its provider continues.
+    pub(super) fn pause(&mut self) {
+        self.rules.user_ends = false;
+    }
+
     /// Ends the conversation, with a turn of the user if the last one is not theirs, or if there are
     /// only instructions.
     pub(super) fn finish(&mut self, rendered: &mut Rendered) {

@@ -4,7 +4,7 @@ use resume::ingest::{self, Check};
 use serde_json::{Value, json};
 
 use crate::openai::{caller, dropped, repaired, result, said};
-use crate::round_trip::stored_in;
+use crate::round_trip::{assert_kept, stored_in};
 use crate::transcript::log;
 
 fn render(messages: &[Value]) -> Rendered {
@@ -98,6 +98,132 @@ fn a_result_of_the_server_without_its_call_is_text() {
     let rendered = stored_in(&Anthropic, &Anthropic, &messages);
     assert_eq!(Anthropic.validate(&rendered.messages), []);
     assert_eq!(repaired(&rendered), [(1, "part_serialised"), (3, "part_serialised")]);
+}
+
+fn user(blocks: &Value) -> Value {
+    json!({"role": "user", "content": blocks})
+}
+
+fn model(blocks: &Value) -> Value {
+    json!({"role": "assistant", "content": blocks})
+}
+
+fn found_page() -> Value {
+    json!({"type": "search_result", "source": "https://example.org", "title": "Sun", "content": [
+        {"type": "text", "text": "It is sunny."},
+    ], "citations": {"enabled": true}})
+}
+
+fn document_of_blocks() -> Value {
+    json!({"type": "document", "title": "Sun", "source": {"type": "content", "content": [
+        {"type": "text", "text": "It is sunny."},
+    ]}})
+}
+
+#[test]
+fn the_blocks_that_only_a_user_of_anthropic_gives_come_back() {
+    let text = json!({"type": "text", "text": "Look."});
+    let upload = json!({"type": "container_upload", "file_id": "file_011"});
+    let blocks = json!([upload, found_page(), document_of_blocks(), text]);
+    assert_kept(&Anthropic, &[user(&blocks)]);
+    let elsewhere = stored_in(&OpenAi, &Anthropic, &[user(&blocks)]);
+    assert_eq!(repaired(&elsewhere), [(0, "part_serialised"); 3]);
+
+    let mut marked = found_page();
+    marked["cache_control"] = json!({"type": "ephemeral"});
+    let rendered = stored_in(&Anthropic, &Anthropic, &[user(&json!([marked, text]))]);
+    assert_eq!(rendered.messages[0]["content"][0], found_page());
+    assert_eq!(repaired(&rendered), [(0, "part_fields_removed")]);
+    // What the API refuses is no such block.
+    let mut wrong = found_page();
+    wrong["content"] = json!([]);
+    let rendered = stored_in(&Anthropic, &Anthropic, &[user(&json!([wrong, text]))]);
+    assert_eq!(repaired(&rendered), [(0, "part_serialised")]);
+}
+
+#[test]
+fn the_contents_of_results_come_back_in_their_form() {
+    let reference = json!({"type": "tool_reference", "tool_name": "g"});
+    let text = json!({"type": "text", "text": "err"});
+    for (content, is_error) in [
+        (json!([found_page(), document_of_blocks(), reference]), false),
+        (json!([]), false),
+        (json!([text]), true),
+        (json!([text]), false),
+        (json!("err"), true),
+    ] {
+        let call = json!({"type": "tool_use", "id": "a", "name": "f", "input": {}});
+        let mut result = json!({"type": "tool_result", "tool_use_id": "a", "content": content});
+        if is_error {
+            result["is_error"] = json!(true);
+        }
+        let messages = [
+            user(&json!([{"type": "text", "text": "hi"}])),
+            model(&json!([call])),
+            user(&json!([result])),
+        ];
+        assert_kept(&Anthropic, &messages);
+    }
+}
+
+/// A program that the server runs calls a tool of the client: what the program returns comes after the result of the tool.
+fn called_by_a_program() -> Vec<Value> {
+    let program = json!({"type": "server_tool_use", "id": "srvtoolu_4", "name": "code_execution", "input": {"code": "f()"}});
+    let caller = json!({"type": "code_execution_20250825", "tool_id": "srvtoolu_4"});
+    let call = json!({"type": "tool_use", "id": "a", "name": "f", "input": {}, "caller": caller});
+    let result = json!({"type": "tool_result", "tool_use_id": "a", "content": "done"});
+    let returned = json!({"type": "code_execution_tool_result", "tool_use_id": "srvtoolu_4", "content": {
+        "type": "code_execution_result", "stdout": "done", "stderr": "", "return_code": 0, "content": [],
+    }});
+    let text = |text: &str| json!({"type": "text", "text": text});
+    vec![
+        user(&json!([text("Run it.")])),
+        model(&json!([text("I run it."), program, call])),
+        user(&json!([result])),
+        model(&json!([returned, text("It ran.")])),
+        user(&json!([text("Thanks.")])),
+    ]
+}
+
+#[test]
+fn a_call_of_a_program_keeps_the_program_whose_result_comes_later() {
+    let messages = called_by_a_program();
+    assert_kept(&Anthropic, &messages);
+    assert_kept(&Anthropic, &messages[..3]);
+    // A call whose program is not there any more has no caller.
+    let mut without = messages.clone();
+    without[1]["content"].as_array_mut().unwrap().remove(1);
+    let rendered = stored_in(&Anthropic, &Anthropic, &without);
+    assert_eq!(Anthropic.validate(&rendered.messages), []);
+    assert!(rendered.messages[1]["content"][1].get("caller").is_none());
+    assert_eq!(repaired(&rendered), [(1, "call_fields_removed"), (3, "part_serialised")]);
+    // A program whose call has no result does not stay either.
+    let unanswered = [&messages[..2], &messages[4..]].concat();
+    let rendered = stored_in(&Anthropic, &Anthropic, &unanswered);
+    assert_eq!(Anthropic.validate(&rendered.messages), []);
+    let blocks = &rendered.messages[1]["content"];
+    assert_eq!(blocks.as_array().map(Vec::len), Some(2));
+    assert_eq!(blocks[1]["type"], "text");
+    assert_eq!(repaired(&rendered), [(1, "unanswered_calls_removed"), (1, "part_serialised")]);
+}
+
+#[test]
+fn a_turn_that_the_provider_paused_stays_as_it_is_until_a_message_follows() {
+    let text = json!({"type": "text", "text": "I search."});
+    let paused = model(&json!([text, searched()[0]]));
+    let chat = [user(&json!([{"type": "text", "text": "Where?"}])), paused];
+    assert_kept(&Anthropic, &chat);
+    let spoken = [&chat[..], &[said()]].concat();
+    let rendered = stored_in(&Anthropic, &Anthropic, &spoken);
+    assert_eq!(Anthropic.validate(&rendered.messages), []);
+    assert_eq!(repaired(&rendered), [(1, "part_serialised")]);
+    // The provider goes on in a message of its own, which is part of the same turn.
+    let rest = model(&json!([searched()[1], {"type": "text", "text": "It is sunny."}]));
+    let rendered = stored_in(&Anthropic, &Anthropic, &[&chat[..], &[rest, said()]].concat());
+    assert_eq!(Anthropic.validate(&rendered.messages), []);
+    assert_eq!(repaired(&rendered), [(2, "merged_into_turn")]);
+    assert_eq!(rendered.messages[1]["content"][1], searched()[0]);
+    assert_eq!(rendered.messages[1]["content"][2], searched()[1]);
 }
 
 #[test]

@@ -255,6 +255,25 @@ fn a_long_running_tool_may_answer_again() {
 }
 
 #[test]
+fn a_long_running_tool_may_answer_again_beside_another_call() {
+    let mut caller = event("1", "guide", "model", &[call("k"), call("l")]);
+    caller["longRunningToolIds"] = json!(["l"]);
+    let answer = |id: &str, said: &str| result(id, &json!({"status": said}));
+    let both = [answer("k", "done"), answer("l", "pending")];
+    let mut events = vec![
+        caller,
+        event("2", "guide", "user", &both),
+        event("3", "user", "user", &[answer("l", "approved")]),
+    ];
+    assert_kept(&GoogleAdk, &events);
+    // The other call has one result.
+    events[2] = event("3", "user", "user", &[answer("k", "again")]);
+    let rendered = stored_in(&GoogleAdk, &GoogleAdk, &events);
+    assert_eq!(rendered.messages[..], events[..2]);
+    assert_eq!(rendered.dropped[0].reason.slug(), "duplicate_result");
+}
+
+#[test]
 fn calls_and_responses_without_ids_are_matched() {
     let named = |field: &str| json!({field: {"name": "f"}});
     let events = [

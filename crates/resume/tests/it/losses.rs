@@ -302,6 +302,8 @@ fn call(at: usize, call: &Value, losses: &[Loss]) -> Value {
         ("function", &call["function"], arguments(&call["function"]["arguments"]))
     };
     let signature = call.pointer("/extra_content/google/thought_signature");
+    // The text with which Gemini skips its check is no signature.
+    let signature = signature.filter(|it| *it != "skip_thought_signature_validator");
     let signature = signature
         .filter(|_| !lost(Loss::CallSignatures) && (at == 0 || !lost(Loss::LaterCallSignatures)));
     json!({"id": call["id"], "kind": kind, "name": target["name"], "input": input, "signature": signature})

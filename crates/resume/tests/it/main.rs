@@ -9,6 +9,7 @@ mod call_stack;
 mod claude_agent_sdk;
 mod content_blocks;
 mod fixtures;
+mod gemini;
 mod google_adk;
 mod langchain;
 mod large;

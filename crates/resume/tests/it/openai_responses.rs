@@ -3,6 +3,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use resume::Repair;
 use resume::dialect::{Dialect, OpenAi, OpenAiResponses};
+use resume::ingest::{self, Check};
 use serde_json::{Value, json};
 
 use crate::round_trip::{assert_kept, check_faulty, stored_in};
@@ -141,11 +142,22 @@ fn a_message_before_the_output_of_a_call_joins_it() {
 }
 
 #[test]
-fn references_are_reported() {
-    let items = vec![json!({"type": "item_reference", "id": "msg_1"}), json!({"type": "new"})];
+fn references_and_triggers_are_accepted_and_reported() {
+    let mut items = vec![
+        said(),
+        json!({"type": "item_reference", "id": "msg_1"}),
+        json!({"id": "msg_1"}),
+        json!({"type": null, "id": "msg_1"}),
+        json!({"type": "compaction_trigger"}),
+    ];
+    let checked = ingest::check(&OpenAiResponses, &items, Check::Strict);
+    assert_eq!((checked.refused, checked.noted), (vec![], vec![]));
+    items.push(json!({"type": "new"}));
+    let refused = ingest::check(&OpenAiResponses, &items, Check::Lenient).refused;
+    assert_eq!((refused[0].index, refused[0].rule), (5, "unknown_item"));
     let parsed = OpenAiResponses.parse(Vec::new(), items);
     let dropped: Vec<_> = parsed.dropped.iter().map(|it| (it.index, it.reason.slug())).collect();
-    assert_eq!(dropped, [(0, "unsupported_role"), (1, "unsupported_role")]);
+    assert_eq!(dropped, [1, 2, 3, 4, 5].map(|at| (at, "unsupported_role")));
 }
 
 #[test]

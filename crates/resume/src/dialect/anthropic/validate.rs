@@ -1,5 +1,6 @@
 use serde_json::Value;
 
+use super::server_tools;
 use crate::dialect::turn_pairs::{self, PairedBlock};
 use crate::dialect::violation::Violation;
 use crate::dialect::violation_list::ViolationList;
@@ -17,6 +18,7 @@ pub(super) fn violations(messages: &[Value]) -> Vec<Violation> {
     }
     let mut across_messages = turn_pairs::violations(messages, read_paired);
     across_messages.extend(end_violations(messages));
+    across_messages.extend(server_tools::unpaired(messages).into_sorted());
     violations.merged_with(across_messages)
 }
 
@@ -39,7 +41,12 @@ fn end_violations(messages: &[Value]) -> Vec<Violation> {
             "the first message does not have the role user",
         ));
     }
-    if messages.last().is_some_and(|last| last["role"] != "user") {
+    // A provider goes on with a tool of its own.
+    let is_paused = |last: &Value| {
+        last["role"] == "assistant"
+            && last["content"].as_array().is_some_and(|it| server_tools::last_call(it).is_some())
+    };
+    if messages.last().is_some_and(|last| last["role"] != "user" && !is_paused(last)) {
         let last = messages.len() - 1;
         violations.push(Violation::new(
             last,

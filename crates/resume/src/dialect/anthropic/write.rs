@@ -4,9 +4,12 @@ use std::mem;
 use records::JsonObject;
 use serde_json::{Value, json};
 
-use super::{rules, server_tools};
+use super::server_tools::{self, OpenServerCalls, Surroundings};
+use super::{rules, user_blocks};
 use crate::canonical::anthropic::write_block;
-use crate::canonical::{CanonicalMessage, ContentPart, PlacedReasoning, Role, interleave};
+use crate::canonical::{
+    Call, CanonicalMessage, ContentPart, PlacedReasoning, Role, are_parts, interleave,
+};
 use crate::dialect::parsed::add_missing;
 use crate::dialect::pieces::{
     Piece, prefix_with_name, remove_blank, take_own_fields, take_pieces_at,
@@ -21,6 +24,10 @@ use crate::{DropReason, Options, Repair};
 pub(super) struct MessagesWriter {
     turns: TurnMerger,
     default_user_name: String,
+    /// The calls of tools of the server whose results come in a later message.
+    server_calls: OpenServerCalls,
+    /// A message that ends with such a call, until it is known what follows.
+    paused: Option<CanonicalMessage>,
 }
 
 impl MessagesWriter {
@@ -28,8 +35,39 @@ impl MessagesWriter {
         Self {
             turns: TurnMerger::new("content", text_block, neighbours, rules::ANTHROPIC.turns),
             default_user_name: options.default_user_name.clone(),
+            server_calls: OpenServerCalls::default(),
+            paused: None,
         }
     }
+
+    /// Writes the message that was held back; `next` is the message that follows it.
+    fn write_paused(&mut self, next: Option<&CanonicalMessage>, rendered: &mut Rendered) {
+        let Some(paused) = self.paused.take() else { return };
+        // Both become one message, unless reasoning keeps them apart.
+        let goes_on = |next: &CanonicalMessage| {
+            let id = server_tools::last_call(parts_of(&paused)).unwrap_or_default();
+            next.role == Role::Assistant
+                && !next.thinks()
+                && server_tools::has_result(parts_of(next), id)
+        };
+        let stays = next.is_none_or(goes_on);
+        if next.is_none() {
+            self.turns.pause();
+        }
+        self.write_next(paused, stays, rendered);
+    }
+}
+
+fn parts_of(message: &CanonicalMessage) -> &[Value] {
+    message.content.as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+/// Returns whether a message ends with a call of a tool of the server, and nothing else waits for a result.
+fn may_pause(message: &CanonicalMessage) -> bool {
+    message.role == Role::Assistant
+        && message.calls.is_empty()
+        && message.refusal.is_none()
+        && server_tools::last_call(parts_of(message)).is_some()
 }
 
 /// Reasoning stays in the turn in which the model produced it.
@@ -46,7 +84,24 @@ fn is_reasoning(block: &Value) -> bool {
 }
 
 impl MessageWriter for MessagesWriter {
-    fn write(&mut self, mut message: CanonicalMessage, rendered: &mut Rendered) {
+    fn write(&mut self, message: CanonicalMessage, rendered: &mut Rendered) {
+        self.write_paused(Some(&message), rendered);
+        if may_pause(&message) {
+            self.paused = Some(message);
+        } else {
+            self.write_next(message, false, rendered);
+        }
+    }
+
+    fn finish(&mut self, rendered: &mut Rendered) {
+        self.write_paused(None, rendered);
+        self.turns.finish(rendered);
+    }
+}
+
+impl MessagesWriter {
+    /// Writes a message; `pauses` tells whether the call of the server at its end stays.
+    fn write_next(&mut self, mut message: CanonicalMessage, pauses: bool, rendered: &mut Rendered) {
         if message.role == Role::Tool {
             let (origin, block) = (message.origin, write_result(&mut message));
             message.report_repairs(rendered);
@@ -54,7 +109,7 @@ impl MessageWriter for MessagesWriter {
             self.turns.add(turn, rendered);
             return;
         }
-        let blocks = write_speech(&mut message, &self.default_user_name);
+        let blocks = self.write_speech(&mut message, pauses);
         if blocks.iter().all(is_reasoning) {
             rendered.drop(message.origin, DropReason::BlankContent);
             return;
@@ -76,46 +131,77 @@ impl MessageWriter for MessagesWriter {
         self.turns.add(turn, rendered);
     }
 
-    fn finish(&mut self, rendered: &mut Rendered) {
-        self.turns.finish(rendered);
-    }
-}
-
-fn write_speech(message: &mut CanonicalMessage, default_user_name: &str) -> Vec<Value> {
-    let mut reasoning = message.take_placed_reasoning().unwrap_or_default();
-    let own = take_own_fields(message, is_of_document);
-    let pieces = take_blocks(message);
-    // Positions count the stored parts.
-    for placed in &mut reasoning {
-        let before = pieces.iter().take(placed.position);
-        placed.position = before.filter(|piece| !piece.is_blank()).count();
-    }
-    let (mut pieces, own) = remove_blank(message, pieces, own);
-    prefix_with_name(message, &mut pieces, default_user_name);
-    remove_last_reasoning(message, &mut reasoning, pieces.len());
-    let pieces = pieces.into_iter().zip(own);
-    let parts = pieces.map(|(piece, own)| write_piece(message, piece, own)).collect();
-    let mut blocks = interleave(reasoning, parts, Value::from);
-    for call in &mut message.calls {
-        let input = call.take_arguments();
-        let (id, name) = (&call.id, &call.target.name);
-        let mut block = json!({"type": "tool_use", "id": id, "name": name, "input": input});
-        for (field, value) in mem::take(&mut call.anthropic_fields) {
-            block[field] = value;
+    fn write_speech(&mut self, message: &mut CanonicalMessage, pauses: bool) -> Vec<Value> {
+        let mut reasoning = message.take_placed_reasoning().unwrap_or_default();
+        let own = take_own_fields(message, is_of_document);
+        let pieces = self.take_blocks(message, pauses);
+        // Positions count the stored parts.
+        for placed in &mut reasoning {
+            let before = pieces.iter().take(placed.position);
+            placed.position = before.filter(|piece| !piece.is_blank()).count();
         }
-        blocks.push(block);
+        let (mut pieces, own) = remove_blank(message, pieces, own, |_| false);
+        prefix_with_name(message, &mut pieces, &self.default_user_name);
+        remove_last_reasoning(message, &mut reasoning, pieces.len());
+        let pieces = pieces.into_iter().zip(own);
+        let parts = pieces.map(|(piece, own)| write_piece(message, piece, own)).collect();
+        let mut blocks = interleave(reasoning, parts, Value::from);
+        blocks.extend(message.calls.iter_mut().map(write_call));
+        blocks
     }
-    blocks
+
+    /// Takes the content; what only Anthropic has stays as it is.
+    fn take_blocks(&mut self, message: &mut CanonicalMessage, pauses: bool) -> Vec<Piece> {
+        let kept = match message.role {
+            Role::Assistant => self.keep_blocks_of_model(message, pauses),
+            Role::User => {
+                user_blocks::remove_cache_marks(message);
+                let parts = parts_of(message).iter().enumerate();
+                parts.filter(|(_, part)| user_blocks::is_of_user(part)).map(|(at, _)| at).collect()
+            }
+            _ => HashSet::new(),
+        };
+        take_pieces_at(message, |at, _| kept.contains(&at))
+    }
+
+    /// Returns the positions of the parts that the model wrote as blocks of Anthropic, and removes the callers of calls that
+    /// are not among them.
+    fn keep_blocks_of_model(
+        &mut self,
+        message: &mut CanonicalMessage,
+        pauses: bool,
+    ) -> HashSet<usize> {
+        let parts = message.content.as_array().map(Vec::as_slice).unwrap_or_default();
+        let fields = message.calls.iter().filter_map(|call| call.anthropic_fields.get(CALLER));
+        let callers = fields.filter_map(server_tools::caller_id).collect();
+        let surroundings = Surroundings { callers, is_last: pauses };
+        let kept = self.server_calls.kept(parts, &surroundings);
+        let is_kept = |id: &str| {
+            self.server_calls.contains(id) || kept.iter().any(|at| parts[*at]["id"] == id)
+        };
+        for call in &mut message.calls {
+            let caller = call.anthropic_fields.get(CALLER).and_then(server_tools::caller_id);
+            if caller.is_some_and(|id| !is_kept(id)) {
+                call.anthropic_fields.shift_remove(CALLER);
+                call.repairs.push(Repair::CallFieldsRemoved);
+            }
+        }
+        let cited = parts.iter().enumerate().filter(|(_, part)| is_cited(part));
+        cited.map(|(at, _)| at).chain(kept.iter().copied()).collect()
+    }
 }
 
-/// Takes the content; what a tool of the server wrote stays as it is.
-fn take_blocks(message: &mut CanonicalMessage) -> Vec<Piece> {
-    let answered = message.content.as_array().filter(|_| message.role == Role::Assistant);
-    let kept: HashSet<_> = answered.map_or_else(HashSet::new, |parts| {
-        let cited = parts.iter().enumerate().filter(|(_, part)| is_cited(part));
-        cited.map(|(at, _)| at).chain(server_tools::paired(parts)).collect()
-    });
-    take_pieces_at(message, |at, _| kept.contains(&at))
+/// The field of a call with the call of the server that makes it.
+const CALLER: &str = "caller";
+
+fn write_call(call: &mut Call) -> Value {
+    let input = call.take_arguments();
+    let (id, name) = (&call.id, &call.target.name);
+    let mut block = json!({"type": "tool_use", "id": id, "name": name, "input": input});
+    for (field, value) in mem::take(&mut call.anthropic_fields) {
+        block[field] = value;
+    }
+    block
 }
 
 /// Returns whether a part is a text with what it cites, which the API accepts again.
@@ -186,15 +272,28 @@ fn write_part(message: &mut CanonicalMessage, part: ContentPart) -> Value {
 }
 
 fn write_result(message: &mut CanonicalMessage) -> Value {
-    let mut parts = message.take_parts();
-    if parts.len() > 1 {
-        message.remove_blank_texts(&mut parts);
-    }
     let mut block = json!({"type": "tool_result", "tool_use_id": message.call_id});
-    match &parts[..] {
+    let is_list = message.content.as_array().is_some_and(|parts| are_parts(parts));
+    if message.content == json!([]) {
+        block["content"] = message.content.take();
+    }
+    let is_error = message.is_error;
+    user_blocks::remove_cache_marks(message);
+    // A failed call has only text.
+    let mut pieces =
+        take_pieces_at(message, |_, part| !is_error && user_blocks::is_of_result(part));
+    if pieces.len() > 1 {
+        pieces = remove_blank(message, pieces, Vec::new(), |_| false).0;
+    }
+    match &pieces[..] {
         [] => {}
-        [ContentPart::Text(text)] => block["content"] = text.as_str().into(),
-        _ => block["content"] = parts.into_iter().map(|part| write_part(message, part)).collect(),
+        [Piece::Content(ContentPart::Text(text))] if !is_list || text.trim().is_empty() => {
+            block["content"] = text.as_str().into();
+        }
+        _ => {
+            let write = |piece| write_piece(message, piece, JsonObject::new());
+            block["content"] = pieces.into_iter().map(write).collect();
+        }
     }
     if message.is_error {
         block["is_error"] = true.into();

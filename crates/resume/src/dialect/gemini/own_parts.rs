@@ -1,39 +1,62 @@
-//! What only a model of Gemini says in a part, and reads again.
+//! What only Gemini has in a part, and reads again.
 
 use std::collections::HashSet;
 
 use records::JsonObject;
 use serde_json::Value;
 
-use super::parse::SIGNATURE;
+use super::part_fields::{BESIDES, CODE, CODE_RESULT, KEPT, SIGNATURE, is_of_part, is_payload};
 use crate::canonical::{CanonicalMessage, Role};
 use crate::dialect::pieces::take_own_fields;
+use crate::dialect::shapes::fits;
 
-/// The fields of a part with code that the model ran, and of a part with its result.
-const CODE: &str = "executableCode";
-const CODE_RESULT: &str = "codeExecutionResult";
+/// The type of a content part that is a part of Gemini as it is, and the field of any other with what is not known of it.
+pub(super) const NAME: &str = "gemini";
 
-/// Takes the signatures of texts and media.
-pub(super) fn take_signatures(message: &mut CanonicalMessage) -> Vec<JsonObject> {
-    let is_model = message.role == Role::Assistant;
+/// Takes what the parts of a content have beside a text, media or the payload of a kept part.
+pub(super) fn take_besides(message: &mut CanonicalMessage) -> Vec<JsonObject> {
+    let role = message.role;
     take_own_fields(message, |part, field, value| {
-        is_model && field == SIGNATURE && !is_of_code(part) && is_signature(value)
+        if is_of_code(part) || is_whole(part) {
+            return false;
+        }
+        match field {
+            NAME => value.is_object(),
+            // Only what the model said has a signature.
+            SIGNATURE => role == Role::Assistant && is_signature(value),
+            _ => is_beside(field, value),
+        }
     })
 }
 
-/// Returns the positions of the parts with code that the model ran and with its results: each code with the result after it.
-pub(super) fn code_with_results(message: &CanonicalMessage) -> HashSet<usize> {
-    let parts = message.content.as_array().filter(|_| message.role == Role::Assistant);
-    let parts = parts.map_or(&[][..], Vec::as_slice);
-    let pairs = parts.windows(2).enumerate().filter(|(_, pair)| {
-        is_code_part(&pair[0], CODE, &["language", "code"])
-            && is_code_part(&pair[1], CODE_RESULT, &["outcome"])
-    });
-    pairs.flat_map(|(at, _)| [at, at + 1]).collect()
+/// Returns the fields to write for those that were taken from a content part.
+pub(super) fn flattened(mut besides: JsonObject) -> JsonObject {
+    if let Some(Value::Object(unknown)) = besides.shift_remove(NAME) {
+        besides.extend(unknown.into_iter().filter(|(field, _)| !is_of_part(field)));
+    }
+    besides
 }
 
-/// Writes a part with code, or with its result, as it was.
-pub(super) fn write_code(mut part: Value) -> Value {
+/// Returns the positions of the parts that stay as they are. Code that the model ran stays with its result alone.
+pub(super) fn kept_parts(message: &CanonicalMessage) -> HashSet<usize> {
+    let has_place = matches!(message.role, Role::Assistant | Role::User);
+    let parts = message.content.as_array().filter(|_| has_place).map_or(&[][..], Vec::as_slice);
+    let pairs = parts.windows(2).enumerate().filter(|(_, pair)| {
+        message.role == Role::Assistant
+            && is_code_part(&pair[0], CODE, &["language", "code"])
+            && is_code_part(&pair[1], CODE_RESULT, &["outcome"])
+    });
+    let code = pairs.flat_map(|(at, _)| [at, at + 1]);
+    let others =
+        parts.iter().enumerate().filter(|(_, part)| is_whole(part) || is_server_tool(part));
+    code.chain(others.map(|(at, _)| at)).collect()
+}
+
+/// Writes a part that stays as it is.
+pub(super) fn write_kept(mut part: Value) -> Value {
+    if is_whole(&part) {
+        return part[NAME].take();
+    }
     if let Some(part) = part.as_object_mut() {
         part.shift_remove("type");
     }
@@ -42,6 +65,30 @@ pub(super) fn write_code(mut part: Value) -> Value {
 
 fn is_of_code(part: &Value) -> bool {
     part["type"] == CODE || part["type"] == CODE_RESULT
+}
+
+/// Returns whether a content part holds a whole part that is not known.
+fn is_whole(part: &Value) -> bool {
+    let is_unknown = |part: &JsonObject| {
+        !part.keys().any(|field| is_payload(field)) && part.keys().any(|field| !is_of_part(field))
+    };
+    part["type"] == NAME
+        && part.as_object().is_some_and(|fields| fields.len() == 2)
+        && part[NAME].as_object().is_some_and(is_unknown)
+}
+
+/// Returns whether a content part is a call of a tool of the server or its response, and what is beside it was taken.
+fn is_server_tool(part: &Value) -> bool {
+    let kept = KEPT.into_iter().find(|(field, _)| part["type"] == *field);
+    kept.filter(|_| !is_of_code(part)).is_some_and(|(field, table)| {
+        let only_payload = part.as_object().is_some_and(|fields| fields.len() == 2);
+        only_payload && part[field].as_object().is_some_and(|payload| fits(payload, table))
+    })
+}
+
+/// Returns whether parts have this field with this value beside their payload.
+fn is_beside(field: &str, value: &Value) -> bool {
+    fits(&JsonObject::from_iter([(field.to_owned(), value.clone())]), BESIDES)
 }
 
 /// Returns whether a stored part has all that the API requires of it, and nothing that it does not know.

@@ -2,7 +2,9 @@ use records::NewMessage;
 use serde_json::{Map, Value, json};
 
 use super::call_ids::CallIdResolver;
-use super::write::NO_SIGNATURE;
+use super::own_calls::OwnCallFields;
+use super::own_parts::NAME;
+use super::part_fields::{SIGNATURE, THOUGHT, is_of_part, is_payload};
 use crate::DropReason;
 use crate::canonical::{
     Media, MediaKind, MediaSource, Reasoning, URL_TYPE, take_field, type_of_ending,
@@ -16,23 +18,58 @@ pub(super) fn parse(system: Vec<Value>, contents: Vec<Value>) -> Parsed {
     Parsed::from_transcript(system, contents, |message| read(message, &mut resolver))
 }
 
-/// The field of a part with the signature of a thought.
-pub(super) const SIGNATURE: &str = "thoughtSignature";
-
 /// The names that the library for Python gives to fields, and those of the API.
-const ALIASES: [(&str, &str); 12] = [
+const ALIASES: [(&str, &str); 32] = [
+    ("audio_metadata", "audioMetadata"),
+    ("audio_transcription", "audioTranscription"),
     ("code_execution_result", "codeExecutionResult"),
+    ("content_layers", "contentLayers"),
     ("display_name", "displayName"),
+    ("document_metadata", "documentMetadata"),
+    ("end_offset", "endOffset"),
+    ("end_page", "endPage"),
     ("executable_code", "executableCode"),
     ("file_data", "fileData"),
     ("file_uri", "fileUri"),
     ("function_call", "functionCall"),
     ("function_response", "functionResponse"),
     ("inline_data", "inlineData"),
+    ("media_processing", "mediaProcessing"),
     ("media_resolution", "mediaResolution"),
     ("mime_type", "mimeType"),
+    ("num_tokens", "numTokens"),
+    ("part_metadata", "partMetadata"),
+    ("partial_args", "partialArgs"),
+    ("sheet_index", "sheetIndex"),
+    ("speech_metadata", "speechMetadata"),
+    ("spreadsheet_metadata", "spreadsheetMetadata"),
+    ("start_offset", "startOffset"),
+    ("start_page", "startPage"),
     ("thought_signature", "thoughtSignature"),
+    ("tool_call", "toolCall"),
+    ("tool_response", "toolResponse"),
+    ("tool_type", "toolType"),
     ("video_metadata", "videoMetadata"),
+    ("visible_cells", "visibleCells"),
+    ("will_continue", "willContinue"),
+];
+
+/// The objects in a part that have such fields themselves.
+const OBJECTS: [&str; 14] = [
+    "audioMetadata",
+    "audioTranscription",
+    "documentMetadata",
+    "executableCode",
+    "codeExecutionResult",
+    "fileData",
+    "functionCall",
+    "functionResponse",
+    "inlineData",
+    "mediaResolution",
+    "spreadsheetMetadata",
+    "toolCall",
+    "toolResponse",
+    "videoMetadata",
 ];
 
 /// What the library for Python writes: fields that are null, names with underscores, and bytes in the base64 for URLs.
@@ -49,7 +86,7 @@ pub(super) fn prepare(contents: &mut [Value]) {
 
 fn clean_part(part: &mut Map<String, Value>) {
     rename_fields(part);
-    for payload in ["fileData", "functionCall", "functionResponse", "inlineData"] {
+    for payload in OBJECTS {
         if let Some(Value::Object(fields)) = part.get_mut(payload) {
             fields.retain(|_, value| !value.is_null());
             rename_fields(fields);
@@ -73,17 +110,18 @@ fn read(message: Value, resolver: &mut CallIdResolver) -> Result<Vec<NewMessage>
         Some("model") => "assistant",
         Some(other) => return Err(DropReason::unsupported_role(other)),
     };
-    let Some(Value::Array(parts)) = object.remove("parts") else {
-        return Err(DropReason::NullContent);
+    let parts = match object.remove("parts") {
+        Some(Value::Array(parts)) if !parts.is_empty() => parts,
+        _ => return Err(DropReason::NullContent),
     };
     resolver.begin_content(role, &parts);
     let mut messages = Vec::new();
     let mut builder = MessageBuilder::default();
-    for mut part in parts {
+    for part in parts {
         if part.get("functionCall").is_some() {
             builder.calls.push(read_call(&part, resolver));
-        } else if let Some(response) = part.get_mut("functionResponse") {
-            messages.push(read_result(response, resolver));
+        } else if part.get("functionResponse").is_some() {
+            messages.push(read_result(part, resolver));
         } else if let Some(text) = read_thought(&part) {
             builder.push_reasoning(Reasoning::Text { text, signature: None });
         } else {
@@ -105,16 +143,24 @@ fn read_call(part: &Value, resolver: &mut CallIdResolver) -> Value {
     let arguments = call.get("args").cloned().unwrap_or_else(|| json!({}));
     let mut stored =
         parsed::stored_call(&id, call["name"].as_str().unwrap_or_default(), &arguments);
-    let signature = part[SIGNATURE].as_str();
-    if let Some(signature) = signature.filter(|signature| *signature != NO_SIGNATURE) {
-        stored["extra_content"] = json!({"google": {"thought_signature": signature}});
+    let mut extra = Map::new();
+    if let Some(signature) = part[SIGNATURE].as_str() {
+        extra.insert("google".to_owned(), json!({"thought_signature": signature}));
+    }
+    let own = OwnCallFields::of_part(part, "functionCall", &["id", "name", "args"]);
+    extra.extend(own.into_stored().map(|own| (NAME.to_owned(), own)));
+    if !extra.is_empty() {
+        stored["extra_content"] = extra.into();
     }
     stored
 }
 
-fn read_result(response: &mut Value, resolver: &mut CallIdResolver) -> NewMessage {
-    let id = resolver.id_of_answered_call(response);
-    let mut object = take_field(response, "response");
+fn read_result(mut part: Value, resolver: &mut CallIdResolver) -> NewMessage {
+    let read = ["id", "name", "response", "parts"];
+    let mut own = OwnCallFields::of_part(&part, "functionResponse", &read);
+    let mut response = take_field(&mut part, "functionResponse");
+    let id = resolver.id_of_answered_call(&response);
+    let mut object = take_field(&mut response, "response");
     let single = object.as_object().filter(|object| object.len() == 1);
     let field = single.and_then(|object| object.keys().next()).map(String::as_str);
     let is_error = field == Some("error");
@@ -125,33 +171,37 @@ fn read_result(response: &mut Value, resolver: &mut CallIdResolver) -> NewMessag
         }
         _ => object,
     };
-    let content = match take_field(response, "parts") {
-        Value::Array(media) if !media.is_empty() => with_media(output, media),
+    let content = match take_field(&mut response, "parts") {
+        Value::Array(media) if !media.is_empty() => with_media(output, media, &mut own),
         _ => output,
     };
-    parsed::stored_result(&id, content, is_error)
+    let extra = own.into_stored().map(|own| json!({NAME: own}));
+    parsed::stored_result_with(&id, content, is_error, extra)
 }
 
 /// Returns the content of a result that holds media beside its output.
-fn with_media(output: Value, media: Vec<Value>) -> Value {
+fn with_media(output: Value, media: Vec<Value>, own: &mut OwnCallFields) -> Value {
     let text = match output {
         Value::String(text) => text,
         Value::Null => String::new(),
         Value::Object(fields) if fields.is_empty() => String::new(),
-        other => other.to_string(),
+        other => {
+            own.is_json = true;
+            other.to_string()
+        }
     };
     let text = Some(text).filter(|text| !text.is_empty()).map(parsed::text_part);
     text.into_iter().chain(media.into_iter().map(read_part)).collect()
 }
 
 fn read_thought(part: &Value) -> Option<String> {
-    part["text"].as_str().filter(|_| part["thought"] == true).map(str::to_owned)
+    part["text"].as_str().filter(|_| part[THOUGHT] == true).map(str::to_owned)
 }
 
 /// Returns the content part to store for a part.
 ///
-/// The name of the first field becomes the type of an unknown part. Other fields of the part, such as a
-/// signature, are stored in it.
+/// The name of its payload becomes the type of a part that is neither a text nor media. Other fields of the part, such as a
+/// signature, are stored in it, those that are not known in one field. A part with such fields alone is stored as it is.
 fn read_part(part: Value) -> Value {
     let media = read_media(&part).map(Value::from);
     let Value::Object(mut fields) = part else {
@@ -166,20 +216,27 @@ fn read_part(part: Value) -> Value {
             media[URL_TYPE] = media_type.as_str().into();
         }
         media
+    } else if let Some(payload) = payload(&fields) {
+        json!({"type": payload})
+    } else if fields.keys().any(|field| !is_of_part(field)) {
+        return json!({"type": NAME, NAME: fields});
     } else {
-        json!({"type": part_type(&fields)})
+        // The last chunk of a stream may have a signature alone.
+        json!({"type": "text", "text": ""})
     };
-    parsed::keep_other_fields(&mut stored, fields);
+    let (known, unknown): (Map<_, _>, Map<_, _>) =
+        fields.into_iter().partition(|(field, _)| is_of_part(field));
+    parsed::keep_other_fields(&mut stored, known);
+    if !unknown.is_empty() {
+        stored[NAME] = unknown.into();
+    }
     stored
 }
 
-fn part_type(fields: &Map<String, Value>) -> &str {
-    const ANNOTATIONS: [&str; 5] =
-        ["mediaResolution", "partMetadata", "thought", "thoughtSignature", "videoMetadata"];
-    let own = fields.get("type").and_then(Value::as_str);
+/// Returns the name of the payload of a part.
+fn payload(fields: &Map<String, Value>) -> Option<&str> {
     let text = fields.get("text").map(|_| "text");
-    let first = fields.keys().map(String::as_str).find(|field| !ANNOTATIONS.contains(field));
-    own.or(text).or(first).unwrap_or("unknown")
+    text.or_else(|| fields.keys().map(String::as_str).find(|field| is_payload(field)))
 }
 
 fn read_media(part: &Value) -> Option<Media> {

@@ -1,5 +1,6 @@
 use serde_json::Value;
 
+use super::part_fields::{OF_CALL, OF_RESPONSE, is_of_part, is_payload};
 use crate::dialect::violation::{Problem, Violation};
 use crate::dialect::violation_list::ViolationList;
 
@@ -17,6 +18,16 @@ pub(super) fn violations(contents: &[Value]) -> Vec<Violation> {
     violations.merged_with(turns::violations(contents))
 }
 
+/// Returns the fields that are not known of a part, of a call or of a response: a later version of the API has them.
+pub(super) fn unknown_fields(contents: &[Value]) -> Vec<Violation> {
+    let mut violations = ViolationList::default();
+    for (index, content) in contents.iter().enumerate() {
+        let parts = content["parts"].as_array().into_iter().flatten();
+        violations.report(index, parts.filter_map(unknown_field));
+    }
+    violations.into_sorted()
+}
+
 fn problems(content: &Value) -> Vec<Problem> {
     let Some(object) = content.as_object() else {
         return vec![("not_an_object", "the content is not a JSON object".to_owned())];
@@ -26,23 +37,31 @@ fn problems(content: &Value) -> Vec<Problem> {
         problems.push(("unknown_field", format!("the dialect has no field {key:?}")));
     }
     let role = content.get("role").map_or(Some("user"), Value::as_str);
-    if !matches!(role, Some("user" | "model")) {
+    // What calls gave may have a role of its own in older transcripts.
+    if !matches!(role, Some("user" | "model" | "function")) {
         problems.push(("unknown_role", format!("the dialect has no role {}", content["role"])));
     }
     match content["parts"].as_array() {
         Some(parts) if !parts.is_empty() => {
             problems.extend(parts.iter().filter_map(part_problem).take(ViolationList::MAX));
         }
-        _ => problems.push(("no_parts", "the content has no parts".to_owned())),
+        None if content.get("parts").is_some_and(|parts| !parts.is_null()) => {
+            problems.push(("invalid_parts", "the parts are not a list".to_owned()));
+        }
+        _ => problems.push(("missing_content", "the content has no parts".to_owned())),
     }
     problems
 }
 
 fn part_problem(part: &Value) -> Option<Problem> {
     let invalid = |rule, detail: &str| Some((rule, detail.to_owned()));
+    let Some(fields) = part.as_object() else {
+        return invalid("invalid_part", "a part is not a JSON object");
+    };
     if let Some(text) = part.get("text") {
         let blank = text.as_str().is_none_or(|text| text.trim().is_empty());
-        return if blank {
+        // A stream may end with a signature alone.
+        return if blank && !(text.is_string() && part["thoughtSignature"].is_string()) {
             invalid("blank_text", "a text is empty or only white space")
         } else {
             None
@@ -64,13 +83,39 @@ fn part_problem(part: &Value) -> Option<Problem> {
             invalid("invalid_response", "the response lacks a valid name or a response object")
         };
     }
-    let has_data =
-        part["inlineData"]["mimeType"].is_string() && part["inlineData"]["data"].is_string();
-    let others = ["executableCode", "codeExecutionResult"];
-    let known = has_data
-        || part["fileData"]["fileUri"].is_string()
-        || others.iter().any(|field| part.get(field).is_some());
-    if known { None } else { invalid("empty_part", "the part has no known field") }
+    let lacks = |payload: &str, field: &str| {
+        part.get(payload).is_some_and(|payload| !payload[field].is_string())
+    };
+    if lacks("inlineData", "mimeType")
+        || lacks("inlineData", "data")
+        || lacks("fileData", "fileUri")
+    {
+        return invalid("invalid_part", "inline data or a file lacks a field");
+    }
+    if fields.keys().any(|field| is_payload(field)) || unknown_field(part).is_some() {
+        return None;
+    }
+    invalid("empty_part", "the part has no known field")
+}
+
+/// Returns the problem of the first field that is not known of a part, of a call or of a response.
+fn unknown_field(part: &Value) -> Option<Problem> {
+    let of = |object: &Value, is_known: fn(&str) -> bool| {
+        let mut fields = object.as_object()?.iter().filter(|(_, value)| !value.is_null());
+        fields.find(|(field, _)| !is_known(field)).map(|(field, _)| field.clone())
+    };
+    let of_call = |field: &str| {
+        ["id", "name", "args"].contains(&field) || OF_CALL.iter().any(|(known, _)| *known == field)
+    };
+    let of_response = |field: &str| {
+        ["id", "name", "response", "parts"].contains(&field)
+            || OF_RESPONSE.iter().any(|(known, _)| *known == field)
+    };
+    // A part in the style of other formats may name its type.
+    let unknown = of(part, |field| field == "type" || is_of_part(field))
+        .or_else(|| of(&part["functionCall"], of_call))
+        .or_else(|| of(&part["functionResponse"], of_response));
+    unknown.map(|field| ("unknown_field", format!("parts have no field {field:?}")))
 }
 
 fn is_function(name: &Value) -> bool {
@@ -143,9 +188,12 @@ mod tests {
         let cases = [
             (json!(1), "not_an_object"),
             (json!({"role": "system", "parts": [{"text": "x"}]}), "unknown_role"),
-            (json!({"role": "user", "parts": []}), "no_parts"),
+            (json!({"role": "user", "parts": []}), "missing_content"),
             (json!({"role": "user", "parts": [{"text": ""}]}), "blank_text"),
             (json!({"role": "user", "parts": [{}]}), "empty_part"),
+            (json!({"role": "user", "parts": "x"}), "invalid_parts"),
+            (json!({"role": "user", "parts": ["x"]}), "invalid_part"),
+            (json!({"role": "user", "parts": [{"fileData": {}}]}), "invalid_part"),
             (json!({"role": "user", "name": "a", "parts": [{"text": "x"}]}), "unknown_field"),
         ];
         for (content, rule) in cases {

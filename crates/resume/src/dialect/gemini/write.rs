@@ -1,25 +1,27 @@
 use std::collections::{HashMap, VecDeque};
 
+use records::JsonObject;
 use serde_json::{Map, Value, json};
 
-use super::parse::SIGNATURE;
-use super::{own_parts, rules};
+use super::own_calls::OwnCallFields;
+use super::part_fields::{OF_CALL, OF_RESPONSE, SIGNATURE};
+use super::{GeminiApi, own_parts, rules};
 use crate::canonical::{
-    CanonicalMessage, ContentPart, Media, MediaSource, Role, URL_TYPE, are_parts, url_type,
+    CanonicalMessage, ContentPart, Media, MediaSource, NO_SIGNATURE, Role, URL_TYPE, are_parts,
+    url_type,
 };
 use crate::dialect::parsed::add_missing;
-use crate::dialect::pieces::{Piece, prefix_with_name, remove_blank, take_pieces_at};
+use crate::dialect::pieces::{Piece, remove_blank, take_pieces_at};
 use crate::dialect::pipeline::MessageWriter;
+use crate::dialect::speaker::prefix_text_with_name;
 use crate::dialect::turns::{Neighbours, Turn, TurnKind, TurnMerger};
 use crate::rendered::Rendered;
 use crate::{DropReason, Options, Repair};
 
-/// The text that replaces an unknown signature: the API then skips the check.
-pub(super) const NO_SIGNATURE: &str = "skip_thought_signature_validator";
-
 /// Writes contents turn by turn.
 #[derive(Debug)]
 pub(super) struct ContentsWriter {
+    api: GeminiApi,
     turns: TurnMerger,
     default_user_name: String,
     /// The name of the function of each call that still gets a result.
@@ -27,8 +29,9 @@ pub(super) struct ContentsWriter {
 }
 
 impl ContentsWriter {
-    pub(super) fn new(options: &Options) -> Self {
+    pub(super) fn new(api: GeminiApi, options: &Options) -> Self {
         Self {
+            api,
             turns: TurnMerger::new("parts", text_part, neighbours, rules::GEMINI.turns),
             default_user_name: options.default_user_name.clone(),
             functions: HashMap::new(),
@@ -38,10 +41,20 @@ impl ContentsWriter {
     fn write_result(&mut self, message: &mut CanonicalMessage) -> Value {
         let name = self.functions.get(&message.call_id).cloned().unwrap_or_default();
         let field = if message.is_error { "error" } else { "output" };
+        let (own, removes_any) = OwnCallFields::take(&mut message.result_fields, OF_RESPONSE);
+        if removes_any {
+            message.repairs.push(Repair::CallFieldsRemoved);
+        }
         let media = take_media(message);
         let output = match &message.content {
             Value::Array(parts) if are_parts(parts) => message.take_text().into(),
             _ => message.content.take(),
+        };
+        let output = match output {
+            Value::String(text) if own.is_json => {
+                records::json::parse(text.as_bytes()).unwrap_or_else(|_| text.into())
+            }
+            output => output,
         };
         let output = match output {
             Value::Object(output) if is_response(&output) && !message.is_error => output.into(),
@@ -52,25 +65,34 @@ impl ContentsWriter {
         if !media.is_empty() {
             response["parts"] = media.into();
         }
-        json!({"functionResponse": response})
+        let mut part = json!({"functionResponse": response});
+        own.add_to(&mut part, "functionResponse");
+        part
     }
 
     fn write_speech(&mut self, message: &mut CanonicalMessage) -> Vec<Value> {
         let mut types = take_url_types(message);
-        let code = own_parts::code_with_results(message);
-        let signatures = own_parts::take_signatures(message);
-        let pieces = take_pieces_at(message, |at, _| code.contains(&at));
-        let (mut pieces, signatures) = remove_blank(message, pieces, signatures);
-        prefix_with_name(message, &mut pieces, &self.default_user_name);
-        let write = |(piece, signature)| match piece {
-            Piece::Kept(code) => own_parts::write_code(code),
-            Piece::Content(part) => {
-                let mut part = write_part(message, part, &mut types);
-                add_missing(&mut part, signature);
-                part
-            }
+        let besides = own_parts::take_besides(message);
+        let kept = own_parts::kept_parts(message);
+        let pieces = take_pieces_at(message, |at, _| kept.contains(&at));
+        // A stream of a model may end with a signature alone.
+        let is_signed = |besides: &JsonObject| besides.contains_key(SIGNATURE);
+        let (mut pieces, besides) = remove_blank(message, pieces, besides, is_signed);
+        let first_text = pieces.iter_mut().find_map(|piece| match piece {
+            Piece::Content(ContentPart::Text(text)) if !text.trim().is_empty() => Some(text),
+            _ => None,
+        });
+        prefix_text_with_name(message, first_text, &self.default_user_name);
+        let api = self.api;
+        let write = |(piece, besides)| {
+            let mut part = match piece {
+                Piece::Kept(part) => own_parts::write_kept(part),
+                Piece::Content(part) => write_part(api, message, part, &mut types),
+            };
+            add_missing(&mut part, own_parts::flattened(besides));
+            part
         };
-        let parts: Vec<_> = pieces.into_iter().zip(signatures).map(write).collect();
+        let parts: Vec<_> = pieces.into_iter().zip(besides).map(write).collect();
         let calls: Vec<_> = self.write_calls(message);
         parts.into_iter().chain(calls).collect()
     }
@@ -85,8 +107,16 @@ impl ContentsWriter {
             self.functions.insert(id.clone(), name.clone());
             let mut part = json!({"functionCall": {"id": id, "name": name, "args": arguments}});
             if calls.is_empty() {
-                let signature = call.signature.take();
-                part[SIGNATURE] = signature.unwrap_or_else(|| NO_SIGNATURE.to_owned()).into();
+                let signature = call.signature.take().unwrap_or_else(|| {
+                    call.repairs.push(Repair::SignatureAdded);
+                    NO_SIGNATURE.to_owned()
+                });
+                part[SIGNATURE] = signature.into();
+            }
+            let (own, removes_any) = OwnCallFields::take(&mut call.extra_content, OF_CALL);
+            own.add_to(&mut part, "functionCall");
+            if removes_any {
+                call.repairs.push(Repair::CallFieldsRemoved);
             }
             calls.push(part);
         }
@@ -140,6 +170,7 @@ fn take_url_types(message: &mut CanonicalMessage) -> VecDeque<Option<String>> {
 }
 
 fn write_part(
+    api: GeminiApi,
     message: &mut CanonicalMessage,
     part: ContentPart,
     types: &mut VecDeque<Option<String>>,
@@ -152,6 +183,11 @@ fn write_part(
         let mut file = json!({"fileUri": url});
         if let Some(media_type) = types.pop_front().flatten() {
             file["mimeType"] = media_type.into();
+        }
+        match (&media.name, api) {
+            (Some(name), GeminiApi::Vertex) => file["displayName"] = name.as_str().into(),
+            (Some(_), GeminiApi::Developer) => message.repairs.push(Repair::PartFieldsRemoved),
+            (None, _) => {}
         }
         return json!({"fileData": file});
     }
@@ -194,7 +230,8 @@ fn take_media(message: &mut CanonicalMessage) -> Vec<Value> {
     if texts.len() > 1 {
         message.repairs.push(Repair::PartsJoined);
     }
-    message.content = texts.join("\n").into();
+    let is_empty = texts.is_empty() && !message.is_error;
+    message.content = if is_empty { json!({}) } else { texts.join("\n").into() };
     media
 }
 

@@ -6,6 +6,7 @@
 use serde_json::{Map, Value};
 
 use super::LONG_RUNNING;
+pub(super) use crate::dialect::gemini::KEPT;
 use crate::dialect::shapes::{Shape, Table, retain};
 
 /// `google.adk.events.Event`, version 2.13. An object of another type of the library is not checked further.
@@ -91,20 +92,6 @@ pub(super) const PART: Table = &[
             ("fps", Shape::Number),
             ("startOffset", Shape::Text),
         ]),
-    ),
-];
-
-/// The payloads of parts that stay as they are, each a content part with their name as its type.
-pub(super) const KEPT: [(&str, Table); 4] = [
-    (
-        "codeExecutionResult",
-        &[("id", Shape::Text), ("outcome", Shape::Text), ("output", Shape::Text)],
-    ),
-    ("executableCode", &[("code", Shape::Text), ("id", Shape::Text), ("language", Shape::Text)]),
-    ("toolCall", &[("args", Shape::Object), ("id", Shape::Text), ("toolType", Shape::Text)]),
-    (
-        "toolResponse",
-        &[("id", Shape::Text), ("response", Shape::Object), ("toolType", Shape::Text)],
     ),
 ];
 

@@ -9,7 +9,7 @@ pub(super) const GOOGLE_ADK: DialectRules = DialectRules {
     // `google.genai.types.FunctionCall.args` is a dictionary.
     arguments: Arguments::Object,
     // `google.genai.types.Part.thought_signature`.
-    call_fields: CallFields::Of(Provider::Gemini),
+    call_fields: CallFields::GeminiSignatures,
     // An event may have only actions.
     own_fields: OwnFields { may_be_all: true, ..OwnFields::all_of("google-adk") },
     media: MediaRules {

@@ -1,7 +1,9 @@
 use records::{MessageBody, NewMessage};
 use serde_json::{Value, json};
 
+use super::own_fields::{AUDIO, transcript};
 use crate::DropReason;
+use crate::canonical::is_empty_value;
 use crate::dialect::parsed::read_stored_fields;
 use crate::dialect::pipeline::is_word;
 use crate::dialect::prepare::{rename, without_null_fields};
@@ -22,7 +24,20 @@ pub(super) fn prepare(messages: &mut [Value]) {
 pub(super) fn read(message: Value) -> Result<NewMessage, DropReason> {
     let mut message = read_stored_fields("openai", message)?;
     keep_tool_name(&mut message.body);
+    read_transcript(&mut message.body);
     Ok(message)
+}
+
+/// Stores the transcript of what a model spoke as the content, unless it wrote another text beside it.
+fn read_transcript(body: &mut MessageBody) {
+    let provider = body.extra.get(MessageBody::PROVIDER);
+    let audio = provider.map(|provider| &provider["openai"][AUDIO]);
+    let transcript = audio.and_then(transcript).filter(|_| body.role == "assistant");
+    if let Some(transcript) = transcript
+        && is_empty_value(&body.content)
+    {
+        body.content = transcript.into();
+    }
 }
 
 /// Notes that a result has the name of its tool, which other sources of results do not mean by their names.

@@ -1,3 +1,4 @@
+use super::own_fields::{AUDIO, REASONING};
 use crate::canonical::{Provider, Role};
 use crate::dialect::pipeline::rules::{
     AcceptedFields, Arguments, CallFields, CallIdRule, CustomCalls, DialectRules, FileIds,
@@ -17,8 +18,9 @@ pub(super) const OPENAI: DialectRules = DialectRules {
     // The name of a tool is in none of the types, and accepted: the logs of agents that ran have it.
     own_fields: OwnFields {
         dialect: "openai",
-        accepted: AcceptedFields::Of(&[(Role::Tool, "name"), (Role::Assistant, "audio")]),
-        may_be_all: false,
+        accepted: AcceptedFields::Of(&[(Role::Tool, "name"), (Role::Assistant, AUDIO)]),
+        // Its writer drops an answer that has only fields which no provider accepts alone.
+        may_be_all: true,
         may_interrupt: false,
     },
     // 400 "array too long", expected at most 128 `tool_calls`: openai/openai-dotnet#317.
@@ -62,8 +64,18 @@ pub(super) const OPENAI_COMPATIBLE: DialectRules = DialectRules {
     // The converters of litellm leave out custom calls, and give legacy calls and their results ids that differ.
     custom_calls: CustomCalls::Converted,
     legacy_calls: LegacyCalls::Converted,
-    // Anthropic, behind the converters of litellm, refuses an id that is used again.
-    call_ids: CallIdRule::SHORT,
+    // Anthropic, behind the converters of litellm, refuses an id that is used again. Only `OpenAI` limits the length.
+    call_ids: CallIdRule::ANY,
+    own_fields: OwnFields {
+        accepted: AcceptedFields::Of(&[
+            (Role::Tool, "name"),
+            (Role::Assistant, AUDIO),
+            // litellm and OpenRouter give them back to the provider that signed them.
+            (Role::Assistant, REASONING[0]),
+            (Role::Assistant, REASONING[1]),
+        ]),
+        ..OPENAI.own_fields
+    },
     // No other provider has the files that were uploaded to `OpenAI`.
     media: MediaRules { ids: FileIds::Refused, ..OPENAI.media },
     ..OPENAI

@@ -1,5 +1,6 @@
 use serde_json::Value;
 
+use super::own_fields::{REASONING, is_block_list};
 use crate::dialect::violation::Violation;
 use crate::dialect::violation_list::ViolationList;
 
@@ -25,6 +26,11 @@ pub(super) fn without_added_fields(messages: &[Value]) -> Vec<Value> {
     for message in messages.iter_mut().filter_map(Value::as_object_mut) {
         if message.get("reasoning_content").is_some_and(Value::is_string) {
             message.shift_remove("reasoning_content");
+        }
+        for field in REASONING {
+            if message.get(field).is_some_and(is_block_list) {
+                message.shift_remove(field);
+            }
         }
         let calls = message.get_mut("tool_calls").and_then(Value::as_array_mut);
         for call in calls.into_iter().flatten().filter_map(Value::as_object_mut) {

@@ -1,12 +1,17 @@
 use serde_json::{Map, Value, json};
 
-use super::content;
-use crate::Repair;
+use super::{Target, content, own_fields};
 use crate::canonical::{CanonicalMessage, Reasoning, Role, is_empty_value};
 use crate::rendered::Rendered;
+use crate::{DropReason, Repair};
 
 /// Adds a message and its repairs to the rendering.
-pub(super) fn write(mut message: CanonicalMessage, rendered: &mut Rendered) {
+pub(super) fn write(target: Target, mut message: CanonicalMessage, rendered: &mut Rendered) {
+    own_fields::lower(target, &mut message);
+    if own_fields::leaves_nothing(&message) {
+        rendered.drop(message.origin, DropReason::NullContent);
+        return;
+    }
     convert_content(&mut message);
     let reasoning = reasoning_text(&mut message);
     message.report_repairs(rendered);

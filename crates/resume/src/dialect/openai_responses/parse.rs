@@ -7,6 +7,7 @@ use super::NAME;
 use super::items::{ClientTool, kept_item_role};
 use super::part::read_parts;
 use super::reasoning::stored_block;
+use super::validate::is_reference;
 use crate::DropReason;
 use crate::canonical::{ANSWER, is_empty_value, take_object};
 use crate::dialect::parsed::{
@@ -34,6 +35,9 @@ struct Reader {
 
 impl Reader {
     fn read(&mut self, index: usize, item: Value) -> Result<(), DropReason> {
+        if is_reference(&item) {
+            return Err(DropReason::unsupported_role("item_reference"));
+        }
         let mut object = as_object(item)?;
         let has_role = object.get("role").is_some_and(Value::is_string);
         let kind = match object.get("type") {

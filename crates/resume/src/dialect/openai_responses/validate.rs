@@ -5,6 +5,7 @@ use crate::dialect::violation::{Problem, Violation};
 use crate::dialect::violation_list::ViolationList;
 
 mod shape;
+pub(super) use shape::is_reference;
 
 /// Returns the rules that the items break, ordered by position.
 ///

@@ -4,10 +4,11 @@
 //! reported as a repair of the message.
 
 use records::JsonObject;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::Repair;
-use crate::canonical::{Call, CanonicalMessage, Provider, Role};
+use crate::canonical::{Call, CanonicalMessage, NO_SIGNATURE, Provider, Role};
+use crate::dialect::gemini::is_only_mark;
 use crate::rendered::Rendered;
 
 use super::rules::{Arguments, CallFields, CustomCalls, DialectRules, ReasoningRule};
@@ -100,10 +101,25 @@ fn lower_calls(rules: &DialectRules, message: &mut CanonicalMessage) {
     {
         message.repairs.extend(target.require_object());
     }
-    // No provider accepts any of the fields of a result again.
-    if message.has_result_fields {
+    lower_result_fields(rules.call_fields, message);
+}
+
+/// Removes the fields of a result for which the dialect has no place: only Gemini accepts any of them again.
+fn lower_result_fields(rule: CallFields, message: &mut CanonicalMessage) {
+    let own = match rule {
+        CallFields::Of(Provider::Gemini) => Some(Provider::Gemini.name()),
+        _ => None,
+    };
+    let fields = &mut message.result_fields;
+    if fields.is_null() || is_only_mark(fields) {
+        return;
+    }
+    let own = own.and_then(|name| Some((name, fields.get_mut(name)?.take())));
+    let count = fields.as_object().map_or(usize::MAX, JsonObject::len);
+    if count > own.iter().len() {
         message.repairs.push(Repair::CallFieldsRemoved);
     }
+    message.result_fields = own.map_or(Value::Null, |(name, own)| json!({name: own}));
 }
 
 /// The fields of a call that Anthropic accepts again. It counts the marks in `cache_control`, of which
@@ -120,15 +136,19 @@ fn lower_call_fields(rule: CallFields, call: &mut Call) -> bool {
         rule == CallFields::Of(Provider::Anthropic) && ANTHROPIC_FIELDS.contains(&field)
     };
     call.anthropic_fields.retain(|field, _| is_kept(field));
-    let has_signature = call.signature.is_some();
-    if rule != CallFields::Of(Provider::Gemini) {
+    let has_signature = call.signature.as_deref().is_some_and(|it| it != NO_SIGNATURE);
+    if !matches!(rule, CallFields::Of(Provider::Gemini) | CallFields::GeminiSignatures) {
         call.signature = None;
     }
     let loses_signature = has_signature && call.signature.is_none();
     let loses_anthropic_fields = call.anthropic_fields.len() < count;
     let is_lost = |name: &String| {
         !["google", "anthropic"].contains(&name.as_str())
-            && !matches!(rule, CallFields::Under(own) if own == name)
+            && match rule {
+                CallFields::Under(own) => own != name,
+                CallFields::Of(provider) => provider.name() != name,
+                _ => true,
+            }
     };
     let mut names = call.extra_content.as_object().into_iter().flat_map(JsonObject::keys);
     let loses_any = loses_signature || loses_anthropic_fields || names.any(is_lost);

@@ -172,11 +172,10 @@ impl ToolCallRenderer {
         match kept {
             Ok(mut message) => {
                 self.rename_calls(&mut message);
-                if (self.rules.repeats_results)(&message) {
-                    let ids = message.calls.iter();
-                    let ids = ids.map(|it| (CallKey::from_id(&it.stored_id), it.id.clone()));
-                    self.repeatable.extend(ids);
-                }
+                let repeatable = message.calls.iter();
+                let repeatable = repeatable.filter(|it| (self.rules.repeats_results)(&message, it));
+                let ids = repeatable.map(|it| (CallKey::from_id(&it.stored_id), it.id.clone()));
+                self.repeatable.extend(ids);
                 self.names.sanitise(&mut message);
                 self.writer.write(message, rendered);
             }

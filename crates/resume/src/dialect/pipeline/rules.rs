@@ -4,7 +4,7 @@ use records::Message;
 use records::json::{Hasher, hex};
 use serde_json::Value;
 
-use crate::canonical::{self, CONTINUED, CanonicalMessage, Provider, Role};
+use crate::canonical::{self, CONTINUED, Call, CanonicalMessage, Provider, Role};
 use crate::dialect::pipeline::joiner::AnswerJoiner;
 use crate::rendered::Rendered;
 use crate::{DropReason, Repair};
@@ -50,8 +50,8 @@ pub(in crate::dialect) struct DialectRules {
     pub(in crate::dialect) turns: TurnRules,
     /// Returns whether the calls of a message without results are shown as waiting, unless a policy is chosen.
     pub(in crate::dialect) waits: fn(&CanonicalMessage) -> bool,
-    /// Returns whether each call of a message may have further results, which stay where they are.
-    pub(in crate::dialect) repeats_results: fn(&CanonicalMessage) -> bool,
+    /// Returns whether a call of a message may have further results, which stay where they are.
+    pub(in crate::dialect) repeats_results: fn(&CanonicalMessage, &Call) -> bool,
 }
 
 /// Fields that a message of a dialect may have besides those of a stored message.
@@ -110,6 +110,8 @@ pub(in crate::dialect) enum Arguments {
 pub(in crate::dialect) enum CallFields {
     /// The fields of this provider.
     Of(Provider),
+    /// The signatures of Gemini alone.
+    GeminiSignatures,
     /// None.
     Removed,
     /// All.
@@ -177,7 +179,7 @@ impl DialectRules {
         media: MediaRules::ANY,
         turns: TurnRules::ANY,
         waits: |_| false,
-        repeats_results: |_| false,
+        repeats_results: |_, _| false,
     };
 
     /// Returns what joins the pieces of answers. Those of the dialect itself stay apart if it renders pieces that say

@@ -1,4 +1,4 @@
-use crate::canonical::{Provider, Role};
+use crate::canonical::Role;
 use crate::dialect::pipeline::rules::{
     CallFields, CustomCalls, DialectRules, FileIds, MediaRule, MediaRules, OwnFields, Urls,
 };
@@ -9,7 +9,7 @@ pub(super) const UI_MESSAGE: DialectRules = DialectRules {
     own_fields: OwnFields { may_be_all: true, ..OwnFields::all_of("ui-message") },
     custom_calls: CustomCalls::Converted,
     // `callProviderMetadata` of a tool part; the provider of the AI SDK for Gemini reads it.
-    call_fields: CallFields::Of(Provider::Gemini),
+    call_fields: CallFields::GeminiSignatures,
     media: MediaRules {
         // Reference "UIMessage": instructions are text.
         roles: &[Role::User, Role::Assistant],

@@ -10,6 +10,7 @@ use crate::canonical::{
     Call, CanonicalMessage, ContentPart, Media, MediaKind, MediaSource, Reasoning, Role, are_parts,
     is_empty_value, read_message,
 };
+use crate::dialect::gemini::is_only_mark;
 use crate::rendered::Rendered;
 use crate::{DropReason, Repair};
 
@@ -117,7 +118,7 @@ impl<'a> TypedMessages<'a> {
         if mem::take(&mut message.is_error) {
             message.repairs.push(Repair::FieldRemoved { field: "is_error" });
         }
-        if message.has_result_fields {
+        if !message.result_fields.is_null() && !is_only_mark(&message.result_fields) {
             message.repairs.push(Repair::CallFieldsRemoved);
         }
         let call_id = mem::take(&mut message.call_id);

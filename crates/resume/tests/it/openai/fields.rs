@@ -1,8 +1,8 @@
-use resume::dialect::OpenAi;
+use resume::dialect::{Anthropic, Dialect, OpenAi, OpenAiCompatible};
 use resume::ingest::{self, Check};
 use serde_json::{Value, json};
 
-use crate::round_trip::stored_in;
+use crate::round_trip::{assert_kept, stored_in};
 
 use super::{call, caller, dropped, render, repaired, result};
 
@@ -119,4 +119,95 @@ fn messages_without_content_are_stored() {
     }
     let wrong = json!({"role": "user", "content": {"a": 1}});
     assert_eq!(ingest::check(&OpenAi, &[wrong], Check::Lenient).refused.len(), 1);
+}
+
+/// An answer that was spoken has an id by which the provider knows it, and the library dumps its transcript.
+#[test]
+fn what_a_model_spoke_comes_back_by_its_id_and_is_a_text_elsewhere() {
+    let user = json!({"role": "user", "content": "hi"});
+    let by_id = json!({"role": "assistant", "content": null, "audio": {"id": "audio_1"}});
+    for dialect in [&OpenAi as &dyn Dialect, &OpenAiCompatible] {
+        assert_kept(dialect, &[user.clone(), by_id.clone(), user.clone()]);
+    }
+    let alone = stored_in(&Anthropic, &OpenAi, &[user.clone(), by_id.clone(), user.clone()]);
+    assert_eq!(dropped(&alone), [(1, "null_content")]);
+
+    let audio = json!({"id": "audio_1", "data": "UklG", "expires_at": 1, "transcript": "Hello."});
+    let dumped = json!({"role": "assistant", "content": null, "audio": audio});
+    let chat = [user.clone(), dumped, user.clone()];
+    let rendered = stored_in(&OpenAi, &OpenAi, &chat);
+    assert_eq!((&rendered.messages[1], &rendered.repaired[..]), (&by_id, &[][..]));
+    let rendered = stored_in(&OpenAiCompatible, &OpenAi, &chat);
+    let mut spoken = by_id.clone();
+    spoken["content"] = json!("Hello.");
+    assert_eq!((&rendered.messages[1], &rendered.repaired[..]), (&spoken, &[][..]));
+    let rendered = stored_in(&Anthropic, &OpenAi, &chat);
+    assert_eq!(rendered.messages[1]["content"][0]["text"], "Hello.");
+    assert_eq!(repaired(&rendered), [(1, "provider_fields_removed")]);
+
+    // Without an id there is nothing to refer to.
+    let nameless = json!({"role": "assistant", "content": null, "audio": {"id": ""}});
+    assert_eq!(dropped(&stored_in(&OpenAi, &OpenAi, &[nameless])), [(0, "null_content")]);
+}
+
+#[test]
+fn what_other_providers_say_of_reasoning_comes_back_to_them() {
+    let thinking = json!([{"type": "thinking", "thinking": "hm", "signature": "c2ln"}]);
+    let details =
+        json!([{"type": "reasoning.text", "text": "hm", "format": "anthropic-claude-v1"}]);
+    let answer = json!({
+        "role": "assistant", "content": "hello", "reasoning_content": "hm",
+        "thinking_blocks": thinking, "reasoning_details": details,
+    });
+    let chat = [json!({"role": "user", "content": "hi"}), answer];
+    assert_kept(&OpenAiCompatible, &chat);
+    let rendered = stored_in(&OpenAi, &OpenAiCompatible, &chat);
+    assert_eq!(repaired(&rendered), [(1, "provider_fields_removed"), (1, "reasoning_removed")]);
+    for wrong in [json!("hm"), json!(["hm"])] {
+        let mut chat = chat.clone();
+        chat[1]["thinking_blocks"] = wrong;
+        let rendered = stored_in(&OpenAiCompatible, &OpenAiCompatible, &chat);
+        assert!(rendered.messages[1].get("thinking_blocks").is_none());
+        assert_eq!(repaired(&rendered), [(1, "provider_fields_removed")]);
+    }
+    let mut silent = chat[1].clone();
+    silent["content"] = json!(null);
+    let rendered = stored_in(&OpenAiCompatible, &OpenAiCompatible, &[chat[0].clone(), silent]);
+    assert_eq!(dropped(&rendered), [(1, "null_content")]);
+}
+
+#[test]
+fn only_openai_limits_the_length_of_ids() {
+    let id = format!("call_{}", "a".repeat(60));
+    let chat = [
+        json!({"role": "user", "content": "hi"}),
+        json!({"role": "assistant", "content": null, "tool_calls": [call(&id)]}),
+        json!({"role": "tool", "tool_call_id": id, "content": "done"}),
+    ];
+    assert_kept(&OpenAiCompatible, &chat);
+    let rendered = stored_in(&OpenAi, &OpenAiCompatible, &chat);
+    assert_eq!(repaired(&rendered), [(1, "call_id_sanitised"), (2, "call_id_sanitised")]);
+}
+
+/// `langchain-openai` gives a result the parts of any message.
+#[test]
+fn an_image_in_a_result_is_stored() {
+    let image = json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBO"}});
+    let chat = [
+        json!({"role": "user", "content": "hi"}),
+        json!({"role": "assistant", "content": null, "tool_calls": [call("a")]}),
+        json!({"role": "tool", "tool_call_id": "a", "content": [image]}),
+    ];
+    for dialect in [&OpenAi as &dyn Dialect, &OpenAiCompatible] {
+        let checked = ingest::check(dialect, &chat, Check::Lenient);
+        assert_eq!(checked.refused, []);
+        assert_eq!(checked.noted[0].rule, "part_not_accepted");
+        assert_eq!(ingest::check(dialect, &chat, Check::Strict).refused.len(), 1);
+        let rendered = stored_in(dialect, dialect, &chat);
+        let text = json!({"type": "text", "text": image.to_string()});
+        assert_eq!(rendered.messages[2]["content"], json!([text]));
+        assert_eq!(repaired(&rendered), [(2, "part_serialised")]);
+        let rendered = stored_in(&Anthropic, dialect, &chat);
+        assert_eq!(rendered.messages[2]["content"][0]["content"][0]["type"], "image");
+    }
 }

@@ -30,7 +30,6 @@ pub(super) fn problems(message: &Value) -> Vec<Problem> {
         Value::Array(content) if !content.is_empty() => {
             let broken = content.iter().filter_map(|block| block_problem(is_known, block));
             problems.extend(broken.take(ViolationList::MAX));
-            problems.extend(server_tools::unpaired(content));
         }
         Value::Null | Value::Array(_) => {
             problems.push(("missing_content", "the message has no content".to_owned()));

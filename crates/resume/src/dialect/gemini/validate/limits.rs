@@ -16,18 +16,25 @@ pub(in crate::dialect::gemini) fn violations(api: GeminiApi, contents: &[Value])
         let in_responses = parts
             .clone()
             .flat_map(|part| part["functionResponse"]["parts"].as_array().into_iter().flatten());
+        // The output of a function refers to its media by their names.
+        let names = parts.clone().filter_map(|part| name_problem(api, part));
         let problems = parts.chain(in_responses).filter_map(|part| part_problem(api, part));
+        let problems = names.chain(problems);
         violations.report(index, problems);
     }
     violations.into_sorted()
 }
 
+fn name_problem(api: GeminiApi, part: &Value) -> Option<Problem> {
+    let has_name = |field: &str| part[field].get("displayName").is_some();
+    // googleapis/python-genai#951.
+    let is_refused =
+        api == GeminiApi::Developer && ["inlineData", "fileData"].into_iter().any(has_name);
+    is_refused.then(|| ("named_data", "inline data or a file has a name".to_owned()))
+}
+
 fn part_problem(api: GeminiApi, part: &Value) -> Option<Problem> {
     if let Some(blob) = part.get("inlineData") {
-        // googleapis/python-genai#951.
-        if api == GeminiApi::Developer && blob.get("displayName").is_some() {
-            return Some(("named_data", "inline data has a name".to_owned()));
-        }
         let media_type = blob["mimeType"].as_str().unwrap_or_default().to_lowercase();
         let plain = media_type.split(';').next().unwrap_or_default();
         let detail = || format!("the media type {plain:?} is not supported");
@@ -67,7 +74,9 @@ mod tests {
         let contents = [json!({"role": "user", "parts": [part]})];
         let found = violations(api, &contents);
         let response = json!({"functionResponse": {"name": "f", "response": {}, "parts": [part]}});
-        assert_eq!(violations(api, &[json!({"role": "user", "parts": [response]})]), found);
+        let in_response = violations(api, &[json!({"role": "user", "parts": [response]})]);
+        let unnamed = found.iter().filter(|violation| violation.rule != "named_data");
+        assert!(unnamed.eq(&in_response));
         found.into_iter().map(|violation| violation.rule).collect()
     }
 
@@ -75,6 +84,9 @@ mod tests {
     fn media_are_checked() {
         let named =
             json!({"inlineData": {"mimeType": "image/png", "data": "", "displayName": "a"}});
+        assert_eq!(rules(GeminiApi::Developer, &named), ["named_data"]);
+        assert_eq!(rules(GeminiApi::Vertex, &named), [] as [&str; 0]);
+        let named = json!({"fileData": {"fileUri": "https://example.org/a.png", "mimeType": "image/png", "displayName": "a"}});
         assert_eq!(rules(GeminiApi::Developer, &named), ["named_data"]);
         assert_eq!(rules(GeminiApi::Vertex, &named), [] as [&str; 0]);
         for (media_type, valid) in [

@@ -1,7 +1,7 @@
 use serde_json::{Map, Value};
 
 use super::calls;
-use crate::canonical::is_empty_value;
+use crate::canonical::{are_parts, is_empty_value};
 use crate::dialect::checks::is_name;
 use crate::dialect::violation::Problem;
 use crate::dialect::violation_list::ViolationList;
@@ -88,8 +88,17 @@ fn content_problem(shape: &Shape, message: &Map<String, Value>) -> Option<Proble
     if !valid && is_empty_value(content) {
         return Some(("missing_content", format!("the role {} needs a content", shape.role)));
     }
+    if !valid && shape.role == "tool" && is_part_list(content) {
+        let detail = "the role tool has text parts only".to_owned();
+        return Some(("part_not_accepted", detail));
+    }
     let detail = || format!("the role {} cannot have this content", shape.role);
     (!valid).then(|| ("invalid_content", detail()))
+}
+
+/// Returns whether a content is a list of parts, which some libraries give to a result as to any message.
+fn is_part_list(content: &Value) -> bool {
+    content.as_array().is_some_and(|parts| are_parts(parts))
 }
 
 /// Returns whether a message makes calls, refuses or speaks: then it needs no content.

@@ -39,6 +39,10 @@ pub(super) fn problems(item: &Value) -> Vec<Problem> {
         _ if CALLS.contains(&kind) => call_problem(item, kind),
         _ if is_output(kind) => output_problem(item, kind),
         _ if HOSTED.contains(&kind) => missing(item, "id"),
+        // They name what the provider has, or ask it to do something, and are in `dropped`.
+        "item_reference" => missing(item, "id"),
+        "compaction_trigger" => None,
+        "" if is_reference(item) => None,
         "compaction" => missing(item, "encrypted_content"),
         "mcp_approval_response" => missing(item, "approval_request_id"),
         "tool_search_call" if item.get("arguments").is_some() => None,
@@ -46,6 +50,13 @@ pub(super) fn problems(item: &Value) -> Vec<Problem> {
         _ => Some(("unknown_item", format!("the dialect has no item of type {}", item["type"]))),
     };
     found.into_iter().chain(field_problem(item)).chain(id_problem(item, kind)).collect()
+}
+
+/// Returns whether an item names another one by its id: the API does not require the type of a reference.
+pub(in crate::dialect::openai_responses) fn is_reference(item: &Value) -> bool {
+    let fields = item.as_object().into_iter().flatten();
+    let mut others = fields.filter(|(field, value)| *field != "id" && !value.is_null());
+    item["id"].is_string() && others.next().is_none()
 }
 
 fn is_output(kind: &str) -> bool {

@@ -48,7 +48,8 @@ fn lower_part(rules: &MediaRules, place: ResultMedia, part: &mut Value) -> Optio
             if !rules.is_any() {
                 lower_data_url(&media, part);
             }
-            lower_name(rules.names, &media, part)
+            let is_in_response = place == ResultMedia::Inline;
+            if is_in_response { None } else { lower_name(rules.names, &media, part) }
         }
         (Verdict::GivenAsText(text), media) => {
             *part = json!({"type": "text", "text": text});

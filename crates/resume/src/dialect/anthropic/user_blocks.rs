@@ -1,0 +1,105 @@
+//! The blocks of a user, and of the results of calls, that no other format has: they come back as they were.
+
+use serde_json::Value;
+
+use crate::Repair;
+use crate::canonical::CanonicalMessage;
+
+/// Such blocks; each may have a mark for the cache.
+const KINDS: [&str; 4] = ["container_upload", "document", "search_result", "tool_reference"];
+
+/// Returns whether the API accepts a content part of a user as the block that it was.
+pub(super) fn is_of_user(part: &Value) -> bool {
+    match part["type"].as_str() {
+        Some("container_upload") => {
+            has_fields(part, &["file_id"], &[]) && is_text(&part["file_id"])
+        }
+        _ => is_of_both(part),
+    }
+}
+
+/// Returns whether the API accepts a content part of a result as the block that it was.
+pub(super) fn is_of_result(part: &Value) -> bool {
+    match part["type"].as_str() {
+        Some("tool_reference") => {
+            has_fields(part, &["tool_name"], &[]) && is_text(&part["tool_name"])
+        }
+        _ => is_of_both(part),
+    }
+}
+
+/// Removes the marks for the cache, of which a request may have four.
+pub(super) fn remove_cache_marks(message: &mut CanonicalMessage) {
+    let mut removes_any = false;
+    for part in message.content.as_array_mut().into_iter().flatten() {
+        let is_such = part["type"].as_str().is_some_and(|kind| KINDS.contains(&kind));
+        if let Some(part) = part.as_object_mut().filter(|_| is_such) {
+            removes_any |= part.shift_remove("cache_control").is_some();
+        }
+    }
+    if removes_any {
+        message.repairs.push(Repair::PartFieldsRemoved);
+    }
+}
+
+fn is_of_both(part: &Value) -> bool {
+    let citations = part.get("citations").is_none_or(is_citations);
+    match part["type"].as_str() {
+        Some("search_result") => {
+            has_fields(part, &["source", "title", "content"], &["citations"])
+                && is_text(&part["source"])
+                && is_text(&part["title"])
+                && is_list_of(&part["content"], is_text_block)
+                && citations
+        }
+        Some("document") => {
+            let may_have = |field: &str| part.get(field).is_none_or(is_text);
+            let content = &part["source"]["content"];
+            has_fields(part, &["source"], &["citations", "context", "title"])
+                && part["source"]["type"] == "content"
+                && has_fields(&part["source"], &["content"], &[])
+                && (is_text(content) || is_list_of(content, is_document_block))
+                && may_have("context")
+                && may_have("title")
+                && citations
+        }
+        _ => false,
+    }
+}
+
+/// Returns whether an object has its type and some fields, and no others than these and optional ones.
+fn has_fields(object: &Value, required: &[&str], optional: &[&str]) -> bool {
+    let is_known = |field: &String| {
+        field == "type" || required.contains(&&**field) || optional.contains(&&**field)
+    };
+    object.as_object().is_some_and(|fields| fields.keys().all(is_known))
+        && required.iter().all(|field| object.get(field).is_some())
+}
+
+fn is_text(value: &Value) -> bool {
+    value.as_str().is_some_and(|text| !text.trim().is_empty())
+}
+
+fn is_citations(value: &Value) -> bool {
+    value.as_object().is_some_and(|it| it.len() == 1) && value["enabled"].is_boolean()
+}
+
+fn is_list_of(value: &Value, is_block: fn(&Value) -> bool) -> bool {
+    value.as_array().is_some_and(|blocks| !blocks.is_empty() && blocks.iter().all(is_block))
+}
+
+fn is_text_block(block: &Value) -> bool {
+    block["type"] == "text" && has_fields(block, &["text"], &[]) && is_text(&block["text"])
+}
+
+fn is_document_block(block: &Value) -> bool {
+    let source = &block["source"];
+    let types = ["image/gif", "image/jpeg", "image/png", "image/webp"];
+    let is_image = block["type"] == "image"
+        && has_fields(block, &["source"], &[])
+        && source["type"] == "base64"
+        && has_fields(source, &["media_type", "data"], &[])
+        && types.iter().any(|known| source["media_type"] == *known)
+        && source["data"].is_string();
+    is_image || is_text_block(block)
+}
