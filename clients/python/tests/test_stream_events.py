@@ -424,7 +424,8 @@ def test_chunks_of_langchain_are_kept(record: Record) -> None:
         AIMessageChunk(content="it up."),
         AIMessageChunk(content="", tool_call_chunks=[tool_call_chunk(name="map", args='{"place":', id="call_1", index=0)]),
         AIMessageChunk(content="", tool_call_chunks=[tool_call_chunk(args='"lake"}', index=0)]),
-        AIMessageChunk(content="", tool_call_chunks=[tool_call_chunk(name="clock", args="{}", id="call_2", index=1)]),
+        # The next answer of the model has the same index.
+        AIMessageChunk(content="", tool_call_chunks=[tool_call_chunk(name="clock", args="{}", id="call_2", index=0)]),
         AIMessageChunk(content="", usage_metadata={"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}),
     ]
     (_, answer) = record(events, "langchain")

@@ -36,6 +36,8 @@ class OpenCall:
     has_begun: bool = False
     #: Whether the input is a text, and no JSON.
     is_text: bool = False
+    #: The id that the provider gives it; some give none.
+    given_id: Any = None
 
 
 class Answer:
@@ -96,8 +98,11 @@ class Answer:
             self.add(f"{ended.kind}-end", id=ended.text_id, **metadata)
 
     def begin_call(self, key: Hashable, call_id: Any, name: Any, *, is_text: bool = False, **fields: Any) -> None:
-        """Begins a call, or tells more of one that has begun."""
+        """Begins a call, or tells more of one that has begun; one with another id is another call."""
         call = self._calls.get(key)
+        if call is not None and call_id and call.has_begun and call.given_id not in (None, call_id):
+            self.end_call(key)
+            call = None
         if call is None:
             self.close()
             self._unnamed += 1
@@ -105,6 +110,7 @@ class Answer:
             self._calls[key] = call
         if not call.has_begun:
             call.call_id, call.name = str(call_id or call.call_id), name or call.name
+            call.given_id = call_id or call.given_id
         call.is_text = call.is_text or is_text
         call.fields.update(fields)
         if call.name and not call.has_begun:
@@ -112,11 +118,6 @@ class Answer:
             self.add("tool-input-start", toolCallId=call.call_id, toolName=call.name, **call.fields)
             for text in call.texts:
                 self.add("tool-input-delta", toolCallId=call.call_id, inputTextDelta=text)
-
-    def call_id(self, key: Hashable) -> str | None:
-        """Returns the id of a call whose input is not complete."""
-        call = self._calls.get(key)
-        return call.call_id if call else None
 
     def more_input(self, key: Hashable, text: Any) -> None:
         """Adds to the input of a call."""

@@ -19,8 +19,6 @@ class OpenAIChat:
     def __init__(self, answer: Answer) -> None:
         self._answer = answer
         self._has_chunks = False
-        #: How many calls had an index that another call had before.
-        self._repeated: dict[Any, int] = {}
 
     def accepts(self, event: Any) -> bool:
         kind = type_of(event)
@@ -111,18 +109,14 @@ class OpenAIChat:
             self._answer.data("openai", block)
 
     def _call(self, position: int, call: Any) -> None:
-        answer, index, call_id = self._answer, get(call, "index"), words(call, "id")
-        index = position if index is None else index
-        key = (index, self._repeated.get(index, 0))
-        if call_id is not None and answer.call_id(key) not in (None, call_id):
-            # Some providers give the same index to every call.
-            self._repeated[index] = key[1] + 1
-            key = (index, key[1] + 1)
+        answer, index = self._answer, get(call, "index")
+        # Some providers give the same index to every call, with another id.
+        key = position if index is None else index
         custom = get(call, "custom")
         function = custom if custom is not None else get(call, "function")
         signature = _signature(call) or _signature(function)
         fields = {"providerMetadata": {"google": {"thoughtSignature": signature}}} if signature else {}
-        answer.begin_call(key, call_id, words(function, "name"), is_text=custom is not None, **fields)
+        answer.begin_call(key, words(call, "id"), words(function, "name"), is_text=custom is not None, **fields)
         answer.more_input(key, get(function, "input" if custom is not None else "arguments"))
 
 
