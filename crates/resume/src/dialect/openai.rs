@@ -158,7 +158,7 @@ impl ToolDialect for OpenAiCompatible {
     }
 }
 
-/// Who gets the messages.
+/// What gets the messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Target {
     OpenAi,

@@ -44,13 +44,13 @@ impl MessagesWriter {
     fn write_paused(&mut self, next: Option<&CanonicalMessage>, rendered: &mut Rendered) {
         let Some(paused) = self.paused.take() else { return };
         // Both become one message, unless reasoning keeps them apart.
-        let goes_on = |next: &CanonicalMessage| {
+        let continues = |next: &CanonicalMessage| {
             let id = server_tools::last_call(parts_of(&paused)).unwrap_or_default();
             next.role == Role::Assistant
                 && !next.thinks()
                 && server_tools::has_result(parts_of(next), id)
         };
-        let stays = next.is_none_or(goes_on);
+        let stays = next.is_none_or(continues);
         if next.is_none() {
             self.turns.pause();
         }

@@ -3,12 +3,12 @@
 use records::json::Digest;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-/// Who says a message, as far as it matters here.
+/// The speaker of a message, as far as it matters here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Speaker {
-    /// Who asks.
+    /// The person who asks.
     User,
-    /// Who answers.
+    /// The model, or the agent, that answers.
     Assistant,
     /// A tool, or the system.
     Other,
