@@ -448,7 +448,8 @@ async fn tokens_are_revoked_listed_and_lifted() -> Result<()> {
         anyhow::Ok((output.status.code(), said))
     };
     let year = "2100-01-01T00:00:00Z";
-    let of_token = "token  4f1c  every app  kept until 2100-01-01T00:00:00.000Z\n";
+    // A day longer than the token is valid.
+    let of_token = "token  4f1c  every app  kept until 2100-01-02T00:00:00.000Z\n";
     let revoked = tokens(&["revoke", "--id", "4f1c", "--expires", year]).await?;
     assert_eq!(revoked, (Some(0), of_token.to_owned()));
     let of_user = "user   alice  acme_corp  kept until lifted\n";
@@ -468,7 +469,7 @@ async fn tokens_are_revoked_listed_and_lifted() -> Result<()> {
     let (_, listed) = tokens(&["list", "--json"]).await?;
     let first: serde_json::Value = serde_json::from_str(listed.lines().next().context("none")?)?;
     assert_eq!((&first["kind"], &first["id"]), (&"token".into(), &"4f1c".into()));
-    assert_eq!(first["expires_at"], "2100-01-01T00:00:00.000Z");
+    assert_eq!(first["expires_at"], "2100-01-02T00:00:00.000Z");
 
     // A revocation in one app is another one than that in every app.
     let (code, said) = tokens(&["lift", "--user", "alice"]).await?;
