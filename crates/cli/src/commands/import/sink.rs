@@ -1,10 +1,11 @@
 use std::collections::HashSet;
 
 use chrono::{DateTime, Utc};
+use futures::TryStreamExt as _;
 use persistence::mongo::MongoStore;
 use persistence::{
-    AuditLog as _, Billing, Calls as _, ChatSessions as _, MessageRange, Messages as _, Outcome,
-    Search as _, Store as _, StoreError, ToolRunFilter, ToolRuns as _, Transcript,
+    AuditLog as _, Billing, Calls as _, ChatSessions as _, Messages as _, Outcome, Search as _,
+    Store as _, StoreError, ToolRunFilter, ToolRuns as _,
 };
 use records::{
     Actor, AppId, AuditAction, CallId, ChatId, ChatSession, EventId, Limits, NewChatSession,
@@ -136,17 +137,12 @@ impl Sink<'_> {
 
     /// Returns the lines of its file from which the messages of a chat were imported.
     pub(crate) async fn lines_of(&self, chat_id: &ChatId) -> Result<HashSet<u64>, Stop> {
-        let (mut lines, mut after) = (HashSet::new(), None);
-        loop {
-            let range = MessageRange::Oldest { after, before: None, limit: 1_000 };
-            let Transcript { messages, has_more, .. } =
-                self.store.messages(&self.scope, chat_id, range).await?;
-            after = messages.last().map(|message| message.sequence);
-            lines.extend(messages.iter().filter_map(|it| Some(origin_of(&it.event_id)?.0)));
-            if !has_more {
-                return Ok(lines);
-            }
+        let mut lines = HashSet::new();
+        let mut messages = self.store.history(&self.scope, chat_id);
+        while let Some(message) = messages.try_next().await? {
+            lines.extend(origin_of(&message.event_id).map(|(line, _)| line));
         }
+        Ok(lines)
     }
 
     /// Creates a chat as it was at a time.
