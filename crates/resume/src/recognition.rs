@@ -17,20 +17,30 @@ const READ_WITH: [Option<UnsettledPolicy>; 4] =
 /// Both are compared as the dialect shows them. So a field that it never shows makes no difference.
 pub fn known_beginning(dialect: &dyn Dialect, stored: &[Message], sent: &Parsed) -> usize {
     let given: Vec<Digest> = sent.messages.iter().map(|message| message.body.digest()).collect();
+    let sent = as_stored(&sent.messages);
+    // They differ only in calls without results.
+    let has_open_calls = [stored, &sent].into_iter().any(|it| has_open_calls(dialect, it));
+    let policies = if has_open_calls { &READ_WITH[..] } else { &READ_WITH[..1] };
     let mut known = 0;
-    for policy in READ_WITH {
-        let chat = shown(dialect, stored.to_vec(), policy);
+    for policy in policies {
+        let chat = shown(dialect, stored.to_vec(), *policy);
         known = known.max(alike(&chat, &given));
         if known == given.len() {
             break;
         }
-        let sent = shown(dialect, as_stored(&sent.messages), policy);
+        let sent = shown(dialect, sent.clone(), *policy);
         // Otherwise it is not known which of them are which messages of the transcript.
         if sent.len() == given.len() {
             known = known.max(alike(&chat, &sent));
         }
     }
     known
+}
+
+/// Returns whether some calls in messages have no result.
+fn has_open_calls(dialect: &dyn Dialect, messages: &[Message]) -> bool {
+    let options = Options { unsettled: Some(UnsettledPolicy::Reject), ..Options::default() };
+    !dialect.render(messages.to_vec(), &options).rejected.is_empty()
 }
 
 /// Returns messages as the dialect shows them, read again.
