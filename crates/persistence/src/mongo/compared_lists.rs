@@ -12,7 +12,7 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
 
-use bson::{Document, RawDocumentBuf, doc};
+use bson::{Document, RawBsonRef, RawDocument, RawDocumentBuf, doc};
 use futures::TryStreamExt as _;
 use futures::future::try_join_all;
 use mongodb::action::{Action as _, CountDocuments};
@@ -25,7 +25,7 @@ use crate::mongo::MongoStore;
 use crate::mongo::chat_sessions::{ListRead, list_filter, without_large_fields};
 use crate::mongo::collection_names::CHAT_SESSIONS;
 use crate::mongo::collections::{ACTIVE_MINUTE, session_index};
-use crate::mongo::documents::stored::read_document;
+use crate::mongo::documents::stored::{check_readable, read_document};
 use crate::mongo::documents::time::Time;
 use crate::mongo::documents::{ATTRS, Attribute, TITLE_TRIGRAMS, chat_session_record};
 use crate::mongo::engine::failure::Failure;
@@ -171,14 +171,20 @@ impl MongoStore {
         }
         let attribute = filter.metadata.as_ref().map(Attribute::of);
         let rows = self.rows_within(list, &query, read, most, fields).await?;
-        let rows = rows.iter().map(|raw| read_document::<Row>(CHAT_SESSIONS, raw));
-        let rows = rows.collect::<Result<Vec<_>, _>>()?;
-        let position = |row: &Row| row.position(filter.order);
-        let end = rows.last().filter(|_| rows.len() >= most).map(position);
-        let found = rows
-            .iter()
-            .filter(|row| filter.has_title(row.title.as_deref()) && row.has(attribute.as_ref()));
-        Ok(Compared { found: found.map(position).collect(), query, end })
+        let decode = |raw: &RawDocumentBuf| read_document::<Row>(CHAT_SESSIONS, raw);
+        let end = rows.last().filter(|_| rows.len() >= most).map(decode).transpose()?;
+        let mut found = Vec::new();
+        for raw in &rows {
+            // Most are not in the list, so their titles are compared where they are.
+            check_readable(CHAT_SESSIONS, raw)?;
+            if filter.has_title(title_in(raw)) {
+                let row = decode(raw)?;
+                if row.has(attribute.as_ref()) {
+                    found.push(row.position(filter.order));
+                }
+            }
+        }
+        Ok(Compared { found, query, end: end.map(|row| row.position(filter.order)) })
     }
 
     /// Returns the trigram of a part that the fewest titles of the app have, in all spellings, and how many have it. The server
@@ -223,6 +229,10 @@ impl MongoStore {
         });
         chats.collect()
     }
+}
+
+fn title_in(session: &RawDocument) -> Option<&str> {
+    session.get("title").ok().flatten().and_then(RawBsonRef::as_str)
 }
 
 /// The fields of a session that are read to compare it.

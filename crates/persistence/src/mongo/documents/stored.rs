@@ -17,8 +17,16 @@ pub(crate) fn read_document<'de, T: Deserialize<'de>>(
     collection: &'static str,
     raw: &'de RawDocument,
 ) -> Result<T, StoreError> {
-    check_version(NEWEST_VERSION, collection, || id_in_errors(raw), raw)?;
+    check_readable(collection, raw)?;
     read_fields(raw).map_err(|e| e.within(collection, id_in_errors(raw)))
+}
+
+/// Fails if only newer releases can read the shape of a stored document.
+pub(crate) fn check_readable(
+    collection: &'static str,
+    raw: &RawDocument,
+) -> Result<(), StoreError> {
+    check_version(NEWEST_VERSION, collection, || id_in_errors(raw), raw)
 }
 
 /// Reads a stored document and converts it to its record.
