@@ -293,6 +293,7 @@ macro_rules! contract_tests {
                 messages_are_found_by_their_ids_in_the_order_of_the_ids,
                 several_messages_are_deleted_by_their_ids,
                 messages_that_forks_share_are_found_and_deleted_by_their_ids,
+                many_messages_are_deleted_wherever_they_are_stored,
                 who_may_not_delete_one_of_the_messages_deletes_none,
                 a_deletion_depends_on_the_number_of_messages,
                 too_many_ids_are_refused,

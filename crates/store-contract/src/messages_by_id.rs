@@ -1,12 +1,13 @@
 //! Finding and deleting messages by their ids.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use records::InvalidKind::TooLarge;
 use records::{EventId, Limits, MemberRole, Message, Permission, Scope, SizeLimit};
 
 use super::fixture::{TestChat, assert_invalid, assert_refused, event, event_id, new_content};
-use persistence::{DeletedMessage, Deletion, Store, StoreError};
+use persistence::{ChatHead, DeletedMessage, Deletion, Store, StoreError};
 
 pub async fn messages_are_found_by_their_ids_in_the_order_of_the_ids(store: Arc<dyn Store>) {
     let chat = long_chat(&store).await;
@@ -62,6 +63,41 @@ pub async fn messages_that_forks_share_are_found_and_deleted_by_their_ids(store:
         assert_eq!(is_deleted(chat.get_message(5).await.unwrap()), at_5);
         assert_eq!(is_deleted(chat.get_message(310).await.unwrap()), at_310);
     }
+}
+
+/// Some are in the newest part of the chat, some in older parts of its own, and some in parts that it shares with its source.
+pub async fn many_messages_are_deleted_wherever_they_are_stored(store: Arc<dyn Store>) {
+    let source = long_chat(&store).await;
+    source.delete_message(33).await.unwrap();
+    let fork = source.fork_at(320).await;
+    fork.append_filler().await;
+    for n in 0..40 {
+        fork.append([event(&format!("own{n}"), n)]).await.unwrap();
+    }
+    let revision = store.confirmed_head(&fork.scope, &fork.id).await.unwrap().revision;
+    let (in_source, before) = (source.history().await.unwrap(), fork.history().await.unwrap());
+    let wanted: BTreeSet<u64> =
+        (30..36).chain(350..417).chain([500, 820]).chain(835..860).collect();
+    assert_eq!(wanted.len(), Limits::DELETED_MESSAGES);
+    let of_sequence = |sequence: &u64| before[usize::try_from(*sequence).unwrap()].event_id.clone();
+    let wanted_ids: Vec<_> = wanted.iter().map(of_sequence).collect();
+    for _ in 0..2 {
+        let deletion = fork.delete_messages(&wanted_ids).await.unwrap();
+        assert!(deletion.deleted.iter().map(|it| it.sequence).eq(wanted.iter().copied()));
+        let head = store.confirmed_head(&fork.scope, &fork.id).await.unwrap();
+        assert_eq!(head.revision - revision, 99, "one was deleted already");
+        assert_eq!(head.recent_edits.len(), ChatHead::RECENT_EDITS);
+        assert!(head.recent_edits.iter().all(|sequence| wanted.contains(sequence)));
+    }
+    for (before, after) in before.iter().zip(fork.history().await.unwrap()) {
+        if wanted.contains(&after.sequence) {
+            assert_eq!(after.body, before.body.tombstone());
+            assert!(after.deleted_at.is_some());
+        } else {
+            assert_eq!(after, *before);
+        }
+    }
+    assert_eq!(source.history().await.unwrap(), in_source);
 }
 
 pub async fn who_may_not_delete_one_of_the_messages_deletes_none(store: Arc<dyn Store>) {

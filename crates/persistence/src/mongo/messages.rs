@@ -153,9 +153,8 @@ impl Messages for MongoStore {
                 check_author(scope, chat_id, at.author.as_ref())?;
             }
             let sequences = located.sequences();
-            for sequence in sequences.iter().flatten() {
-                self.tombstone_message(scope, chat_id, *sequence).await?;
-            }
+            let located = sequences.iter().flatten().copied().collect();
+            self.tombstone_messages(scope, chat_id, located).await?;
             Ok(deletion(event_ids, &sequences))
         })
         .await

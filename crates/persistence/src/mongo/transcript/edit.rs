@@ -1,4 +1,7 @@
-//! Edits a message in place: in the tail, in its segment or, if several chats share it, in an overlay.
+//! Edits messages in place: in the tail, in their segment or, if several chats share one, in an overlay.
+
+use std::collections::BTreeSet;
+use std::iter::zip;
 
 use bson::{DateTime, Document, RawDocument, doc};
 use chrono::Utc;
@@ -33,6 +36,12 @@ pub(crate) struct FoundMessage {
     pub(crate) place: MessageLocation,
 }
 
+/// Messages that are stored in one place.
+struct FoundMessages {
+    stored: Vec<StoredMessage>,
+    place: MessageLocation,
+}
+
 /// Where a message is stored.
 pub(crate) enum MessageLocation {
     Tail(Tail),
@@ -49,12 +58,48 @@ pub(crate) struct Shared {
     pub(crate) version: Option<VersionKey>,
 }
 
-/// The new content of a message.
+/// The new content of messages that are stored in one place.
 struct Change {
-    stored: StoredMessage,
+    /// At least one message, in order.
+    stored: Vec<StoredMessage>,
+    /// How many bytes they have now in addition to those that they had.
+    growth: i64,
     at: chrono::DateTime<Utc>,
-    /// The id of the call that edits it, by which a retry recognises its own write.
+    /// The id of the call that edits them, by which a retry recognises its own write.
     write_id: String,
+}
+
+impl Change {
+    fn new(at: chrono::DateTime<Utc>, write_id: &str) -> Self {
+        Self { stored: Vec::new(), growth: 0, at, write_id: write_id.to_owned() }
+    }
+
+    fn push(&mut self, old: &StoredMessage, new: StoredMessage) {
+        self.growth += counter(new.bytes) - counter(old.bytes);
+        self.stored.push(new);
+    }
+
+    fn count(&self) -> i64 {
+        counter(self.stored.len() as u64)
+    }
+
+    fn times(&self) -> Document {
+        let at = DateTime::from_chrono(self.at);
+        doc! { "last_updated_at": at, EDITED_AT: at }
+    }
+
+    fn sequences(&self) -> impl Iterator<Item = u64> {
+        self.stored.iter().map(|stored| stored.message.sequence)
+    }
+
+    /// Returns the fields of an array of messages, the first of which has a sequence, that an update sets.
+    fn fields(&self, first_sequence: u64) -> Result<Document, Failure> {
+        let field = |stored: &StoredMessage| {
+            let index = stored.message.sequence - first_sequence;
+            Ok((format!("messages.{index}"), decode_document(&stored.document())?.into()))
+        };
+        self.stored.iter().map(field).collect()
+    }
 }
 
 /// The kind of an edit.
@@ -75,8 +120,7 @@ impl Edit {
     ) -> Result<bool, StoreError> {
         match self {
             Self::Replace(_) if message.deleted_at.is_some() => {
-                let (chat_id, sequence) = (chat_id.clone(), message.sequence);
-                return Err(StoreError::MessageNotFound { chat_id, sequence });
+                return Err(not_found(chat_id, message.sequence));
             }
             Self::Replace(edit) => {
                 edit.check()?;
@@ -93,6 +137,10 @@ impl Edit {
         }
         Ok(true)
     }
+}
+
+fn not_found(chat_id: &ChatId, sequence: u64) -> StoreError {
+    StoreError::MessageNotFound { chat_id: chat_id.clone(), sequence }
 }
 
 /// Returns the filter for a chat whose messages the caller may edit now.
@@ -112,7 +160,9 @@ impl MongoStore {
         sequence: u64,
         edit: MessageEdit,
     ) -> Result<Message, StoreError> {
-        self.change_message(scope, chat_id, sequence, Edit::Replace(Box::new(edit))).await
+        let edit = Edit::Replace(Box::new(edit));
+        let edited = self.change_messages(scope, chat_id, &[sequence], edit).await?;
+        edited.into_iter().next().ok_or_else(|| not_found(chat_id, sequence))
     }
 
     pub(crate) async fn tombstone_message(
@@ -121,117 +171,167 @@ impl MongoStore {
         chat_id: &ChatId,
         sequence: u64,
     ) -> Result<Message, StoreError> {
-        self.change_message(scope, chat_id, sequence, Edit::Delete).await
+        let deleted = self.change_messages(scope, chat_id, &[sequence], Edit::Delete).await?;
+        deleted.into_iter().next().ok_or_else(|| not_found(chat_id, sequence))
     }
 
-    async fn change_message(
+    /// Deletes messages, those that are stored together in one write.
+    pub(crate) async fn tombstone_messages(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
-        sequence: u64,
+        mut sequences: BTreeSet<u64>,
+    ) -> Result<(), StoreError> {
+        while !sequences.is_empty() {
+            // Listeners hear of so many edits of one write.
+            let next: Vec<u64> = sequences.iter().copied().take(ChatHead::RECENT_EDITS).collect();
+            for deleted in self.change_messages(scope, chat_id, &next, Edit::Delete).await? {
+                sequences.remove(&deleted.sequence);
+            }
+        }
+        Ok(())
+    }
+
+    /// Edits the first of some messages, and those of the others that are stored in the same place. Returns these as they are
+    /// now, at least one.
+    async fn change_messages(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        sequences: &[u64],
         edit: Edit,
-    ) -> Result<Message, StoreError> {
+    ) -> Result<Vec<Message>, StoreError> {
         let (at, write_id) = (self.inner.clock.now(), self.inner.ids.mint("edit_"));
-        let (scope, chat_id) = (scope.clone(), chat_id.clone());
+        let (scope, chat_id, sequences) = (scope.clone(), chat_id.clone(), sequences.to_vec());
         self.write(|call| async move {
-            let round = |tx| call.edit_round(tx, &scope, &chat_id, sequence, &edit, &write_id, at);
-            let mut message = call.transact(&scope, &chat_id, round).await?;
+            let round =
+                |tx| call.edit_round(tx, &scope, &chat_id, &sequences, &edit, &write_id, at);
+            let mut messages = call.transact(&scope, &chat_id, round).await?;
             call.notify_change(&chat_id);
-            if message.is_text_kept {
-                let settled = call.settle_deletion(&scope, &chat_id, sequence).await;
+            for message in messages.iter_mut().filter(|message| message.is_text_kept) {
+                let settled = call.settle_deletion(&scope, &chat_id, message.sequence).await;
                 // The message is deleted already, and the sweep will look again.
                 message.is_text_kept = settled.unwrap_or(true);
             }
-            Ok(message)
+            Ok(messages)
         })
         .await
     }
 
-    /// Edits a message in place, unless its place has changed since it was read.
+    /// Edits messages in place, unless their place has changed since it was read.
     ///
-    /// A retry that finds the mark of its call returns the current message and does not apply the edit again.
-    /// Another caller may have edited the message since.
-    #[expect(clippy::too_many_arguments, reason = "which message, how, and in which call")]
+    /// A retry that finds the mark of its call returns the current messages and does not apply the edit again.
+    /// Another caller may have edited them since.
+    #[expect(clippy::too_many_arguments, reason = "which messages, how, and in which call")]
     async fn edit_round(
         &self,
         tx: Transaction<'_>,
         scope: &Scope,
         chat_id: &ChatId,
-        sequence: u64,
+        sequences: &[u64],
         edit: &Edit,
         write_id: &str,
         at: chrono::DateTime<Utc>,
-    ) -> Result<Round<Message>, Failure> {
+    ) -> Result<Round<Vec<Message>>, Failure> {
         let is_written = self.was_written(tx.attempt(), scope, chat_id, write_id).await?;
-        let FoundMessage { stored: old, place } =
-            self.find_message_within(scope, chat_id, sequence).await?;
-        check_edit(scope, chat_id, &old.message)?;
-        if is_written {
-            return Ok(Round::Done(old.message));
+        let FoundMessages { stored: found, place } =
+            self.find_messages_within(scope, chat_id, sequences).await?;
+        for old in &found {
+            check_edit(scope, chat_id, &old.message)?;
         }
-        let mut stored = old.clone();
-        let is_edit = edit.apply(scope, chat_id, &mut stored.message, at)?;
-        check_seen(scope, chat_id, &old.message)?;
-        if !is_edit {
-            return Ok(Round::Done(stored.message));
+        let mut messages: Vec<Message> = found.iter().map(|old| old.message.clone()).collect();
+        if is_written {
+            return Ok(Round::Done(messages));
+        }
+        let (mut change, mut answers_else) = (Change::new(at, write_id), Vec::new());
+        let is_deletion = matches!(edit, Edit::Delete);
+        for (old, message) in zip(&found, &mut messages) {
+            let mut stored = old.clone();
+            let is_edit = edit.apply(scope, chat_id, &mut stored.message, at)?;
+            check_seen(scope, chat_id, &old.message)?;
+            if !is_edit {
+                continue;
+            }
+            stored.measure()?;
+            self.tag_change(&scope.app_id, chat_id, &mut stored);
+            if matches!(place, MessageLocation::Shared(_)) {
+                stored.message.is_text_kept = is_deletion;
+            }
+            if is_deletion || stored.message.body.content != old.message.body.content {
+                answers_else.push(&old.message);
+            }
+            *message = stored.message.clone();
+            change.push(old, stored);
+        }
+        if change.stored.is_empty() {
+            return Ok(Round::Done(messages));
         }
         if scope.expected_last_sequence.is_some() {
             let raw = self.session_within(scope, chat_id, Tail::projection()).await?;
             let tail = Tail::read(&open_chat_session(&raw)?)?;
             check_expected(scope, chat_id, tail.last_sequence)?;
         }
-        stored.measure()?;
-        self.tag_change(&scope.app_id, chat_id, &mut stored);
-        let is_deletion = matches!(edit, Edit::Delete);
-        let says_else = stored.message.body.content != old.message.body.content;
-        let repeats = if is_deletion || says_else {
-            self.repeats_of(scope, chat_id, &old.message, is_deletion).await?
-        } else {
-            None
-        };
+        let repeats = self.repeats_of(scope, chat_id, &answers_else, is_deletion).await?;
         if repeats.is_some() || !matches!(place, MessageLocation::Tail(_)) {
             tx.begin().await?;
         }
-        let mut change = Change { stored, at, write_id: write_id.to_owned() };
         let written = match place {
             MessageLocation::Tail(tail) => {
-                self.write_in_tail(&tx, scope, chat_id, &tail, &old, &change).await?
+                self.write_in_tail(&tx, scope, chat_id, &tail, &change).await?
             }
             MessageLocation::Segment(segment, lineage) => {
                 self.write_in_segment(&tx, scope, &lineage, segment, &change).await?
             }
             MessageLocation::Shared(shared) => {
-                change.stored.message.is_text_kept = is_deletion;
                 self.write_overlay(&tx, scope, &shared, &change).await?
             }
         };
         if let (Some(()), Some(repeats)) = (written, repeats) {
-            self.rewrite_repeats(&tx, scope, chat_id, repeats, &change.stored.message).await?;
+            // What is deleted says the same everywhere, and an edit is one of a single message.
+            let says = &change.stored[0].message;
+            self.rewrite_repeats(&tx, scope, chat_id, repeats, says).await?;
         }
-        Ok(Round::of(written.map(|()| change.stored.message)))
+        Ok(Round::of(written.map(|()| messages)))
     }
 
-    async fn find_message_within(
+    /// Finds the first of some messages, and those of the others that are stored in the same place.
+    async fn find_messages_within(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
-        sequence: u64,
-    ) -> Result<FoundMessage, Failure> {
+        sequences: &[u64],
+    ) -> Result<FoundMessages, Failure> {
+        let first = sequences.iter().copied().min().unwrap_or_default();
+        let last = sequences.iter().copied().max().unwrap_or_default();
         for _ in 0..MAX_READ_ATTEMPTS {
             let raw = self.session_within(scope, chat_id, SessionView::projection()).await?;
             let session = SessionView::read(chat_id, &raw)?;
-            if sequence >= session.tail.first_sequence {
-                let span = sequence..sequence.saturating_add(1);
-                let message = session.tail_messages(&span, Direction::NewestFirst)?.pop();
-                let chat_id = chat_id.clone();
-                let message = message.ok_or(StoreError::MessageNotFound { chat_id, sequence })?;
-                return Ok(FoundMessage {
-                    stored: message.decode()?,
-                    place: MessageLocation::Tail(session.tail),
-                });
+            if first >= session.tail.first_sequence {
+                let span = first..last.saturating_add(1);
+                let messages = session.tail_messages(&span, Direction::OldestFirst)?;
+                let wanted = messages.iter().filter(|it| sequences.contains(&it.sequence));
+                let stored =
+                    wanted.map(|message| message.decode()).collect::<Result<Vec<_>, _>>()?;
+                if stored.first().is_none_or(|found| found.message.sequence != first) {
+                    return Err(not_found(chat_id, first).into());
+                }
+                return Ok(FoundMessages { stored, place: MessageLocation::Tail(session.tail) });
             }
-            if let Some(found) = self.find_sealed(scope, session.lineage, sequence).await? {
-                return Ok(found);
+            let sealed_below = session.tail.first_sequence;
+            if let Some(found) = self.find_sealed(scope, session.lineage, first).await? {
+                let FoundMessage { stored, place } = found;
+                let stored = match &place {
+                    MessageLocation::Segment(segment, lineage) => {
+                        let own = lineage.shared_below()..sealed_below;
+                        let is_wanted = |stored: &&StoredMessage| {
+                            let sequence = stored.message.sequence;
+                            own.contains(&sequence) && sequences.contains(&sequence)
+                        };
+                        segment.messages.iter().filter(is_wanted).cloned().collect()
+                    }
+                    _ => vec![stored],
+                };
+                return Ok(FoundMessages { stored, place });
             }
         }
         Err(gap_error(chat_id))
@@ -261,15 +361,14 @@ impl MongoStore {
         Ok(Some(FoundMessage { stored, place: MessageLocation::Segment(segment, lineage) }))
     }
 
-    /// Writes a message to the tail. Returns `None` if the tail has changed since it was read, or was sealed
-    /// first because it is too large.
+    /// Writes messages to the tail. Returns `None` if the tail has changed since it was read, or was sealed first because it is
+    /// too large.
     async fn write_in_tail(
         &self,
         tx: &Transaction<'_>,
         scope: &Scope,
         chat_id: &ChatId,
         tail: &Tail,
-        old: &StoredMessage,
         change: &Change,
     ) -> Result<Option<()>, Failure> {
         if tail.bytes > self.inner.sealer.bounds().hard_bytes {
@@ -279,19 +378,14 @@ impl MongoStore {
         let mut filter = editable_chat(scope, chat_id);
         filter.insert("first_sequence", counter(tail.first_sequence));
         filter.insert("revision", tail.revision);
-        let Change { stored, at, write_id } = change;
-        let index = stored.message.sequence - tail.first_sequence;
-        let growth = counter(stored.bytes) - counter(old.bytes);
+        let mut set = change.times();
+        set.extend(change.fields(tail.first_sequence)?);
         let mut update = doc! {
-            "$set": {
-                format!("messages.{index}"): decode_document(&stored.document())?,
-                "last_updated_at": DateTime::from_chrono(*at),
-                EDITED_AT: DateTime::from_chrono(*at),
-            },
-            "$inc": { "revision": 1_i64, "tail_bytes": growth },
-            "$push": push_recent_edits([stored.message.sequence]),
+            "$set": set,
+            "$inc": { "revision": change.count(), "tail_bytes": change.growth },
+            "$push": push_recent_edits(change.sequences()),
         };
-        with_mark(write_id, &mut filter, &mut update);
+        with_mark(&change.write_id, &mut filter, &mut update);
         let sessions = &self.inner.chat_sessions;
         let updating = sessions.find_one_and_update(filter, update).projection(Tail::projection());
         let updating = updating.return_document(ReturnDocument::After);
@@ -306,8 +400,8 @@ impl MongoStore {
         Ok(Some(()))
     }
 
-    /// Writes a message to its segment, and records the edit in the session. Returns `None` if either has
-    /// changed since it was read.
+    /// Writes messages to their segment, and records the edits in the session. Returns `None` if either has changed since it was
+    /// read.
     async fn write_in_segment(
         &self,
         tx: &Transaction<'_>,
@@ -317,31 +411,32 @@ impl MongoStore {
         change: &Change,
     ) -> Result<Option<()>, Failure> {
         let chat_id = lineage.chat_id();
-        let sequence = change.stored.message.sequence;
-        let at = segment.messages.iter().position(|stored| stored.message.sequence == sequence);
-        let Some(index) = at else { return Ok(None) };
-        segment.messages[index] = change.stored.clone();
+        let (head, first_sequence) = (segment.head, segment.head.first_sequence);
+        let mut last = 0;
+        for stored in &change.stored {
+            let index = usize::try_from(stored.message.sequence - first_sequence);
+            last = index.map_err(|_| gap_error(chat_id))?;
+            segment.messages[last] = stored.clone();
+        }
         let mut filter = editable_chat(scope, chat_id);
         // A fork may begin to share the segment at the same time.
         lineage.condition(&mut filter);
-        if !self.record_edit(tx, filter, change).await? {
+        if !self.record_edits(tx, filter, change).await? {
             return Ok(None);
         }
-        if segment.bytes() > SPLIT_BYTES && segment.messages.len() > 1 {
-            return self.split_within(tx, scope, chat_id, segment, index).await;
+        // One message has grown; what is deleted shrinks.
+        if change.growth > 0 && segment.bytes() > SPLIT_BYTES && segment.messages.len() > 1 {
+            return self.split_within(tx, scope, chat_id, segment, last).await;
         }
-        let filter = segment_filter(&scope.app_id, chat_id, &segment.head);
-        let update = doc! {
-            "$set": { format!("messages.{index}"): decode_document(&change.stored.document())? },
-            "$inc": { "edits": 1_i64 },
-        };
+        let filter = segment_filter(&scope.app_id, chat_id, &head);
+        let update = doc! { "$set": change.fields(first_sequence)?, "$inc": { "edits": 1_i64 } };
         let updating = self.inner.chat_segments.update_one(filter, update);
         let updated = updating.session(&mut *tx.session().await?).await?;
         Ok((updated.matched_count == 1).then_some(()))
     }
 
-    /// Writes an overlay of a shared message; its segment does not change. Returns `None` if the chat has
-    /// changed since it was read.
+    /// Writes the overlay of a shared message; its segment does not change. Returns `None` if the chat has changed since it was
+    /// read.
     async fn write_overlay(
         &self,
         tx: &Transaction<'_>,
@@ -353,30 +448,29 @@ impl MongoStore {
         let mut filter = editable_chat(scope, lineage.chat_id());
         lineage.condition(&mut filter);
         filter.insert("revision", lineage.next_revision() - 1);
-        if !self.record_edit(tx, filter, change).await? {
+        if !self.record_edits(tx, filter, change).await? {
             return Ok(None);
         }
-        let (stored, before) = (&change.stored, version.as_ref());
-        self.write_version(tx, scope, lineage, stored, before).await.map(Some)
+        for stored in &change.stored {
+            self.write_version(tx, scope, lineage, stored, version.as_ref()).await?;
+        }
+        Ok(Some(()))
     }
 
-    /// Records the edit of a sealed message in the session. Returns whether the session matched the filter.
+    /// Records the edits of sealed messages in the session. Returns whether the session matched the filter.
     ///
     /// This is the first write of a transaction, so that concurrent appends wait for the transaction, and not
     /// the reverse.
-    async fn record_edit(
+    async fn record_edits(
         &self,
         tx: &Transaction<'_>,
         mut filter: Document,
         change: &Change,
     ) -> Result<bool, Failure> {
         let mut update = doc! {
-            "$set": {
-                "last_updated_at": DateTime::from_chrono(change.at),
-                EDITED_AT: DateTime::from_chrono(change.at),
-            },
-            "$inc": { "revision": 1_i64 },
-            "$push": push_recent_edits([change.stored.message.sequence]),
+            "$set": change.times(),
+            "$inc": { "revision": change.count() },
+            "$push": push_recent_edits(change.sequences()),
         };
         with_mark(&change.write_id, &mut filter, &mut update);
         let touching = self.inner.chat_sessions.update_one(filter, update);

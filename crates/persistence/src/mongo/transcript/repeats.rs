@@ -1,4 +1,7 @@
-//! What repeats a message that is edited or deleted: the answer that it was to a question, and the unfinished steps of its turn.
+//! What repeats messages that are edited or deleted: the answers that they were to questions, and the unfinished steps of their
+//! turns.
+
+use std::collections::BTreeSet;
 
 use bson::{Document, RawDocumentBuf, doc};
 use futures::TryStreamExt as _;
@@ -7,31 +10,36 @@ use records::{ChatId, InputRequestId, Message, MessageBody, Scope};
 use crate::mongo::MongoStore;
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::json::to_bson;
+use crate::mongo::engine::one_of::one_of;
 use crate::mongo::engine::scope::chat_filter;
 use crate::mongo::engine::transaction::Transaction;
 use crate::mongo::input_requests::push_recent_inputs;
 use crate::mongo::purges::records_filter;
 use crate::rules::erasure::ERASED_NAME;
 
-/// The records that repeat a message.
+/// The records that repeat messages.
 pub(super) struct Repeats {
-    /// The questions that the message answered.
+    /// The questions that the messages answered.
     answered: Vec<InputRequestId>,
-    /// A filter for the resume points of its turn, if there are any and the message is to be deleted.
+    /// A filter for the resume points of their turns, if there are any and the messages are to be deleted.
     points: Option<Document>,
 }
 
 impl MongoStore {
-    /// Returns what repeats a message that is edited or deleted; `None` if nothing does.
+    /// Returns what repeats messages that are edited or deleted; `None` if nothing does.
     pub(super) async fn repeats_of(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
-        message: &Message,
+        messages: &[&Message],
         is_deletion: bool,
     ) -> Result<Option<Repeats>, Failure> {
+        if messages.is_empty() {
+            return Ok(None);
+        }
         let mut answers = records_filter(&scope.app_id, chat_id);
-        answers.insert("answer.event_id", message.event_id.as_str());
+        let ids = messages.iter().map(|message| message.event_id.to_string());
+        answers.insert("answer.event_id", one_of(ids.collect()));
         let found = self.inner.input_requests.find(answers).projection(doc! { "_id": 1 }).await?;
         let found: Vec<RawDocumentBuf> = found.try_collect().await?;
         let answered = found.iter().filter_map(|raw| {
@@ -40,18 +48,19 @@ impl MongoStore {
         });
         let answered: Vec<InputRequestId> = answered.collect();
         let mut points = None;
-        let turn = message.body.extra_text(MessageBody::REQUEST_ID).filter(|_| is_deletion);
-        if let Some(turn) = turn {
-            let mut of_turn = records_filter(&scope.app_id, chat_id);
-            of_turn.insert("_id.request_id", turn);
-            let any = self.inner.resume_points.find_one(of_turn.clone());
-            points = any.projection(doc! { "_id": 1 }).await?.map(|_| of_turn);
+        let turns = messages.iter().filter_map(|it| it.body.extra_text(MessageBody::REQUEST_ID));
+        let turns: BTreeSet<String> = turns.map(str::to_owned).collect();
+        if is_deletion && !turns.is_empty() {
+            let mut of_turns = records_filter(&scope.app_id, chat_id);
+            of_turns.insert("_id.request_id", one_of(turns.into_iter().collect()));
+            let any = self.inner.resume_points.find_one(of_turns.clone());
+            points = any.projection(doc! { "_id": 1 }).await?.map(|_| of_turns);
         }
         Ok((!answered.is_empty() || points.is_some()).then_some(Repeats { answered, points }))
     }
 
-    /// Makes what repeats a message say what it says now, and tells listeners of the questions. The unfinished steps of its turn
-    /// are removed with a message that was deleted.
+    /// Makes what repeats messages say what one of them says now, and tells listeners of the questions. The unfinished steps of
+    /// their turns are removed with messages that were deleted.
     pub(super) async fn rewrite_repeats(
         &self,
         tx: &Transaction<'_>,
