@@ -412,6 +412,25 @@ async fn what_was_exported_and_imported_is_exported_with_the_same_bytes() -> Res
 }
 
 #[tokio::test]
+async fn an_export_over_a_broken_index_says_what_to_do_and_changes_nothing() -> Result<()> {
+    let place = Place::new().await?;
+    native(&place).await?;
+    let directory = original()?;
+    write(&directory, "index.json", "{\"session_a\": ")?;
+    let before = files(directory.path())?;
+    // It prints no numbers.
+    let said = place.run(&export(&directory)?).await.err().context("it was exported")?.to_string();
+    let index = directory.path().join("index.json");
+    for part in [text(&index)?, "cannot be read, and nothing was exported", "index.json.backup"] {
+        assert!(said.contains(part), "{said}");
+    }
+    assert_eq!(files(directory.path())?, before);
+    fs::remove_file(index)?;
+    place.succeed(&export(&directory)?).await?;
+    Ok(())
+}
+
+#[tokio::test]
 async fn an_import_that_is_killed_goes_on_where_it_was() -> Result<()> {
     let place = Place::new().await?;
     let directory = tempfile::tempdir()?;

@@ -85,7 +85,8 @@ async fn export(arguments: &Arguments, store: &MongoStore) -> anyhow::Result<Cou
     let Arguments { directory, app, chat, .. } = arguments;
     fs::create_dir_all(directory).with_context(|| directory.display().to_string())?;
     let index_path = directory.join(INDEX);
-    let index = read_index(&index_path).context(INDEX)?.unwrap_or_default();
+    let index = read_index(&index_path).with_context(|| unreadable(&index_path))?;
+    let index = index.unwrap_or_default();
     let (actor, action) = (Actor::command_line(), AuditAction::ExportChats);
     store.record_action(&actor, Some(app), chat.as_ref(), action).await?;
     let bar = progress::counter("messages")?;
@@ -103,6 +104,16 @@ async fn export(arguments: &Arguments, store: &MongoStore) -> anyhow::Result<Cou
     exporter.write_index(&index_path)?;
     exporter.bar.finish_and_clear();
     Ok(exporter.counts)
+}
+
+/// Says why an index that cannot be read ends the export: it would be replaced, and sessions that are not exported would be
+/// missing in the new one.
+fn unreadable(index: &Path) -> String {
+    format!(
+        "{} cannot be read, and nothing was exported; replace it by {INDEX_BACKUP}, or remove it: then the new index has only \
+         the sessions that are exported",
+        index.display()
+    )
 }
 
 /// How the files of sessions are written.
