@@ -107,6 +107,36 @@ impl<P: Needed, C: Conditions> Input for ChatDownload<P, C> {
     }
 }
 
+/// A request to one chat whose response is a download, or lasts if the caller accepts events: with the limits of both.
+#[derive(Debug)]
+pub(crate) struct ChatReading {
+    pub(crate) scope: Scope,
+    pub(crate) chat_id: ChatId,
+    pub(crate) download: DownloadLimits,
+    pub(crate) stream: StreamLimits,
+}
+
+impl FromRequestParts<AppState> for ChatReading {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
+        let identity = identified(parts, state).await?;
+        let (scope, chat_id) = read_chat_scope(parts, &identity, Permission::Read, state).await?;
+        let Ok(shutdown) = Shutdown::from_request_parts(parts, state).await;
+        let token = || state.authenticator.watch(&identity, &scope.app_id);
+        let download = state.hub.download_limits(&scope, &chat_id, token());
+        let stream = state.hub.stream_limits(&scope, &chat_id, token(), shutdown);
+        Ok(Self { scope, chat_id, download, stream })
+    }
+}
+
+impl Input for ChatReading {
+    fn describe(description: &mut Description) {
+        describe_chat(description, Permission::Read);
+        description.no_deadline();
+    }
+}
+
 /// What a ticket takes over from the token of its creator.
 #[derive(Debug)]
 pub(crate) struct Bearer {

@@ -31,7 +31,9 @@ mod wallet_scope;
 pub(crate) use accepted_format::AcceptedFormat;
 pub(crate) use batch_shape::BatchShape;
 pub(crate) use byte_range::ByteRange;
-pub(crate) use chat_stream::{Bearer, ChatDownload, ChatStream, DocumentsStream, LastEventId};
+pub(crate) use chat_stream::{
+    Bearer, ChatDownload, ChatReading, ChatStream, DocumentsStream, LastEventId,
+};
 pub(crate) use content::{AnyContent, BYTES, is_json};
 pub(crate) use given::given;
 pub(crate) use idempotency_key::{IdempotencyKey, Keyed, required_id};

@@ -1,15 +1,18 @@
 use std::convert::Infallible;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_stream::stream;
+use async_stream::{stream, try_stream};
 use axum::extract::State;
 use axum::http::{HeaderName, StatusCode};
 use axum::response::sse::Event as SseEvent;
-use futures::Stream;
+use futures::{Stream, StreamExt as _};
 use operation::operation;
 use persistence::{Store, StoreError};
-use records::{ChatId, Scope, StreamFormat, StreamId, StreamMark, StreamState};
+use records::{
+    ChatId, Scope, StreamEvent, StreamFormat, StreamGroup, StreamId, StreamMark, StreamState,
+};
 use serde_json::{Value, json};
 use tokio::time::interval;
 use utoipa::IntoParams;
@@ -17,11 +20,12 @@ use utoipa::openapi::path::Parameter;
 
 use crate::config::LimitsConfig;
 use crate::extract::{ChatStream, FromParams, Params, Query, TICKET_PARAM, declared};
-use crate::live::{Event, Hub, Position, StreamLimits, Subscription, event_response};
-use crate::metrics::{Metrics, SubscriberMetrics, Transport};
+use crate::live::{Event, Position, StreamLimits, Subscription, event_response};
+use crate::metrics::{SubscriberMetrics, Transport};
 use crate::openapi::values;
 use crate::operation::{Description, NoContent, Output, Prepared};
 use crate::problem::Problem;
+use crate::state::AppState;
 
 /// The header by which the AI SDK knows the protocol.
 const PROTOCOL: (HeaderName, &str) =
@@ -70,24 +74,32 @@ impl Output for UiMessageStream {
     problems = [TOO_MANY_SUBSCRIBERS],
 )]
 pub(crate) async fn resume_ui_stream(
-    State(store): State<Arc<dyn Store>>,
-    State(hub): State<Arc<Hub>>,
-    State(limits): State<Arc<LimitsConfig>>,
-    State(metrics): State<Arc<Metrics>>,
+    State(state): State<AppState>,
     Query(_): Query<ResumeQuery>,
     // Last, because it may redeem a ticket.
-    ChatStream { scope, chat_id, limits: stream_limits }: ChatStream,
+    ChatStream { scope, chat_id, limits }: ChatStream,
 ) -> Result<Prepared<UiMessageStream>, Problem> {
+    running_answer(&state, scope, chat_id, limits).await
+}
+
+/// Streams the answer that is being produced; the response is empty, with 204, if there is none.
+pub(crate) async fn running_answer<T>(
+    state: &AppState,
+    scope: Scope,
+    chat_id: ChatId,
+    limits: StreamLimits,
+) -> Result<Prepared<T>, Problem> {
+    let store = Arc::clone(&state.store);
     let streams = store.list_streams(&scope, &chat_id).await?;
     let running = streams.into_iter().find(|stream| {
         stream.mark.state == StreamState::Running && stream.header.format == StreamFormat::UiMessage
     });
     let Some(running) = running else { return Ok(Prepared::new(NoContent)) };
-    let subscription = hub.subscribe(&scope, &chat_id, Position::END).await?;
-    let metrics = metrics.live.subscriber(Transport::Sse);
+    let subscription = state.hub.subscribe(&scope, &chat_id, Position::END).await?;
+    let metrics = state.metrics.live.subscriber(Transport::Sse);
     let answer = Answer { store, scope, chat_id, stream_id: running.stream_id };
-    let chunks = chunks(subscription, answer, stream_limits, metrics);
-    Ok(Prepared::new(([PROTOCOL], event_response(chunks, limits.keep_alive()))))
+    let chunks = chunks(subscription, answer, limits, metrics);
+    Ok(Prepared::new(([PROTOCOL], event_response(chunks, state.limits.keep_alive()))))
 }
 
 /// The answer that is being produced.
@@ -99,12 +111,41 @@ struct Answer {
 }
 
 impl Answer {
-    /// Returns whether an agent is producing it; also if that cannot be found out.
-    async fn is_running(&self) -> bool {
+    /// Returns how it stands.
+    async fn mark(&self) -> Result<StreamMark, StoreError> {
         let stream = self.store.get_stream(&self.scope, &self.chat_id, &self.stream_id).await;
-        match stream {
-            Ok(stream) => stream.mark.state == StreamState::Running,
-            Err(error) => !matches!(error, StoreError::StreamNotFound(_)),
+        Ok(stream?.mark)
+    }
+
+    /// Returns what was written after a number, a page.
+    async fn groups(&self, after: Option<u64>) -> Result<Vec<StreamGroup>, StoreError> {
+        self.store.stream_groups(&self.scope, &self.chat_id, &self.stream_id, after).await
+    }
+
+    /// Returns the number of the write with which the answer was begun again, if it was.
+    async fn last_restart(&self) -> Result<Option<u64>, StoreError> {
+        let (mut restart, mut after) = (None, None);
+        loop {
+            let groups = self.groups(after).await?;
+            let Some(last) = groups.last() else { return Ok(restart) };
+            after = Some(last.mark.number);
+            let is_restart = |group: &&StreamGroup| group.event == StreamEvent::Restarted;
+            restart = groups.iter().rfind(is_restart).map(|it| it.mark.number).or(restart);
+        }
+    }
+
+    /// Returns the chunks of an answer that has ended, from the beginning.
+    fn ended(&self) -> impl Stream<Item = Result<String, StoreError>> {
+        try_stream! {
+            let mut after = self.last_restart().await?;
+            loop {
+                let groups = self.groups(after).await?;
+                let Some(last) = groups.last() else { break };
+                after = Some(last.mark.number);
+                for chunk in groups.iter().flat_map(StreamGroup::chunks) {
+                    yield chunk.clone();
+                }
+            }
         }
     }
 }
@@ -128,8 +169,18 @@ fn chunks(
                 _ = &mut limit_reached => break,
                 // It may have ended before it was subscribed to: nothing is told of it then.
                 _ = begins_within.tick(), if !has_begun => {
-                    if answer.is_running().await {
-                        continue;
+                    let mark = match answer.mark().await {
+                        Ok(mark) if mark.state != StreamState::Running => mark,
+                        Err(StoreError::StreamNotFound(_)) => break,
+                        _ => continue,
+                    };
+                    let mut ended = pin!(answer.ended());
+                    while let Some(Ok(chunk)) = ended.next().await {
+                        metrics.event_sent();
+                        yield Ok(SseEvent::default().data(chunk));
+                    }
+                    for last in ending(&mark) {
+                        yield Ok(SseEvent::default().data(last));
                     }
                     break;
                 }
@@ -154,16 +205,21 @@ fn chunks(
                     has_begun = true;
                 }
                 Event::StreamFinished(state) if state.stream.stream_id == *stream_id => {
-                    if let Some(last) = last_chunk(&state.stream.mark) {
-                        yield Ok(SseEvent::default().data(last.to_string()));
+                    for last in ending(&state.stream.mark) {
+                        yield Ok(SseEvent::default().data(last));
                     }
-                    yield Ok(SseEvent::default().data("[DONE]"));
                     break;
                 }
                 _ => {}
             }
         }
     }
+}
+
+/// Returns what follows the chunks of a stream that has ended.
+fn ending(mark: &StreamMark) -> impl Iterator<Item = String> {
+    let last = last_chunk(mark).map(|chunk| chunk.to_string());
+    last.into_iter().chain(["[DONE]".to_owned()])
 }
 
 /// Returns the chunk that says how a stream ended, unless it has finished.
