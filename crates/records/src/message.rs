@@ -205,10 +205,8 @@ impl MessageBody {
         }
         let is_name = |value: &Value| value.is_null() || value.as_str().is_some_and(is_accepted);
         let is_wrong = |name: &&str| self.extra.get(*name).is_some_and(|value| !is_name(value));
-        if let Some(name) = Self::ID_FIELDS.into_iter().find(is_wrong) {
-            return Err(Invalid::value(Segment::key(name), "must be an id or null"));
-        }
-        if let Some(name) = Self::NAME_FIELDS.into_iter().find(is_wrong) {
+        let mut names = Self::ID_FIELDS.into_iter().chain(Self::NAME_FIELDS);
+        if let Some(name) = names.find(is_wrong) {
             return Err(Invalid::value(Segment::key(name), NAME_RULE));
         }
         Ok(())

@@ -29,6 +29,7 @@ mod new_session;
 mod offset_pages;
 mod range;
 mod said_fields;
+mod sent_fields;
 mod workflow_name;
 mod yao;
 

@@ -1,12 +1,12 @@
 use persistence::StoreError;
 use records::{
-    Caller, ChatId, ChatSession, JsonObject, NewChatSession, Permission, Scope, UserId,
+    Caller, ChatId, ChatSession, JsonObject, Lifecycle, NewChatSession, Permission, Scope, UserId,
     WorkflowName,
 };
 
 use super::workflow_name::workflow_name;
 use crate::api::chat_sessions::create::own;
-use crate::problem::Problem;
+use crate::problem::{Problem, ProblemKind};
 use crate::state::AppState;
 
 /// A session of another system to create unless it exists.
@@ -39,8 +39,10 @@ impl NewSession {
         state.rates.check_new_chat(&scope)?;
         match state.store.create_chat(&scope, new).await {
             Err(StoreError::ChatExists(chat_id)) => {
-                let found = state.store.get_chat(&reading, &chat_id).await?;
-                Ok(found.ok_or(StoreError::ChatExists(chat_id))?)
+                match state.store.get_chat(&reading, &chat_id).await? {
+                    Some(found) => Ok(found),
+                    None => Err(taken(state, &scope, chat_id).await?),
+                }
             }
             created => Ok(created?),
         }
@@ -64,6 +66,20 @@ impl NewSession {
             ..NewChatSession::of(workflow_name(self.workflow_name.as_ref(), "chat")?)
         })
     }
+}
+
+/// Creates the problem of an id that a session has which the caller does not find. One who may restore it is told that it is
+/// deleted; for all others it is one of another person.
+async fn taken(state: &AppState, scope: &Scope, chat_id: ChatId) -> Result<Problem, StoreError> {
+    let managing = scope.needing(Permission::Manage).finding_deleted();
+    let found = state.store.get_chat(&managing, &chat_id).await?;
+    if found.is_none_or(|chat| chat.lifecycle != Lifecycle::Deleted) {
+        return Ok(StoreError::ChatExists(chat_id).into());
+    }
+    let detail = format!(
+        "session {chat_id} is deleted; restore it with a POST to {chat_id}/undelete, or use another id"
+    );
+    Ok(Problem::new(ProblemKind::CHAT_EXISTS, detail))
 }
 
 /// Returns the title of a session that begins with a message: its first 50 characters.

@@ -87,12 +87,23 @@ impl FieldError {
 
     /// Returns the place and what is wrong with it, as one text.
     pub(crate) fn told(&self) -> String {
+        let rule = without_kind(&self.detail);
         match self.place() {
-            Place::Parameter(name) => format!("{name} {}", self.detail),
-            Place::Body(pointer) => format!("{} {}", pointer.trim_start_matches('/'), self.detail)
-                .trim_start()
-                .to_owned(),
+            Place::Parameter(name) => format!("{name} {rule}"),
+            Place::Body(pointer) => {
+                format!("{} {rule}", pointer.trim_start_matches('/')).trim_start().to_owned()
+            }
         }
+    }
+}
+
+/// Returns what is wrong with a value without the kind of id that it should be: the place names the field already, and may be
+/// called otherwise.
+pub(crate) fn without_kind(detail: &str) -> &str {
+    let is_kind = |word: &str| word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+    match detail.split_once(' ') {
+        Some((kind, rule)) if is_kind(kind) && rule.starts_with("must be 1 to ") => rule,
+        _ => detail,
     }
 }
 

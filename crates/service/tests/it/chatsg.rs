@@ -754,3 +754,60 @@ async fn the_adapter_is_described_and_off_by_default() {
     let missing = clients.chats.get("/api/other").await;
     assert_eq!((missing.status, missing.header("content-type")), (404, "application/json"));
 }
+
+#[tokio::test]
+async fn the_id_of_a_deleted_session_says_so_to_those_who_may_restore_it() {
+    let clients = clients();
+    let path = clients.session("s1").await;
+    clients.chats.delete(&path).await;
+    for (target, body) in [
+        (CHATS, json!({"sessionId": "s1"})),
+        ("/api/chat", json!({"sessionId": "s1", "message": "Hello"})),
+    ] {
+        let refused = clients.chats.post(target, body).await;
+        let details = refused.text_of("details");
+        assert_eq!(refused.status, 409, "{}", refused.text);
+        assert!(details.contains("s1 is deleted") && details.contains("s1/undelete"), "{details}");
+    }
+    assert_eq!(clients.chats.poke(&format!("{path}/undelete")).await.status, 200);
+    let found = clients.chats.post(CHATS, json!({"sessionId": "s1"})).await;
+    assert_eq!((found.status, found.text_of("sessionId")), (200, "s1".to_owned()));
+}
+
+#[tokio::test]
+async fn an_error_names_the_field_once() {
+    let clients = clients();
+    let path = clients.session("s1").await;
+    let long = "x".repeat(129);
+    let rule = "must be 1 to 128 characters";
+    for (body, field) in [
+        (json!({"message": "x", "userId": long}), "userId"),
+        (json!({"message": "x", "requestId": long}), "requestId"),
+        (
+            json!({"message": "x", "sessionId": "s1", "reply": {"content": "y", "agent": long}}),
+            "reply/agent",
+        ),
+    ] {
+        let refused = clients.chats.post("/api/chat", body).await;
+        assert_eq!(error(&refused), invalid());
+        let details = refused.text_of("details");
+        assert!(details.starts_with(&format!("{field} {rule}")), "{field}: {details}");
+    }
+    let messages = json!([
+        {"id": long, "content": "x"},
+        {"content": "x", "metadata": {"agent": long}},
+        {"content": "x", "metadata": {"userId": long}},
+        {"content": "x", "type": long},
+    ]);
+    let saved =
+        clients.chats.post(&format!("{path}/messages"), json!({"messages": messages})).await;
+    let errors = saved.body()["errors"].clone();
+    for (index, field) in ["/id", "/metadata/agent", "/metadata/userId", "/type"].iter().enumerate()
+    {
+        let text = errors[index]["error"].as_str().unwrap();
+        assert!(text.starts_with(&format!("{field} {rule}")), "{field}: {text}");
+    }
+    let refused = clients.chats.get("/api/chats/a%20b/messages").await;
+    let details = refused.text_of("details");
+    assert!(details.starts_with("chat_id must be 1 to 128 of"), "{details}");
+}

@@ -498,3 +498,72 @@ async fn the_adapter_is_described_and_off_by_default() {
     let missing = clients.chat.get("/chat/other").await;
     assert_eq!((missing.status, missing.header("content-type")), (404, "application/json"));
 }
+
+#[tokio::test]
+async fn an_id_that_cannot_be_stored_is_refused_and_never_replaced() {
+    let clients = clients();
+    let long = "x".repeat(129);
+    for (id, rule) in [
+        (json!(long), "must be 1 to 128 characters"),
+        (json!(" m1 "), "must be 1 to 128 characters"),
+        (json!(7), "must be a text"),
+    ] {
+        let mut message = user("m1", "Hello");
+        message["id"] = id;
+        let sent = json!({"messages": [user("m0", "before"), message]});
+        let refused = clients.chat.post("/chat", sent).await;
+        let (status, text) = error(&refused);
+        assert_eq!(status, 400, "{text}");
+        assert!(text.starts_with(&format!("messages/1/id {rule}")), "{text}");
+    }
+    let body = json!({"messages": [user("m1", "Hello")]});
+    let record = json!({"sessionId": "session a"});
+    for refused in [
+        clients.chat.post("/sessions/session%20a/chat", body).await,
+        clients.chat.put("/sessions/session%20a", record.clone()).await,
+        clients.chat.get("/sessions/session%20a").await,
+    ] {
+        let (status, text) = error(&refused);
+        assert_eq!(status, 400, "{text}");
+        assert!(text.starts_with("chat_id must be 1 to 128 of"), "{text}");
+    }
+    // The session of the agent may have any id: it is part of the record.
+    assert_eq!(clients.chat.put("/sessions/s1", record).await.text_of("sessionId"), "session a");
+}
+
+#[tokio::test]
+async fn an_answer_that_is_being_produced_is_streamed() {
+    let clients = clients();
+    clients.start(user("m1", "Hello")).await;
+    let streams = format!("{NATIVE}/default/streams");
+    let new = json!({"stream_id": "m1", "format": "ui_message", "agent": "writer"});
+    assert_eq!(clients.api.post(&streams, new).await.status, 201);
+    let path = format!("{streams}/m1");
+    let add = async |from: u64, chunks: Value| {
+        let body = json!({"from": from, "chunks": chunks});
+        assert_eq!(clients.api.post(&format!("{path}/chunks"), body).await.status, 200);
+    };
+    let begun = json!([
+        {"type": "start", "messageId": "m2"}, {"type": "text-start", "id": "t"},
+        {"type": "text-delta", "id": "t", "delta": "Hel"}, {"type": "text-delta", "id": "t", "delta": "lo"},
+    ]);
+    add(0, begun).await;
+    // What is not finished is no message yet.
+    assert_eq!(clients.messages().await.as_array().unwrap().len(), 1);
+    let (answer, ()) = tokio::join!(clients.chat.get_as("text/event-stream", "/chat"), async {
+        add(4, json!([{"type": "text-end", "id": "t"}, {"type": "finish"}])).await;
+        let ended = clients.api.post(&format!("{path}/end"), json!({"state": "finished"})).await;
+        assert_eq!(ended.status, 200, "{}", ended.text);
+    });
+    assert_eq!(answer.header("x-vercel-ai-ui-message-stream"), "v1");
+    let data: Vec<_> = answer.text.lines().filter_map(|it| it.strip_prefix("data: ")).collect();
+    let deltas = data.iter().filter_map(|it| serde_json::from_str::<Value>(it).ok());
+    let text: String = deltas.filter_map(|it| Some(it["delta"].as_str()?.to_owned())).collect();
+    assert_eq!((text.as_str(), data.last()), ("Hello", Some(&"[DONE]")), "{}", answer.text);
+    // The stream had the id of the completion, so that it has ended, too.
+    assert_eq!(clients.status().await["isRunning"], false);
+    assert_eq!(clients.messages().await[1]["parts"][0]["text"], "Hello");
+    assert_eq!(clients.chat.get_as("text/event-stream", "/chat").await.status, 204);
+    let unknown = clients.chat.get_as("text/event-stream", "/sessions/none/chat").await;
+    assert_eq!(unknown.status, 204);
+}

@@ -337,3 +337,74 @@ async fn an_adapter_ignores_what_its_original_ignores_and_is_off_by_default() {
     );
     assert_eq!(Client::open().post(SESSIONS, json!({})).await.status, 404);
 }
+
+#[tokio::test]
+async fn a_message_names_a_call_that_the_session_has() {
+    let client = client();
+    let path = session(&client, json!({})).await;
+    let exchanges = format!("{path}/exchanges");
+    let by = |call_id: Value| json!({"role": "tool", "content": "x", "tool_call_id": "t", "produced_by_call_id": call_id});
+    for (call_id, messages) in [
+        ("call_1", json!([by(json!("call_1")), by(json!("")), by(json!(null))])),
+        ("call_2", json!([by(json!("call_1"))])),
+    ] {
+        let exchange = json!({"messages": messages, "call": call(call_id)});
+        let stored = client.post(&exchanges, exchange).await;
+        assert_eq!(stored.status, 200, "{}", stored.text);
+    }
+    let exchange =
+        json!({"messages": [said("user", "y"), by(json!("call_9"))], "call": call("call_3")});
+    let refused = client.post(&exchanges, exchange).await;
+    let (status, kind, message) = error(&refused);
+    assert_eq!((status, kind.as_str()), (400, "invalid_request"));
+    assert!(message.starts_with("messages/1/produced_by_call_id: must be"), "{message}");
+    assert_eq!(contents(&client, &path).await.len(), 4);
+    // What a client sends with its history was not produced by the call that is recorded.
+    let other = session(&client, json!({})).await;
+    let body = json!({"request_id": "r", "messages": [by(json!("call_9"))], "call": {}});
+    assert_eq!(client.post(&format!("{other}/record"), body).await.status, 200);
+    let first = data(&client.get(&other).await)["messages"][0].clone();
+    assert!(matches!(first.get("produced_by_call_id"), None | Some(Value::Null)), "{first}");
+}
+
+#[tokio::test]
+async fn an_error_names_the_field_once() {
+    let client = client();
+    let path = session(&client, json!({})).await;
+    let long = "x".repeat(129);
+    let rule = "must be 1 to 128 characters";
+    let message_with = |field: &str| {
+        let mut message = said("user", "x");
+        message[field] = long.as_str().into();
+        message
+    };
+    let call_with = |field: &str| json!({field: long});
+    for (body, place) in [
+        (json!({"messages": [message_with("id")], "call": {}}), "messages/0/id: "),
+        (json!({"messages": [message_with("name")], "call": {}}), "messages/0/name: "),
+        (json!({"messages": [], "call": call_with("id")}), "call/id: "),
+        (json!({"messages": [], "call": call_with("model")}), "call/model: "),
+        (json!({"messages": [said("user", "x")], "call": call_with("model")}), "call/model: "),
+    ] {
+        let refused = client.post(&format!("{path}/exchanges"), body).await;
+        let (status, _, message) = error(&refused);
+        assert_eq!(status, 400, "{message}");
+        assert!(message.starts_with(&format!("{place}{rule}")), "{place}{message}");
+    }
+    record(&client, &path, "req_1", &[said("user", "hi")], "hello").await;
+    let history = [said("user", "hi"), said("assistant", "hello"), message_with("name")];
+    let response = json!({"choices": [{"message": message_with("name")}]});
+    for (history, response, place) in [
+        (json!(history), json!({}), "messages/2/name: "),
+        (json!([]), response, "response/choices/0/message/name: "),
+    ] {
+        let body =
+            json!({"request_id": "r2", "messages": history, "response": response, "call": {}});
+        let (_, _, message) = error(&client.post(&format!("{path}/record"), body).await);
+        assert!(message.starts_with(&format!("{place}{rule}")), "{place}{message}");
+    }
+    let (_, _, message) = error(&client.get(&format!("{SESSIONS}/a%20b")).await);
+    assert!(message.starts_with("chat_id must be 1 to 128 of"), "{message}");
+    let (_, _, message) = error(&client.get(&format!("{SESSIONS}?limit=-1")).await);
+    assert!(message.starts_with("limit query parameter must be"), "{message}");
+}

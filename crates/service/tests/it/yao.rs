@@ -506,3 +506,40 @@ async fn the_adapter_is_described_and_off_by_default() {
     assert_eq!(Client::open().get(SESSIONS).await.status, 404);
     assert_eq!(Client::open().get("/yao/yao/v1/chat/sessions").await.status, 404);
 }
+
+#[tokio::test]
+async fn a_session_is_created_with_its_share_and_its_status() {
+    let client = client();
+    let path = format!("{SESSIONS}/c1");
+    let shared = json!({"chat_id": "c1", "assistant_id": "weather", "public": true, "share": "team",
+        "metadata": {"a": 1, "__yao_share": "x"}});
+    let shown = |of: &Value| {
+        (of["public"].clone(), of["share"].clone(), of["metadata"].clone(), of["status"].clone())
+    };
+    let expected = |metadata: Value| (json!(true), json!("team"), metadata, json!("active"));
+    for _ in 0..2 {
+        let created = client.post(SESSIONS, shared.clone()).await;
+        assert_eq!(created.status, 200, "{}", created.text);
+        assert_eq!(shown(&created.body()), expected(json!({"a": 1})));
+    }
+    client.put(&path, json!({"metadata": {"b": 2}})).await;
+    assert_eq!(shown(&client.get(&path).await.body()), expected(json!({"b": 2})));
+    client.put(&path, json!({"metadata": null})).await;
+    let first = client.get(SESSIONS).await.body()["data"][0].clone();
+    assert_eq!(shown(&first), expected(json!({})));
+
+    let archived = json!({"chat_id": "c2", "assistant_id": "weather", "status": "archived"});
+    for _ in 0..2 {
+        let created = client.post(SESSIONS, archived.clone()).await;
+        assert_eq!((created.status, created.text_of("status")), (200, "archived".to_owned()));
+    }
+    assert_eq!(listed(&client, "status=archived").await, ["c2"]);
+    // A late repeat does not archive what was made active.
+    client.put(&format!("{SESSIONS}/c2"), json!({"status": "active"})).await;
+    assert_eq!(client.post(SESSIONS, archived).await.text_of("status"), "active");
+    let refused =
+        client.post(SESSIONS, json!({"assistant_id": "weather", "status": "deleted"})).await;
+    assert_eq!(error(&refused), (400, "invalid_request".to_owned()));
+    let description = refused.text_of("error_description");
+    assert_eq!(description, "status must be active or archived");
+}

@@ -259,3 +259,91 @@ async fn the_sources_of_a_request_are_collected() {
     let none = client.get(&format!("{path}/references/r9")).await.body();
     assert_eq!(none, json!({"request_id": "r9", "references": []}));
 }
+
+#[tokio::test]
+async fn a_message_needs_a_type_and_props_and_nothing_in_them() {
+    let client = client();
+    let path = format!("{}/messages", session(&client, "c1", json!({})).await);
+    let messages = [
+        typed("M1", "text", json!({}), json!({})),
+        typed("M2", "text", json!({"zeta": 1, "content": null, "alpha": i64::MAX}), json!({})),
+        typed("M3", "text", json!({"content": 7}), json!({})),
+        typed("M4", "thinking", json!({}), json!({})),
+        typed("M5", "user_input", json!({"role": "user", "name": " Ada "}), json!({})),
+        typed("M6", "user_input", json!({"content": {"a": [1]}}), json!({})),
+        typed("M7", "tool_call", json!({"name": "f", "id": "call_1"}), json!({})),
+        typed("M8", "tool_call", json!({"id": "c", "name": "f", "arguments": {}}), json!({})),
+        typed("M9", "image", json!({"alt": "x"}), json!({})),
+    ];
+    let saved = client.post(&path, json!({"messages": messages})).await;
+    assert_eq!((saved.status, &saved.body()["saved"]), (200, &json!(9)), "{}", saved.text);
+    let shown = client.get(&path).await.body();
+    for (shown, sent) in shown["messages"].as_array().unwrap().iter().zip(&messages) {
+        assert_eq!(shown["props"].to_string(), sent["props"].to_string());
+        assert_eq!((&shown["type"], &shown["role"]), (&sent["type"], &sent["role"]));
+    }
+    // The store has integers of 64 bits with a sign.
+    let beyond = typed("M10", "chart", json!({"n": 1_u64 << 63}), json!({}));
+    let refused = client.post(&path, json!({"messages": [beyond]})).await;
+    assert_eq!(error(&refused), (400, "invalid_request".to_owned()));
+    let text = refused.text_of("error_description");
+    assert!(text.starts_with("messages/0/props/n ") && text.contains("64 bits"), "{text}");
+}
+
+#[tokio::test]
+async fn an_empty_id_of_a_step_is_none() {
+    let client = client();
+    let path = session(&client, "c1", json!({})).await;
+    let mut first = step("s1", Some(""), 0, "failed");
+    first["assistant_id"] = "".into();
+    let turn = json!({"request_id": "r1", "status": "failed", "connector": "", "resume": [first]});
+    save_turn(&client, &path, turn).await;
+    let last = client.get(&format!("{path}/resume/last")).await.body()["resume"].clone();
+    assert_eq!((&last["stack_id"], &last["stack_parent_id"]), (&json!("s1"), &Value::Null));
+}
+
+#[tokio::test]
+async fn an_error_names_the_field_once() {
+    let client = client();
+    let path = session(&client, "c1", json!({})).await;
+    let long = "x".repeat(129);
+    let told = async |path: &str, body: Value| {
+        let refused = client.post(path, body).await;
+        assert_eq!(refused.status, 400, "{}", refused.text);
+        refused.text_of("error_description")
+    };
+    let rule = "must be 1 to 128 characters";
+    for field in ["message_id", "request_id", "block_id", "assistant_id", "mode"] {
+        let more = json!({field: long});
+        let message = typed("M1", "text", json!({"content": "x"}), more);
+        for (target, body) in [
+            ("messages", json!({"messages": [text("M0", "a"), message]})),
+            (
+                "turns",
+                json!({"request_id": "r", "status": "failed", "messages": [text("M0", "a"), message]}),
+            ),
+        ] {
+            // The messages of a turn have its request.
+            if (target, field) != ("turns", "request_id") {
+                let text = told(&format!("{path}/{target}"), body).await;
+                assert!(
+                    text.starts_with(&format!("messages/1/{field} {rule}")),
+                    "{target}: {text}"
+                );
+            }
+        }
+    }
+    let text = told("/v1/chat/sessions", json!({"assistant_id": long})).await;
+    assert!(text.starts_with(&format!("assistant_id {rule}")), "{text}");
+    let chat_id = json!({"assistant_id": "a", "chat_id": "a b"});
+    let text = told("/v1/chat/sessions", chat_id).await;
+    assert!(text.starts_with("chat_id must be 1 to 128 of"), "{text}");
+    let refused = client.get("/v1/chat/sessions/a%20b").await;
+    assert_eq!(error(&refused), (400, "invalid_request".to_owned()), "{}", refused.text);
+    let text = refused.text_of("error_description");
+    assert!(text.starts_with("chat_id must be 1 to 128 of"), "{text}");
+    let turn =
+        json!({"request_id": "r", "status": "failed", "resume": [step(&long, None, 0, "failed")]});
+    let text = told(&format!("{path}/turns"), turn).await;
+    assert!(text.starts_with(&format!("resume/0/stack_id {rule}")), "{text}");
+}

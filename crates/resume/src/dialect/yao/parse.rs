@@ -1,4 +1,4 @@
-use records::{EventId, JsonObject, MessageBody, NewMessage};
+use records::{AssistantId, EventId, JsonObject, MessageBody, NewMessage};
 use serde_json::Value;
 
 use super::NAME;
@@ -81,5 +81,6 @@ fn speaker(body: &MessageBody, props: &JsonObject) -> Option<String> {
         "user" => props.get("name").and_then(Value::as_str),
         _ => body.extra_text("assistant_id"),
     };
-    name.filter(|name| !name.is_empty()).map(str::to_owned)
+    // What is no name of a speaker is kept as it is in `props`, or refused as an `assistant_id`.
+    name.filter(|name| AssistantId::parse(*name).is_ok()).map(str::to_owned)
 }

@@ -19,6 +19,10 @@ use crate::rendered::{Origin, Rendered};
 pub(super) const TEXT_FIELDS: [&str; 6] =
     ["request_id", "block_id", "thread_id", "assistant_id", "connector", "mode"];
 
+/// The types of which some properties are stored where all formats have them.
+const TYPES_WITH_FIELDS: [&str; 7] =
+    ["text", "user_input", "thinking", "tool_call", "image", "audio", "video"];
+
 /// Returns whether a message is a signal of a running stream.
 pub(super) fn is_event(body: &MessageBody) -> bool {
     body.extra_text(MessageBody::TYPE) == Some("event")
@@ -43,9 +47,15 @@ pub(super) fn keep_props(body: &mut MessageBody, kind: &str, mut props: JsonObje
         "image" | "audio" | "video" if props.get("url").is_some_and(Value::is_string) => {
             body.content = json!([media_part(kind, &take(&mut props, "url"))]);
         }
+        // Nothing is said yet.
+        "text" | "user_input" | "thinking" if has_no_content(&props) => {}
         // Only the user interface shows it, while something is awaited.
         "loading" => {}
         _ => {
+            if TYPES_WITH_FIELDS.contains(&kind) {
+                // Tells the properties from a content that another system wrote.
+                body.extra.insert(MessageBody::PROPS.to_owned(), Value::Null);
+            }
             body.content = props.into();
             return;
         }
@@ -87,7 +97,18 @@ pub(super) fn write(message: &Message) -> Option<Value> {
 
 fn write_props(body: &MessageBody, kind: &str) -> Option<JsonObject> {
     let kept = body.extra.get(MessageBody::PROPS);
+    if let (Some(Value::Null), Value::Object(props)) = (kept, &body.content) {
+        return Some(props.clone());
+    }
+    let says_nothing = body.content.is_null() && !body.extra.contains_key("reasoning_content");
     let mut props = match kept.unwrap_or(&Value::Null) {
+        Value::Object(props)
+            if matches!(kind, "text" | "user_input" | "thinking")
+                && says_nothing
+                && has_no_content(props) =>
+        {
+            return Some(props.clone());
+        }
         Value::Object(props) => props.clone(),
         Value::Null => JsonObject::new(),
         _ => return None,
@@ -166,6 +187,10 @@ fn is_said(kind: &str, content: Option<&Value>) -> bool {
         Some(Value::Array(parts)) => kind == "user_input" && !parts.is_empty() && are_parts(parts),
         _ => false,
     }
+}
+
+fn has_no_content(props: &JsonObject) -> bool {
+    props.get("content").is_none_or(Value::is_null)
 }
 
 fn is_call(props: &JsonObject) -> bool {

@@ -181,7 +181,9 @@ fn located(error: impl Into<Problem>) -> Problem {
         let path = location.to_string();
         match path.strip_prefix("/messages/1") {
             _ if path.ends_with("/event_id") => "/requestId".into(),
+            _ if path.ends_with("/metadata/userId") => "/userId".into(),
             Some("/content") => "/reply/content".into(),
+            Some("/name" | "/metadata/agent") => "/reply/agent".into(),
             Some(_) => "/reply".into(),
             None => "/message".into(),
         }

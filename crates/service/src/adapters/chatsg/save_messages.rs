@@ -2,7 +2,7 @@ use axum::extract::State;
 use operation::operation;
 use persistence::StoreError;
 use records::json::ListLimit;
-use records::{ChatId, Invalid, Limits, NewMessage, Scope};
+use records::{ChatId, Invalid, Limits, Location, NewMessage, Scope};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -13,7 +13,7 @@ use crate::api::messages::{append_nothing, append_within};
 use crate::extract::conditions::Fenced;
 use crate::extract::needs::Say;
 use crate::extract::{ChatScope, IdempotencyKey, Json, Keyed, LimitedLists, ListJson};
-use crate::problem::Problem;
+use crate::problem::{Problem, without_kind};
 use crate::state::AppState;
 
 /// Messages to save.
@@ -152,7 +152,11 @@ fn refused_alone(
 /// Returns what is wrong with a message, if the error is one about a message.
 fn of_message(error: &StoreError) -> Option<String> {
     match error {
-        StoreError::Invalid(invalid) => Some(invalid.detail.clone()),
+        StoreError::Invalid(invalid) => {
+            // The response names the message.
+            let location = Location { item: None, ..invalid.location.clone() };
+            Some(told(&Invalid { location, ..invalid.clone() }))
+        }
         StoreError::EventConflict { event_id, .. } => {
             Some(format!("/id: another message has the id {event_id}"))
         }
@@ -161,5 +165,6 @@ fn of_message(error: &StoreError) -> Option<String> {
 }
 
 fn told(invalid: &Invalid) -> String {
-    format!("{} {}", invalid.location, invalid.detail).trim_start().to_owned()
+    let Invalid { location, detail, .. } = invalid;
+    format!("{location} {}", without_kind(detail)).trim_start().to_owned()
 }

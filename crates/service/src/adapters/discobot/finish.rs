@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 use super::completion::{check_begun, turn_without_messages};
 use super::message;
 use crate::adapters::ForeignQuery;
-use crate::api::messages::{placed, turn_messages};
+use crate::api::messages::turn_messages;
 use crate::extract::conditions::Fenced;
 use crate::extract::needs::Run;
 use crate::extract::{ChatScope, Json, Keyed, LimitedLists, ListJson, Path};
@@ -111,6 +111,6 @@ impl FinishRequest {
 fn place(at: Location, positions: &[TranscriptPosition]) -> Location {
     match at.item {
         Some(Item::Step(_)) => "/error".into(),
-        _ => placed(at, positions),
+        _ => message::place(at, positions),
     }
 }

@@ -19,11 +19,13 @@ use super::message::{as_stored, content_of, under_own_id};
 use crate::adapters::ForeignQuery;
 use crate::adapters::list_text::ListText;
 use crate::admission::Reserve;
+use crate::api::streams::resume::running_answer;
 use crate::config::LimitsConfig;
-use crate::extract::{ChatDownload, FromParams, Json, Params, declared};
+use crate::extract::{ChatReading, FromParams, Json, Params, declared};
 use crate::history::{self, HistoryError, Source, next_page};
-use crate::operation::Prepared;
-use crate::problem::Problem;
+use crate::openapi::values;
+use crate::operation::{Description, NoContent, Output, Prepared};
+use crate::problem::{Problem, ProblemKind};
 use crate::request_id::RequestId;
 use crate::state::AppState;
 
@@ -55,28 +57,49 @@ pub(crate) struct ListSessionMessagesResponse {
     messages: Vec<Value>,
 }
 
+/// The messages, or the answer that is being produced.
+pub(crate) enum MessagesOrStream {}
+
+impl Output for MessagesOrStream {
+    fn describe(description: &mut Description) {
+        description.answers_json::<ListSessionMessagesResponse>(StatusCode::OK);
+        description.answers_content::<values::Content>(StatusCode::OK, "text/event-stream");
+        description.answers(StatusCode::NO_CONTENT);
+    }
+}
+
 /// Returns the messages of a session, oldest first. A session that does not exist has none.
 ///
-/// The response is written while the messages are read, so that they may have any size. With `Accept: text/event-stream` it
-/// is 204: no stream is running.
-#[operation(answers = "The messages")]
+/// The response is written while the messages are read, so that they may have any size.
+///
+/// With `Accept: text/event-stream` the response streams the answer that an agent is producing, in the protocol of the AI SDK: its
+/// chunks so far, then those that follow, and `[DONE]`. It is 204 if no stream of the format `ui_message` is running.
+#[operation(
+    answers = "The messages, or the chunks; or, with 204, nothing is running",
+    problems = [TOO_MANY_SUBSCRIBERS],
+)]
 pub(crate) async fn list_session_messages(
     State(state): State<AppState>,
-    ChatDownload { scope, chat_id, limits, .. }: ChatDownload,
+    ChatReading { scope, chat_id, download, stream }: ChatReading,
     ForeignQuery(query): ForeignQuery<ListSessionMessagesQuery>,
     headers: HeaderMap,
     _: Reserve<9>,
     request_id: RequestId,
-) -> Result<Prepared<Json<ListSessionMessagesResponse>>, Problem> {
+) -> Result<Prepared<MessagesOrStream>, Problem> {
     if accepts_events(&headers) {
-        return Ok(Prepared::new(StatusCode::NO_CONTENT));
+        return match running_answer(&state, scope, chat_id, stream).await {
+            Err(problem) if problem.kind() == ProblemKind::CHAT_NOT_FOUND => {
+                Ok(Prepared::new(NoContent))
+            }
+            answer => answer,
+        };
     }
     if state.store.get_chat(&scope, &chat_id).await?.is_none() {
         return Ok(Prepared::new(Json(ListSessionMessagesResponse { messages: Vec::new() })));
     }
     let source = Source { store: state.store, scope, chat_id };
     let chunks = chunks(source, query, state.limits.request_timeout());
-    let body = history::download(chunks, limits, request_id).await?;
+    let body = history::download(chunks, download, request_id).await?;
     Ok(Prepared::new(([(CONTENT_TYPE, "application/json")], body)))
 }
 

@@ -1,11 +1,12 @@
 //! Messages of the AI SDK, with the field `content` that its older clients know.
 
-use records::{EventId, Message};
-use resume::dialect::{Parsed, UiMessage};
+use records::{EventId, Location, Message};
+use resume::dialect::{Parsed, TranscriptPosition, UiMessage};
 use resume::ingest::Check;
 use resume::{Options, UnsettledPolicy};
 use serde_json::{Value, json};
 
+use crate::adapters::sent_fields::{SentNames, sent_place};
 use crate::api::messages::{OWN_ID, read_checked};
 use crate::problem::Problem;
 
@@ -25,6 +26,19 @@ fn move_content(message: &mut Value) {
         let parts = if is_empty { json!([]) } else { json!([{"type": "text", "text": text}]) };
         fields.insert("parts".to_owned(), parts);
     }
+}
+
+/// Returns where in a request the value is that an error names in one of its messages.
+pub(super) fn place(at: Location, positions: &[TranscriptPosition]) -> Location {
+    const NAMES: &SentNames = &[
+        ("content", "/parts"),
+        ("event_id", "/id"),
+        ("message_id", "/id"),
+        ("reasoning_content", "/parts"),
+        ("tool_calls", "/parts"),
+        ("tool_call_id", "/parts"),
+    ];
+    sent_place(at, positions, NAMES)
 }
 
 /// Returns the text of a message: that of its parts.

@@ -3,7 +3,7 @@ use axum::http::StatusCode;
 use operation::operation;
 use persistence::StoreError;
 use records::json::ListLimit;
-use records::{ChatId, EventId, MessageBody, NewMessage, Scope, TurnId};
+use records::{ChatId, EventId, Item, Location, MessageBody, NewMessage, Scope, TurnId};
 use resume::dialect::TranscriptPosition;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ use super::message;
 use crate::adapters::ForeignQuery;
 use crate::adapters::new_session::{NewSession, title_of};
 use crate::admission::Reserve;
-use crate::api::messages::{append_within, placed};
+use crate::api::messages::append_within;
 use crate::extract::conditions::Fenced;
 use crate::extract::needs::Say;
 use crate::extract::{ChatScope, IdempotencyKey, Json, Keyed, LimitedLists, ListJson};
@@ -128,6 +128,7 @@ impl StartRequest {
         let of_user = numbered.find(|(_, message)| message["role"] == "user");
         let (index, of_user) =
             of_user.ok_or_else(|| Problem::invalid_body("", "No user message found"))?;
+        check_id(&of_user, index)?;
         let position = TranscriptPosition::Message(index);
         let read = message::read(vec![of_user]).await;
         let read = read.map_err(|problem| located(problem, position))?;
@@ -145,9 +146,22 @@ impl StartRequest {
     }
 }
 
+/// Refuses an id that no message can have: under another one the client would not find its completion. Without an id, or with an
+/// empty one, it is minted.
+fn check_id(message: &Value, index: usize) -> Result<(), Problem> {
+    let refused = match &message["id"] {
+        Value::Null => None,
+        Value::String(id) if id.is_empty() => None,
+        Value::String(id) => EventId::parse(id.as_str()).err().map(|error| error.to_string()),
+        _ => Some("must be a text".to_owned()),
+    };
+    let at = Location::from("/id").below(Item::Message(index));
+    refused.map_or(Ok(()), |detail| Err(Problem::invalid_body(at, detail)))
+}
+
 /// Places the errors of the only message that was read where the request has it.
 fn located(error: impl Into<Problem>, position: TranscriptPosition) -> Problem {
-    Problem::located(error, |at| placed(at, &[position]))
+    Problem::located(error, |at| message::place(at, &[position]))
 }
 
 fn text_of(body: &MessageBody) -> String {

@@ -1,9 +1,11 @@
+use std::collections::BTreeMap;
+
 use axum::extract::State;
 use operation::operation;
 use records::json::ListLimit;
 use records::{
-    CallId, ChatId, Invalid, Item, JsonObject, Limits, MessageBody, MicroDollars, Model,
-    NewMessage, NewProviderCall, Scope,
+    CallId, ChatId, Invalid, Item, JsonObject, Limits, Location, MessageBody, MicroDollars, Model,
+    NewMessage, NewProviderCall, Permission, Scope,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -12,9 +14,9 @@ use utoipa::ToSchema;
 use super::get::session_of;
 use super::session;
 use super::wire::SessionResponse;
+use crate::adapters::sent_fields::{SentNames, sent_name};
 use crate::adapters::{ForeignQuery, given_time};
 use crate::admission::Reserve;
-use crate::api::exchanges::append::refused;
 use crate::api::messages::MessageRequest;
 use crate::extract::conditions::Fenced;
 use crate::extract::needs::Bill;
@@ -101,7 +103,8 @@ impl ProviderCallRequest {
 
 /// Converts a message in the fields of a session's messages; `index` is its place in the request.
 pub(super) fn message(mut fields: JsonObject, index: usize) -> Result<NewMessage, Problem> {
-    let below = |e: Invalid| Problem::from(e.below(Item::Message(index)));
+    let place = |at: Location| as_sent(at.below(Item::Message(index)));
+    let below = |e: Invalid| Problem::located(e, place);
     for (theirs, ours) in [("id", "event_id"), ("created_at", "timestamp")] {
         if let Some(value) = fields.remove(theirs).filter(|value| *value != "" && !value.is_null())
         {
@@ -110,16 +113,28 @@ pub(super) fn message(mut fields: JsonObject, index: usize) -> Result<NewMessage
     }
     // The session gives the sequences. A message without content has the empty one.
     fields.remove("sequence");
-    fields.entry("content").or_insert(Value::Null);
-    let request: MessageRequest = typed(fields.into())
-        .map_err(|problem| Problem::located(problem, |at| at.below(Item::Message(index))))?;
-    let mut message = request.into_message(Some("user")).map_err(below)?;
-    // Without a call of its own a message is no product of the call that is recorded with it.
-    let extra = &mut message.body.extra;
-    if extra.get(MessageBody::PRODUCED_BY).is_some_and(|id| *id == "") {
-        extra.remove(MessageBody::PRODUCED_BY);
+    // An empty id is that of no call.
+    if fields.get(MessageBody::PRODUCED_BY).is_some_and(|id| *id == "") {
+        fields.remove(MessageBody::PRODUCED_BY);
     }
-    Ok(message)
+    fields.entry("content").or_insert(Value::Null);
+    let request: MessageRequest =
+        typed(fields.into()).map_err(|problem| Problem::located(problem, place))?;
+    request.into_message(Some("user")).map_err(below)
+}
+
+/// Returns the place in a request as clients call it.
+fn as_sent(at: Location) -> Location {
+    const MESSAGE: &SentNames = &[("event_id", "/id"), ("timestamp", "/created_at")];
+    const CALL: &SentNames = &[("call_id", "/id"), ("called_at", "/created_at")];
+    match at.item {
+        Some(item @ Item::Message(_)) => {
+            sent_name(Location { item: None, ..at }, MESSAGE).below(item)
+        }
+        // An exchange has one call, which is no item of a list.
+        Some(Item::Call(_)) => sent_name(Location { item: None, ..at }, CALL).below("/call"),
+        _ => at,
+    }
 }
 
 /// Appends messages and the call that produced those of the assistant, all or nothing.
@@ -140,6 +155,7 @@ pub(crate) async fn append_session_exchange(
     let messages = messages.collect::<Result<Vec<_>, _>>()?;
     let minted = || CallId::parse(format!("call_{}", request_id.as_str())).ok();
     let call = call.into_call(minted()).map_err(|e| e.below("/call"))?;
+    check_calls_exist(&state, &scope, &chat_id, &messages, &call).await?;
     store(&state, &scope, &chat_id, messages, call).await?;
     let chat = session_of(&state, &scope, &chat_id).await?;
     session::answer(&state, chat, scope, limits, request_id).await
@@ -155,10 +171,42 @@ pub(super) async fn store(
 ) -> Result<(), Problem> {
     let (store, billing) = (&state.store, state.billing);
     if messages.is_empty() {
-        store.record_calls(scope, chat_id, vec![call], billing).await?;
+        let recorded = store.record_calls(scope, chat_id, vec![call], billing).await;
+        recorded.map_err(|error| Problem::located(error, as_sent))?;
         return Ok(());
     }
     let stored = store.append_exchange(scope, chat_id, messages, call, billing).await;
-    stored.map_err(refused)?;
+    stored.map_err(|error| Problem::located(error, as_sent))?;
     Ok(())
+}
+
+/// Refuses messages of a call that the session does not have: the call comes with them, or was recorded before.
+async fn check_calls_exist(
+    state: &AppState,
+    scope: &Scope,
+    chat_id: &ChatId,
+    messages: &[NewMessage],
+    call: &NewProviderCall,
+) -> Result<(), Problem> {
+    const PAGE: usize = 1_000;
+    let own = call.call_id.as_ref().map(CallId::as_str);
+    let named = messages.iter().enumerate();
+    let named = named.filter_map(|(index, message)| {
+        Some((message.body.extra_text(MessageBody::PRODUCED_BY)?, index))
+    });
+    let mut missing: BTreeMap<_, _> = named.filter(|(id, _)| Some(*id) != own).collect();
+    let (scope, mut after) = (scope.needing(Permission::Read), None);
+    while !missing.is_empty() {
+        let page = state.store.list_calls(&scope, chat_id, PAGE, after.as_ref()).await?;
+        for call in &page.calls {
+            missing.remove(call.call_id.as_str());
+        }
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    let Some(index) = missing.into_values().min() else { return Ok(()) };
+    let at = Location::from("/produced_by_call_id").below(Item::Message(index));
+    Err(Problem::invalid_body(at, "must be the id of call, or of a call that the session has"))
 }

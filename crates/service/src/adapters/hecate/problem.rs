@@ -1,7 +1,7 @@
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::problem::{FieldError, Place, Problem, ProblemKind};
+use crate::problem::{FieldError, Place, Problem, ProblemKind, without_kind};
 
 /// Writes a problem as Hecate does: `{"error": {"type", "message"}}`. `code` is added to it.
 pub(super) fn write(problem: &Problem, _path: &str) -> (StatusCode, Value) {
@@ -41,9 +41,16 @@ pub(super) fn schema() -> Value {
 }
 
 fn described(error: &FieldError) -> String {
+    let rule = without_kind(error.detail());
     match error.place() {
-        Place::Parameter(name) => format!("{name} query parameter {}", error.detail()),
-        Place::Body(pointer) if pointer.is_empty() => error.detail().to_owned(),
-        Place::Body(pointer) => format!("{}: {}", pointer.trim_start_matches('/'), error.detail()),
+        Place::Parameter(name) if is_of_query(name) => format!("{name} query parameter {rule}"),
+        Place::Parameter(name) => format!("{name} {rule}"),
+        Place::Body(pointer) if pointer.is_empty() => rule.to_owned(),
+        Place::Body(pointer) => format!("{}: {rule}", pointer.trim_start_matches('/')),
     }
+}
+
+/// Returns whether a parameter is one of the query: those of the path are ids, and headers have capitals or hyphens.
+fn is_of_query(name: &str) -> bool {
+    !name.ends_with("_id") && name.bytes().all(|byte| byte.is_ascii_lowercase())
 }

@@ -3,8 +3,8 @@ use operation::operation;
 use persistence::{MessageRange, StoreError, Transcript};
 use records::json::{Hasher, ListLimit, hex};
 use records::{
-    CallId, ChatId, ChatSession, EventId, JsonObject, MessageBody, NewMessage, NewProviderCall,
-    Permission, Scope,
+    CallId, ChatId, ChatSession, EventId, Item, JsonObject, Location, MessageBody, NewMessage,
+    NewProviderCall, Permission, Scope,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -108,7 +108,7 @@ impl Recording {
         for (index, fields) in messages.into_iter().enumerate() {
             let mut message = message(fields, index)?;
             // What a client sends was not produced by this call.
-            message.body.extra.entry(MessageBody::PRODUCED_BY).or_insert(Value::Null);
+            message.body.extra.insert(MessageBody::PRODUCED_BY.to_owned(), Value::Null);
             message.event_id = Some(event_id(&request_id, &index.to_string())?);
             converted.push(message);
         }
@@ -120,7 +120,7 @@ impl Recording {
             });
             fields.entry("role").or_insert_with(|| "assistant".into());
             fields.remove("id");
-            let mut message = message(fields, converted.len())?;
+            let mut message = message(fields, 0).map_err(|e| Problem::located(e, in_response))?;
             message.event_id = Some(event_id(&request_id, "response")?);
             Ok::<_, Problem>(message)
         });
@@ -157,11 +157,20 @@ impl Recording {
             comparison(&stored, &sent)
         };
         let NewPart { places, has_diverged } = part;
-        let new = places.into_iter().map(|place| &self.messages[skipped + place]);
+        let indices: Vec<_> = places.into_iter().map(|place| skipped + place).collect();
+        let new = indices.iter().map(|index| &self.messages[*index]);
         let new: Vec<NewMessage> = new.chain(&self.response).cloned().collect();
         let recorded = new.len();
+        let place = |at: Location| match at.item {
+            Some(Item::Message(index)) => match indices.get(index) {
+                Some(index) => Location { item: Some(Item::Message(*index)), ..at },
+                None => in_response(at),
+            },
+            _ => at,
+        };
         let scope = Scope { expected_last_sequence: Some(last_sequence), ..scope.clone() };
-        store(state, &scope, chat_id, new, self.call.clone()).await?;
+        let stored = store(state, &scope, chat_id, new, self.call.clone()).await;
+        stored.map_err(|problem| Problem::located(problem, place))?;
         Ok(answer(recorded, false, has_diverged))
     }
 
@@ -180,6 +189,11 @@ impl Recording {
         let found = state.store.find_messages(&scope, chat_id, &[event_id]).await?;
         Ok(found.first().is_some_and(Option::is_some))
     }
+}
+
+/// Places what is refused of the response where the request has it.
+fn in_response(at: Location) -> Location {
+    Location { item: None, ..at }.below("/response/choices/0/message")
 }
 
 /// Returns the message of the first choice of a response.

@@ -1,16 +1,19 @@
 use axum::extract::State;
 use operation::operation;
 use persistence::{Creation, create_chat_once};
-use records::{AssistantId, Caller, ChatId, JsonObject, NewChatSession, Visibility, WorkflowName};
+use records::{
+    AssistantId, Caller, ChatId, JsonObject, Lifecycle, NewChatSession, Permission, Reach,
+    Relations, SessionChange, Visibility, WorkflowName,
+};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::wire::SessionItem;
+use super::wire::{PRIVATE, SHARE, SessionItem, TEAM, lifecycle_of};
 use crate::adapters::ForeignQuery;
 use crate::extract::needs::Create;
 use crate::extract::{AppScope, Json, Keyed};
 use crate::openapi::values;
-use crate::problem::Problem;
+use crate::problem::{Problem, ProblemKind};
 use crate::state::AppState;
 
 /// A session to create; other fields are ignored.
@@ -28,8 +31,10 @@ pub(crate) struct CreateSessionRequest {
     /// Whether every user of the app finds the session.
     #[serde(default)]
     public: bool,
-    /// `private` (default) or `team`.
+    /// `private` (default) or `team`. It is kept beside `public`.
     share: Option<String>,
+    /// `active` (default) or `archived`. To create an archived session needs the permission `manage`.
+    status: Option<String>,
     #[serde(default)]
     sort: i32,
     /// At most 16 KiB.
@@ -41,14 +46,23 @@ pub(crate) struct CreateSessionRequest {
 impl Keyed for CreateSessionRequest {}
 
 impl CreateSessionRequest {
-    fn into_new(self, caller: &Caller) -> Result<NewChatSession, Problem> {
+    fn into_new(mut self, caller: &Caller) -> Result<NewChatSession, Problem> {
         let workflow_name = WorkflowName::parse(self.assistant_id.as_str())
             .map_err(|error| Problem::invalid_body("/assistant_id", error.to_string()))?;
-        let visibility = match self.share.as_deref() {
-            _ if self.public => Visibility::App,
-            None | Some("private") => Visibility::Private,
-            Some("team") => Visibility::Team,
+        let is_of_team = match self.share.as_deref() {
+            None | Some(PRIVATE) => false,
+            Some(TEAM) => true,
             Some(_) => return Err(Problem::invalid_body("/share", "must be private or team")),
+        };
+        self.metadata.shift_remove(SHARE);
+        let visibility = match (self.public, is_of_team) {
+            (true, true) => {
+                self.metadata.insert(SHARE.to_owned(), TEAM.into());
+                Visibility::App
+            }
+            (true, false) => Visibility::App,
+            (false, true) => Visibility::Team,
+            (false, false) => Visibility::Private,
         };
         let (user_id, team_id) = match caller {
             Caller::User { user_id, team_id, .. } => (Some(user_id.clone()), team_id.clone()),
@@ -69,7 +83,7 @@ impl CreateSessionRequest {
 }
 
 /// Creates a session of the caller.
-#[operation(answers = "The session", problems = [CHAT_EXISTS, METADATA_TOO_LARGE])]
+#[operation(answers = "The session", problems = [CHAT_EXISTS, METADATA_TOO_LARGE, UPGRADE_PENDING])]
 pub(crate) async fn create_session(
     State(state): State<AppState>,
     AppScope(scope, _): AppScope<Create>,
@@ -77,9 +91,33 @@ pub(crate) async fn create_session(
     Json(request): Json<CreateSessionRequest>,
 ) -> Result<Json<SessionItem>, Problem> {
     state.registry.check(&scope.app_id).await?;
+    let is_archived = lifecycle_of(request.status.as_deref())? == Some(Lifecycle::Archived);
+    if is_archived {
+        check_may_archive(&scope.caller)?;
+    }
     let new = request.into_new(&scope.caller)?;
     state.rates.check_new_chat(&scope)?;
-    match create_chat_once(&*state.store, &scope, new).await? {
-        Creation::New(chat) | Creation::Repeated(chat) => Ok(Json(chat.into())),
+    let store = &*state.store;
+    let (Creation::New(chat) | Creation::Repeated(chat)) =
+        create_chat_once(store, &scope, new).await?;
+    // A repeat completes a creation that ended in between. What was changed since then stays.
+    let is_untouched = chat.session_version == 0 && chat.last_message_at.is_none();
+    if !is_archived || !is_untouched {
+        return Ok(Json(chat.into()));
+    }
+    let change = SessionChange::to_lifecycle(Lifecycle::Archived);
+    let scope = scope.needing(Permission::Manage);
+    Ok(Json(store.change_chat(&scope, &chat.chat_id, change).await?.into()))
+}
+
+/// Refuses a caller that may archive no session of their own, before one is created.
+fn check_may_archive(caller: &Caller) -> Result<(), Problem> {
+    let needed = Permission::Manage;
+    match caller.reach(needed) {
+        Reach::None | Reach::Related(Relations { owner: false, .. }) => {
+            let detail = format!("an archived session needs the permission {needed}");
+            Err(Problem::new(ProblemKind::FORBIDDEN_PERMISSION, detail))
+        }
+        Reach::Every | Reach::Related(_) => Ok(()),
     }
 }

@@ -8,6 +8,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::find::shown_id;
+use super::wire::place_of_message;
 use crate::adapters::ForeignQuery;
 use crate::api::messages::{MESSAGES, append_all, read_valid};
 use crate::extract::conditions::Fenced;
@@ -73,7 +74,7 @@ pub(crate) async fn save_messages(
 ) -> Result<Json<SavedMessagesResponse>, Problem> {
     let parsed = read_valid(&Yao, request.messages).await?;
     let ids: Vec<_> = parsed.messages.iter().map(|message| shown_id(&message.body, None)).collect();
-    let append = append_all(&state, &scope, &chat_id, parsed).await?;
+    let append = append_all(&state, &scope, &chat_id, parsed, place_of_message).await?;
     let stored = append.messages.into_iter().zip(ids);
     let messages: Vec<_> = stored
         .map(|(stored, id)| SavedMessage {

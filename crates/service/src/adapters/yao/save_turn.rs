@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use super::wire::place_of_message;
 use crate::adapters::ForeignQuery;
 use crate::api::messages::{placed, read_valid};
 use crate::api::turns::{OutcomeField, read_steps};
@@ -96,9 +97,9 @@ pub(crate) async fn save_turn(
         request_id: required_id("request_id", request.request_id)?,
         outcome: request.status.into(),
         messages: messages.map(|it| TurnMessage { body: it.body, author: it.author }).collect(),
-        steps: read_steps(RESUME, request.resume)?,
-        connector: request.connector,
-        mode: request.mode,
+        steps: read_steps(RESUME, request.resume.into_iter().map(without_empty_ids).collect())?,
+        connector: request.connector.filter(|connector| !connector.is_empty()),
+        mode: request.mode.filter(|mode| !mode.is_empty()),
     };
     let turn = store.append_turn(&scope, &chat_id, turn).await;
     let turn = turn.map_err(|error| Problem::located(error, |at| place(at, &positions)))?;
@@ -108,6 +109,16 @@ pub(crate) async fn save_turn(
         saved: turn.messages.len(),
         resume: turn.resume_points,
     }))
+}
+
+/// Removes the ids of a step that are empty: programs in Go send such a text for a field without a value.
+fn without_empty_ids(mut step: JsonObject) -> JsonObject {
+    for field in ["assistant_id", "stack_parent_id"] {
+        if step.get(field).is_some_and(|id| id == "") {
+            step.shift_remove(field);
+        }
+    }
+    step
 }
 
 /// Leaves out messages that are there twice, and refuses two messages with one id. A turn has no ids of messages of its own.
@@ -137,6 +148,6 @@ fn place(at: Location, positions: &[TranscriptPosition]) -> Location {
             let step = [Segment::key(RESUME), Segment::Index(index)];
             step.into_iter().chain(at.path).collect()
         }
-        _ => placed(at, positions),
+        _ => place_of_message(at, positions),
     }
 }

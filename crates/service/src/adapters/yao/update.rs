@@ -3,11 +3,11 @@ use std::sync::Arc;
 use axum::extract::State;
 use operation::operation;
 use persistence::Store;
-use records::{FieldChange, JsonObject, Lifecycle, SessionChange};
+use records::{FieldChange, JsonObject, Permission, SessionChange};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::wire::ChangedResponse;
+use super::wire::{ChangedResponse, SHARE, lifecycle_of};
 use crate::adapters::ForeignQuery;
 use crate::extract::needs::Manage;
 use crate::extract::{ChatScope, Json, Keyed, given};
@@ -33,14 +33,7 @@ impl Keyed for UpdateSessionRequest {}
 
 impl UpdateSessionRequest {
     fn into_change(self) -> Result<SessionChange, Problem> {
-        let lifecycle = match self.status.as_deref() {
-            None => None,
-            Some("active") => Some(Lifecycle::Active),
-            Some("archived") => Some(Lifecycle::Archived),
-            Some(_) => {
-                return Err(Problem::invalid_body("/status", "must be active or archived"));
-            }
-        };
+        let lifecycle = lifecycle_of(self.status.as_deref())?;
         let change = SessionChange {
             title: self.title,
             metadata: self.metadata.or_default(),
@@ -62,6 +55,13 @@ pub(crate) async fn update_session(
     ForeignQuery(()): ForeignQuery<()>,
     Json(request): Json<UpdateSessionRequest>,
 ) -> Result<Json<ChangedResponse>, Problem> {
-    store.change_chat(&scope, &chat_id, request.into_change()?).await?;
+    let mut change = request.into_change()?;
+    if let Some(metadata) = &mut change.metadata {
+        let chat = store.get_chat(&scope.needing(Permission::Read), &chat_id).await?;
+        metadata.shift_remove(SHARE);
+        let share = chat.and_then(|chat| chat.metadata.get(SHARE).cloned());
+        metadata.extend(share.map(|share| (SHARE.to_owned(), share)));
+    }
+    store.change_chat(&scope, &chat_id, change).await?;
     Ok(Json(ChangedResponse::updated(chat_id.into())))
 }

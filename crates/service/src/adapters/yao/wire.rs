@@ -1,8 +1,25 @@
-use records::{ChatSession, JsonObject, Lifecycle, Visibility};
+use records::{ChatSession, JsonObject, Lifecycle, Location, Visibility};
+use resume::dialect::TranscriptPosition;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::adapters::sent_fields::{SentNames, sent_place};
+use crate::problem::Problem;
 use crate::wire::Time;
+
+/// What the fields of a stored message are called in a typed one.
+const MESSAGE_NAMES: &SentNames = &[
+    ("content", "/props"),
+    ("event_id", "/message_id"),
+    ("reasoning_content", "/props/content"),
+    ("timestamp", "/created_at"),
+    ("tool_calls", "/props"),
+];
+
+/// Returns where in a request the value is that an error names in one of its messages.
+pub(super) fn place_of_message(at: Location, positions: &[TranscriptPosition]) -> Location {
+    sent_place(at, positions, MESSAGE_NAMES)
+}
 
 /// A chat session.
 #[derive(Debug, Serialize, ToSchema)]
@@ -36,8 +53,22 @@ pub(super) struct SessionItem {
     updated_at: Time,
 }
 
+/// The values of `share`.
+pub(super) const TEAM: &str = "team";
+pub(super) const PRIVATE: &str = "private";
+
+/// The field of the metadata of a public chat with its `share`, which its visibility does not tell. Like other fields that
+/// begin so, clients neither set nor see it.
+pub(super) const SHARE: &str = "__yao_share";
+
 impl From<ChatSession> for SessionItem {
-    fn from(chat: ChatSession) -> Self {
+    fn from(mut chat: ChatSession) -> Self {
+        let kept = chat.metadata.shift_remove(SHARE);
+        let is_of_team = match chat.visibility {
+            Visibility::Team => true,
+            Visibility::App => kept.is_some_and(|share| share == TEAM),
+            _ => false,
+        };
         Self {
             assistant_id: assistant_of(&chat).to_owned(),
             chat_id: chat.chat_id.into(),
@@ -46,13 +77,23 @@ impl From<ChatSession> for SessionItem {
             last_mode: chat.last_mode,
             status: if chat.lifecycle == Lifecycle::Archived { "archived" } else { "active" },
             public: chat.visibility == Visibility::App,
-            share: if chat.visibility == Visibility::Team { "team" } else { "private" },
+            share: if is_of_team { TEAM } else { PRIVATE },
             sort: chat.sort,
             last_message_at: chat.last_message_at.map(Into::into),
             metadata: chat.metadata,
             created_at: chat.created_at.into(),
             updated_at: chat.last_updated_at.into(),
         }
+    }
+}
+
+/// Reads a `status`.
+pub(super) fn lifecycle_of(status: Option<&str>) -> Result<Option<Lifecycle>, Problem> {
+    match status {
+        None => Ok(None),
+        Some("active") => Ok(Some(Lifecycle::Active)),
+        Some("archived") => Ok(Some(Lifecycle::Archived)),
+        Some(_) => Err(Problem::invalid_body("/status", "must be active or archived")),
     }
 }
 

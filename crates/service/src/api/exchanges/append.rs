@@ -112,7 +112,7 @@ pub(crate) async fn append_exchange(
 }
 
 /// An exchange has one call, which is no item of a list.
-pub(crate) fn refused(error: StoreError) -> Problem {
+fn refused(error: StoreError) -> Problem {
     Problem::located(error, |at| match at.item {
         Some(Item::Call(_)) => Location { item: None, ..at }.below("/call"),
         _ => at,

@@ -153,19 +153,20 @@ pub(super) async fn append_transcript(
     Ok(AppendResponse::from_transcript(chat_id, append, dropped, noted))
 }
 
-/// Appends the messages that an adapter has read, all of them or none.
+/// Appends the messages that an adapter has read, all of them or none. `place` says where the request has what is refused.
 pub(crate) async fn append_all(
     state: &AppState,
     scope: &Scope,
     chat_id: &ChatId,
     parsed: Parsed,
+    place: impl Fn(Location, &[TranscriptPosition]) -> Location,
 ) -> Result<Append, Problem> {
     let Parsed { messages, positions, .. } = parsed;
     if messages.is_empty() {
         return Ok(append_nothing(state, scope, chat_id).await?);
     }
     let append = append_within(state, scope, chat_id, messages).await;
-    append.map_err(|error| Problem::located(error, |at| placed(at, &positions)))
+    append.map_err(|error| Problem::located(error, |at| place(at, &positions)))
 }
 
 /// Returns where in a request the message is that an error names by its place among those that were read.
