@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use futures::stream;
@@ -255,7 +257,7 @@ impl Messages for MemoryStore {
                 for sequence in sequences.iter().flatten() {
                     check_edit(scope, chat_id, &chat.kept(*sequence)?.message)?;
                 }
-                for sequence in sequences.iter().flatten() {
+                for sequence in sequences.iter().flatten().collect::<BTreeSet<_>>() {
                     self.tombstone(scope, chat, *sequence, now)?;
                 }
                 Ok(deletion(event_ids, &sequences))

@@ -142,8 +142,8 @@ pub trait Messages: Send + Sync {
     /// Deletes messages by their ids, each like [`delete_message`](Messages::delete_message).
     ///
     /// Ids that the chat does not have are returned. If the caller may not delete one of the messages, none is deleted.
-    /// Otherwise they are deleted one after the other, in the order of the ids: a call that fails may have deleted the first
-    /// ones. Safe to repeat, with the same result.
+    /// Otherwise they are deleted, the oldest first: a call that fails may have deleted the first ones. Safe to repeat, with the
+    /// same result.
     ///
     /// Errors: [`Invalid`](StoreError::Invalid) beyond [`Limits::DELETED_MESSAGES`](records::Limits::DELETED_MESSAGES) ids.
     async fn delete_messages(

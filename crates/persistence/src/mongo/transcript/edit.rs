@@ -309,9 +309,10 @@ impl MongoStore {
             if first >= session.tail.first_sequence {
                 let span = first..last.saturating_add(1);
                 let messages = session.tail_messages(&span, Direction::OldestFirst)?;
-                let wanted = messages.iter().filter(|it| sequences.contains(&it.sequence));
-                let stored =
-                    wanted.map(|message| message.decode()).collect::<Result<Vec<_>, _>>()?;
+                let mut stored = Vec::new();
+                for message in messages.iter().filter(|it| sequences.contains(&it.sequence)) {
+                    stored.push(message.decode()?);
+                }
                 if stored.first().is_none_or(|found| found.message.sequence != first) {
                     return Err(not_found(chat_id, first).into());
                 }

@@ -64,7 +64,7 @@ impl From<DeletedMessage> for DeletedFields {
 
 /// Deletes several messages by their ids.
 ///
-/// Each is replaced by a tombstone, as if it were deleted alone, in the order of the ids. If the caller may not delete one of
+/// Each is replaced by a tombstone, as if it were deleted alone, the oldest first. If the caller may not delete one of
 /// them, none is deleted. If the request fails on its way, the first ones may be deleted: repeat it. Idempotent. Ids that the
 /// chat does not have are listed in `unknown`.
 #[operation(
