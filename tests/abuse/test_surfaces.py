@@ -357,7 +357,7 @@ def test_fields_that_an_adapter_ignores_set_nothing(service: Service, world: Wor
     }
     with world.user("mallory", team="red") as client:
         for place, body, key in (
-            (f"/yao/{world.app}/v1/chat/sessions", {"assistant_id": "a", "title": "t"}, "chat_id"),
+            (f"/yao/{world.app}/v1/chat/sessions", {"assistant_id": "a", "title": "t", "status": "active"}, "chat_id"),
             (f"/chatsg/{world.app}/api/chats", {"title": "t"}, "sessionId"),
             (f"/hecate/{world.app}/v1/chat/sessions", {"title": "t"}, "id"),
         ):
