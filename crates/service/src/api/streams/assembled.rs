@@ -1,3 +1,6 @@
+use std::pin::pin;
+
+use futures::TryStreamExt as _;
 use persistence::{Store, StoreError, offload};
 use records::{
     MessageBody, NewTurn, Scope, Stream, StreamEvent, StreamFormat, StreamState, TurnMessage,
@@ -8,6 +11,7 @@ use resume::dialect::UiMessage;
 use resume::ingest::Check;
 use serde_json::Value;
 
+use super::groups::groups_after;
 use crate::api::messages::{read_checked, turn_messages};
 use crate::problem::Problem;
 
@@ -68,20 +72,16 @@ async fn chunks_of(
     scope: &Scope,
     stream: &Stream,
 ) -> Result<Vec<Value>, StoreError> {
-    let (chat_id, stream_id) = (&stream.chat_id, &stream.stream_id);
-    let (mut chunks, mut after) = (Vec::new(), None);
-    loop {
-        let page = store.stream_groups(scope, chat_id, stream_id, after).await?;
-        let Some(last) = page.last() else { return Ok(chunks) };
-        after = Some(last.mark.number);
-        for group in page {
-            if group.event == StreamEvent::Restarted {
-                chunks.clear();
-            }
-            // They were written as JSON.
-            chunks.extend(group.chunks().iter().filter_map(|text| serde_json::from_str(text).ok()));
+    let mut chunks = Vec::new();
+    let mut groups = pin!(groups_after(store, scope, &stream.chat_id, &stream.stream_id, None));
+    while let Some(group) = groups.try_next().await? {
+        if group.event == StreamEvent::Restarted {
+            chunks.clear();
         }
+        // They were written as JSON.
+        chunks.extend(group.chunks().iter().filter_map(|text| serde_json::from_str(text).ok()));
     }
+    Ok(chunks)
 }
 
 /// Joins the texts of a stream to a message.

@@ -6,6 +6,7 @@ pub(crate) mod cancel;
 pub(crate) mod chunks;
 pub(crate) mod end;
 pub(crate) mod get;
+mod groups;
 pub(crate) mod list;
 pub(crate) mod resume;
 pub(crate) mod start;

@@ -7,7 +7,7 @@ use async_stream::{stream, try_stream};
 use axum::extract::State;
 use axum::http::{HeaderName, StatusCode};
 use axum::response::sse::Event as SseEvent;
-use futures::{Stream, StreamExt as _};
+use futures::{Stream, StreamExt as _, TryStreamExt as _};
 use operation::operation;
 use persistence::{Store, StoreError};
 use records::{
@@ -18,6 +18,7 @@ use tokio::time::interval;
 use utoipa::IntoParams;
 use utoipa::openapi::path::Parameter;
 
+use super::groups::groups_after;
 use crate::config::LimitsConfig;
 use crate::extract::{ChatStream, FromParams, Params, Query, TICKET_PARAM, declared};
 use crate::live::{Event, Position, StreamLimits, Subscription, event_response};
@@ -117,32 +118,24 @@ impl Answer {
         Ok(stream?.mark)
     }
 
-    /// Returns what was written after a number, a page.
-    async fn groups(&self, after: Option<u64>) -> Result<Vec<StreamGroup>, StoreError> {
-        self.store.stream_groups(&self.scope, &self.chat_id, &self.stream_id, after).await
+    /// Returns what was written after a number.
+    fn groups(&self, after: Option<u64>) -> impl Stream<Item = Result<StreamGroup, StoreError>> {
+        groups_after(&*self.store, &self.scope, &self.chat_id, &self.stream_id, after)
     }
 
-    /// Returns the number of the write with which the answer was begun again, if it was.
-    async fn last_restart(&self) -> Result<Option<u64>, StoreError> {
-        let (mut restart, mut after) = (None, None);
-        loop {
-            let groups = self.groups(after).await?;
-            let Some(last) = groups.last() else { return Ok(restart) };
-            after = Some(last.mark.number);
-            let is_restart = |group: &&StreamGroup| group.event == StreamEvent::Restarted;
-            restart = groups.iter().rfind(is_restart).map(|it| it.mark.number).or(restart);
-        }
-    }
-
-    /// Returns the chunks of an answer that has ended, from the beginning.
+    /// Returns the chunks of an answer that has ended, from where it was begun the last time.
     fn ended(&self) -> impl Stream<Item = Result<String, StoreError>> {
         try_stream! {
-            let mut after = self.last_restart().await?;
-            loop {
-                let groups = self.groups(after).await?;
-                let Some(last) = groups.last() else { break };
-                after = Some(last.mark.number);
-                for chunk in groups.iter().flat_map(StreamGroup::chunks) {
+            let mut restart = None;
+            let mut groups = pin!(self.groups(None));
+            while let Some(group) = groups.try_next().await? {
+                if group.event == StreamEvent::Restarted {
+                    restart = Some(group.mark.number);
+                }
+            }
+            let mut groups = pin!(self.groups(restart));
+            while let Some(group) = groups.try_next().await? {
+                for chunk in group.chunks() {
                     yield chunk.clone();
                 }
             }
@@ -175,11 +168,18 @@ fn chunks(
                         _ => continue,
                     };
                     let mut ended = pin!(answer.ended());
-                    while let Some(Ok(chunk)) = ended.next().await {
-                        metrics.event_sent();
-                        yield Ok(SseEvent::default().data(chunk));
-                    }
-                    for last in ending(&mark) {
+                    let is_whole = loop {
+                        match ended.next().await {
+                            Some(Ok(chunk)) => {
+                                metrics.event_sent();
+                                yield Ok(SseEvent::default().data(chunk));
+                            }
+                            Some(Err(_)) => break false,
+                            None => break true,
+                        }
+                    };
+                    // Without its end, the client knows that something is missing.
+                    for last in ending(&mark).filter(|_| is_whole) {
                         yield Ok(SseEvent::default().data(last));
                     }
                     break;
