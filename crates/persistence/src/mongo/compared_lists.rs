@@ -176,12 +176,13 @@ impl MongoStore {
         let mut found = Vec::new();
         for raw in &rows {
             // Most are not in the list, so their titles are compared where they are.
-            check_readable(CHAT_SESSIONS, raw)?;
-            if filter.has_title(title_in(raw)) {
-                let row = decode(raw)?;
-                if row.has(attribute.as_ref()) {
-                    found.push(row.position(filter.order));
-                }
+            if !filter.has_title(title_in(raw)) {
+                check_readable(CHAT_SESSIONS, raw)?;
+                continue;
+            }
+            let row = decode(raw)?;
+            if row.has(attribute.as_ref()) {
+                found.push(row.position(filter.order));
             }
         }
         Ok(Compared { found, query, end: end.map(|row| row.position(filter.order)) })

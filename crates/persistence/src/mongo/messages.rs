@@ -153,8 +153,8 @@ impl Messages for MongoStore {
                 check_author(scope, chat_id, at.author.as_ref())?;
             }
             let sequences = located.sequences();
-            let located = sequences.iter().flatten().copied().collect();
-            self.tombstone_messages(scope, chat_id, located).await?;
+            let known = sequences.iter().flatten().copied().collect();
+            self.tombstone_messages(scope, chat_id, known).await?;
             Ok(deletion(event_ids, &sequences))
         })
         .await

@@ -92,7 +92,7 @@ impl Change {
         self.stored.iter().map(|stored| stored.message.sequence)
     }
 
-    /// Returns the fields of an array of messages, the first of which has a sequence, that an update sets.
+    /// Returns what an update sets in an array of messages. `first_sequence` is that of the first message of the array.
     fn fields(&self, first_sequence: u64) -> Result<Document, Failure> {
         let field = |stored: &StoredMessage| {
             let index = stored.message.sequence - first_sequence;
@@ -161,7 +161,7 @@ impl MongoStore {
         edit: MessageEdit,
     ) -> Result<Message, StoreError> {
         let edit = Edit::Replace(Box::new(edit));
-        let edited = self.change_messages(scope, chat_id, &[sequence], edit).await?;
+        let edited = self.change_messages(scope, chat_id, [sequence].into(), edit).await?;
         edited.into_iter().next().ok_or_else(|| not_found(chat_id, sequence))
     }
 
@@ -171,7 +171,8 @@ impl MongoStore {
         chat_id: &ChatId,
         sequence: u64,
     ) -> Result<Message, StoreError> {
-        let deleted = self.change_messages(scope, chat_id, &[sequence], Edit::Delete).await?;
+        let one = [sequence].into();
+        let deleted = self.change_messages(scope, chat_id, one, Edit::Delete).await?;
         deleted.into_iter().next().ok_or_else(|| not_found(chat_id, sequence))
     }
 
@@ -184,8 +185,8 @@ impl MongoStore {
     ) -> Result<(), StoreError> {
         while !sequences.is_empty() {
             // Listeners hear of so many edits of one write.
-            let next: Vec<u64> = sequences.iter().copied().take(ChatHead::RECENT_EDITS).collect();
-            for deleted in self.change_messages(scope, chat_id, &next, Edit::Delete).await? {
+            let next = sequences.iter().copied().take(ChatHead::RECENT_EDITS).collect();
+            for deleted in self.change_messages(scope, chat_id, next, Edit::Delete).await? {
                 sequences.remove(&deleted.sequence);
             }
         }
@@ -198,11 +199,11 @@ impl MongoStore {
         &self,
         scope: &Scope,
         chat_id: &ChatId,
-        sequences: &[u64],
+        sequences: BTreeSet<u64>,
         edit: Edit,
     ) -> Result<Vec<Message>, StoreError> {
         let (at, write_id) = (self.inner.clock.now(), self.inner.ids.mint("edit_"));
-        let (scope, chat_id, sequences) = (scope.clone(), chat_id.clone(), sequences.to_vec());
+        let (scope, chat_id) = (scope.clone(), chat_id.clone());
         self.write(|call| async move {
             let round =
                 |tx| call.edit_round(tx, &scope, &chat_id, &sequences, &edit, &write_id, at);
@@ -228,7 +229,7 @@ impl MongoStore {
         tx: Transaction<'_>,
         scope: &Scope,
         chat_id: &ChatId,
-        sequences: &[u64],
+        sequences: &BTreeSet<u64>,
         edit: &Edit,
         write_id: &str,
         at: chrono::DateTime<Utc>,
@@ -299,10 +300,11 @@ impl MongoStore {
         &self,
         scope: &Scope,
         chat_id: &ChatId,
-        sequences: &[u64],
+        sequences: &BTreeSet<u64>,
     ) -> Result<FoundMessages, Failure> {
-        let first = sequences.iter().copied().min().unwrap_or_default();
-        let last = sequences.iter().copied().max().unwrap_or_default();
+        let (Some(&first), Some(&last)) = (sequences.first(), sequences.last()) else {
+            return Err(gap_error(chat_id));
+        };
         for _ in 0..MAX_READ_ATTEMPTS {
             let raw = self.session_within(scope, chat_id, SessionView::projection()).await?;
             let session = SessionView::read(chat_id, &raw)?;
@@ -412,12 +414,12 @@ impl MongoStore {
         change: &Change,
     ) -> Result<Option<()>, Failure> {
         let chat_id = lineage.chat_id();
-        let (head, first_sequence) = (segment.head, segment.head.first_sequence);
-        let mut last = 0;
+        let head = segment.head;
+        let mut changed = 0;
         for stored in &change.stored {
-            let index = usize::try_from(stored.message.sequence - first_sequence);
-            last = index.map_err(|_| gap_error(chat_id))?;
-            segment.messages[last] = stored.clone();
+            let index = usize::try_from(stored.message.sequence - head.first_sequence);
+            changed = index.map_err(|_| gap_error(chat_id))?;
+            segment.messages[changed] = stored.clone();
         }
         let mut filter = editable_chat(scope, chat_id);
         // A fork may begin to share the segment at the same time.
@@ -425,12 +427,14 @@ impl MongoStore {
         if !self.record_edits(tx, filter, change).await? {
             return Ok(None);
         }
-        // One message has grown; what is deleted shrinks.
-        if change.growth > 0 && segment.bytes() > SPLIT_BYTES && segment.messages.len() > 1 {
-            return self.split_within(tx, scope, chat_id, segment, last).await;
+        // Only an edit makes a message larger, and that is one of a single message.
+        let is_single = change.stored.len() == 1;
+        if is_single && segment.bytes() > SPLIT_BYTES && segment.messages.len() > 1 {
+            return self.split_within(tx, scope, chat_id, segment, changed).await;
         }
         let filter = segment_filter(&scope.app_id, chat_id, &head);
-        let update = doc! { "$set": change.fields(first_sequence)?, "$inc": { "edits": 1_i64 } };
+        let update =
+            doc! { "$set": change.fields(head.first_sequence)?, "$inc": { "edits": 1_i64 } };
         let updating = self.inner.chat_segments.update_one(filter, update);
         let updated = updating.session(&mut *tx.session().await?).await?;
         Ok((updated.matched_count == 1).then_some(()))
@@ -446,16 +450,17 @@ impl MongoStore {
         change: &Change,
     ) -> Result<Option<()>, Failure> {
         let Shared { lineage, version } = shared;
+        // A shared message is found alone, because each has an overlay of its own.
+        let [stored] = change.stored.as_slice() else {
+            return Err(gap_error(lineage.chat_id()));
+        };
         let mut filter = editable_chat(scope, lineage.chat_id());
         lineage.condition(&mut filter);
         filter.insert("revision", lineage.next_revision() - 1);
         if !self.record_edits(tx, filter, change).await? {
             return Ok(None);
         }
-        for stored in &change.stored {
-            self.write_version(tx, scope, lineage, stored, version.as_ref()).await?;
-        }
-        Ok(Some(()))
+        self.write_version(tx, scope, lineage, stored, version.as_ref()).await.map(Some)
     }
 
     /// Records the edits of sealed messages in the session. Returns whether the session matched the filter.
