@@ -68,8 +68,9 @@ impl NewSession {
     }
 }
 
-/// Creates the problem of an id that a session has which the caller does not find. One who may restore it is told that it is
-/// deleted; for all others it is one of another person.
+/// Creates the problem for an id that is taken, of a session that the caller does not find.
+///
+/// A caller that may restore the session is told that it is deleted. Every other caller is told only that it exists.
 async fn taken(state: &AppState, scope: &Scope, chat_id: ChatId) -> Result<Problem, StoreError> {
     let managing = scope.needing(Permission::Manage).finding_deleted();
     let found = state.store.get_chat(&managing, &chat_id).await?;

@@ -14,17 +14,19 @@ pub(super) fn sent_place(
     positions: &[TranscriptPosition],
     names: &SentNames,
 ) -> Location {
-    let Location { item: item @ Some(Item::Message(_)), path } = at else { return at };
-    let message = placed(Location { item, path: Vec::new() }, positions);
-    sent_name(Location { item: None, path }, names).below(message)
+    if !matches!(at.item, Some(Item::Message(_))) {
+        return at;
+    }
+    let message = placed(Location { item: at.item, path: Vec::new() }, positions);
+    Location { item: None, ..sent_name(at, names) }.below(message)
 }
 
-/// Returns the place in a message as clients call it.
+/// Returns the place in an item with the field as clients call it.
 pub(super) fn sent_name(at: Location, names: &SentNames) -> Location {
     let Some(Segment::Key(field)) = at.path.first() else { return at };
     let Some((_, pointer)) = names.iter().find(|(stored, _)| stored == field) else { return at };
-    let Location { item, path: sent } = Location::from(*pointer);
-    Location { item, path: sent.into_iter().chain(at.path.into_iter().skip(1)).collect() }
+    let sent = Location::from(*pointer).path.into_iter();
+    Location { item: at.item, path: sent.chain(at.path.into_iter().skip(1)).collect() }
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use crate::rendered::{Origin, Rendered};
 pub(super) const TEXT_FIELDS: [&str; 6] =
     ["request_id", "block_id", "thread_id", "assistant_id", "connector", "mode"];
 
-/// The types of which some properties are stored where all formats have them.
+/// The types with properties that are stored as fields of the message, where all formats have them.
 const TYPES_WITH_FIELDS: [&str; 7] =
     ["text", "user_input", "thinking", "tool_call", "image", "audio", "video"];
 
@@ -101,14 +101,14 @@ fn write_props(body: &MessageBody, kind: &str) -> Option<JsonObject> {
         return Some(props.clone());
     }
     let says_nothing = body.content.is_null() && !body.extra.contains_key("reasoning_content");
+    if let Some(Value::Object(props)) = kept
+        && matches!(kind, "text" | "user_input" | "thinking")
+        && says_nothing
+        && has_no_content(props)
+    {
+        return Some(props.clone());
+    }
     let mut props = match kept.unwrap_or(&Value::Null) {
-        Value::Object(props)
-            if matches!(kind, "text" | "user_input" | "thinking")
-                && says_nothing
-                && has_no_content(props) =>
-        {
-            return Some(props.clone());
-        }
         Value::Object(props) => props.clone(),
         Value::Null => JsonObject::new(),
         _ => return None,

@@ -17,6 +17,7 @@ use super::wire::SessionResponse;
 use crate::adapters::sent_fields::{SentNames, sent_name};
 use crate::adapters::{ForeignQuery, given_time};
 use crate::admission::Reserve;
+use crate::api::exchanges::append::in_exchange;
 use crate::api::messages::MessageRequest;
 use crate::extract::conditions::Fenced;
 use crate::extract::needs::Bill;
@@ -128,11 +129,8 @@ fn as_sent(at: Location) -> Location {
     const MESSAGE: &SentNames = &[("event_id", "/id"), ("timestamp", "/created_at")];
     const CALL: &SentNames = &[("call_id", "/id"), ("called_at", "/created_at")];
     match at.item {
-        Some(item @ Item::Message(_)) => {
-            sent_name(Location { item: None, ..at }, MESSAGE).below(item)
-        }
-        // An exchange has one call, which is no item of a list.
-        Some(Item::Call(_)) => sent_name(Location { item: None, ..at }, CALL).below("/call"),
+        Some(Item::Message(_)) => sent_name(at, MESSAGE),
+        Some(Item::Call(_)) => in_exchange(sent_name(at, CALL)),
         _ => at,
     }
 }

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::StatusCode;
 use operation::operation;
-use persistence::{Billing, Exchange, Store, StoreError};
+use persistence::{Billing, Exchange, Store};
 use records::json::ListLimit;
 use records::{ChatId, Invalid, Item, Location};
 use serde::{Deserialize, Serialize};
@@ -105,16 +105,16 @@ pub(crate) async fn append_exchange(
         .collect::<Result<_, Invalid>>()?;
     let call = call.into_call().map_err(|e| e.below("/call"))?;
     let exchange = store.append_exchange(&scope, &chat_id, messages, call, billing).await;
-    let exchange = exchange.map_err(refused)?;
+    let exchange = exchange.map_err(|error| Problem::located(error, in_exchange))?;
     let outcomes = exchange.append.messages.iter().map(|message| message.outcome);
     let status = wire::write_status(outcomes.chain([exchange.call.outcome]));
     Ok((status, Json(ExchangeResponse::new(chat_id, exchange, &stated))))
 }
 
-/// An exchange has one call, which is no item of a list.
-fn refused(error: StoreError) -> Problem {
-    Problem::located(error, |at| match at.item {
+/// Returns the place in a request with an exchange, which has one call: that is no item of a list.
+pub(crate) fn in_exchange(at: Location) -> Location {
+    match at.item {
         Some(Item::Call(_)) => Location { item: None, ..at }.below("/call"),
         _ => at,
-    })
+    }
 }
