@@ -1,17 +1,22 @@
 //! What is logged, and what never is.
 
 use std::io::{self, Write};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 
 use axum::body::{Body, to_bytes};
 use serde_json::{Value, json};
 use service::{Config, router};
 use tower::ServiceExt as _;
+use tracing::Dispatch;
 use tracing_subscriber::fmt::MakeWriter;
 
 use crate::faulty::{DRIVER_SAYS, Fault, faulty};
 use crate::harness::Client;
 use crate::tokens::{SECRET, client, hs256, token};
+
+/// A second subscriber, which keeps nothing. While there is one alone, `tracing` asks only the
+/// thread that reaches an event first, and if that is another test, the event is off for all.
+static SECOND: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(tracing_subscriber::registry()));
 
 /// A log in memory.
 #[derive(Debug, Clone, Default)]
@@ -39,6 +44,7 @@ impl<'a> MakeWriter<'a> for Log {
 impl Log {
     /// Logs everything this thread says from now on, while the guard lives.
     fn start() -> (Self, tracing::subscriber::DefaultGuard) {
+        LazyLock::force(&SECOND);
         let log = Self::default();
         let subscriber = tracing_subscriber::fmt()
             .json()
