@@ -9,7 +9,6 @@
 //! by activity reads all titles with a rare trigram, and sorts them here. If the trigram is not rare, many of the titles have
 //! the part, so it reads the titles of all chats in the order of the list.
 
-use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
 
 use bson::{Document, RawBsonRef, RawDocument, RawDocumentBuf, doc};
@@ -142,17 +141,18 @@ impl MongoStore {
         if filter.order == ChatOrder::Created {
             return self.read_compared(list, with_trigram, filter, read, most).await;
         }
-        if titles >= MAX_COUNTED_CHATS {
-            let all = unselected_list(filter).unwrap_or(list);
-            return self.read_compared(all, query, filter, read, most).await;
+        if titles < MAX_COUNTED_CHATS {
+            let whole = ListRead { order: ChatOrder::Created, after: None, ..read };
+            let mut few = self.read_compared(list, with_trigram, filter, whole, most).await?;
+            // With an end, there are more than were counted, and they are not in the order of the list.
+            if few.end.is_none() {
+                let compare = |chat: &ListCursor, after| filter.direction().compare(chat, after);
+                few.found.retain(|chat| after.is_none_or(|after| compare(chat, after).is_gt()));
+                return Ok(few);
+            }
         }
-        let whole = ListRead { order: ChatOrder::Created, after: None, ..read };
-        let mut few = self.read_compared(list, with_trigram, filter, whole, most).await?;
-        few.end = None;
-        let compare = |chat: &ListCursor, after| filter.direction().compare(chat, after);
-        few.found
-            .retain(|chat| after.is_none_or(|after| compare(chat, after) == Ordering::Greater));
-        Ok(few)
+        let all = unselected_list(filter).unwrap_or(list);
+        self.read_compared(all, query, filter, read, most).await
     }
 
     /// Reads the chats of an index, and returns the positions in the list of those whose title and metadata are as the filter says.
@@ -199,6 +199,10 @@ impl MongoStore {
         let trigrams = part.trigrams();
         let apart = trigrams.len().div_ceil(COUNTED_TRIGRAMS).max(1);
         let count = |trigram: Vec<String>| async {
+            let remembered = &self.inner.title_counts;
+            if let Some(titles) = remembered.get(scope, &trigram) {
+                return Ok((titles, trigram));
+            }
             let with_trigram = one_of(trigram.clone());
             let filter = doc! { "app_id": scope.app_id.as_str(), TITLE_TRIGRAMS: with_trigram };
             let counted = hinted(session_index(list.index), |hint| {
@@ -206,7 +210,9 @@ impl MongoStore {
                 let count = count.limit(MAX_COUNTED_CHATS);
                 async move { Ok(count.optional(hint, CountDocuments::hint).await?) }
             });
-            Ok::<_, Failure>((counted.await?, trigram))
+            let titles = counted.await?;
+            remembered.insert(scope, &trigram, titles);
+            Ok::<_, Failure>((titles, trigram))
         };
         let counts = try_join_all(trigrams.into_iter().step_by(apart).map(count)).await?;
         let rarest = counts.into_iter().min();

@@ -50,6 +50,7 @@ mod session_change;
 mod stats;
 mod streams;
 mod tickets;
+mod title_counts;
 mod tool_runs;
 mod turns;
 mod upgrade;
@@ -90,6 +91,7 @@ use engine::format::KnownFormat;
 use engine::transaction::{Round, Transaction};
 use engine::{client, indexes, pool_events};
 use streams::{Chains, GroupBatcher};
+use title_counts::TitleCounts;
 use transcript::append::{ChatCache, CommandBatcher, Queues};
 use transcript::sealing::Sealer;
 
@@ -154,6 +156,7 @@ struct Inner {
     write_slots: Semaphore,
     batcher: CommandBatcher,
     chat_cache: ChatCache,
+    title_counts: TitleCounts,
     chains: Chains,
     group_batcher: GroupBatcher,
     stripes: stats::Stripes,
@@ -241,6 +244,7 @@ impl MongoStore {
             write_slots: Semaphore::new(client::write_slots(options.max_pool_size)),
             batcher: CommandBatcher::new(client::append_slots(options.max_pool_size)),
             chat_cache: ChatCache::default(),
+            title_counts: TitleCounts::default(),
             chains: Chains::default(),
             group_batcher: GroupBatcher::default(),
             stripes: stats::Stripes::default(),

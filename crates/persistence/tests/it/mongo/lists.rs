@@ -1,5 +1,7 @@
 //! How much lists read from the database, compared to what they return.
 
+use std::collections::BTreeSet;
+
 use bson::{Bson, Document, RawDocumentBuf, doc};
 use chrono::{DateTime, TimeDelta, Utc};
 use futures::TryStreamExt;
@@ -421,6 +423,44 @@ async fn a_search_in_titles_by_activity_reads_no_more_than_a_bound() {
         found
     };
     assert_eq!(cost(&database, "of a time", listing).await.examined, 10);
+}
+
+/// A search remembers how many titles have a trigram, and finds all of them when there are many more.
+#[tokio::test]
+async fn a_search_in_titles_finds_all_when_it_remembers_few() {
+    let database = Database::create().await;
+    let title = Some("about a picnic".to_owned());
+    let new = NewChatSession { title, ..NewChatSession::of(WorkflowName::parse("flow").unwrap()) };
+    let chat_id = database.create_chat(&scope(), new).await.unwrap().chat_id;
+    let sessions = database.raw.collection::<RawDocumentBuf>("chat_sessions");
+    let one = sessions.find_one(doc! { "_id": chat_id.as_str() }).await.unwrap().unwrap();
+    let one = Document::try_from(&one).unwrap();
+    let search = async |order| {
+        let title_contains = TitlePart::parse("picnic").ok();
+        let filter = ChatFilter { title_contains, order, ..ChatFilter::default() };
+        let (mut found, mut after) = (BTreeSet::new(), None);
+        loop {
+            let page = database.list_chats(&scope(), &filter, 500, after.as_ref()).await.unwrap();
+            found.extend(page.chats.into_iter().map(|chat| chat.chat_id));
+            after = page.next;
+            if after.is_none() {
+                let count = database.count_chats(&scope(), &filter).await.unwrap();
+                return (found.len(), count);
+            }
+        }
+    };
+    assert_eq!(search(ChatOrder::Active).await, (1, ChatCount::Exactly(1)));
+    let copies = (0..2_500_i64).map(|number| {
+        let mut copy = one.clone();
+        let active = DateTime::<Utc>::UNIX_EPOCH + TimeDelta::minutes(number * 7 % 2_500);
+        copy.insert("_id", format!("a-{number:05}"));
+        copy.insert("active_minute", bson::DateTime::from_chrono(active));
+        RawDocumentBuf::try_from(&copy).unwrap()
+    });
+    sessions.insert_many(copies.collect::<Vec<_>>()).await.unwrap();
+    for order in [ChatOrder::Active, ChatOrder::Created] {
+        assert_eq!(search(order).await, (2_501, ChatCount::Exactly(2_501)), "{order:?}");
+    }
 }
 
 /// Checks what two pages of a list read; returns whether there were any.
