@@ -70,6 +70,17 @@ test("a range is compared with the one before, by workflow, user, agent and mode
       const shares = page.getByRole("table", { name: `${title} by cost` }).getByRole("row");
       assert.match(await shares.nth(1).textContent(), new RegExp(`^${named}.*\\$3\\.50−41\\.7 %`));
     }
+    // The cost of each over time, with the greatest in words.
+    for (const title of ["Workflows", "Users", "Agents", "Models"]) {
+      const row = page
+        .getByRole("table", { name: `${title} by cost` })
+        .getByRole("row")
+        .nth(1);
+      assert.match(
+        await row.getByRole("img").getAttribute("aria-label"),
+        /^At most \$\d\.\d+ an hour$/,
+      );
+    }
     // Hours of several days are told apart by their days.
     const ticks = page.locator(".ticks").first();
     assert.match(await ticks.textContent(), /^(\d+ [A-Z][a-z]{2,3}){3,6}$/);
@@ -100,10 +111,9 @@ test("any range can be chosen, and the numbers are downloaded as CSV without for
     await figure(page, "Cost").getByText("$3.50").waitFor();
     const [download] = await Promise.all([
       page.waitForEvent("download"),
-      page.getByRole("button", { name: "Download workflows (CSV)" }).click(),
+      page.getByRole("button", { name: "workflows by hour" }).click(),
     ]);
-    const read = async (file) =>
-      (await readFile(await file.path(), "utf8")).trim().split("\r\n");
+    const read = async (file) => (await readFile(await file.path(), "utf8")).trim().split("\r\n");
     const lines = await read(download);
     assert.match(lines[0], /^at,workflow,starts,/);
     assert.ok(lines.some((line) => line.includes(`,'${FORMULA},`)));
@@ -112,9 +122,23 @@ test("any range can be chosen, and the numbers are downloaded as CSV without for
     assert.equal(sum, 3_500_000);
     const [models] = await Promise.all([
       page.waitForEvent("download"),
-      page.getByRole("button", { name: "Download models (CSV)" }).click(),
+      page.getByRole("button", { name: "models", exact: true }).click(),
     ]);
     const [, line] = await read(models);
     assert.match(line, /^model-1,3,300,30,330,3500000,3000$/);
+    const [byHour] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "users by hour" }).click(),
+    ]);
+    const [head, ...hours] = await read(byHour);
+    assert.equal(head, lines[0].replace("workflow,starts,completions,failures", "user"));
+    assert.deepEqual(
+      hours.map((line) => line.replace(/^\d{4}-\d\d-\d\dT\d\d:00:00\.000Z,/, "")),
+      [
+        "ann,1,100,10,110,1000000,1000",
+        "ann,1,100,10,110,2000000,1000",
+        "ben,1,100,10,110,500000,1000",
+      ],
+    );
   });
 });

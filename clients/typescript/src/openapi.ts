@@ -660,6 +660,8 @@ export interface components {
              */
             agent?: string | null;
             usage: components["schemas"]["Usage"];
+            /** @description The usage by the asked step. */
+            points?: components["schemas"]["UsagePoint"][] | null;
         };
         /** @description An answered input request. */
         AnsweredInput: {
@@ -2439,6 +2441,8 @@ export interface components {
             /** @example claude-sonnet-4 */
             model?: string | null;
             usage: components["schemas"]["Usage"];
+            /** @description The usage by the asked step. */
+            points?: components["schemas"]["UsagePoint"][] | null;
         };
         /**
          * @description An id or a name: 1 to 128 visible characters, without blanks at its ends.
@@ -4301,6 +4305,12 @@ export interface components {
              */
             duration_ms: number;
         };
+        /** @description The usage of an hour or a day. */
+        UsagePoint: {
+            /** @description The start of the step. */
+            at: components["schemas"]["Time"];
+            usage: components["schemas"]["Usage"];
+        };
         /**
          * @description An input of a user.
          * @example {
@@ -4311,12 +4321,6 @@ export interface components {
             message: string;
             request_id?: components["schemas"]["Name"] | null;
             event_id?: components["schemas"]["Name"] | null;
-        };
-        /** @description The usage of an hour or a day. */
-        UserPoint: {
-            /** @description The start of the step. */
-            at: components["schemas"]["Time"];
-            usage: components["schemas"]["Usage"];
         };
         /** @description The usage of the chats that a user owns over time. */
         UserSeriesResponse: {
@@ -4330,7 +4334,7 @@ export interface components {
             to: components["schemas"]["Time"];
             step: components["schemas"]["Step"];
             /** @description One point for each step, also if nothing happened in it. */
-            points: components["schemas"]["UserPoint"][];
+            points: components["schemas"]["UsagePoint"][];
         };
         /** @description The usage of the chats that a user owns. */
         UserStatsResponse: {
@@ -4350,6 +4354,8 @@ export interface components {
              */
             user_id: string;
             usage: components["schemas"]["Usage"];
+            /** @description The usage by the asked step. */
+            points?: components["schemas"]["UsagePoint"][] | null;
         };
         /** @description The usage of the chats of a workflow that a user owns. */
         UserWorkflow: {
@@ -4787,8 +4793,8 @@ export type Unread = components['schemas']['Unread'];
 export type Unsettled = components['schemas']['Unsettled'];
 export type UnsettledCall = components['schemas']['UnsettledCall'];
 export type Usage = components['schemas']['Usage'];
+export type UsagePoint = components['schemas']['UsagePoint'];
 export type UserInput = components['schemas']['UserInput'];
-export type UserPoint = components['schemas']['UserPoint'];
 export type UserSeriesResponse = components['schemas']['UserSeriesResponse'];
 export type UserStatsResponse = components['schemas']['UserStatsResponse'];
 export type UserUsage = components['schemas']['UserUsage'];
@@ -4821,6 +4827,8 @@ export interface operations {
                 from?: components["schemas"]["Time"];
                 /** @description Counts only the calls up to the end of the hour that contains this moment. */
                 to?: components["schemas"]["Time"];
+                /** @description `hour` or `day`: each entry has `points`, too, one for each step from `from` to `to`. At most 10,000 points in all. */
+                step?: components["schemas"]["Step"];
                 /** @description The most entries to return. */
                 limit?: number;
             };
@@ -5407,6 +5415,8 @@ export interface operations {
                 from?: components["schemas"]["Time"];
                 /** @description Counts only the calls up to the end of the hour that contains this moment. */
                 to?: components["schemas"]["Time"];
+                /** @description `hour` or `day`: each entry has `points`, too, one for each step from `from` to `to`. At most 10,000 points in all. */
+                step?: components["schemas"]["Step"];
                 /** @description The most entries to return. */
                 limit?: number;
             };
@@ -5565,6 +5575,8 @@ export interface operations {
                 from?: components["schemas"]["Time"];
                 /** @description Counts only the calls up to the end of the hour that contains this moment. */
                 to?: components["schemas"]["Time"];
+                /** @description `hour` or `day`: each entry has `points`, too, one for each step from `from` to `to`. At most 10,000 points in all. */
+                step?: components["schemas"]["Step"];
                 /** @description The most entries of a page: 20 by default, at most 100; fewer if they are large. */
                 limit?: number;
                 /** @description The `next_cursor` of the previous page, asked for with the same filters. */

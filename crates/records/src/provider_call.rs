@@ -197,6 +197,16 @@ impl Usage {
         self.cost_micros += call.cost.micros();
         self.duration_ms += call.duration_ms;
     }
+
+    /// Adds the calls of another sum.
+    pub fn merge(&mut self, other: &Self) {
+        self.calls += other.calls;
+        self.tokens.prompt += other.tokens.prompt;
+        self.tokens.completion += other.tokens.completion;
+        self.tokens.total += other.tokens.total;
+        self.cost_micros += other.cost_micros;
+        self.duration_ms += other.duration_ms;
+    }
 }
 
 #[cfg(test)]

@@ -682,6 +682,7 @@ macro_rules! contract_tests {
                 similar_names_are_counted_separately,
                 hours_add_up_to_the_total,
                 agents_and_models_are_added_up_over_workflows_and_hours,
+                users_agents_and_models_have_their_usage_by_hour,
                 a_reopened_chat_is_removed_from_the_hour_of_its_end,
                 chats_are_listed_newest_first_with_their_usage,
                 apps_are_counted_separately_and_listed,

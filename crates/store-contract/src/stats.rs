@@ -9,8 +9,9 @@ use records::{
     Usage,
 };
 
+use super::erasures::user;
 use super::fixture::{TestChat, race, some_scope, workflow};
-use persistence::{ChatStats, Store, UsageBy, UsageFilter, UsageOrder, WorkflowStats};
+use persistence::{ChatStats, HourlyUsage, Store, UsageBy, UsageFilter, UsageOrder, WorkflowStats};
 
 pub async fn an_unused_workflow_has_empty_stats(store: Arc<dyn Store>) {
     let scope = some_scope();
@@ -193,6 +194,63 @@ pub async fn agents_and_models_are_added_up_over_workflows_and_hours(store: Arc<
     let models = vec![is("m1", 1, 40), is("m2", 1, 2)];
     assert_eq!(shares(UsageBy::Model, second, 9).await, (models, false));
     assert_eq!(shares(UsageBy::Model, Some(at(10_800)..at(14_400)), 9).await, (vec![], false));
+}
+
+pub async fn users_agents_and_models_have_their_usage_by_hour(store: Arc<dyn Store>) {
+    let scope = some_scope();
+    let owner = Some(user("ann"));
+    let mut chats = Vec::new();
+    for workflow_name in ["one", "other"] {
+        let new = NewChatSession {
+            user_id: owner.clone(),
+            ..NewChatSession::of(workflow(workflow_name))
+        };
+        chats.push(TestChat::create_in(&scope, &store, new).await);
+    }
+    let [one, other] = &chats[..] else { unreachable!() };
+    for (chat, seconds, agent, provider, tokens) in [
+        (one, 0, Some("ann"), None, 1),
+        (one, 3_600, Some("ann"), None, 2),
+        (other, 3_601, Some("ann"), Some("acme"), 40),
+        (other, 3_602, None, None, 500),
+    ] {
+        let requested = Model { provider: provider.map(str::to_owned), ..model("m1") };
+        let (agent, called_at) = (agent.map(str::to_owned), Some(at(seconds)));
+        let call = NewProviderCall { called_at, agent, requested, ..call("x", "m1", tokens) };
+        chat.record(vec![call]).await.unwrap();
+    }
+    let deleted = NewProviderCall { called_at: Some(at(7_200)), ..call("ann", "m1", 7) };
+    let deleted = one.record(vec![deleted]).await.unwrap().remove(0).call.call_id;
+    store.delete_call(&scope, &one.id, &deleted).await.unwrap();
+    let hours = async |subjects: &[Subject], from, to| {
+        let range = at(from)..at(to);
+        let found = store.hourly_usage(&scope.app_id, subjects, range).await.unwrap();
+        let hour = |it: HourlyUsage| {
+            (it.subject, (it.hour - at(0)).num_seconds(), it.usage.calls, it.usage.tokens.total)
+        };
+        found.into_iter().map(hour).collect::<Vec<_>>()
+    };
+    let [ann, unknown] = [Some("ann"), None].map(|it| Subject::Agent(it.map(str::to_owned)));
+    let model = |provider: Option<&str>| {
+        Subject::Model(Model { provider: provider.map(str::to_owned), ..model("m1") })
+    };
+    let person = Subject::User(user("ann"));
+    let expected = [(ann.clone(), 0, 1, 1), (ann.clone(), 3_600, 2, 42)];
+    let asked = [ann];
+    assert_eq!(hours(&asked, 0, 10_000).await, expected);
+    assert_eq!(hours(&asked, 1, 3_601).await, expected[1..]);
+    let asked = [person.clone(), model(Some("acme")), model(None), unknown.clone()];
+    let expected = [
+        (unknown, 3_600, 1, 500),
+        (model(None), 0, 1, 1),
+        (model(None), 3_600, 2, 502),
+        (model(Some("acme")), 3_600, 1, 40),
+        (person.clone(), 0, 1, 1),
+        (person, 3_600, 3, 542),
+    ];
+    assert_eq!(hours(&asked, 0, 10_000).await, expected);
+    assert_eq!(hours(&[], 0, 10_000).await, []);
+    assert_eq!(hours(&[Subject::Agent(Some("m1".to_owned()))], 0, 10_000).await, []);
 }
 
 pub async fn a_reopened_chat_is_removed_from_the_hour_of_its_end(store: Arc<dyn Store>) {

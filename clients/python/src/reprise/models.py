@@ -2120,20 +2120,7 @@ class Usage(BaseModel):
     """
 
 
-class UserInput(BaseModel):
-    """
-    An input of a user.
-    """
-
-    model_config = ConfigDict(
-        extra="allow",
-    )
-    message: Annotated[str, Field(min_length=1)]
-    request_id: Name | None = None
-    event_id: Name | None = None
-
-
-class UserPoint(BaseModel):
+class UsagePoint(BaseModel):
     """
     The usage of an hour or a day.
     """
@@ -2146,6 +2133,19 @@ class UserPoint(BaseModel):
     The start of the step.
     """
     usage: Usage
+
+
+class UserInput(BaseModel):
+    """
+    An input of a user.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    message: Annotated[str, Field(min_length=1)]
+    request_id: Name | None = None
+    event_id: Name | None = None
 
 
 class UserSeriesResponse(BaseModel):
@@ -2169,7 +2169,7 @@ class UserSeriesResponse(BaseModel):
     The end of the last step.
     """
     step: Step
-    points: list[UserPoint]
+    points: list[UsagePoint]
     """
     One point for each step, also if nothing happened in it.
     """
@@ -2188,6 +2188,10 @@ class UserUsage(BaseModel):
     The user; after an erasure, the pseudonym.
     """
     usage: Usage
+    points: list[UsagePoint] | None = None
+    """
+    The usage by the asked step.
+    """
 
 
 class UserWorkflow(BaseModel):
@@ -2382,6 +2386,10 @@ class AgentUsage(BaseModel):
     Null for calls without an agent.
     """
     usage: Usage
+    points: list[UsagePoint] | None = None
+    """
+    The usage by the asked step.
+    """
 
 
 class AppSettings(BaseModel):
@@ -3705,6 +3713,10 @@ class ModelUsage(BaseModel):
     provider: Annotated[str | None, Field(examples=["anthropic"])] = None
     model: Annotated[str | None, Field(examples=["claude-sonnet-4"])] = None
     usage: Usage
+    points: list[UsagePoint] | None = None
+    """
+    The usage by the asked step.
+    """
 
 
 class NewArtifact(BaseModel):

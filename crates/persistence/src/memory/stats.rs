@@ -12,8 +12,8 @@ use super::{Chat, MemoryStore, held};
 use crate::StoreError;
 use crate::metrics::Call;
 use crate::store::{
-    ChatStats, ChatStatsPage, CountedApps, Cursor, HourlyStats, Stats, UsageBy, UsageFilter,
-    UsageShares, UserStats, UserStatsCursor, UserStatsPage, UserUsage, WorkflowStats,
+    ChatStats, ChatStatsPage, CountedApps, Cursor, HourlyStats, HourlyUsage, Stats, UsageBy,
+    UsageFilter, UsageShares, UserStats, UserStatsCursor, UserStatsPage, UserUsage, WorkflowStats,
     WorkflowSummary, most_expensive_first,
 };
 
@@ -176,6 +176,29 @@ impl Stats for MemoryStore {
     ) -> Result<Vec<HourlyStats>, StoreError> {
         self.observe(Call::HourlyUserStats, || {
             Ok(self.hours_of(app_id, None, &Subject::User(user_id.clone()), &range))
+        })
+        .await
+    }
+
+    async fn hourly_usage(
+        &self,
+        app_id: &AppId,
+        subjects: &[Subject],
+        range: Range<DateTime<Utc>>,
+    ) -> Result<Vec<HourlyUsage>, StoreError> {
+        self.observe(Call::HourlyUsage, || {
+            let mut sums: BTreeMap<(Subject, DateTime<Utc>), Rollup> = BTreeMap::new();
+            for subject in BTreeSet::from_iter(subjects) {
+                for HourlyStats { hour, rollup, .. } in self.hours_of(app_id, None, subject, &range)
+                {
+                    sums.entry((subject.clone(), hour)).or_default().merge(&rollup, 1);
+                }
+            }
+            let usage = |((subject, hour), rollup): (_, Rollup)| {
+                let usage = rollup.usage();
+                HourlyUsage { subject, hour, usage }
+            };
+            Ok(sums.into_iter().map(usage).filter(|it| it.usage.calls > 0).collect())
         })
         .await
     }

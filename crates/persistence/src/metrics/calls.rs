@@ -129,6 +129,7 @@ label! {
         UsageBy = "usage_by",
         UserStats = "user_stats",
         HourlyUserStats = "hourly_user_stats",
+        HourlyUsage = "hourly_usage",
         ListAppsWithStats = "list_apps_with_stats",
         RegisterApp = "register_app",
         GetApp = "get_app",

@@ -96,8 +96,8 @@ pub use revocations::{RevocationCursor, RevocationEntry, RevocationPage, Revocat
 pub use search::{CatchUp, Hit, HitPage, HitPosition, INDEX_LEASE, MessageSearch, Search};
 pub(crate) use stats::most_expensive_first;
 pub use stats::{
-    ChatStats, ChatStatsPage, CountedApps, HourlyStats, Stats, UsageBy, UsageFilter, UsageOrder,
-    UsageShares, UserStats, UserStatsCursor, UserStatsPage, UserUsage, WorkflowStats,
+    ChatStats, ChatStatsPage, CountedApps, HourlyStats, HourlyUsage, Stats, UsageBy, UsageFilter,
+    UsageOrder, UsageShares, UserStats, UserStatsCursor, UserStatsPage, UserUsage, WorkflowStats,
     WorkflowSummary,
 };
 pub use streams::{EndedStream, StreamChange, StreamProgress, Streams, Takeover};

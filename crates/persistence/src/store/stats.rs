@@ -82,6 +82,17 @@ pub trait Stats: Send + Sync {
         limit: usize,
     ) -> Result<UsageShares, StoreError>;
 
+    /// Returns the usage of some users, agents or models of an app for each hour that begins within the range, in all
+    /// workflows together. Hours without calls are left out. Ordered by subject and hour.
+    ///
+    /// The cost grows with the number of hours, and of all subjects of the same kinds.
+    async fn hourly_usage(
+        &self,
+        app_id: &AppId,
+        subjects: &[Subject],
+        range: Range<DateTime<Utc>>,
+    ) -> Result<Vec<HourlyUsage>, StoreError>;
+
     /// Lists the apps after `after` that have stats, in the order of their ids.
     ///
     /// `limit` must be at least 1.
@@ -125,6 +136,17 @@ pub struct HourlyStats {
     pub hour: DateTime<Utc>,
     /// The stats of the hour.
     pub rollup: Rollup,
+}
+
+/// The usage of a user, an agent or a model in one hour.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HourlyUsage {
+    /// The user, the agent or the model.
+    pub subject: Subject,
+    /// The beginning of the hour.
+    pub hour: DateTime<Utc>,
+    /// The summed usage of the calls of the hour.
+    pub usage: Usage,
 }
 
 /// The usage of a chat.

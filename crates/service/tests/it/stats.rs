@@ -312,6 +312,57 @@ async fn the_usage_of_one_user_is_by_workflow_and_by_step() {
 }
 
 #[tokio::test]
+async fn users_agents_and_models_have_points_by_step() {
+    let client = usage_of_users().await;
+    let range = "from=2025-10-02T11:00:00Z&to=2025-10-02T14:59:59Z";
+    for (list, field) in [("user", "users"), ("agent", "agents"), ("model", "models")] {
+        let listed = async |step: &str| {
+            let path = format!("/api/{list}-stats/acme_corp?order_by=tokens&limit=2&{range}{step}");
+            let mut listed = client.get(&path).await.body();
+            listed[field].take()
+        };
+        let plain = listed("").await;
+        assert_eq!(plain[0].get("points"), None, "{list}");
+        let (by_hour, by_day) = (listed("&step=hour").await, listed("&step=day").await);
+        for (index, entry) in plain.as_array().unwrap().iter().enumerate() {
+            let tokens = |points: &Value| {
+                let points = points.as_array().unwrap().iter();
+                points.map(|it| it["usage"]["total_tokens"].as_u64().unwrap()).collect::<Vec<_>>()
+            };
+            let hours = tokens(&by_hour[index]["points"]);
+            assert_eq!(hours.len(), 4, "{list}");
+            assert_eq!(json!(hours.iter().sum::<u64>()), entry["usage"]["total_tokens"]);
+            assert_eq!(tokens(&by_day[index]["points"]), [hours.iter().sum::<u64>()]);
+            assert_eq!(by_hour[index]["usage"], entry["usage"]);
+        }
+    }
+    let path = format!("{USERS}?order_by=tokens&{range}&step=hour");
+    let bob = &client.get(&path).await.body()["users"][0];
+    assert_eq!(bob["points"][2]["at"], "2025-10-02T13:00:00.000Z");
+    assert_eq!(bob["points"][2]["usage"]["total_tokens"], 100);
+}
+
+#[tokio::test]
+async fn a_list_has_no_more_points_than_its_bound() {
+    let client = Client::open();
+    let from = "from=2025-10-01T00:00:00Z";
+    for (query, detail) in [
+        ("step=hour".to_owned(), "from"),
+        (format!("step=week&{from}"), "must be hour or day"),
+        (format!("step=hour&{from}&to=2025-11-11T16:00:00Z&limit=1"), "1001 points"),
+        (format!("step=hour&{from}&to=2025-10-05T04:00:00Z&limit=100"), "101 points"),
+    ] {
+        for list in ["user", "agent", "model"] {
+            let answer = client.get(&format!("/api/{list}-stats/acme_corp?{query}")).await;
+            assert_eq!((answer.status, answer.culprit().as_str()), (422, "step"), "{query}");
+            assert!(answer.text.contains(detail), "{}", answer.text);
+        }
+    }
+    let most = format!("step=hour&{from}&to=2025-10-05T03:59:59Z&limit=100");
+    assert_eq!(client.get(&format!("{USERS}?{most}")).await.status, 200);
+}
+
+#[tokio::test]
 async fn a_refused_question_about_users_names_the_parameter() {
     let client = Client::open();
     for (query, culprit) in [

@@ -86,7 +86,7 @@ pub(crate) use resume_point::{
 };
 pub(crate) use rollup::{
     AGENT, CHAT, COUNTED_USER, ChatStart, MODEL, StoredRollup, USER, WORKFLOW, chat_stats,
-    rollup_id, rollup_statement, rollup_sums, rollup_update, subject_record,
+    rollup_id, rollup_statement, rollup_sums, rollup_update, subject_key, subject_record,
 };
 pub(crate) use segment::{
     PRODUCED_BY_PATH, Segment, SegmentHead, segment_document, segment_id, segments_filter,

@@ -24,17 +24,9 @@ pub(crate) fn rollup_id(
     key: &RollupKey,
     stripe: u32,
 ) -> Document {
-    let (kind, name, stripe) = match &key.subject {
-        Subject::Workflow => (WORKFLOW, Bson::Null, stripe),
-        Subject::Agent(agent) => (AGENT, agent.as_deref().into(), stripe),
-        Subject::Model(Model { provider, model }) => {
-            let name = doc! { "provider": provider.as_deref(), "model": model.as_deref() };
-            (MODEL, name.into(), stripe)
-        }
-        // A chat needs no stripes: it has few writers, and lists of chats need one document for each.
-        Subject::Chat(chat_id) => (CHAT, chat_id.as_str().into(), 0),
-        Subject::User(user_id) => (USER, user_id.as_str().into(), stripe),
-    };
+    let (kind, name) = subject_key(&key.subject);
+    // A chat needs no stripes: it has few writers, and lists of chats need one document for each.
+    let stripe = if kind == CHAT { 0 } else { stripe };
     doc! {
         "app_id": app_id.as_str(),
         "workflow_name": workflow_name.as_str(),
@@ -103,6 +95,20 @@ pub(crate) fn rollup_update(
         "$inc": sums,
         "$max": { "last_updated_at": DateTime::from_chrono(now) },
         "$setOnInsert": first,
+    }
+}
+
+/// Returns the kind of a subject, and its name, as they are stored.
+pub(crate) fn subject_key(subject: &Subject) -> (&'static str, Bson) {
+    match subject {
+        Subject::Workflow => (WORKFLOW, Bson::Null),
+        Subject::Agent(agent) => (AGENT, agent.as_deref().into()),
+        Subject::Model(Model { provider, model }) => {
+            let name = doc! { "provider": provider.as_deref(), "model": model.as_deref() };
+            (MODEL, name.into())
+        }
+        Subject::Chat(chat_id) => (CHAT, chat_id.as_str().into()),
+        Subject::User(user_id) => (USER, user_id.as_str().into()),
     }
 }
 

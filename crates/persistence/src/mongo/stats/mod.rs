@@ -31,8 +31,8 @@ use crate::mongo::documents::{AGENT, CHAT, MODEL, StoredRollup, WORKFLOW, chat_s
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::paging::{limit_and_one, older_than};
 use crate::store::{
-    ChatStatsPage, CountedApps, Cursor, HourlyStats, Stats, UsageBy, UsageFilter, UsageShares,
-    UserStats, UserStatsCursor, UserStatsPage, WorkflowStats, WorkflowSummary,
+    ChatStatsPage, CountedApps, Cursor, HourlyStats, HourlyUsage, Stats, UsageBy, UsageFilter,
+    UsageShares, UserStats, UserStatsCursor, UserStatsPage, WorkflowStats, WorkflowSummary,
     most_expensive_first,
 };
 
@@ -185,6 +185,16 @@ impl Stats for MongoStore {
     ) -> Result<Vec<HourlyStats>, StoreError> {
         let read = self.read(|| self.hours_of_user(app_id, user_id, &range));
         self.observe(Call::HourlyUserStats, None, read).await
+    }
+
+    async fn hourly_usage(
+        &self,
+        app_id: &AppId,
+        subjects: &[Subject],
+        range: Range<DateTime<Utc>>,
+    ) -> Result<Vec<HourlyUsage>, StoreError> {
+        let read = self.read(|| self.hours_of_subjects(app_id, subjects, &range));
+        self.observe(Call::HourlyUsage, None, read).await
     }
 
     async fn list_apps_with_stats(

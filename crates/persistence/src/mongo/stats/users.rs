@@ -7,7 +7,7 @@ use bson::{Bson, DateTime as BsonTime, Document, RawDocument, RawDocumentBuf, do
 use chrono::{DateTime, Utc};
 use futures::TryStreamExt as _;
 use mongodb::action::{Action as _, Aggregate, Find};
-use records::{AppId, Rollup, Tokens, Usage, UserId, WorkflowName};
+use records::{AppId, Rollup, Subject, Tokens, Usage, UserId, WorkflowName};
 
 use crate::StoreError;
 use crate::mongo::MongoStore;
@@ -15,15 +15,15 @@ use crate::mongo::collection_names::WORKFLOW_STATS;
 use crate::mongo::collections::stats_index;
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::{
-    AGENT, COUNTED_USER, MODEL, StoredRollup, USER, counter, subject_record,
+    AGENT, COUNTED_USER, MODEL, StoredRollup, USER, counter, subject_key, subject_record,
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::format::Shape;
 use crate::mongo::engine::hinted::hinted;
 use crate::mongo::engine::paging::limit_and_one;
 use crate::store::{
-    HourlyStats, UsageBy, UsageFilter, UsageOrder, UsageShares, UserStats, UserStatsCursor,
-    UserStatsPage, UserUsage,
+    HourlyStats, HourlyUsage, UsageBy, UsageFilter, UsageOrder, UsageShares, UserStats,
+    UserStatsCursor, UserStatsPage, UserUsage,
 };
 
 /// The sums of calls, by their names.
@@ -88,13 +88,60 @@ impl MongoStore {
         limit: usize,
         later: Option<Vec<Document>>,
     ) -> Result<Vec<RawDocumentBuf>, Failure> {
-        let pipeline = pipeline(app_id, kind, filter, limit, later);
+        self.aggregate_rollups(pipeline(app_id, kind, filter, limit, later)).await
+    }
+
+    /// Runs a pipeline over the rollups of some kind and hours of an app.
+    async fn aggregate_rollups(
+        &self,
+        pipeline: Vec<Document>,
+    ) -> Result<Vec<RawDocumentBuf>, Failure> {
         hinted(stats_index("ws_app_kind_hour"), |hint| async {
             let sums = self.inner.workflow_stats.aggregate(pipeline.clone());
             let sums = sums.optional(hint, Aggregate::hint).with_type::<RawDocumentBuf>();
             Ok(sums.await?.try_collect().await?)
         })
         .await
+    }
+
+    /// Adds up the rollups of each hour of some users, agents or models.
+    pub(super) async fn hours_of_subjects(
+        &self,
+        app_id: &AppId,
+        subjects: &[Subject],
+        range: &Range<DateTime<Utc>>,
+    ) -> Result<Vec<HourlyUsage>, Failure> {
+        let mut kinds = BTreeMap::<&str, Vec<Bson>>::new();
+        for subject in subjects {
+            let (kind, name) = subject_key(subject);
+            kinds.entry(kind).or_default().push(name);
+        }
+        if kinds.contains_key(USER) {
+            self.require(Shape::CompleteUserUsage).await?;
+        }
+        let mut hours = Vec::new();
+        for (kind, names) in kinds {
+            let of_kind = doc! {
+                "_id.app_id": app_id.as_str(),
+                "_id.kind": kind,
+                "_id.hour": hours_filter(range),
+                "_id.name": { "$in": names },
+            };
+            let key = doc! { "name": "$_id.name", "hour": "$_id.hour" };
+            let found =
+                self.aggregate_rollups([doc! { "$match": of_kind }, grouped(key)].to_vec()).await?;
+            for raw in &found {
+                let fields = open_sum(raw)?;
+                let id = fields.inside(fields.document("_id")?);
+                let subject = subject_record(kind, &id, id.field("name")?)?;
+                let hour = id.time("hour")?;
+                hours.push(HourlyUsage { subject, hour, usage: summed_usage(&fields)? });
+            }
+        }
+        // All calls of an hour may have been deleted.
+        hours.retain(|it| it.usage.calls > 0);
+        hours.sort_by(|one, other| (&one.subject, one.hour).cmp(&(&other.subject, other.hour)));
+        Ok(hours)
     }
 
     pub(super) async fn usage_of_user(
@@ -162,13 +209,9 @@ fn pipeline(
     filter: &UsageFilter,
     limit: usize,
     later: Option<Vec<Document>>,
-) -> [Document; 5] {
+) -> Vec<Document> {
     let UsageFilter { range, order } = filter;
     let hour: Bson = range.as_ref().map_or(Bson::Null, |range| hours_filter(range).into());
-    let mut sums = doc! { "_id": "$_id.name", "schema_version": { "$max": "$schema_version" } };
-    for name in SUMS {
-        sums.insert(name, doc! { "$sum": format!("${name}") });
-    }
     // All calls of a name may have been deleted.
     let mut left = doc! { "calls": { "$gt": 0 } };
     if let Some(later) = later {
@@ -176,11 +219,21 @@ fn pipeline(
     }
     [
         doc! { "$match": { "_id.app_id": app_id.as_str(), "_id.kind": kind, "_id.hour": hour } },
-        doc! { "$group": sums },
+        grouped("$_id.name"),
         doc! { "$match": left },
         doc! { "$sort": { sum_of(*order): -1, "_id": 1 } },
         doc! { "$limit": limit_and_one(limit) },
     ]
+    .to_vec()
+}
+
+/// Returns the stage that adds up the rollups with the same key.
+fn grouped(key: impl Into<Bson>) -> Document {
+    let mut sums = doc! { "_id": key.into(), "schema_version": { "$max": "$schema_version" } };
+    for name in SUMS {
+        sums.insert(name, doc! { "$sum": format!("${name}") });
+    }
+    doc! { "$group": sums }
 }
 
 fn open_sum(raw: &RawDocument) -> Result<Fields<'_>, StoreError> {

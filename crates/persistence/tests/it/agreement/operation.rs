@@ -4,8 +4,8 @@ use std::ops::Range;
 use chrono::{DateTime, Utc};
 use futures::TryStreamExt as _;
 use persistence::{
-    Billing, ChatFilter, MessageRange, Page, ResumePointFilter, Store, StoreError, UsageBy,
-    UsageFilter, UsageOrder, UserUsage,
+    Billing, ChatFilter, HourlyUsage, MessageRange, Page, ResumePointFilter, Store, StoreError,
+    UsageBy, UsageFilter, UsageOrder, UserUsage,
 };
 use records::{
     Actor, AppId, CallId, Caller, ChatId, ChatStatus, DisplayName, Erasure, Ids as _, JsonObject,
@@ -256,12 +256,13 @@ impl Operation {
     }
 }
 
-/// Returns the usage of all agents and models. The order of equals differs between stores.
+/// Returns the usage of all agents and models, and that of all users, too, by hour. The order of equals differs between
+/// stores.
 async fn shares_of(
     store: &dyn Store,
     app_id: &AppId,
     range: &Range<DateTime<Utc>>,
-) -> Result<Vec<(Subject, Usage)>, StoreError> {
+) -> Result<(Vec<(Subject, Usage)>, Vec<HourlyUsage>), StoreError> {
     let mut shares = Vec::new();
     for by in [UsageBy::Agent, UsageBy::Model] {
         for range in [None, Some(range.clone())] {
@@ -270,7 +271,10 @@ async fn shares_of(
         }
     }
     shares.sort_by(|(one, _), (other, _)| one.cmp(other));
-    Ok(shares)
+    let subjects = shares.iter().map(|(subject, _)| subject.clone());
+    let subjects: Vec<_> = subjects.chain(users().map(Subject::User)).collect();
+    let hours = store.hourly_usage(app_id, &subjects, range.clone()).await?;
+    Ok((shares, hours))
 }
 
 /// Lists the usage of all users. The pseudonyms of erased persons differ between stores, so these are listed without names.

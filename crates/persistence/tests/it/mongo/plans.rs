@@ -190,6 +190,7 @@ const SCATTERED: &[(&str, &[&str])] = &[
         &[
             "workflow_stats: $and, _id.app_id, _id.kind, _id.workflow_name, started_at",
             "workflow_stats: _id.app_id, _id.hour, _id.kind",
+            "workflow_stats: _id.app_id, _id.hour, _id.kind, _id.name",
             "workflow_stats: _id.app_id, _id.hour, _id.kind, _id.workflow_name",
             "workflow_stats: _id.app_id, _id.kind, _id.workflow_name",
             "workflow_stats: _id.app_id, _id.kind, _id.workflow_name, started_at",
@@ -760,7 +761,9 @@ async fn use_stats(database: &Database) {
     }
     for (by, range) in [(UsageBy::Agent, None), (UsageBy::Model, Some(ever()))] {
         let filter = UsageFilter { range, ..UsageFilter::default() };
-        database.usage_by(&app_id, by, &filter, 9).await.unwrap();
+        let shares = database.usage_by(&app_id, by, &filter, 9).await.unwrap().shares;
+        let subjects: Vec<_> = shares.into_iter().map(|(subject, _)| subject).collect();
+        database.hourly_usage(&app_id, &subjects, ever()).await.unwrap();
     }
     assert_eq!(database.list_apps_with_stats(9, None).await.unwrap().apps, [app_id]);
     for workflow in database.counted_workflows(None).await.unwrap() {

@@ -2,6 +2,7 @@
 
 pub(crate) mod apps;
 pub(crate) mod chats;
+mod points;
 pub(crate) mod series;
 pub(crate) mod shares;
 pub(crate) mod tools;

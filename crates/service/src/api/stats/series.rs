@@ -6,7 +6,7 @@ use axum::extract::State;
 use chrono::{DateTime, TimeDelta, Utc};
 use operation::operation;
 use persistence::{HourlyStats, Store};
-use records::{Clock as _, Measure, Rollup, SystemClock, truncated};
+use records::{Clock as _, Measure, Rollup, SystemClock, Usage, truncated};
 use serde::{Deserialize, Serialize};
 use utoipa::openapi::path::Parameter;
 use utoipa::{IntoParams, ToSchema};
@@ -18,7 +18,7 @@ use crate::wire::{Events, Percentiles, percentiles};
 use crate::wire::{Time, UsageFields};
 
 /// The most points of a series.
-const MAX_POINTS: i32 = 1_000;
+pub(super) const MAX_POINTS: i32 = 1_000;
 
 /// The period that each point of a series covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -31,7 +31,15 @@ pub(crate) enum Step {
 }
 
 impl Step {
-    fn length(self) -> TimeDelta {
+    pub(super) fn parse(text: &str) -> Result<Self, &'static str> {
+        match text {
+            "hour" => Ok(Self::Hour),
+            "day" => Ok(Self::Day),
+            _ => Err("must be hour or day"),
+        }
+    }
+
+    pub(super) fn length(self) -> TimeDelta {
         match self {
             Self::Hour => TimeDelta::hours(1),
             Self::Day => TimeDelta::days(1),
@@ -86,12 +94,7 @@ impl SeriesQuery {
 
 impl FromParams for SeriesQuery {
     fn from_params(params: &mut Params, _limits: &LimitsConfig) -> Result<Self, Problem> {
-        let word = |text: &str| match text {
-            "hour" => Ok(Step::Hour),
-            "day" => Ok(Step::Day),
-            _ => Err("must be hour or day"),
-        };
-        let step = params.take_with("step", word)?.unwrap_or(Step::Hour);
+        let step = params.take_with("step", Step::parse)?.unwrap_or(Step::Hour);
         let to = params.take::<Time>("to")?.map_or_else(|| SystemClock.now(), |time| time.0);
         let from = params.take::<Time>("from")?.map_or(to - step.length() * 23, |time| time.0);
         if from > to {
@@ -106,6 +109,20 @@ impl FromParams for SeriesQuery {
 
     fn described() -> Vec<Parameter> {
         declared::<Self>()
+    }
+}
+
+/// The usage of an hour or a day.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct UsagePoint {
+    /// The start of the step.
+    at: Time,
+    usage: UsageFields,
+}
+
+impl UsagePoint {
+    pub(crate) fn new(at: DateTime<Utc>, usage: Usage) -> Self {
+        Self { at: at.into(), usage: usage.into() }
     }
 }
 

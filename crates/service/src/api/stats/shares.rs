@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::openapi::path::Parameter;
 use utoipa::{IntoParams, ToSchema};
 
+use super::points::ListedSteps;
+use super::series::{Step, UsagePoint};
 use crate::config::LimitsConfig;
 use crate::extract::{AppStatsScope, FromParams, Json, Params, Query, declared};
 use crate::problem::Problem;
@@ -39,6 +41,9 @@ pub(crate) struct UsageQuery {
     /// Counts only the calls up to the end of the hour that contains this moment.
     #[param(value_type = Option<Time>)]
     to: Option<DateTime<Utc>>,
+    /// `hour` or `day`: each entry has `points`, too, one for each step from `from` to `to`. At most 10,000 points in all.
+    #[param(value_type = Option<Step>)]
+    step: Option<ListedSteps>,
 }
 
 impl FromParams for UsageQuery {
@@ -54,7 +59,9 @@ impl FromParams for UsageQuery {
         if from.zip(to).is_some_and(|(from, to)| from > to) {
             return Err(Problem::invalid_parameter("from", "must not be after `to`"));
         }
-        Ok(Self { order_by: order_by.unwrap_or_default(), from, to })
+        let step = params.take_with("step", Step::parse)?;
+        let step = step.map(|step| ListedSteps::new(step, from, to)).transpose()?;
+        Ok(Self { order_by: order_by.unwrap_or_default(), from, to, step })
     }
 
     fn described() -> Vec<Parameter> {
@@ -65,6 +72,25 @@ impl FromParams for UsageQuery {
 impl UsageQuery {
     pub(crate) fn filter(&self) -> UsageFilter {
         UsageFilter { range: hours(self.from, self.to), order: self.order_by }
+    }
+
+    /// Refuses a list of so many entries whose points would be too many.
+    pub(crate) fn check(&self, limit: usize) -> Result<(), Problem> {
+        self.step.map_or(Ok(()), |steps| steps.check(limit))
+    }
+
+    /// Reads the points of each entry of a list, if they are asked for.
+    pub(crate) async fn points(
+        &self,
+        store: &Arc<dyn Store>,
+        app_id: &AppId,
+        subjects: Vec<Subject>,
+    ) -> Result<Vec<Option<Vec<UsagePoint>>>, StoreError> {
+        let Some(steps) = self.step else {
+            return Ok(subjects.iter().map(|_| None).collect());
+        };
+        let points = steps.read(store, app_id, subjects).await?;
+        Ok(points.into_iter().map(Some).collect())
     }
 }
 
@@ -93,7 +119,9 @@ pub(crate) struct SharesQuery {
 impl FromParams for SharesQuery {
     fn from_params(params: &mut Params, limits: &LimitsConfig) -> Result<Self, Problem> {
         let usage = UsageQuery::from_params(params, limits)?;
-        Ok(Self { usage, limit: params.take_limit(limits)? })
+        let limit = params.take_limit(limits)?;
+        usage.check(limit)?;
+        Ok(Self { usage, limit })
     }
 
     fn described() -> Vec<Parameter> {
@@ -118,6 +146,9 @@ struct AgentUsage {
     #[schema(example = "planner")]
     agent: Option<String>,
     usage: UsageFields,
+    /// The usage by the asked step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    points: Option<Vec<UsagePoint>>,
 }
 
 /// The usage of the models of an app.
@@ -136,6 +167,9 @@ struct ModelUsage {
     #[schema(example = "claude-sonnet-4")]
     model: Option<String>,
     usage: UsageFields,
+    /// The usage by the asked step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    points: Option<Vec<UsagePoint>>,
 }
 
 /// Returns the usage of the agents of an app, in all workflows together: the sums over their calls, or over those of some hours.
@@ -146,8 +180,8 @@ pub(crate) async fn get_agent_stats(
     Query(query): Query<SharesQuery>,
 ) -> Result<Json<AgentStatsResponse>, Problem> {
     let (shares, has_more) = read(&store, &app_id, UsageBy::Agent, &query).await?;
-    let agent = |(subject, usage): (Subject, Usage)| match subject {
-        Subject::Agent(agent) => Some(AgentUsage { agent, usage: usage.into() }),
+    let agent = |(subject, usage, points): Share| match subject {
+        Subject::Agent(agent) => Some(AgentUsage { agent, usage: usage.into(), points }),
         _ => None,
     };
     let agents = shares.into_iter().filter_map(agent).collect();
@@ -162,9 +196,9 @@ pub(crate) async fn get_model_stats(
     Query(query): Query<SharesQuery>,
 ) -> Result<Json<ModelStatsResponse>, Problem> {
     let (shares, has_more) = read(&store, &app_id, UsageBy::Model, &query).await?;
-    let model = |(subject, usage): (Subject, Usage)| match subject {
+    let model = |(subject, usage, points): Share| match subject {
         Subject::Model(Model { provider, model }) => {
-            Some(ModelUsage { provider, model, usage: usage.into() })
+            Some(ModelUsage { provider, model, usage: usage.into(), points })
         }
         _ => None,
     };
@@ -172,12 +206,21 @@ pub(crate) async fn get_model_stats(
     Ok(Json(ModelStatsResponse { models, has_more }))
 }
 
+/// The usage of an agent or of a model, and its points, if they are asked for.
+type Share = (Subject, Usage, Option<Vec<UsagePoint>>);
+
 async fn read(
     store: &Arc<dyn Store>,
     app_id: &AppId,
     by: UsageBy,
     SharesQuery { usage, limit }: &SharesQuery,
-) -> Result<(Vec<(Subject, Usage)>, bool), StoreError> {
+) -> Result<(Vec<Share>, bool), StoreError> {
     let found = store.usage_by(app_id, by, &usage.filter(), *limit).await?;
-    Ok((found.shares, found.has_more))
+    let subjects = found.shares.iter().map(|(subject, _)| subject.clone()).collect();
+    let points = usage.points(store, app_id, subjects).await?;
+    let shares = found.shares.into_iter().zip(points);
+    Ok((
+        shares.map(|((subject, usage), points)| (subject, usage, points)).collect(),
+        found.has_more,
+    ))
 }

@@ -3,11 +3,13 @@ use std::sync::Arc;
 use axum::extract::State;
 use operation::operation;
 use persistence::{Store, UserStatsCursor, UserStatsPage, UserUsage};
+use records::Subject;
 use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa::openapi::path::Parameter;
 
 use crate::api::pages::{Cursor as _, PageQuery};
+use crate::api::stats::series::UsagePoint;
 use crate::api::stats::shares::UsageQuery;
 use crate::config::LimitsConfig;
 use crate::extract::{AppStatsScope, FromParams, Json, Params, Query, declared};
@@ -24,7 +26,9 @@ pub(crate) struct UserListQuery {
 impl FromParams for UserListQuery {
     fn from_params(params: &mut Params, limits: &LimitsConfig) -> Result<Self, Problem> {
         let usage = UsageQuery::from_params(params, limits)?;
-        Ok(Self { usage, page: PageQuery::from_params(params, limits)? })
+        let page = PageQuery::from_params(params, limits)?;
+        usage.check(page.limit)?;
+        Ok(Self { usage, page })
     }
 
     fn described() -> Vec<Parameter> {
@@ -50,11 +54,14 @@ struct UserUsageFields {
     #[schema(example = "user_alice")]
     user_id: String,
     usage: UsageFields,
+    /// The usage by the asked step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    points: Option<Vec<UsagePoint>>,
 }
 
 impl From<UserUsage> for UserUsageFields {
     fn from(UserUsage { user_id, usage }: UserUsage) -> Self {
-        Self { user_id: user_id.into(), usage: usage.into() }
+        Self { user_id: user_id.into(), usage: usage.into(), points: None }
     }
 }
 
@@ -74,5 +81,11 @@ pub(crate) async fn list_user_stats(
 ) -> Result<Json<ListUserStatsResponse>, Problem> {
     let UserListQuery { usage, page: PageQuery { limit, cursor } } = &query;
     let page = store.list_user_stats(&app_id, &usage.filter(), *limit, cursor.as_ref()).await?;
-    Ok(Json(page.into()))
+    let users = page.users.iter().map(|user| Subject::User(user.user_id.clone())).collect();
+    let points = usage.points(&store, &app_id, users).await?;
+    let mut response = ListUserStatsResponse::from(page);
+    for (user, points) in response.users.iter_mut().zip(points) {
+        user.points = points;
+    }
+    Ok(Json(response))
 }

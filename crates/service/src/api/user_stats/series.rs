@@ -1,17 +1,15 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use chrono::{DateTime, Utc};
 use operation::operation;
 use persistence::Store;
-use records::Rollup;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::api::stats::series::{SeriesQuery, Step};
+use crate::api::stats::series::{SeriesQuery, Step, UsagePoint};
 use crate::extract::{Json, Query, UserStatsScope};
 use crate::problem::Problem;
-use crate::wire::{Time, UsageFields};
+use crate::wire::Time;
 
 /// The usage of the chats that a user owns over time.
 #[derive(Debug, Serialize, ToSchema)]
@@ -26,21 +24,7 @@ pub(crate) struct UserSeriesResponse {
     to: Time,
     step: Step,
     /// One point for each step, also if nothing happened in it.
-    points: Vec<UserPoint>,
-}
-
-/// The usage of an hour or a day.
-#[derive(Debug, Serialize, ToSchema)]
-struct UserPoint {
-    /// The start of the step.
-    at: Time,
-    usage: UsageFields,
-}
-
-impl UserPoint {
-    fn new(at: DateTime<Utc>, rollup: &Rollup) -> Self {
-        Self { at: at.into(), usage: rollup.usage().into() }
-    }
+    points: Vec<UsagePoint>,
 }
 
 /// Returns the usage of the chats that a user owns by hour or by day, with zeros where nothing happened.
@@ -57,6 +41,6 @@ pub(crate) async fn get_user_series(
         from: query.from.into(),
         to: query.end().into(),
         step: query.step,
-        points: query.points(hours, UserPoint::new),
+        points: query.points(hours, |at, rollup| UsagePoint::new(at, rollup.usage())),
     }))
 }

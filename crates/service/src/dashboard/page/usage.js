@@ -9,6 +9,9 @@ const DAY = 24 * HOUR;
 const MAX_WORKFLOWS = 60;
 /** The most users, agents and models that are listed of a range. */
 const MAX_LISTED = 100;
+/** The most of them that are listed step by step, and the most steps of all of them, as the API has it. */
+const MAX_DRAWN = 50;
+const MAX_POINTS = 10_000;
 
 const FIELDS = [
   "calls",
@@ -76,18 +79,26 @@ async function workflowSeries(appId, name, { step, start, end, shift }, signal) 
 /** A model with its provider, if that is known. */
 const modelName = ({ provider, model }) => (provider && model ? `${provider}/${model}` : model);
 
-/** What a list says of a range, and of the range before. */
-async function listed(base, field, nameOf, { start, end, shift }, signal) {
-  const read = async (first, until) => {
-    const given = { from: new Date(first).toISOString(), to: last(until), limit: MAX_LISTED };
+/** What a list says of a range, and of the range before, and step by step of the first ones. */
+async function listed(base, field, nameOf, { step, start, end, shift }, signal) {
+  const read = async (first, until, more) => {
+    const given = { from: new Date(first).toISOString(), to: last(until), ...more };
     const answer = await get(query(base, given), signal);
     return { items: answer[field], hasMore: answer.has_more ?? answer.next_cursor !== null };
   };
-  const [now, past] = await Promise.all([read(start, end), read(start - shift, end - shift)]);
+  const steps = (end - start) / (step === "day" ? DAY : HOUR);
+  const drawn = Math.min(MAX_DRAWN, Math.floor(MAX_POINTS / steps));
+  const [now, past, first] = await Promise.all([
+    read(start, end, { limit: MAX_LISTED }),
+    read(start - shift, end - shift, { limit: MAX_LISTED }),
+    read(start, end, { limit: drawn, step }),
+  ]);
   const earlier = new Map(past.items.map((it) => [nameOf(it), it.usage]));
+  const points = new Map(first.items.map((it) => [nameOf(it), it.points]));
   const items = now.items.map((it) => ({
     name: nameOf(it),
     now: it.usage,
+    points: points.get(nameOf(it)),
     // What is beyond the end of the list may have used something then.
     past: earlier.get(nameOf(it)) ?? (past.hasMore ? null : sum([])),
   }));
@@ -136,6 +147,16 @@ export function listedCsv(title, { items }) {
     [title, ...FIELDS],
     ...items.map(({ name, now }) => [name ?? "", ...FIELDS.map((it) => now[it])]),
   ]);
+}
+
+/** The same step by step, one line for each step in which something was used. */
+export function listedSeriesCsv(title, { items }) {
+  const lines = items.flatMap(({ name, points = [] }) =>
+    points
+      .filter(({ usage }) => usage.calls > 0)
+      .map(({ at, usage }) => [at, name ?? "", ...FIELDS.map((it) => usage[it])]),
+  );
+  return csv([["at", title, ...FIELDS], ...lines]);
 }
 
 function csv(lines) {

@@ -1,7 +1,7 @@
 import { h } from "../dom.js";
 import { count, duration, money, NONE, roundMoney, share } from "../format.js";
 import { SINCE } from "../lists.js";
-import { chart } from "../parts/chart.js";
+import { chart, sparkline } from "../parts/chart.js";
 import { download } from "../parts/download.js";
 import { appNav } from "../parts/nav.js";
 import { figures } from "../parts/summary.js";
@@ -9,7 +9,7 @@ import { name, nameLink, section, table } from "../parts/table.js";
 import { poll } from "../poll.js";
 import { toApp, toApps, toChats, toNumbers, toWorkflow } from "../routes.js";
 import { announce } from "../screen.js";
-import { listedCsv, rangeOf, readUsage, seriesCsv } from "../usage.js";
+import { listedCsv, listedSeriesCsv, rangeOf, readUsage, seriesCsv } from "../usage.js";
 import { fromInput, toInput, zone } from "../zone.js";
 
 const RANGES = ["today", "day", "week", "month"];
@@ -107,25 +107,30 @@ function render(appId, range, usage) {
     h(
       "div",
       { class: "columns two", "data-key": "most" },
-      section("Workflows by cost", workflowTable(appId, usage)),
-      section("Users by cost", listedTable("User", usage.users, userLink(appId))),
-      section("Agents by cost", listedTable("Agent", usage.agents, named)),
-      section("Models by cost", listedTable("Model", usage.models, named)),
+      section("Workflows by cost", workflowTable(appId, range, usage)),
+      section("Users by cost", listedTable("User", range, usage.users, userLink(appId))),
+      section("Agents by cost", listedTable("Agent", range, usage.agents, named)),
+      section("Models by cost", listedTable("Model", range, usage.models, named)),
     ),
-    h(
-      "div",
-      { class: "row", "data-key": "csv" },
-      csvButton("Download workflows (CSV)", `${appId}-workflows.csv`, () =>
-        seriesCsv(usage.workflows),
-      ),
-      ["user", "agent", "model"].map((of) =>
-        csvButton(`Download ${of}s (CSV)`, `${appId}-${of}s.csv`, () =>
-          listedCsv(of, usage[`${of}s`]),
-        ),
-      ),
-      h("p", { class: "dim" }, note(range, usage)),
-    ),
+    downloads(appId, range, usage),
+    h("p", { class: "dim", "data-key": "note" }, note(range, usage)),
   ];
+}
+
+function downloads(appId, { step }, usage) {
+  const button = (text, make) => {
+    const file = `${appId}-${text.replaceAll(" ", "-")}.csv`;
+    return h("button", { type: "button", onclick: () => download(make(), file, "text/csv") }, text);
+  };
+  const lists = ["user", "agent", "model"];
+  return h(
+    "div",
+    { class: "row", role: "group", "aria-label": "Download as CSV", "data-key": "csv" },
+    h("span", { class: "dim" }, "Download as CSV:"),
+    lists.map((of) => button(`${of}s`, () => listedCsv(of, usage[`${of}s`]))),
+    button(`workflows by ${step}`, () => seriesCsv(usage.workflows)),
+    lists.map((of) => button(`${of}s by ${step}`, () => listedSeriesCsv(of, usage[`${of}s`]))),
+  );
 }
 
 function note({ days, step }, { left, ...usage }) {
@@ -137,12 +142,11 @@ function note({ days, step }, { left, ...usage }) {
     parts.push(`The ${count(left)} workflows that were updated longest ago are not counted.`);
   for (const of of ["users", "agents", "models"]) {
     if (usage[of].hasMore) parts.push(`Only the most expensive ${of} are listed.`);
+    const drawn = usage[of].items.filter((it) => it.points).length;
+    if (drawn < usage[of].items.length)
+      parts.push(`Of the ${of}, the first ${count(drawn)} are listed by ${step}.`);
   }
   return parts.join(" ");
-}
-
-function csvButton(text, file, make) {
-  return h("button", { type: "button", onclick: () => download(make(), file, "text/csv") }, text);
 }
 
 const average = ({ calls, duration_ms: all }) => (calls === 0 ? null : all / calls);
@@ -235,13 +239,27 @@ const usageColumns = [
   },
 ];
 
+/** The cost of a row step by step, as bars. */
+const timeColumn = ({ step }) => ({
+  title: `By ${step}`,
+  kind: "spark",
+  cell: ({ points }) => {
+    if (!points) return NONE;
+    const costs = points.map((it) => it.usage.cost_micros_usd);
+    return sparkline(
+      costs,
+      `At most ${money(Math.max(...costs))} ${step === "day" ? "a day" : "an hour"}`,
+    );
+  },
+});
+
 const averageColumn = {
   title: "Average call",
   kind: "rest",
   cell: ({ now }) => duration(average(now) && Math.round(average(now))),
 };
 
-function workflowTable(appId, { workflows }) {
+function workflowTable(appId, range, { workflows }) {
   const rows = workflows
     .filter(({ now, past }) => now.calls + now.starts + past.calls > 0)
     .toSorted((one, other) => other.now.cost_micros_usd - one.now.cost_micros_usd)
@@ -257,9 +275,11 @@ function workflowTable(appId, { workflows }) {
         kind: "text",
         cell: (row) => nameLink(row.name, toWorkflow(appId, row.name)),
       },
+      timeColumn(range),
       { title: "Failures", kind: "rest", cell: ({ now }) => count(now.failures) },
       averageColumn,
-      ...usageColumns,
+      // Names need the place; the page of a workflow has its calls.
+      ...usageColumns.filter(({ title }) => title !== "Calls"),
     ],
   });
 }
@@ -267,13 +287,18 @@ function workflowTable(appId, { workflows }) {
 const userLink = (appId) => (user) => nameLink(user, toChats(appId, { user_id: user }));
 const named = (of) => (of === null ? h("span", { class: "dim" }, "unknown") : name(of));
 
-function listedTable(title, { items }, cell) {
+function listedTable(title, range, { items }, cell) {
   const rows = items.slice(0, SHOWN);
   if (rows.length === 0) return h("p", { class: "dim" }, "Nothing was used in this range.");
   return table({
     caption: `${title}s by cost`,
     rows,
     key: (row) => String(row.name),
-    columns: [{ title, kind: "text", cell: (row) => cell(row.name) }, averageColumn, ...usageColumns],
+    columns: [
+      { title, kind: "text", cell: (row) => cell(row.name) },
+      timeColumn(range),
+      averageColumn,
+      ...usageColumns,
+    ],
   });
 }
