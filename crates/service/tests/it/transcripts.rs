@@ -114,6 +114,30 @@ async fn instructions_may_have_every_form_that_providers_take() {
     assert_eq!((status, &refused["errors"][0]["pointer"]), (422, &json!("/system")), "{refused}");
 }
 
+/// The newest types of the `anthropic` package have them, and most models take them apart alone.
+#[tokio::test]
+async fn instructions_among_the_messages_of_anthropic_are_stored_and_noted() {
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    let message = |role: &str, text: &str| json!({"role": role, "content": text});
+    let mut messages = vec![message("user", "hi"), message("assistant", "hello")];
+    messages.extend([message("system", "answer in French"), message("user", "how are you?")]);
+    let body = json!({"messages": messages});
+    for added in [4, 0] {
+        let (status, stored) = synchronise(&client, &path, "anthropic", body.clone()).await;
+        assert_eq!((status, &stored["last_sequence"]), (201 - u16::from(added == 0), &json!(4)));
+        let noted = stored["noted"].as_array().unwrap();
+        assert!(noted.iter().any(|it| it["index"] == 2 && it["rule"] == "system_message"));
+    }
+    let log = client.get(&format!("{path}/messages")).await.body();
+    assert_eq!(log["data"][2]["role"], "system");
+    let history = client.get(&format!("{path}/history?dialect=anthropic")).await.body();
+    assert_eq!(history["system"][0]["text"], "answer in French");
+    assert_eq!(history["messages"].as_array().unwrap().len(), 3);
+    let url = format!("{path}/transcript?dialect=anthropic&check=strict");
+    assert_eq!(client.put(&url, body).await.problem(), (422, "invalid-request".to_owned()));
+}
+
 #[tokio::test]
 async fn a_history_is_put_back_with_what_is_new() {
     let client = Client::open();

@@ -122,6 +122,10 @@ mod tests {
             (message("user", &json!(1)), "invalid_block"),
             (message("user", &json!({"type": "text", "text": "\n"})), "blank_text"),
             (message("user", &json!({"type": "riddle"})), "unknown_block"),
+            (json!({"role": "system", "content": "x"}), "system_message"),
+            (message("system", &json!({"type": "text", "text": " "})), "blank_text"),
+            (message("system", &json!({"type": "image"})), "unknown_block"),
+            (json!({"role": "developer", "content": "x"}), "unknown_role"),
             (
                 message("user", &json!({"type": "thinking", "thinking": "x", "signature": "s"})),
                 "unknown_block",

@@ -7,6 +7,9 @@ use crate::dialect::violation_list::ViolationList;
 const USER_BLOCKS: [&str; 6] =
     ["text", "image", "document", "tool_result", "search_result", "container_upload"];
 
+/// The newest types of the `anthropic` package have messages of the system with texts.
+const SYSTEM_BLOCKS: [&str; 1] = ["text"];
+
 const ASSISTANT_BLOCKS: [&str; 4] = ["text", "tool_use", "thinking", "redacted_thinking"];
 
 /// Returns the problems of one message, without regard to other messages.
@@ -14,14 +17,18 @@ pub(super) fn problems(message: &Value) -> Vec<Problem> {
     let Some(object) = message.as_object() else {
         return vec![("not_an_object", "the message is not a JSON object".to_owned())];
     };
+    let mut problems = Vec::new();
     let is_known = match message["role"].as_str() {
         Some("user") => |kind: &str| USER_BLOCKS.contains(&kind),
         Some("assistant") => {
             |kind: &str| ASSISTANT_BLOCKS.contains(&kind) || server_tools::is_known(kind)
         }
+        Some("system") => {
+            problems.push(("system_message", "instructions belong to `system`".to_owned()));
+            |kind: &str| SYSTEM_BLOCKS.contains(&kind)
+        }
         _ => return vec![("unknown_role", format!("the dialect has no role {}", message["role"]))],
     };
-    let mut problems = Vec::new();
     if let Some(key) = object.keys().find(|key| *key != "role" && *key != "content") {
         problems.push(("unknown_field", format!("the dialect has no field {key:?}")));
     }
