@@ -2,6 +2,7 @@ use serde_json::{Map, Value};
 
 use super::pipeline::TurnRules;
 use crate::Repair;
+use crate::canonical::CanonicalMessage;
 use crate::rendered::{Origin, Rendered};
 
 /// The text of a user turn that is added because the dialect requires one.
@@ -43,7 +44,26 @@ pub(super) struct Turn {
     pub(super) origin: Origin,
     pub(super) role: &'static str,
     pub(super) kind: TurnKind,
+    /// Whether it has calls. At the end of a conversation these are open, and their results come next.
+    pub(super) has_calls: bool,
     pub(super) blocks: Vec<Value>,
+}
+
+impl Turn {
+    /// What the role says in a message.
+    pub(super) fn of_speech(
+        message: &CanonicalMessage,
+        role: &'static str,
+        blocks: Vec<Value>,
+    ) -> Self {
+        let has_calls = !message.calls.is_empty();
+        Self { origin: message.origin, role, kind: TurnKind::Speech, has_calls, blocks }
+    }
+
+    /// The results of calls.
+    pub(super) fn of_results(origin: Origin, blocks: Vec<Value>) -> Self {
+        Self { origin, role: "user", kind: TurnKind::Results, has_calls: false, blocks }
+    }
 }
 
 /// What a turn holds.
@@ -78,6 +98,7 @@ impl TurnMerger {
                 rendered.repair(turn.origin, Repair::MergedIntoTurn);
             }
             open.kind = turn.kind;
+            open.has_calls |= turn.has_calls;
             open.blocks.extend(turn.blocks);
             return;
         }
@@ -101,15 +122,17 @@ impl TurnMerger {
         self.rules.user_ends = false;
     }
 
-    /// Ends the conversation, with a turn of the user if the last one is not theirs, or if there are
-    /// only instructions.
+    /// Ends the conversation, with a turn of the user if the last one is not theirs and does not wait for results, or if
+    /// there are only instructions.
     pub(super) fn finish(&mut self, rendered: &mut Rendered) {
-        let last = self.open.as_ref().map(|turn| (turn.role, turn.origin));
-        self.end(rendered);
-        let answered = match last {
-            Some((role, origin)) => Some(origin).filter(|_| self.rules.user_ends && role != "user"),
+        let answered = match &self.open {
+            Some(last) => {
+                let is_due = self.rules.user_ends && last.role != "user" && !last.has_calls;
+                Some(last.origin).filter(|_| is_due)
+            }
             None => self.instruction.filter(|_| self.rules.never_empty),
         };
+        self.end(rendered);
         if let Some(origin) = answered {
             self.add_user_turn(origin, rendered);
         }

@@ -22,9 +22,9 @@ const VALID: [UnsettledPolicy; 4] = [
     UnsettledPolicy::Reject,
 ];
 
-/// The rules that a call without a result breaks.
-const OPEN_CALL: [&str; 4] =
-    ["unanswered_call", "missing_result", "unmatched_responses", "unsettled_call"];
+/// The rules that a call without a result breaks. At the end, its results come next, not a turn of the user.
+const OPEN_CALL: [&str; 5] =
+    ["last_not_user", "unanswered_call", "missing_result", "unmatched_responses", "unsettled_call"];
 
 proptest! {
     #[test]

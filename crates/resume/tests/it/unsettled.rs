@@ -1,4 +1,4 @@
-use resume::dialect::{Dialect, LangChain, OpenAi, Rendered};
+use resume::dialect::{self, Dialect, LangChain, OpenAi, Rendered};
 use resume::{Options, UnsettledPolicy};
 use serde_json::json;
 
@@ -60,6 +60,23 @@ fn keeping_leaves_the_calls_open() {
     assert_eq!(rendered.messages, [said(), called, result("b"), said()]);
     let nothing = Rendered { messages: rendered.messages.clone(), ..Rendered::default() };
     assert_eq!(rendered, nothing);
+}
+
+/// The caller puts the results behind it: a turn of the user there would come between.
+#[test]
+fn an_open_call_at_the_end_is_followed_by_nothing() {
+    let options = Options { unsettled: Some(UnsettledPolicy::Keep), ..Options::default() };
+    let chat = [said(), caller("let me see", &["a"])];
+    for name in ["anthropic", "bedrock-converse", "gemini", "gemini-vertex"] {
+        let dialect = dialect::named(name).unwrap();
+        let rendered = dialect.render(log(&chat), &options);
+        let roles: Vec<_> = rendered.messages.iter().map(|it| &it["role"]).collect();
+        assert_eq!(roles.len(), 2, "{name}: {:?}", rendered.messages);
+        assert!(["assistant", "model"].iter().any(|role| roles[1] == role), "{name}");
+        // Without the call, the model is asked to go on.
+        let rendered = dialect.render(log(&chat), &Options::default());
+        assert_eq!(rendered.messages.len(), 3, "{name}: {:?}", rendered.messages);
+    }
 }
 
 #[test]

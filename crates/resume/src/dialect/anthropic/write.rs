@@ -15,7 +15,7 @@ use crate::dialect::pieces::{
     Piece, prefix_with_name, remove_blank, take_own_fields, take_pieces_at,
 };
 use crate::dialect::pipeline::MessageWriter;
-use crate::dialect::turns::{Neighbours, Turn, TurnKind, TurnMerger};
+use crate::dialect::turns::{Neighbours, Turn, TurnMerger};
 use crate::rendered::Rendered;
 use crate::{DropReason, Options, Repair};
 
@@ -105,7 +105,7 @@ impl MessagesWriter {
         if message.role == Role::Tool {
             let (origin, block) = (message.origin, write_result(&mut message));
             message.report_repairs(rendered);
-            let turn = Turn { origin, role: "user", kind: TurnKind::Results, blocks: vec![block] };
+            let turn = Turn::of_results(origin, vec![block]);
             self.turns.add(turn, rendered);
             return;
         }
@@ -127,7 +127,7 @@ impl MessagesWriter {
             _ => "user",
         };
         message.report_repairs(rendered);
-        let turn = Turn { origin: message.origin, role, kind: TurnKind::Speech, blocks };
+        let turn = Turn::of_speech(&message, role, blocks);
         self.turns.add(turn, rendered);
     }
 

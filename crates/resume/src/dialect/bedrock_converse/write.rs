@@ -8,7 +8,7 @@ use super::rules;
 use super::write_blocks::{self, is_reasoning};
 use crate::canonical::{CanonicalMessage, Role};
 use crate::dialect::pipeline::MessageWriter;
-use crate::dialect::turns::{Neighbours, Turn, TurnKind, TurnMerger};
+use crate::dialect::turns::{Neighbours, Turn, TurnMerger};
 use crate::rendered::{Origin, Rendered};
 use crate::{DropReason, Options, Repair};
 
@@ -56,7 +56,7 @@ impl MessagesWriter {
     }
 
     fn add_results(&mut self, origin: Origin, blocks: Vec<Value>, rendered: &mut Rendered) {
-        self.turns.add(Turn { origin, role: "user", kind: TurnKind::Results, blocks }, rendered);
+        self.turns.add(Turn::of_results(origin, blocks), rendered);
     }
 }
 
@@ -99,7 +99,7 @@ impl MessageWriter for MessagesWriter {
             _ => "user",
         };
         message.report_repairs(rendered);
-        let turn = Turn { origin: message.origin, role, kind: TurnKind::Speech, blocks };
+        let turn = Turn::of_speech(&message, role, blocks);
         self.turns.add(turn, rendered);
     }
 

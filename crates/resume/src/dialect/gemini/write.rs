@@ -14,7 +14,7 @@ use crate::dialect::parsed::add_missing;
 use crate::dialect::pieces::{Piece, remove_blank, take_pieces_at};
 use crate::dialect::pipeline::MessageWriter;
 use crate::dialect::speaker::prefix_text_with_name;
-use crate::dialect::turns::{Neighbours, Turn, TurnKind, TurnMerger};
+use crate::dialect::turns::{Neighbours, Turn, TurnMerger};
 use crate::rendered::Rendered;
 use crate::{DropReason, Options, Repair};
 
@@ -130,8 +130,7 @@ impl MessageWriter for ContentsWriter {
         if message.role == Role::Tool {
             let blocks = vec![self.write_result(&mut message)];
             message.report_repairs(rendered);
-            self.turns
-                .add(Turn { origin, role: "user", kind: TurnKind::Results, blocks }, rendered);
+            self.turns.add(Turn::of_results(origin, blocks), rendered);
             return;
         }
         let blocks = self.write_speech(&mut message);
@@ -149,7 +148,7 @@ impl MessageWriter for ContentsWriter {
             return;
         }
         let role = if message.role == Role::Assistant { "model" } else { "user" };
-        self.turns.add(Turn { origin, role, kind: TurnKind::Speech, blocks }, rendered);
+        self.turns.add(Turn::of_speech(&message, role, blocks), rendered);
     }
 
     fn finish(&mut self, rendered: &mut Rendered) {
