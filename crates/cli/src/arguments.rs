@@ -50,7 +50,7 @@ pub(crate) enum Command {
     Acp(acp::Arguments),
     /// Serve tools of the Model Context Protocol, with which a model reads chats and answers questions.
     Mcp(mcp::Arguments),
-    /// Print everything that is stored about a person in an app, or write chats or checkpoints.
+    /// Print all that is stored about a person in an app, or write chats or checkpoints.
     Export(export::Arguments),
     /// Import chats from files of a format.
     Import(import::Arguments),

@@ -286,6 +286,11 @@ async fn an_agent_that_loads_sessions_goes_on_with_its_own() -> Result<()> {
     assert!(first.hang_up().await?);
 
     let mut second = Client::connect(&database, &echo).await?;
+    let shown = second.call("initialize", json!({"protocolVersion": 1})).await?;
+    assert_eq!(shown["agentCapabilities"]["sessionCapabilities"]["list"], json!({}));
+    let listed = second.call("session/list", json!({})).await?["sessions"].clone();
+    assert_eq!(listed.as_array().map(Vec::len), Some(1), "{listed}");
+    assert_eq!((&listed[0]["sessionId"], &listed[0]["title"]), (&json!(session), &json!("Hello")));
     let loaded = second.load(&session).await?;
     let own = loaded["_meta"]["loaded"].as_str().context("not loaded")?.to_owned();
     assert!(own.starts_with("a session/"), "{own}");

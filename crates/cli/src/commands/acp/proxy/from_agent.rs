@@ -68,6 +68,12 @@ impl Proxy<'_> {
                 if let Some(capabilities) = capabilities.as_object_mut() {
                     let loads = capabilities.insert("loadSession".to_owned(), true.into());
                     self.loads = loads == Some(true.into());
+                    let of_sessions = capabilities.entry("sessionCapabilities");
+                    if let Some(of_sessions) =
+                        of_sessions.or_insert_with(|| json!({})).as_object_mut()
+                    {
+                        of_sessions.insert("list".to_owned(), json!({}));
+                    }
                 }
                 self.client.send(&response).await
             }

@@ -35,6 +35,11 @@ impl Proxy<'_> {
                     Err(error) => self.client.answer(&id, Err(error)).await,
                 };
             }
+            // Sessions are those that can be loaded, under the ids that the client knows.
+            (Some("session/list"), Some(id)) => {
+                let listed = self.chats.list(incoming.params()["cwd"].as_str()).await;
+                return self.client.answer(&id, listed).await;
+            }
             (Some("session/prompt"), Some(id)) => {
                 if let Err(error) = self.prompt(&id, &incoming).await {
                     return self.client.answer(&id, Err(error)).await;
