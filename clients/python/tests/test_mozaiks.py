@@ -84,6 +84,8 @@ async def test_an_app_id_that_is_none_is_refused(service: Service) -> None:
     with pytest.raises(InvalidAppIdError):
         await persistence.append_message("trip", {"role": "user", "content": "Hello"})
     await persistence.aclose()
+    with pytest.raises(InvalidAppIdError, match="8080' is no app_id"):
+        AG2PersistenceManager("http://127.0.0.1:8080")
 
 
 async def test_tokens_are_counted(service: Service, app: str) -> None:

@@ -47,6 +47,9 @@ class _Manager:
         client: AsyncReprise | None = None,
     ) -> None:
         self._app_id = app_id or os.environ.get("REPRISE_APP_ID")
+        if self._app_id:
+            # The first call may name another app: then an address in its place would never be found out.
+            self._app(None)
         url = base_url or os.environ.get("REPRISE_URL") or DEFAULT_URL
         token = token or os.environ.get("REPRISE_TOKEN")
         self._client = client or AsyncReprise(url, self._app_id or "", token=token)
@@ -56,10 +59,12 @@ class _Manager:
         await self._client.aclose()
 
     def _app(self, app_id: str | None) -> str:
+        stated = app_id or self._app_id
         try:
-            return models.AppId.model_validate(app_id or self._app_id).root
+            return models.AppId.model_validate(stated).root
         except ValidationError as error:
-            raise InvalidAppIdError("pass app_id, or create the manager with one: 1 to 64 of A-Z a-z 0-9 _ -") from error
+            problem = "no app_id" if stated is None else f"{stated!r} is no app_id"
+            raise InvalidAppIdError(f"{problem}: pass one, or create the manager with it; 1 to 64 of A-Za-z0-9_-") from error
 
 
 class AG2PersistenceManager(_Manager):
