@@ -14,6 +14,8 @@ const MAX_WHOLE = 200;
 const MAX_FILLED = 24;
 /** Longest time in which items are made before the browser may draw, in milliseconds. */
 const SLICE_MS = 8;
+/** Longest wait for the browser to draw: a window that is covered is not drawn, and need not be hidden. */
+const FRAME_MS = 100;
 
 /**
  * `load(first, end)` resolves with the items of that range, `render(item)` makes an element with the item's index
@@ -25,6 +27,8 @@ export function feed({ label, load, render, scrolled, failed, signal }) {
   box.append(tail);
   const chunks = new Chunks();
   const near = new Set();
+  /** For each chunk that is being filled, the items that have changed since. */
+  const changing = new Set();
   let isFilling = false;
   let isEmpty = true;
   const find = (index) => box.querySelector(`[data-sequence="${index}"]`);
@@ -73,7 +77,9 @@ export function feed({ label, load, render, scrolled, failed, signal }) {
 
   function next() {
     const isWhole = chunks.count <= MAX_WHOLE;
-    const wanted = isWhole ? Array.from({ length: chunks.last + 1 }, (_, index) => index) : [...near];
+    const wanted = isWhole
+      ? Array.from({ length: chunks.last + 1 }, (_, index) => index)
+      : [...near];
     const middle = visibleChunk();
     return wanted
       .filter((index) => chunks.isOpen(index))
@@ -88,22 +94,36 @@ export function feed({ label, load, render, scrolled, failed, signal }) {
   async function fillChunk(index) {
     const first = index * CHUNK;
     chunks.begin(index);
-    const items = await load(first, first + chunks.size(index));
-    if (signal.aborted) return;
+    const changed = new Map();
+    changing.add(changed);
+    try {
+      const items = await load(first, first + chunks.size(index));
+      if (signal.aborted) return;
+      const elements = await make(index, items);
+      const current = (it, at) =>
+        changed.has(it.sequence) ? render(changed.get(it.sequence)) : elements[at];
+      place.keep(() => chunks.fill(index, items.map(current)));
+    } finally {
+      changing.delete(changed);
+    }
+    isEmpty = false;
+    chunks.measure(index);
+    await frame();
+  }
+
+  /** Returns the elements of the items of a chunk. */
+  async function make(index, items) {
     // While the list is empty, nothing can stall: the first chunk is shown as soon as it is made.
     const slice = isEmpty ? Infinity : SLICE_MS;
     const elements = [];
     let since = performance.now();
     for (const item of items) {
-      elements.push(chunks.item(index, item.sequence - first) ?? render(item));
+      elements.push(chunks.item(index, item.sequence - index * CHUNK) ?? render(item));
       if (performance.now() - since < slice) continue;
       await frame();
       since = performance.now();
     }
-    place.keep(() => chunks.fill(index, elements));
-    isEmpty = false;
-    chunks.measure(index);
-    await frame();
+    return elements;
   }
 
   /** Empties the chunks that are farthest away, if there are too many. */
@@ -118,6 +138,7 @@ export function feed({ label, load, render, scrolled, failed, signal }) {
 
   /** Renders an item again, if it is in the page. */
   function update(item) {
+    for (const changed of changing) changed.set(item.sequence, item);
     const old = find(item.sequence);
     if (!old) return;
     const hadFocus = old.contains(document.activeElement);
@@ -158,6 +179,8 @@ export function feed({ label, load, render, scrolled, failed, signal }) {
 }
 
 const frame = () =>
-  new Promise((resolve) =>
-    document.hidden ? setTimeout(resolve) : requestAnimationFrame(resolve),
-  );
+  new Promise((resolve) => {
+    if (document.hidden) return setTimeout(resolve);
+    requestAnimationFrame(resolve);
+    setTimeout(resolve, FRAME_MS);
+  });

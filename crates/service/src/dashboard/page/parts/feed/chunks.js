@@ -39,13 +39,21 @@ export class Chunks {
     this.#count = count;
     while (this.#all.length * CHUNK < count) {
       const element = h("div", { class: "chunk", "data-chunk": this.#all.length });
-      this.#all.push({ element, isFilled: false, isStale: false, shown: 0, height: null });
+      this.#all.push({
+        element,
+        isFilled: false,
+        isStale: false,
+        asked: 0,
+        shown: 0,
+        height: null,
+      });
       added.push(element);
     }
     for (let index = lastBefore; index < this.#all.length; index += 1) {
       const chunk = this.#all[index];
       if (!chunk.isFilled) chunk.element.style.height = `${this.#guess(index)}px`;
-      else if (chunk.shown < this.size(index)) chunk.isStale = true;
+      // Also of a chunk that is being filled for the first time: it is without what is added now.
+      if (chunk.asked < this.size(index)) chunk.isStale = true;
     }
     return added;
   }
@@ -68,7 +76,7 @@ export class Chunks {
 
   /** Notes that a chunk is being filled: items that are added from now on make it stale again. */
   begin(index) {
-    this.#all[index].isStale = false;
+    Object.assign(this.#all[index], { isStale: false, asked: this.size(index) });
   }
 
   /** Returns the element of an item that a chunk has, by its position in the chunk. */
