@@ -1,4 +1,4 @@
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use bson::{Document, RawDocumentBuf, doc};
 use local_mongod::SharedMongod;
 use persistence::mongo::{MongoOptions, MongoStore, SealingBounds};
 use persistence::{IntegrityKeys, Store};
-use records::{Clock, Ids, SystemClock, Uuid7Ids};
+use records::{ChatId, Clock, Ids, SystemClock, Uuid7Ids};
 use ring::rand::SystemRandom;
 use ring::signature::Ed25519KeyPair;
 use secrecy::ExposeSecret as _;
@@ -108,6 +108,30 @@ impl Database {
         let collection = self.raw.collection::<RawDocumentBuf>(collection);
         let found = collection.find(doc! {}).sort(doc! { "_id": 1 }).await.unwrap();
         found.try_collect().await.unwrap()
+    }
+
+    /// Returns a chat as it is stored.
+    pub(crate) async fn session(&self, chat_id: &ChatId) -> Document {
+        let sessions = self.raw.collection::<RawDocumentBuf>("chat_sessions");
+        let found = sessions.find_one(doc! { "_id": chat_id.as_str() }).await.unwrap().unwrap();
+        Document::try_from(&found).unwrap()
+    }
+
+    /// Stores a copy of a chat for each number, of which `change` makes another chat.
+    pub(crate) async fn copy_session(
+        &self,
+        chat_id: &ChatId,
+        numbers: Range<i64>,
+        change: impl Fn(i64, &mut Document),
+    ) {
+        let one = self.session(chat_id).await;
+        let copy = |number| {
+            let mut copy = one.clone();
+            change(number, &mut copy);
+            RawDocumentBuf::try_from(&copy).unwrap()
+        };
+        let sessions = self.raw.collection::<RawDocumentBuf>("chat_sessions");
+        sessions.insert_many(numbers.map(copy).collect::<Vec<_>>()).await.unwrap();
     }
 
     pub(crate) async fn insert(&self, collection: &str, document: Document) {

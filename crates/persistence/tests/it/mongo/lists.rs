@@ -234,22 +234,14 @@ async fn a_long_list_is_counted_in_the_index_up_to_a_bound() {
     let database = Database::create().await;
     let new = NewChatSession::of(WorkflowName::parse("flow").unwrap());
     let chat_id = database.create_chat(&scope(), new).await.unwrap().chat_id;
-    let sessions = database.raw.collection::<RawDocumentBuf>("chat_sessions");
-    let one = sessions.find_one(doc! { "_id": chat_id.as_str() }).await.unwrap().unwrap();
-    let one = Document::try_from(&one).unwrap();
-    let copies = |numbers: std::ops::Range<usize>| {
-        let copy = |number| {
-            let mut copy = one.clone();
-            copy.insert("_id", format!("chat-{number}"));
-            RawDocumentBuf::try_from(&copy).unwrap()
-        };
-        sessions.insert_many(numbers.map(copy).collect::<Vec<_>>()).into_future()
+    let change = |number, copy: &mut Document| {
+        copy.insert("_id", format!("chat-{number}"));
     };
     let all = ChatFilter::default();
-    copies(1..10_000).await.unwrap();
+    database.copy_session(&chat_id, 1..10_000, change).await;
     let count = database.count_chats(&scope(), &all).await.unwrap();
     assert_eq!(count, ChatCount::Exactly(10_000));
-    copies(10_000..10_002).await.unwrap();
+    database.copy_session(&chat_id, 10_000..10_002, change).await;
     let counting = async {
         let count = database.count_chats(&scope(), &all).await.unwrap();
         assert_eq!(count, ChatCount::AtLeast(10_000));
@@ -266,17 +258,12 @@ async fn any_number_of_joined_chats_is_listed_and_each_page_reads_what_it_return
     let chat_id = database.create_chat(&scope(), new).await.unwrap().chat_id;
     let role = MemberRole::Member;
     database.put_member(&scope(), &chat_id, &user("ann"), role).await.unwrap();
-    let sessions = database.raw.collection::<RawDocumentBuf>("chat_sessions");
-    let one = sessions.find_one(doc! { "_id": chat_id.as_str() }).await.unwrap().unwrap();
-    let one = Document::try_from(&one).unwrap();
-    let copies = (1..2_500).map(|number| {
-        let mut copy = one.clone();
+    let change = |number, copy: &mut Document| {
         copy.insert("_id", format!("chat-{number}"));
         copy.insert("title_key", format!("title {}", number % 700));
         copy.insert("title", format!("title {}", number % 700));
-        RawDocumentBuf::try_from(&copy).unwrap()
-    });
-    sessions.insert_many(copies.collect::<Vec<_>>()).await.unwrap();
+    };
+    database.copy_session(&chat_id, 1..2_500, change).await;
     let caller = Caller::User { user_id: user("ann"), team_id: None, may_run: false };
     let person = Scope::new(scope().app_id, caller, Permission::Read);
     for order in [ChatOrder::Created, ChatOrder::Title] {
@@ -313,18 +300,13 @@ async fn a_search_in_titles_reads_those_with_the_rarest_trigram_and_no_more_than
     let title = Some("about a picnic".to_owned());
     let new = NewChatSession { title, ..NewChatSession::of(WorkflowName::parse("flow").unwrap()) };
     let chat_id = database.create_chat(&scope(), new).await.unwrap().chat_id;
-    let sessions = database.raw.collection::<RawDocumentBuf>("chat_sessions");
-    let one = sessions.find_one(doc! { "_id": chat_id.as_str() }).await.unwrap().unwrap();
-    let one = Document::try_from(&one).unwrap();
     let title = "about a budget";
-    let copies = (0..5_000).map(|number| {
-        let mut copy = one.clone();
+    let change = |number, copy: &mut Document| {
         copy.insert("_id", format!("a-{number:05}"));
         copy.insert("title", title);
         copy.insert("title_trigrams", Bson::from_iter(title_trigrams(title)));
-        RawDocumentBuf::try_from(&copy).unwrap()
-    });
-    sessions.insert_many(copies.collect::<Vec<_>>()).await.unwrap();
+    };
+    database.copy_session(&chat_id, 0..5_000, change).await;
     let search = async |part: &str, after: Option<&ListCursor>| {
         let title_contains = TitlePart::parse(part).ok();
         let filter = ChatFilter { title_contains, ..ChatFilter::default() };
@@ -360,11 +342,7 @@ async fn a_search_in_titles_by_activity_reads_no_more_than_a_bound() {
     let minute = |number: i64| DateTime::<Utc>::UNIX_EPOCH + TimeDelta::minutes(number);
     let new = NewChatSession::of(WorkflowName::parse("flow").unwrap());
     let chat_id = database.create_chat(&scope(), new).await.unwrap().chat_id;
-    let sessions = database.raw.collection::<RawDocumentBuf>("chat_sessions");
-    let one = sessions.find_one(doc! { "_id": chat_id.as_str() }).await.unwrap().unwrap();
-    let one = Document::try_from(&one).unwrap();
-    let copies = (0..3_000_i64).map(|number| {
-        let mut copy = one.clone();
+    let change = |number, copy: &mut Document| {
         let title = if number % 300 == 7 { "about a picnic" } else { "about a budget about" };
         // The newest chats were active first.
         let active = bson::DateTime::from_chrono(minute(10_000 - number));
@@ -374,9 +352,8 @@ async fn a_search_in_titles_by_activity_reads_no_more_than_a_bound() {
         copy.insert("active_minute", active);
         copy.insert("title", title);
         copy.insert("title_trigrams", Bson::from_iter(title_trigrams(title)));
-        RawDocumentBuf::try_from(&copy).unwrap()
-    });
-    sessions.insert_many(copies.collect::<Vec<_>>()).await.unwrap();
+    };
+    database.copy_session(&chat_id, 0..3_000, change).await;
     let search = async |part: &str, direction, limit| {
         let title_contains = TitlePart::parse(part).ok();
         let order = ChatOrder::Active;
@@ -432,9 +409,6 @@ async fn a_search_in_titles_finds_all_when_it_remembers_few() {
     let title = Some("about a picnic".to_owned());
     let new = NewChatSession { title, ..NewChatSession::of(WorkflowName::parse("flow").unwrap()) };
     let chat_id = database.create_chat(&scope(), new).await.unwrap().chat_id;
-    let sessions = database.raw.collection::<RawDocumentBuf>("chat_sessions");
-    let one = sessions.find_one(doc! { "_id": chat_id.as_str() }).await.unwrap().unwrap();
-    let one = Document::try_from(&one).unwrap();
     let search = async |order| {
         let title_contains = TitlePart::parse("picnic").ok();
         let filter = ChatFilter { title_contains, order, ..ChatFilter::default() };
@@ -450,14 +424,12 @@ async fn a_search_in_titles_finds_all_when_it_remembers_few() {
         }
     };
     assert_eq!(search(ChatOrder::Active).await, (1, ChatCount::Exactly(1)));
-    let copies = (0..2_500_i64).map(|number| {
-        let mut copy = one.clone();
+    let change = |number, copy: &mut Document| {
         let active = DateTime::<Utc>::UNIX_EPOCH + TimeDelta::minutes(number * 7 % 2_500);
         copy.insert("_id", format!("a-{number:05}"));
         copy.insert("active_minute", bson::DateTime::from_chrono(active));
-        RawDocumentBuf::try_from(&copy).unwrap()
-    });
-    sessions.insert_many(copies.collect::<Vec<_>>()).await.unwrap();
+    };
+    database.copy_session(&chat_id, 0..2_500, change).await;
     for order in [ChatOrder::Active, ChatOrder::Created] {
         assert_eq!(search(order).await, (2_501, ChatCount::Exactly(2_501)), "{order:?}");
     }

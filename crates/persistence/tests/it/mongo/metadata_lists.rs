@@ -53,12 +53,6 @@ async fn listed(database: &Database) -> Result<Vec<ChatId>, String> {
     }
 }
 
-async fn session(database: &Database, chat_id: &ChatId) -> Document {
-    let sessions = database.raw.collection::<RawDocumentBuf>("chat_sessions");
-    let found = sessions.find_one(doc! { "_id": chat_id.as_str() }).await.unwrap().unwrap();
-    Document::try_from(&found).unwrap()
-}
-
 #[tokio::test]
 async fn a_list_by_a_new_key_is_refused_until_every_chat_is_indexed() {
     let database = Database::create().await;
@@ -86,7 +80,7 @@ async fn a_chat_that_a_slow_process_has_written_is_missed_by_no_list() {
     let database = Database::create().await;
     declare(&database, &["customer"]).await;
     let chat_id = create(&database, "acme").await;
-    let current = session(&database, &chat_id).await;
+    let current = database.session(&chat_id).await;
     assert_eq!(current.get_i64("attrs_version").unwrap(), 1);
     declare(&database, &["region"]).await;
     database.index_metadata(100).await.unwrap();
@@ -104,7 +98,7 @@ async fn a_chat_that_a_slow_process_has_written_is_missed_by_no_list() {
         assert_eq!(database.index_metadata(100).await.unwrap(), 1);
         assert_eq!(listed(&database).await.unwrap(), std::slice::from_ref(&chat_id));
     }
-    let indexed = session(&database, &chat_id).await;
+    let indexed = database.session(&chat_id).await;
     assert_eq!(indexed.get_array("attrs").unwrap(), current.get_array("attrs").unwrap());
 }
 
@@ -112,17 +106,17 @@ async fn a_chat_that_a_slow_process_has_written_is_missed_by_no_list() {
 async fn chats_of_apps_without_declared_keys_store_nothing_for_them() {
     let database = Database::create().await;
     let chat_id = create(&database, "acme").await;
-    let stored = session(&database, &chat_id).await;
+    let stored = database.session(&chat_id).await;
     assert!(!stored.contains_key("attrs") && !stored.contains_key("attrs_version"));
     declare(&database, &["customer"]).await;
     database.index_metadata(100).await.unwrap();
-    assert!(session(&database, &chat_id).await.contains_key("attrs"));
+    assert!(database.session(&chat_id).await.contains_key("attrs"));
     declare(&database, &[]).await;
     // The copies of the texts go, too.
     assert_eq!(database.index_metadata(100).await.unwrap(), 1);
-    assert!(!session(&database, &chat_id).await.contains_key("attrs"));
+    assert!(!database.session(&chat_id).await.contains_key("attrs"));
     let later = create(&database, "acme").await;
-    assert!(!session(&database, &later).await.contains_key("attrs"));
+    assert!(!database.session(&later).await.contains_key("attrs"));
 }
 
 #[tokio::test]
@@ -132,11 +126,11 @@ async fn a_purge_removes_the_attributes_also_while_they_are_indexed() {
     let chat_id = create(&database, "a secret").await;
     let fork = NewFork { metadata: metadata("a secret"), ..NewFork::default() };
     let fork = database.fork_chat(&scope(), &chat_id, fork).await.unwrap().chat_id;
-    let attrs = session(&database, &fork).await.get_array("attrs").unwrap().clone();
+    let attrs = database.session(&fork).await.get_array("attrs").unwrap().clone();
     assert_eq!(attrs, [doc! { "k": "customer", "v": "a secret" }.into()]);
     for id in [&chat_id, &fork] {
         database.purge_chat(&Actor::command_line(), &scope(), id, None).await.unwrap();
-        let purged = session(&database, id).await;
+        let purged = database.session(id).await;
         assert!(!purged.to_string().contains("secret"), "{purged}");
     }
     declare(&database, &["customer", "region"]).await;
@@ -181,17 +175,13 @@ async fn fill(database: &Database) {
     let new = NewChatSession::of(WorkflowName::parse("flow").unwrap());
     let new = NewChatSession { metadata: metadata("acme"), user_id: owner, ..new };
     let chat_id = database.create_chat(&scope(), new).await.unwrap().chat_id;
-    let one = session(database, &chat_id).await;
-    let copies = (1..5_000).map(|number| {
-        let mut copy = one.clone();
+    let change = |number, copy: &mut Document| {
         let customer = if number % 100 == 0 { "acme" } else { "other" };
         copy.insert("_id", format!("a-{number:05}"));
         copy.insert("metadata", doc! { "customer": customer });
         copy.insert("attrs", vec![doc! { "k": "customer", "v": customer }]);
-        RawDocumentBuf::try_from(&copy).unwrap()
-    });
-    let sessions = database.raw.collection::<RawDocumentBuf>("chat_sessions");
-    sessions.insert_many(copies.collect::<Vec<_>>()).await.unwrap();
+    };
+    database.copy_session(&chat_id, 1..5_000, change).await;
 }
 
 /// Returns how many documents and keys of sessions the finds since the last call have read, with the index of each.
