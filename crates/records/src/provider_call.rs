@@ -190,12 +190,12 @@ impl NewProviderCall {
 impl Usage {
     /// Adds a call.
     pub fn add(&mut self, call: &ProviderCall) {
-        self.calls += 1;
-        self.tokens.prompt += call.tokens.prompt;
-        self.tokens.completion += call.tokens.completion;
-        self.tokens.total += call.tokens.total;
-        self.cost_micros += call.cost.micros();
-        self.duration_ms += call.duration_ms;
+        self.merge(&Self {
+            calls: 1,
+            tokens: call.tokens,
+            cost_micros: call.cost.micros(),
+            duration_ms: call.duration_ms,
+        });
     }
 
     /// Adds the calls of another sum.

@@ -128,8 +128,8 @@ impl MongoStore {
                 "_id.name": { "$in": names },
             };
             let key = doc! { "name": "$_id.name", "hour": "$_id.hour" };
-            let found =
-                self.aggregate_rollups([doc! { "$match": of_kind }, grouped(key)].to_vec()).await?;
+            let stages = vec![doc! { "$match": of_kind }, grouped(key)];
+            let found = self.aggregate_rollups(stages).await?;
             for raw in &found {
                 let fields = open_sum(raw)?;
                 let id = fields.inside(fields.document("_id")?);
@@ -217,14 +217,13 @@ fn pipeline(
     if let Some(later) = later {
         left.insert("$or", later);
     }
-    [
+    vec![
         doc! { "$match": { "_id.app_id": app_id.as_str(), "_id.kind": kind, "_id.hour": hour } },
         grouped("$_id.name"),
         doc! { "$match": left },
         doc! { "$sort": { sum_of(*order): -1, "_id": 1 } },
         doc! { "$limit": limit_and_one(limit) },
     ]
-    .to_vec()
 }
 
 /// Returns the stage that adds up the rollups with the same key.

@@ -60,7 +60,13 @@ impl FromParams for UsageQuery {
             return Err(Problem::invalid_parameter("from", "must not be after `to`"));
         }
         let step = params.take_with("step", Step::parse)?;
-        let step = step.map(|step| ListedSteps::new(step, from, to)).transpose()?;
+        if step.is_some() && from.is_none() {
+            let needs = "needs `from`, where the first step begins";
+            return Err(Problem::invalid_parameter("step", needs));
+        }
+        // Now is one moment for the list and for its points.
+        let to = to.or_else(|| from.map(|_| SystemClock.now()));
+        let step = step.zip(hours(from, to)).map(|(step, hours)| ListedSteps::of(step, hours));
         Ok(Self { order_by: order_by.unwrap_or_default(), from, to, step })
     }
 
@@ -76,7 +82,7 @@ impl UsageQuery {
 
     /// Refuses a list of so many entries whose points would be too many.
     pub(crate) fn check(&self, limit: usize) -> Result<(), Problem> {
-        self.step.map_or(Ok(()), |steps| steps.check(limit))
+        self.step.as_ref().map_or(Ok(()), |steps| steps.check(limit))
     }
 
     /// Reads the points of each entry of a list, if they are asked for.
@@ -86,7 +92,7 @@ impl UsageQuery {
         app_id: &AppId,
         subjects: Vec<Subject>,
     ) -> Result<Vec<Option<Vec<UsagePoint>>>, StoreError> {
-        let Some(steps) = self.step else {
+        let Some(steps) = &self.step else {
             return Ok(subjects.iter().map(|_| None).collect());
         };
         let points = steps.read(store, app_id, subjects).await?;
