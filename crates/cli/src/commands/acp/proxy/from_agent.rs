@@ -4,7 +4,7 @@ use std::io;
 
 use persistence::StoreError;
 use records::ChatId;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{Load, Pending, Proxy};
 use crate::commands::acp::chats::{Chats, Ending};
@@ -64,14 +64,10 @@ impl Proxy<'_> {
             Pending::Initialize { .. } => {
                 let result = response.get_mut("result").and_then(Value::as_object_mut);
                 let Some(result) = result else { return self.client.forward(line).await };
-                let capabilities = result.entry("agentCapabilities").or_insert_with(|| json!({}));
-                if let Some(capabilities) = capabilities.as_object_mut() {
+                if let Some(capabilities) = object_in(result, "agentCapabilities") {
                     let loads = capabilities.insert("loadSession".to_owned(), true.into());
                     self.loads = loads == Some(true.into());
-                    let of_sessions = capabilities.entry("sessionCapabilities");
-                    if let Some(of_sessions) =
-                        of_sessions.or_insert_with(|| json!({})).as_object_mut()
-                    {
+                    if let Some(of_sessions) = object_in(capabilities, "sessionCapabilities") {
                         of_sessions.insert("list".to_owned(), json!({}));
                     }
                 }
@@ -147,6 +143,14 @@ impl Proxy<'_> {
         self.rename(&chat.chat_id, agent_session.to_owned());
         self.client.answer(&id, Ok(result)).await
     }
+}
+
+/// Returns the object in a field, a new one if there is no such field; `None` if the field holds something else.
+fn object_in<'o>(
+    object: &'o mut Map<String, Value>,
+    field: &str,
+) -> Option<&'o mut Map<String, Value>> {
+    object.entry(field).or_insert_with(|| json!({})).as_object_mut()
 }
 
 /// Tells how an answer ended by the response to its prompt.
