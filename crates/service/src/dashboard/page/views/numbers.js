@@ -228,9 +228,15 @@ function charts(appId, { step }, { points }) {
   );
 }
 
-const usageColumns = [
-  { title: "Tokens", kind: "rest", cell: ({ now }) => count(now.total_tokens) },
-  { title: "Calls", kind: "rest", cell: ({ now }) => count(now.calls) },
+const tokensColumn = {
+  title: "Tokens",
+  kind: "rest",
+  cell: ({ now }) => count(now.total_tokens),
+};
+
+const callsColumn = { title: "Calls", kind: "rest", cell: ({ now }) => count(now.calls) };
+
+const costColumns = [
   { title: "Cost", kind: "number", cell: ({ now }) => money(now.cost_micros_usd) },
   {
     title: "Change",
@@ -278,8 +284,9 @@ function workflowTable(appId, range, { workflows }) {
       timeColumn(range),
       { title: "Failures", kind: "rest", cell: ({ now }) => count(now.failures) },
       averageColumn,
-      // Names need the place; the page of a workflow has its calls.
-      ...usageColumns.filter(({ title }) => title !== "Calls"),
+      // Without the calls: names need the place, and the page of a workflow has them.
+      tokensColumn,
+      ...costColumns,
     ],
   });
 }
@@ -298,7 +305,9 @@ function listedTable(title, range, { items }, cell) {
       { title, kind: "text", cell: (row) => cell(row.name) },
       timeColumn(range),
       averageColumn,
-      ...usageColumns,
+      tokensColumn,
+      callsColumn,
+      ...costColumns,
     ],
   });
 }
