@@ -95,6 +95,27 @@ test("a range is compared with the one before, by workflow, user, agent and mode
   });
 });
 
+test("7 days are read by the hour, even while the clock moves on", async () => {
+  await watched(browser, service, async (page, place) => {
+    await page.addInitScript(() => {
+      let readings = 0;
+      const RealDate = Date;
+      globalThis.Date = class extends RealDate {
+        constructor(...given) {
+          super(...(given.length ? given : [Date.now()]));
+        }
+
+        static now() {
+          return RealDate.now() + readings++;
+        }
+      };
+    });
+    await place.open("#/apps/acme_corp/numbers?since=week");
+    await place.shows("Numbers");
+    await page.getByRole("button", { name: "users by hour" }).waitFor();
+  });
+});
+
 test("any range can be chosen, and the numbers are downloaded as CSV without formulas", async () => {
   await watched(browser, service, async (page, place) => {
     await place.open("#/apps/acme_corp/numbers");

@@ -29,14 +29,14 @@ const TIMES = ["from", "before"];
 
 /** The beginnings of time ranges, by their names in the URL. */
 export const SINCE = {
-  hour: { label: "last hour", from: () => before(3_600_000) },
-  today: { label: "today", from: () => midnight() },
-  day: { label: "last 24 hours", from: () => before(86_400_000) },
-  week: { label: "last 7 days", from: () => before(7 * 86_400_000) },
-  month: { label: "last 30 days", from: () => before(30 * 86_400_000) },
+  hour: { label: "last hour", from: (now) => before(now, 3_600_000) },
+  today: { label: "today", from: (now) => midnight(now) },
+  day: { label: "last 24 hours", from: (now) => before(now, 86_400_000) },
+  week: { label: "last 7 days", from: (now) => before(now, 7 * 86_400_000) },
+  month: { label: "last 30 days", from: (now) => before(now, 30 * 86_400_000) },
 };
 
-const before = (ms) => new Date(Date.now() - ms);
+const before = (now, ms) => new Date(now.getTime() - ms);
 
 /** Returns the orders in which a list is served; none if it is not. */
 export function ordersOf(filters) {
@@ -56,7 +56,7 @@ export function ordersOf(filters) {
 
 /** Returns the filters of a list of the API from those of the URL. */
 export function filtersOf({ q: _, order_by: _order, since, ...given }) {
-  const from = SINCE[since]?.from().toISOString() ?? given.from;
+  const from = SINCE[since]?.from(new Date()).toISOString() ?? given.from;
   return { ...given, from };
 }
 

@@ -24,8 +24,8 @@ export function inZone(options) {
   return (at) => (isUtc ? utc : here).format(new Date(at));
 }
 
-/** The last midnight in the zone that is shown. */
-export function midnight(now = new Date()) {
+/** The last midnight before a time, in the zone that is shown. */
+export function midnight(now) {
   if (isUtc) return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()));
   return new Date(now.getFullYear(), now.getMonth(), now.getDate());
 }

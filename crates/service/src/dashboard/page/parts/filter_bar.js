@@ -83,7 +83,8 @@ function read(form, given) {
   next.from = fromInput(next.from ?? "");
   next.before = fromInput(next.before ?? "");
   if (next.since !== CUSTOM) return { ...next, from: null, before: null };
-  const from = next.from ?? given.from ?? SINCE[given.since ?? "today"].from().toISOString();
+  const from =
+    next.from ?? given.from ?? SINCE[given.since ?? "today"].from(new Date()).toISOString();
   return { ...next, since: null, from };
 }
 

@@ -53,12 +53,14 @@ export const numbers = {
 };
 
 function chosenRange(given) {
+  // Read once: a millisecond between two readings would make 7 days longer than 7 days.
+  const now = new Date();
   if (given.from) {
-    const before = given.before ? Date.parse(given.before) : Date.now();
-    return rangeOf(Date.parse(given.from), Math.min(before, Date.now()));
+    const before = given.before ? Date.parse(given.before) : now.getTime();
+    return rangeOf(Date.parse(given.from), Math.min(before, now.getTime()));
   }
   // The last 24 hours are 24 with the one that has begun.
-  return rangeOf(sinceOf(given).from().getTime(), Date.now(), Math.ceil);
+  return rangeOf(sinceOf(given).from(now).getTime(), now.getTime(), Math.ceil);
 }
 
 const sinceOf = ({ since }) => SINCE[RANGES.includes(since) ? since : "today"];
