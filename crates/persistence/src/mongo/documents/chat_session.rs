@@ -9,6 +9,7 @@ use records::{
     InputRequestId, JsonObject, LastTurn, Lease, LeaseId, Lifecycle, Owner, TeamId, TurnId,
     TurnOutcome, UserId, Visibility, WorkflowName, title_key, title_trigrams,
 };
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
@@ -183,7 +184,7 @@ pub(crate) type EmptyArray = [(); 0];
 
 /// Skips a field that may be large, and returns the default value instead.
 fn skip_value<'de, D: Deserializer<'de>, T: Default>(deserializer: D) -> Result<T, D::Error> {
-    RawBsonRef::deserialize(deserializer).map(|_| T::default())
+    IgnoredAny::deserialize(deserializer).map(|_| T::default())
 }
 
 /// A lease in the document of its chat.

@@ -5,10 +5,11 @@
 
 use std::convert::Infallible;
 
-use bson::{Document, RawBsonRef, RawDeserializer, RawDocument, RawDocumentBuf};
+use bson::{Document, RawBsonRef, RawDocument, RawDocumentBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::mongo::documents::NEWEST_VERSION;
+use crate::mongo::engine::deserializer;
 use crate::mongo::engine::failure::Failure;
 use crate::{BoxError, StoreError};
 
@@ -107,32 +108,10 @@ pub(crate) fn check_version(
 pub(crate) fn read_fields<'de, T: Deserialize<'de>>(
     raw: &'de RawDocument,
 ) -> Result<T, FieldError> {
-    let decoded = RawDeserializer::new(raw.as_bytes()).and_then(T::deserialize);
-    // Recording the path is slow, so only a document with an error is read again with it.
-    decoded.or_else(|_| read_with_path(raw))
-}
-
-fn read_with_path<'de, T: Deserialize<'de>>(raw: &'de RawDocument) -> Result<T, FieldError> {
-    let unreadable = "(unreadable)".to_owned();
-    let deserializer = RawDeserializer::new(raw.as_bytes())
-        .map_err(|e| FieldError { field: unreadable.clone(), source: Some(e.into()) })?;
-    serde_path_to_error::deserialize(deserializer).map_err(|error| {
-        let path = error.path().to_string();
-        let source = error.into_inner();
-        let field = match (path.as_str(), missing_field(&source)) {
-            (".", None) => unreadable,
-            (".", Some(missing)) => missing.to_owned(),
-            (_, None) => path,
-            (_, Some(missing)) => format!("{path}.{missing}"),
-        };
-        FieldError { field, source: Some(source.into()) }
+    deserializer::deserialize(raw).map_err(|error| {
+        let path = if error.path.is_empty() { "(unreadable)" } else { &error.path };
+        FieldError { field: path.to_owned(), source: Some(error.into()) }
     })
-}
-
-/// Returns the name of a missing field. The path of such an error ends at the document without the field, so
-/// the name is taken from the message.
-fn missing_field(error: &bson::error::Error) -> Option<&str> {
-    error.message.as_deref()?.strip_prefix("missing field `")?.strip_suffix('`')
 }
 
 /// Returns the id of a document as text for errors.

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use backon::{BackoffBuilder, ExponentialBuilder};
 use bson::doc;
+use futures::future::BoxFuture;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout_at};
@@ -230,7 +231,9 @@ impl MongoStore {
     {
         let ledger = Arc::<Ledger>::default();
         let call = WriteCall { store: self.clone(), deadline, ledger: Arc::clone(&ledger) };
-        let task = self.spawn(work(call).in_current_span());
+        // Boxed, so that the code of a task is compiled for each type of answer, not for each call.
+        let work: BoxFuture<'static, _> = Box::pin(work(call).in_current_span());
+        let task = self.spawn(work);
         let caller = AbandonOnDrop(Arc::clone(&ledger));
         let answer = timeout_at(deadline, task).await;
         drop(caller);

@@ -178,10 +178,11 @@ impl<'de, T: CallerJson> Deserialize<'de> for Json<T> {
 
 #[cfg(test)]
 mod tests {
-    use bson::{RawDeserializer, rawdoc};
+    use bson::rawdoc;
     use serde_json::json;
 
     use super::*;
+    use crate::mongo::engine::deserializer::deserialize;
 
     #[derive(Debug, PartialEq, Serialize, Deserialize)]
     struct Stored<'a> {
@@ -212,11 +213,7 @@ mod tests {
             let written = bson::serialize_to_raw_document_buf(&stored).unwrap();
             let literal = to_raw_document(object);
             assert_eq!(written, rawdoc! { "value": literal.clone(), "object": literal });
-            let deserializer = RawDeserializer::new(written.as_bytes()).unwrap();
-            assert_eq!(Stored::deserialize(deserializer).unwrap(), stored);
-            let deserializer = RawDeserializer::new(written.as_bytes()).unwrap();
-            let with_path: Stored<'_> = serde_path_to_error::deserialize(deserializer).unwrap();
-            assert_eq!(with_path, stored);
+            assert_eq!(deserialize::<Stored<'_>>(&written).unwrap(), stored);
         }
     }
 
@@ -226,8 +223,7 @@ mod tests {
             [bson::Bson::ObjectId(bson::oid::ObjectId::from_bytes([1; 12])), bson::Bson::MinKey]
         {
             let raw = RawDocumentBuf::try_from(&bson::doc! { "value": value }).unwrap();
-            let deserializer = RawDeserializer::new(raw.as_bytes()).unwrap();
-            assert!(Stored::deserialize(deserializer).is_err());
+            assert!(deserialize::<Stored<'_>>(&raw).is_err());
         }
     }
 }

@@ -4,6 +4,7 @@
 pub(crate) mod calls;
 pub(crate) mod change_stream;
 pub(crate) mod client;
+pub(crate) mod deserializer;
 pub(crate) mod driver_error;
 pub(crate) mod failure;
 pub(crate) mod format;
