@@ -40,6 +40,8 @@ const ANY: [P; 12] = [
 
 /// What is known of an operation.
 pub(crate) struct Description {
+    id: &'static str,
+    text: &'static str,
     method: Method,
     answers: &'static str,
     repeated: Option<&'static str>,
@@ -57,6 +59,8 @@ pub(crate) struct Description {
 impl Description {
     pub(super) fn new<O: Operation>(method: Method, is_admitted: bool) -> Self {
         Self {
+            id: O::ID,
+            text: O::TEXT,
             method,
             answers: O::ANSWERS,
             repeated: O::REPEATED,
@@ -205,11 +209,7 @@ impl Description {
     /// Returns the operation in the terms of OpenAPI.
     ///
     /// In a debug build, panics if the path has other parameters than those that the handler takes.
-    pub(super) fn into_operation<O: Operation>(
-        mut self,
-        tag: &str,
-        path: &str,
-    ) -> DescribedOperation {
+    pub(super) fn into_operation(mut self, tag: &str, path: &str) -> DescribedOperation {
         let place = |parameter: &Parameter| {
             let name = &parameter.name;
             path.find(&format!("{{{name}}}")).or_else(|| path.find(&format!("{{*{name}}}")))
@@ -221,7 +221,7 @@ impl Description {
             in_path.iter().all(|it| place(it).is_some())
                 && in_path.len() == path.matches('{').count(),
             "{} does not take the parameters of {path}",
-            O::ID
+            self.id
         );
         let parameters = [in_path, others].concat();
         let kinds = self.problem_kinds();
@@ -232,7 +232,7 @@ impl Description {
             // A readiness probe answers 503 in its own form.
             responses.responses.entry(status).or_insert(response.into());
         }
-        let (summary, rest) = O::TEXT.split_once("\n\n").unwrap_or((O::TEXT, ""));
+        let (summary, rest) = self.text.split_once("\n\n").unwrap_or((self.text, ""));
         let needed = match self.permission {
             Some(permission) => format!("Needs the permission `{}`.", permission.as_str()),
             None => "Needs no token.".to_owned(),
@@ -246,7 +246,7 @@ impl Description {
             permission.map(|it| ExtensionsBuilder::new().add("x-permission", it).build());
         OperationBuilder::new()
             .tag(tag)
-            .operation_id(Some(O::ID))
+            .operation_id(Some(self.id))
             .summary(Some(summary.replace('\n', " ")))
             .description(Some(texts.collect::<Vec<_>>().join("\n\n")))
             .parameters((!parameters.is_empty()).then_some(parameters))

@@ -97,7 +97,7 @@ impl Row {
             has_deadline: description.has_deadline,
             honours_if_match: description.honours_if_match,
             schemas: std::mem::take(&mut description.schemas),
-            operation: description.into_operation::<O>(tag, path),
+            operation: description.into_operation(tag, path),
         }
     }
 
