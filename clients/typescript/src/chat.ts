@@ -55,9 +55,15 @@ export class Chat {
     return new Chat(this.#transport, this.appId, this.chatId, { ...this.#options, ...options });
   }
 
-  /** Reads the chat itself: its status, title, rights and times. */
+  /** Reads the chat itself: its status, title and times. */
   session(): Promise<models.ChatSession> {
     return this.#get([]);
+  }
+
+  /** Returns what the caller may do in the chat: `read`, `say`, `run`, `bill` and `manage`, or some of them. */
+  async permissions(): Promise<models.ChatPermission[]> {
+    const chat = await this.#get<models.ChatWithPermissions>([], { permissions: true });
+    return chat.permissions ?? [];
   }
 
   /**

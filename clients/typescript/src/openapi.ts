@@ -1212,6 +1212,11 @@ export interface components {
             /** @description The user who made the last such change; null if a service did. */
             updated_by?: string | null;
         };
+        /**
+         * @description What a caller may do in a chat: read it (`read`), say something and answer questions (`say`), write what a workflow writes (`run`), record calls (`bill`), or change the chat itself and its members (`manage`).
+         * @enum {string}
+         */
+        ChatPermission: "read" | "say" | "run" | "bill" | "manage";
         /** @description A chat session, without its messages, artifact and context snapshot. */
         ChatSession: {
             /** @example chat_abc123def456 */
@@ -1348,6 +1353,11 @@ export interface components {
         ChatToolStatsResponse: components["schemas"]["ToolStats"] & {
             /** @example chat_abc123def456 */
             chat_id: string;
+        };
+        /** @description A chat session, and what the caller may do in the chat. */
+        ChatWithPermissions: components["schemas"]["ChatSession"] & {
+            /** @description What the caller may do in the chat, as far as its status and lifecycle allow it; only with `permissions=true`. */
+            permissions?: components["schemas"]["ChatPermission"][] | null;
         };
         /** @description The signed state of the messages of a chat. */
         Checkpoint: {
@@ -4582,12 +4592,14 @@ export type CaughtUp = components['schemas']['CaughtUp'];
 export type ChangeResponse = components['schemas']['ChangeResponse'];
 export type ChatId = components['schemas']['ChatId'];
 export type ChatMeta = components['schemas']['ChatMeta'];
+export type ChatPermission = components['schemas']['ChatPermission'];
 export type ChatSession = components['schemas']['ChatSession'];
 export type ChatSessionChange = components['schemas']['ChatSessionChange'];
 export type ChatStats = components['schemas']['ChatStats'];
 export type ChatStatus = components['schemas']['ChatStatus'];
 export type ChatStatuses = components['schemas']['ChatStatuses'];
 export type ChatToolStatsResponse = components['schemas']['ChatToolStatsResponse'];
+export type ChatWithPermissions = components['schemas']['ChatWithPermissions'];
 export type Checkpoint = components['schemas']['Checkpoint'];
 export type Checks = components['schemas']['Checks'];
 export type ClearedMessages = components['schemas']['ClearedMessages'];
@@ -5025,6 +5037,8 @@ export interface operations {
             query?: {
                 /** @description Whether the chat is found if it is deleted, too; a deleted one needs the permission `manage`. */
                 deleted?: boolean;
+                /** @description Whether the answer has the `permissions` of the caller. */
+                permissions?: boolean;
             };
             header?: never;
             path?: never;

@@ -39,6 +39,9 @@ impl Permission {
         Self::Administer,
     ];
 
+    /// Those that a caller may have in one chat and not in another.
+    pub const OF_CHATS: [Self; 5] = [Self::Read, Self::Say, Self::Run, Self::Bill, Self::Manage];
+
     /// Returns the permission that appending these messages needs.
     pub fn to_append<'a>(mut messages: impl Iterator<Item = &'a MessageBody>) -> Self {
         if messages.all(|message| message.role == "user") { Self::Say } else { Self::Run }

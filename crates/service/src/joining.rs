@@ -1,8 +1,9 @@
-//! Saying something in an open chat makes a person a member of it.
+//! Saying something in an open chat makes a person a member of it, so that they may say something before they are one.
 
 use persistence::{AnsweredInput, Append, Store, StoreError};
 use records::{
-    ChatId, ChatSession, InputRequestId, NewInputAnswer, NewMessage, Permission, Scope, Visibility,
+    ChatId, ChatSession, InputRequestId, Member, NewInputAnswer, NewMessage, Permission, Scope,
+    UserId, Visibility,
 };
 
 /// Appends messages; a person who may only read joins the chat first, if its visibility is `link`.
@@ -66,6 +67,36 @@ pub(crate) async fn open_chat(
     }
 }
 
+/// Returns what the caller may do in a chat, whatever its status and lifecycle are.
+pub(crate) async fn permissions(
+    store: &dyn Store,
+    scope: &Scope,
+    chat: &ChatSession,
+) -> Result<Vec<Permission>, StoreError> {
+    let scope = scope.needing(Permission::Read).finding_deleted();
+    let held = |members: &[Member]| {
+        let held = |it: &Permission| scope.may(*it, chat, members);
+        Permission::OF_CHATS.into_iter().filter(held).collect::<Vec<_>>()
+    };
+    let without_members = held(&[]);
+    let person = match scope.caller.person() {
+        // Membership gives no more than this.
+        Some(person) if !without_members.contains(&Permission::Say) => person,
+        _ => return Ok(without_members),
+    };
+    let members = store.list_members(&scope, &chat.chat_id).await?;
+    let mut held = held(&members);
+    if !held.contains(&Permission::Say) && joins_by_saying(&scope, person, chat, &members) {
+        held.push(Permission::Say);
+    }
+    Ok(held)
+}
+
+/// Returns whether a person who may only read becomes a member when they say something.
+fn joins_by_saying(scope: &Scope, person: &UserId, chat: &ChatSession, members: &[Member]) -> bool {
+    chat.visibility == Visibility::Link && scope.makes_member(person, chat, members)
+}
+
 /// Joins the chat after a refusal, if joining gives the right to say something. Returns whether it did.
 async fn joins_after<T>(
     store: &dyn Store,
@@ -82,7 +113,7 @@ async fn joins_after<T>(
         return Ok(false);
     }
     let members = store.list_members(&reading, chat_id).await?;
-    let is_joining = scope.makes_member(person, &chat, &members);
+    let is_joining = joins_by_saying(scope, person, &chat, &members);
     if is_joining {
         store.join_chat(&reading, chat_id, person, None).await?;
     }

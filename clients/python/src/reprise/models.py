@@ -215,6 +215,18 @@ class ChatId(RootModel[str]):
     """
 
 
+class ChatPermission(str, Enum):
+    """
+    What a caller may do in a chat: read it (`read`), say something and answer questions (`say`), write what a workflow writes (`run`), record calls (`bill`), or change the chat itself and its members (`manage`).
+    """
+
+    read = "read"
+    say = "say"
+    run = "run"
+    bill = "bill"
+    manage = "manage"
+
+
 class ChatStatus(str, Enum):
     """
     The status of a chat.
@@ -5225,6 +5237,20 @@ class ChatToolStatsResponse(ToolStats):
         extra="allow",
     )
     chat_id: Annotated[str, Field(examples=["chat_abc123def456"])]
+
+
+class ChatWithPermissions(ChatSession):
+    """
+    A chat session, and what the caller may do in the chat.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    permissions: list[ChatPermission] | None = None
+    """
+    What the caller may do in the chat, as far as its status and lifecycle allow it; only with `permissions=true`.
+    """
 
 
 class CreatedChatSession(ChatSession):

@@ -388,6 +388,37 @@ async fn every_caller_may_do_what_the_model_says_and_nothing_else() {
 }
 
 #[tokio::test]
+async fn a_chat_says_what_its_caller_may_do() {
+    let operations = operations(&Client::over(memory(), config(false))).await;
+    let typical =
+        ["list_messages", "append_messages", "pause_chat", "record_calls", "archive_chat"];
+    let typical = typical.map(|id| operations.iter().find(|it| it.id == id).expect(id));
+    for visibility in ["private", "team", "link", "app"] {
+        let client = Client::over(memory(), config(false));
+        let of = |claims: &Value| client.with_token(token(claims));
+        let service = of(&json!({"sub": "orchestrator", "role": "service"}));
+        chat_of_alice(&service, &of(&json!({})), visibility).await;
+        for (name, claims) in callers() {
+            let Some(claims) = claims else { continue };
+            let answer = of(&claims).get("/api/chats/acme_corp/c1?permissions=true").await;
+            let permitted = typical.iter().filter(|it| refusal(name, visibility, it).is_none());
+            let permitted: Vec<_> = permitted.map(|it| it.needed.as_deref().unwrap()).collect();
+            if permitted.is_empty() {
+                assert!(matches!(answer.status, 403 | 404), "{name}, {visibility}");
+            } else {
+                assert_eq!(answer.body()["permissions"], json!(permitted), "{name}, {visibility}");
+            }
+        }
+    }
+    let client = Client::over(memory(), config(true));
+    let chat = client.create_chat("c1").await;
+    let all = json!(["read", "say", "run", "bill", "manage"]);
+    let asked = client.get(&format!("{chat}?permissions=true")).await;
+    assert_eq!(asked.body()["permissions"], all);
+    assert_eq!(client.get(&chat).await.body().get("permissions"), None);
+}
+
+#[tokio::test]
 async fn support_is_admitted_only_where_the_setting_says_so() {
     let client = Client::over(memory(), Config { auth: hs256(), ..Config::default() });
     let support = client.with_token(token(&json!({"sub": "sue", "role": "support"})));

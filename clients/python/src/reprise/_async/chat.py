@@ -37,8 +37,13 @@ class AsyncChat:
         return AsyncChat(self._transport, self.app_id, self.chat_id, fencing_token)
 
     async def session(self) -> models.ChatSession:
-        """Reads the chat itself: its status, title, rights and times."""
+        """Reads the chat itself: its status, title and times."""
         return models.ChatSession.model_validate(await self.get())
+
+    async def permissions(self) -> list[str]:
+        """Returns what the caller may do in the chat: ``read``, ``say``, ``run``, ``bill`` and ``manage``, or some of them."""
+        permitted: list[str] = (await self.get(permissions=True))["permissions"]
+        return permitted
 
     async def update(self, *, if_version: int | None = None, **fields: Any) -> models.ChatSession:
         """Changes the chat: ``title``, ``metadata``, ``visibility`` and others; ``None`` clears a field.

@@ -37,8 +37,13 @@ class Chat:
         return Chat(self._transport, self.app_id, self.chat_id, fencing_token)
 
     def session(self) -> models.ChatSession:
-        """Reads the chat itself: its status, title, rights and times."""
+        """Reads the chat itself: its status, title and times."""
         return models.ChatSession.model_validate(self.get())
+
+    def permissions(self) -> list[str]:
+        """Returns what the caller may do in the chat: ``read``, ``say``, ``run``, ``bill`` and ``manage``, or some of them."""
+        permitted: list[str] = (self.get(permissions=True))["permissions"]
+        return permitted
 
     def update(self, *, if_version: int | None = None, **fields: Any) -> models.ChatSession:
         """Changes the chat: ``title``, ``metadata``, ``visibility`` and others; ``None`` clears a field.

@@ -1,5 +1,4 @@
-// What a person may do with a chat. The API does not tell the rights of its caller beforehand: what it has refused
-// once (403) is not offered again, and the page says why.
+// What a person may do with a chat. It is offered to those who have the permission, as the chat session says.
 
 import { change, getText, parseExact, path, query } from "../api.js";
 import { h } from "../dom.js";
@@ -114,8 +113,6 @@ const hasEnded = ({ status }) => status === "completed" || status === "failed";
  */
 export function actions({ appId, chatId }, { signal, changed, done }) {
   const base = path`api/chats/${appId}/${chatId}`;
-  /** The permissions that were refused, with the reason. */
-  const refused = new Map();
   let open = null;
   let isBusy = false;
   let problem = null;
@@ -133,7 +130,7 @@ export function actions({ appId, chatId }, { signal, changed, done }) {
     if (isBusy) return;
     [isBusy, problem, note] = [true, null, null];
     changed();
-    const { request, needs, text } = ACTIONS[name];
+    const { request, text } = ACTIONS[name];
     const [method, verb, body] = request(given, chat);
     const stated =
       body && Object.fromEntries(Object.entries(body).map(([key, value]) => [key, value || null]));
@@ -144,10 +141,9 @@ export function actions({ appId, chatId }, { signal, changed, done }) {
       done();
     } catch (error) {
       if (signal.aborted) return;
-      if (error.code === "forbidden-permission") {
-        refused.set(needs, error.detail);
-        open = null;
-      } else problem = error;
+      problem = error;
+      // The permission was withdrawn a moment ago.
+      if (error.code === "forbidden-permission") done();
     }
     isBusy = false;
     changed();
@@ -179,11 +175,10 @@ export function actions({ appId, chatId }, { signal, changed, done }) {
 
   const save = (text, dialect) => download(text, `${chatId}.${dialect}.json`, "application/json");
 
-  /** The buttons for a chat session; `manages` is false if the caller is known not to have that right. */
-  function element(chat, { manages = true } = {}) {
-    const isHidden = (needs) => refused.has(needs) || (needs === "manage" && !manages);
+  /** The buttons for a chat session. */
+  function element(chat) {
     const offered = Object.entries(ACTIONS).filter(
-      ([, { isOffered, needs }]) => isOffered(chat) && !isHidden(needs),
+      ([, { isOffered, needs }]) => isOffered(chat) && chat.permissions.includes(needs),
     );
     if (open && open !== "copy" && !offered.some(([name]) => name === open)) open = null;
     const button = (name, text, onclick) =>
@@ -211,9 +206,6 @@ export function actions({ appId, chatId }, { signal, changed, done }) {
       isBusy && h("p", { class: "dim" }, "Sending…"),
       note && h("p", { class: "dim" }, note),
       problem && h("p", { class: "refusal", role: "alert" }, textOf(problem)),
-      [...refused].map(([needs, why]) =>
-        h("p", { class: "dim", "data-key": `refused ${needs}` }, why),
-      ),
     );
   }
 

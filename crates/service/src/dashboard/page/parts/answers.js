@@ -9,19 +9,20 @@ export function answers(appId, { signal, changed, where, isNewestFirst = false }
   const cards = new Map();
   const keyOf = ({ chat_id: chatId, request_id: id }) => `${chatId} ${id}`;
 
-  const elements = () => {
+  const elements = ({ isAnswerable = true } = {}) => {
     const oldestFirst = [...cards.values()].sort((one, other) =>
       one.request.created_at.localeCompare(other.request.created_at),
     );
-    return (isNewestFirst ? oldestFirst.reverse() : oldestFirst).map(element);
+    const inOrder = isNewestFirst ? oldestFirst.reverse() : oldestFirst;
+    return inOrder.map((card) => element(card, isAnswerable));
   };
 
-  function element(card) {
+  function element(card, isAnswerable) {
     const dismiss = () => {
       cards.delete(keyOf(card.request));
       show();
     };
-    const answer = (content) => send(card, content);
+    const answer = isAnswerable ? (content) => send(card, content) : null;
     return question(card, { answer, dismiss }, where?.(card.request));
   }
 

@@ -3,8 +3,8 @@ import { ago, moment, until } from "../format.js";
 import { block, formatJson } from "./json.js";
 
 /**
- * A question that a workflow waits for, as a card. `answer` is called with the content of an answer. If an
- * answer was too late, `closed` is the request that another answer had closed, and `dismiss` removes the card.
+ * A question that a workflow waits for, as a card. `answer` is called with the content of an answer; it is null for those
+ * who may only read. If an answer was too late, `closed` is the request that another answer had closed, and `dismiss` removes the card.
  * `where` is shown beside the question, if several chats have questions.
  */
 export function question({ request, isSending, problem, closed }, { answer, dismiss }, where) {
@@ -37,7 +37,7 @@ export function question({ request, isSending, problem, closed }, { answer, dism
     where,
     h("p", { class: "words", dir: "auto" }, prompt),
     call && toolCall(call),
-    closed ? outcome(closed, dismiss) : form(request, answer),
+    closed ? outcome(closed, dismiss) : answer && form(request, answer),
     isSending && h("p", { class: "dim" }, "Sending…"),
     problem && h("p", { class: "refusal", role: "alert" }, problemText(problem)),
   );

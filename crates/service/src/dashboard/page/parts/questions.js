@@ -16,9 +16,9 @@ const MAX_ANNOUNCED = 200;
 export function questions({ appId }, { signal, changed }) {
   const cards = answers(appId, { signal, changed });
 
-  const element = () =>
+  const element = ({ isAnswerable }) =>
     cards.count() > 0 &&
-    h("div", { class: "questions", "data-key": "questions" }, cards.elements());
+    h("div", { class: "questions", "data-key": "questions" }, cards.elements({ isAnswerable }));
 
   function happened(events) {
     const relevant = events.filter(({ name }) => EVENTS.includes(name));

@@ -1,7 +1,7 @@
 // One chat. Its address says which part of it is shown: `view` is "turns", "context" or "forks", and without it
 // the messages; `message`, `turn`, `from`, `to`, `at` and `compare` name what is shown there.
 
-import { Problem, get, path } from "../api.js";
+import { Problem, get, path, query } from "../api.js";
 import { h } from "../dom.js";
 import { poll } from "../poll.js";
 import { actions } from "../parts/actions.js";
@@ -117,7 +117,8 @@ export const chat = {
     }
 
     async function load() {
-      const session = await get(base, signal);
+      const session = await get(query(base, { permissions: true }), signal);
+      log.areHidden = !session.permissions.includes("manage");
       // The messages do not wait for these.
       const reading = details.load();
       reading.catch(() => {});
@@ -142,11 +143,10 @@ export const chat = {
 
     function render(session) {
       const isTalk = place.part === "messages";
-      const cards = asked.element();
+      const cards = asked.element({ isAnswerable: session.permissions.includes("say") });
       return [
         facts(session),
-        // Known with the calls: they are shown to those who manage the chat.
-        todo.element(session, { manages: log.usage !== null }),
+        todo.element(session),
         numbers(session, log.areHidden ? null : (log.usage ?? {})),
         failureNotice(failure, session, { appId, chatId }, place.part === "turns"),
         tabs(place.part, { appId, chatId }, session),

@@ -98,7 +98,7 @@ export function contextHistory({ appId, chatId }, screen, { signal, changed }) {
     }
   }
 
-  function element() {
+  function element({ permissions }) {
     if (!versions) return h("p", { class: "waiting", "data-key": "context" }, "Loading…");
     const pair = both();
     return h(
@@ -113,7 +113,7 @@ export function contextHistory({ appId, chatId }, screen, { signal, changed }) {
           : h(
               "ol",
               { class: "versions" },
-              versions.items.map((it) => versionItem(it, pair)),
+              versions.items.map((it) => versionItem(it, pair, permissions.includes("run"))),
             ),
         versions.hasMore &&
           h(
@@ -133,7 +133,11 @@ export function contextHistory({ appId, chatId }, screen, { signal, changed }) {
     );
   }
 
-  function versionItem({ version, sequence, created_at: created, bytes }, { from, to }) {
+  function versionItem(
+    { version, sequence, created_at: created, bytes },
+    { from, to },
+    isRestorable,
+  ) {
     const newest = versions.items[0].version;
     const choice = (label, isChosen, pair) =>
       h(
@@ -165,7 +169,8 @@ export function contextHistory({ appId, chatId }, screen, { signal, changed }) {
         { class: "choice" },
         choice("From", version === from, { from: version, to }),
         choice("To", version === to, { from, to: version }),
-        version !== newest &&
+        isRestorable &&
+          version !== newest &&
           h(
             "button",
             {
