@@ -14,8 +14,9 @@ use crate::settings::Settings;
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "The chats of the person are purged, also as forks show them. In chats of others their messages, answers and \
-                        names go. Chats under hold are left and listed. It can be broken off and repeated; a running service goes on \
-                        with it. Revoke the person's tokens first, because what they write meanwhile may remain. Example:\n  \
+                        names go. Their documents and assistants are deleted, and their wallet gets a pseudonym. Chats under hold are \
+                        left and listed. It can be broken off and repeated; a running service goes on with it. Export what is stored \
+                        about the person before, and revoke their tokens, because what they write meanwhile may remain. Example:\n  \
                         reprise erase --app acme_corp --user alice"
 )]
 pub(crate) struct Arguments {

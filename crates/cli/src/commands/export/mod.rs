@@ -17,9 +17,9 @@ use crate::settings::Settings;
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
     after_help = "Without a format, everything about a person is exported: their chats, whole, deleted ones too; what the \
-                        person said, answered and is called in the chats of others; the wallet; and the usage of the chats, \
-                        also of purged ones. Each line is a JSON object. The last one has \"record\": \"end\": an export \
-                        without it is incomplete. Examples:\n  \
+                        person said, answered and is called in the chats of others; their wallet, assistants and documents; and the \
+                        usage of their chats, also of purged ones. Each line is a JSON object. The last one has \"record\": \"end\": \
+                        an export without it is incomplete. Examples:\n  \
                         reprise export --app acme_corp --user alice > alice.jsonl\n  \
                         reprise export jsonl data/sessions --app acme_corp"
 )]
