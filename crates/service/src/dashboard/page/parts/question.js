@@ -3,9 +3,10 @@ import { ago, moment, until } from "../format.js";
 import { block, formatJson } from "./json.js";
 
 /**
- * A question that a workflow waits for, as a card. `answer` is called with the content of an answer; it is null for those
- * who may only read. If an answer was too late, `closed` is the request that another answer had closed, and `dismiss` removes the card.
- * `where` is shown beside the question, if several chats have questions.
+ * A question that a workflow waits for, as a card. `answer` is called with the content of an
+ * answer; it is null for those who may only read. If an answer was too late, `closed` is the
+ * request that another answer had closed, and `dismiss` removes the card. `where` is shown beside
+ * the question, if several chats have questions.
  */
 export function question({ request, isSending, problem, closed }, { answer, dismiss }, where) {
   const { request_id: id, agent, prompt, kind, tool_call: call } = request;
