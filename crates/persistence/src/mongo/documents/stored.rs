@@ -109,7 +109,7 @@ pub(crate) fn read_fields<'de, T: Deserialize<'de>>(
     raw: &'de RawDocument,
 ) -> Result<T, FieldError> {
     deserializer::deserialize(raw).map_err(|error| {
-        let path = if error.path.is_empty() { "(unreadable)" } else { &error.path };
+        let path = if error.path().is_empty() { "(unreadable)" } else { error.path() };
         FieldError { field: path.to_owned(), source: Some(error.into()) }
     })
 }

@@ -25,28 +25,42 @@ pub(crate) fn deserialize<'de, T: Deserialize<'de>>(
 
 /// A value that cannot be read, with its path from the document that was read.
 #[derive(Debug, thiserror::Error)]
-#[error("{reason}")]
-pub(crate) struct ReadError {
-    /// Empty if the document itself cannot be read.
-    pub(crate) path: String,
+#[error("{}", .0.reason)]
+pub(crate) struct ReadError(Box<Misfit>);
+
+#[derive(Debug)]
+struct Misfit {
+    path: String,
     reason: String,
 }
 
 impl ReadError {
+    #[cold]
+    fn new(path: &str, reason: String) -> Self {
+        Self(Box::new(Misfit { path: path.to_owned(), reason }))
+    }
+
+    /// Returns the path of the value; empty if the document itself cannot be read.
+    pub(crate) fn path(&self) -> &str {
+        &self.0.path
+    }
+
+    #[cold]
     fn within(mut self, parent: impl fmt::Display) -> Self {
-        let separator = if self.path.is_empty() || self.path.starts_with('[') { "" } else { "." };
-        self.path = format!("{parent}{separator}{}", self.path);
+        let path = &self.0.path;
+        let separator = if path.is_empty() || path.starts_with('[') { "" } else { "." };
+        self.0.path = format!("{parent}{separator}{path}");
         self
     }
 }
 
 impl Error for ReadError {
     fn custom<T: fmt::Display>(reason: T) -> Self {
-        Self { path: String::new(), reason: reason.to_string() }
+        Self::new("", reason.to_string())
     }
 
     fn missing_field(field: &'static str) -> Self {
-        Self { path: field.to_owned(), reason: format!("missing field `{field}`") }
+        Self::new(field, format!("missing field `{field}`"))
     }
 }
 
@@ -99,6 +113,24 @@ impl<'de> Deserializer<'de> for Value<'de> {
             }
             _ => Err(self.mismatch(&visitor)),
         }
+    }
+
+    #[inline]
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        match self.0 {
+            RawBsonRef::String(text) => visitor.visit_borrowed_str(text),
+            _ => Err(self.mismatch(&visitor)),
+        }
+    }
+
+    #[inline]
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        self.deserialize_str(visitor)
+    }
+
+    #[inline]
+    fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        self.deserialize_str(visitor)
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
@@ -181,8 +213,8 @@ impl<'de> Deserializer<'de> for Value<'de> {
     }
 
     forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct
-        tuple_struct identifier
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char bytes byte_buf unit unit_struct
+        tuple_struct
     }
 }
 
