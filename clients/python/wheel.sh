@@ -35,8 +35,8 @@ wheel=$(echo "$target"/wheels/*.whl)
 bytes=$(stat --format %s "$wheel")
 echo "$(basename "$wheel"): $bytes bytes"
 # So that it does not grow unnoticed.
-if [[ $profile == dist && $bytes -gt $((18 << 20)) ]]; then
-  echo "the wheel is larger than 18 MiB" >&2
+if [[ $profile == dist && $bytes -gt $((16 << 20)) ]]; then
+  echo "the wheel is larger than 16 MiB" >&2
   exit 1
 fi
 
