@@ -4,12 +4,12 @@
 //! copies the code of every struct a dozen times, and again for errors that have a path (decision 0078). Here a struct is
 //! read from one kind of map, and an error collects its path on its way up.
 
-use std::fmt;
+use std::{fmt, iter};
 
 use bson::raw::{RawArrayIter, RawIter};
 use bson::spec::BinarySubtype;
-use bson::{RawBinaryRef, RawBsonRef, RawDocument};
-use serde::de::value::BorrowedBytesDeserializer;
+use bson::{RawArray, RawBinaryRef, RawBsonRef, RawDocument};
+use serde::de::value::MapDeserializer;
 use serde::de::{
     Deserialize, DeserializeSeed, Deserializer, Error, IntoDeserializer, MapAccess, SeqAccess,
     Unexpected, Visitor,
@@ -99,14 +99,14 @@ impl<'de> Deserializer<'de> for Value<'de> {
         match self.0 {
             RawBsonRef::Double(number) => visitor.visit_f64(number),
             RawBsonRef::String(text) => visitor.visit_borrowed_str(text),
-            RawBsonRef::Array(array) => visitor.visit_seq(Items::new(array.into_iter())),
+            RawBsonRef::Array(array) => visitor.visit_seq(Items::new(array)),
             RawBsonRef::Document(document) => visitor.visit_map(Entries::new(document)),
             RawBsonRef::Boolean(flag) => visitor.visit_bool(flag),
             RawBsonRef::Null | RawBsonRef::Undefined => visitor.visit_unit(),
             RawBsonRef::Int32(number) => visitor.visit_i32(number),
             RawBsonRef::Int64(number) => visitor.visit_i64(number),
             RawBsonRef::DateTime(date) => {
-                visitor.visit_map(Single::new("$date", date.timestamp_millis().into_deserializer()))
+                visitor.visit_map(single("$date", RawBsonRef::Int64(date.timestamp_millis())))
             }
             RawBsonRef::Binary(RawBinaryRef { bytes, subtype: BinarySubtype::Generic }) => {
                 visitor.visit_borrowed_bytes(bytes)
@@ -158,7 +158,7 @@ impl<'de> Deserializer<'de> for Value<'de> {
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         match self.0 {
-            RawBsonRef::Array(array) => visitor.visit_seq(Items::new(array.into_iter())),
+            RawBsonRef::Array(array) => visitor.visit_seq(Items::new(array)),
             _ => Err(self.mismatch(&visitor)),
         }
     }
@@ -178,12 +178,10 @@ impl<'de> Deserializer<'de> for Value<'de> {
     ) -> Result<V::Value, ReadError> {
         match (name, self.0) {
             (verbatim::VALUE | verbatim::DOCUMENT, RawBsonRef::Document(document)) => {
-                let bytes = BorrowedBytesDeserializer::new(document.as_bytes());
-                visitor.visit_map(Single::new(verbatim::DOCUMENT, bytes))
+                visitor.visit_map(single(verbatim::DOCUMENT, bytes(document.as_bytes())))
             }
             (verbatim::VALUE | verbatim::ARRAY, RawBsonRef::Array(array)) => {
-                let bytes = BorrowedBytesDeserializer::new(array.as_bytes());
-                visitor.visit_map(Single::new(verbatim::ARRAY, bytes))
+                visitor.visit_map(single(verbatim::ARRAY, bytes(array.as_bytes())))
             }
             (verbatim::VALUE, _) => self.deserialize_any(visitor),
             (verbatim::DOCUMENT | verbatim::ARRAY, _) => Err(self.mismatch(&visitor)),
@@ -215,6 +213,15 @@ impl<'de> Deserializer<'de> for Value<'de> {
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char bytes byte_buf unit unit_struct
         tuple_struct
+    }
+}
+
+/// Lets a value be the key or the value of a [`MapDeserializer`].
+impl<'de> IntoDeserializer<'de, ReadError> for Value<'de> {
+    type Deserializer = Self;
+
+    fn into_deserializer(self) -> Self {
+        self
     }
 }
 
@@ -260,8 +267,8 @@ struct Items<'de> {
 }
 
 impl<'de> Items<'de> {
-    fn new(rest: RawArrayIter<'de>) -> Self {
-        Self { rest, position: 0 }
+    fn new(array: &'de RawArray) -> Self {
+        Self { rest: array.into_iter(), position: 0 }
     }
 }
 
@@ -280,33 +287,13 @@ impl<'de> SeqAccess<'de> for Items<'de> {
     }
 }
 
-/// A map of one entry, which says what a value is.
-struct Single<D> {
-    key: Option<&'static str>,
-    value: Option<D>,
+fn bytes(bytes: &[u8]) -> RawBsonRef<'_> {
+    RawBsonRef::Binary(RawBinaryRef { bytes, subtype: BinarySubtype::Generic })
 }
 
-impl<D> Single<D> {
-    fn new(key: &'static str, value: D) -> Self {
-        Self { key: Some(key), value: Some(value) }
-    }
-}
-
-impl<'de, D: Deserializer<'de, Error = ReadError>> MapAccess<'de> for Single<D> {
-    type Error = ReadError;
-
-    fn next_key_seed<K: DeserializeSeed<'de>>(
-        &mut self,
-        seed: K,
-    ) -> Result<Option<K::Value>, ReadError> {
-        let key = self.key.take().map(RawBsonRef::String);
-        key.map(|key| seed.deserialize(Value(key))).transpose()
-    }
-
-    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, ReadError> {
-        let value = self.value.take().ok_or_else(|| ReadError::custom("a value without a key"))?;
-        seed.deserialize(value)
-    }
+/// Returns a map of one entry, which says what a value is.
+fn single<'de>(key: &'de str, value: RawBsonRef<'de>) -> impl MapAccess<'de, Error = ReadError> {
+    MapDeserializer::new(iter::once((Value(RawBsonRef::String(key)), Value(value))))
 }
 
 #[cfg(test)]

@@ -117,7 +117,7 @@ impl Database {
         Document::try_from(&found).unwrap()
     }
 
-    /// Stores a copy of a chat for each number, of which `change` makes another chat.
+    /// Stores a copy of a chat for each number. `change` makes each copy another chat.
     pub(crate) async fn copy_session(
         &self,
         chat_id: &ChatId,
