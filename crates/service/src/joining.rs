@@ -74,25 +74,20 @@ pub(crate) async fn permissions(
     chat: &ChatSession,
 ) -> Result<Vec<Permission>, StoreError> {
     let scope = scope.needing(Permission::Read).finding_deleted();
-    let held = |members: &[Member]| {
-        let held = |it: &Permission| scope.may(*it, chat, members);
-        Permission::OF_CHATS.into_iter().filter(held).collect::<Vec<_>>()
-    };
-    let without_members = held(&[]);
-    let person = match scope.caller.person() {
-        // Membership gives no more than this.
-        Some(person) if !without_members.contains(&Permission::Say) => person,
-        _ => return Ok(without_members),
-    };
-    let members = store.list_members(&scope, &chat.chat_id).await?;
-    let mut held = held(&members);
-    if !held.contains(&Permission::Say) && joins_by_saying(&scope, person, chat, &members) {
-        held.push(Permission::Say);
+    let (mut members, mut joins) = (Vec::new(), false);
+    // Membership gives no more than to say something.
+    if let Some(person) = scope.caller.person()
+        && !scope.may(Permission::Say, chat, &members)
+    {
+        members = store.list_members(&scope, &chat.chat_id).await?;
+        joins = joins_by_saying(&scope, person, chat, &members);
     }
-    Ok(held)
+    let held =
+        |it: &Permission| scope.may(*it, chat, &members) || (joins && *it == Permission::Say);
+    Ok(Permission::OF_CHATS.into_iter().filter(held).collect())
 }
 
-/// Returns whether a person who may only read becomes a member when they say something.
+/// Returns whether saying something makes a person a member of a chat with these members.
 fn joins_by_saying(scope: &Scope, person: &UserId, chat: &ChatSession, members: &[Member]) -> bool {
     chat.visibility == Visibility::Link && scope.makes_member(person, chat, members)
 }
@@ -109,6 +104,7 @@ async fn joins_after<T>(
     let Some(person) = scope.caller.person().filter(|_| is_refused) else { return Ok(false) };
     let reading = scope.needing(Permission::Read);
     let Some(chat) = store.get_chat(&reading, chat_id).await? else { return Ok(false) };
+    // Saves reading the members.
     if chat.visibility != Visibility::Link {
         return Ok(false);
     }
