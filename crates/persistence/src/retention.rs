@@ -70,7 +70,7 @@ async fn handle_due(
     let scope = &Scope::service(app_id.clone());
     let mut count = 0;
     loop {
-        let chats = store.list_due(app_id, due, before, PAGE).await?;
+        let chats = store.list_due(app_id, due, before, &[], PAGE).await?;
         let handle = |chat: ChatSession| async move {
             let chat_id = &chat.chat_id;
             let is_handled = match due {

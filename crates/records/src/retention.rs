@@ -167,6 +167,11 @@ impl Retention {
         days_before(days, now)
     }
 
+    /// Returns the reasons that are given days, each with the time from which on chats are not due.
+    pub fn cutoffs(&self, now: DateTime<Utc>) -> Vec<(Due, DateTime<Utc>)> {
+        Due::ALL.into_iter().filter_map(|due| Some((due, self.cutoff(due, now)?))).collect()
+    }
+
     /// Returns the time up to which a run of a tool must have been recorded to be removed; `None` if it never is.
     pub fn tool_run_cutoff(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         days_before(self.tool_run_days, now)

@@ -119,7 +119,7 @@ pub async fn a_chat_under_hold_is_not_purged(store: Arc<dyn Store>) {
     let later = SystemClock.now() + TimeDelta::days(1);
     let due = Some((Due::Deleted, later));
     assert!(!store.purge_chat(&actor(), &chat.scope, &chat.id, due).await.unwrap());
-    assert_eq!(store.count_due(&chat.scope.app_id, Due::Deleted, later).await.unwrap(), 0);
+    assert_eq!(store.count_due(&chat.scope.app_id, Due::Deleted, later, &[]).await.unwrap(), 0);
     assert_eq!(hold(&chat, None).await.unwrap(), None);
     assert_eq!(hold(&chat, None).await.unwrap(), None);
     assert!(store.purge_chat(&actor(), &chat.scope, &chat.id, due).await.unwrap());
@@ -131,8 +131,8 @@ pub async fn a_chat_under_hold_is_not_purged(store: Arc<dyn Store>) {
 async fn due(store: &Arc<dyn Store>, scope: &Scope, before: DateTime<Utc>) -> Vec<Vec<TestChat>> {
     let mut found = Vec::new();
     for due in Due::ALL {
-        let chats = store.list_due(&scope.app_id, due, before, 100).await.unwrap();
-        let count = store.count_due(&scope.app_id, due, before).await.unwrap();
+        let chats = store.list_due(&scope.app_id, due, before, &[], 100).await.unwrap();
+        let count = store.count_due(&scope.app_id, due, before, &[]).await.unwrap();
         assert_eq!(count, chats.len() as u64);
         let chats = chats.into_iter().map(|chat| TestChat {
             store: Arc::clone(store),
@@ -177,6 +177,18 @@ pub async fn retention_purges_what_is_due_and_nothing_else(store: Arc<dyn Store>
         ids(&[&completed, &failed, &running, &paused]),
     ];
     assert_eq!(found, expected);
+    for (other, expected) in [
+        (vec![(Due::Completed, early)], expected[4].clone()),
+        (vec![(Due::Completed, late), (Due::Deleted, late)], ids(&[&failed, &running, &paused])),
+        (Due::PURGES.map(|due| (due, late)).to_vec(), vec![]),
+    ] {
+        let app_id = &scope.app_id;
+        let count = store.count_due(app_id, Due::Inactive, late, &other).await.unwrap();
+        let found = store.list_due(app_id, Due::Inactive, late, &other, 100).await.unwrap();
+        let mut found: Vec<_> = found.into_iter().map(|chat| chat.chat_id).collect();
+        found.sort();
+        assert_eq!((count, found), (expected.len() as u64, expected));
+    }
 
     let retention = Retention { completed_days: 30, deleted_days: 1, ..Retention::default() };
     let mut purged = Vec::new();

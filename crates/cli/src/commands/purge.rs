@@ -130,14 +130,15 @@ impl Round<'_> {
     async fn count(&self) -> anyhow::Result<Counts> {
         let Self { store, app_id, retention, now, .. } = self;
         let mut counts = Counts::default();
-        for due in Due::ALL {
-            let Some(before) = retention.cutoff(due, *now) else { continue };
-            let count = self.announce(due, before).await?;
+        let reasons = retention.cutoffs(*now);
+        for (index, &(due, before)) in reasons.iter().enumerate() {
+            let count = self.announce(&reasons[..=index]).await?;
             match due {
                 Due::Inactive => counts.archived += count,
                 _ => counts.purged += count,
             }
-            for chat in store.list_due(app_id, due, before, PAGE).await? {
+            let others = &reasons[..index];
+            for chat in store.list_due(app_id, due, before, others, PAGE).await? {
                 self.print(&DueChat { chat, due })?;
             }
         }
@@ -148,9 +149,9 @@ impl Round<'_> {
     /// Purges and archives the chats that are due, and removes the runs of tools that are.
     async fn purge(&self, actor: &Actor) -> anyhow::Result<Counts> {
         let Self { store, app_id, retention, now, .. } = self;
-        for due in Due::ALL {
-            let Some(before) = retention.cutoff(due, *now) else { continue };
-            self.announce(due, before).await?;
+        let reasons = retention.cutoffs(*now);
+        for index in 0..reasons.len() {
+            self.announce(&reasons[..=index]).await?;
         }
         let mut failed = None;
         let mut note = |due: DueChat| {
@@ -164,9 +165,11 @@ impl Round<'_> {
         Ok(Counts { purged, archived, tool_runs })
     }
 
-    /// Counts the chats that are due for a reason, for the progress bar.
-    async fn announce(&self, due: Due, before: DateTime<Utc>) -> anyhow::Result<u64> {
-        let count = self.store.count_due(&self.app_id, due, before).await?;
+    /// Counts the chats that are due for the last of these reasons, and not for an earlier one, for the progress bar: a chat is
+    /// purged or archived once.
+    async fn announce(&self, reasons: &[(Due, DateTime<Utc>)]) -> anyhow::Result<u64> {
+        let Some((&(due, before), earlier)) = reasons.split_last() else { return Ok(0) };
+        let count = self.store.count_due(&self.app_id, due, before, earlier).await?;
         self.bar.inc_length(count);
         Ok(count)
     }

@@ -49,10 +49,11 @@ impl Purges for MemoryStore {
         app_id: &AppId,
         due: Due,
         before: DateTime<Utc>,
+        others: &[(Due, DateTime<Utc>)],
         limit: usize,
     ) -> Result<Vec<ChatSession>, StoreError> {
         self.observe(Call::ListDue, || {
-            let mut found = self.due(app_id, due, before);
+            let mut found = self.due(app_id, due, before, others);
             found.sort_by_key(|chat| match due {
                 Due::Deleted => chat.lifecycle_at,
                 Due::Completed | Due::Failed | Due::Abandoned | Due::Inactive => {
@@ -70,8 +71,10 @@ impl Purges for MemoryStore {
         app_id: &AppId,
         due: Due,
         before: DateTime<Utc>,
+        others: &[(Due, DateTime<Utc>)],
     ) -> Result<u64, StoreError> {
-        self.observe(Call::CountDue, || Ok(self.due(app_id, due, before).len() as u64)).await
+        let count = || Ok(self.due(app_id, due, before, others).len() as u64);
+        self.observe(Call::CountDue, count).await
     }
 
     async fn archive_inactive(
@@ -156,11 +159,21 @@ impl MemoryStore {
         session.is_some_and(|it| it.app_id == *app_id && it.lifecycle == Lifecycle::Purged)
     }
 
-    fn due(&self, app_id: &AppId, due: Due, before: DateTime<Utc>) -> Vec<ChatSession> {
+    fn due(
+        &self,
+        app_id: &AppId,
+        due: Due,
+        before: DateTime<Utc>,
+        others: &[(Due, DateTime<Utc>)],
+    ) -> Vec<ChatSession> {
         let chats = self.chats();
         let chats = chats.values().map(|chat| &chat.session);
-        let chats = chats.filter(|chat| chat.app_id == *app_id && due.includes(chat, before));
-        chats.cloned().collect()
+        let is_due = |chat: &&ChatSession| {
+            chat.app_id == *app_id
+                && due.includes(chat, before)
+                && !others.iter().any(|(other, before)| other.includes(chat, *before))
+        };
+        chats.filter(is_due).cloned().collect()
     }
 }
 

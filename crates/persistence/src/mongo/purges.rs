@@ -58,12 +58,13 @@ impl Purges for MongoStore {
         app_id: &AppId,
         due: Due,
         before: Time<Utc>,
+        others: &[(Due, Time<Utc>)],
         limit: usize,
     ) -> Result<Vec<ChatSession>, StoreError> {
         self.observe(Call::ListDue, None, async {
             let list = || async {
                 let find = SortedFind {
-                    filter: due_filter(app_id, due, before),
+                    filter: only_due(app_id, due, before, others),
                     sort: due_order(due),
                     index: due_index(due),
                     limit,
@@ -82,11 +83,12 @@ impl Purges for MongoStore {
         app_id: &AppId,
         due: Due,
         before: Time<Utc>,
+        others: &[(Due, Time<Utc>)],
     ) -> Result<u64, StoreError> {
         self.observe(Call::CountDue, None, async {
             let count = || async {
                 hinted(due_index(due), |hint| async {
-                    let filter = due_filter(app_id, due, before);
+                    let filter = only_due(app_id, due, before, others);
                     let count = self.inner.chat_sessions.count_documents(filter);
                     Ok(count.optional(hint, CountDocuments::hint).await?)
                 })
@@ -211,6 +213,16 @@ fn due_filter(app_id: &AppId, due: Due, before: Time<Utc>) -> Document {
     }
     filter.insert("hold", Bson::Null);
     filter.insert("schema_version", doc! { "$lte": NEWEST_VERSION });
+    filter
+}
+
+/// Returns the filter for those of them that are due for no other reason.
+fn only_due(app_id: &AppId, due: Due, before: Time<Utc>, others: &[(Due, Time<Utc>)]) -> Document {
+    let mut filter = due_filter(app_id, due, before);
+    let others: Vec<_> = others.iter().map(|(due, at)| due_filter(app_id, *due, *at)).collect();
+    if !others.is_empty() {
+        filter.insert("$nor", others);
+    }
     filter
 }
 

@@ -29,20 +29,24 @@ pub trait Purges: Send + Sync {
     ) -> Result<bool, StoreError>;
 
     /// Lists chats of an app that have been due for a reason since a time, those that are due the longest first.
+    ///
+    /// Chats that have been due for one of the `others`, too, since the time of that one, are left out.
     async fn list_due(
         &self,
         app_id: &AppId,
         due: Due,
         before: DateTime<Utc>,
+        others: &[(Due, DateTime<Utc>)],
         limit: usize,
     ) -> Result<Vec<ChatSession>, StoreError>;
 
-    /// Counts the chats of an app that have been due for a reason since a time.
+    /// Counts the chats that [`list_due`](Self::list_due) lists without a limit.
     async fn count_due(
         &self,
         app_id: &AppId,
         due: Due,
         before: DateTime<Utc>,
+        others: &[(Due, DateTime<Utc>)],
     ) -> Result<u64, StoreError>;
 
     /// Archives a chat, if it is active and has been [inactive](Due::Inactive) since a time. Returns whether it was archived.

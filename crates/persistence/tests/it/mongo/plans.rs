@@ -325,8 +325,11 @@ async fn a_missing_index_makes_a_query_slower_and_does_not_fail_it() {
     database.interrupt_abandoned(1).await.unwrap();
     database.finish_purges(1).await.unwrap();
     for due in Due::ALL {
-        database.list_due(&scope.app_id, due, DateTime::UNIX_EPOCH, 1).await.unwrap();
-        database.count_due(&scope.app_id, due, DateTime::UNIX_EPOCH).await.unwrap();
+        let (app_id, before) = (&scope.app_id, DateTime::UNIX_EPOCH);
+        for other in [vec![], Due::PURGES.map(|due| (due, before)).to_vec()] {
+            database.list_due(app_id, due, before, &other, 1).await.unwrap();
+            database.count_due(app_id, due, before, &other).await.unwrap();
+        }
     }
     assert_eq!(database.next_app_with_chats(None).await.unwrap(), Some(scope.app_id.clone()));
     let actor = Actor::command_line();
