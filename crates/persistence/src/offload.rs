@@ -6,7 +6,7 @@ use std::panic::resume_unwind;
 use std::sync::{Arc, LazyLock};
 use std::thread::available_parallelism;
 
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, oneshot};
 use tokio::task::spawn_blocking;
 
 /// Work on more bytes than this would delay other requests by more than about a millisecond.
@@ -26,16 +26,26 @@ where
     if bytes <= LARGE_BYTES {
         return work();
     }
+    let (sender, result) = oneshot::channel();
+    on_thread(Box::new(move || drop(sender.send(work())))).await;
+    match result.await {
+        Ok(result) => result,
+        // The runtime is shutting down, and drops this future too.
+        Err(_) => std::future::pending().await,
+    }
+}
+
+/// Does work on a thread for it, when one is free. It is compiled once and not for each kind of work.
+async fn on_thread(work: Box<dyn FnOnce() + Send>) {
     let permit = Arc::clone(&PERMITS).acquire_owned().await;
     let working = spawn_blocking(move || {
         // Held until the work is done, also for a caller that has left.
         let _permit = permit;
-        work()
+        work();
     });
-    match working.await {
-        Ok(result) => result,
-        Err(error) if error.is_panic() => resume_unwind(error.into_panic()),
-        // The runtime is shutting down, and drops this future too.
-        Err(_) => std::future::pending().await,
+    if let Err(error) = working.await
+        && error.is_panic()
+    {
+        resume_unwind(error.into_panic());
     }
 }

@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use backon::{BackoffBuilder, ExponentialBuilder};
+use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use bson::doc;
 use futures::future::BoxFuture;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout_at};
 use tracing::Instrument as _;
@@ -231,11 +231,16 @@ impl MongoStore {
     {
         let ledger = Arc::<Ledger>::default();
         let call = WriteCall { store: self.clone(), deadline, ledger: Arc::clone(&ledger) };
-        // Boxed, so that the code of a task is compiled for each type of answer, not for each call.
-        let work: BoxFuture<'static, _> = Box::pin(work(call).in_current_span());
-        let task = self.spawn(work);
+        let (sender, answer) = oneshot::channel();
+        let work = work(call);
+        // Boxed, and without an answer of its own, so that the code of a task is compiled once and not for each call.
+        let work: BoxFuture<'static, ()> = Box::pin(async move {
+            // A caller that no longer waits needs no answer.
+            drop(sender.send(work.await));
+        });
+        self.spawn(work.in_current_span());
         let caller = AbandonOnDrop(Arc::clone(&ledger));
-        let answer = timeout_at(deadline, task).await;
+        let answer = timeout_at(deadline, answer).await;
         drop(caller);
         match answer {
             Ok(Ok(answer)) => answer,
@@ -313,59 +318,24 @@ impl MongoStore {
     where
         F: Future<Output = Result<T, Failure>>,
     {
-        let metrics = &self.inner.metrics.attempts;
-        let is_write = direction == Direction::Write;
-        let mut pauses = pauses();
-        let mut is_first = true;
+        let mut retries = Retries {
+            store: self,
+            direction,
+            deadline,
+            slots,
+            ledger,
+            pauses: pauses(),
+            is_first: true,
+            slot: None,
+        };
         loop {
-            let slot = match slots {
-                Some(slots) => match timeout_at(deadline, slots.acquire()).await {
-                    Ok(slot) => slot.ok(),
-                    Err(_) => {
-                        return Err(ledger.deadline_error("too many writes are waiting".into()));
-                    }
-                },
-                None => None,
-            };
-            // `is_under_way` is set before `is_abandoned` is read. So a caller that stops waiting now either sees the
-            // attempt or prevents it.
-            ledger.is_under_way.store(is_write, Ordering::SeqCst);
-            if ledger.is_abandoned.load(Ordering::SeqCst) {
-                ledger.is_under_way.store(false, Ordering::SeqCst);
-                return Err(ledger.deadline_error("the caller no longer waits".into()));
-            }
-            metrics.begun(direction, is_first);
-            let this = Attempt { is_first, deadline, ledger: Arc::clone(ledger) };
+            let this = retries.begin().await?;
             let failure = match timeout_at(bound, attempt(this)).await {
                 Ok(Ok(value)) => return Ok(value),
                 Ok(Err(failure)) => failure,
                 Err(_) => Failure::Unfinished(NO_ANSWER.into()),
             };
-            if let Some(reason) = failure.reason() {
-                metrics.failed(direction, reason);
-            }
-            if is_write && failure.may_have_applied() {
-                ledger.note_unknown_write();
-            }
-            ledger.is_under_way.store(false, Ordering::SeqCst);
-            drop(slot);
-            let driver = failure.driver_text();
-            let error = match failure.into_final() {
-                Ok(answer) => return Err(ledger.refused(answer)),
-                Err(error) => error,
-            };
-            if driver.is_some() {
-                ledger.note_cause(&error);
-            }
-            tracing::debug!(error = %error, driver, may_have_applied = ledger.may_have_applied(), "an attempt failed");
-            is_first = false;
-            let is_back = async {
-                sleep(pauses.next().unwrap_or_default()).await;
-                self.wait_for_server(&mut pauses).await;
-            };
-            if timeout_at(deadline, is_back).await.is_err() {
-                return Err(ledger.deadline_error(error));
-            }
+            retries.go_on_after(failure).await?;
         }
     }
 
@@ -373,14 +343,85 @@ impl MongoStore {
     ///
     /// This runs before a retry: if the deadline passes here, no attempt is running, so the timeout
     /// does not make the outcome of the write unknown.
-    async fn wait_for_server(&self, pauses: &mut impl Iterator<Item = Duration>) {
+    async fn wait_for_server(&self, pauses: &mut ExponentialBackoff) {
         while self.inner.database.run_command(doc! { "ping": 1 }).await.is_err() {
             sleep(pauses.next().unwrap_or_default()).await;
         }
     }
 }
 
-fn pauses() -> impl Iterator<Item = Duration> {
+/// What surrounds the attempts of a call. It is apart from them, so that it is compiled once and not for each call.
+struct Retries<'a> {
+    store: &'a MongoStore,
+    direction: Direction,
+    deadline: Instant,
+    slots: Option<&'a Semaphore>,
+    ledger: &'a Arc<Ledger>,
+    pauses: ExponentialBackoff,
+    is_first: bool,
+    /// The slot of the running attempt.
+    slot: Option<SemaphorePermit<'a>>,
+}
+
+impl Retries<'_> {
+    /// Waits until an attempt may begin.
+    async fn begin(&mut self) -> Result<Attempt, StoreError> {
+        let Self { ledger, deadline, is_first, direction, .. } = *self;
+        if let Some(slots) = self.slots {
+            match timeout_at(deadline, slots.acquire()).await {
+                Ok(slot) => self.slot = slot.ok(),
+                Err(_) => return Err(ledger.deadline_error("too many writes are waiting".into())),
+            }
+        }
+        // `is_under_way` is set before `is_abandoned` is read. So a caller that stops waiting now either sees the
+        // attempt or prevents it.
+        ledger.is_under_way.store(self.is_write(), Ordering::SeqCst);
+        if ledger.is_abandoned.load(Ordering::SeqCst) {
+            ledger.is_under_way.store(false, Ordering::SeqCst);
+            return Err(ledger.deadline_error("the caller no longer waits".into()));
+        }
+        self.store.inner.metrics.attempts.begun(direction, is_first);
+        Ok(Attempt { is_first, deadline, ledger: Arc::clone(ledger) })
+    }
+
+    /// Waits until the next attempt may begin, or returns the answer of the call.
+    async fn go_on_after(&mut self, failure: Failure) -> Result<(), StoreError> {
+        let Self { ledger, store, .. } = *self;
+        if let Some(reason) = failure.reason() {
+            store.inner.metrics.attempts.failed(self.direction, reason);
+        }
+        if self.is_write() && failure.may_have_applied() {
+            ledger.note_unknown_write();
+        }
+        ledger.is_under_way.store(false, Ordering::SeqCst);
+        self.slot = None;
+        let driver = failure.driver_text();
+        let error = match failure.into_final() {
+            Ok(answer) => return Err(ledger.refused(answer)),
+            Err(error) => error,
+        };
+        if driver.is_some() {
+            ledger.note_cause(&error);
+        }
+        let may_have_applied = ledger.may_have_applied();
+        tracing::debug!(error = %error, driver, may_have_applied, "an attempt failed");
+        self.is_first = false;
+        let is_back = async {
+            sleep(self.pauses.next().unwrap_or_default()).await;
+            store.wait_for_server(&mut self.pauses).await;
+        };
+        match timeout_at(self.deadline, is_back).await {
+            Ok(()) => Ok(()),
+            Err(_) => Err(ledger.deadline_error(error)),
+        }
+    }
+
+    fn is_write(&self) -> bool {
+        self.direction == Direction::Write
+    }
+}
+
+fn pauses() -> ExponentialBackoff {
     ExponentialBuilder::default()
         .with_min_delay(Duration::from_millis(50))
         .with_max_delay(Duration::from_secs(1))
