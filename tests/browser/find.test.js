@@ -135,12 +135,16 @@ test("filters without a list are not offered, and the page says so", async () =>
   await as(SERVICE, "#/apps/travel_desk/chats?workflow_name=Desk", async (page, place) => {
     await place.shows("Chats");
     await page.getByRole("heading", { name: "3 chats" }).waitFor();
+    await page.getByLabel("last turn failed").check();
+    await page.getByRole("heading", { name: "1 chat", exact: true }).waitFor();
+    await place.open("#/apps/travel_desk/chats?needs_input=true");
+    await page.getByRole("heading", { name: "1 chat", exact: true }).waitFor({ state: "detached" });
     assert.equal(await page.getByLabel("last turn failed").isDisabled(), true);
     await page
       .getByText("The service has no list with these filters and: last turn failed.")
       .waitFor();
     await place.isAccessible();
-    await place.open("#/apps/travel_desk/chats?workflow_name=Desk&last_turn_outcome=failed");
+    await place.open("#/apps/travel_desk/chats?needs_input=true&last_turn_outcome=failed");
     await page.getByText("The service has no list with all of these filters.").waitFor();
     await page.getByRole("link", { name: "Clear the filters" }).click();
     await page.getByRole("heading", { name: "3 chats" }).waitFor();

@@ -294,8 +294,8 @@ pub static COLLECTIONS: &[StoredCollection] = &[
             Index::of("cs_list_assistant_active", list_keys!(["assistant_id"], ACTIVE_MINUTE, []))
                 .only_with("assistant_id"),
             Index::of(
-                "cs_list_last_turn_active",
-                list_keys!([LAST_TURN_OUTCOME], ACTIVE_MINUTE, []),
+                "cs_list_turn_outcome_active",
+                list_keys!([LAST_TURN_OUTCOME], ACTIVE_MINUTE, ["workflow_name", "assistant_id"]),
             )
             .only_with(LAST_TURN_OUTCOME),
             Index::of(

@@ -89,6 +89,9 @@ const OF_PERSON_COMPARED: &[ListFilter] =
 /// What narrows the lists of chats that wait for an answer, which are few as well.
 const WAITING: &[ListFilter] = &[WorkflowName, UserId, TeamId, AssistantId];
 
+/// What narrows the lists of chats whose last turn ended in one way.
+const OF_OUTCOME: &[ListFilter] = &[WorkflowName, AssistantId];
+
 /// Every list that is served. Of two that serve a list, the first one is read.
 pub(crate) static SERVED: &[ServedList] = &[
     ServedList::of(ListRange::WaitingMember, Active, "cs_list_waiting_member_active", WAITING),
@@ -113,7 +116,7 @@ pub(crate) static SERVED: &[ServedList] = &[
     ServedList::of(ListRange::Title, Active, "cs_list_title", &[]),
     ServedList::of(ListRange::Metadata, Created, "cs_list_attrs_created", &[]),
     ServedList::of(ListRange::Assistant, Active, "cs_list_assistant_active", &[]),
-    ServedList::of(ListRange::LastTurn, Active, "cs_list_last_turn_active", &[]),
+    ServedList::of(ListRange::LastTurn, Active, "cs_list_turn_outcome_active", OF_OUTCOME),
     ServedList::of(ListRange::Forks, Created, "cs_list_forked_created", &[]),
     ServedList::of(ListRange::Workflow, Created, "cs_list_workflow_created", &[]),
     ServedList::of(ListRange::Workflow, Active, "cs_list_workflow_active", &[]),

@@ -12,7 +12,7 @@ const SERVED = [
   { by: ["user_id"], orders: ["active", "created", "title"], also: OF_PERSON },
   { by: ["title_contains"], orders: ["active"], also: [] },
   { by: ["title_contains"], orders: ["created"], also: OF_PERSON },
-  { by: ["last_turn_outcome"], orders: ["active"], also: [] },
+  { by: ["last_turn_outcome"], orders: ["active"], also: ["workflow_name"] },
   { by: ["workflow_name"], orders: ["active", "created"], also: [] },
   { by: [], orders: ["active", "created", "title"], also: [] },
 ];
