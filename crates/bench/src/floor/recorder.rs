@@ -1,7 +1,7 @@
 use anyhow::{Result, ensure};
 use async_trait::async_trait;
 use bson::raw::RawDocumentBuf;
-use bson::{Document, doc};
+use bson::{Bson, Document, doc};
 use futures::TryStreamExt as _;
 use futures::future::try_join_all;
 use mongodb::Database;
@@ -48,15 +48,20 @@ impl Recorder {
         Ok(())
     }
 
-    /// Ends, and returns the finds of sessions since the beginning, in the order in which they ended.
+    /// Ends, and returns the finds of sessions since the beginning, in the order in which they ended. Of an aggregation this is the
+    /// find that its first stages make: lists by metadata add to it what they check.
     pub(crate) async fn end(&self) -> Result<RecordedFinds> {
         self.database.run_command(doc! { "profile": 0 }).await?;
         let profile = self.database.collection::<RawDocumentBuf>(PROFILE);
-        let finds = profile.find(doc! { "op": "query", "command.find": COLLECTION });
+        let of_sessions =
+            [doc! { "command.find": COLLECTION }, doc! { "command.aggregate": COLLECTION }];
+        let finds = profile.find(doc! { "$or": of_sessions.to_vec() });
         let found: Vec<_> = finds.sort(doc! { "$natural": 1 }).await?.try_collect().await?;
         profile.drop().await?;
         let commands = found.iter().map(|raw| {
             let command = Document::try_from(raw.get_document("command")?)?;
+            let command =
+                if command.contains_key("aggregate") { find_of(command)? } else { command };
             let kept = command.into_iter().filter(|(field, _)| OF_FIND.contains(&field.as_str()));
             Ok(kept.collect())
         });
@@ -87,6 +92,24 @@ impl RecordedFinds {
         let cursor = cursor.await?.with_type::<RawDocumentBuf>();
         Ok(cursor.try_collect::<Vec<_>>().await?.len())
     }
+}
+
+/// Returns the find that the first stages of an aggregation make.
+fn find_of(aggregation: Document) -> Result<Document> {
+    let mut find = doc! { "find": COLLECTION, "hint": aggregation.get_document("hint")? };
+    for stage in aggregation.get_array("pipeline")?.iter().filter_map(Bson::as_document) {
+        for (name, value) in stage {
+            let field = match name.as_str() {
+                "$match" => "filter",
+                "$sort" => "sort",
+                "$limit" => "limit",
+                "$project" => "projection",
+                _ => return Ok(find),
+            };
+            find.insert(field, value);
+        }
+    }
+    Ok(find)
 }
 
 /// Returns a count, which is an integer of either size.

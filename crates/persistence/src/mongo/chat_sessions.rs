@@ -5,8 +5,9 @@ use bson::{Bson, DateTime, Document, RawDocumentBuf, doc};
 use futures::future::try_join_all;
 use mongodb::options::ReturnDocument;
 use records::{
-    AssistantId, ChatId, ChatSession, ChatStatus, Lifecycle, NewChatSession, Scope, SessionChange,
-    StatusChange, Tally, TeamId, TurnOutcome, UserId, WorkflowName, minute_of,
+    AppId, AssistantId, ChatId, ChatSession, ChatStatus, Lifecycle, MetadataFilter, NewChatSession,
+    Scope, SessionChange, StatusChange, Tally, TeamId, TurnOutcome, UserId, WorkflowName,
+    minute_of,
 };
 
 use crate::StoreError;
@@ -196,14 +197,14 @@ impl MongoStore {
             if filter.title_contains.is_some() {
                 self.require(Shape::TitleSearch).await?;
             }
-            let read = try_join_all(lists.iter().copied().map(&read));
-            match &filter.metadata {
-                None => read.await,
-                Some(metadata) => {
-                    self.require(Shape::MetadataLists).await?;
-                    self.read_indexed(&scope.app_id, metadata, read).await
+            if let Some(metadata) = &filter.metadata {
+                self.require(Shape::MetadataLists).await?;
+                // Each list that is read checks it, too, at its moment.
+                if lists.is_empty() {
+                    self.check_indexed(&scope.app_id, metadata).await?;
                 }
             }
+            try_join_all(lists.iter().copied().map(&read)).await
         });
         Ok(read.await?.into_iter().flatten().collect())
     }
@@ -219,7 +220,7 @@ impl MongoStore {
     ) -> Result<Vec<ChatSession>, Failure> {
         let query = list_filter(scope, filter, list.range);
         let limit = limit.saturating_add(1);
-        let read = ListRead::of(filter, after);
+        let read = ListRead::of(scope, filter, after);
         let found = self.rows_within(list, &query, read, limit, without_large_fields()).await?;
         found.iter().map(|raw| Ok(chat_session_record(raw)?)).collect()
     }
@@ -242,7 +243,7 @@ impl MongoStore {
                 limit: limit - rows.len(),
                 projection: projection.clone(),
             };
-            rows.extend(find.read(&self.inner.chat_sessions).await?);
+            rows.extend(self.listed_rows(find, read.metadata).await?);
             if rows.len() >= limit {
                 break;
             }
@@ -259,11 +260,22 @@ impl MongoStore {
         sort: Document,
         limit: usize,
     ) -> Result<Vec<String>, Failure> {
-        let filter = list_filter(scope, filter, list.range);
+        let query = list_filter(scope, filter, list.range);
         let (index, projection) = (session_index(list.index), doc! { "_id": 1 });
-        let find = SortedFind { filter, sort, index, limit, projection };
-        let found = find.read(&self.inner.chat_sessions).await?;
+        let find = SortedFind { filter: query, sort, index, limit, projection };
+        let found = self.listed_rows(find, by_metadata(scope, filter)).await?;
         Ok(found.iter().filter_map(|raw| raw.get_str("_id").ok().map(str::to_owned)).collect())
+    }
+
+    async fn listed_rows(
+        &self,
+        find: SortedFind,
+        metadata: Option<(&AppId, &MetadataFilter)>,
+    ) -> Result<Vec<RawDocumentBuf>, Failure> {
+        match metadata {
+            None => find.read(&self.inner.chat_sessions).await,
+            Some((app_id, metadata)) => self.indexed_rows(find, app_id, metadata).await,
+        }
     }
 
     async fn insert_chat(
@@ -606,12 +618,19 @@ pub(crate) struct ListRead<'a> {
     pub(crate) order: ChatOrder,
     pub(crate) direction: Direction,
     pub(crate) after: Option<&'a ListCursor>,
+    /// The app and the value, if the list is by a value of the metadata.
+    pub(crate) metadata: Option<(&'a AppId, &'a MetadataFilter)>,
 }
 
 impl<'a> ListRead<'a> {
     /// Returns how the chats of a list are read.
-    pub(crate) fn of(filter: &ChatFilter, after: Option<&'a ListCursor>) -> Self {
-        Self { order: filter.order, direction: filter.direction(), after }
+    pub(crate) fn of(
+        scope: &'a Scope,
+        filter: &'a ChatFilter,
+        after: Option<&'a ListCursor>,
+    ) -> Self {
+        let metadata = by_metadata(scope, filter);
+        Self { order: filter.order, direction: filter.direction(), after, metadata }
     }
 
     /// Returns the queries for the sessions, and how each is sorted.
@@ -634,6 +653,13 @@ impl<'a> ListRead<'a> {
         let others = doc! { "$and": [query, { field: { beyond: at } }] };
         vec![(within, doc! { "_id": direction }), (others, sort)]
     }
+}
+
+fn by_metadata<'a>(
+    scope: &'a Scope,
+    filter: &'a ChatFilter,
+) -> Option<(&'a AppId, &'a MetadataFilter)> {
+    filter.metadata.as_ref().map(|metadata| (&scope.app_id, metadata))
 }
 
 /// Returns the field that lists in an order are sorted by, before the id.

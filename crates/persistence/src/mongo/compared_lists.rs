@@ -72,7 +72,7 @@ impl MongoStore {
         let mut found: Vec<&ListCursor> = found.filter(is_read).collect();
         found.sort_by(compare);
         found.dedup();
-        let limit = page_end(found.iter().copied().cloned(), limit);
+        let limit = page_end(found.iter().copied(), limit);
         let next = if found.len() > limit {
             found.truncate(limit);
             found.last().copied().cloned()
@@ -131,7 +131,7 @@ impl MongoStore {
         after: Option<&ListCursor>,
     ) -> Result<Compared, Failure> {
         let query = list_filter(scope, filter, list.range);
-        let read = ListRead::of(filter, after);
+        let read = ListRead::of(scope, filter, after);
         let (ListRange::Title, Some(part)) = (list.range, &filter.title_contains) else {
             return self.read_compared(list, query, filter, read, most).await;
         };

@@ -6,19 +6,21 @@
 //! a slow writer has read: its chat is refused until the sweep has found it.
 
 use bson::{Document, RawDocumentBuf, doc};
+use futures::TryStreamExt as _;
+use mongodb::action::{Action as _, Aggregate};
+use mongodb::options::ReadConcern;
 use records::{AppId, ChatId, JsonObject, MetadataFilter, MetadataKeys};
 use serde::Deserialize;
 
 use crate::StoreError;
 use crate::mongo::MongoStore;
-use crate::mongo::collection_names::CHAT_SESSIONS;
+use crate::mongo::apps::AppDocument;
+use crate::mongo::collection_names::{APPS, CHAT_SESSIONS};
 use crate::mongo::collections::session_index;
 use crate::mongo::documents::stored::read_document;
-use crate::mongo::documents::{
-    ATTRS, ATTRS_VERSION, DeclaredKey, DeclaredKeys, LIFECYCLE, NEWEST_VERSION,
-};
+use crate::mongo::documents::{ATTRS, ATTRS_VERSION, DeclaredKeys, LIFECYCLE, NEWEST_VERSION};
 use crate::mongo::engine::failure::Failure;
-use crate::mongo::engine::hinted::SortedFind;
+use crate::mongo::engine::hinted::{SortedFind, hinted};
 use crate::mongo::engine::json::Json;
 use crate::mongo::engine::scope::chat_filter;
 use crate::mongo::leases::same_number;
@@ -27,39 +29,55 @@ use crate::mongo::leases::same_number;
 const VERSIONS: &str = "cs_attrs_version";
 
 impl MongoStore {
-    /// Reads a list by a value of the metadata, and refuses it if the app has not declared the key, or if a chat may be missing
-    /// because its attributes are behind.
+    /// Reads sessions of a list by a value of the metadata, and refuses it if the app has not declared the key, or if a chat may be
+    /// missing because its attributes are behind.
     ///
-    /// The lowest version is read first: chats that are brought up while the list is read may be missing from it. The keys are
-    /// read last: a list that was read after a key was removed is refused.
-    pub(crate) async fn read_indexed<T>(
+    /// The sessions, the lowest version and the keys are of one moment. In queries of their own, chats could be brought up
+    /// between two of them, or the key removed, and such a list would lack chats.
+    pub(crate) async fn indexed_rows(
+        &self,
+        find: SortedFind,
+        app_id: &AppId,
+        metadata: &MetadataFilter,
+    ) -> Result<Vec<RawDocumentBuf>, Failure> {
+        let SortedFind { filter, sort, index, limit, projection } = find;
+        let mut pipeline = vec![doc! { "$match": filter }];
+        if !sort.is_empty() {
+            pipeline.push(doc! { "$sort": sort });
+        }
+        let limit = u32::try_from(limit).unwrap_or(u32::MAX);
+        pipeline.push(doc! { "$limit": i64::from(limit) });
+        pipeline.push(doc! { "$project": projection });
+        pipeline.extend(lowest_version_and_app(app_id));
+        let mut rows: Vec<RawDocumentBuf> = hinted(index, |hint| async {
+            let read = self.inner.chat_sessions.aggregate(pipeline.clone());
+            let read = read.optional(hint, Aggregate::hint).with_type::<RawDocumentBuf>();
+            let read = read.read_concern(ReadConcern::snapshot());
+            Ok(read.batch_size(limit.saturating_add(2)).await?.try_collect().await?)
+        })
+        .await?;
+        let app = rows.pop_if(|row| matches!(row.get(APP), Ok(Some(_))));
+        let lowest = rows.pop_if(|row| matches!(row.get(LOWEST), Ok(Some(_))));
+        let app = app.as_ref().and_then(|row| row.get_document(APP).ok());
+        let app = app.map(|app| read_document::<AppDocument>(APPS, app)).transpose()?;
+        let keys = app.map(|app| app.declared_keys()).unwrap_or_default();
+        check_declared(&keys, metadata)?;
+        let since = keys.keys.iter().find(|it| it.key == metadata.key).map(|it| it.since);
+        // A chat that was never indexed has no version.
+        let lowest = lowest.map(|row| row.get_i64(LOWEST).unwrap_or_default());
+        if lowest.zip(since).is_some_and(|(lowest, since)| lowest < since) {
+            return Err(StoreError::IndexingMetadata(metadata.key.clone()).into());
+        }
+        Ok(rows)
+    }
+
+    /// Refuses a list by a value of the metadata whose key the app has not declared.
+    pub(crate) async fn check_indexed(
         &self,
         app_id: &AppId,
         metadata: &MetadataFilter,
-        read: impl Future<Output = Result<T, Failure>>,
-    ) -> Result<T, Failure> {
-        let lowest = self.lowest_version(app_id).await?;
-        let list = read.await?;
-        let DeclaredKeys { keys, .. } = self.declared_keys(app_id).await?;
-        let is_named = |it: &&DeclaredKey| it.key == metadata.key;
-        let Some(DeclaredKey { key, since }) = keys.iter().find(is_named) else {
-            let keys = keys.iter().map(|it| it.key.clone()).collect();
-            let undeclared = MetadataKeys::from_stored(keys).check(metadata);
-            return undeclared.map(|()| list).map_err(|e| StoreError::from(e).into());
-        };
-        if lowest.is_some_and(|lowest| lowest < *since) {
-            return Err(StoreError::IndexingMetadata(key.clone()).into());
-        }
-        Ok(list)
-    }
-
-    /// Returns the lowest version of the attributes of the chats of an app, if it has any.
-    async fn lowest_version(&self, app_id: &AppId) -> Result<Option<i64>, Failure> {
-        let fields = doc! { ATTRS_VERSION: 1, "_id": 0 };
-        let lowest = in_order_of_versions(doc! { "app_id": app_id.as_str() }, 1, fields);
-        let found = lowest.read(&self.inner.chat_sessions).await?;
-        let version = |raw: &RawDocumentBuf| raw.get_i64(ATTRS_VERSION).unwrap_or_default();
-        Ok(found.first().map(version))
+    ) -> Result<(), Failure> {
+        check_declared(&self.declared_keys(app_id).await?, metadata)
     }
 
     /// Brings the attributes of at most `limit` chats up to the keys that their apps have declared, and returns of how many.
@@ -94,6 +112,33 @@ impl MongoStore {
             doc! { "metadata": 1, "session_version": 1, LIFECYCLE: 1, "schema_version": 1 };
         in_order_of_versions(behind, limit, fields).read(&self.inner.chat_sessions).await
     }
+}
+
+fn check_declared(declared: &DeclaredKeys, metadata: &MetadataFilter) -> Result<(), Failure> {
+    let keys = declared.keys.iter().map(|it| it.key.clone()).collect();
+    Ok(MetadataKeys::from_stored(keys).check(metadata)?)
+}
+
+/// The fields of the rows that follow the sessions of a list.
+const LOWEST: &str = "lowest_version";
+const APP: &str = "app";
+
+/// Returns the stages that add the lowest version of the attributes of the chats of an app, if it has any, and the app, if it
+/// is registered.
+fn lowest_version_and_app(app_id: &AppId) -> [Document; 2] {
+    let app_id = app_id.as_str();
+    let lowest = vec![
+        doc! { "$match": { "app_id": app_id } },
+        doc! { "$sort": { ATTRS_VERSION: 1 } },
+        doc! { "$limit": 1 },
+        doc! { "$project": { "_id": 0, LOWEST: { "$ifNull": [format!("${ATTRS_VERSION}"), null] } } },
+    ];
+    let app = vec![
+        doc! { "$match": { "_id": app_id } },
+        doc! { "$project": { "_id": 0, APP: "$$ROOT" } },
+    ];
+    [(CHAT_SESSIONS, lowest), (APPS, app)]
+        .map(|(collection, pipeline)| doc! { "$unionWith": { "coll": collection, "pipeline": pipeline } })
 }
 
 /// Returns a query of sessions in the order of the versions of their attributes. Chats without attributes come first.

@@ -350,12 +350,15 @@ pub struct Page {
 
 impl Page {
     /// Makes a page of the first chat sessions of a list after a position, at most `limit`. Their order does not matter.
-    pub(crate) fn cut(mut chats: Vec<ChatSession>, limit: usize, filter: &ChatFilter) -> Self {
-        let (order, direction) = (filter.order, filter.direction());
-        let at = |chat: &ChatSession| ListCursor::at(chat, order);
-        chats.sort_by(|one, other| direction.compare(&at(one), &at(other)));
-        let limit = page_end(chats.iter().map(at), limit);
-        let next = super::cut(&mut chats, limit).map(at);
+    pub(crate) fn cut(chats: Vec<ChatSession>, limit: usize, filter: &ChatFilter) -> Self {
+        let direction = filter.direction();
+        // Each position is made once: that of a title takes longer than a comparison.
+        let placed = |chat: ChatSession| (ListCursor::at(&chat, filter.order), chat);
+        let mut placed: Vec<_> = chats.into_iter().map(placed).collect();
+        placed.sort_by(|(one, _), (other, _)| direction.compare(one, other));
+        let limit = page_end(placed.iter().map(|(at, _)| at), limit);
+        let next = super::cut(&mut placed, limit).map(|(at, _)| at.clone());
+        let mut chats: Vec<_> = placed.into_iter().map(|(_, chat)| chat).collect();
         sort_page(&mut chats, filter);
         Self { chats, next }
     }
@@ -364,15 +367,17 @@ impl Page {
 /// Sorts a page by the time of the last activity, if its list is by the minutes of it.
 pub(crate) fn sort_page(chats: &mut [ChatSession], filter: &ChatFilter) {
     if filter.order == ChatOrder::Active {
-        let key = |chat: &ChatSession| (chat.last_active_at(), chat.chat_id.clone());
-        chats.sort_by(|one, other| filter.direction().compare(&key(one), &key(other)));
+        chats.sort_by(|one, other| {
+            let [one, other] = [one, other].map(|chat| (chat.last_active_at(), &chat.chat_id));
+            filter.direction().compare(&one, &other)
+        });
     }
 }
 
 /// Returns how many of the chats at these positions a page holds: as many as wanted, or so many that it ends with a whole
 /// minute, if that leaves at least half of it.
-pub(crate) fn page_end(positions: impl Iterator<Item = ListCursor>, limit: usize) -> usize {
-    let minute = |position: ListCursor| match position.position {
+pub(crate) fn page_end<'a>(positions: impl Iterator<Item = &'a ListCursor>, limit: usize) -> usize {
+    let minute = |position: &ListCursor| match position.position {
         Position::Active(minute) => Some(minute),
         _ => None,
     };

@@ -213,7 +213,8 @@ async fn a_list_by_one_attribute_reads_what_it_returns() {
         let (documents, keys, plans) = reads(&database).await;
         assert_eq!(page.chats.len(), expected, "{plans:?}");
         let returned = i64::try_from(expected).unwrap();
-        assert!(documents <= returned + 1, "{documents} documents for {expected}: {plans:?}");
+        // One more shows that there is another page, and each of two finds reads the app.
+        assert!(documents <= returned + 3, "{documents} documents for {expected}: {plans:?}");
         assert!(keys <= returned + 40, "{keys} keys for {expected}: {plans:?}");
         after = page.next;
     }
@@ -232,7 +233,8 @@ async fn a_list_of_a_person_by_one_attribute_reads_no_more_than_a_bound() {
         database.raw.run_command(doc! { "profile": 2 }).await.unwrap();
         let page = database.list_chats(&ann, &acme(), 40, after.as_ref()).await.unwrap();
         let (documents, _, plans) = reads(&database).await;
-        assert!(documents <= 2_000 + 40, "{documents} documents: {plans:?}");
+        // The app is read with each of the three ranges.
+        assert!(documents <= 2_000 + 40 + 3, "{documents} documents: {plans:?}");
         found += page.chats.len();
         pages += 1;
         after = page.next;
