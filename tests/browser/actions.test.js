@@ -14,7 +14,7 @@ let service;
 let call;
 
 before(async () => {
-  service = await startService(settings);
+  service = await startService({ ...settings, REPRISE__APPS__SUPPORT_ACCESS: "true" });
   call = service.client(SERVICE);
   browser = await launch();
 });
@@ -122,28 +122,44 @@ test("an action is offered to those who have the permission", async () => {
   await call("PUT", `${path}/members/ben`, { role: "reader" });
   await call("POST", `${path}/input-requests`, { request_id: "q1", prompt: "Which flight?" });
   for (const step of [1, 2]) await call("PUT", `${path}/context`, { step });
-  const seen = async (person) => {
+  const seen = async (person, role = "user") => {
     const found = {};
     // Nothing is asked for that would be refused.
-    await as(bearer({ sub: person, apps: ["acme_corp"] }), "act-4", async (page, place) => {
+    await as(bearer({ sub: person, apps: ["acme_corp"], role }), "act-4", async (page, place) => {
       await page.locator(".question").getByText("Which flight?").waitFor();
       const actions = page.getByRole("group", { name: "Actions" }).getByRole("button");
       found.actions = await actions.allTextContents();
       found.answers = await page.getByRole("button", { name: "Answer" }).count();
+      await page.locator(".message").first().waitFor();
+      found.forks = await page.getByRole("link", { name: /^Fork from message/ }).count();
       await place.open("#/apps/acme_corp/chats/act-4?view=context");
       await page.locator(".versions").getByText("Version 1", { exact: true }).waitFor();
       found.restores = await page.getByRole("button", { name: "Restore" }).count();
+      await place.open("#/apps/acme_corp/chats/act-4?view=forks&at=0");
+      await page.getByText("This chat is no fork").waitFor();
+      found.forks += await page.getByRole("button", { name: "Fork" }).count();
+      await place.open("#/apps/acme_corp/inbox");
+      await page.locator(".question").getByText("Which flight?").waitFor();
+      found.answers += await page.getByRole("button", { name: "Answer" }).count();
     });
     return found;
   };
   assert.deepEqual(await seen("ada"), {
     actions: ["Complete", "Fail", "Rename", "Archive", "Copy or download"],
-    answers: 1,
+    answers: 2,
+    forks: 2,
     restores: 0,
   });
   assert.deepEqual(await seen("ben"), {
     actions: ["Copy or download"],
     answers: 0,
+    forks: 2,
+    restores: 0,
+  });
+  assert.deepEqual(await seen("sue", "support"), {
+    actions: ["Complete", "Fail", "Rename", "Archive", "Copy or download"],
+    answers: 2,
+    forks: 0,
     restores: 0,
   });
 });

@@ -69,7 +69,7 @@ export class Reprise {
   }
 
   /** Lists the questions of all chats that wait for an answer. */
-  pendingQuestions(query: QueryOf<"list_pending_inputs"> = {}): AsyncGenerator<models.InputRequest, void> {
+  pendingQuestions(query: QueryOf<"list_pending_inputs"> = {}): AsyncGenerator<models.PendingInputRequest, void> {
     return pages(this.#transport, ["input-requests", this.appId], query, this.#signal);
   }
 

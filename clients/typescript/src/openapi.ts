@@ -1213,10 +1213,10 @@ export interface components {
             updated_by?: string | null;
         };
         /**
-         * @description What a caller may do in a chat: read it (`read`), say something and answer questions (`say`), write what a workflow writes (`run`), record calls (`bill`), or change the chat itself and its members (`manage`).
+         * @description What a caller may do with a chat: fork it (`create`), read it (`read`), say something and answer questions (`say`), write what a workflow writes (`run`), record calls (`bill`), or change the chat itself and its members (`manage`).
          * @enum {string}
          */
-        ChatPermission: "read" | "say" | "run" | "bill" | "manage";
+        ChatPermission: "create" | "read" | "say" | "run" | "bill" | "manage";
         /** @description A chat session, without its messages, artifact and context snapshot. */
         ChatSession: {
             /** @example chat_abc123def456 */
@@ -3151,6 +3151,12 @@ export interface components {
             next_cursor: string | null;
         };
         /** @description A page of a list. */
+        Page_PendingInputRequest: {
+            data: components["schemas"]["PendingInputRequest"][];
+            /** @description The cursor of the next page; null on the last page. */
+            next_cursor: string | null;
+        };
+        /** @description A page of a list. */
         Page_ProviderCall: {
             data: components["schemas"]["ProviderCall"][];
             /** @description The cursor of the next page; null on the last page. */
@@ -3231,6 +3237,11 @@ export interface components {
             name: string;
             /** @description The arguments as stored, mostly the text of a JSON object. */
             arguments: unknown;
+        };
+        /** @description A pending input request, and what the caller may do with its chat. */
+        PendingInputRequest: components["schemas"]["InputRequest"] & {
+            /** @description What the caller may do with the chat, as far as its status allows it; only with `permissions=true`. */
+            permissions?: components["schemas"]["ChatPermission"][] | null;
         };
         /** @description Percentiles of a distribution, with an error of at most 1/32; null if it is empty. */
         Percentiles: {
@@ -4730,6 +4741,7 @@ export type Page_Member = components['schemas']['Page_Member'];
 export type Page_Message = components['schemas']['Page_Message'];
 export type Page_Namespace = components['schemas']['Page_Namespace'];
 export type Page_Participant = components['schemas']['Page_Participant'];
+export type Page_PendingInputRequest = components['schemas']['Page_PendingInputRequest'];
 export type Page_ProviderCall = components['schemas']['Page_ProviderCall'];
 export type Page_ResumePoint = components['schemas']['Page_ResumePoint'];
 export type Page_ToolRun = components['schemas']['Page_ToolRun'];
@@ -4737,6 +4749,7 @@ export type Page_WalletEntry = components['schemas']['Page_WalletEntry'];
 export type Participant = components['schemas']['Participant'];
 export type Payment = components['schemas']['Payment'];
 export type PendingCall = components['schemas']['PendingCall'];
+export type PendingInputRequest = components['schemas']['PendingInputRequest'];
 export type Percentiles = components['schemas']['Percentiles'];
 export type PersonRole = components['schemas']['PersonRole'];
 export type Point = components['schemas']['Point'];
@@ -5408,6 +5421,8 @@ export interface operations {
             query?: {
                 /** @description `newest` (default) or `oldest` first, by creation. */
                 order?: "newest" | "oldest";
+                /** @description Whether each request has the `permissions` of the caller in its chat. */
+                permissions?: boolean;
                 /** @description The most entries of a page: 20 by default, at most 100; fewer if they are large. */
                 limit?: number;
                 /** @description The `next_cursor` of the previous page, asked for with the same filters. */

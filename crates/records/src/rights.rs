@@ -39,8 +39,9 @@ impl Permission {
         Self::Administer,
     ];
 
-    /// Those that a caller may have in one chat and not in another.
-    pub const OF_CHATS: [Self; 5] = [Self::Read, Self::Say, Self::Run, Self::Bill, Self::Manage];
+    /// Those that a caller may have towards a chat; with [`Permission::Create`] they fork it.
+    pub const OF_CHATS: [Self; 6] =
+        [Self::Create, Self::Read, Self::Say, Self::Run, Self::Bill, Self::Manage];
 
     /// Returns the permission that appending these messages needs.
     pub fn to_append<'a>(mut messages: impl Iterator<Item = &'a MessageBody>) -> Self {
@@ -231,6 +232,11 @@ impl Caller {
     /// Returns whether this caller has a permission in a chat with these members.
     pub fn may(&self, permission: Permission, chat: &ChatSession, members: &[Member]) -> bool {
         self.reach(permission).includes(chat, members)
+    }
+
+    /// Returns whether this caller starts chats, and forks those that it may read.
+    pub fn may_create(&self) -> bool {
+        !matches!(self, Self::Support { .. })
     }
 
     /// Returns whether a user becomes a member of a chat with these members when this caller makes them join: a service

@@ -82,8 +82,12 @@ pub(crate) async fn permissions(
         members = store.list_members(&scope, &chat.chat_id).await?;
         joins = joins_by_saying(&scope, person, chat, &members);
     }
-    let held =
-        |it: &Permission| scope.may(*it, chat, &members) || (joins && *it == Permission::Say);
+    let held = |it: &Permission| match it {
+        // A caller who starts chats may fork each one that they read.
+        Permission::Create => scope.caller.may_create() && scope.grant.admits(Permission::Create),
+        Permission::Say if joins => true,
+        other => scope.may(*other, chat, &members),
+    };
     Ok(Permission::OF_CHATS.into_iter().filter(held).collect())
 }
 

@@ -217,9 +217,10 @@ class ChatId(RootModel[str]):
 
 class ChatPermission(str, Enum):
     """
-    What a caller may do in a chat: read it (`read`), say something and answer questions (`say`), write what a workflow writes (`run`), record calls (`bill`), or change the chat itself and its members (`manage`).
+    What a caller may do with a chat: fork it (`create`), read it (`read`), say something and answer questions (`say`), write what a workflow writes (`run`), record calls (`bill`), or change the chat itself and its members (`manage`).
     """
 
+    create = "create"
     read = "read"
     say = "say"
     run = "run"
@@ -4267,6 +4268,20 @@ class Participant(BaseModel):
     """
 
 
+class PendingInputRequest(InputRequest):
+    """
+    A pending input request, and what the caller may do with its chat.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    permissions: list[ChatPermission] | None = None
+    """
+    What the caller may do with the chat, as far as its status allows it; only with `permissions=true`.
+    """
+
+
 class Point(Events):
     """
     The statistics of an hour or a day.
@@ -5468,6 +5483,21 @@ class PageParticipant(BaseModel):
         extra="allow",
     )
     data: list[Participant]
+    next_cursor: str | None
+    """
+    The cursor of the next page; null on the last page.
+    """
+
+
+class PagePendingInputRequest(BaseModel):
+    """
+    A page of a list.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    data: list[PendingInputRequest]
     next_cursor: str | None
     """
     The cursor of the next page; null on the last page.

@@ -229,7 +229,7 @@ pub(super) async fn authorize_app(
 
 /// Refuses a caller that may not create chats, and so may not fork any.
 pub(crate) fn check_creates(caller: &Caller) -> Result<(), Problem> {
-    if !matches!(caller, Caller::Support { .. }) {
+    if caller.may_create() {
         return Ok(());
     }
     let detail = "a token with the role support cannot create chats";

@@ -55,7 +55,7 @@ values! {
     Lifecycle => words(["active", "archived", "deleted"]);
     /// `all`, or one lifecycle of a chat or several, separated by commas.
     Lifecycles => text("^(all|(active|archived|deleted)(,(active|archived|deleted))*)$", 128, "active,archived");
-    /// What a caller may do in a chat: read it (`read`), say something and answer questions (`say`), write what a workflow writes (`run`), record calls (`bill`), or change the chat itself and its members (`manage`).
+    /// What a caller may do with a chat: fork it (`create`), read it (`read`), say something and answer questions (`say`), write what a workflow writes (`run`), record calls (`bill`), or change the chat itself and its members (`manage`).
     ChatPermission => words(records::Permission::OF_CHATS.map(records::Permission::as_str));
     /// What a member may do: read and say (`member`), or read (`reader`).
     MemberRole => words(records::MemberRole::ALL.map(records::MemberRole::as_str));

@@ -390,9 +390,16 @@ async fn every_caller_may_do_what_the_model_says_and_nothing_else() {
 #[tokio::test]
 async fn a_chat_says_what_its_caller_may_do() {
     let operations = operations(&Client::over(memory(), config(false))).await;
-    let typical =
-        ["list_messages", "append_messages", "pause_chat", "record_calls", "archive_chat"];
-    let typical = typical.map(|id| operations.iter().find(|it| it.id == id).expect(id));
+    let typical = [
+        ("create", "fork_chat"),
+        ("read", "list_messages"),
+        ("say", "append_messages"),
+        ("run", "pause_chat"),
+        ("bill", "record_calls"),
+        ("manage", "archive_chat"),
+    ];
+    let typical = typical
+        .map(|(permission, id)| (permission, operations.iter().find(|it| it.id == id).expect(id)));
     for visibility in ["private", "team", "link", "app"] {
         let client = Client::over(memory(), config(false));
         let of = |claims: &Value| client.with_token(token(claims));
@@ -401,18 +408,26 @@ async fn a_chat_says_what_its_caller_may_do() {
         for (name, claims) in callers() {
             let Some(claims) = claims else { continue };
             let answer = of(&claims).get("/api/chats/acme_corp/c1?permissions=true").await;
-            let permitted = typical.iter().filter(|it| refusal(name, visibility, it).is_none());
-            let permitted: Vec<_> = permitted.map(|it| it.needed.as_deref().unwrap()).collect();
+            let permitted = typical.iter().filter(|it| refusal(name, visibility, it.1).is_none());
+            let permitted: Vec<_> = permitted.map(|(permission, _)| *permission).collect();
             if permitted.is_empty() {
                 assert!(matches!(answer.status, 403 | 404), "{name}, {visibility}");
             } else {
                 assert_eq!(answer.body()["permissions"], json!(permitted), "{name}, {visibility}");
             }
+            let inbox = "/api/input-requests/acme_corp?permissions=true";
+            let asked = of(&claims).get(inbox).await.body()["data"].clone();
+            let is_listed = ["owner", "member", "reader", "support", "service"].contains(&name)
+                || (name == "teammate" && visibility == "team");
+            assert_eq!(asked.as_array().is_some_and(|it| !it.is_empty()), is_listed, "{name}");
+            if is_listed {
+                assert_eq!(asked[0]["permissions"], json!(permitted), "{name}, {visibility}");
+            }
         }
     }
     let client = Client::over(memory(), config(true));
     let chat = client.create_chat("c1").await;
-    let all = json!(["read", "say", "run", "bill", "manage"]);
+    let all = json!(["create", "read", "say", "run", "bill", "manage"]);
     let asked = client.get(&format!("{chat}?permissions=true")).await;
     assert_eq!(asked.body()["permissions"], all);
     assert_eq!(client.get(&chat).await.body().get("permissions"), None);

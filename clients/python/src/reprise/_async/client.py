@@ -82,10 +82,13 @@ class AsyncReprise:
         async for chat in pages(self._transport, listed, models.ListedChat.model_validate, page_size, filters):
             yield chat
 
-    async def pending_questions(self, *, page_size: int = 100) -> AsyncIterator[models.InputRequest]:
-        """Lists the questions of all chats that wait for an answer."""
+    async def pending_questions(
+        self, *, permissions: bool = False, page_size: int = 100
+    ) -> AsyncIterator[models.PendingInputRequest]:
+        """Lists the questions of all chats that wait for an answer; with ``permissions``, what the caller may do in each chat."""
         listed = path("api", "input-requests", self.app_id)
-        async for question in pages(self._transport, listed, models.InputRequest.model_validate, page_size, {}):
+        asked = {"permissions": True} if permissions else {}
+        async for question in pages(self._transport, listed, models.PendingInputRequest.model_validate, page_size, asked):
             yield question
 
     async def search(self, words: str, *, page_size: int = 50) -> AsyncIterator[models.HitResponse]:

@@ -82,10 +82,13 @@ class Reprise:
         for chat in pages(self._transport, listed, models.ListedChat.model_validate, page_size, filters):
             yield chat
 
-    def pending_questions(self, *, page_size: int = 100) -> Iterator[models.InputRequest]:
-        """Lists the questions of all chats that wait for an answer."""
+    def pending_questions(
+        self, *, permissions: bool = False, page_size: int = 100
+    ) -> Iterator[models.PendingInputRequest]:
+        """Lists the questions of all chats that wait for an answer; with ``permissions``, what the caller may do in each chat."""
         listed = path("api", "input-requests", self.app_id)
-        for question in pages(self._transport, listed, models.InputRequest.model_validate, page_size, {}):
+        asked = {"permissions": True} if permissions else {}
+        for question in pages(self._transport, listed, models.PendingInputRequest.model_validate, page_size, asked):
             yield question
 
     def search(self, words: str, *, page_size: int = 50) -> Iterator[models.HitResponse]:

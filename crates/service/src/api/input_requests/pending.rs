@@ -1,8 +1,12 @@
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use axum::extract::State;
+use futures::{StreamExt as _, TryStreamExt as _, stream};
 use operation::operation;
-use persistence::{PendingCursor, PendingOrder, Store};
+use persistence::{PendingCursor, PendingOrder, Store, StoreError};
+use records::{ChatId, InputRequest, Permission, Scope};
+use serde::Serialize;
 use utoipa::openapi::path::Parameter;
 use utoipa::{IntoParams, ToSchema};
 
@@ -11,8 +15,12 @@ use crate::api::pages::{Page, PageQuery};
 use crate::config::LimitsConfig;
 use crate::extract::needs::Read;
 use crate::extract::{AppScope, FromParams, Params, Query, declared};
+use crate::joining;
 use crate::problem::Problem;
-use crate::wire::InputRequestResponse;
+use crate::wire::{InputRequestResponse, values};
+
+/// How many chats of a page are read at once.
+const READ_AT_ONCE: usize = 8;
 
 /// The order and the page of pending input requests.
 #[derive(Debug, IntoParams)]
@@ -20,6 +28,9 @@ pub(crate) struct PendingQuery {
     /// `newest` (default) or `oldest` first, by creation.
     #[param(inline, value_type = Option<RequestOrder>)]
     order: PendingOrder,
+    /// Whether each request has the `permissions` of the caller in its chat.
+    #[param(value_type = Option<bool>)]
+    permissions: bool,
     #[param(ignore)]
     page: PageQuery<PendingCursor>,
 }
@@ -41,7 +52,8 @@ impl FromParams for PendingQuery {
             _ => Err("must be newest or oldest"),
         })?;
         let page = PageQuery::from_params(params, limits)?;
-        Ok(Self { order: order.unwrap_or_default(), page })
+        let permissions = params.take("permissions")?.unwrap_or_default();
+        Ok(Self { order: order.unwrap_or_default(), permissions, page })
     }
 
     fn described() -> Vec<Parameter> {
@@ -49,15 +61,55 @@ impl FromParams for PendingQuery {
     }
 }
 
+/// A pending input request, and what the caller may do with its chat.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = PendingInputRequest)]
+pub(crate) struct PendingResponse {
+    #[serde(flatten)]
+    request: InputRequestResponse,
+    /// What the caller may do with the chat, as far as its status allows it; only with `permissions=true`.
+    #[schema(value_type = Option<Vec<values::ChatPermission>>)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    permissions: Option<Vec<&'static str>>,
+}
+
 /// Lists the pending input requests of all chats in the caller's list.
 #[operation(answers = "A page of pending input requests")]
 pub(crate) async fn list_pending_inputs(
     State(store): State<Arc<dyn Store>>,
     AppScope(scope, _): AppScope<Read>,
-    Query(PendingQuery { order, page }): Query<PendingQuery>,
+    Query(PendingQuery { order, permissions, page }): Query<PendingQuery>,
     _: Reserve<36>,
-) -> Result<Page<InputRequestResponse>, Problem> {
+) -> Result<Page<PendingResponse>, Problem> {
     let (limit, after) = (page.limit, page.cursor.as_ref());
     let page = store.list_pending_inputs(&scope, order, limit, after).await?;
-    Ok(Page::new(page.requests, page.next.as_ref()))
+    let permitted = match permissions {
+        true => Some(permitted(&*store, &scope, &page.requests).await?),
+        false => None,
+    };
+    let response = |request: InputRequest| {
+        let permissions = permitted.as_ref().map(|chats| named(chats.get(&request.chat_id)));
+        PendingResponse { request: request.into(), permissions }
+    };
+    Ok(Page::new(page.requests.into_iter().map(response), page.next.as_ref()))
+}
+
+/// Returns what the caller may do in the chats of requests. A chat that was deleted meanwhile is missing.
+async fn permitted(
+    store: &dyn Store,
+    scope: &Scope,
+    requests: &[InputRequest],
+) -> Result<HashMap<ChatId, Vec<Permission>>, StoreError> {
+    let chats: BTreeSet<_> = requests.iter().map(|request| request.chat_id.clone()).collect();
+    let read = chats.into_iter().map(|chat_id| async move {
+        let Some(chat) = store.get_chat(scope, &chat_id).await? else { return Ok(None) };
+        let permissions = joining::permissions(store, scope, &chat).await?;
+        Ok(Some((chat_id, permissions)))
+    });
+    let read = stream::iter(read).buffer_unordered(READ_AT_ONCE);
+    read.try_filter_map(|it| async { Ok(it) }).try_collect().await
+}
+
+fn named(permissions: Option<&Vec<Permission>>) -> Vec<&'static str> {
+    permissions.into_iter().flatten().map(|it| it.as_str()).collect()
 }

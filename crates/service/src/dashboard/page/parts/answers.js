@@ -22,13 +22,20 @@ export function answers(appId, { signal, changed, where, isNewestFirst = false }
       cards.delete(keyOf(card.request));
       show();
     };
-    const answer = isAnswerable ? (content) => send(card, content) : null;
+    const { permissions } = card.request;
+    const isPermitted = isAnswerable && (permissions?.includes("say") ?? true);
+    const answer = isPermitted ? (content) => send(card, content) : null;
     return question(card, { answer, dismiss }, where?.(card.request));
   }
 
   /** Adds a question; returns whether it is new. */
   function ask(request) {
-    if (cards.has(keyOf(request))) return false;
+    const known = cards.get(keyOf(request));
+    if (known) {
+      // The permissions may have changed.
+      known.request = request;
+      return false;
+    }
     cards.set(keyOf(request), { request });
     return true;
   }

@@ -2,6 +2,8 @@ import { h } from "../dom.js";
 import { ago, moment, until } from "../format.js";
 import { block, formatJson } from "./json.js";
 
+const READ_ONLY = "You may read this chat, but not answer.";
+
 /**
  * A question that a workflow waits for, as a card. `answer` is called with the content of an
  * answer; it is null for those who may only read. If an answer was too late, `closed` is the
@@ -38,7 +40,8 @@ export function question({ request, isSending, problem, closed }, { answer, dism
     where,
     h("p", { class: "words", dir: "auto" }, prompt),
     call && toolCall(call),
-    closed ? outcome(closed, dismiss) : answer && form(request, answer),
+    closed && outcome(closed, dismiss),
+    !closed && (answer ? form(request, answer) : h("p", { class: "dim" }, READ_ONLY)),
     isSending && h("p", { class: "dim" }, "Sending…"),
     problem && h("p", { class: "refusal", role: "alert" }, problemText(problem)),
   );

@@ -49,11 +49,15 @@ export function transcript(chat, screen, { signal, happened, log }) {
 
   const about = {
     address: (sequence) => toChat(appId, chatId, { message: sequence }),
-    forkAddress: (sequence) => toChat(appId, chatId, { view: "forks", at: sequence }),
     turnAddress: (id) => toChat(appId, chatId, { view: "turns", turn: id }),
     call: (id) => log.find(id),
     result: links.result,
     caller: links.caller,
+  };
+
+  /** Makes each message offer a fork from it; called before the first start. */
+  const offerForks = () => {
+    about.forkAddress = (sequence) => toChat(appId, chatId, { view: "forks", at: sequence });
   };
 
   const element = (isShown) => {
@@ -231,5 +235,6 @@ export function transcript(chat, screen, { signal, happened, log }) {
   }
   addEventListener("resize", fit, { signal });
 
-  return { element, start, isStarted: () => started !== null, show, shownAgain, fit, callsFound };
+  const isStarted = () => started !== null;
+  return { element, offerForks, start, isStarted, show, shownAgain, fit, callsFound };
 }

@@ -119,6 +119,7 @@ export const chat = {
     async function load() {
       const session = await get(query(base, { permissions: true }), signal);
       log.areHidden = !session.permissions.includes("manage");
+      if (session.permissions.includes("create")) messages.offerForks();
       // The messages do not wait for these.
       const reading = details.load();
       reading.catch(() => {});

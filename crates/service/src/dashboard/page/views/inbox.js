@@ -45,6 +45,7 @@ export const inbox = {
     async function load() {
       const list = await pages(path`api/input-requests/${appId}`, "data", wanted, signal, {
         order,
+        permissions: true,
       });
       const pending = new Set(list.items.map((it) => `${it.chat_id} ${it.request_id}`));
       cards.keep((it) => pending.has(`${it.chat_id} ${it.request_id}`));

@@ -96,11 +96,12 @@ export function forks({ appId, chatId }, screen, { signal, changed }) {
 
   function element(session) {
     if (!tree) return h("p", { class: "waiting", "data-key": "forks" }, "Loading…");
+    const form = session.permissions.includes("create") && forkForm(session);
     return h(
       "div",
       { class: "forks", "data-key": "forks" },
       // What the address asks for comes first.
-      given.at !== undefined && forkForm(session),
+      given.at !== undefined && form,
       h(
         "section",
         { class: "panel", "data-key": "tree" },
@@ -126,7 +127,7 @@ export function forks({ appId, chatId }, screen, { signal, changed }) {
         compareForm(),
       ),
       given.compare && comparisonPanel(),
-      given.at === undefined && forkForm(session),
+      given.at === undefined && form,
     );
   }
 
