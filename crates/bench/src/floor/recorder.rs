@@ -61,7 +61,7 @@ impl Recorder {
         let commands = found.iter().map(|raw| {
             let command = Document::try_from(raw.get_document("command")?)?;
             let command =
-                if command.contains_key("aggregate") { find_of(command)? } else { command };
+                if command.contains_key("aggregate") { find_of(&command)? } else { command };
             let kept = command.into_iter().filter(|(field, _)| OF_FIND.contains(&field.as_str()));
             Ok(kept.collect())
         });
@@ -95,7 +95,7 @@ impl RecordedFinds {
 }
 
 /// Returns the find that the first stages of an aggregation make.
-fn find_of(aggregation: Document) -> Result<Document> {
+fn find_of(aggregation: &Document) -> Result<Document> {
     let mut find = doc! { "find": COLLECTION, "hint": aggregation.get_document("hint")? };
     for stage in aggregation.get_array("pipeline")?.iter().filter_map(Bson::as_document) {
         for (name, value) in stage {

@@ -83,10 +83,8 @@ pub(crate) async fn list_pending_inputs(
 ) -> Result<Page<PendingResponse>, Problem> {
     let (limit, after) = (page.limit, page.cursor.as_ref());
     let page = store.list_pending_inputs(&scope, order, limit, after).await?;
-    let permitted = match permissions {
-        true => Some(permitted(&*store, &scope, &page.requests).await?),
-        false => None,
-    };
+    let permitted =
+        if permissions { Some(permitted(&*store, &scope, &page.requests).await?) } else { None };
     let response = |request: InputRequest| {
         let permissions = permitted.as_ref().map(|chats| named(chats.get(&request.chat_id)));
         PendingResponse { request: request.into(), permissions }
