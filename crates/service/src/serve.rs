@@ -29,7 +29,7 @@ use crate::config::{Config, LimitsConfig};
 use crate::head_timer::HeadTimer;
 use crate::live::Shutdown;
 use crate::paced_stream::PacedStream;
-use crate::tls::Tls;
+use crate::tls::{Certificate, Tls};
 
 /// Serves `app` on one listener; see [`serve_all`].
 pub async fn serve(
@@ -87,6 +87,7 @@ pub async fn serve_all(
                     let server = http_server(limits, head.clone());
                     let shutdown = Shutdown::new(shutdown.clone(), closing.clone());
                     let (closing, tls) = (closing.clone(), tls.clone());
+                    let certificate = tls.as_ref().map(Tls::certificate);
                     let timeout = limits.header_timeout();
                     connections.spawn(async move {
                         let ready = handshake(tls, stream, timeout);
@@ -94,8 +95,8 @@ pub async fn serve_all(
                         let Some(stream) = ready else { return };
                         let stream =
                             InspectReader::new(stream, move |_: &[u8]| head.bytes_arrived());
-                        let peer = Peer(peer.ip());
-                        serve_connection(server, stream, peer, app, shutdown, closing).await;
+                        let known = Known { shutdown, peer: Peer(peer.ip()), certificate };
+                        serve_connection(server, stream, app, known, closing).await;
                         drop(share);
                     });
                 }
@@ -179,24 +180,34 @@ fn configure(stream: &TcpStream) {
     }
 }
 
+/// What is known of a connection, for its requests.
+struct Known {
+    shutdown: Shutdown,
+    peer: Peer,
+    certificate: Option<Certificate>,
+}
+
 /// Serves one connection, and the WebSocket it may become, until either side closes it. After a shutdown
 /// the connection ends with its current request.
 async fn serve_connection(
     server: http1::Builder,
     stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
-    peer: Peer,
     app: Router,
-    shutdown: Shutdown,
+    known: Known,
     closing: CancellationToken,
 ) {
-    let for_requests = shutdown.clone();
+    let shutdown = known.shutdown.clone();
+    let for_responses = shutdown.clone();
     let app = app.map_request(move |request: Request<Incoming>| {
         let mut request = request.map(Body::new);
-        request.extensions_mut().insert(for_requests.clone());
-        request.extensions_mut().insert(peer);
+        let extensions = request.extensions_mut();
+        extensions.insert(known.shutdown.clone());
+        extensions.insert(known.peer);
+        if let Some(certificate) = &known.certificate {
+            extensions.insert(certificate.clone());
+        }
         request
     });
-    let for_responses = shutdown.clone();
     let app = app.map_response(move |mut response: Response<Body>| {
         // The client opens its next connection elsewhere, and does not send a request just when this one is closed.
         if for_responses.is_announced() && response.status() != StatusCode::SWITCHING_PROTOCOLS {

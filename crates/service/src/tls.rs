@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use simple_asn1::ASN1Block;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::crypto::ring;
@@ -27,9 +28,20 @@ const CLIENTS: &str = "server.tls.client_ca_file";
 /// The certificate with which the service proves its name. Connections that are open keep the one that they began with.
 #[derive(Clone)]
 pub(crate) struct Tls {
-    current: Arc<RwLock<Arc<ServerConfig>>>,
+    current: Certificate,
     /// Ends with the last clone.
     _follows: Arc<AbortOnDropHandle<()>>,
+}
+
+/// The certificate that is in use. It changes with its file.
+#[derive(Clone)]
+pub(crate) struct Certificate(Arc<RwLock<Current>>);
+
+/// What the files that are in use say.
+#[derive(Clone)]
+struct Current {
+    config: Arc<ServerConfig>,
+    expires_at: Option<i64>,
 }
 
 impl Tls {
@@ -42,8 +54,8 @@ impl Tls {
     pub(crate) fn start(config: &TlsConfig) -> Result<Option<Self>, ConfigError> {
         let Some(files) = Files::of(config)? else { return Ok(None) };
         let read = files.read()?;
-        let current = Arc::new(RwLock::new(Arc::new(read.parse()?)));
-        let task = tokio::spawn(follow(files, read, Arc::clone(&current)));
+        let current = Certificate(Arc::new(RwLock::new(read.parse()?)));
+        let task = tokio::spawn(follow(files, read, current.clone()));
         Ok(Some(Self { current, _follows: Arc::new(AbortOnDropHandle::new(task)) }))
     }
 
@@ -52,8 +64,26 @@ impl Tls {
     where
         S: AsyncRead + AsyncWrite + Unpin,
     {
-        let config = Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner));
-        TlsAcceptor::from(config).accept(stream).await
+        TlsAcceptor::from(self.current.read().config).accept(stream).await
+    }
+
+    pub(crate) fn certificate(&self) -> Certificate {
+        self.current.clone()
+    }
+}
+
+impl Certificate {
+    /// Returns when it expires, or one of those that lead to it, in seconds since 1970; `None` if that cannot be read.
+    pub(crate) fn expires_at(&self) -> Option<i64> {
+        self.read().expires_at
+    }
+
+    fn read(&self) -> Current {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn replace(&self, by: Current) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = by;
     }
 }
 
@@ -106,8 +136,9 @@ impl Files {
 }
 
 impl Texts {
-    fn parse(&self) -> Result<ServerConfig, ConfigError> {
+    fn parse(&self) -> Result<Current, ConfigError> {
         let chain = certificates(CERTIFICATE, &self.certificate)?;
+        let expires_at = chain.iter().filter_map(|it| not_after(it)).min();
         let key = PrivateKeyDer::from_pem_slice(&self.key).map_err(|error| {
             unusable(KEY, format!("it must hold a private key in PEM ({error})"))
         })?;
@@ -133,8 +164,26 @@ impl Texts {
             unusable(CERTIFICATE, format!("it cannot be used with {KEY}: {error}"))
         })?;
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Ok(config)
+        Ok(Current { config: Arc::new(config), expires_at })
     }
+}
+
+/// Returns when a certificate expires, in seconds since 1970.
+///
+/// Of what is signed (RFC 5280, 4.1), the validity is the only sequence of two times.
+fn not_after(certificate: &[u8]) -> Option<i64> {
+    let parts = |block: &ASN1Block| match block {
+        ASN1Block::Sequence(_, parts) => Some(parts.clone()),
+        _ => None,
+    };
+    let certificate = parts(simple_asn1::from_der(certificate).ok()?.first()?)?;
+    let signed = parts(certificate.first()?)?;
+    signed.iter().filter_map(parts).find_map(|parts| match parts.as_slice() {
+        [_, ASN1Block::UTCTime(_, at) | ASN1Block::GeneralizedTime(_, at)] => {
+            Some(at.assume_utc().unix_timestamp())
+        }
+        _ => None,
+    })
 }
 
 fn certificates(
@@ -156,7 +205,7 @@ fn unusable(name: &'static str, rule: String) -> ConfigError {
 /// Reads the files again and again. Their contents are compared, because the time of a change may be coarse.
 ///
 /// A certificate and its key are two files, which are replaced one after the other: what does not fit together is not used.
-async fn follow(files: Files, mut used: Texts, current: Arc<RwLock<Arc<ServerConfig>>>) {
+async fn follow(files: Files, mut used: Texts, current: Certificate) {
     let mut objection = None;
     loop {
         tokio::time::sleep(FILE_INTERVAL).await;
@@ -170,14 +219,14 @@ async fn follow(files: Files, mut used: Texts, current: Arc<RwLock<Arc<ServerCon
                 objection = None;
                 continue;
             }
-            Ok(texts) => texts.parse().map(|config| (texts, config)),
+            Ok(texts) => texts.parse().map(|parsed| (texts, parsed)),
             Err(error) => Err(error),
         };
         match parsed {
-            Ok((texts, config)) => {
+            Ok((texts, parsed)) => {
                 used = texts;
                 objection = None;
-                *current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(config);
+                current.replace(parsed);
                 tracing::info!("the TLS certificate has changed, and is used from now on");
             }
             Err(error) => {

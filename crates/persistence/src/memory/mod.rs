@@ -186,7 +186,7 @@ impl MemoryStore {
             None => Ok(()),
         };
         let answer = injected.and_then(|()| work());
-        underway.end(&answer);
+        underway.end(answer.as_ref().err());
         answer
     }
 

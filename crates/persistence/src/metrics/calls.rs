@@ -248,15 +248,15 @@ impl CallMetrics {
 #[derive(Debug)]
 pub(crate) struct RunningCall<'a> {
     calls: &'a CallMetrics,
-    call: Call,
+    pub(crate) call: Call,
     start: Instant,
     outcome: CallOutcome,
 }
 
 impl RunningCall<'_> {
-    /// Ends the call, and returns its duration.
-    pub(crate) fn end<T>(mut self, answer: &Result<T, StoreError>) -> Duration {
-        self.outcome = CallOutcome::of(answer);
+    /// Ends the call with its error, if it has failed, and returns its duration.
+    pub(crate) fn end(mut self, error: Option<&StoreError>) -> Duration {
+        self.outcome = error.map_or(CallOutcome::Ok, CallOutcome::of);
         self.start.elapsed()
     }
 }
@@ -269,8 +269,7 @@ impl Drop for RunningCall<'_> {
 }
 
 impl CallOutcome {
-    fn of<T>(answer: &Result<T, StoreError>) -> Self {
-        let Err(error) = answer else { return Self::Ok };
+    fn of(error: &StoreError) -> Self {
         match error {
             StoreError::ChatNotFound(_)
             | StoreError::MessageNotFound { .. }

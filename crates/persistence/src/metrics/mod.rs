@@ -24,7 +24,7 @@ pub use reading::{Distribution, Labels};
 
 pub(crate) use appends::{AppendMetrics, QueueBound, Queued};
 pub(crate) use attempts::{AttemptMetrics, Direction, FailureReason};
-pub(crate) use calls::CallMetrics;
+pub(crate) use calls::{CallMetrics, RunningCall};
 pub(crate) use label::Label;
 pub(crate) use pool::PoolMetrics;
 pub(crate) use sealing::SealingMetrics;

@@ -15,7 +15,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use persistence::Store;
 use prometheus_client::encoding::text::encode;
-use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 
@@ -40,6 +40,7 @@ pub(crate) struct Metrics {
     pub(crate) search: SearchIndexMetrics,
     pub(crate) integrity: IntegrityMetrics,
     apps: AppMetrics,
+    certificate_expires_at: Gauge,
     registry: Registry,
 }
 
@@ -58,6 +59,13 @@ impl Metrics {
         let auth = AuthMetrics::new(&mut registry);
         let search = SearchIndexMetrics::new(&mut registry);
         let integrity = IntegrityMetrics::new(&mut registry);
+        let certificate_expires_at = Gauge::default();
+        let help = "When the certificate of TLS, or one that leads to it, expires, in seconds since 1970; 0 without TLS";
+        registry.register(
+            "reprise_tls_certificate_expiry_timestamp_seconds",
+            help,
+            certificate_expires_at.clone(),
+        );
         let apps = AppMetrics::new(&config.apps, Arc::clone(&store));
         registry.register_collector(Box::new(apps.collector()));
         registry.register_collector(Box::new(StoreCollector(store)));
@@ -70,8 +78,14 @@ impl Metrics {
             search,
             integrity,
             apps,
+            certificate_expires_at,
             registry,
         }
+    }
+
+    /// Notes when the certificate with which the service proves its name expires.
+    pub(crate) fn note_certificate(&self, expires_at: Option<i64>) {
+        self.certificate_expires_at.set(expires_at.unwrap_or_default());
     }
 
     /// Returns the current metrics as OpenMetrics text.

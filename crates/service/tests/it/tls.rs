@@ -22,6 +22,8 @@ use crate::serve::{Server, read_to_end, start_with};
 const REQUEST: &[u8] =
     b"GET /api/health/live HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
 
+const METRICS: &[u8] = b"GET /metrics HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+
 type Issuer = CertifiedIssuer<'static, KeyPair>;
 
 /// A certificate and its key, in PEM and for a client.
@@ -37,8 +39,14 @@ fn issuer() -> Issuer {
 }
 
 fn certified(issuer: &Issuer) -> Certified {
+    expiring(issuer, 4_000)
+}
+
+/// Returns a certificate that expires at the beginning of a year.
+fn expiring(issuer: &Issuer, year: i32) -> Certified {
     let key = KeyPair::generate().unwrap();
-    let params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    let mut params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    params.not_after = rcgen::date_time_ymd(year, 1, 1);
     Certified { certificate: params.signed_by(&key, issuer).unwrap(), key }
 }
 
@@ -226,4 +234,45 @@ async fn a_shutdown_does_not_wait_for_a_handshake() {
     let stopped = timeout(Duration::from_secs(3), server.stopped()).await;
     stopped.expect("it stops at once");
     read_to_end(&mut stream).await;
+}
+
+#[tokio::test]
+async fn the_metrics_say_when_the_certificate_expires() {
+    let root = issuer();
+    let files = Files::of(&expiring(&root, 2_049));
+    let server = serve(files.settings(), LimitsConfig::default()).await;
+    let client = client(&root, None);
+    let value = async || {
+        let name = ServerName::try_from("localhost").unwrap();
+        let mut stream = client.connect(name, server.connect().await).await.unwrap();
+        stream.write_all(METRICS).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        expiry(&answer)
+    };
+    // 1 January 2049, which a certificate has as UTCTime, and 2051, as GeneralizedTime.
+    assert_eq!(value().await, 2_493_072_000);
+    files.replace(&expiring(&root, 2_051));
+    timeout(Duration::from_secs(10), async {
+        while value().await != 2_556_144_000 {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    })
+    .await
+    .unwrap();
+    server.shutdown.cancel();
+    server.stopped().await;
+
+    let server = serve(TlsConfig::default(), LimitsConfig::default()).await;
+    let mut stream = server.connect().await;
+    stream.write_all(METRICS).await.unwrap();
+    let answer = read_to_end(&mut stream).await;
+    assert_eq!(expiry(&answer), 0);
+}
+
+/// Returns when the certificate expires, as metrics say.
+fn expiry(metrics: &str) -> i64 {
+    const EXPIRY: &str = "reprise_tls_certificate_expiry_timestamp_seconds ";
+    let mut values = metrics.lines().filter_map(|line| line.strip_prefix(EXPIRY));
+    values.next().expect(EXPIRY).parse().unwrap()
 }

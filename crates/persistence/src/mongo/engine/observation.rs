@@ -1,9 +1,9 @@
 use futures::FutureExt as _;
 use records::ChatId;
-use tracing::Instrument as _;
+use tracing::{Instrument as _, Span};
 
 use crate::StoreError;
-use crate::metrics::{Call, Label as _};
+use crate::metrics::{Call, Label as _, RunningCall};
 use crate::mongo::MongoStore;
 use crate::traces;
 
@@ -23,19 +23,30 @@ impl MongoStore {
         let underway = self.inner.metrics.calls.begin(call);
         let span = traces::store_call(call.name(), chat_id);
         work.instrument(span.clone()).map(move |answer| {
-            if answer.is_err() {
-                traces::failed(&span);
-            }
-            let elapsed = underway.end(&answer);
-            let call = call.name();
-            let chat_id = chat_id.map(tracing::field::display);
-            let (elapsed_ms, is_ok) = (elapsed.as_secs_f64() * 1_000.0, answer.is_ok());
-            if elapsed >= self.inner.slow_call {
-                tracing::warn!(call, chat_id, elapsed_ms, is_ok, "a slow call to the store");
-            } else {
-                tracing::debug!(call, chat_id, elapsed_ms, is_ok, "a call to the store");
-            }
+            self.observed(underway, chat_id, &span, answer.as_ref().err());
             answer
         })
+    }
+
+    /// Ends an observed call with its error, if it has failed. It is compiled once, and not for each call.
+    fn observed(
+        &self,
+        underway: RunningCall<'_>,
+        chat_id: Option<&ChatId>,
+        span: &Span,
+        error: Option<&StoreError>,
+    ) {
+        if error.is_some() {
+            traces::failed(span);
+        }
+        let call = underway.call.name();
+        let elapsed = underway.end(error);
+        let chat_id = chat_id.map(tracing::field::display);
+        let (elapsed_ms, is_ok) = (elapsed.as_secs_f64() * 1_000.0, error.is_none());
+        if elapsed >= self.inner.slow_call {
+            tracing::warn!(call, chat_id, elapsed_ms, is_ok, "a slow call to the store");
+        } else {
+            tracing::debug!(call, chat_id, elapsed_ms, is_ok, "a call to the store");
+        }
     }
 }

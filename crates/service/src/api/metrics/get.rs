@@ -21,9 +21,10 @@ const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=
 /// public.
 #[operation(answers = "OpenMetrics text")]
 pub(crate) async fn get_metrics(
-    _reader: MetricsReader,
+    MetricsReader { certificate_expires_at }: MetricsReader,
     State(metrics): State<Arc<Metrics>>,
 ) -> Result<OpenMetrics, Problem> {
+    metrics.note_certificate(certificate_expires_at);
     let text = metrics.text().await.map_err(|error| {
         Problem::new(ProblemKind::INTERNAL, "failed to write the metrics").caused_by(error)
     })?;
