@@ -8,6 +8,7 @@ use futures::TryStreamExt as _;
 use local_mongod::{LocalMongod, Options};
 use mongodb::Client;
 use mongodb::bson::{Document, RawDocumentBuf, doc};
+use persistence::mongo::FaultKind;
 use secrecy::ExposeSecret as _;
 use serde_json::json;
 use tests::binary::run;
@@ -297,4 +298,13 @@ async fn a_server_that_requires_the_stable_api_is_served() -> Result<()> {
     service.stop().await?;
     mongod.stop().await;
     Ok(())
+}
+
+#[test]
+fn every_kind_of_fault_is_explained_to_operators() {
+    const OPERATIONS: &str = include_str!("../../../docs/OPERATIONS.md");
+    for kind in FaultKind::ALL {
+        let row = format!("\n| `{}` | ", kind.as_str());
+        assert!(OPERATIONS.contains(&row), "{kind:?} is not in the table");
+    }
 }
