@@ -14,6 +14,8 @@ mod blocks;
 mod call;
 pub(crate) use call::{Call, NO_SIGNATURE};
 
+mod library_media;
+
 mod media;
 pub(crate) use media::{Media, MediaKind, MediaSource, is_text_type};
 

@@ -4,6 +4,9 @@
 
 use serde_json::Value;
 
+use crate::dialect::violation::Problem;
+use crate::dropped::shorten;
+
 /// Returns whether a provider fetches what is at a URL.
 ///
 /// The scheme is one of the given ones, and the path does not name an SVG drawing, which no provider
@@ -23,6 +26,14 @@ pub(super) fn is_name(value: &Value) -> bool {
     };
     let outside = |byte: u8| !(byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-');
     !name.is_empty() && name.len() <= 64 && !name.bytes().any(outside)
+}
+
+/// Returns the problem of a name that a function has, and that a rendering changes.
+pub(super) fn name_problem(function: &Value) -> Option<Problem> {
+    let name = function["name"].as_str().filter(|name| !name.is_empty())?;
+    let detail =
+        || format!("the name of a function does not match ^[a-zA-Z0-9_-]{{1,64}}$: {name}");
+    (!is_name(&function["name"])).then(|| ("invalid_name", shorten(&detail())))
 }
 
 /// Returns whether the arguments of a call are the text of a JSON object.

@@ -56,6 +56,7 @@ impl ToolDialect for OpenAiResponses {
         Loss::CustomCalls,
         Loss::CallSignatures,
         Loss::Sounds,
+        Loss::MediaTypes,
         Loss::MediaNames,
     ];
 

@@ -13,6 +13,7 @@ mod gemini;
 mod google_adk;
 mod langchain;
 mod large;
+mod libraries;
 mod losses;
 mod media;
 mod normalize;

@@ -161,7 +161,7 @@ fn openai_gets_only_supported_sounds_and_files() {
         assert_eq!(rendered.messages[0]["content"][1], text);
         assert_eq!(repaired(&rendered), [(0, "part_serialised")]);
         let found = OpenAi.validate(&[json!({"role": "user", "content": [part]})]);
-        assert_eq!(found[0].rule, "invalid_content", "{part}");
+        assert_eq!(found[0].rule, "unknown_block", "{part}");
     }
 }
 

@@ -1,6 +1,7 @@
 use serde_json::{Map, Value};
 
 use super::profile::Profile;
+use crate::dialect::checks::name_problem;
 use crate::dialect::violation::{Problem, Violation};
 use crate::dialect::violation_list::ViolationList;
 
@@ -40,6 +41,7 @@ impl MessageCheck {
             self.role_problem(object),
             self.content_problem(object),
             call_problem(object),
+            function_name_problem(object),
             call_id_problem(object),
         ];
         problems.into_iter().flatten().collect()
@@ -97,15 +99,18 @@ fn is_part(part: &Value) -> bool {
 
 fn call_problem(object: &Map<String, Value>) -> Option<Problem> {
     let calls = object.get("tool_calls")?.as_array()?;
-    let outside = |byte: u8| !(byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-');
-    let is_word = |name: &str| !name.is_empty() && name.len() <= 64 && !name.bytes().any(outside);
     let is_call = |call: &Value| {
         call["id"].is_string()
-            && call["function"]["name"].as_str().is_some_and(is_word)
+            && call["function"]["name"].as_str().is_some_and(|name| !name.is_empty())
             && call["function"]["arguments"].is_string()
     };
     let detail = || "a call lacks a valid id, name or arguments".to_owned();
     (!calls.iter().all(is_call)).then(|| ("invalid_calls", detail()))
+}
+
+fn function_name_problem(object: &Map<String, Value>) -> Option<Problem> {
+    let calls = object.get("tool_calls")?.as_array()?.iter();
+    calls.filter_map(|call| call.get("function")).find_map(name_problem)
 }
 
 /// AG2 sends the calls to interfaces like that of `OpenAI`, which accept no longer ids.
@@ -179,7 +184,7 @@ mod tests {
         let found = rules(Profile::Pattern, &json!([caller, result("a"), result("c")]));
         assert_eq!(found, [(0, "unanswered_call"), (2, "orphan_result")]);
         let bad = json!({"role": "assistant", "content": "", "tool_calls": [call("a", "f f")]});
-        assert_eq!(rules(Profile::Pattern, &json!([bad, result("a")])), [(0, "invalid_calls")]);
+        assert_eq!(rules(Profile::Pattern, &json!([bad, result("a")])), [(0, "invalid_name")]);
         let long = "a".repeat(41);
         let bad = json!({"role": "assistant", "content": "", "tool_calls": [call(&long, "f")]});
         assert_eq!(rules(Profile::Pattern, &json!([bad, result(&long)])), [(0, "long_call_id")]);

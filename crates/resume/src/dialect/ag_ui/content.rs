@@ -50,8 +50,13 @@ fn write_media(media: &Media, own: &Value) -> Value {
             )
         }
         MediaSource::Url(url) => (type_of(media.kind, ""), json!({"type": "url", "value": url})),
-        MediaSource::Id { id, .. } => {
-            (type_of(media.kind, ""), json!({"type": "file", "value": id}))
+        MediaSource::Id { id, owner } => {
+            let mut source = json!({"type": "file", "value": id});
+            // What came in this format says itself whether it has a provider.
+            if own.is_null() {
+                source["provider"] = owner.name().into();
+            }
+            (type_of(media.kind, ""), source)
         }
     };
     if source["type"] != "data" {

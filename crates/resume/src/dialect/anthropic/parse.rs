@@ -1,6 +1,7 @@
 use records::NewMessage;
 use serde_json::{Map, Value, json};
 
+use super::call_places::CallPlaces;
 use crate::DropReason;
 use crate::canonical::anthropic::read_media;
 use crate::canonical::{Reasoning, take_field};
@@ -26,16 +27,24 @@ fn read(message: Value) -> Result<Vec<NewMessage>, DropReason> {
     };
     let mut messages = Vec::new();
     let mut builder = MessageBuilder::default();
+    let mut places = CallPlaces::default();
     for block in blocks {
         match block["type"].as_str() {
             Some("tool_result") => messages.push(read_result(block)),
-            Some("tool_use") => builder.calls.push(read_call(&block)),
-            _ => match Reasoning::read(&block) {
-                Some(read) => builder.push_reasoning(read),
-                None => builder.parts.push(read_block(block)),
-            },
+            Some("tool_use") => {
+                places.add_call();
+                builder.calls.push(read_call(&block));
+            }
+            _ => {
+                places.add_other();
+                match Reasoning::read(&block) {
+                    Some(read) => builder.push_reasoning(read),
+                    None => builder.parts.push(read_block(block)),
+                }
+            }
         }
     }
+    places.keep(&mut object);
     if !builder.is_empty() || messages.is_empty() {
         messages.push(builder.into_body(&role, None).into());
     }

@@ -1,7 +1,9 @@
+use super::call_places::CALLS_AFTER;
 use crate::canonical::{Provider, Role};
 use crate::dialect::pipeline::rules::{
-    Arguments, CallFields, CallIdRule, CustomCalls, DialectRules, FileIds, MediaNames, MediaRule,
-    MediaRules, NameRule, ReasoningRule, ResultMedia, TextFiles, TurnRules, Urls, is_word,
+    AcceptedFields, Arguments, CallFields, CallIdRule, CustomCalls, DialectRules, FileIds,
+    MediaNames, MediaRule, MediaRules, NameRule, OwnFields, ReasoningRule, ResultMedia, TextFiles,
+    TurnRules, Urls, is_word,
 };
 
 /// Anthropic's Messages API.
@@ -13,6 +15,10 @@ pub(in crate::dialect) const ANTHROPIC: DialectRules = DialectRules {
     // API reference: `input` is an object.
     arguments: Arguments::Object,
     call_fields: CallFields::Of(Provider::Anthropic),
+    own_fields: OwnFields {
+        accepted: AcceptedFields::Of(&[(Role::Assistant, CALLS_AFTER)]),
+        ..OwnFields::all_of("anthropic")
+    },
     // Guide "Extended thinking": blocks need their signature, and begin the turn of the model, which holds
     // those of one response only: microsoft/vscode#328157, n8n-io/n8n#22550.
     reasoning: ReasoningRule::Signed,

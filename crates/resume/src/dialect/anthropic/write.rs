@@ -5,7 +5,7 @@ use records::JsonObject;
 use serde_json::{Value, json};
 
 use super::server_tools::{self, OpenServerCalls, Surroundings};
-use super::{rules, user_blocks};
+use super::{call_places, rules, user_blocks};
 use crate::canonical::anthropic::write_block;
 use crate::canonical::{
     Call, CanonicalMessage, ContentPart, PlacedReasoning, Role, are_parts, interleave,
@@ -133,6 +133,7 @@ impl MessagesWriter {
 
     fn write_speech(&mut self, message: &mut CanonicalMessage, pauses: bool) -> Vec<Value> {
         let mut reasoning = message.take_placed_reasoning().unwrap_or_default();
+        let places = call_places::take(message);
         let own = take_own_fields(message, is_of_document);
         let pieces = self.take_blocks(message, pauses);
         // Positions count the stored parts.
@@ -145,9 +146,12 @@ impl MessagesWriter {
         remove_last_reasoning(message, &mut reasoning, pieces.len());
         let pieces = pieces.into_iter().zip(own);
         let parts = pieces.map(|(piece, own)| write_piece(message, piece, own)).collect();
-        let mut blocks = interleave(reasoning, parts, Value::from);
-        blocks.extend(message.calls.iter_mut().map(write_call));
-        blocks
+        let blocks = interleave(reasoning, parts, Value::from);
+        let calls = message.calls.iter_mut().map(write_call).collect();
+        // The API refuses an answer that ends with reasoning.
+        let is_behind = |after: &usize| *after >= blocks.len();
+        let ends = blocks.last().is_some_and(is_reasoning) && !places.last().is_some_and(is_behind);
+        call_places::place(blocks, calls, if ends { &[] } else { &places })
     }
 
     /// Takes the content; what only Anthropic has stays as it is.

@@ -68,19 +68,19 @@ fn part_problem(part: &Value) -> Option<Problem> {
         };
     }
     if let Some(call) = part.get("functionCall") {
-        let valid = is_function(&call["name"]) && call.get("args").is_none_or(Value::is_object);
-        return if valid {
-            None
+        let valid = is_named(call) && call.get("args").is_none_or(Value::is_object);
+        return if !valid {
+            invalid("invalid_call", "the call lacks a name or arguments")
         } else {
-            invalid("invalid_call", "the call lacks a valid name or arguments")
+            name_problem(call)
         };
     }
     if let Some(response) = part.get("functionResponse") {
-        let valid = is_function(&response["name"]) && response["response"].is_object();
-        return if valid {
-            None
+        let valid = is_named(response) && response["response"].is_object();
+        return if !valid {
+            invalid("invalid_response", "the response lacks a name or a response object")
         } else {
-            invalid("invalid_response", "the response lacks a valid name or a response object")
+            name_problem(response)
         };
     }
     let lacks = |payload: &str, field: &str| {
@@ -118,11 +118,18 @@ fn unknown_field(part: &Value) -> Option<Problem> {
     unknown.map(|field| ("unknown_field", format!("parts have no field {field:?}")))
 }
 
-fn is_function(name: &Value) -> bool {
-    let name = name.as_str().unwrap_or_default().as_bytes();
+fn is_named(function: &Value) -> bool {
+    function["name"].as_str().is_some_and(|name| !name.is_empty())
+}
+
+/// Returns the problem of a name that the API refuses, and that a rendering changes.
+fn name_problem(function: &Value) -> Option<Problem> {
+    let name = function["name"].as_str()?.as_bytes();
     let begins = name.first().is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'_');
     let outside = |byte: &u8| !(byte.is_ascii_alphanumeric() || b"_.:-".contains(byte));
-    begins && name.len() <= 128 && !name.iter().any(outside)
+    let valid = begins && name.len() <= 128 && !name.iter().any(outside);
+    let detail = "the name of a function does not match ^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$";
+    (!valid).then(|| ("invalid_name", detail.to_owned()))
 }
 
 #[cfg(test)]
@@ -200,6 +207,6 @@ mod tests {
             assert!(rules(&json!([content])).contains(&(0, rule)), "{content}");
         }
         let found = rules(&json!([user(), model(&call("1")), answer(&["1"])]));
-        assert_eq!(found, [(1, "invalid_call"), (2, "invalid_response")]);
+        assert_eq!(found, [(1, "invalid_name"), (2, "invalid_name")]);
     }
 }

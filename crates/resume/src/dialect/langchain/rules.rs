@@ -1,8 +1,11 @@
-use crate::dialect::pipeline::rules::{Arguments, CustomCalls, DialectRules, OwnFields};
+use crate::dialect::pipeline::rules::{
+    Arguments, CustomCalls, DialectRules, LibraryParts, MediaRules, OwnFields,
+};
 
 /// `LangChain`: its adapters convert for the provider, so that content stays as it is.
 pub(super) const LANGCHAIN: DialectRules = DialectRules {
     own_fields: OwnFields::all_of("langchain"),
+    media: MediaRules { library_parts: LibraryParts::Kept, ..MediaRules::ANY },
     custom_calls: CustomCalls::Converted,
     // Reference "ToolCall": `args` is a dictionary.
     arguments: Arguments::Object,

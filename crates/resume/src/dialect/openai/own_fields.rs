@@ -49,6 +49,11 @@ pub(super) fn leaves_nothing(message: &CanonicalMessage) -> bool {
     message.says_nothing() && !message.provider.contains_key(AUDIO)
 }
 
+/// Returns whether an answer has reasoning in the form of litellm or `OpenRouter`.
+pub(super) fn has_reasoning(message: &CanonicalMessage) -> bool {
+    REASONING.iter().any(|field| message.provider.contains_key(*field))
+}
+
 /// Returns whether a value is a list of objects that is not empty.
 pub(super) fn is_block_list(value: &Value) -> bool {
     !is_empty_value(value) && value.as_array().is_some_and(|it| it.iter().all(Value::is_object))

@@ -1,12 +1,12 @@
 use records::{MessageBody, NewMessage};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::own_fields::{AUDIO, transcript};
 use crate::DropReason;
 use crate::canonical::is_empty_value;
-use crate::dialect::parsed::read_stored_fields;
+use crate::dialect::parsed::{read_stored_fields, text_part};
 use crate::dialect::pipeline::is_word;
-use crate::dialect::prepare::{rename, without_null_fields};
+use crate::dialect::prepare::{items_of, rename, without_null_fields};
 
 /// What the libraries of providers with this format write: fields that are null or an empty list, and `reasoning` for the
 /// reasoning.
@@ -17,6 +17,49 @@ pub(super) fn prepare(messages: &mut [Value]) {
         if message.get("reasoning").is_some_and(Value::is_string) {
             rename(message, "reasoning", "reasoning_content");
         }
+        if let Some(Value::Array(parts)) = message.get_mut("content") {
+            parts.iter_mut().for_each(prepare_part);
+        }
+        let is_result = message.get("role").is_some_and(|role| role == "tool");
+        if let Some(content @ (Value::Object(_) | Value::Number(_) | Value::Bool(_))) =
+            message.get_mut("content").filter(|_| is_result)
+        {
+            *content = content.to_string().into();
+        }
+    }
+    items_of("tool_calls", messages).for_each(prepare_call);
+}
+
+/// A text alone, the parts of the Responses API, and the address of an image alone are parts that this API has, too.
+fn prepare_part(part: &mut Value) {
+    if part.is_string() {
+        *part = text_part(part.take());
+        return;
+    }
+    let Some(fields) = part.as_object_mut() else { return };
+    match fields.get("type").and_then(Value::as_str) {
+        Some("input_text" | "output_text") if fields.get("text").is_some_and(Value::is_string) => {
+            fields.insert("type".to_owned(), "text".into());
+        }
+        Some("image_url") => {
+            if let Some(url @ Value::String(_)) = fields.get_mut("image_url") {
+                *url = json!({"url": url.take()});
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A call without its type is one of a function, and its arguments may be an object, or missing if there are none.
+fn prepare_call(call: &mut Map<String, Value>) {
+    if !call.contains_key("type") && call.contains_key("function") {
+        call.insert("type".to_owned(), "function".into());
+    }
+    let Some(function) = call.get_mut("function").and_then(Value::as_object_mut) else { return };
+    match function.get_mut("arguments") {
+        None | Some(Value::Null) => _ = function.insert("arguments".to_owned(), "{}".into()),
+        Some(arguments @ Value::Object(_)) => *arguments = arguments.to_string().into(),
+        Some(_) => {}
     }
 }
 

@@ -61,6 +61,7 @@ pub(super) const OPENAI_COMPATIBLE: DialectRules = DialectRules {
     call_fields: CallFields::Kept,
     // 400 without `reasoning_content` from DeepSeek: openai/openai-agents-python#2155, badlogic/pi-mono#3636.
     reasoning: ReasoningRule::Kept,
+    reasoning_alone: true,
     // The converters of litellm leave out custom calls, and give legacy calls and their results ids that differ.
     custom_calls: CustomCalls::Converted,
     legacy_calls: LegacyCalls::Converted,

@@ -101,8 +101,9 @@ mod tests {
             (json!({"role": "system", "content": {"a": 1}}), "invalid_content"),
             (
                 json!({"role": "user", "content": [{"type": "refusal", "refusal": ""}]}),
-                "invalid_content",
+                "unknown_block",
             ),
+            (json!({"role": "user", "content": [1]}), "invalid_content"),
             (json!({"role": "user", "content": []}), "missing_content"),
             (json!({"role": "tool", "content": ""}), "missing_call_id"),
             (json!({"role": "assistant", "content": "", "refusal": 1}), "invalid_refusal"),
@@ -120,7 +121,7 @@ mod tests {
         let changes = [
             ("/id", json!("")),
             ("/type", json!("tool")),
-            ("/function/name", json!("a b")),
+            ("/function/name", json!("")),
             ("/function/arguments", json!({})),
         ];
         for (pointer, value) in changes {
@@ -130,6 +131,10 @@ mod tests {
             let found = rules(&json!([message, result("a")]));
             assert!(found.contains(&(0, "invalid_calls")), "{pointer}: {found:?}");
         }
+        let mut named = good.clone();
+        named["function"]["name"] = json!("a b");
+        let message = json!({"role": "assistant", "content": "", "tool_calls": [named]});
+        assert_eq!(rules(&json!([message, result("a")])), [(0, "invalid_name")]);
         for (count, found) in [(40, &[][..]), (41, &[(0, "long_call_id")])] {
             let id = "é".repeat(count);
             assert_eq!(rules(&json!([caller(&[&id]), result(&id)])), found);

@@ -8,12 +8,17 @@ use crate::{DropReason, Repair};
 /// Adds a message and its repairs to the rendering.
 pub(super) fn write(target: Target, mut message: CanonicalMessage, rendered: &mut Rendered) {
     own_fields::lower(target, &mut message);
+    let reasoning = reasoning_text(&mut message);
     if own_fields::leaves_nothing(&message) {
-        rendered.drop(message.origin, DropReason::NullContent);
-        return;
+        if reasoning.is_none() && !own_fields::has_reasoning(&message) {
+            rendered.drop(message.origin, DropReason::NullContent);
+            return;
+        }
+        // Providers that read reasoning accept it beside an empty text, not beside none.
+        message.content = "".into();
+        message.repairs.push(Repair::NullContentFilled);
     }
     convert_content(&mut message);
-    let reasoning = reasoning_text(&mut message);
     message.report_repairs(rendered);
     rendered.messages.push(message_object(message, reasoning));
 }

@@ -122,6 +122,14 @@ fn is_detail(value: &Value) -> bool {
     ["low", "high", "auto", "original"].iter().any(|known| value == known)
 }
 
+/// Returns whether the API has annotations of these types; other libraries have others.
+fn are_annotations(list: &Value) -> bool {
+    const TYPES: [&str; 4] =
+        ["container_file_citation", "file_citation", "file_path", "url_citation"];
+    let is_known = |it: &Value| TYPES.iter().any(|known| it["type"] == *known);
+    list.as_array().is_some_and(|list| list.iter().all(is_known))
+}
+
 /// Adds the stored fields of a part that only this format has; reports if there are others.
 fn add_fields(message: &mut CanonicalMessage, written: &mut Value, part: Value) {
     let kind = part["type"].as_str().unwrap_or_default().to_owned();
@@ -135,7 +143,8 @@ fn add_fields(message: &mut CanonicalMessage, written: &mut Value, part: Value) 
         }
         let is_list = || value.as_array().is_some_and(|list| list.iter().all(Value::is_object));
         let fits = match (written["type"].as_str().unwrap_or_default(), field.as_str()) {
-            ("output_text", "annotations" | "logprobs") => is_list(),
+            ("output_text", "annotations") => is_list() && are_annotations(&value),
+            ("output_text", "logprobs") => is_list(),
             ("input_text" | "input_image" | "input_file", "prompt_cache_breakpoint") => {
                 value.is_object()
             }

@@ -108,9 +108,10 @@ mod tests {
             (json!({"role": "tool", "content": "x"}), "unknown_role"),
             (json!({"role": "user", "content": null}), "missing_content"),
             (json!({"role": "user", "content": 1}), "invalid_content"),
-            (json!({"role": "user", "content": part("output_text")}), "invalid_content"),
-            (json!({"role": "assistant", "content": part("input_text")}), "invalid_content"),
-            (json!({"role": "user", "content": [{"type": "input_image"}]}), "invalid_content"),
+            (json!({"role": "user", "content": part("output_text")}), "unknown_block"),
+            (json!({"role": "assistant", "content": part("input_text")}), "unknown_block"),
+            (json!({"role": "user", "content": [{"type": "input_image"}]}), "unknown_block"),
+            (json!({"role": "user", "content": [1]}), "invalid_content"),
             (json!({"role": "user", "content": "x", "phase": "first"}), "invalid_field"),
             (json!({"type": "reasoning", "summary": []}), "invalid_reasoning"),
             (json!({"type": "function_call", "name": "f", "arguments": "{}"}), "invalid_call"),
@@ -122,7 +123,7 @@ mod tests {
         }
         let mut named = call("a");
         named["name"] = json!("a b");
-        assert_eq!(rules(&json!([named, output("a")])), [(0, "invalid_call")]);
+        assert_eq!(rules(&json!([named, output("a")])), [(0, "invalid_name")]);
         let long = "i".repeat(65);
         assert_eq!(rules(&json!([call(&long), output(&long)])), [(0, "long_call_id")]);
     }

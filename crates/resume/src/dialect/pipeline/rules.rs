@@ -12,7 +12,8 @@ use crate::{DropReason, Repair};
 mod media;
 pub(super) use media::Verdict;
 pub(in crate::dialect) use media::{
-    FileIds, MediaNames, MediaRule, MediaRules, ResultMedia, TextFiles, UrlTypes, Urls,
+    FileIds, LibraryParts, MediaNames, MediaRule, MediaRules, ResultMedia, TextFiles, UrlTypes,
+    Urls,
 };
 
 /// What a dialect accepts, as data: each dialect has a table `rules`, with the source of every limit beside it.

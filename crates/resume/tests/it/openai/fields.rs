@@ -172,8 +172,12 @@ fn what_other_providers_say_of_reasoning_comes_back_to_them() {
     }
     let mut silent = chat[1].clone();
     silent["content"] = json!(null);
-    let rendered = stored_in(&OpenAiCompatible, &OpenAiCompatible, &[chat[0].clone(), silent]);
-    assert_eq!(dropped(&rendered), [(1, "null_content")]);
+    let chat = [chat[0].clone(), silent];
+    let rendered = stored_in(&OpenAiCompatible, &OpenAiCompatible, &chat);
+    assert_eq!(rendered.messages[1]["content"], "");
+    assert_eq!(rendered.messages[1]["thinking_blocks"], thinking);
+    assert_eq!(repaired(&rendered), [(1, "null_content_filled")]);
+    assert_eq!(dropped(&stored_in(&OpenAi, &OpenAiCompatible, &chat)), [(1, "null_content")]);
 }
 
 #[test]

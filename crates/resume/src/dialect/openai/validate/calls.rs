@@ -1,6 +1,6 @@
 use serde_json::{Map, Value};
 
-use crate::dialect::checks::is_name;
+use crate::dialect::checks::name_problem;
 use crate::dialect::violation::Problem;
 
 /// Returns the problems of the calls that a message makes.
@@ -18,6 +18,9 @@ pub(super) fn problems(message: &Map<String, Value>) -> Vec<Problem> {
         let detail = "the function call has no valid name, or its arguments are not text";
         problems.push(("invalid_function_call", detail.to_owned()));
     }
+    let listed = tool_calls.and_then(Value::as_array).into_iter().flatten();
+    let targets = listed.flat_map(|call| [call.get("function"), call.get("custom")]).flatten();
+    problems.extend(targets.chain(function_call).find_map(name_problem));
     if tool_calls.is_some() && function_call.is_some() {
         let detail = "a message may have tool_calls or function_call, not both";
         problems.push(("both_kinds_of_calls", detail.to_owned()));
@@ -55,5 +58,5 @@ fn is_call(call: &Value) -> bool {
 }
 
 fn is_target(target: &Value, input: &str) -> bool {
-    is_name(&target["name"]) && target[input].is_string()
+    target["name"].as_str().is_some_and(|name| !name.is_empty()) && target[input].is_string()
 }

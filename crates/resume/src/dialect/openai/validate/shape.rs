@@ -92,6 +92,10 @@ fn content_problem(shape: &Shape, message: &Map<String, Value>) -> Option<Proble
         let detail = "the role tool has text parts only".to_owned();
         return Some(("part_not_accepted", detail));
     }
+    if !valid && is_part_list(content) {
+        let detail = format!("the role {} has no such content part", shape.role);
+        return Some(("unknown_block", detail));
+    }
     let detail = || format!("the role {} cannot have this content", shape.role);
     (!valid).then(|| ("invalid_content", detail()))
 }

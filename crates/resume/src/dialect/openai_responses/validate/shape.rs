@@ -1,6 +1,7 @@
 use serde_json::{Value, json};
 
-use crate::dialect::checks::is_name;
+use crate::canonical::are_parts;
+use crate::dialect::checks::name_problem;
 use crate::dialect::violation::Problem;
 
 /// The types of the calls that the client answers.
@@ -80,6 +81,9 @@ fn message_problem(item: &Value, role: &str) -> Option<Problem> {
     if item["content"].is_null() {
         return Some(("missing_content", format!("the role {role} needs a content")));
     }
+    if !valid && item["content"].as_array().is_some_and(|parts| are_parts(parts)) {
+        return Some(("unknown_block", format!("the role {role} has no such content part")));
+    }
     let detail = || format!("the role {role} cannot have this content");
     (!valid).then(|| ("invalid_content", detail()))
 }
@@ -106,16 +110,19 @@ fn reasoning_problem(item: &Value) -> Option<Problem> {
 }
 
 fn call_problem(item: &Value, kind: &str) -> Option<Problem> {
+    let is_named = item["name"].as_str().is_some_and(|name| !name.is_empty());
     let has_input = match kind {
-        "function_call" => is_name(&item["name"]) && item["arguments"].is_string(),
-        "custom_tool_call" => is_name(&item["name"]) && item["input"].is_string(),
+        "function_call" => is_named && item["arguments"].is_string(),
+        "custom_tool_call" => is_named && item["input"].is_string(),
         "apply_patch_call" => item["operation"].is_object(),
         "computer_call" => item["pending_safety_checks"].is_array(),
         _ => item["action"].is_object(),
     };
     let has_id = item["call_id"].as_str().is_some_and(|id| !id.is_empty());
-    let detail = || "the call lacks an id, a valid name or its input".to_owned();
-    (!has_id || !has_input).then(|| ("invalid_call", detail()))
+    if !has_id || !has_input {
+        return Some(("invalid_call", "the call lacks an id, a name or its input".to_owned()));
+    }
+    name_problem(item)
 }
 
 fn output_problem(item: &Value, kind: &str) -> Option<Problem> {

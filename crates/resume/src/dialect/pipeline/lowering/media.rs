@@ -4,7 +4,9 @@ use crate::Repair;
 use crate::canonical::{
     CanonicalMessage, Media, MediaKind, MediaSource, Role, are_parts, url_type,
 };
-use crate::dialect::pipeline::rules::{MediaNames, MediaRules, ResultMedia, UrlTypes, Verdict};
+use crate::dialect::pipeline::rules::{
+    LibraryParts, MediaNames, MediaRules, ResultMedia, UrlTypes, Verdict,
+};
 use crate::dropped::shorten;
 
 /// The name of a file without one; only PDF files need a name.
@@ -23,9 +25,19 @@ pub(super) fn lower(rules: &MediaRules, message: &mut CanonicalMessage) {
         return;
     };
     if place != ResultMedia::Raw && are_parts(parts) {
+        if rules.library_parts == LibraryParts::Read {
+            message.repairs.extend(parts.iter_mut().filter_map(read_of_library));
+        }
         let media = parts.iter_mut().filter(|part| is_media(part));
         message.repairs.extend(media.filter_map(|part| lower_part(rules, place, part)));
     }
+}
+
+/// Gives media that a library wrote the stored form, and returns what to report.
+fn read_of_library(part: &mut Value) -> Option<Repair> {
+    let (media, is_whole) = Media::read_of_library(part)?;
+    *part = media.into();
+    (!is_whole).then_some(Repair::PartFieldsRemoved)
 }
 
 /// Returns whether a part has the type of media.
@@ -95,11 +107,15 @@ fn lower_data_url(media: &Media, part: &mut Value) {
     }
 }
 
+fn is_pdf(media: &Media) -> bool {
+    matches!(&media.source, MediaSource::Data { media_type, .. } if media_type.starts_with("application/pdf"))
+}
+
 /// Adds or removes the name of accepted media.
 fn lower_name(rule: MediaNames, media: &Media, part: &mut Value) -> Option<Repair> {
     let is_inline = matches!(media.source, MediaSource::Data { .. });
     match (rule, &media.name) {
-        (MediaNames::Required, None) if is_inline && media.kind == MediaKind::File => {
+        (MediaNames::Required, None) if is_inline && is_pdf(media) => {
             part["file"]["filename"] = IMPUTED_NAME.into();
             Some(Repair::FileNameAdded { name: IMPUTED_NAME })
         }

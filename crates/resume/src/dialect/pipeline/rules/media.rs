@@ -16,6 +16,8 @@ pub(in crate::dialect) struct MediaRules {
     pub(in crate::dialect) names: MediaNames,
     /// The ids of uploaded files.
     pub(in crate::dialect) ids: FileIds,
+    /// Media that a library or another provider wrote in a form of its own.
+    pub(in crate::dialect) library_parts: LibraryParts,
     /// The media in the result of a call.
     pub(in crate::dialect) results: ResultMedia,
     /// The media in the result of a failed call.
@@ -51,6 +53,15 @@ pub(in crate::dialect) enum UrlTypes {
     Optional,
     /// They must be known, by the stored part or by the ending of the URL, and accepted.
     Required,
+}
+
+/// What happens to media that a library or another provider wrote in a form of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::dialect) enum LibraryParts {
+    /// They are media like any other.
+    Read,
+    /// They stay as they are: the dialect is that of such a library.
+    Kept,
 }
 
 /// What happens to a text file whose type is not in the list of files.
@@ -166,6 +177,7 @@ impl MediaRules {
         url_types: UrlTypes::Optional,
         names: MediaNames::Kept,
         ids: FileIds::Any,
+        library_parts: LibraryParts::Read,
         results: ResultMedia::Raw,
         error_results: ResultMedia::Raw,
     };
