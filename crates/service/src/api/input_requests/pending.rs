@@ -86,13 +86,19 @@ pub(crate) async fn list_pending_inputs(
     let permitted =
         if permissions { Some(permitted(&*store, &scope, &page.requests).await?) } else { None };
     let response = |request: InputRequest| {
-        let permissions = permitted.as_ref().map(|chats| named(chats.get(&request.chat_id)));
-        PendingResponse { request: request.into(), permissions }
+        let permissions = match &permitted {
+            None => None,
+            // A chat that the caller may no longer read has no question for them.
+            Some(chats) => {
+                Some(chats.get(&request.chat_id)?.iter().map(|it| it.as_str()).collect())
+            }
+        };
+        Some(PendingResponse { request: request.into(), permissions })
     };
-    Ok(Page::new(page.requests.into_iter().map(response), page.next.as_ref()))
+    Ok(Page::new(page.requests.into_iter().filter_map(response), page.next.as_ref()))
 }
 
-/// Returns what the caller may do in the chats of requests. A chat that was deleted meanwhile is missing.
+/// Returns what the caller may do in the chats of requests. A chat that the caller may no longer read is missing.
 async fn permitted(
     store: &dyn Store,
     scope: &Scope,
@@ -101,13 +107,15 @@ async fn permitted(
     let chats: BTreeSet<_> = requests.iter().map(|request| request.chat_id.clone()).collect();
     let read = chats.into_iter().map(|chat_id| async move {
         let Some(chat) = store.get_chat(scope, &chat_id).await? else { return Ok(None) };
-        let permissions = joining::permissions(store, scope, &chat).await?;
-        Ok(Some((chat_id, permissions)))
+        match joining::permissions(store, scope, &chat).await {
+            Ok(permitted) if permitted.contains(&Permission::Read) => {
+                Ok(Some((chat_id, permitted)))
+            }
+            // The caller's rights or the chat have changed since.
+            Ok(_) | Err(StoreError::ChatNotFound(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
     });
     let read = stream::iter(read).buffer_unordered(READ_AT_ONCE);
     read.try_filter_map(|it| async { Ok(it) }).try_collect().await
-}
-
-fn named(permissions: Option<&Vec<Permission>>) -> Vec<&'static str> {
-    permissions.into_iter().flatten().map(|it| it.as_str()).collect()
 }
