@@ -153,6 +153,8 @@ impl Round<'_> {
         for index in 0..reasons.len() {
             self.announce(&reasons[..=index]).await?;
         }
+        // Before the chats, whose runs are removed with them and not counted.
+        let tool_runs = remove_due_tool_runs(*store, app_id, retention, *now).await?;
         let mut failed = None;
         let mut note = |due: DueChat| {
             self.bar.inc(1);
@@ -161,7 +163,6 @@ impl Round<'_> {
         let purged = purge_due(*store, actor, app_id, retention, *now, &mut note).await?;
         let archived = archive_due(*store, actor, app_id, retention, *now, &mut note).await?;
         failed.map_or(Ok(()), Err)?;
-        let tool_runs = remove_due_tool_runs(*store, app_id, retention, *now).await?;
         Ok(Counts { purged, archived, tool_runs })
     }
 
