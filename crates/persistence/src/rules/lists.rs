@@ -387,9 +387,7 @@ fn refusal(order: ChatOrder) -> String {
         times => format!("status, lifecycle, {}", names(times, "")),
     };
     let by = order.as_str();
-    format!(
-        "cannot be combined with the other filters in lists by {by}; these are served, each with {each}: {groups}"
-    )
+    format!("has no such list by {by}; served are, with {each}: {groups}")
 }
 
 fn names(filters: &[ListFilter], quote: &str) -> String {
@@ -400,6 +398,13 @@ fn names(filters: &[ListFilter], quote: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_refusal_is_not_cut_off_in_a_problem() {
+        for order in ChatOrder::ALL {
+            assert!(refusal(order).chars().count() <= 500, "{}", refusal(order));
+        }
+    }
 
     #[test]
     fn the_documentation_has_the_table_of_served_lists() {
