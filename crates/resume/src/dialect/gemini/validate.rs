@@ -69,18 +69,18 @@ fn part_problem(part: &Value) -> Option<Problem> {
     }
     if let Some(call) = part.get("functionCall") {
         let valid = is_named(call) && call.get("args").is_none_or(Value::is_object);
-        return if !valid {
-            invalid("invalid_call", "the call lacks a name or arguments")
-        } else {
+        return if valid {
             name_problem(call)
+        } else {
+            invalid("invalid_call", "the call lacks a name or arguments")
         };
     }
     if let Some(response) = part.get("functionResponse") {
         let valid = is_named(response) && response["response"].is_object();
-        return if !valid {
-            invalid("invalid_response", "the response lacks a name or a response object")
-        } else {
+        return if valid {
             name_problem(response)
+        } else {
+            invalid("invalid_response", "the response lacks a name or a response object")
         };
     }
     let lacks = |payload: &str, field: &str| {
