@@ -25,7 +25,7 @@ def client(service: Service, app: str) -> Reprise:
 def test_a_chat_is_written_and_read(client: Reprise) -> None:
     chat = client.create_chat("Picnic", title="By the lake")
     assert chat.session().title == "By the lake"
-    assert chat.permissions() == ["read", "say", "run", "bill", "manage"]
+    assert chat.permissions() == ["create", "read", "say", "run", "bill", "manage"]
     stored = chat.append(HELLO, {"role": "assistant", "name": "planner", "content": "Where to?"})
     assert [message.sequence for message in stored.messages] == [0, 1]
     assert [message.content for message in chat.messages(page_size=1)] == ["Hello", "Where to?"]

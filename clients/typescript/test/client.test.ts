@@ -51,7 +51,7 @@ test("a chat is written and read", async () => {
   );
   const [call] = await chat.recordCalls({ agent: "planner", requested_model: "small", prompt_tokens: 3 });
   assert.equal(call?.duplicate, false);
-  assert.deepEqual(await chat.permissions(), ["read", "say", "run", "bill", "manage"]);
+  assert.deepEqual(await chat.permissions(), ["create", "read", "say", "run", "bill", "manage"]);
   const fork = await chat.fork({ sequence: 1 });
   assert.deepEqual(await contents(fork.messages()), ["Hello"]);
   await chat.deleteMessages([stored.messages[1]?.event_id ?? ""]);

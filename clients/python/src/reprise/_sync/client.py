@@ -85,7 +85,7 @@ class Reprise:
     def pending_questions(
         self, *, permissions: bool = False, page_size: int = 100
     ) -> Iterator[models.PendingInputRequest]:
-        """Lists the questions of all chats that wait for an answer; with ``permissions``, what the caller may do in each chat."""
+        """Lists the questions of all chats that wait for an answer; with ``permissions`` each says what the caller may do."""
         listed = path("api", "input-requests", self.app_id)
         asked = {"permissions": True} if permissions else {}
         for question in pages(self._transport, listed, models.PendingInputRequest.model_validate, page_size, asked):
