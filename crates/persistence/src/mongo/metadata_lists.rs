@@ -108,9 +108,15 @@ impl MongoStore {
             ATTRS_VERSION: behind(keys),
             "schema_version": { "$lte": NEWEST_VERSION },
         };
-        let fields =
-            doc! { "metadata": 1, "session_version": 1, LIFECYCLE: 1, "schema_version": 1 };
-        in_order_of_versions(behind, limit, fields).read(&self.inner.chat_sessions).await
+        // Chats without attributes come first.
+        let find = SortedFind {
+            filter: behind,
+            sort: doc! { ATTRS_VERSION: 1 },
+            index: session_index(VERSIONS),
+            limit,
+            projection: doc! { "metadata": 1, "session_version": 1, LIFECYCLE: 1, "schema_version": 1 },
+        };
+        find.read(&self.inner.chat_sessions).await
     }
 }
 
@@ -139,12 +145,6 @@ fn lowest_version_and_app(app_id: &AppId) -> [Document; 2] {
     ];
     [(CHAT_SESSIONS, lowest), (APPS, app)]
         .map(|(collection, pipeline)| doc! { "$unionWith": { "coll": collection, "pipeline": pipeline } })
-}
-
-/// Returns a query of sessions in the order of the versions of their attributes. Chats without attributes come first.
-fn in_order_of_versions(filter: Document, limit: usize, projection: Document) -> SortedFind {
-    let (sort, index) = (doc! { ATTRS_VERSION: 1 }, session_index(VERSIONS));
-    SortedFind { filter, sort, index, limit, projection }
 }
 
 /// Returns the condition for the version of attributes that are behind; it may be missing.
