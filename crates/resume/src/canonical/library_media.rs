@@ -54,7 +54,7 @@ impl Media {
         let fields = part.as_object()?.iter();
         let mut fields = fields.chain(part["source"].as_object().into_iter().flatten());
         let is_whole = fields.all(|(field, value)| value.is_null() || is_read(field));
-        Some((Self::of(kind, source, name.map(str::to_owned)), is_whole))
+        Some((Self::new(kind, source, name.map(str::to_owned)), is_whole))
     }
 }
 

@@ -47,14 +47,14 @@ impl Media {
     fn read_image(part: &Value) -> Option<Self> {
         // `detail` is a hint that only one provider understands; losing it is reported.
         let [url, _detail] = text_fields(part.get("image_url")?, ["url", "detail"])?;
-        Some(Self::of(MediaKind::Image, MediaSource::from_url(url?), filename(part)))
+        Some(Self::new(MediaKind::Image, MediaSource::from_url(url?), filename(part)))
     }
 
     fn read_audio(part: &Value) -> Option<Self> {
         let [data, format] = text_fields(part.get("input_audio")?, ["data", "format"])?;
         let (data, media_type) = (data?.to_owned(), format!("audio/{}", format?));
         let source = MediaSource::Data { media_type, data };
-        Some(Self::of(MediaKind::Audio, source, filename(part)))
+        Some(Self::new(MediaKind::Audio, source, filename(part)))
     }
 
     fn read_file(part: &Value) -> Option<Self> {
@@ -70,11 +70,11 @@ impl Media {
             Some("image") => MediaKind::Image,
             _ => MediaKind::File,
         };
-        Some(Self::of(kind, source, name.map(str::to_owned)))
+        Some(Self::new(kind, source, name.map(str::to_owned)))
     }
 
     /// Creates the media; for inline data, the media type decides the kind.
-    pub(super) fn of(kind: MediaKind, source: MediaSource, name: Option<String>) -> Self {
+    pub(super) fn new(kind: MediaKind, source: MediaSource, name: Option<String>) -> Self {
         let kind = match &source {
             MediaSource::Data { media_type, .. } => Self::kind_of(media_type),
             MediaSource::Url(_) | MediaSource::Id { .. } => kind,
