@@ -170,7 +170,7 @@ impl Texts {
 
 /// Returns when a certificate expires, in seconds since 1970.
 ///
-/// Of what is signed (RFC 5280, 4.1), the validity is the only sequence of two times.
+/// RFC 5280, section 4.1, lists the signed fields. Only one of them is a sequence of two times: the validity.
 fn not_after(certificate: &[u8]) -> Option<i64> {
     let parts = |block: &ASN1Block| match block {
         ASN1Block::Sequence(_, parts) => Some(parts.clone()),

@@ -166,8 +166,9 @@ impl Round<'_> {
         Ok(Counts { purged, archived, tool_runs })
     }
 
-    /// Counts the chats that are due for the last of these reasons, and not for an earlier one, for the progress bar: a chat is
-    /// purged or archived once.
+    /// Counts the chats that are due for the last of these reasons, and adds them to the progress bar.
+    ///
+    /// A chat that is due for an earlier reason is left out, because the purge handles it once.
     async fn announce(&self, reasons: &[(Due, DateTime<Utc>)]) -> anyhow::Result<u64> {
         let Some((&(due, before), earlier)) = reasons.split_last() else { return Ok(0) };
         let count = self.store.count_due(&self.app_id, due, before, earlier).await?;

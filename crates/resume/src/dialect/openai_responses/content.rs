@@ -122,7 +122,7 @@ fn is_detail(value: &Value) -> bool {
     ["low", "high", "auto", "original"].iter().any(|known| value == known)
 }
 
-/// Returns whether the API has annotations of these types; other libraries have others.
+/// Returns whether every annotation has a type that the API knows. Libraries write annotations of other types.
 fn are_annotations(list: &Value) -> bool {
     const TYPES: [&str; 4] =
         ["container_file_citation", "file_citation", "file_path", "url_citation"];
