@@ -89,6 +89,8 @@ mod violation_list;
 
 mod base64_text;
 
+mod call_places;
+
 mod checks;
 
 mod instructions;

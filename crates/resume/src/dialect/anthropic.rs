@@ -7,7 +7,6 @@ use super::prepare::{without_null_fields, without_null_fields_of};
 use super::violation::Violation;
 use crate::Options;
 
-mod call_places;
 mod parse;
 mod rules;
 mod server_tools;

@@ -199,6 +199,29 @@ fn calls_stay_where_a_model_made_them() {
         assert_eq!(rendered, Rendered { messages: messages.to_vec(), ..Rendered::default() });
         assert_eq!(passed(&Anthropic, &OpenAi, &messages).messages.len(), 4);
     }
+    let text = |text| json!({"text": text});
+    let call = |id| json!({"functionCall": {"id": id, "name": "f", "args": {}}});
+    let signed = |mut part: Value| {
+        part["thoughtSignature"] = "c2ln".into();
+        part
+    };
+    let result =
+        |id| json!({"functionResponse": {"id": id, "name": "f", "response": {"output": 1}}});
+    for parts in [
+        json!([signed(call("a")), text("T1"), call("b")]),
+        json!([text("T1"), signed(call("a")), call("b"), signed(text("T2"))]),
+        json!([signed(call("a")), call("b"), {"text": "", "thoughtSignature": "c2ln"}]),
+        json!([text("T1"), signed(call("a")), call("b")]),
+    ] {
+        let messages = [
+            json!({"role": "user", "parts": [text("hi")]}),
+            json!({"role": "model", "parts": parts}),
+            json!({"role": "user", "parts": [result("a"), result("b")]}),
+        ];
+        let gemini = Gemini { api: GeminiApi::Developer };
+        let rendered = passed(&gemini, &gemini, &messages);
+        assert_eq!(rendered, Rendered { messages: messages.to_vec(), ..Rendered::default() });
+    }
 }
 
 #[test]

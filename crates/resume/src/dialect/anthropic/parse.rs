@@ -1,10 +1,10 @@
 use records::NewMessage;
 use serde_json::{Map, Value, json};
 
-use super::call_places::CallPlaces;
 use crate::DropReason;
 use crate::canonical::anthropic::read_media;
 use crate::canonical::{Reasoning, take_field};
+use crate::dialect::call_places::CallPlaces;
 use crate::dialect::parsed::{
     self, MessageBuilder, Parsed, as_object, keep_unread, take_text, text_part,
 };

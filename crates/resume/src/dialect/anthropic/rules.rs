@@ -1,5 +1,5 @@
-use super::call_places::CALLS_AFTER;
 use crate::canonical::{Provider, Role};
+use crate::dialect::call_places::CALLS_AFTER;
 use crate::dialect::pipeline::rules::{
     AcceptedFields, Arguments, CallFields, CallIdRule, CustomCalls, DialectRules, FileIds,
     MediaNames, MediaRule, MediaRules, NameRule, OwnFields, ReasoningRule, ResultMedia, TextFiles,

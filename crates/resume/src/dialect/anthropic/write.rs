@@ -5,11 +5,12 @@ use records::JsonObject;
 use serde_json::{Value, json};
 
 use super::server_tools::{self, OpenServerCalls, Surroundings};
-use super::{call_places, rules, user_blocks};
+use super::{rules, user_blocks};
 use crate::canonical::anthropic::write_block;
 use crate::canonical::{
     Call, CanonicalMessage, ContentPart, PlacedReasoning, Role, are_parts, interleave,
 };
+use crate::dialect::call_places;
 use crate::dialect::parsed::add_missing;
 use crate::dialect::pieces::{
     Piece, prefix_with_name, remove_blank, take_own_fields, take_pieces_at,

@@ -10,6 +10,7 @@ use crate::canonical::{
     Media, MediaKind, MediaSource, Reasoning, URL_TYPE, take_field, type_of_ending,
 };
 use crate::dialect::base64_text;
+use crate::dialect::call_places::CallPlaces;
 use crate::dialect::parsed::{self, MessageBuilder, Parsed, as_object, keep_unread, take_text};
 use crate::dialect::prepare::{items_of, rename, without_null_fields, without_null_fields_of};
 
@@ -117,17 +118,21 @@ fn read(message: Value, resolver: &mut CallIdResolver) -> Result<Vec<NewMessage>
     resolver.begin_content(role, &parts);
     let mut messages = Vec::new();
     let mut builder = MessageBuilder::default();
+    let mut places = CallPlaces::default();
     for part in parts {
         if part.get("functionCall").is_some() {
+            places.add_call();
             builder.calls.push(read_call(&part, resolver));
         } else if part.get("functionResponse").is_some() {
             messages.push(read_result(part, resolver));
         } else if let Some(text) = read_thought(&part) {
             builder.push_reasoning(Reasoning::Text { text, signature: None });
         } else {
+            places.add_other();
             builder.parts.push(read_part(part));
         }
     }
+    places.keep(&mut object);
     if !builder.is_empty() || messages.is_empty() {
         messages.push(builder.into_body(role, None).into());
     }

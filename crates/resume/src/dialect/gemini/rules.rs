@@ -1,7 +1,9 @@
 use crate::canonical::{Provider, Role};
+use crate::dialect::call_places::CALLS_AFTER;
 use crate::dialect::pipeline::rules::{
-    Arguments, CallFields, CustomCalls, DialectRules, FileIds, MediaNames, MediaRule, MediaRules,
-    NameRule, ReasoningRule, ResultMedia, TextFiles, TurnRules, UrlTypes, Urls,
+    AcceptedFields, Arguments, CallFields, CustomCalls, DialectRules, FileIds, MediaNames,
+    MediaRule, MediaRules, NameRule, OwnFields, ReasoningRule, ResultMedia, TextFiles, TurnRules,
+    UrlTypes, Urls,
 };
 
 /// Gemini's developer API.
@@ -41,6 +43,10 @@ const GEMINI_ANYWHERE: DialectRules = DialectRules {
     // API reference, "FunctionCall": `args` is an object.
     arguments: Arguments::Object,
     call_fields: CallFields::Of(Provider::Gemini),
+    own_fields: OwnFields {
+        accepted: AcceptedFields::Of(&[(Role::Assistant, CALLS_AFTER)]),
+        ..OwnFields::all_of("gemini")
+    },
     // Guide "Thought signatures": thoughts themselves are not sent back.
     reasoning: ReasoningRule::Removed,
     // Newest models refuse an answer that was begun; `contents` must not be empty.

@@ -10,6 +10,7 @@ use crate::canonical::{
     CanonicalMessage, ContentPart, Media, MediaSource, NO_SIGNATURE, Role, URL_TYPE, are_parts,
     url_type,
 };
+use crate::dialect::call_places;
 use crate::dialect::parsed::add_missing;
 use crate::dialect::pieces::{Piece, remove_blank, take_pieces_at};
 use crate::dialect::pipeline::MessageWriter;
@@ -72,12 +73,18 @@ impl ContentsWriter {
 
     fn write_speech(&mut self, message: &mut CanonicalMessage) -> Vec<Value> {
         let mut types = take_url_types(message);
+        let mut places = call_places::take(message);
         let besides = own_parts::take_besides(message);
         let kept = own_parts::kept_parts(message);
         let pieces = take_pieces_at(message, |at, _| kept.contains(&at));
         // A stream of a model may end with a signature alone.
         let is_signed = |besides: &JsonObject| besides.contains_key(SIGNATURE);
+        let count = pieces.len();
         let (mut pieces, besides) = remove_blank(message, pieces, besides, is_signed);
+        if pieces.len() < count {
+            // The places count the stored parts.
+            places.clear();
+        }
         let first_text = pieces.iter_mut().find_map(|piece| match piece {
             Piece::Content(ContentPart::Text(text)) if !text.trim().is_empty() => Some(text),
             _ => None,
@@ -92,9 +99,9 @@ impl ContentsWriter {
             add_missing(&mut part, own_parts::flattened(besides));
             part
         };
-        let parts: Vec<_> = pieces.into_iter().zip(besides).map(write).collect();
-        let calls: Vec<_> = self.write_calls(message);
-        parts.into_iter().chain(calls).collect()
+        let parts = pieces.into_iter().zip(besides).map(write).collect();
+        let calls = self.write_calls(message);
+        call_places::place(parts, calls, &places)
     }
 
     fn write_calls(&mut self, message: &mut CanonicalMessage) -> Vec<Value> {
