@@ -40,11 +40,16 @@ export function question({ request, isSending, problem, closed }, { answer, dism
     where,
     h("p", { class: "words", dir: "auto" }, prompt),
     call && toolCall(call),
-    closed && outcome(closed, dismiss),
-    !closed && (answer ? form(request, answer) : h("p", { class: "dim" }, READ_ONLY)),
+    ending(request, closed, { answer, dismiss }),
     isSending && h("p", { class: "dim" }, "Sending…"),
     problem && h("p", { class: "refusal", role: "alert" }, problemText(problem)),
   );
+}
+
+/** Returns how the question was closed, or the way to answer it. */
+function ending(request, closed, { answer, dismiss }) {
+  if (closed) return outcome(closed, dismiss);
+  return answer ? form(request, answer) : h("p", { class: "dim" }, READ_ONLY);
 }
 
 function toolCall({ name, arguments: given }) {
