@@ -49,6 +49,21 @@ impl Parsed {
         parsed
     }
 
+    /// The same for the API of a provider, whose system instructions are blocks: what only its dialect has in them is kept.
+    pub(super) fn from_blocks<M: IntoIterator<Item = NewMessage>>(
+        dialect: &str,
+        system: Vec<Value>,
+        messages: Vec<Value>,
+        read: impl FnMut(Value) -> Result<M, DropReason>,
+    ) -> Self {
+        let fields: Vec<_> = system.iter().map(fields_beside_text).collect();
+        let mut parsed = Self::from_transcript(system, messages, read);
+        for (instruction, fields) in parsed.messages.iter_mut().zip(fields) {
+            keep_unread(&mut instruction.body, dialect, fields);
+        }
+        parsed
+    }
+
     /// Parses the system instructions: each is a text, or a block with a text.
     pub(super) fn from_system(system: Vec<Value>) -> Self {
         let mut parsed = Self::default();
@@ -88,6 +103,17 @@ pub(super) fn read_stored_fields(dialect: &str, message: Value) -> Result<NewMes
     let mut body = MessageBody { role, name, content, extra, ..MessageBody::default() };
     keep_unread(&mut body, dialect, object);
     Ok(body.into())
+}
+
+/// Returns the fields of a block with a text but for the text and the type.
+fn fields_beside_text(block: &Value) -> JsonObject {
+    let mut fields = block.as_object().cloned().unwrap_or_default();
+    if fields.remove("text").is_none() {
+        // The block is the content as it is.
+        return JsonObject::new();
+    }
+    fields.remove("type");
+    fields
 }
 
 /// Keeps fields of a message that only its dialect has, but for those that are null.

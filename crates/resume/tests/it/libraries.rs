@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::openai::{call, repaired, result, said};
 use crate::round_trip::stored_in;
-use crate::transcript::violations;
+use crate::transcript::{rendered_in, violations};
 
 const PNG: &str = "data:image/png;base64,iVBORw0K";
 
@@ -237,5 +237,23 @@ fn an_answer_that_only_thinks_comes_back_to_providers_that_read_it() {
         expected["content"] = "".into();
         assert_eq!(rendered.messages[1], expected);
         assert_eq!(passed(&OpenAiCompatible, &OpenAi, &messages).messages.len(), 2);
+    }
+}
+
+#[test]
+fn what_a_block_of_instructions_has_beside_its_text_is_reported() {
+    let block =
+        json!({"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}});
+    for from in [&Anthropic as &dyn Dialect, &Gemini { api: GeminiApi::Developer }] {
+        for to in [from, &OpenAi] {
+            let system = vec![block.clone(), json!({"type": "text", "text": "Be kind."})];
+            let rendered = rendered_in(to, from.parse(system, vec![said()]).messages);
+            assert_eq!(repaired(&rendered)[0], (0, "provider_fields_removed"), "{from:?}");
+            let texts: Vec<_> = match to.name() {
+                "openai" => rendered.messages[..2].iter().map(|it| &it["content"]).collect(),
+                _ => rendered.system.iter().map(|it| &it["text"]).collect(),
+            };
+            assert_eq!(texts, ["Be brief.", "Be kind."], "{from:?}");
+        }
     }
 }

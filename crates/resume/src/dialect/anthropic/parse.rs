@@ -10,7 +10,7 @@ use crate::dialect::parsed::{
 };
 
 pub(super) fn parse(system: Vec<Value>, messages: Vec<Value>) -> Parsed {
-    Parsed::from_transcript(system, messages, read)
+    Parsed::from_blocks("anthropic", system, messages, read)
 }
 
 /// Reads a message; the results in it become messages before it.

@@ -16,7 +16,7 @@ use crate::dialect::prepare::{items_of, rename, without_null_fields, without_nul
 
 pub(super) fn parse(system: Vec<Value>, contents: Vec<Value>) -> Parsed {
     let mut resolver = CallIdResolver::new(&contents);
-    Parsed::from_transcript(system, contents, |message| read(message, &mut resolver))
+    Parsed::from_blocks(NAME, system, contents, |message| read(message, &mut resolver))
 }
 
 /// The names that the library for Python gives to fields, and those of the API.
