@@ -210,6 +210,17 @@ export class Chat {
     return (await this.#get<models.Streams>(["streams"])).streams;
   }
 
+  /** Reads what was written to a stream, in order, until there is no more. */
+  async *streamGroups(streamId: string): AsyncGenerator<models.StreamGroup, void> {
+    let after: number | undefined;
+    for (;;) {
+      const { groups } = await this.#get<models.StreamGroups>(["streams", streamId, "chunks"], { after });
+      if (groups.length === 0) return;
+      yield* groups;
+      after = groups.at(-1)?.group;
+    }
+  }
+
   /** Asks the agent of a stream to stop. */
   cancelStream(streamId: string): Promise<models.Stream> {
     return this.#send("POST", ["streams", streamId, "cancel"], {});

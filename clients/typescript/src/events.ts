@@ -61,7 +61,7 @@ export class Events<Event = ChatEvent> implements AsyncIterable<Event> {
       for await (const { name, data, id } of this.#connect(stream)) {
         failures = 0;
         this.lastId = id ?? this.lastId;
-        yield { name, data, id } as Event;
+        yield { name, data: JSON.parse(data) as unknown, id } as Event;
       }
       failures += 1;
       const pauseMs = backoff(failures, { firstMs: 200, mostMs: MAX_PAUSE_MS });

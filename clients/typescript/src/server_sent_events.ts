@@ -1,8 +1,7 @@
 /** An event of a stream, as it was sent. */
 export interface ServerSentEvent {
   readonly name: string;
-  /** The JSON of its data. */
-  readonly data: unknown;
+  readonly data: string;
   readonly id: string | undefined;
 }
 
@@ -37,7 +36,7 @@ export class ServerSentEvents {
   }
 
   #event(): ServerSentEvent {
-    const event = { name: this.#name || "message", data: JSON.parse(this.#data.join("\n")) as unknown, id: this.#id };
+    const event = { name: this.#name || "message", data: this.#data.join("\n"), id: this.#id };
     this.#begin();
     return event;
   }

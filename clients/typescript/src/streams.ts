@@ -1,6 +1,6 @@
 import type { Chat } from "./chat.js";
 import { reasonOf } from "./clock.js";
-import { Conflict } from "./errors.js";
+import { Conflict, InvalidRequest } from "./errors.js";
 import type * as models from "./openapi.js";
 
 /** What a stream may have beside its format. */
@@ -60,6 +60,11 @@ export class StreamWriter {
     return this.#chat.endStream(this.streamId, { ...fields, state });
   }
 
+  /** Ends the stream as failed, without the chunks that were refused, or its followers would wait for it. @internal */
+  async endRefused(refusal: InvalidRequest): Promise<void> {
+    await this.#chat.endStream(this.streamId, { state: "failed", error: reasonText(refusal) });
+  }
+
   /** Stops sending, and leaves the stream to the next holder of the lease. */
   async leave(): Promise<void> {
     await this.#stored();
@@ -74,6 +79,7 @@ export class StreamWriter {
   #send(isAlive: boolean): void {
     this.#sending = this.#sendAll(isAlive)
       .catch((error: unknown) => {
+        clearInterval(this.#alive);
         this.#failure = error instanceof Error ? error : new Conflict(String(error));
         this.#stop.abort(this.#failure);
       })
@@ -88,15 +94,12 @@ export class StreamWriter {
     while (this.#waiting.length > 0) await this.#sendChunks(this.#take());
   }
 
+  /** Takes as many chunks as one request may have; a chunk that is too large for one is a request by itself, and refused. */
   #take(): unknown[] {
     let bytes = 0;
-    const chunks: unknown[] = [];
-    while (this.#waiting.length > 0 && chunks.length < MOST_CHUNKS && bytes < MOST_BYTES) {
-      const chunk = this.#waiting.shift();
-      bytes += JSON.stringify(chunk).length;
-      chunks.push(chunk);
-    }
-    return chunks;
+    const most = this.#waiting.slice(0, MOST_CHUNKS);
+    const end = most.findIndex((chunk, at) => (bytes += bytesOf(chunk)) > MOST_BYTES && at > 0);
+    return this.#waiting.splice(0, end === -1 ? most.length : end);
   }
 
   async #sendChunks(chunks: unknown[]): Promise<void> {
@@ -117,12 +120,25 @@ export async function writeAll(writer: StreamWriter, chunks: AsyncIterable<unkno
     }
   } catch (error) {
     if (!writer.signal.aborted) {
-      await writer.end("failed", { error: String(error).slice(0, 1_000) });
+      await writer.end("failed", { error: reasonText(error) });
       throw error;
     }
   }
-  if (!writer.signal.aborted) return writer.end();
-  const reason = reasonOf(writer.signal);
-  if (reason.name !== "AbortError") throw reason;
-  return writer.end("cancelled");
+  try {
+    if (!writer.signal.aborted) return await writer.end();
+    const reason = reasonOf(writer.signal);
+    if (reason.name !== "AbortError") throw reason;
+    return await writer.end("cancelled");
+  } catch (error) {
+    if (error instanceof InvalidRequest) await writer.endRefused(error);
+    throw error;
+  }
+}
+
+function bytesOf(chunk: unknown): number {
+  return new TextEncoder().encode(JSON.stringify(chunk)).length;
+}
+
+function reasonText(error: unknown): string {
+  return String(error).slice(0, 1_000);
 }

@@ -5,4 +5,6 @@ import "./claude_agent_sdk.test.js";
 import "./client.test.js";
 import "./documents.test.js";
 import "./readme.test.js";
+import "./running.test.js";
 import "./session_store.test.js";
+import "./streams.test.js";

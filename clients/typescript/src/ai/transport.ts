@@ -3,6 +3,7 @@ import type { Chat } from "../chat.js";
 import type { Reprise } from "../client.js";
 import { saveMessages } from "./messages.js";
 import { recorded } from "./recorded.js";
+import { runningAnswer } from "./running.js";
 
 export interface RepriseChatTransportOptions<M extends UIMessage> {
   readonly reprise: Reprise;
@@ -15,6 +16,7 @@ export interface RepriseChatTransportOptions<M extends UIMessage> {
 }
 
 type SendOptions<M extends UIMessage> = Parameters<ChatTransport<M>["sendMessages"]>[0];
+type ReconnectOptions<M extends UIMessage> = Parameters<ChatTransport<M>["reconnectToStream"]>[0];
 
 /** How many messages are sent again with each new one, to store what could not be stored before. */
 const SENT_AGAIN = 20;
@@ -31,9 +33,12 @@ const SENT_AGAIN = 20;
  * the answer to prevent this: with `streamAnswer` in the endpoint and `storedBy: "endpoint"` here, the answer goes on without the page.
  *
  * A page that is reloaded, or opened elsewhere, while an answer is produced shows it from its beginning and goes on, if `streamAnswer`
- * writes it: `useChat` with `resume` calls `reconnectToStream`.
+ * writes it: `useChat` with `resume` calls `reconnectToStream`. If the connection breaks, the answer goes on with the next one. If
+ * another agent begins the answer again, it ends as with a connection that is lost: `resumeStream` shows it from its beginning.
  */
 export class RepriseChatTransport<M extends UIMessage = UIMessage> implements ChatTransport<M> {
+  /** A resumed answer comes from its beginning. */
+  readonly resumeStreamIsReplay = true;
   readonly #options: RepriseChatTransportOptions<M>;
   readonly #transport: ChatTransport<M>;
   /** The chats that are stored, up to their last messages. */
@@ -52,10 +57,8 @@ export class RepriseChatTransport<M extends UIMessage = UIMessage> implements Ch
     return recorded(chunks, continuedBy(options), (answer) => saveMessages(chat, [answer]));
   }
 
-  reconnectToStream({ chatId }: { chatId: string }): Promise<ReadableStream<UIMessageChunk> | null> {
-    // The transport of the AI SDK reads the protocol; only where it comes from is ours.
-    const fetch = () => this.#options.reprise.chat(chatId).openUiMessageStream();
-    return new DefaultChatTransport<M>({ fetch }).reconnectToStream({ chatId });
+  reconnectToStream({ chatId, abortSignal }: ReconnectOptions<M>): Promise<ReadableStream<UIMessageChunk> | null> {
+    return runningAnswer(this.#options.reprise.chat(chatId), abortSignal);
   }
 
   async #store(chat: Chat, options: SendOptions<M>): Promise<void> {
