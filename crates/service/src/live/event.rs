@@ -60,6 +60,7 @@ pub(crate) struct StreamStateEvent {
 #[derive(Debug, Clone)]
 pub(crate) struct StreamChunkEvent {
     pub(crate) stream_id: StreamId,
+    pub(crate) attempt: u32,
     fields: Arc<str>,
     /// Where in `fields` the chunks are, which are the last field.
     chunks_at: usize,
@@ -168,7 +169,7 @@ impl StreamChunkEvent {
         let chunks_at = fields.len() - 1;
         fields.push_str(&chunks.join(","));
         fields.push(']');
-        Self { stream_id: stream_id.clone(), fields: fields.into(), chunks_at }
+        Self { stream_id: stream_id.clone(), attempt, fields: fields.into(), chunks_at }
     }
 
     /// Returns the chunks, as a list in JSON.

@@ -7,7 +7,7 @@ use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Request};
 use axum::response::Response;
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use persistence::Store;
 use persistence::memory::MemoryStore;
 use records::{Clock, Ids};
@@ -48,6 +48,11 @@ pub(crate) fn memory() -> Arc<MemoryStore> {
 pub(crate) struct SetClock(AtomicI64);
 
 impl SetClock {
+    /// Returns the fixed time.
+    pub(crate) fn start(&self) -> DateTime<Utc> {
+        DateTime::from_timestamp_millis(1_759_399_200_000).unwrap()
+    }
+
     /// Sets the clock to a number of seconds after a fixed time early in an hour.
     pub(crate) fn set(&self, seconds: i64) {
         self.0.store(1_000 * seconds, Ordering::Relaxed);
@@ -56,7 +61,7 @@ impl SetClock {
 
 impl Clock for SetClock {
     fn now(&self) -> DateTime<Utc> {
-        DateTime::from_timestamp_millis(1_759_399_200_000 + self.0.load(Ordering::Relaxed)).unwrap()
+        self.start() + TimeDelta::milliseconds(self.0.load(Ordering::Relaxed))
     }
 }
 

@@ -1,9 +1,19 @@
 //! Streams: what agents are producing, for those who follow a chat.
 
+use std::sync::Arc;
+
+use persistence::memory::MemoryStore;
+use records::{Clock as _, SystemClock};
 use serde_json::{Value, json};
+use service::Config;
 
 use crate::events::Reader;
-use crate::harness::Client;
+use crate::harness::{Client, SetClock, memory_with};
+
+/// Returns a caller of a service whose store has the time of day.
+fn today() -> Client {
+    Client::over(Arc::new(MemoryStore::default()), Config::default())
+}
 
 async fn chat(client: &Client) -> String {
     client.create_chat("c1").await
@@ -205,7 +215,7 @@ fn ui_chunks() -> Value {
 
 #[tokio::test]
 async fn the_ai_sdk_resumes_a_running_answer() {
-    let client = Client::open();
+    let client = today();
     let base = chat(&client).await;
     let path = format!("{base}/ui-message-stream");
     assert_eq!(client.get(&path).await.status, 204);
@@ -228,6 +238,60 @@ async fn the_ai_sdk_resumes_a_running_answer() {
     assert_eq!(ended["dropped"], json!([]));
     let message = client.get(&format!("{base}/messages/0")).await.body();
     assert_eq!((&message["message_id"], &message["name"]), (&json!("msg-7"), &json!("writer")));
+    assert_eq!(client.get(&path).await.status, 204);
+}
+
+#[tokio::test]
+async fn an_answer_that_is_begun_again_is_resumed_from_there() {
+    let client = today();
+    let base = chat(&client).await;
+    let path = format!("{base}/ui-message-stream");
+    start(&client, &base, "s1", "ui_message").await;
+    add(&client, &base, "s1", 0, ui_chunks()).await;
+    let again = async {
+        let lease = json!({ "owner": "w", "lease_id": "l1", "ttl_ms": 60_000 });
+        let lease = client.post(&format!("{base}/lease"), lease).await.body();
+        let holder = client.fenced(lease["fencing_token"].to_string());
+        let takeover = format!("{base}/streams/s1/takeover");
+        let taken = holder.post(&takeover, json!({ "mode": "restart" })).await;
+        assert_eq!(taken.status, 200, "{}", taken.text);
+        let started = json!([{ "type": "start" }, { "type": "text-start", "id": "u" }]);
+        add(&holder, &base, "s1", 0, started).await;
+        holder
+    };
+    // The response ends, so that the page asks again, and is not told that the answer is whole.
+    let (void, holder) = tokio::join!(client.get(&path), again);
+    assert!(void.text.contains("Hel") && !void.text.contains("[DONE]"), "{}", void.text);
+    let ending = async { end(&holder, &base, "s1", json!({ "state": "finished" })).await };
+    let (answer, _) = tokio::join!(client.get(&path), ending);
+    assert!(!answer.text.contains("Hel") && answer.text.contains(r#""id":"u""#), "{}", answer.text);
+    assert!(answer.text.ends_with("data: [DONE]\n\n"), "{}", answer.text);
+}
+
+#[tokio::test]
+async fn nobody_waits_for_an_agent_that_is_gone() {
+    let clock = Arc::new(SetClock::default());
+    let ago = |seconds: i64| clock.set((SystemClock.now() - clock.start()).num_seconds() - seconds);
+    ago(0);
+    let client = Client::over(memory_with(&clock), Config::default());
+    let base = chat(&client).await;
+    let path = format!("{base}/ui-message-stream");
+    ago(298);
+    start(&client, &base, "s1", "ui_message").await;
+    add(&client, &base, "s1", 0, ui_chunks()).await;
+    let answer = client.get(&path).await;
+    let ends =
+        "data: {\"type\":\"error\",\"errorText\":\"the agent is silent\"}\n\ndata: [DONE]\n\n";
+    assert!(answer.text.contains("Hel") && answer.text.ends_with(ends), "{}", answer.text);
+    assert_eq!(client.get(&path).await.status, 204);
+
+    // A later answer shows that the agent of this one is not waited for.
+    ago(100);
+    start(&client, &base, "s2", "ui_message").await;
+    add(&client, &base, "s2", 0, ui_chunks()).await;
+    ago(0);
+    start(&client, &base, "s3", "ui_message").await;
+    end(&client, &base, "s3", json!({ "state": "finished" })).await;
     assert_eq!(client.get(&path).await.status, 204);
 }
 

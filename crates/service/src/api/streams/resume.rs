@@ -1,4 +1,5 @@
 use std::convert::Infallible;
+use std::future::pending;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,14 +8,16 @@ use async_stream::{stream, try_stream};
 use axum::extract::State;
 use axum::http::{HeaderName, StatusCode};
 use axum::response::sse::Event as SseEvent;
-use futures::{Stream, StreamExt as _, TryStreamExt as _};
+use chrono::{DateTime, TimeDelta, Utc};
+use futures::{Stream as Chunks, StreamExt as _, TryStreamExt as _};
 use operation::operation;
 use persistence::{Store, StoreError};
 use records::{
-    ChatId, Scope, StreamEvent, StreamFormat, StreamGroup, StreamId, StreamMark, StreamState,
+    ChatId, Clock as _, Scope, Stream, StreamEvent, StreamFormat, StreamGroup, StreamId,
+    StreamMark, StreamState, SystemClock,
 };
 use serde_json::{Value, json};
-use tokio::time::interval;
+use tokio::time::{Instant, interval, sleep_until};
 use utoipa::IntoParams;
 use utoipa::openapi::path::Parameter;
 
@@ -34,6 +37,9 @@ const PROTOCOL: (HeaderName, &str) =
 
 /// How long a stream may take to begin until it is looked up again.
 const BEGINS_WITHIN: Duration = Duration::from_secs(2);
+
+/// After how long a silence the agent of an answer counts as gone for good: the next holder of its lease had the time to go on.
+const ABANDONED_AFTER: TimeDelta = TimeDelta::minutes(5);
 
 /// How the caller is identified.
 #[derive(Debug, IntoParams)]
@@ -69,7 +75,8 @@ impl Output for UiMessageStream {
 ///
 /// Each chunk is the `data` of an event, and the last event is `[DONE]`. The response of a stream that fails has a chunk `error`
 /// before it, and that of a cancelled one a chunk `abort`. The response ends without `[DONE]` if another agent begins the answer
-/// again: the client then requests it once more.
+/// again, or the service stops: the client then requests it once more. An answer whose agent is silent for 5 minutes, or for 30
+/// seconds while a later answer was begun, counts as not running; a response that is open then ends with a chunk `error`.
 #[operation(
     answers = "The chunks; or, with 204, nothing is running",
     problems = [TOO_MANY_SUBSCRIBERS],
@@ -92,15 +99,29 @@ pub(crate) async fn running_answer<T>(
 ) -> Result<Prepared<T>, Problem> {
     let store = Arc::clone(&state.store);
     let streams = store.list_streams(&scope, &chat_id).await?;
-    let running = streams.into_iter().find(|stream| {
-        stream.mark.state == StreamState::Running && stream.header.format == StreamFormat::UiMessage
-    });
-    let Some(running) = running else { return Ok(Prepared::new(NoContent)) };
+    let Some(running) = shown(streams) else { return Ok(Prepared::new(NoContent)) };
     let subscription = state.hub.subscribe(&scope, &chat_id, Position::END).await?;
     let metrics = state.metrics.live.subscriber(Transport::Sse);
-    let answer = Answer { store, scope, chat_id, stream_id: running.stream_id };
+    let Stream { stream_id, mark: StreamMark { attempt, .. }, .. } = running;
+    let answer = Answer { store, scope, chat_id, stream_id, attempt };
     let chunks = chunks(subscription, answer, limits, metrics);
     Ok(Prepared::new(([PROTOCOL], event_response(chunks, state.limits.keep_alive()))))
+}
+
+/// Returns the answer that a person waits for. That of an agent that is silent is the latest one.
+fn shown(streams: Vec<Stream>) -> Option<Stream> {
+    let now = SystemClock.now();
+    let answers = streams.into_iter().filter(|it| it.header.format == StreamFormat::UiMessage);
+    let mut running = answers.enumerate().filter(|(_, it)| it.mark.state == StreamState::Running);
+    let shown = running.find(|(at, stream)| {
+        !stream.is_stalled(now) || *at == 0 && remaining(&stream.mark, now) > Duration::ZERO
+    });
+    shown.map(|(_, stream)| stream)
+}
+
+/// Returns how long the agent may still be silent.
+fn remaining(mark: &StreamMark, now: DateTime<Utc>) -> Duration {
+    (ABANDONED_AFTER - (now - mark.written_at)).to_std().unwrap_or_default()
 }
 
 /// The answer that is being produced.
@@ -109,6 +130,8 @@ struct Answer {
     scope: Scope,
     chat_id: ChatId,
     stream_id: StreamId,
+    /// How often it was begun: what was written before is void.
+    attempt: u32,
 }
 
 impl Answer {
@@ -119,12 +142,12 @@ impl Answer {
     }
 
     /// Returns what was written after a number.
-    fn groups(&self, after: Option<u64>) -> impl Stream<Item = Result<StreamGroup, StoreError>> {
+    fn groups(&self, after: Option<u64>) -> impl Chunks<Item = Result<StreamGroup, StoreError>> {
         groups_after(&*self.store, &self.scope, &self.chat_id, &self.stream_id, after)
     }
 
     /// Returns the chunks of an answer that has ended, from where it was begun the last time.
-    fn ended(&self) -> impl Stream<Item = Result<String, StoreError>> {
+    fn ended(&self) -> impl Chunks<Item = Result<String, StoreError>> {
         try_stream! {
             let mut restart = None;
             let mut groups = pin!(self.groups(None));
@@ -148,14 +171,15 @@ fn chunks(
     answer: Answer,
     limits: StreamLimits,
     metrics: SubscriberMetrics,
-) -> impl Stream<Item = Result<SseEvent, Infallible>> {
+) -> impl Chunks<Item = Result<SseEvent, Infallible>> {
     stream! {
-        let Answer { stream_id, .. } = &answer;
+        let Answer { stream_id, attempt, .. } = &answer;
         let limit_reached = limits.reached();
         tokio::pin!(limit_reached);
         let mut begins_within = interval(BEGINS_WITHIN);
         begins_within.reset();
         let mut has_begun = false;
+        let mut abandoned_at = None;
         loop {
             let delivery = tokio::select! {
                 biased;
@@ -184,6 +208,18 @@ fn chunks(
                     }
                     break;
                 }
+                () = until(abandoned_at), if abandoned_at.is_some() => {
+                    let Ok(mark) = answer.mark().await else { break };
+                    let remaining = remaining(&mark, SystemClock.now());
+                    if remaining == Duration::ZERO {
+                        for last in ended_with(Some(failure("the agent is silent"))) {
+                            yield Ok(SseEvent::default().data(last));
+                        }
+                        break;
+                    }
+                    abandoned_at = Some(Instant::now() + remaining);
+                    continue;
+                }
                 next = subscription.next() => match next {
                     Some(delivery) => delivery,
                     None => break,
@@ -191,6 +227,10 @@ fn chunks(
             };
             match &delivery.event {
                 Event::StreamChunk(chunk) if chunk.stream_id == *stream_id => {
+                    abandoned_at = None;
+                    if chunk.attempt != *attempt {
+                        continue;
+                    }
                     // They were written as JSON.
                     let chunks: Vec<Value> = serde_json::from_str(chunk.chunks()).unwrap_or_default();
                     for chunk in chunks {
@@ -199,10 +239,14 @@ fn chunks(
                     }
                 }
                 Event::StreamStarted(state) if state.stream.stream_id == *stream_id => {
-                    if has_begun && state.stream.mark.next == 0 {
+                    if state.stream.mark.attempt > *attempt {
                         break;
                     }
                     has_begun = true;
+                }
+                Event::StreamStalled(state) if state.stream.stream_id == *stream_id => {
+                    let remaining = remaining(&state.stream.mark, SystemClock.now());
+                    abandoned_at = Some(Instant::now() + remaining);
                 }
                 Event::StreamFinished(state) if state.stream.stream_id == *stream_id => {
                     for last in ending(&state.stream.mark) {
@@ -218,17 +262,30 @@ fn chunks(
 
 /// Returns what follows the chunks of a stream that has ended.
 fn ending(mark: &StreamMark) -> impl Iterator<Item = String> {
-    let last = last_chunk(mark).map(|chunk| chunk.to_string());
+    ended_with(last_chunk(mark))
+}
+
+fn ended_with(last: Option<Value>) -> impl Iterator<Item = String> {
+    let last = last.map(|chunk| chunk.to_string());
     last.into_iter().chain(["[DONE]".to_owned()])
+}
+
+fn failure(error: &str) -> Value {
+    json!({ "type": "error", "errorText": error })
+}
+
+/// Waits until a time, if there is one.
+async fn until(time: Option<Instant>) {
+    match time {
+        Some(time) => sleep_until(time).await,
+        None => pending().await,
+    }
 }
 
 /// Returns the chunk that says how a stream ended, unless it has finished.
 fn last_chunk(mark: &StreamMark) -> Option<Value> {
     match mark.state {
-        StreamState::Failed => {
-            let error = mark.error.as_deref().unwrap_or("the agent failed");
-            Some(json!({ "type": "error", "errorText": error }))
-        }
+        StreamState::Failed => Some(failure(mark.error.as_deref().unwrap_or("the agent failed"))),
         StreamState::Cancelled | StreamState::Superseded => Some(json!({ "type": "abort" })),
         StreamState::Running | StreamState::Finished => None,
     }
