@@ -456,11 +456,16 @@ impl StoreError {
     }
 
     /// Returns whether the store was unavailable, so that the same call may succeed later.
-    pub(crate) fn is_unavailable(&self) -> bool {
+    pub fn is_unavailable(&self) -> bool {
         matches!(
             self,
             Self::Unavailable { .. } | Self::Overloaded { .. } | Self::OutcomeUnknown { .. }
         )
+    }
+
+    /// Returns whether what is stored is not understood: no retry changes that.
+    pub(crate) fn is_not_understood(&self) -> bool {
+        matches!(self, Self::Corrupt { .. } | Self::UnsupportedVersion { .. })
     }
 
     /// Returns whether the request conflicts with what the chat holds under the same id.

@@ -16,7 +16,10 @@ mod creation;
 pub use creation::{Creation, create_chat_once, ensure_chat, fork_chat_once};
 
 mod retention;
-pub use retention::{DueChat, archive_due, count_due_tool_runs, purge_due, remove_due_tool_runs};
+pub use retention::{
+    DueChat, Retained, apply_retention, archive_due, count_due_tool_runs, purge_due,
+    remove_due_tool_runs,
+};
 
 pub mod metrics;
 

@@ -6,6 +6,34 @@ use records::{Actor, AppId, ChatSession, Due, Retention, Scope};
 
 use crate::{Store, StoreError};
 
+/// What was done in an app because its retention says so.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Retained {
+    /// How many chats were purged.
+    pub purged: u64,
+    /// How many chats were archived.
+    pub archived: u64,
+    /// How many runs of tools were removed by themselves.
+    pub tool_runs: u64,
+}
+
+/// Removes the runs of tools of an app that are due, purges the chats that are, archives the inactive ones, and passes each of
+/// these chats to `handled`. See [`purge_due`], [`archive_due`] and [`remove_due_tool_runs`].
+pub async fn apply_retention(
+    store: &dyn Store,
+    actor: &Actor,
+    app_id: &AppId,
+    retention: &Retention,
+    now: DateTime<Utc>,
+    handled: &mut (dyn FnMut(DueChat) + Send),
+) -> Result<Retained, StoreError> {
+    // Before the chats, whose runs are removed with them and not counted.
+    let tool_runs = remove_due_tool_runs(store, app_id, retention, now).await?;
+    let purged = purge_due(store, actor, app_id, retention, now, handled).await?;
+    let archived = archive_due(store, actor, app_id, retention, now, handled).await?;
+    Ok(Retained { purged, archived, tool_runs })
+}
+
 /// How many chats are listed with one query.
 const PAGE: usize = 100;
 
@@ -27,7 +55,7 @@ pub struct DueChat {
 /// Purges all chats of an app that are due, and passes each to `purged`. Returns how many there were.
 ///
 /// It may be broken off anywhere and repeated at any time; any number of processes may run it. A chat that cannot be
-/// purged is skipped, and ends the list of its reason.
+/// purged is logged and skipped. Only an unavailable store ends it early.
 pub async fn purge_due(
     store: &dyn Store,
     actor: &Actor,
@@ -74,10 +102,17 @@ async fn handle_due(
         let handle = |chat: ChatSession| async move {
             let chat_id = &chat.chat_id;
             let is_handled = match due {
-                Due::Inactive => store.archive_inactive(actor, app_id, chat_id, before).await?,
-                _ => store.purge_chat(actor, scope, chat_id, Some((due, before))).await?,
+                Due::Inactive => store.archive_inactive(actor, app_id, chat_id, before).await,
+                _ => store.purge_chat(actor, scope, chat_id, Some((due, before))).await,
             };
-            Ok::<_, StoreError>((chat, is_handled))
+            match is_handled {
+                Err(error) if !error.is_unavailable() => {
+                    let due = due.as_str();
+                    tracing::warn!(%app_id, %chat_id, due, %error, "a chat that is due was skipped");
+                    Ok((chat, false))
+                }
+                is_handled => is_handled.map(|is_handled| (chat, is_handled)),
+            }
         };
         let mut handling = stream::iter(chats).map(handle).buffered(AT_ONCE);
         let mut is_progress = false;

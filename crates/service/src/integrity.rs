@@ -13,6 +13,7 @@ use tokio::time::sleep;
 
 use crate::config::{ConfigError, IntegrityConfig};
 use crate::metrics::IntegrityMetrics;
+use crate::sweeps::report;
 
 /// How far before the last pass the next one looks: longer than a change takes to become visible, and than the clocks of
 /// processes differ.
@@ -65,7 +66,7 @@ impl IntegritySigner {
                     self.metrics.signed(&pass, began_at);
                     since = Some(began_at - OVERLAP);
                 }
-                Err(error) => tracing::debug!(%error, "failed to sign what is stored of chats"),
+                Err(error) => report(&error, "failed to sign what is stored of chats"),
             }
             // Not all processes at the same time.
             sleep(self.interval.mul_f64(0.75 + 0.5 * fastrand::f64())).await;

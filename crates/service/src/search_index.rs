@@ -18,6 +18,7 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::metrics::SearchIndexMetrics;
+use crate::sweeps::report;
 
 /// How many chats are indexed at a time.
 const BATCH_SIZE: usize = 128;
@@ -244,7 +245,7 @@ impl SearchIndexer {
                             .note(chats.into_iter().filter(|(id, _)| unfinished.contains(id)));
                     }
                     Err(error) => {
-                        tracing::debug!(%error, "failed to index chats for the search");
+                        report(&error, "failed to index chats for the search");
                         self.index.note(chats);
                     }
                 }
@@ -266,9 +267,7 @@ impl SearchIndexer {
                     let is_complete = is_following && !is_missed;
                     self.index.is_complete.store(is_complete, Ordering::Release);
                 }
-                Err(error) => {
-                    tracing::debug!(%error, "failed to look for what the search index lacks");
-                }
+                Err(error) => report(&error, "failed to look for what the search index lacks"),
             }
             let pause = Duration::from_millis(fastrand::u64(PASS_MS));
             let _ = timeout(pause, self.index.missed.notified()).await;

@@ -7,9 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use persistence::{
-    DueChat, Interrupted, Store, StoreError, archive_due, purge_due, remove_due_tool_runs,
-};
+use persistence::{DueChat, Interrupted, Retained, Store, StoreError, apply_retention};
 use records::{AppId, Clock as _, Erasure, Retention, Scope, SystemClock};
 use tokio::time::sleep;
 
@@ -98,7 +96,7 @@ pub async fn continue_erasures(store: Arc<dyn Store>) {
 pub async fn purge_due_chats(store: Arc<dyn Store>, settings: AppSettings) {
     loop {
         if let Err(error) = purge_round(&*store, settings).await {
-            tracing::debug!(%error, "failed to purge the chats that are due");
+            report(&error, "failed to purge the chats that are due");
         }
         sleep(Duration::from_secs(fastrand::u64(12 * 60..18 * 60))).await;
     }
@@ -107,26 +105,41 @@ pub async fn purge_due_chats(store: Arc<dyn Store>, settings: AppSettings) {
 async fn purge_round(store: &dyn Store, settings: AppSettings) -> Result<(), StoreError> {
     let mut after = None;
     while let Some(app_id) = store.next_app_with_chats(after.as_ref()).await? {
-        let actor = Scope::service(app_id.clone()).actor();
-        let retention = retention_of(store, settings, &app_id).await?;
-        let mut note = |DueChat { chat, due }| {
-            let (app_id, chat_id, due) = (&chat.app_id, &chat.chat_id, due.as_str());
-            tracing::info!(%app_id, %chat_id, due, "chat purged: its retention is over");
-        };
-        let now = SystemClock.now();
-        purge_due(store, &actor, &app_id, &retention, now, &mut note).await?;
-        let mut note = |DueChat { chat, .. }| {
-            let (app_id, chat_id) = (&chat.app_id, &chat.chat_id);
-            tracing::info!(%app_id, %chat_id, "chat archived: nothing has happened in it for long");
-        };
-        archive_due(store, &actor, &app_id, &retention, now, &mut note).await?;
-        let removed = remove_due_tool_runs(store, &app_id, &retention, now).await?;
-        if removed > 0 {
-            tracing::info!(%app_id, removed, "runs of tools removed: their retention is over");
+        // One app that fails does not keep the others waiting.
+        if let Err(error) = purge_app(store, settings, &app_id).await {
+            report(&error, "failed to purge the chats of an app that are due");
         }
         after = Some(app_id);
     }
     Ok(())
+}
+
+async fn purge_app(
+    store: &dyn Store,
+    settings: AppSettings,
+    app_id: &AppId,
+) -> Result<(), StoreError> {
+    let actor = Scope::service(app_id.clone()).actor();
+    let retention = retention_of(store, settings, app_id).await?;
+    let mut note = |DueChat { chat, due }| {
+        let (chat_id, due) = (&chat.chat_id, due.as_str());
+        tracing::info!(%app_id, %chat_id, due, "chat purged or archived: its retention is over");
+    };
+    let done = apply_retention(store, &actor, app_id, &retention, SystemClock.now(), &mut note);
+    let Retained { tool_runs, .. } = done.await?;
+    if tool_runs > 0 {
+        tracing::info!(%app_id, tool_runs, "runs of tools removed: their retention is over");
+    }
+    Ok(())
+}
+
+/// Logs an error. One that only says that the store is away is logged where the calls are.
+pub(crate) fn report(error: &StoreError, what: &str) {
+    if error.is_unavailable() {
+        tracing::debug!(%error, "{what}");
+    } else {
+        tracing::warn!(%error, "{what}");
+    }
 }
 
 /// Returns the retention of an app: its own, or that of the service where it has none.
@@ -150,7 +163,7 @@ where
         match sweep().await {
             Ok(BATCH_SIZE) => continue,
             Ok(_) => {}
-            Err(error) => tracing::debug!(%error, "failed to sweep {records}"),
+            Err(error) => report(&error, &format!("failed to sweep {records}")),
         }
         sleep(Duration::from_millis(fastrand::u64(pause_ms.clone()))).await;
     }

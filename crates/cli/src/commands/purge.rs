@@ -5,8 +5,7 @@ use chrono::{DateTime, Utc};
 use indicatif::ProgressBar;
 use persistence::mongo::MongoStore;
 use persistence::{
-    AuditLog as _, DueChat, Purges as _, archive_due, count_due_tool_runs, purge_due,
-    remove_due_tool_runs,
+    AuditLog as _, DueChat, Purges as _, Retained, apply_retention, count_due_tool_runs,
 };
 use records::{Actor, AppId, AuditAction, ChatId, Clock as _, Due, Retention, Scope, SystemClock};
 use serde_json::json;
@@ -153,16 +152,14 @@ impl Round<'_> {
         for index in 0..reasons.len() {
             self.announce(&reasons[..=index]).await?;
         }
-        // Before the chats, whose runs are removed with them and not counted.
-        let tool_runs = remove_due_tool_runs(*store, app_id, retention, *now).await?;
         let mut failed = None;
         let mut note = |due: DueChat| {
             self.bar.inc(1);
             failed = failed.take().or(self.print(&due).err());
         };
-        let purged = purge_due(*store, actor, app_id, retention, *now, &mut note).await?;
-        let archived = archive_due(*store, actor, app_id, retention, *now, &mut note).await?;
+        let done = apply_retention(*store, actor, app_id, retention, *now, &mut note).await?;
         failed.map_or(Ok(()), Err)?;
+        let Retained { purged, archived, tool_runs } = done;
         Ok(Counts { purged, archived, tool_runs })
     }
 

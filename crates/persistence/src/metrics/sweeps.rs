@@ -11,6 +11,8 @@ label! {
         DeletedTexts = "deleted_texts",
         WebhookEvents = "webhook_events",
         Streams = "streams",
+        SearchIndex = "search_index",
+        Integrity = "integrity",
     }
 }
 
@@ -28,7 +30,7 @@ impl SweepMetrics {
     pub(super) fn families(&self) -> Vec<Family> {
         vec![Family::counter(
             "reprise_store_sweep_failures_total",
-            "Overdue records that a sweep skipped because of an error.",
+            "Records that a sweep skipped because of an error.",
             &self.failures,
         )]
     }

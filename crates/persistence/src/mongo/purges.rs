@@ -71,7 +71,11 @@ impl Purges for MongoStore {
                     projection: without_large_fields(),
                 };
                 let found = find.read(&self.inner.chat_sessions).await?;
-                Ok(found.iter().map(|raw| chat_session_record(raw)).collect::<Result<_, _>>()?)
+                let chats = found.iter().map(|raw| {
+                    let chat = chat_session_record(raw).map_err(Failure::from);
+                    self.skip_corrupt(Sweep::Purges, chat)
+                });
+                chats.filter_map(Result::transpose).collect()
             };
             self.read(list).await
         })

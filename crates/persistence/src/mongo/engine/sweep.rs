@@ -24,6 +24,27 @@ pub(crate) struct Overdue<'a> {
 }
 
 impl MongoStore {
+    /// Leaves a document out that is not understood, so that it does not block the others: it is counted and logged.
+    pub(crate) fn skip_corrupt<T>(
+        &self,
+        sweep: Sweep,
+        read: Result<T, Failure>,
+    ) -> Result<Option<T>, Failure> {
+        match read {
+            Err(Failure::Decided(error)) if error.is_not_understood() => {
+                self.skipped(sweep, None, &error);
+                Ok(None)
+            }
+            read => read.map(Some),
+        }
+    }
+
+    fn skipped(&self, sweep: Sweep, id: Option<&Bson>, error: &StoreError) {
+        self.inner.metrics.sweeps.failed(sweep);
+        let (sweep, id) = (sweep.name(), id.map(tracing::field::display));
+        tracing::warn!(sweep, id, %error, "a sweep skipped a document");
+    }
+
     /// Handles up to `limit` overdue documents, the oldest first, and returns how many it handled.
     ///
     /// A document that cannot be handled is counted, logged and skipped, so that it does not block
@@ -51,12 +72,7 @@ impl MongoStore {
                     Ok(is_handled) => handled += usize::from(is_handled),
                     Err(error) if error.is_unavailable() && handled == 0 => return Err(error),
                     Err(error) if error.is_unavailable() => return Ok(handled),
-                    Err(error) => {
-                        self.inner.metrics.sweeps.failed(overdue.sweep);
-                        let (sweep, id) = (overdue.sweep.name(), id.as_ref());
-                        let id = id.map(tracing::field::display);
-                        tracing::warn!(sweep, id, %error, "a sweep skipped an overdue document");
-                    }
+                    Err(error) => self.skipped(overdue.sweep, id.as_ref(), &error),
                 }
                 seen.extend(id);
             }

@@ -13,6 +13,7 @@ use super::documents::{ChainBlockDocument, ChainDocument, OPEN, SIGNED};
 use super::messages::{Appends, Comparison, ShownMessage};
 use crate::StoreError;
 use crate::integrity::{BLOCK, Chain, Checkpoint, Commitment, Covered, IntegrityKeys, stored};
+use crate::metrics::Sweep;
 use crate::mongo::MongoStore;
 use crate::mongo::collection_names::INTEGRITY_CHAINS;
 use crate::mongo::documents::stored::read_document;
@@ -88,7 +89,8 @@ impl MongoStore {
         let changed = self.read(|| self.changed_chats(app_id, &at, limit)).await?;
         let chats: Vec<ChatId> = changed.iter().map(|chat| chat.chat_id.clone()).collect();
         for chat_id in self.read(|| self.unsigned(app_id, &chats)).await? {
-            self.sign_chat(app_id, &chat_id, &mut pass).await?;
+            let signed = self.sign_chat(app_id, &chat_id, &mut pass).await.map_err(Failure::from);
+            self.skip_corrupt(Sweep::Integrity, signed)?;
         }
         Ok((pass, next_after(&at, changed, limit)))
     }
@@ -114,7 +116,9 @@ impl MongoStore {
         let heads: Vec<RawDocumentBuf> = heads.try_collect().await?;
         let mut unsigned = Vec::new();
         for raw in &heads {
-            let (head, chat_id) = (chat_head_record(raw)?, raw.get_str("_id").unwrap_or_default());
+            let head = chat_head_record(raw).map_err(Failure::from);
+            let Some(head) = self.skip_corrupt(Sweep::Integrity, head)? else { continue };
+            let chat_id = raw.get_str("_id").unwrap_or_default();
             let is_signed = match signed.get(chat_id) {
                 None => head.last_sequence == 0,
                 Some(None) => false,

@@ -12,6 +12,7 @@ use records::{AppId, ChatId, Lifecycle, Message, Scope};
 use tokio::time::Instant;
 
 use super::documents::{MarkDocument, entry_statement};
+use crate::metrics::Sweep;
 use crate::mongo::MongoStore;
 use crate::mongo::collection_names::{CHAT_SESSIONS, SEARCH_ENTRIES, SEARCH_MARKS};
 use crate::mongo::documents::stored::read_document;
@@ -141,8 +142,11 @@ impl MongoStore {
         marks.extend(new.into_iter().map(|mark| (mark.chat_id.clone(), mark)));
         let share = Share::among(behind.len());
         let steps = behind.iter().filter_map(|chat| marks.get(&chat.chat_id));
-        let steps = try_join_all(steps.map(|mark| self.step_of(mark, share))).await?;
-        let mut steps: Vec<Step> = steps.into_iter().flatten().collect();
+        let steps = steps.map(async |mark| {
+            let step = self.step_of(mark, share).await;
+            Ok::<_, Failure>(self.skip_corrupt(Sweep::SearchIndex, step)?.flatten())
+        });
+        let mut steps: Vec<Step> = try_join_all(steps).await?.into_iter().flatten().collect();
         let entries: Vec<_> =
             steps.iter_mut().flat_map(|it| std::mem::take(&mut it.entries)).collect();
         self.inner.metrics.search.indexed(entries.len());
@@ -248,8 +252,11 @@ impl MongoStore {
         let find = self.inner.chat_sessions.find(by_ids(chat_ids)).projection(fields);
         let find = find.hint(Hint::Keys(doc! { "_id": 1 }));
         let found: Vec<RawDocumentBuf> = find.await?.try_collect().await?;
-        let counters = found.iter().map(|raw| Ok(read_document(CHAT_SESSIONS, raw)?));
-        counters.collect()
+        let counters = found.iter().map(|raw| {
+            let counters = read_document(CHAT_SESSIONS, raw).map_err(Failure::from);
+            self.skip_corrupt(Sweep::SearchIndex, counters)
+        });
+        counters.filter_map(Result::transpose).collect()
     }
 
     /// Sends statements in commands of a bounded size. A statement whose document exists has nothing to do.

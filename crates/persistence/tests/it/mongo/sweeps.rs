@@ -5,15 +5,17 @@ use std::time::Duration;
 
 use bson::{DateTime, Document, RawDocumentBuf, doc};
 use chrono::{TimeDelta, Utc};
-use persistence::{ChatSessions, InputRequests, Leases, WebhookEvents};
+use persistence::{
+    ChatSessions, InputRequests, Leases, Messages, Search, WebhookEvents, apply_retention, sign_all,
+};
 use records::{
-    ChatId, ChatStatus, Clock, InputKind, JsonObject, NewInputRequest, NewLease, Owner, Question,
-    Uuid7Ids,
+    Actor, ChatId, ChatStatus, Clock, InputKind, JsonObject, NewInputRequest, NewLease, Owner,
+    Question, Retention, SystemClock, Uuid7Ids,
 };
 use store_contract::metrics::count;
 
 use super::database::Database;
-use super::faults::{chat, scope};
+use super::faults::{chat, numbered, scope};
 
 const WEBHOOK_EVENTS: &str = "webhook_events";
 const DUE_AT: &str = "due_at";
@@ -157,4 +159,50 @@ async fn a_webhook_event_that_cannot_be_read_does_not_hold_up_the_others() {
     assert_eq!(claim(100).await, [(chat_id.clone(), 2)]);
     assert_eq!(failures(), 8);
     assert_eq!(database.all(WEBHOOK_EVENTS).await.len(), 5, "they are kept until they expire");
+}
+
+#[tokio::test]
+async fn a_chat_that_is_not_understood_keeps_no_other_one_waiting() {
+    let database = Database::create_unsealed().await;
+    let (odd, sound) = (chat(&database).await, chat(&database).await);
+    for chat_id in [&odd, &sound] {
+        database.append(&scope(), chat_id, numbered("ids", 3)).await.unwrap();
+        database.set_status(&scope(), chat_id, ChatStatus::Completed, None).await.unwrap();
+    }
+    let failures = |sweep| count(&database.store, "reprise_store_sweep_failures_total", &[sweep]);
+    let set = async |fields: Document| {
+        let sessions = database.raw.collection::<Document>("chat_sessions");
+        let one = doc! { "_id": odd.as_str() };
+        sessions.update_one(one, doc! { "$set": fields }).await.unwrap();
+    };
+
+    let chats = [odd.clone(), sound.clone()];
+    // The counters are read first, and then more of the session.
+    let whole = doc! { "context_version": "many" };
+    for (fields, before) in [(doc! { "revision": "many" }, 0), (whole.clone(), 1)] {
+        set(fields).await;
+        assert_eq!(failures("search_index"), before);
+        assert_eq!(database.index_chats(&chats).await.unwrap(), []);
+        assert_eq!(failures("search_index"), before + 1);
+        set(doc! { "revision": 0_i64 }).await;
+    }
+    assert!(!database.all("search_entries").await.is_empty());
+
+    set(whole).await;
+    assert_eq!(sign_all(&*database, None).await.unwrap().chats, 1);
+    assert_eq!(failures("integrity"), 1);
+    let signed = database.all("integrity_chains").await;
+    let signed: Vec<_> = signed.iter().map(|chain| chain.get_str("_id").unwrap()).collect();
+    assert_eq!(signed, [sound.as_str()]);
+
+    set(doc! { "workflow_name": 5 }).await;
+    let retention = Retention { completed_days: 1, ..Retention::default() };
+    let (app_id, actor) = (&scope().app_id, Actor::command_line());
+    let later = SystemClock.now() + TimeDelta::days(2);
+    let mut purged = Vec::new();
+    let mut note = |due: persistence::DueChat| purged.push(due.chat.chat_id);
+    let done = apply_retention(&*database, &actor, app_id, &retention, later, &mut note).await;
+    assert_eq!(done.unwrap().purged, 1);
+    assert_eq!(purged, [sound]);
+    assert!(failures("purges") > 0);
 }
