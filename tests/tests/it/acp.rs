@@ -3,6 +3,9 @@
 use std::process::Stdio;
 
 use anyhow::{Context as _, Result, ensure};
+use persistence::ChatSessions as _;
+use persistence::mongo::{MongoOptions, MongoStore};
+use records::{AppId, NewChatSession, Scope, WorkflowName};
 use serde_json::{Value, json};
 use tests::binary;
 use tests::database::Database;
@@ -384,5 +387,38 @@ async fn an_agent_that_cannot_be_started_is_named() -> Result<()> {
     let said = String::from_utf8(output.stderr)?;
     assert!(said.contains("cannot start /no/such/agent"), "{said}");
     assert!(output.stdout.is_empty());
+    Ok(())
+}
+
+#[tokio::test]
+async fn sessions_are_listed_however_many_other_chats_are_newer() -> Result<()> {
+    let database = Database::create().await?;
+    let mut client = Client::connect(&database, &[]).await?;
+    let session = client.new_session().await?;
+    let options = MongoOptions::new(database.uri(), database.name());
+    let store = MongoStore::connect(&options).await?;
+    let scope = Scope::service(AppId::parse("acme_corp")?);
+    for _ in 0..101 {
+        let new = NewChatSession::of(WorkflowName::parse("Picnic")?);
+        store.create_chat(&scope, new).await?;
+    }
+    let listed = client.call("session/list", json!({})).await?;
+    assert_eq!(listed["sessions"][0]["sessionId"], session, "{listed}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_agent_that_speaks_while_it_is_spoken_to_is_heard() -> Result<()> {
+    let database = Database::create().await?;
+    // It reads on when everything that it says was taken.
+    let speaks = r#"{"jsonrpc":"2.0","method":"log","params":{"text":"%01000d"}}\n"#;
+    let script = format!("read line; for _ in $(seq 400); do printf '{speaks}' 0; done; cat >/dev/null");
+    let mut client = Client::start(&database, &["--", "sh", "-c", &script]).await?;
+    client.notify("initialize", json!({"protocolVersion": 1})).await?;
+    client.notify("image", json!({"data": "x".repeat(300_000)})).await?;
+    for _ in 0..400 {
+        assert_eq!(client.read().await?["method"], "log");
+    }
+    assert!(client.hang_up().await?);
     Ok(())
 }

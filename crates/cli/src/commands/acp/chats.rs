@@ -28,8 +28,9 @@ use super::updates::Updates;
 const AGENT_SESSION: &str = "sessionId";
 const CWD: &str = "cwd";
 
-/// The most sessions in a list.
+/// The most sessions in a list, and how many pages of as many chats are read for it.
 const LISTED: usize = 100;
+const PAGES_READ: usize = 50;
 
 /// How the last line of a history begins; no update has this field.
 const END: &str = r#"{"complete":true,"#;
@@ -197,11 +198,10 @@ impl Chats {
     pub(super) async fn list(&self, cwd: Option<&str>) -> Result<Value, RpcError> {
         let filter = ChatFilter { order: ChatOrder::Active, ..ChatFilter::default() };
         let scope = self.scope(Permission::Read);
-        let page = self.store.list_chats(&scope, &filter, LISTED, None).await?;
         let is_own = |chat: &ChatSession| {
             self.user_id.is_none() || chat.user_id.is_none() || chat.user_id == self.user_id
         };
-        let listed = page.chats.into_iter().filter(is_own).filter_map(|chat| {
+        let session_of = |chat: ChatSession| {
             // The protocol has no sessions without one.
             let directory = chat.metadata.get(CWD)?.as_str()?;
             cwd.is_none_or(|cwd| cwd == directory).then(|| {
@@ -210,8 +210,18 @@ impl Chats {
                     "updatedAt": chat.last_active_at().to_rfc3339(),
                 })
             })
-        });
-        Ok(json!({"sessions": listed.collect::<Value>()}))
+        };
+        let (mut sessions, mut after) = (Vec::new(), None);
+        for _ in 0..PAGES_READ {
+            let page = self.store.list_chats(&scope, &filter, LISTED, after.as_ref()).await?;
+            sessions.extend(page.chats.into_iter().filter(is_own).filter_map(session_of));
+            after = page.next;
+            if after.is_none() || sessions.len() >= LISTED {
+                break;
+            }
+        }
+        sessions.truncate(LISTED);
+        Ok(json!({"sessions": sessions}))
     }
 
     fn scope(&self, permission: Permission) -> Scope {

@@ -12,8 +12,9 @@ use std::time::Duration;
 use anyhow::bail;
 use records::{ChatId, ChatSession, TurnId};
 use serde_json::Value;
-use tokio::io::{AsyncBufReadExt as _, BufReader, Split, Stdin, Stdout};
-use tokio::process::{ChildStdin, ChildStdout};
+use tokio::io::{AsyncBufReadExt as _, AsyncWrite, BufReader, DuplexStream, Split, Stdin};
+use tokio::process::{Child, ChildStdout};
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::chats::{Chats, Ending};
@@ -24,6 +25,9 @@ use process::AgentProcess;
 /// How long an agent may take to end after its client has hung up.
 const GRACE: Duration = Duration::from_secs(5);
 
+/// How many bytes wait for a side that does not read, until the other side has to wait as well.
+const MAX_WAITING_BYTES: usize = 64 << 20;
+
 /// Starts an agent, and serves a client until one of the two hangs up.
 pub(super) async fn serve(
     chats: &Chats,
@@ -33,8 +37,26 @@ pub(super) async fn serve(
     let AgentProcess { mut child, stdin, stdout } = AgentProcess::start(program, arguments)?;
     let mut from_client = BufReader::new(tokio::io::stdin()).split(b'\n');
     let mut from_agent = BufReader::new(stdout).split(b'\n');
-    let mut proxy = Proxy::new(chats, Peer::new(tokio::io::stdout()), Peer::new(stdin));
-    match proxy.pass_on(&mut from_client, &mut from_agent).await {
+    let (to_client, answers) = written(tokio::io::stdout());
+    // An agent that waits until somebody reads what it says does not read what it is told.
+    let (to_agent, _) = written(stdin);
+    let mut proxy = Proxy::new(chats, Peer::new(to_client), Peer::new(to_agent));
+    let outcome = converse(&mut proxy, &mut child, &mut from_client, &mut from_agent).await;
+    drop(proxy);
+    // The client may be gone. The input of the agent has ended; if it does not end as well, it is killed when it is dropped.
+    let ended = async { tokio::join!(answers, child.wait()) };
+    let _ended = timeout(GRACE, ended).await;
+    outcome
+}
+
+/// Passes messages on until one side hangs up, and stores what was said until then.
+async fn converse(
+    proxy: &mut Proxy<'_>,
+    child: &mut Child,
+    from_client: &mut Split<BufReader<Stdin>>,
+    from_agent: &mut Split<BufReader<ChildStdout>>,
+) -> anyhow::Result<()> {
+    match proxy.pass_on(from_client, from_agent).await {
         Ok(Gone::Client) => proxy.interrupt().await,
         Ok(Gone::Agent) => {
             proxy.abandon("the agent has ended").await;
@@ -45,10 +67,15 @@ pub(super) async fn serve(
             return Err(error.into());
         }
     }
-    drop(proxy);
-    // Its input has ended. If it does not end as well, it is killed when it is dropped.
-    let _ended = timeout(GRACE, child.wait()).await;
     Ok(())
+}
+
+/// Returns what is written to another side without waiting for it, and the task that does so until the writer is dropped.
+fn written(
+    mut to: impl AsyncWrite + Unpin + Send + 'static,
+) -> (DuplexStream, JoinHandle<io::Result<u64>>) {
+    let (writer, mut waiting) = tokio::io::duplex(MAX_WAITING_BYTES);
+    (writer, tokio::spawn(async move { tokio::io::copy(&mut waiting, &mut to).await }))
 }
 
 /// The side that has hung up.
@@ -60,8 +87,8 @@ enum Gone {
 /// What is known of the messages that pass.
 struct Proxy<'a> {
     chats: &'a Chats,
-    client: Peer<Stdout>,
-    agent: Peer<ChildStdin>,
+    client: Peer<DuplexStream>,
+    agent: Peer<DuplexStream>,
     /// Whether the agent can load sessions itself.
     loads: bool,
     /// The requests whose responses are changed or stored, by their ids.
@@ -125,7 +152,7 @@ struct Turn {
 }
 
 impl<'a> Proxy<'a> {
-    fn new(chats: &'a Chats, client: Peer<Stdout>, agent: Peer<ChildStdin>) -> Self {
+    fn new(chats: &'a Chats, client: Peer<DuplexStream>, agent: Peer<DuplexStream>) -> Self {
         Self {
             chats,
             client,
