@@ -287,7 +287,10 @@ impl SignIn {
             bearer,
             apps: match identity.apps {
                 Apps::All => None,
-                Apps::These(apps) => Some(apps.into_iter().take(AccessKey::MAX_APPS).collect()),
+                Apps::These(apps) if apps.len() > AccessKey::MAX_APPS => {
+                    return Err(failed("the issuer names more apps than a sign-in may be for"));
+                }
+                Apps::These(apps) => Some(apps.into_iter().collect()),
             },
             expires_at: Some(SystemClock.now() + lives),
         };
