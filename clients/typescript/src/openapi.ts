@@ -4561,7 +4561,7 @@ export interface components {
         "WWW-Authenticate": "Bearer";
         /** @description After how many seconds to try again */
         "Retry-After": number;
-        /** @description The size of the quota */
+        /** @description How many may come at once */
         "RateLimit-Limit": number;
         /** @description What is left of the quota */
         "RateLimit-Remaining": number;

@@ -39,6 +39,10 @@ struct Limiter<K: Clone + Eq + Hash> {
     /// What it counts, in the words of a problem.
     counted: &'static str,
     limit: NonZeroU32,
+    /// How many may come at once.
+    size: u32,
+    /// How long a quota that is used up takes to be whole again.
+    fills_in: Duration,
     states: RateLimiter<K, DefaultKeyedStateStore<K>, DefaultClock, StateInformationMiddleware>,
     checks: AtomicU32,
 }
@@ -48,7 +52,7 @@ struct Limiter<K: Clone + Eq + Hash> {
 pub(crate) struct Remaining {
     limit: u32,
     requests: u32,
-    /// When more is left.
+    /// When all of it is left.
     reset: Duration,
 }
 
@@ -137,7 +141,9 @@ fn check<K: Clone + Eq + Hash>(
 impl<K: Clone + Eq + Hash> Limiter<K> {
     fn new(holder: &'static str, counted: &'static str, limit: NonZeroU32, quota: Quota) -> Self {
         let states = RateLimiter::keyed(quota).with_middleware::<StateInformationMiddleware>();
-        Self { holder, counted, limit, states, checks: AtomicU32::new(0) }
+        let size = quota.burst_size().get();
+        let fills_in = quota.replenish_interval().saturating_mul(size);
+        Self { holder, counted, limit, size, fills_in, states, checks: AtomicU32::new(0) }
     }
 
     fn check(&self, key: &K) -> Result<Remaining, (Problem, Remaining)> {
@@ -150,8 +156,10 @@ impl<K: Clone + Eq + Hash> Limiter<K> {
         match self.states.check_key(key) {
             Ok(state) => {
                 let requests = state.remaining_burst_capacity();
-                let reset = Duration::from_secs(u64::from(requests == 0));
-                Ok(Remaining { limit, requests, reset })
+                let quota = state.quota();
+                let used = quota.burst_size().get().saturating_sub(requests);
+                let reset = quota.replenish_interval().saturating_mul(used);
+                Ok(Remaining { limit: self.size, requests, reset })
             }
             Err(until) => {
                 let wait = until.wait_time_from(DefaultClock::default().now());
@@ -160,7 +168,7 @@ impl<K: Clone + Eq + Hash> Limiter<K> {
                     self.holder, self.counted
                 );
                 let problem = Problem::new(ProblemKind::TOO_MANY_REQUESTS, detail);
-                let remaining = Remaining { limit, requests: 0, reset: wait };
+                let remaining = Remaining { limit: self.size, requests: 0, reset: self.fills_in };
                 Err((problem.with_retry_after(wait), remaining))
             }
         }

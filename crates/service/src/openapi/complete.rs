@@ -96,7 +96,7 @@ fn headers() -> Value {
             "schema": {"type": "string", "const": "Bearer"},
         },
         "Retry-After": number("After how many seconds to try again"),
-        "RateLimit-Limit": number("The size of the quota"),
+        "RateLimit-Limit": number("How many may come at once"),
         "RateLimit-Remaining": number("What is left of the quota"),
         "RateLimit-Reset": number("After how many seconds the quota is whole again"),
     })

@@ -34,12 +34,13 @@ async fn a_user_beyond_their_quota_waits_and_others_do_not() {
         let answer = alice.get(path).await;
         assert_eq!(answer.status, 200);
         assert_eq!(answer.header("ratelimit-remaining"), left.to_string());
-        assert_eq!(answer.header("ratelimit-limit"), "1");
+        assert_eq!(answer.header("ratelimit-limit"), "10");
+        assert_eq!(answer.header("ratelimit-reset"), (10 - left).to_string());
     }
     let refused = alice.get(path).await;
     assert_eq!((refused.problem(), refused.header("retry-after")), (used_up(), "1"));
     assert_eq!(refused.header("ratelimit-remaining"), "0");
-    assert_eq!(refused.header("ratelimit-reset"), "1");
+    assert_eq!(refused.header("ratelimit-reset"), "10");
 
     let bob = service.with_token(token(&json!({"sub": "bob"})));
     let orchestrator = service.with_token(token(&json!({"role": "service"})));
