@@ -412,7 +412,8 @@ async fn an_agent_that_speaks_while_it_is_spoken_to_is_heard() -> Result<()> {
     let database = Database::create().await?;
     // It reads on when everything that it says was taken.
     let speaks = r#"{"jsonrpc":"2.0","method":"log","params":{"text":"%01000d"}}\n"#;
-    let script = format!("read line; for _ in $(seq 400); do printf '{speaks}' 0; done; cat >/dev/null");
+    let script =
+        format!("read line; for _ in $(seq 400); do printf '{speaks}' 0; done; cat >/dev/null");
     let mut client = Client::start(&database, &["--", "sh", "-c", &script]).await?;
     client.notify("initialize", json!({"protocolVersion": 1})).await?;
     client.notify("image", json!({"data": "x".repeat(300_000)})).await?;
