@@ -1,5 +1,7 @@
 //! Prepares messages before they are stored.
 
+use std::collections::HashMap;
+
 use records::json::{Hasher, hex};
 use records::{EventId, Message, MessageBody, NewMessage};
 use serde_json::Value;
@@ -160,17 +162,25 @@ pub fn parse_piece(
 pub fn assign_step_ids(parsed: &mut Parsed) {
     let mut first: Option<(TranscriptPosition, EventId)> = None;
     let mut steps = 0;
+    // A model that counts its calls gives the same id to calls of several steps.
+    let mut answered: HashMap<String, u64> = HashMap::new();
     for (message, position) in parsed.messages.iter_mut().zip(&parsed.positions) {
         let own = first.as_ref().filter(|(at, _)| at == position && message.event_id.is_none());
         let Some((_, id)) = own else {
             first = message.event_id.clone().map(|id| (*position, id));
             steps = 0;
+            answered.clear();
             continue;
         };
         let mut hasher = Hasher::default();
         hasher.field("message", &id.as_str().into());
         if let Some(call_id) = answered_call(&message.body) {
             hasher.field("result", call_id);
+            let before = answered.entry(call_id.to_string()).or_default();
+            if *before > 0 {
+                hasher.field("again", &(*before).into());
+            }
+            *before += 1;
         } else {
             steps += 1;
             hasher.field("step", &steps.into());

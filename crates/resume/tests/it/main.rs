@@ -31,6 +31,7 @@ mod round_trip;
 mod snapshots;
 mod strategies;
 mod transcript;
+mod ui_message;
 mod unsettled;
 mod viewpoint;
 mod window;

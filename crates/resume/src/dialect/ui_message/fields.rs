@@ -7,6 +7,7 @@ pub(super) fn is_kept(part: &Value) -> bool {
     let has = |field: &str| part[field].is_string();
     let has_required = match part["type"].as_str() {
         Some("step-start") => true,
+        Some("steering-message") => has("id") && part["parts"].is_array(),
         Some("source-url") => has("sourceId") && has("url"),
         Some("source-document") => has("sourceId") && has("mediaType") && has("title"),
         Some("custom") => has("kind"),
@@ -28,6 +29,7 @@ pub(super) fn fits(field: &str, value: &Value) -> bool {
         "title" | "filename" | "id" | "mediaType" | "kind" | "sourceId" | "url" | "text" => {
             value.is_string()
         }
+        "citations" | "parts" => value.is_array(),
         "providerExecuted" | "preliminary" => value.is_boolean(),
         "dynamic" => *value == Value::Bool(false),
         "inputEncoding" => value == "json" || value == "text",

@@ -17,6 +17,8 @@ pub(super) struct OwnFields {
     pub(super) parts: Vec<Value>,
     /// Whether the step continues the message before it.
     pub(super) continues: bool,
+    /// The metadata of the message, if they are no object with fields.
+    pub(super) metadata: Value,
     /// Other fields of the message, which the SDK does not have: they are not written.
     pub(super) fields: JsonObject,
 }
@@ -68,6 +70,7 @@ impl OwnFields {
         Self {
             parts: take_list(stored, "parts"),
             continues: stored.get("continues") == Some(&Value::Bool(true)),
+            metadata: stored.get_mut("metadata").map(Value::take).unwrap_or_default(),
             fields: take_object(stored, "fields"),
         }
     }
@@ -80,6 +83,9 @@ impl OwnFields {
         }
         if self.continues {
             stored.insert("continues".to_owned(), true.into());
+        }
+        if !self.metadata.is_null() {
+            stored.insert("metadata".to_owned(), self.metadata);
         }
         if !self.fields.is_empty() {
             stored.insert("fields".to_owned(), self.fields.into());

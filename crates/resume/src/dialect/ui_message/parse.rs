@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::own::{OwnFields, PartKind};
 use super::{call, fields, reasoning, write};
 use crate::DropReason;
-use crate::canonical::{Media, MediaSource, Reasoning, take_object};
+use crate::canonical::{Media, MediaSource, Reasoning};
 use crate::dialect::parsed::{
     EventIds, Parsed, as_object, content_from_parts, set_extra, take_text, text_part,
 };
@@ -26,7 +26,10 @@ fn read(message: Value, ids: &mut EventIds) -> Result<Vec<NewMessage>, DropReaso
     let Some(Value::Array(parts)) = object.remove("parts") else {
         return Err(DropReason::NullContent);
     };
-    let mut metadata = take_object(&mut object, "metadata");
+    let (mut metadata, other) = match object.remove("metadata").unwrap_or_default() {
+        Value::Object(fields) if !fields.is_empty() => (fields, Value::Null),
+        other => (JsonObject::new(), other),
+    };
     let event_id = ids.take(&mut object, "id");
     object.retain(|field, value| field != "id" && !value.is_null());
     let mut reader = Reader {
@@ -34,6 +37,7 @@ fn read(message: Value, ids: &mut EventIds) -> Result<Vec<NewMessage>, DropReaso
         event_id,
         name: take_text(&mut metadata, "name"),
         metadata: Some(metadata).filter(|metadata| !metadata.is_empty()),
+        other_metadata: other,
         fields: object,
         ..Reader::default()
     };
@@ -59,6 +63,8 @@ struct Reader {
     event_id: Option<EventId>,
     /// The metadata for the message of the first step.
     metadata: Option<JsonObject>,
+    /// The metadata that are no object with fields, for the first step.
+    other_metadata: Value,
     /// Other fields of the message, for the first step.
     fields: JsonObject,
     step: Step,
@@ -106,7 +112,12 @@ impl Reader {
         set_extra(&mut body, "reasoning_content", thinking::into_stored(step.reasoning));
         body.metadata = self.metadata.take();
         let continues = !self.messages.is_empty();
-        let own = OwnFields { parts: step.own, continues, fields: mem::take(&mut self.fields) };
+        let own = OwnFields {
+            parts: step.own,
+            continues,
+            metadata: self.other_metadata.take(),
+            fields: mem::take(&mut self.fields),
+        };
         own.keep(&mut body);
         self.messages.push(NewMessage { event_id: self.event_id.take(), ..body.into() });
         self.messages.extend(step.results);

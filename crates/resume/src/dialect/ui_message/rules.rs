@@ -1,6 +1,7 @@
 use crate::canonical::Role;
 use crate::dialect::pipeline::rules::{
-    CallFields, CustomCalls, DialectRules, FileIds, MediaRule, MediaRules, OwnFields, Urls,
+    CallFields, CallIdRule, CustomCalls, DialectRules, FileIds, MediaRule, MediaRules, OwnFields,
+    UniqueIn, Urls,
 };
 
 /// `UIMessage` of the AI SDK: a browser may know URLs that no provider knows.
@@ -8,6 +9,8 @@ pub(super) const UI_MESSAGE: DialectRules = DialectRules {
     // A message may have only data for the user interface.
     own_fields: OwnFields { may_be_all: true, ..OwnFields::all_of("ui-message") },
     custom_calls: CustomCalls::Converted,
+    // A part has its result, so that no other message is searched for it.
+    call_ids: CallIdRule { unique_in: UniqueIn::Message, ..CallIdRule::ANY },
     // `callProviderMetadata` of a tool part; the provider of the AI SDK for Gemini reads it.
     call_fields: CallFields::GeminiSignatures,
     media: MediaRules {

@@ -61,8 +61,9 @@ impl MessageWriter for MessagesWriter {
         if !own.fields.is_empty() {
             message.repairs.push(Repair::ProviderFieldsRemoved);
         }
+        let metadata = own.metadata.clone();
         let parts = write_parts(&mut message, own);
-        self.open = Some(OpenMessage::begin(&mut message, parts));
+        self.open = Some(OpenMessage::begin(&mut message, parts, metadata));
         message.report_repairs(rendered);
     }
 
@@ -72,7 +73,7 @@ impl MessageWriter for MessagesWriter {
 }
 
 impl OpenMessage {
-    fn begin(message: &mut CanonicalMessage, parts: Vec<OpenPart>) -> Self {
+    fn begin(message: &mut CanonicalMessage, parts: Vec<OpenPart>, other_metadata: Value) -> Self {
         let role = if message.role == Role::Assistant { "assistant" } else { "user" };
         let mut fields = JsonObject::new();
         fields.insert("id".to_owned(), mem::take(&mut message.event_id).into());
@@ -81,8 +82,9 @@ impl OpenMessage {
         if let Some(name) = message.name.take() {
             metadata.insert("name".to_owned(), name.into());
         }
-        if !metadata.is_empty() {
-            fields.insert("metadata".to_owned(), metadata.into());
+        let metadata = if metadata.is_empty() { other_metadata } else { metadata.into() };
+        if !metadata.is_null() {
+            fields.insert("metadata".to_owned(), metadata);
         }
         Self { role: message.role, fields, parts }
     }

@@ -1,0 +1,48 @@
+//! Messages of the AI SDK.
+
+use std::collections::HashSet;
+
+use resume::dialect::{Dialect as _, UiMessage};
+use resume::ingest;
+use serde_json::{Value, json};
+
+use crate::round_trip::assert_kept;
+
+#[test]
+fn what_version_7_of_the_sdk_has_comes_back() {
+    let source = json!({"type": "source", "sourceType": "url", "id": "s", "url": "http://x"});
+    let text = |text: &str| json!({"type": "text", "text": text});
+    let cited = json!({"type": "text", "text": "a", "citations": [{"source": source}]});
+    let steering = json!({"type": "steering-message", "id": "m", "parts": [text("also")]});
+    let call = |output: u8| {
+        json!({"type": "tool-f", "toolCallId": "call_0", "state": "output-available", "input": {},
+            "output": output})
+    };
+    let message =
+        |id: &str, role: &str, parts: Value| json!({"id": id, "role": role, "parts": parts});
+    // A model may count its calls anew in each step and in each message.
+    let mut messages = vec![
+        message("1", "user", json!([cited])),
+        message("2", "assistant", json!([call(1), text("x"), call(2), steering, text("y")])),
+        message("3", "assistant", json!([call(3)])),
+        message("4", "user", json!([text("z")])),
+    ];
+    for metadata in [json!("s"), json!(0), json!(false), json!([1]), json!({}), json!({"a": 1})] {
+        messages[3]["metadata"] = metadata;
+        assert_kept(&UiMessage, &messages);
+    }
+}
+
+#[test]
+fn steps_that_use_the_id_of_a_call_again_have_ids_of_their_own() {
+    let call = |output: u8| {
+        json!({"type": "tool-f", "toolCallId": "call_0", "state": "output-available", "input": {},
+            "output": output})
+    };
+    let parts = json!([call(1), {"type": "text", "text": "x"}, call(2)]);
+    let messages = vec![json!({"id": "1", "role": "assistant", "parts": parts})];
+    let mut parsed = UiMessage.parse(Vec::new(), messages);
+    ingest::assign_step_ids(&mut parsed);
+    let ids: Vec<_> = parsed.messages.iter().map(|it| it.event_id.clone().unwrap()).collect();
+    assert_eq!(ids.iter().collect::<HashSet<_>>().len(), 4, "{ids:?}");
+}
