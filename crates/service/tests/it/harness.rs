@@ -49,7 +49,7 @@ pub(crate) struct SetClock(AtomicI64);
 
 impl SetClock {
     /// Returns the fixed time.
-    pub(crate) fn start(&self) -> DateTime<Utc> {
+    pub(crate) fn start() -> DateTime<Utc> {
         DateTime::from_timestamp_millis(1_759_399_200_000).unwrap()
     }
 
@@ -61,7 +61,7 @@ impl SetClock {
 
 impl Clock for SetClock {
     fn now(&self) -> DateTime<Utc> {
-        self.start() + TimeDelta::milliseconds(self.0.load(Ordering::Relaxed))
+        Self::start() + TimeDelta::milliseconds(self.0.load(Ordering::Relaxed))
     }
 }
 

@@ -271,7 +271,8 @@ async fn an_answer_that_is_begun_again_is_resumed_from_there() {
 #[tokio::test]
 async fn nobody_waits_for_an_agent_that_is_gone() {
     let clock = Arc::new(SetClock::default());
-    let ago = |seconds: i64| clock.set((SystemClock.now() - clock.start()).num_seconds() - seconds);
+    let ago =
+        |seconds: i64| clock.set((SystemClock.now() - SetClock::start()).num_seconds() - seconds);
     ago(0);
     let client = Client::over(memory_with(&clock), Config::default());
     let base = chat(&client).await;

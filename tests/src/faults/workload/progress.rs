@@ -7,7 +7,6 @@ use crate::waiting::{MAX_WAIT, within};
 #[derive(Debug, Default)]
 pub struct Progress {
     acknowledged: watch::Sender<u64>,
-    refused: watch::Sender<u64>,
 }
 
 impl Progress {
@@ -15,24 +14,12 @@ impl Progress {
         self.acknowledged.send_modify(|count| *count += 1);
     }
 
-    pub(super) fn refused(&self) {
-        self.refused.send_modify(|count| *count += 1);
-    }
-
     /// Waits until `count` more appends have been acknowledged.
     pub async fn more_acknowledged(&self, count: u64) -> Result<()> {
-        wait_for_more(&self.acknowledged, count, "appends to be acknowledged").await
+        let mut counter = self.acknowledged.subscribe();
+        let enough = *counter.borrow_and_update() + count;
+        let reached = counter.wait_for(|now| *now >= enough);
+        within(MAX_WAIT, "appends to be acknowledged", reached).await??;
+        Ok(())
     }
-
-    /// Waits until `count` more appends have ended without an acknowledgement.
-    pub async fn more_refused(&self, count: u64) -> Result<()> {
-        wait_for_more(&self.refused, count, "appends to be refused").await
-    }
-}
-
-async fn wait_for_more(counter: &watch::Sender<u64>, count: u64, awaited: &str) -> Result<()> {
-    let mut counter = counter.subscribe();
-    let enough = *counter.borrow_and_update() + count;
-    within(MAX_WAIT, awaited, counter.wait_for(|now| *now >= enough)).await??;
-    Ok(())
 }

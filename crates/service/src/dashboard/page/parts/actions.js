@@ -7,7 +7,7 @@ import { download } from "./download.js";
 import { formatJson } from "./json.js";
 
 /** Every format in which a history can be had, as docs/API.md lists them. */
-export const DIALECTS = [
+const DIALECTS = [
   "openai",
   "openai-compatible",
   "openai-responses",

@@ -24,7 +24,7 @@ export function chatList(appId, chats, caption = "Chats") {
 }
 
 /** The link to a chat, by its title if it has one, with what to know of it below. */
-export function chatName(appId, chat) {
+function chatName(appId, chat) {
   const below = [chat.title && chat.chat_id, chat.workflow_name].filter(Boolean).join(" · ");
   return [
     nameLink(chat.title ?? chat.chat_id, toChat(appId, chat.chat_id)),
