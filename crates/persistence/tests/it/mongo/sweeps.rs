@@ -171,7 +171,7 @@ async fn a_chat_that_is_not_understood_keeps_no_other_one_waiting() {
     }
     let failures = |sweep| count(&database.store, "reprise_store_sweep_failures_total", &[sweep]);
     let set = async |fields: Document| {
-        let sessions = database.raw.collection::<Document>("chat_sessions");
+        let sessions = database.raw.collection::<RawDocumentBuf>("chat_sessions");
         let one = doc! { "_id": odd.as_str() };
         sessions.update_one(one, doc! { "$set": fields }).await.unwrap();
     };

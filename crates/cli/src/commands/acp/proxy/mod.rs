@@ -38,7 +38,7 @@ pub(super) async fn serve(
     let mut from_client = BufReader::new(tokio::io::stdin()).split(b'\n');
     let mut from_agent = BufReader::new(stdout).split(b'\n');
     let (to_client, answers) = written(tokio::io::stdout());
-    // An agent that waits until somebody reads what it says does not read what it is told.
+    // An agent does not read what it is told while it waits for its own words to be read.
     let (to_agent, _) = written(stdin);
     let mut proxy = Proxy::new(chats, Peer::new(to_client), Peer::new(to_agent));
     let outcome = converse(&mut proxy, &mut child, &mut from_client, &mut from_agent).await;
