@@ -125,9 +125,14 @@ impl SearchIndex {
     /// Takes the chats that have waited the longest.
     fn take(&self) -> Vec<(ChatId, Instant)> {
         let mut pending = self.pending();
-        let mut oldest: Vec<_> = pending.waiting.iter().map(|(id, at)| (id.clone(), *at)).collect();
-        oldest.sort_unstable_by_key(|(_, since)| *since);
-        oldest.truncate(BATCH_SIZE);
+        let mut waiting: Vec<_> = pending.waiting.iter().collect();
+        // After an import there are many, and the followers of changes wait for the lock.
+        if waiting.len() > BATCH_SIZE {
+            waiting.select_nth_unstable_by_key(BATCH_SIZE, |(_, since)| **since);
+            waiting.truncate(BATCH_SIZE);
+        }
+        waiting.sort_unstable_by_key(|(_, since)| **since);
+        let oldest: Vec<_> = waiting.into_iter().map(|(id, at)| (id.clone(), *at)).collect();
         for (chat_id, _) in &oldest {
             pending.waiting.remove(chat_id);
         }
