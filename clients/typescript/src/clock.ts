@@ -30,3 +30,20 @@ export function reasonOf(signal: AbortSignal | undefined): Error {
 export function anyOf(...signals: (AbortSignal | undefined)[]): AbortSignal {
   return AbortSignal.any(signals.filter((signal) => signal !== undefined));
 }
+
+/** Waits for something; returns `undefined` if the signal is aborted first. */
+export async function unlessAborted<T>(awaited: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  let abort: () => void = () => undefined;
+  const aborted = new Promise<undefined>((resolve) => {
+    abort = () => {
+      resolve(undefined);
+    };
+  });
+  signal.addEventListener("abort", abort, { once: true });
+  if (signal.aborted) abort();
+  try {
+    return await Promise.race([aborted, awaited]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}

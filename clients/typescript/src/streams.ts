@@ -1,5 +1,5 @@
 import type { Chat } from "./chat.js";
-import { reasonOf } from "./clock.js";
+import { reasonOf, unlessAborted } from "./clock.js";
 import { Conflict, InvalidRequest } from "./errors.js";
 import type * as models from "./openapi.js";
 
@@ -113,10 +113,12 @@ export class StreamWriter {
 
 /** Writes chunks to a stream until they end, and ends it as they do. Returns what was stored. @internal */
 export async function writeAll(writer: StreamWriter, chunks: AsyncIterable<unknown>): Promise<models.EndedStream> {
+  const iterator = chunks[Symbol.asyncIterator]();
   try {
-    for await (const chunk of chunks) {
-      writer.add(chunk);
-      if (writer.signal.aborted) break;
+    for (;;) {
+      const next = await unlessAborted(iterator.next(), writer.signal);
+      if (next === undefined || next.done === true) break;
+      writer.add(next.value);
     }
   } catch (error) {
     if (!writer.signal.aborted) {
@@ -126,6 +128,8 @@ export async function writeAll(writer: StreamWriter, chunks: AsyncIterable<unkno
   }
   try {
     if (!writer.signal.aborted) return await writer.end();
+    // A generator ends only with its next chunk, so that its end is not waited for.
+    void iterator.return?.().catch(() => undefined);
     const reason = reasonOf(writer.signal);
     if (reason.name !== "AbortError") throw reason;
     return await writer.end("cancelled");

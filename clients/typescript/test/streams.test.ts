@@ -1,6 +1,7 @@
 /** Answers that an agent writes while others follow them. */
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 import { InvalidRequest, Reprise } from "reprise-chats";
 import { type Service, all, newApp, sharedService } from "./service.js";
 
@@ -31,4 +32,23 @@ test("a stream of which a chunk is refused ends as failed", async () => {
     assert.equal(stream?.state, "failed");
     assert.match(stream.error ?? "", /1048576/);
   }
+});
+
+test("a stream that is cancelled ends while its agent waits for the next chunk", async () => {
+  const chat = await new Reprise(service.url, newApp()).createChat("Picnic");
+  let isCancelled = false;
+  async function* silent(): AsyncGenerator<string, void> {
+    yield "To ";
+    while (!isCancelled) await pause(10);
+    yield "the lake";
+    await new Promise(() => undefined);
+  }
+  const writing = chat.stream("text", silent());
+  let [stream] = await chat.streams();
+  while (stream?.next !== 1) [stream] = await chat.streams();
+  await chat.cancelStream(stream.stream_id);
+  isCancelled = true;
+  assert.equal((await writing).stream.state, "cancelled");
+  const [message] = await all(chat.messages());
+  assert.equal(message?.content, "To the lake");
 });
