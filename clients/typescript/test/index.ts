@@ -1,5 +1,6 @@
 /** All tests, in one process: they share a service. */
 import "./ai.test.js";
+import "./answers.test.js";
 import "./browser.test.js";
 import "./claude_agent_sdk.test.js";
 import "./client.test.js";
