@@ -134,6 +134,11 @@ test("an answer that is begun again is shown from its beginning when it is resum
   assert.deepEqual(shown(page), ["|To the beach"]);
 });
 
+test("a chat that does not exist yet has no answer to resume", async () => {
+  const transport = new RepriseChatTransport({ reprise: new Reprise(service.url, newApp()), workflowName: "Picnic" });
+  assert.equal(await transport.reconnectToStream({ chatId: "new" }), null);
+});
+
 test("a resumed answer that is stopped is read no further", async () => {
   const { page, chat } = await watched();
   await page.resumeStream();

@@ -25,7 +25,12 @@ export async function runningAnswer(chat: Chat, signal?: AbortSignal): Promise<R
   const open = chat.with({ signal: anyOf(closed.signal, signal, chat.signal) });
   const response = await open.openUiMessageStream();
   if (response.status === 204) return null;
-  if (!response.ok) throw await refusal(response);
+  if (!response.ok) {
+    const refused = await refusal(response);
+    // It is created with its first message.
+    if (refused.code === "chat-not-found") return null;
+    throw refused;
+  }
   const chunks = follow(open, chunksOf(response));
   return new ReadableStream<UIMessageChunk>({
     async pull(controller) {
