@@ -55,6 +55,11 @@ export class Chat {
     return new Chat(this.#transport, this.appId, this.chatId, { ...this.#options, ...options });
   }
 
+  /** Creates the chat, unless there is one. @internal */
+  async ensure(fields: models.CreateChatRequest): Promise<void> {
+    await this.#send("PUT", [], { body: fields });
+  }
+
   /** Reads the chat itself: its status, title and times. */
   session(): Promise<models.ChatSession> {
     return this.#get([]);

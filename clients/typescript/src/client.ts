@@ -48,7 +48,12 @@ export class Reprise {
   async createChat(workflowName: string, fields: Omit<models.CreateChatRequest, "workflow_name"> = {}): Promise<Chat> {
     const body: models.CreateChatRequest = { workflow_name: workflowName, ...fields };
     const headers = fields.chat_id === undefined ? { "idempotency-key": newId() } : {};
-    const created = await this.#json<models.ChatSession>({ method: "POST", path: this.#chats(), body, headers });
+    const created = await this.#json<models.ChatSession>({
+      method: "POST",
+      path: path("api", "chats", this.appId),
+      body,
+      headers,
+    });
     return this.chat(created.chat_id);
   }
 
@@ -58,9 +63,9 @@ export class Reprise {
     workflowName: string,
     fields: Omit<models.CreateChatRequest, "workflow_name" | "chat_id"> = {},
   ): Promise<Chat> {
-    const body: models.CreateChatRequest = { workflow_name: workflowName, ...fields };
-    await this.#json({ method: "PUT", path: this.#chats(chatId), body });
-    return this.chat(chatId);
+    const chat = this.chat(chatId);
+    await chat.ensure({ workflow_name: workflowName, ...fields });
+    return chat;
   }
 
   /** Lists the chats of the app. */
@@ -98,9 +103,5 @@ export class Reprise {
 
   #json<T>(request: Request): Promise<T> {
     return this.#transport.json<T>(request, this.#signal);
-  }
-
-  #chats(...parts: string[]): string {
-    return path("api", "chats", this.appId, ...parts);
   }
 }

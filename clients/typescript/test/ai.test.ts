@@ -14,7 +14,7 @@ import {
 import { type Chat, Reprise, Unavailable } from "reprise-chats";
 import { RepriseChatTransport, loadMessages, saveMessages, watchMessages } from "reprise-chats/ai";
 import { answer } from "./answer.js";
-import { Line, type Service, newApp, sharedService } from "./service.js";
+import { Line, type Service, closedAddress, newApp, sharedService } from "./service.js";
 
 const FIXTURE = new URL("../../../fixtures/written/ui-message.jsonl", import.meta.url);
 
@@ -175,6 +175,17 @@ test("a message that cannot be stored is not sent", async () => {
   assert.equal(requests, 1);
   assert.deepEqual(await loadMessages(stored), asJson(chat.messages));
   assert.equal(chat.messages.length, 3);
+});
+
+test("a message that waits for the service can be stopped", async () => {
+  const [chat] = storedChat(new Reprise(await closedAddress(), newApp()));
+  const sending = chat.sendMessage({ text: "park" });
+  await pause(200);
+  const begun = Date.now();
+  await chat.stop();
+  await sending;
+  assert.ok(Date.now() - begun < 2_000);
+  assert.equal(chat.status, "ready");
 });
 
 test("what the endpoint of the README saves, and a page as well, is stored once", async () => {

@@ -63,7 +63,7 @@ export class RepriseChatTransport<M extends UIMessage = UIMessage> implements Ch
 
   async #store(chat: Chat, options: SendOptions<M>): Promise<void> {
     const isKnown = this.#stored.has(chat.chatId);
-    if (!isKnown) await this.#options.reprise.ensureChat(chat.chatId, this.#options.workflowName);
+    if (!isKnown) await chat.ensure({ workflow_name: this.#options.workflowName });
     const messages = this.#own(isKnown ? options.messages.slice(-SENT_AGAIN) : options.messages);
     const isEdit = options.messages.some((message) => message.id === options.messageId && message.role === "user");
     await saveMessages(chat, messages, { truncate: options.trigger === "regenerate-message" || isEdit });
