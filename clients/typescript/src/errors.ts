@@ -69,6 +69,11 @@ export class OutcomeUnknown extends RepriseError {
   override readonly name: string = "OutcomeUnknown";
 }
 
+/** Returns whether a record is refused for good, and not the caller or the chat. @internal */
+export function isRefusal(error: unknown): boolean {
+  return error instanceof InvalidRequest || (error instanceof Conflict && error.code === "event-conflict");
+}
+
 const BY_STATUS: Readonly<Record<number, typeof RepriseError>> = {
   400: InvalidRequest,
   401: Denied,

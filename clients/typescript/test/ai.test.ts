@@ -188,6 +188,17 @@ test("a message that waits for the service can be stopped", async () => {
   assert.equal(chat.status, "ready");
 });
 
+test("a message that the service refuses is reported once, and not sent again", async () => {
+  const [chat, stored] = storedChat();
+  await chat.sendMessage({ text: "park" });
+  await chat.sendMessage({ text: "x".repeat(7_000_000) });
+  assert.equal(chat.status, "error");
+  await chat.sendMessage({ text: "lake" });
+  assert.ifError(chat.error);
+  assert.equal(chat.messages.length, 5);
+  assert.deepEqual(await loadMessages(stored), asJson(chat.messages.toSpliced(2, 1)));
+});
+
 test("what the endpoint of the README saves, and a page as well, is stored once", async () => {
   process.env["REPRISE_URL"] = service.url;
   process.env["REPRISE_APP"] = newApp();

@@ -1,7 +1,8 @@
 import { type ChatTransport, DefaultChatTransport, type UIMessage, type UIMessageChunk } from "ai";
 import type { Chat } from "../chat.js";
 import type { Reprise } from "../client.js";
-import { saveMessages } from "./messages.js";
+import { isRefusal } from "../errors.js";
+import { type SaveOptions, saveMessages } from "./messages.js";
 import { recorded } from "./recorded.js";
 import { runningAnswer } from "./running.js";
 
@@ -25,7 +26,8 @@ const SENT_AGAIN = 20;
  * A transport of `useChat` whose chats are stored in Reprise. The application's own endpoint answers, as with any transport.
  *
  * A message is stored before it is sent, and the answer when its stream ends. An answer that breaks off or is stopped is stored as
- * far as it came. If a message cannot be stored, it is not sent, and the chat has an error. A chat is created with its first
+ * far as it came. If a message cannot be stored, it is not sent, and the chat has an error. The next message stores it, unless the
+ * service has refused it. A chat is created with its first
  * message, under the id that `useChat` has. A regenerated answer, and everything after an edited message, is deleted.
  *
  * An answer is stored by the page that asked for it. That needs the permission `run`, which a person has in their own chats if the
@@ -43,6 +45,8 @@ export class RepriseChatTransport<M extends UIMessage = UIMessage> implements Ch
   readonly #transport: ChatTransport<M>;
   /** The chats that are stored, up to their last messages. */
   readonly #stored = new Set<string>();
+  /** The messages that the service has refused, as JSON. They are not sent again. */
+  readonly #refused = new Set<string>();
 
   constructor(options: RepriseChatTransportOptions<M>) {
     this.#options = options;
@@ -54,7 +58,7 @@ export class RepriseChatTransport<M extends UIMessage = UIMessage> implements Ch
     await this.#store(chat.with({ signal: options.abortSignal }), options);
     const chunks = await this.#transport.sendMessages(options);
     if (this.#options.storedBy === "endpoint") return chunks;
-    return recorded(chunks, continuedBy(options), (answer) => saveMessages(chat, [answer]));
+    return recorded(chunks, continuedBy(options), (answer) => this.#save(chat, [answer]));
   }
 
   reconnectToStream({ chatId, abortSignal }: ReconnectOptions<M>): Promise<ReadableStream<UIMessageChunk> | null> {
@@ -66,8 +70,25 @@ export class RepriseChatTransport<M extends UIMessage = UIMessage> implements Ch
     if (!isKnown) await chat.ensure({ workflow_name: this.#options.workflowName });
     const messages = this.#own(isKnown ? options.messages.slice(-SENT_AGAIN) : options.messages);
     const isEdit = options.messages.some((message) => message.id === options.messageId && message.role === "user");
-    await saveMessages(chat, messages, { truncate: options.trigger === "regenerate-message" || isEdit });
+    await this.#save(chat, messages, { truncate: options.trigger === "regenerate-message" || isEdit });
     this.#stored.add(chat.chatId);
+  }
+
+  /** Saves messages, without those that the service has refused before. */
+  async #save(chat: Chat, messages: readonly UIMessage[], options?: SaveOptions): Promise<void> {
+    const accepted = messages.filter((message) => !this.#refused.has(JSON.stringify(message)));
+    try {
+      await saveMessages(chat, accepted, options);
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      // Each by itself, to learn which of them is refused.
+      for (const message of accepted) {
+        await saveMessages(chat, [message]).catch((refusal: unknown) => {
+          if (isRefusal(refusal)) this.#refused.add(JSON.stringify(message));
+        });
+      }
+      throw error;
+    }
   }
 
   /** Returns the messages that the page stores. An answer that the endpoint stores has another id there than in the page. */
