@@ -14,6 +14,7 @@ import {
 import { type Chat, Reprise, Unavailable } from "reprise-chats";
 import { RepriseChatTransport, loadMessages, saveMessages, watchMessages } from "reprise-chats/ai";
 import { answer } from "./answer.js";
+import { respond } from "./readme/streaming.js";
 import { Line, type Service, closedAddress, newApp, sharedService } from "./service.js";
 
 const FIXTURE = new URL("../../../fixtures/written/ui-message.jsonl", import.meta.url);
@@ -40,8 +41,9 @@ function storedChat(
   reprise = new Reprise(service.url, newApp()),
   route: Route = answer,
   options: Partial<ConstructorParameters<typeof UiChat<UIMessage>>[0]> = {},
+  storedBy: "page" | "endpoint" = "page",
 ): [UiChat<UIMessage>, Chat] {
-  const transport = new RepriseChatTransport({ reprise, workflowName: "Picnic", transport: endpoint(route) });
+  const transport = new RepriseChatTransport({ reprise, workflowName: "Picnic", transport: endpoint(route), storedBy });
   const chat = new UiChat<UIMessage>({ transport, ...options });
   return [chat, reprise.chat(chat.id)];
 }
@@ -197,6 +199,41 @@ test("a message that the service refuses is reported once, and not sent again", 
   assert.ifError(chat.error);
   assert.equal(chat.messages.length, 5);
   assert.deepEqual(await loadMessages(stored), asJson(chat.messages.toSpliced(2, 1)));
+});
+
+test("an answer of the endpoint that is stopped ends before the next message", async () => {
+  const reprise = new Reprise(service.url, newApp());
+  const [chat, stored] = storedChat(reprise, (request) => respond(reprise, request), {}, "endpoint");
+  const sending = chat.sendMessage({ text: "slowly" });
+  while (!texts(chat.messages).at(-1)?.startsWith("answer")) await pause(10);
+  await chat.stop();
+  await sending;
+  await chat.regenerate();
+  await chat.sendMessage({ text: "lake" });
+  assert.deepEqual(texts(await loadMessages(stored)), texts(chat.messages));
+  assert.equal(chat.messages.length, 4);
+  const states = (await stored.streams()).map(({ state }) => state);
+  assert.deepEqual(states, ["finished", "finished", "cancelled"]);
+});
+
+test("a resumed answer of the endpoint that is stopped ends before the next message", async () => {
+  const reprise = new Reprise(service.url, newApp());
+  const route: Route = (request) => respond(reprise, request);
+  const [left] = storedChat(reprise, route, {}, "endpoint");
+  const sending = left.sendMessage({ text: "slowly" });
+  while (!texts(left.messages).at(-1)?.startsWith("answer")) await pause(10);
+  const messages = await loadMessages(reprise.chat(left.id));
+  const [chat, stored] = storedChat(reprise, route, { id: left.id, messages }, "endpoint");
+  const resuming = chat.resumeStream();
+  while (!texts(chat.messages).at(-1)?.startsWith("answer")) await pause(10);
+  await chat.stop();
+  await resuming;
+  await chat.sendMessage({ text: "lake" });
+  await sending;
+  assert.equal(chat.messages.length, 4);
+  assert.deepEqual(texts(await loadMessages(stored)).toSpliced(1, 1), texts(chat.messages).toSpliced(1, 1));
+  const states = (await stored.streams()).map(({ state }) => state);
+  assert.deepEqual(states, ["finished", "cancelled"]);
 });
 
 test("what the endpoint of the README saves, and a page as well, is stored once", async () => {

@@ -5,6 +5,7 @@ import { isRefusal } from "../errors.js";
 import { type SaveOptions, saveMessages } from "./messages.js";
 import { recorded } from "./recorded.js";
 import { runningAnswer } from "./running.js";
+import { stopAnswers } from "./stopped.js";
 
 export interface RepriseChatTransportOptions<M extends UIMessage> {
   readonly reprise: Reprise;
@@ -32,7 +33,8 @@ const SENT_AGAIN = 20;
  *
  * An answer is stored by the page that asked for it. That needs the permission `run`, which a person has in their own chats if the
  * setting `users_may_run` of the app says so. With a page that is closed, the rest of its answer is lost. Let the endpoint save
- * the answer to prevent this: with `streamAnswer` in the endpoint and `storedBy: "endpoint"` here, the answer goes on without the page.
+ * the answer to prevent this: with `streamAnswer` in the endpoint and `storedBy: "endpoint"` here, the answer goes on without the page. It ends when the
+ * person stops it, and the next message waits for that. Of an answer that was resumed, the next message is what ends it.
  *
  * A page that is reloaded, or opened elsewhere, while an answer is produced shows it from its beginning and goes on, if `streamAnswer`
  * writes it: `useChat` with `resume` calls `reconnectToStream`. If the connection breaks, the answer goes on with the next one. If
@@ -47,6 +49,8 @@ export class RepriseChatTransport<M extends UIMessage = UIMessage> implements Ch
   readonly #stored = new Set<string>();
   /** The messages that the service has refused, as JSON. They are not sent again. */
   readonly #refused = new Set<string>();
+  /** What the next message of a chat waits for: the end of an answer that was stopped. */
+  readonly #stopping = new Map<string, () => Promise<void>>();
 
   constructor(options: RepriseChatTransportOptions<M>) {
     this.#options = options;
@@ -55,14 +59,33 @@ export class RepriseChatTransport<M extends UIMessage = UIMessage> implements Ch
 
   async sendMessages(options: SendOptions<M>): Promise<ReadableStream<UIMessageChunk>> {
     const chat = this.#options.reprise.chat(options.chatId);
+    const isEndpoints = this.#options.storedBy === "endpoint";
+    await this.#stopping.get(options.chatId)?.();
+    this.#stopping.delete(options.chatId);
     await this.#store(chat.with({ signal: options.abortSignal }), options);
-    const chunks = await this.#transport.sendMessages(options);
-    if (this.#options.storedBy === "endpoint") return chunks;
-    return recorded(chunks, continuedBy(options), (answer) => this.#save(chat, [answer]));
+    if (!isEndpoints) {
+      const chunks = await this.#transport.sendMessages(options);
+      return recorded(chunks, continuedBy(options), (answer) => this.#save(chat, [answer]));
+    }
+    options.abortSignal?.addEventListener("abort", () => {
+      const ended = stopAnswers(chat);
+      this.#stopping.set(chat.chatId, () => ended);
+    });
+    return this.#transport.sendMessages(options);
   }
 
-  reconnectToStream({ chatId, abortSignal }: ReconnectOptions<M>): Promise<ReadableStream<UIMessageChunk> | null> {
-    return runningAnswer(this.#options.reprise.chat(chatId), abortSignal);
+  async reconnectToStream({
+    chatId,
+    abortSignal,
+  }: ReconnectOptions<M>): Promise<ReadableStream<UIMessageChunk> | null> {
+    const chat = this.#options.reprise.chat(chatId);
+    this.#stopping.delete(chatId);
+    const chunks = await runningAnswer(chat, abortSignal);
+    if (chunks !== null && this.#options.storedBy === "endpoint") {
+      // It is aborted also when the page resumes again, so that only the next message stops the answer.
+      abortSignal?.addEventListener("abort", () => this.#stopping.set(chatId, () => stopAnswers(chat)));
+    }
+    return chunks;
   }
 
   async #store(chat: Chat, options: SendOptions<M>): Promise<void> {
