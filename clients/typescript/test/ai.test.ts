@@ -159,6 +159,18 @@ test("an answer that is stopped or breaks off is stored as far as it came", asyn
   assert.deepEqual(texts(await loadMessages(alsoStored)), ["Go on", "I was"]);
 });
 
+test("an answer without content adds no message to the page", async () => {
+  const note = { type: "data-note", data: 1, transient: true };
+  const end = { type: "finish" };
+  const empty = [[{ type: "error", errorText: "no model" }], [{ type: "start" }, end], [{ type: "start" }, note, end]];
+  for (const chunks of empty) {
+    const [chat, stored] = storedChat(undefined, () => Promise.resolve(streamOf(chunks)));
+    await chat.sendMessage({ text: "park" });
+    assert.deepEqual(texts(chat.messages), ["park"]);
+    assert.deepEqual(await loadMessages(stored), asJson(chat.messages));
+  }
+});
+
 test("a message that cannot be stored is not sent", async () => {
   const line = await Line.to(service);
   let requests = 0;

@@ -52,12 +52,14 @@ class Recording {
     this.#message = lastOf(readUIMessageStream({ message: structuredClone(message), stream: this.#chunks.readable }));
   }
 
-  /** Adds a chunk; returns what the page is given. It has to know the id under which the message is saved. */
+  /** Adds a chunk; returns what the page is given. It has to know the id under which the message is saved, once it shows one. */
   add(chunk: UIMessageChunk): UIMessageChunk[] {
-    const given: UIMessageChunk[] = this.#hasStarted || chunk.type === "start" ? [] : [{ type: "start" }];
-    given.push(chunk);
-    const named = given.map((it) => (it.type === "start" ? { ...it, messageId: it.messageId ?? this.#id } : it));
-    this.#hasStarted = true;
+    const begins = !this.#hasStarted && isShown(chunk);
+    const given: UIMessageChunk[] = begins && chunk.type !== "start" ? [{ type: "start" }, chunk] : [chunk];
+    this.#hasStarted ||= begins;
+    const named = given.map((it) =>
+      it.type === "start" && this.#hasStarted ? { ...it, messageId: it.messageId ?? this.#id } : it,
+    );
     // The reader takes all of them, so that none has to be waited for.
     for (const it of named) void this.#writer.write(it).catch(() => undefined);
     return named;
@@ -68,6 +70,25 @@ class Recording {
     await this.#writer.close().catch(() => undefined);
     const message = await this.#message;
     if (message?.parts.some(({ type }) => type !== "step-start") === true) await this.#save(message);
+  }
+}
+
+/** Returns whether a page shows a message for a chunk. */
+function isShown(chunk: UIMessageChunk): boolean {
+  switch (chunk.type) {
+    case "start":
+      return chunk.messageId !== undefined || chunk.messageMetadata !== undefined;
+    case "finish":
+    case "message-metadata":
+      return chunk.messageMetadata !== undefined;
+    case "start-step":
+    case "finish-step":
+    case "reset-step":
+    case "abort":
+    case "error":
+      return false;
+    default:
+      return !("transient" in chunk && chunk.transient);
   }
 }
 
