@@ -111,9 +111,19 @@ export class StreamWriter {
   }
 }
 
-/** Writes chunks to a stream until they end, and ends it as they do. Returns what was stored. @internal */
-export async function writeAll(writer: StreamWriter, chunks: AsyncIterable<unknown>): Promise<models.EndedStream> {
+/**
+ * Writes chunks to a stream until they end, and ends it as they do. Returns what was stored.
+ *
+ * @param failed how the stream ends if the chunks throw
+ * @internal
+ */
+export async function writeAll(
+  writer: StreamWriter,
+  chunks: AsyncIterable<unknown>,
+  failed: StreamEnd = {},
+): Promise<models.EndedStream> {
   const iterator = chunks[Symbol.asyncIterator]();
+  let failure: { readonly error: unknown } | undefined;
   try {
     for (;;) {
       const next = await unlessAborted(iterator.next(), writer.signal);
@@ -121,22 +131,23 @@ export async function writeAll(writer: StreamWriter, chunks: AsyncIterable<unkno
       writer.add(next.value);
     }
   } catch (error) {
-    if (!writer.signal.aborted) {
-      await writer.end("failed", { error: reasonText(error) });
-      throw error;
-    }
+    failure = { error };
   }
   try {
-    if (!writer.signal.aborted) return await writer.end();
-    // A generator ends only with its next chunk, so that its end is not waited for.
-    void iterator.return?.().catch(() => undefined);
-    const reason = reasonOf(writer.signal);
-    if (reason.name !== "AbortError") throw reason;
-    return await writer.end("cancelled");
+    if (writer.signal.aborted) {
+      // A generator ends only with its next chunk, so that its end is not waited for.
+      void iterator.return?.().catch(() => undefined);
+      const reason = reasonOf(writer.signal);
+      if (reason.name !== "AbortError") throw reason;
+      return await writer.end("cancelled");
+    }
+    if (failure === undefined) return await writer.end();
+    await writer.end("failed", { ...failed, error: reasonText(failure.error) });
   } catch (error) {
     if (error instanceof InvalidRequest) await writer.endRefused(error);
     throw error;
   }
+  throw failure.error;
 }
 
 function bytesOf(chunk: unknown): number {

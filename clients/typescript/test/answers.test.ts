@@ -120,3 +120,17 @@ test("an answer goes on when its response is no longer read", async () => {
   assert.ok(!answer.cancelled);
   assert.equal(await said(chat), "To the lake");
 });
+
+test("an answer that breaks off is stored as far as it came", async () => {
+  const chat = await newChat();
+  const answer = new Answer(...START, delta("To "));
+  const { chunks, stored } = streamAnswer(chat, answer.stream);
+  const response = allOf(chunks);
+  await pause(300);
+  answer.breakOff();
+  assert.deepEqual((await response).at(-1), { type: "error", errorText: "the answer broke off" });
+  await assert.rejects(stored, /no model/);
+  assert.equal(await said(chat), "To ");
+  const [stream] = await chat.streams();
+  assert.deepEqual([stream?.state, stream?.error], ["failed", "Error: no model"]);
+});

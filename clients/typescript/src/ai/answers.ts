@@ -2,13 +2,14 @@ import type { UIMessageChunk } from "ai";
 import type { Chat } from "../chat.js";
 import { RepriseError } from "../errors.js";
 import type * as models from "../openapi.js";
-import type { StreamFields } from "../streams.js";
+import { type StreamFields, writeAll } from "../streams.js";
 
 /**
  * Writes an answer of the AI SDK to a stream of the chat, and returns the same chunks for the response of the endpoint.
  *
  * The answer goes on, and is stored, if the response is no longer read. `stored` settles when it is, and then the response ends:
  * with a chunk `abort` if a person has asked to stop, which cancels the answer, and with a chunk `error` if it could not be stored.
+ * An answer that throws is stored as far as it came, and its response ends with a chunk `error`, too; `stored` throws the same.
  *
  * ```ts
  * const { chunks, stored } = streamAnswer(chat, result.toUIMessageStream());
@@ -31,11 +32,10 @@ export function streamAnswer(
     },
   });
   const reader = answer.getReader();
-  const stored = chat.stream(
-    "ui_message",
-    iterated(reader, (chunk) => response?.enqueue(chunk)),
-    fields,
-  );
+  const read = iterated(reader, (chunk) => response?.enqueue(chunk));
+  const writing = chat.startStream("ui_message", fields);
+  // Pages have shown what there is of an answer that breaks off.
+  const stored = writing.then((writer) => writeAll(writer, read, { store: true }));
   stored
     .then(({ stream }) => (stream.state === "cancelled" ? ({ type: "abort" } as const) : undefined), errorChunk)
     .then((last) => {
