@@ -2,6 +2,7 @@ import type { Chat } from "./chat.js";
 import { reasonOf, unlessAborted } from "./clock.js";
 import { Conflict, InvalidRequest } from "./errors.js";
 import type * as models from "./openapi.js";
+import { WholeCharacters } from "./whole_characters.js";
 
 /** What a stream may have beside its format. */
 export type StreamFields = Omit<models.NewStream, "format">;
@@ -27,6 +28,7 @@ export class StreamWriter {
   readonly signal: AbortSignal;
   readonly #chat: Chat;
   readonly #stop = new AbortController();
+  readonly #characters = new WholeCharacters();
   readonly #waiting: unknown[] = [];
   readonly #alive: ReturnType<typeof setInterval>;
   #position: number;
@@ -46,9 +48,7 @@ export class StreamWriter {
 
   /** Adds a chunk. It is sent as soon as the one before it is stored. */
   add(chunk: unknown): void {
-    if (this.#failure !== undefined) return;
-    this.#waiting.push(chunk);
-    if (this.#sending === undefined) this.#send(false);
+    this.#addAll(this.#characters.add(chunk));
   }
 
   /**
@@ -56,6 +56,7 @@ export class StreamWriter {
    * failed one, unless `store` is true.
    */
   async end(state: models.StreamEnd["state"] = "finished", fields: StreamEnd = {}): Promise<models.EndedStream> {
+    this.#addAll(this.#characters.end());
     await this.#stored();
     return this.#chat.endStream(this.streamId, { ...fields, state });
   }
@@ -68,6 +69,12 @@ export class StreamWriter {
   /** Stops sending, and leaves the stream to the next holder of the lease. */
   async leave(): Promise<void> {
     await this.#stored();
+  }
+
+  #addAll(chunks: readonly unknown[]): void {
+    if (this.#failure !== undefined || chunks.length === 0) return;
+    this.#waiting.push(...chunks);
+    if (this.#sending === undefined) this.#send(false);
   }
 
   async #stored(): Promise<void> {

@@ -52,3 +52,27 @@ test("a stream that is cancelled ends while its agent waits for the next chunk",
   const [message] = await all(chat.messages());
   assert.equal(message?.content, "To the lake");
 });
+
+test("characters that are cut in half between chunks are stored whole", async () => {
+  const chat = await new Reprise(service.url, newApp()).createChat("Picnic");
+  await chat.stream("text", of(["To the lake \ud83c", "\udfde!", "\ud83c and so on \ud83c"]));
+  const [message] = await all(chat.messages());
+  assert.equal(message?.content, "To the lake \u{1f3de}!\ufffd and so on \ufffd");
+
+  const delta = (id: string, said: string) => ({ type: "text-delta", id, delta: said });
+  const ids = ["1", "2"];
+  async function* chunks(): AsyncGenerator<object, void> {
+    yield* ids.map((id) => ({ type: "text-start", id }));
+    yield* ids.map((id) => delta(id, "\ud83c"));
+    yield { type: "data-note", data: 1, transient: true };
+    yield delta("2", "\udfde");
+    yield* ids.map((id) => ({ type: "text-end", id }));
+    await Promise.resolve();
+  }
+  await chat.stream("ui_message", chunks());
+  const { messages } = await chat.history("ui-message");
+  assert.deepEqual(
+    (messages.at(-1) as { parts?: { text: string }[] }).parts?.map(({ text }) => text),
+    ["\ufffd", "\u{1f3de}"],
+  );
+});

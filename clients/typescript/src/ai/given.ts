@@ -1,11 +1,5 @@
 import type { UIMessageChunk } from "ai";
-
-/** The chunks that continue a text, with the names of their id and of their text. */
-const DELTAS: Readonly<Record<string, readonly [id: string, text: string]>> = {
-  "text-delta": ["id", "delta"],
-  "reasoning-delta": ["id", "delta"],
-  "tool-input-delta": ["toolCallId", "inputTextDelta"],
-};
+import { DELTAS } from "../whole_characters.js";
 
 /** A chunk, or neighbouring chunks that continue one text, joined. */
 interface Entry {
