@@ -70,7 +70,7 @@ export class OutcomeUnknown extends RepriseError {
 }
 
 /** Returns whether a record is refused for good, and not the caller or the chat. @internal */
-export function isRefusal(error: unknown): boolean {
+export function isRefusal(error: unknown): error is RepriseError {
   return error instanceof InvalidRequest || (error instanceof Conflict && error.code === "event-conflict");
 }
 

@@ -6,6 +6,7 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import type { UIMessage as AnyUIMessage } from "ai";
 import type { Chat } from "./chat.js";
+import { type RepriseError, isRefusal } from "./errors.js";
 import { newId } from "./request.js";
 
 /** A message of the AI SDK, with the text of its parts. */
@@ -22,7 +23,7 @@ export interface SessionStoreConfig {
   readonly sessionFile?: string;
   /** The chat in which the messages are stored; without one they are in memory alone. */
   readonly chat?: Chat;
-  /** Is told what could not be stored. The messages stay in memory, and are stored with the next change. */
+  /** Is told what could not be stored. The messages stay in memory, and are stored with the next change, unless they were refused. */
   readonly onError?: (error: unknown) => void;
 }
 
@@ -115,7 +116,7 @@ export class SessionStore {
     rmSync(this.#sessionFile, { force: true });
   }
 
-  /** Waits until every change is stored; throws what prevents it. */
+  /** Waits until every change is stored; throws what prevents it. A change that the service refuses is thrown once, and not stored. */
   async saved(): Promise<void> {
     await this.#writer?.finished();
   }
@@ -128,6 +129,8 @@ class Writer {
   /** What is to be stored: the newest state of each message, in their order. */
   readonly #changed = new Map<string, UIMessage>();
   #isCleared = false;
+  /** Why the service has refused changes since `finished` was called last. */
+  #refusals: RepriseError[] = [];
   #writing: Promise<void> | undefined;
 
   constructor(chat: Chat, onError: (error: unknown) => void = () => undefined) {
@@ -149,6 +152,9 @@ class Writer {
   async finished(): Promise<void> {
     this.#start();
     await this.#writing;
+    const [refusal] = this.#refusals;
+    this.#refusals = [];
+    if (refusal !== undefined) throw refusal;
   }
 
   #start(): void {
@@ -170,11 +176,28 @@ class Writer {
 
   async #store(): Promise<void> {
     const taken = new Map(this.#changed);
-    // A body that the message had before is taken for a late repeat: what differs tells them apart, and is not shown.
-    const messages = [...taken.values()].map((message) => ({ ...stored(message), change: newId() }));
-    await this.#chat.sync("ui-message", structuredClone(messages));
+    const messages = [...taken.values()];
+    try {
+      await this.#sync(messages);
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      // Each by itself, so that one that is refused keeps no other from being stored.
+      for (const message of messages) await this.#sync([message]).catch(this.#refused);
+    }
     for (const [id, message] of taken) if (this.#changed.get(id) === message) this.#changed.delete(id);
   }
+
+  async #sync(messages: readonly UIMessage[]): Promise<void> {
+    // A body that the message had before is taken for a late repeat: what differs tells them apart, and is not shown.
+    const sent = messages.map((message) => ({ ...stored(message), change: newId() }));
+    await this.#chat.sync("ui-message", structuredClone(sent));
+  }
+
+  readonly #refused = (error: unknown): void => {
+    if (!isRefusal(error)) throw error;
+    this.#refusals.push(error);
+    this.#onError(error);
+  };
 
   async #deleteAll(): Promise<void> {
     this.#isCleared = false;

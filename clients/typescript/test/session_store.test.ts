@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { tmpdir } from "node:os";
 import { after, afterEach, before, beforeEach, describe, it, test } from "node:test";
 import { validateUIMessages } from "ai";
-import { type Chat, OutcomeUnknown, Reprise } from "reprise-chats";
+import { type Chat, InvalidRequest, OutcomeUnknown, Reprise } from "reprise-chats";
 import { type PersistedSession, SessionStore, type UIMessage } from "reprise-chats/session-store";
 import { Line, type Service, newApp, sharedService } from "./service.js";
 
@@ -190,4 +190,22 @@ test("what could not be stored is told, kept and stored later", async () => {
   line.lostAnswers = 0;
   await store.saved();
   assert.equal((await SessionStore.open({ chat })).getMessages().length, 1);
+});
+
+test("a change that is refused is told once, and the others are stored", async () => {
+  const chat = await newChat();
+  const errors: unknown[] = [];
+  const store = new SessionStore({ chat, onError: (error) => errors.push(error) });
+  store.addMessage({ id: "u1", role: "user", content: "x".repeat(7_000_000), parts: [] });
+  store.addMessage({ id: "u2", role: "user", content: "Hello", parts: [] });
+  await assert.rejects(store.saved(), InvalidRequest);
+  await store.saved();
+  store.updateMessage("u2", { content: "Hello!", parts: [] });
+  await store.saved();
+  const loaded = (await SessionStore.open({ chat })).getMessages();
+  assert.deepEqual(
+    loaded.map(({ id, content }) => [id, content]),
+    [["u2", "Hello!"]],
+  );
+  assert.equal(errors.length, 1);
 });
