@@ -313,7 +313,8 @@ export class Chat {
   /**
    * Returns an iterator of what happens in the chat: each stored message once and in order, then what follows.
    *
-   * It reconnects by itself, and goes on where it was. It ends with the signal of the chat, or by `break`.
+   * It reconnects by itself, and goes on where it was. End it with `break`; if the signal of the chat is aborted, it throws the
+   * reason of the signal.
    *
    * @param after the last sequence that the caller has, or the id of the last event; without it, from the beginning
    */

@@ -45,7 +45,10 @@ export async function saveMessages(
   await chat.deleteMessages(later);
 }
 
-/** Yields the messages of a chat, and again whenever they have changed, until the signal of the chat is aborted. */
+/**
+ * Yields the messages of a chat, and again whenever they have changed. End it with `break`; if the signal of the chat is aborted,
+ * it throws the reason of the signal.
+ */
 export async function* watchMessages<M extends UIMessage = UIMessage>(chat: Chat): AsyncGenerator<M[], void> {
   let isLive = false;
   for await (const { name } of chat.events()) {
