@@ -34,9 +34,15 @@ export async function runningAnswer(chat: Chat, signal?: AbortSignal): Promise<R
   const chunks = follow(open, chunksOf(response));
   return new ReadableStream<UIMessageChunk>({
     async pull(controller) {
-      const { done, value } = await chunks.next();
-      if (done === true) controller.close();
-      else controller.enqueue(value);
+      try {
+        const { done, value } = await chunks.next();
+        if (done === true) controller.close();
+        else controller.enqueue(value);
+      } catch (error) {
+        // The connection is still open if the answer is begun again.
+        closed.abort();
+        throw error;
+      }
     },
     cancel: () => {
       closed.abort();
