@@ -67,6 +67,7 @@ test("a resumed answer goes on over connections that break, once", async () => {
   ];
   answer.add(chunks[0]);
   const resumed = page.resumeStream();
+  await until(() => shown(page).length === 1);
   for (const [at, chunk] of chunks.slice(1).entries()) {
     answer.add(chunk);
     await pause(60);
