@@ -9,6 +9,7 @@ import httpx
 
 from .._json import encoded
 from .._request import Attempts, Request, without_none
+from ..errors import RepriseError
 from .clock import sleep
 
 
@@ -33,7 +34,10 @@ class AsyncTransport:
     async def json(self, request: Request) -> Any:
         """Returns the body of a response that is no error; ``None`` if it has none."""
         response = await self.send(request)
-        return response.json() if response.content else None
+        try:
+            return response.json() if response.content else None
+        except ValueError as error:
+            raise RepriseError("the response is not JSON", status=response.status_code) from error
 
     async def send(self, request: Request) -> httpx.Response:
         """Returns a response that is no error, or one that the request calls an answer."""
