@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import AsyncIterator, Iterator
 
@@ -69,3 +70,41 @@ async def test_renewals_go_on_after_an_answer_that_is_not_json_with_asyncio(
         assert not answers
         with pytest.raises(Busy):
             await async_chat.lease("worker-2").acquire()
+
+
+@pytest.mark.parametrize("error", [RuntimeError, httpx.ConnectError])
+def test_renewals_that_fail_are_logged_and_go_on(
+    chat: Chat, faults: Faults, error: type[Exception], caplog: pytest.LogCaptureFixture
+) -> None:
+    errors = [error("no way"), error("no way")]
+
+    def fault(request: httpx.Request) -> None:
+        if request.method == "PUT" and errors:
+            raise errors.pop()
+
+    faults.fault = fault
+    with chat.lease("worker-1", ttl=0.6):
+        time.sleep(1.5)
+        assert not errors
+        with pytest.raises(Busy):
+            chat.lease("worker-2").acquire()
+    assert [record.levelno >= logging.WARNING for record in caplog.records if record.name.startswith("reprise")] == [True] * 2
+
+
+@pytest.mark.parametrize("error", [RuntimeError, httpx.ConnectError])
+async def test_renewals_that_fail_are_logged_and_go_on_with_asyncio(
+    async_chat: AsyncChat, async_faults: AsyncFaults, error: type[Exception], caplog: pytest.LogCaptureFixture
+) -> None:
+    errors = [error("no way"), error("no way")]
+
+    def fault(request: httpx.Request) -> None:
+        if request.method == "PUT" and errors:
+            raise errors.pop()
+
+    async_faults.fault = fault
+    async with async_chat.lease("worker-1", ttl=0.6):
+        await asyncio.sleep(1.5)
+        assert not errors
+        with pytest.raises(Busy):
+            await async_chat.lease("worker-2").acquire()
+    assert [record.levelno >= logging.WARNING for record in caplog.records if record.name.startswith("reprise")] == [True] * 2

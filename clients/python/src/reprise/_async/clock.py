@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
@@ -12,6 +13,7 @@ AsyncLock = asyncio.Lock
 shielded = asyncio.shield
 
 T = TypeVar("T")
+logger = logging.getLogger(__name__)
 
 
 async def settled(call: Coroutine[Any, Any, T]) -> T:
@@ -32,7 +34,8 @@ async def settled(call: Coroutine[Any, Any, T]) -> T:
 class AsyncRepeater:
     """Calls a function again and again, until it is stopped or the function returns false.
 
-    When the function returns false, the task that started the repeater is cancelled.
+    When the function returns false, the task that started the repeater is cancelled. A call that raises is logged, and the next
+    one follows.
     """
 
     def __init__(self, every: float, call: Callable[[], Awaitable[bool]]) -> None:
@@ -45,7 +48,12 @@ class AsyncRepeater:
     async def _run(self) -> None:
         while True:
             await asyncio.sleep(self._every)
-            if not await self._call():
+            try:
+                goes_on = await self._call()
+            except Exception:
+                logger.exception("a repeated call has failed; the next one follows in %s s", self._every)
+                continue
+            if not goes_on:
                 break
         if self._owner is not None:
             self.has_cancelled = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable
@@ -11,6 +12,7 @@ sleep = time.sleep
 Lock = threading.Lock
 
 T = TypeVar("T")
+logger = logging.getLogger(__name__)
 
 
 def shielded(result: T) -> T:
@@ -24,7 +26,8 @@ settled = shielded
 class Repeater:
     """Calls a function again and again in a thread, until it is stopped or the function returns false.
 
-    A thread cannot stop another one: the caller looks at what the function has returned.
+    A thread cannot stop another one: the caller looks at what the function has returned. A call that raises is logged, and the
+    next one follows.
     """
 
     def __init__(self, every: float, call: Callable[[], bool]) -> None:
@@ -37,7 +40,12 @@ class Repeater:
 
     def _run(self) -> None:
         while not self._stopped.wait(self._every):
-            if not self._call():
+            try:
+                goes_on = self._call()
+            except Exception:
+                logger.exception("a repeated call has failed; the next one follows in %s s", self._every)
+                continue
+            if not goes_on:
                 break
 
     def stop(self) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import logging
 from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -11,6 +12,8 @@ from .clock import Repeater, sleep
 
 if TYPE_CHECKING:
     from .chat import Chat
+
+logger = logging.getLogger(__name__)
 
 
 class Lease:
@@ -58,9 +61,9 @@ class Lease:
         except (Conflict, NotFound) as error:
             self._lost = error
             return False
-        except RepriseError:
+        except RepriseError as error:
             # A worker that takes the lease over fences this one, so that nothing is written twice.
-            return True
+            logger.warning("the lease of the chat %s was not renewed: %s", self._chat.chat_id, error)
         return True
 
     def release(self) -> None:
