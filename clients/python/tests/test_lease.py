@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 import time
 from collections.abc import AsyncIterator, Iterator
 
 import httpx
 import pytest
 
-from reprise import AsyncChat, AsyncReprise, Busy, Chat, Reprise, RepriseError
+from reprise import AsyncChat, AsyncReprise, Busy, Chat, Fenced, Reprise, RepriseError
 
 from .conftest import Service
-from .faults import AsyncFaults, Faults
+from .faults import AsyncFaults, Fault, Faults, refused
 
 
 @pytest.fixture
@@ -43,6 +44,15 @@ def page(_: httpx.Request) -> httpx.Response:
     return httpx.Response(200, text="<html>")
 
 
+def of_renewals(answers: list[Fault]) -> Fault:
+    """Takes the answers of the next renewals from a list."""
+
+    def fault(request: httpx.Request) -> httpx.Response | None:
+        return answers.pop()(request) if request.method == "PUT" and answers else None
+
+    return fault
+
+
 def test_an_answer_that_is_not_json_is_an_error_of_the_client(chat: Chat, faults: Faults) -> None:
     faults.fault = page
     with pytest.raises(RepriseError, match="the response is not JSON") as failed:
@@ -51,8 +61,8 @@ def test_an_answer_that_is_not_json_is_an_error_of_the_client(chat: Chat, faults
 
 
 def test_renewals_go_on_after_an_answer_that_is_not_json(chat: Chat, faults: Faults) -> None:
-    answers = [page]
-    faults.fault = lambda request: answers.pop()(request) if request.method == "PUT" and answers else None
+    answers: list[Fault] = [page]
+    faults.fault = of_renewals(answers)
     with chat.lease("worker-1", ttl=0.6):
         time.sleep(1.5)
         assert not answers
@@ -63,8 +73,8 @@ def test_renewals_go_on_after_an_answer_that_is_not_json(chat: Chat, faults: Fau
 async def test_renewals_go_on_after_an_answer_that_is_not_json_with_asyncio(
     async_chat: AsyncChat, async_faults: AsyncFaults
 ) -> None:
-    answers = [page]
-    async_faults.fault = lambda request: answers.pop()(request) if request.method == "PUT" and answers else None
+    answers: list[Fault] = [page]
+    async_faults.fault = of_renewals(answers)
     async with async_chat.lease("worker-1", ttl=0.6):
         await asyncio.sleep(1.5)
         assert not answers
@@ -76,16 +86,14 @@ async def test_renewals_go_on_after_an_answer_that_is_not_json_with_asyncio(
 def test_renewals_that_fail_are_logged_and_go_on(
     chat: Chat, faults: Faults, error: type[Exception], caplog: pytest.LogCaptureFixture
 ) -> None:
-    errors = [error("no way"), error("no way")]
+    def fails(_: httpx.Request) -> None:
+        raise error("no way")
 
-    def fault(request: httpx.Request) -> None:
-        if request.method == "PUT" and errors:
-            raise errors.pop()
-
-    faults.fault = fault
+    answers: list[Fault] = [fails, fails]
+    faults.fault = of_renewals(answers)
     with chat.lease("worker-1", ttl=0.6):
         time.sleep(1.5)
-        assert not errors
+        assert not answers
         with pytest.raises(Busy):
             chat.lease("worker-2").acquire()
     assert [record.levelno >= logging.WARNING for record in caplog.records if record.name.startswith("reprise")] == [True] * 2
@@ -95,16 +103,83 @@ def test_renewals_that_fail_are_logged_and_go_on(
 async def test_renewals_that_fail_are_logged_and_go_on_with_asyncio(
     async_chat: AsyncChat, async_faults: AsyncFaults, error: type[Exception], caplog: pytest.LogCaptureFixture
 ) -> None:
-    errors = [error("no way"), error("no way")]
+    def fails(_: httpx.Request) -> None:
+        raise error("no way")
 
-    def fault(request: httpx.Request) -> None:
-        if request.method == "PUT" and errors:
-            raise errors.pop()
-
-    async_faults.fault = fault
+    answers: list[Fault] = [fails, fails]
+    async_faults.fault = of_renewals(answers)
     async with async_chat.lease("worker-1", ttl=0.6):
         await asyncio.sleep(1.5)
-        assert not errors
+        assert not answers
         with pytest.raises(Busy):
             await async_chat.lease("worker-2").acquire()
     assert [record.levelno >= logging.WARNING for record in caplog.records if record.name.startswith("reprise")] == [True] * 2
+
+
+def test_an_error_of_the_block_is_not_replaced_by_that_of_the_release(chat: Chat, faults: Faults) -> None:
+    with pytest.raises(ValueError, match="of the block"):
+        with chat.lease("worker-1"):
+            faults.fault = refused("DELETE", "/lease/")
+            raise ValueError("of the block")
+
+
+def test_a_lease_that_cannot_be_released_is_logged_and_expires(
+    chat: Chat, faults: Faults, caplog: pytest.LogCaptureFixture
+) -> None:
+    with chat.lease("worker-1", ttl=1):
+        faults.fault = refused("DELETE", "/lease/")
+    assert "was not released" in caplog.text
+    chat.lease("worker-2").acquire(wait=5)
+
+
+async def test_a_cancelled_block_stays_cancelled_if_its_lease_cannot_be_released(
+    async_chat: AsyncChat, async_faults: AsyncFaults
+) -> None:
+    held = asyncio.Event()
+
+    async def work() -> None:
+        async with async_chat.lease("worker-1"):
+            held.set()
+            await asyncio.sleep(30)
+
+    working = asyncio.create_task(work())
+    await held.wait()
+    async_faults.fault = refused("DELETE", "/lease/")
+    working.cancel()
+    await asyncio.wait([working])
+    assert working.cancelled()
+
+
+async def lose(chat: AsyncChat, held: AsyncChat) -> None:
+    await chat._send("DELETE", "lease", str(held.fencing_token))
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="tasks do not say how often they were cancelled")
+async def test_a_block_that_others_cancel_too_stays_cancelled_when_the_lease_is_lost(async_chat: AsyncChat) -> None:
+    ends = asyncio.Event()
+
+    async def work() -> None:
+        async with async_chat.lease("worker-1", ttl=0.6) as held:
+            await lose(async_chat, held)
+            try:
+                await asyncio.sleep(30)
+            finally:
+                ends.set()
+                await asyncio.sleep(30)
+
+    working = asyncio.create_task(work())
+    await ends.wait()
+    working.cancel()
+    await asyncio.wait([working])
+    assert working.cancelled()
+
+
+async def test_a_lease_that_is_acquired_again_is_not_lost(async_chat: AsyncChat) -> None:
+    lease = async_chat.lease("worker-1", ttl=0.6)
+    with pytest.raises(Fenced):
+        async with lease as held:
+            await lose(async_chat, held)
+            await asyncio.sleep(30)
+    async with lease as held:
+        await held.append({"role": "user", "name": "user", "content": "Hello"})
+    assert lease.lost is None

@@ -41,9 +41,9 @@ class AsyncRepeater:
     def __init__(self, every: float, call: Callable[[], Awaitable[bool]]) -> None:
         self._every, self._call = every, call
         self._owner = asyncio.current_task()
+        self._cancellations = cancellations(self._owner)
+        self._has_cancelled = False
         self._task = asyncio.create_task(self._run())
-        #: Whether the owner was cancelled by this repeater.
-        self.has_cancelled = False
 
     async def _run(self) -> None:
         while True:
@@ -56,7 +56,7 @@ class AsyncRepeater:
             if not goes_on:
                 break
         if self._owner is not None:
-            self.has_cancelled = True
+            self._has_cancelled = True
             self._owner.cancel()
 
     async def stop(self) -> None:
@@ -64,5 +64,16 @@ class AsyncRepeater:
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
         uncancel = getattr(self._owner, "uncancel", None)
-        if self.has_cancelled and uncancel is not None:
+        if self._has_cancelled and uncancel is not None:
             uncancel()
+
+    def has_ended(self, error: BaseException) -> bool:
+        """Tells, of a repeater that was stopped, whether its owner raised this because the repeater alone cancelled it."""
+        is_alone = cancellations(self._owner) <= self._cancellations
+        return self._has_cancelled and is_alone and isinstance(error, (asyncio.CancelledError, Exception))
+
+
+def cancellations(task: asyncio.Task[Any] | None) -> int:
+    """Returns how often a task was cancelled; 0 before Python 3.11, where tasks do not say it."""
+    count: Callable[[], int] | None = getattr(task, "cancelling", None)
+    return 0 if count is None else count()

@@ -43,7 +43,7 @@ class AsyncLease:
                 if monotonic() >= until:
                     raise
                 await sleep(min(0.5, self._ttl / 4))
-        self._lease = models.Lease.model_validate(found)
+        self._lease, self._lost = models.Lease.model_validate(found), None
         return self._chat.with_token(self._lease.fencing_token)
 
     @property
@@ -85,7 +85,11 @@ class AsyncLease:
         if repeater is not None:
             await repeater.stop()
         if self._lost is not None:
-            if error is None or (repeater is not None and repeater.has_cancelled):
+            if error is None or (repeater is not None and repeater.has_ended(error)):
                 raise Fenced(str(self._lost), status=self._lost.status, problem=self._lost.problem) from self._lost
             return
-        await self.release()
+        try:
+            await self.release()
+        except Exception as failure:
+            # It expires: what the block did, or raised, counts.
+            logger.warning("the lease of the chat %s was not released, and expires: %s", self._chat.chat_id, failure)

@@ -34,8 +34,6 @@ class Repeater:
         self._every, self._call = every, call
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="reprise", daemon=True)
-        #: Always false: nothing is cancelled.
-        self.has_cancelled = False
         self._thread.start()
 
     def _run(self) -> None:
@@ -52,3 +50,7 @@ class Repeater:
         """Stops, and waits until no call is under way."""
         self._stopped.set()
         self._thread.join()
+
+    def has_ended(self, error: BaseException) -> bool:
+        """Returns false: nothing is cancelled."""
+        return False
