@@ -7,6 +7,7 @@ import random
 from collections.abc import AsyncGenerator
 from typing import Any
 
+import httpx
 import pytest
 from google.adk.agents import BaseAgent
 from google.adk.agents.invocation_context import InvocationContext
@@ -20,10 +21,11 @@ from google.adk.sessions import BaseSessionService, InMemorySessionService, Sess
 from google.adk.sessions.base_session_service import GetSessionConfig
 from google.genai import types
 
-from reprise import AsyncReprise
+from reprise import AsyncReprise, OutcomeUnknown, Unavailable
 from reprise.stores.adk import RepriseSessionService
 
 from .conftest import Line, Service
+from .faults import AsyncFaults, nothing, refused
 from .page import run_example
 
 HERE: dict[str, Any] = {"app_name": "picnic", "user_id": "ada", "session_id": "lake"}
@@ -181,6 +183,66 @@ async def test_an_event_whose_answer_is_lost_is_stored_once(line: Line, app: str
         assert await RepriseSessionService(client).append_event(session, again) == again
         stored = await found(ours)
         assert (len(stored.events), stored.state) == (4, {"count": 3})
+
+
+async def test_an_event_that_is_appended_again_after_an_error_sets_the_shared_state(service: Service, app: str) -> None:
+    faults = AsyncFaults()
+    async with httpx.AsyncClient(transport=faults) as http, AsyncReprise(service.url, app, http=http, retry_for=0) as client:
+        ours = RepriseSessionService(client)
+        session = await made(ours)
+        new = event("one", {"app:x": 1, "user:y": 2, "z": 3, "temp:t": 4})
+        for path in ("/picnic/state", "/picnic/user-states/"):
+            faults.fault = refused("PUT", path)
+            with pytest.raises(Unavailable):
+                await ours.append_event(session, new)
+            # What is stored is in memory, too.
+            assert [each.id for each in session.events] == [new.id]
+        faults.fault = nothing
+        assert await ours.append_event(session, new) == new
+        stored = await found(ours)
+        assert stored.state == {"app:x": 1, "user:y": 2, "z": 3}
+        assert [each.id for each in stored.events] == [each.id for each in session.events] == [new.id]
+        assert session.state == {**stored.state, "temp:t": 4}
+        await ours.append_event(session, event("two", {"app:x": 5}))
+        # An event whose values are set does not set them again.
+        await ours.append_event(session, new)
+        assert (await found(ours)).state == {"app:x": 5, "user:y": 2, "z": 3}
+        assert len(session.events) == 2
+
+
+async def test_an_event_whose_outcome_is_unknown_is_appended_again(line: Line, app: str) -> None:
+    async with AsyncReprise(line.url, app) as client, AsyncReprise(line.url, app, retry_for=0) as impatient:
+        ours = RepriseSessionService(impatient)
+        session = await made(ours)
+        new = event("one", {"app:x": 1})
+        line.lost_answers = 1
+        with pytest.raises(OutcomeUnknown):
+            await ours.append_event(session, new)
+        # Another one reads the session, and goes on with it.
+        other = RepriseSessionService(client)
+        await other.append_event(await found(other), event("two", {"z": 2}))
+        await found(ours)
+        await ours.append_event(session, new)
+        assert [each.id for each in session.events] == [new.id]
+        assert (await found(ours)).state == {"app:x": 1, "z": 2}
+        with pytest.raises(StaleSessionError):
+            await ours.append_event(session, event("three"))
+
+
+async def test_a_creation_that_an_error_has_broken_off_is_repeated(service: Service, app: str) -> None:
+    faults = AsyncFaults()
+    state = {"app:x": 1, "user:y": 2, "z": 3}
+    async with httpx.AsyncClient(transport=faults) as http, AsyncReprise(service.url, app, http=http, retry_for=0) as client:
+        ours = RepriseSessionService(client)
+        faults.fault = refused("PUT", "/picnic/user-states/")
+        with pytest.raises(Unavailable):
+            await made(ours, **state)
+        faults.fault = nothing
+        with pytest.raises(AlreadyExistsError):
+            await made(RepriseSessionService(client), **state)
+        assert (await made(ours, **state)).state == state
+        with pytest.raises(AlreadyExistsError):
+            await made(ours, **state)
 
 
 async def test_a_session_made_again_is_listed_as_it_is(service: Service, app: str) -> None:

@@ -19,7 +19,7 @@ import json
 import uuid
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from google.adk.errors import StaleSessionError
@@ -50,11 +50,13 @@ class RepriseSessionService(BaseSessionService):
     An append is conditional on the events that the session had when it was read; otherwise it is a ``StaleSessionError``. An
     event that is stored already is not stored again.
 
-    What it does not do: an event is stored first, and then its ``app:`` and ``user:`` values, each in a write of its own; if
-    the process dies in between, they are not set. State must be JSON (dates and the like become text), and NaN becomes null.
-    An event holds at most 8 MiB, a session at most 1 GiB. The first append to a session in a process reads it, to know the
-    ids. ``list_sessions`` reads the events that were added since the last list, and keeps what it found in a document for
-    each session. App names, user ids and session ids have at most 256 bytes each.
+    An event is stored first, and then its ``app:`` and ``user:`` values, each in a write of its own. After an error, repeat the
+    call with the same service: it sets the values that are not set yet. So it is with :meth:`create_session`.
+
+    What it does not do: if the process dies in between, the values are not set. State must be JSON (dates and the like become
+    text), and NaN becomes null. An event holds at most 8 MiB, a session at most 1 GiB. The first append to a session in a
+    process reads it, to know the ids. ``list_sessions`` reads the events that were added since the last list, and keeps what it
+    found in a document for each session. App names, user ids and session ids have at most 256 bytes each.
 
     :param client: the client of the app in Reprise, which may hold several apps of ADK; the caller closes it
     :param prefix: the namespace of the documents
@@ -69,15 +71,10 @@ class RepriseSessionService(BaseSessionService):
     ) -> Session:
         """Creates a session; ``AlreadyExistsError`` if there is one with this id."""
         session_id = (session_id or "").strip() or uuid.uuid4().hex
-        tiers = Tiers.of(json_of(state or {}))
         path = self._path(app_name, "sessions", user_id, session_id)
-        # The id tells the request from an equal one of another process.
-        created = {"id": uuid.uuid4().hex, "created": platform_time.get_time(), "state": tiers.session}
-        try:
-            await self._documents.put(path, line(json.dumps(created)), content_type=LINES, if_none_match="*")
-        except PreconditionFailed as error:
-            raise AlreadyExistsError(f"Session with id {session_id} already exists.") from error
-        await self._merge(app_name, user_id, tiers)
+        log = self._remembered(path)
+        async with log.lock:
+            await self._create(app_name, user_id, session_id, path, log, json_of(state or {}))
         session = await self.get_session(app_name=app_name, user_id=user_id, session_id=session_id)
         if session is None:
             raise SessionNotFoundError(f"Session {session_id} was deleted while it was created.")
@@ -146,19 +143,41 @@ class RepriseSessionService(BaseSessionService):
         async with log.lock:
             stored = stored_form(event)
             offset = await self._offset(session, path, log)
-            if event.id in log.ids and await self._has(path, session, event.id, stored):
-                return event
-            try:
-                appended = await self._documents.append(path, line(stored), offset=offset, content_type=LINES)
-            except PreconditionFailed as error:
-                if await self._has(path, session, event.id, stored):
-                    return event
-                raise stale(session) from error
-            log.end, log.ids = appended.offset + len(line(stored)), log.ids | {event.id}
-            session._storage_update_marker = str(log.end)
-        await self._merge(session.app_name, session.user_id, Tiers.of(delta_of(stored)))
-        session.last_update_time = event.timestamp
-        return await super().append_event(session, event)
+            start, end = await self._store(session, path, log, offset, event.id, stored)
+            if start == offset:
+                # Otherwise the session has the event already, or lacks events that are stored before it.
+                session._storage_update_marker = str(end)
+                session.last_update_time = event.timestamp
+                event = await super().append_event(session, event)
+            await self._merge_unmerged(session.app_name, session.user_id, log, stored)
+        return event
+
+    # Creating
+
+    async def _create(self, app_name: str, user_id: str, session_id: str, path: str, log: _Log, state: dict[str, Any]) -> None:
+        """Stores how a session is created, and sets its values; goes on with a creation that an error has broken off."""
+        creation, tiers = log.creation, Tiers.of(state)
+        if creation is None or creation.state != state:
+            # The id tells the request from an equal one of another process.
+            created = {"id": uuid.uuid4().hex, "created": platform_time.get_time(), "state": tiers.session}
+            creation = log.creation = _Creation(state, json.dumps(created))
+            log.unmerged[creation.stored] = tiers
+        try:
+            await self._documents.put(path, line(creation.stored), content_type=LINES, if_none_match="*")
+        except PreconditionFailed as error:
+            if not await self._was_created(path, creation):
+                log.creation = None
+                del log.unmerged[creation.stored]
+                raise AlreadyExistsError(f"Session with id {session_id} already exists.") from error
+        await self._merge_unmerged(app_name, user_id, log, creation.stored)
+        log.creation = None
+
+    async def _was_created(self, path: str, creation: _Creation) -> bool:
+        try:
+            found = await self._documents.read_range(path, 0, len(line(creation.stored)))
+        except NotFound:
+            return False
+        return found.data == line(creation.stored)
 
     # Appending
 
@@ -175,10 +194,37 @@ class RepriseSessionService(BaseSessionService):
             raise stale(session)
         return summary.through
 
-    async def _has(self, path: str, session: Session, event_id: str, stored: str) -> bool:
-        """Tells whether exactly this event is stored."""
-        _, events = await self._read_stored(path, session)
-        return any(each == stored.encode() for each in events if json.loads(each)["id"] == event_id)
+    async def _store(self, session: Session, path: str, log: _Log, offset: int, event_id: str, stored: str) -> tuple[int, int]:
+        """Stores an event at an offset, unless it is stored; returns where it begins and ends."""
+        place = await self._place(path, session, stored) if event_id in log.ids else None
+        if place is not None:
+            return place
+        is_first = stored not in log.unmerged
+        if is_first:
+            # Before the request: its answer may be lost.
+            log.unmerged[stored] = Tiers.of(delta_of(stored))
+        try:
+            appended = await self._documents.append(path, line(stored), offset=offset, content_type=LINES)
+        except PreconditionFailed as error:
+            if is_first:
+                del log.unmerged[stored]
+            place = await self._place(path, session, stored)
+            if place is None:
+                raise stale(session) from error
+            return place
+        log.end, log.ids = appended.offset + len(line(stored)), log.ids | {event_id}
+        return appended.offset, log.end
+
+    async def _place(self, path: str, session: Session, stored: str) -> tuple[int, int] | None:
+        """Returns where exactly this event is stored; ``None`` if it is not."""
+        summary, events = await self._read_stored(path, session)
+        wanted, end = stored.encode(), summary.through
+        for each in reversed(events):
+            start = end - len(each) - 1
+            if each == wanted:
+                return start, end
+            end = start
+        return None
 
     async def _read_stored(self, path: str, session: Session) -> tuple[Summary, list[bytes]]:
         try:
@@ -235,9 +281,15 @@ class RepriseSessionService(BaseSessionService):
     async def _content(self, document: ListedDocument) -> Any:
         return document.parsed() if document.has_content else (await self._documents.read(document.path)).json()
 
-    async def _merge(self, app_name: str, user_id: str, tiers: Tiers) -> None:
+    async def _merge_unmerged(self, app_name: str, user_id: str, log: _Log, stored: str) -> None:
+        """Sets the values of an event, each once: one that is set must not replace a later one when the event comes again."""
+        tiers = log.unmerged.get(stored)
+        if tiers is None:
+            return
         await self._update(self._state_path(app_name), tiers.app)
+        log.unmerged[stored] = replace(tiers, app={})
         await self._update(self._state_path(app_name, user_id), tiers.user)
+        del log.unmerged[stored]
 
     async def _update(self, path: str, delta: Mapping[str, Any]) -> None:
         while delta:
@@ -260,11 +312,23 @@ class RepriseSessionService(BaseSessionService):
 
 
 @dataclass
+class _Creation:
+    """What :meth:`RepriseSessionService.create_session` was asked for, and what it stores."""
+
+    state: dict[str, Any]
+    stored: str
+
+
+@dataclass
 class _Log:
     """What is known of a stored session."""
 
     end: int = 0
     ids: set[str] = field(default_factory=set[str])
+    #: The ``app:`` and ``user:`` values that this process has not set yet, by the stored form of what gives them.
+    unmerged: dict[str, Tiers] = field(default_factory=dict[str, Tiers])
+    #: How a session is created whose creation is not known to have ended.
+    creation: _Creation | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
