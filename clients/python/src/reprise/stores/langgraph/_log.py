@@ -6,13 +6,13 @@ import os
 import struct
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias, TypeVar
 
 from ..._documents import MAX_BODY
 from ..._sync.documents import Documents
-from ...errors import NotFound, PreconditionFailed
+from ...errors import NotFound, OutcomeUnknown, PreconditionFailed
 from ._history import History
 
 #: A frame is the length of what follows, a record, and a mark that no other frame has.
@@ -30,7 +30,7 @@ T = TypeVar("T")
 Encode: TypeAlias = Callable[[History], bytes]
 
 
-@dataclass
+@dataclass(eq=False)
 class _Pending:
     """A record that waits to be appended."""
 
@@ -38,7 +38,7 @@ class _Pending:
     #: Whether the record depends on those before it.
     is_dependent: bool
     done: threading.Event = field(default_factory=threading.Event)
-    error: BaseException | None = None
+    error: Exception | None = None
 
 
 class Log:
@@ -77,14 +77,19 @@ class Log:
         pending = _Pending(encode, is_dependent)
         with self._queue_lock:
             self._queue.append(pending)
-        if not is_dependent:
-            # A checkpoint mostly follows at once, and takes the record along.
-            pending.done.wait(MAX_WAIT)
-        if not pending.done.is_set():
-            with self._lock:
-                # Another thread may have appended the record while this one waited.
-                while not pending.done.is_set():
-                    self._append(self._next_batch())
+        try:
+            if not is_dependent:
+                # A checkpoint mostly follows at once, and takes the record along.
+                pending.done.wait(MAX_WAIT)
+            if not pending.done.is_set():
+                with self._lock:
+                    # Another thread may have appended the record while this one waited.
+                    while not pending.done.is_set():
+                        self._append(self._next_batch())
+        finally:
+            # A call that was interrupted leaves no record behind that a later one would take along.
+            with self._queue_lock:
+                self._queue.remove(pending)
         if pending.error is not None:
             raise pending.error
 
@@ -118,23 +123,24 @@ class Log:
             at = self._documents.append(path, part, offset=at, content_type=CONTENT_TYPE).size
 
     def _next_batch(self) -> list[_Pending]:
-        """Takes what is appended together: of the records that depend on those before them, only one."""
+        """Returns what is appended together: of the records that depend on those before them, only one."""
         with self._queue_lock:
-            dependent = [pending for pending in self._queue if pending.is_dependent]
-            batch = dependent[:1] + [pending for pending in self._queue if not pending.is_dependent]
-            self._queue = dependent[1:]
-        return batch
+            waiting = [pending for pending in self._queue if not pending.done.is_set()]
+        dependent = [pending for pending in waiting if pending.is_dependent]
+        return dependent[:1] + [pending for pending in waiting if not pending.is_dependent]
 
     def _append(self, batch: list[_Pending]) -> None:
+        waiting = batch
         try:
             if not self._is_read:
                 self._refresh()
-            waiting = batch
             while waiting:
                 waiting = self._append_some(waiting)
         except Exception as error:
-            for pending in batch:
-                pending.error = pending.error or error
+            fail(waiting, error)
+        except BaseException as error:
+            fail(waiting, OutcomeUnknown(f"the thread that stored the record was interrupted: {error!r}"))
+            raise
         finally:
             for pending in batch:
                 pending.done.set()
@@ -168,6 +174,7 @@ class Log:
 
     def _encoded(self, pending: _Pending) -> bytes | None:
         """Returns the record; ``None`` if it cannot be stored, which is the error of its own call alone."""
+        pending.error = None
         try:
             record = pending.encode(self._history)
             if len(record) > MAX_RECORD:
@@ -224,6 +231,12 @@ class Logs:
     def delete_all(self, namespace: str) -> None:
         """Deletes the documents below a namespace."""
         self._documents.delete_all(namespace)
+
+
+def fail(waiting: Iterable[_Pending], error: Exception) -> None:
+    """Gives an error to records that have none of their own."""
+    for pending in waiting:
+        pending.error = pending.error or error
 
 
 def frame(record: bytes) -> bytes:

@@ -1,0 +1,120 @@
+"""The document of a checkpointer whose requests fail, or whose threads are interrupted."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from reprise import OutcomeUnknown, Reprise, Unavailable
+from reprise.stores.langgraph._history import History, Write, writes_record
+from reprise.stores.langgraph._log import Encode, Log
+
+from .conftest import Service
+from .faults import Faults, nothing
+
+
+@pytest.fixture
+def faults() -> Faults:
+    return Faults()
+
+
+@pytest.fixture
+def client(service: Service, app: str, faults: Faults) -> Iterator[Reprise]:
+    with httpx.Client(transport=faults) as http:
+        yield Reprise(service.url, app, http=http, retry_for=0)
+
+
+@pytest.fixture
+def log(client: Reprise) -> Log:
+    return Log(client.documents, "checkpoints/thread")
+
+
+def record(task: str, size: int = 1) -> bytes:
+    return writes_record("checkpoint", [Write(task, 0, "channel", ("bytes", b"x" * size), "")])
+
+
+def tasks(client: Reprise) -> list[str]:
+    """Returns the tasks whose records are stored."""
+    history = Log(client.documents, "checkpoints/thread").read(lambda history: history)
+    return [write.task_id for write in history.writes("checkpoint")]
+
+
+def append_together(log: Log, *encodes: Encode) -> list[BaseException | None]:
+    """Appends records of several threads in one batch; returns how each call ended."""
+    outcomes: list[BaseException | None] = [None] * len(encodes)
+
+    def append(number: int) -> None:
+        try:
+            log.append(encodes[number], is_dependent=False)
+        except BaseException as error:
+            outcomes[number] = error
+
+    threads = [threading.Thread(target=append, args=(number,)) for number in range(len(encodes))]
+    with log._lock:
+        for each in threads:
+            each.start()
+        until = time.monotonic() + 10
+        while len(log._queue) < len(encodes) and time.monotonic() < until:
+            time.sleep(0.01)
+    for each in threads:
+        each.join(10)
+    return outcomes
+
+
+def test_an_interrupted_append_is_an_error_of_every_record_of_the_batch(client: Reprise, faults: Faults, log: Log) -> None:
+    def interrupted(request: httpx.Request) -> None:
+        if request.method == "POST":
+            faults.fault = nothing
+            raise KeyboardInterrupt
+
+    faults.fault = interrupted
+    first, second = append_together(log, lambda _: record("one"), lambda _: record("two"))
+    assert {type(first), type(second)} == {KeyboardInterrupt, OutcomeUnknown}
+    log.append(lambda _: record("three"), is_dependent=True)
+    assert tasks(client) == ["three"]
+
+
+def test_records_that_an_earlier_request_has_stored_have_no_error(client: Reprise, faults: Faults, log: Log) -> None:
+    count = 0
+
+    def refused_after_the_first(request: httpx.Request) -> None:
+        nonlocal count
+        count += request.method == "POST"
+        if count > 1:
+            raise httpx.ConnectError("refused by the test")
+
+    faults.fault = refused_after_the_first
+    outcomes = append_together(log, lambda _: record("one", 5_000_000), lambda _: record("two", 5_000_000))
+    faults.fault = nothing
+    stored = tasks(client)
+    assert len(stored) == 1
+    assert [type(each) for each in outcomes] == [type(None) if name in stored else Unavailable for name in ("one", "two")]
+
+
+def test_a_call_that_was_interrupted_while_it_waited_leaves_no_record(client: Reprise, log: Log) -> None:
+    with log._lock:
+        threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        with pytest.raises(KeyboardInterrupt):
+            log.append(lambda _: record("one"), is_dependent=True)
+    log.append(lambda _: record("two"), is_dependent=True)
+    log.append(lambda _: record("three"), is_dependent=True)
+    assert tasks(client) == ["three", "two"]
+
+
+def test_a_record_that_fits_after_others_were_read_has_no_error(client: Reprise, log: Log) -> None:
+    log.append(lambda _: record("one"), is_dependent=True)
+    Log(client.documents, "checkpoints/thread").append(lambda _: record("two"), is_dependent=True)
+
+    def after_two(history: History) -> bytes:
+        if len(history.writes("checkpoint")) < 2:
+            raise ValueError("it does not fit yet")
+        return record("four")
+
+    assert append_together(log, lambda _: record("three"), after_two) == [None, None]
+    assert tasks(client) == ["four", "one", "three", "two"]
