@@ -12,11 +12,13 @@ import httpx
 import pytest
 
 from reprise import OutcomeUnknown, Reprise, Unavailable
+from reprise.stores.langgraph import RepriseSaver
 from reprise.stores.langgraph._history import History, Write, writes_record
 from reprise.stores.langgraph._log import Encode, Log
 
 from .conftest import Service
 from .faults import Faults, nothing
+from .test_store_langgraph import config, put, values_of
 
 
 @pytest.fixture
@@ -118,3 +120,30 @@ def test_a_record_that_fits_after_others_were_read_has_no_error(client: Reprise,
 
     assert append_together(log, lambda _: record("three"), after_two) == [None, None]
     assert tasks(client) == ["four", "one", "three", "two"]
+
+
+@pytest.mark.parametrize("refused_write", [2, 3])
+def test_a_copy_that_broke_off_is_repeated(client: Reprise, faults: Faults, refused_write: int) -> None:
+    saver = RepriseSaver(client)
+    where = put(saver, config("source"), value="x" * 5_000_000)
+    where = put(saver, where, value="y" * 5_000_000)
+    put(saver, config("source", checkpoint_ns="inner"), value="z")
+    count = 0
+
+    def refused_at(request: httpx.Request) -> None:
+        nonlocal count
+        is_write = request.method in ("PUT", "POST")
+        count += is_write
+        if is_write and count == refused_write:
+            raise httpx.ConnectError("refused by the test")
+
+    faults.fault = refused_at
+    with pytest.raises(Unavailable):
+        saver.copy_thread("source", "target")
+    saver.copy_thread("source", "target")
+    assert len(list(saver.list(config("target")))) == len(list(saver.list(config("source")))) == 2
+    inner = config("target", checkpoint_ns="inner")
+    assert values_of(saver.get_tuple(inner)) == {"value": "z"}
+    put(saver, inner, value="other")
+    with pytest.raises(ValueError, match="has checkpoints already"):
+        saver.copy_thread("source", "target")

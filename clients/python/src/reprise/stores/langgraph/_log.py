@@ -114,13 +114,25 @@ class Log:
                 return
 
     def copy_to(self, path: str) -> None:
-        """Copies the records to another document, which must not exist."""
+        """Copies the records to another document, which must not exist, or be a copy that was broken off."""
         data = self._documents.read(self._path).data
-        parts = list(grouped(frames(data)))
-        self._documents.put(path, parts[0], content_type=CONTENT_TYPE, if_none_match="*")
-        at = len(parts[0])
-        for part in parts[1:]:
-            at = self._documents.append(path, part, offset=at, content_type=CONTENT_TYPE).size
+        at = self._copied(data, path)
+        for part in grouped(frames(data[at:])):
+            if at == 0:
+                self._documents.put(path, part, content_type=CONTENT_TYPE, if_none_match="*")
+            else:
+                self._documents.append(path, part, offset=at, content_type=CONTENT_TYPE)
+            at += len(part)
+
+    def _copied(self, data: bytes, path: str) -> int:
+        """Returns how much of the records a document has. Each has a mark of its own, so that only a copy begins with them."""
+        try:
+            copied = self._documents.read(path).data
+        except NotFound:
+            return 0
+        if not data.startswith(copied):
+            raise PreconditionFailed(f"{path} has other records")
+        return len(copied)
 
     def _next_batch(self) -> list[_Pending]:
         """Returns what is appended together: of the records that depend on those before them, only one."""
@@ -265,4 +277,5 @@ def grouped(parts: Iterator[bytes]) -> Iterator[bytes]:
             group, size = [], 0
         group.append(part)
         size += len(part)
-    yield b"".join(group)
+    if group:
+        yield b"".join(group)

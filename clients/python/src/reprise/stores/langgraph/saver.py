@@ -182,7 +182,8 @@ class RepriseSaver(BaseCheckpointSaver[str]):
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copies all checkpoints of a thread to a thread that has none; otherwise raises :class:`ValueError`.
 
-        A namespace of more than 8 MiB is copied in several writes.
+        Each namespace is copied in a write of its own, and one of more than 8 MiB in several. After an error, repeat the call:
+        it goes on where it was.
         """
         source, target = self._namespace(source_thread_id), self._namespace(target_thread_id)
         for path in self._logs.below(source):
