@@ -7,13 +7,14 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import httpx
 import pytest
 
 from reprise import OutcomeUnknown, Reprise, Unavailable
 from reprise.stores.langgraph import RepriseSaver
-from reprise.stores.langgraph._history import History, Write, writes_record
+from reprise.stores.langgraph._history import History, Value, Write, writes_record
 from reprise.stores.langgraph._log import Encode, Log
 
 from .conftest import Service
@@ -120,6 +121,28 @@ def test_a_record_that_fits_after_others_were_read_has_no_error(client: Reprise,
 
     assert append_together(log, lambda _: record("three"), after_two) == [None, None]
     assert tasks(client) == ["four", "one", "three", "two"]
+
+
+def test_records_that_were_half_taken_are_read_again(client: Reprise, monkeypatch: pytest.MonkeyPatch) -> None:
+    saver, other = RepriseSaver(client), RepriseSaver(client)
+    first = put(saver, config("thread"), items=["a"], others=["b"])
+    other.get_tuple(first)
+    second = put(saver, first, items=["a", "c"], others=["b", "d"])
+    unpacked = History._unpacked
+
+    def interrupted(history: History, channel: str, version: str, content: list[Any]) -> Value:
+        if channel == "others":
+            raise KeyboardInterrupt
+        return unpacked(history, channel, version, content)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(History, "_unpacked", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            other.get_tuple(second)
+    third = put(other, second, items=["a", "c", "e"], others=["b", "d", "f"])
+    for reader in (other, RepriseSaver(client)):
+        assert values_of(reader.get_tuple(second)) == {"items": ["a", "c"], "others": ["b", "d"]}
+        assert values_of(reader.get_tuple(third)) == {"items": ["a", "c", "e"], "others": ["b", "d", "f"]}
 
 
 @pytest.mark.parametrize("refused_write", [2, 3])

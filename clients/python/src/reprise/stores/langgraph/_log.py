@@ -54,7 +54,6 @@ class Log:
         self._lock = threading.Lock()
         self._queue: list[_Pending] = []
         self._queue_lock = threading.Lock()
-        self._is_read = False
         self._clear()
 
     @property
@@ -63,6 +62,8 @@ class Log:
         return self._end
 
     def _clear(self) -> None:
+        #: Whether the rest is what the document said when it was read.
+        self._is_read = False
         self._history = History()
         self._end, self._mark, self._entity_tag = 0, b"", ""
 
@@ -198,6 +199,8 @@ class Log:
 
     def _refresh(self) -> None:
         """Reads what was appended since; everything, unless the document is the one that was read before."""
+        if not self._is_read:
+            self._clear()
         try:
             found = self._documents.read_range(self._path, self._end - len(self._mark))
             if not found.data.startswith(self._mark):
@@ -205,16 +208,19 @@ class Log:
                 found = self._documents.read_range(self._path, 0)
         except NotFound:
             self._clear()
+            self._is_read = True
         else:
             self._entity_tag = found.entity_tag
             self._take(found.data[len(self._mark) :])
-        self._is_read = True
 
     def _take(self, content: bytes) -> None:
+        # If it is interrupted, everything is read again.
+        self._is_read = False
         for found in frames(content):
             self._history.apply(found[LENGTH.size : -MARK_SIZE])
             self._end += len(found)
             self._mark = found[-MARK_SIZE:]
+        self._is_read = True
 
 
 class Logs:
