@@ -9,8 +9,6 @@ from typing import Any, TypeVar
 
 sleep = asyncio.sleep
 AsyncLock = asyncio.Lock
-#: Lets a call run to its end, also if the task that waits for it is cancelled.
-shielded = asyncio.shield
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)

@@ -15,12 +15,9 @@ T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 
-def shielded(result: T) -> T:
+def settled(result: T) -> T:
     """Returns the result: without tasks, nothing can break a call off."""
     return result
-
-
-settled = shielded
 
 
 class Repeater:

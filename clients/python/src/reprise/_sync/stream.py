@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterator
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -8,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 from .. import models
 from .._chunks import Chunks
 from ..errors import InvalidRequest, RepriseError
-from .clock import Lock, Repeater, shielded
+from .clock import Lock, Repeater, settled
 
 if TYPE_CHECKING:
     from .chat import Chat
 
+logger = logging.getLogger(__name__)
 #: The shortest time between two requests, in seconds: the service stores chunks ten times a second.
 INTERVAL = 0.1
 #: How long the agent may be silent, in seconds, before it says that it is there. After 30 s the stream would be stalled.
@@ -102,12 +104,20 @@ def recorded(chat: Chat, upstream: Any, fields: dict[str, Any]) -> Iterator[Any]
                 break
         else:
             state, error = ("finished", None) if chunks.failure is None else ("failed", chunks.failure[:1000])
-    except Exception as failure:
-        state, error = "failed", str(failure)[:1000]
+    except BaseException as failure:
+        if isinstance(failure, Exception):
+            state, error = "failed", str(failure)[:1000]
+        try:
+            settled(_end(stream, repeater, chunks, state, error))
+        except Exception:
+            if isinstance(failure, GeneratorExit):
+                # The caller has closed the iterator, and should know.
+                raise
+            # What ended the answer counts.
+            logger.exception("the stream %s was not ended", stream.stream_id)
         raise
-    finally:
-        # The task may be cancelled while it writes; the stream ends nevertheless.
-        shielded(_end(stream, repeater, chunks, state, error))
+    # The task may be cancelled while it writes; the stream ends nevertheless.
+    settled(_end(stream, repeater, chunks, state, error))
 
 
 def _end(

@@ -1,21 +1,25 @@
 from __future__ import annotations
 
+import logging
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from .. import models
 from .._steps import Step, outcome_of
-from .clock import shielded
+from .clock import settled
 
 if TYPE_CHECKING:
     from .chat import Chat
+
+logger = logging.getLogger(__name__)
 
 
 class Turn:
     """Records a turn while its block runs, and writes it once, at the end.
 
     A block that ends normally writes a completed turn, one that raises a failed one, and one that is cancelled or
-    interrupted from outside an interrupted one, with the steps that were open.
+    interrupted from outside an interrupted one, with the steps that were open. If the turn cannot be written, a block that
+    raises keeps its own error.
     """
 
     def __init__(self, chat: Chat, request_id: str, fields: dict[str, Any]) -> None:
@@ -49,8 +53,14 @@ class Turn:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         outcome = "completed" if error is None else outcome_of(error)
-        # The task may be cancelled while it writes; the turn is written nevertheless.
-        self.stored = shielded(self._write(outcome))
+        try:
+            # The task may be cancelled while it writes; the turn is written nevertheless.
+            self.stored = settled(self._write(outcome))
+        except Exception:
+            if error is None:
+                raise
+            # What the block raised counts.
+            logger.exception("the turn %s was not stored", self.request_id)
 
     def _write(self, outcome: str) -> models.AppendedTurn:
         steps = [step.fields for step in self._steps]
