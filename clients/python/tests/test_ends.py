@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from reprise import AsyncReprise, Reprise, Unavailable
+from reprise import AsyncReprise, Reprise, Unavailable, models
 
 from .conftest import Service
 from .faults import AsyncFaults, Faults, nothing, refused
@@ -160,6 +160,14 @@ async def test_an_answer_whose_task_is_cancelled_meanwhile_is_stored_before_its_
         working = await cancelled_by_the_first(async_faults, "/end", work())
         assert working.cancelled()
         assert [message.content async for message in chat.messages()] == ["Hello"]
+
+
+def test_a_chunk_that_is_no_json_fails_its_stream(client: Reprise) -> None:
+    chat = client.create_chat("Picnic")
+    with pytest.raises(TypeError):
+        list(chat.stream(["half", {"type": "data-lake", "data": object()}]))
+    (stream,) = chat.streams()
+    assert stream.state is models.StreamState.failed
 
 
 async def test_an_answer_that_is_cancelled_during_a_request_has_each_chunk_once(

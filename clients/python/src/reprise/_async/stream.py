@@ -69,7 +69,7 @@ class AsyncStream:
         if monotonic() - self._sent_at >= (INTERVAL if self._waiting else SILENCE):
             try:
                 await self.flush()
-            except RepriseError:
+            except Exception:
                 # The chunks still wait: the next call meets the same error, and raises it.
                 pass
         return True
@@ -128,8 +128,10 @@ async def _end(
     try:
         await stream.add(*chunks.end())
         await stream.flush()
-    except InvalidRequest as failure:
-        # The stream ends nevertheless, or its followers would wait for it.
+    except Exception as failure:
+        if isinstance(failure, RepriseError) and not isinstance(failure, InvalidRequest):
+            raise
+        # The chunks are at fault: the stream ends nevertheless, or its followers would wait for it.
         stream.discard()
         if state != "failed":
             state, error, refusal = "failed", str(failure)[:1000], failure
