@@ -8,6 +8,7 @@ import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, cast
 
+import httpx
 import pytest
 from agents import (
     Agent,
@@ -35,6 +36,7 @@ from reprise import AsyncReprise, InvalidRequest, InvalidValue
 from reprise.stores.openai_agents import RepriseSession
 
 from .conftest import Line, Service
+from .faults import AsyncFaults, nothing, refused
 
 MakeSession = Callable[..., RepriseSession]
 
@@ -283,6 +285,18 @@ async def test_lost_answers_neither_double_nor_lose_an_item(line: Line, app: str
             line.lost_answers = number % 3
             assert await session.pop_item() == said(str(number))[0]
         assert texts(await session.get_items()) == list("012")
+
+
+async def test_a_popped_item_is_returned_even_if_its_content_cannot_be_deleted(service: Service, app: str) -> None:
+    faults = AsyncFaults()
+    async with httpx.AsyncClient(transport=faults) as http, AsyncReprise(service.url, app, http=http, retry_for=0) as client:
+        session = RepriseSession(f"one_{app}", client=client)
+        await session.add_items(said("0", "1", "2"))
+        faults.fault = refused("DELETE", "/messages/")
+        assert texts(cast("Any", [await session.pop_item()])) == ["2"]
+        faults.fault = nothing
+        assert texts(cast("Any", [await session.pop_item()])) == ["1"]
+        assert texts(await session.get_items()) == ["0"]
 
 
 async def test_a_cancelled_write_has_ended_when_the_call_ends(make: MakeSession) -> None:

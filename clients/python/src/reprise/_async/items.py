@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ PAGE = 1_000
 MARGIN = 8
 #: How many messages one request deletes; the service allows 100.
 DELETED_AT_ONCE = 100
+logger = logging.getLogger(__name__)
 
 
 class AsyncItemLog:
@@ -117,7 +119,11 @@ class AsyncItemLog:
                 if error.code != "sequence-conflict":
                     raise
                 continue
-            await self.chat.delete_message(sequence)
+            try:
+                await self.chat.delete_message(sequence)
+            except Exception:
+                # The item is removed already: the call that raises would lose it.
+                logger.exception("the message %s of the chat %s keeps a popped item", sequence, self.chat.chat_id)
             self._popped = (sequence, marked.last_sequence)
             return item
 
