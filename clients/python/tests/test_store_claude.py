@@ -6,6 +6,7 @@ import asyncio
 import uuid
 from typing import Any, cast
 
+import httpx
 import pytest
 from claude_agent_sdk import SessionKey, SessionStoreEntry
 from claude_agent_sdk.testing import run_session_store_conformance
@@ -14,6 +15,7 @@ from reprise import AsyncReprise
 from reprise.stores.claude import RepriseSessionStore
 
 from .conftest import Line, Service
+from .faults import AsyncFaults, nothing, refused
 from .page import run_example
 
 KEY: SessionKey = {"project_key": "-home-ada-lake", "session_id": "session-1"}
@@ -96,6 +98,18 @@ async def test_a_batch_whose_answer_is_lost_is_stored_once(line: Line, app: str)
             line.lost_answers = 1 + number % 2
             await store.append(KEY, [entry(str(number)), entry()] if number % 2 else [entry()])
         assert await names(store) == [None, "1", None, None, "3", None]
+
+
+async def test_an_append_whose_summary_fails_has_stored_its_entries(service: Service, app: str) -> None:
+    faults = AsyncFaults(refused("PUT", "/summaries/"))
+    async with httpx.AsyncClient(transport=faults) as http, AsyncReprise(service.url, app, http=http, retry_for=0) as client:
+        store = RepriseSessionStore(client)
+        await store.append(KEY, [entry("a"), entry(customTitle="By the lake")])
+        faults.fault = nothing
+        await store.append(KEY, [entry("b")])
+        assert await names(store) == ["a", None, "b"]
+        (summary,) = await store.list_session_summaries(KEY["project_key"])
+        assert summary["data"]["custom_title"] == "By the lake"
 
 
 async def test_entries_of_any_text_and_size_come_back(service: Service, app: str) -> None:

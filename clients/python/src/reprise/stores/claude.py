@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -40,6 +41,7 @@ from ._paths import join, name_of
 #: Of how many transcripts the ids of the entries are remembered.
 MAX_REMEMBERED = 256
 LINES = "application/jsonl"
+logger = logging.getLogger(__name__)
 
 
 class RepriseSessionStore(SessionStore):
@@ -50,9 +52,9 @@ class RepriseSessionStore(SessionStore):
 
     What it does not do: one entry holds at most 8 MiB and a transcript at most 1 GiB. A batch of more than 8 MiB is stored in
     several writes, of which the first may be there without the others if the process dies. The first append to a session in a
-    process reads its transcript, to know the ids. A summary is written after the entries; if the process dies in between, the
-    next append catches up, and until then the SDK sees by its time that it is old. ``project_key`` and ``session_id`` have at
-    most 256 bytes each.
+    process reads its transcript, to know the ids. A summary is written after the entries; if that fails or the process dies in
+    between, the next append catches up, and until then the SDK sees by its time that it is old. ``project_key`` and
+    ``session_id`` have at most 256 bytes each.
 
     :param client: the client of the app; the caller closes it
     :param prefix: the namespace of the documents
@@ -73,7 +75,11 @@ class RepriseSessionStore(SessionStore):
             for batch in batches(entries):
                 end = await self._append(path, transcript, batch)
             if "subpath" not in key:
-                await self._summarise(key, path, end)
+                try:
+                    await self._summarise(key, path, end)
+                except Exception:
+                    # The entries are stored: the SDK would append them again, also those without a uuid.
+                    logger.exception("the summary of the session %s is old until the next append", key["session_id"])
 
     async def load(self, key: SessionKey) -> list[SessionStoreEntry] | None:
         """Returns the entries of a transcript; ``None`` if there are none."""
