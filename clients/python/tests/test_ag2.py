@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
+import httpx
 import pytest
 
 # AG2 has types, and does not say so.
@@ -16,10 +17,11 @@ from autogen import (  # pyright: ignore[reportMissingTypeStubs]
     UserProxyAgent,
 )
 
-from reprise import Conflict, Fenced, Reprise
+from reprise import Conflict, Fenced, Reprise, Unavailable
 from reprise.ag2 import RecordedGroupChat, start_or_resume
 
 from .conftest import Line, Service
+from .faults import Faults, nothing, refused
 
 QUESTION = "Where does it rain?"
 CALLS = [
@@ -169,6 +171,22 @@ def test_lost_answers_store_nothing_twice(line: Line, app: str) -> None:
 
     run(chat, Unlucky())
     assert [message.name for message in chat.messages()] == SPEAKERS
+
+
+def test_a_message_that_cannot_be_stored_is_not_in_the_group(service: Service, app: str) -> None:
+    faults = Faults()
+    with httpx.Client(transport=faults) as http:
+        chat = Reprise(service.url, app, http=http, retry_for=0).create_chat("Weather")
+        agents = Agents()
+        group = RecordedGroupChat(chat, agents=agents.all)
+        message = {"role": "user", "content": QUESTION}
+        faults.fault = refused("POST", "/messages")
+        with pytest.raises(Unavailable):
+            group.append(message, agents.user)
+        assert group.messages == []
+        faults.fault = nothing
+        group.append(message, agents.user)
+        assert [each["content"] for each in group.messages] == [each.content for each in chat.messages()] == [QUESTION]
 
 
 def test_another_group_chat_is_refused(client: Reprise) -> None:

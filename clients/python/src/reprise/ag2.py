@@ -95,7 +95,12 @@ class RecordedGroupChat(GroupChat):
             "content": message["content"],
             **{field: message.get(field) for field in FIELDS},
         }
-        self.chat.append(without_none(stored), expected_last_sequence=position.count)
+        try:
+            self.chat.append(without_none(stored), expected_last_sequence=position.count)
+        except BaseException:
+            # The group has what is stored. The same message may be appended again.
+            self.messages.pop()
+            raise
         position.count += 1
 
 
