@@ -7,6 +7,7 @@ import random
 from typing import Any
 from uuid import uuid4
 
+import httpx
 import pytest
 from ag2 import Agent, MemoryStream, tool
 from ag2.events import BaseEvent, ModelMessage, ModelResponse, ToolCallEvent
@@ -18,6 +19,7 @@ from reprise import AsyncReprise
 from reprise.stores.ag2 import RepriseKnowledgeStore, RepriseStorage
 
 from .conftest import Line, Service
+from .faults import AsyncFaults, nothing, refused
 from .page import run_example
 
 
@@ -85,6 +87,48 @@ async def test_changes_are_told(service: Service, app: str) -> None:
         await store.write("/a/old", "3")
         await asyncio.sleep(0.2)
         assert changed.empty()
+
+
+async def test_a_subscription_whose_start_is_cancelled_tells_nothing(service: Service, app: str) -> None:
+    faults = AsyncFaults(refused("GET", f"/api/documents/{app}"))
+    async with httpx.AsyncClient(transport=faults) as http, AsyncReprise(service.url, app, http=http) as client:
+        store = RepriseKnowledgeStore(client)
+        changed: asyncio.Queue[str] = asyncio.Queue()
+        starting = asyncio.create_task(store.on_change("/a", changed.put))
+        await asyncio.sleep(0.5)
+        starting.cancel()
+        await asyncio.wait([starting])
+        faults.fault = nothing
+        await store.write("/a/new", "1")
+        await asyncio.sleep(2)
+        assert changed.empty()
+
+
+async def test_a_subscription_survives_a_list_that_fails(service: Service, app: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reprise.stores.ag2.PAUSE", 0.2)
+    faults = AsyncFaults()
+    count = 0
+
+    def refuses_the_first_lists(request: httpx.Request) -> None:
+        nonlocal count
+        if request.url.path == f"/api/documents/{app}":
+            count += 1
+            if count <= 2:
+                raise httpx.ConnectError("refused by the test")
+
+    async with (
+        httpx.AsyncClient(transport=faults) as http,
+        AsyncReprise(service.url, app, http=http, retry_for=0) as client,
+        AsyncReprise(service.url, app) as other,
+    ):
+        changed: asyncio.Queue[str] = asyncio.Queue()
+        subscription = await RepriseKnowledgeStore(client).on_change("/a", changed.put)
+        faults.fault = refuses_the_first_lists
+        await asyncio.to_thread(service.restart)
+        await RepriseKnowledgeStore(other).write("/a/new", "1")
+        assert await asyncio.wait_for(changed.get(), 20) == "/a/new"
+        assert count > 2
+        await subscription.close()
 
 
 async def test_the_parts_of_ag2_that_use_a_store_work(service: Service, app: str) -> None:

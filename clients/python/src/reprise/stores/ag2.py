@@ -31,10 +31,12 @@ from ag2.knowledge import ChangeCallback, ChangeSubscription, KnowledgeStore
 
 from .._async.client import AsyncReprise
 from .._async.documents import AsyncDocuments
-from ..errors import NotFound
+from ..errors import NotFound, Unavailable
 from ._paths import join, name_of
 
 LINES = "application/jsonl"
+#: How long a subscription waits before it lists again what it could not list, in seconds.
+PAUSE = 5.0
 logger = logging.getLogger(__name__)
 
 
@@ -127,7 +129,12 @@ class _Follower:
     async def start(self) -> None:
         """Begins to follow, and waits until every later change is told."""
         self._task = asyncio.create_task(self._follow())
-        await self._started
+        try:
+            await self._started
+        except BaseException:
+            # Nobody has the subscription to close it.
+            await self.close()
+            raise
 
     async def close(self) -> None:
         """Ends the subscription."""
@@ -140,7 +147,7 @@ class _Follower:
             # Of a namespace come the documents below it, and not the one at it.
             async for event in self._documents.events(self._path.rpartition("/")[0]):
                 if event.name == "resync":
-                    await self._resync()
+                    await self._resync_with_retries()
                 elif f"{event.data['path']}/".startswith(f"{self._path}/"):
                     await self._change(event.data["path"], event.data.get("version"))
         except Exception as error:
@@ -148,6 +155,16 @@ class _Follower:
                 self._started.set_exception(error)
             else:
                 logger.exception("changes below %s are not told any more", self._path)
+
+    async def _resync_with_retries(self) -> None:
+        while True:
+            try:
+                return await self._resync()
+            except Unavailable as error:
+                if not self._started.done():
+                    raise
+                logger.warning("changes below %s are told once the service is reached: %s", self._path, error)
+            await asyncio.sleep(PAUSE)
 
     async def _resync(self) -> None:
         """Tells what has changed since the last list."""
