@@ -8,11 +8,13 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from itertools import islice
 from typing import Any
 
+import httpx
 import pytest
 
 from reprise import Busy, Conflict, Fenced, InvalidRequest, NotFound, OutcomeUnknown, Reprise, Unavailable, models
 
 from .conftest import Line, Service
+from .faults import Faults, nothing
 
 HELLO = {"role": "user", "name": "user", "content": "Hello"}
 
@@ -206,3 +208,20 @@ def test_a_restart_of_the_service_is_not_seen(service: Service, app: str) -> Non
     restart.join()
     said = [event.data["content"] for event in islice((it for it in events if it.name == "message"), 1)]
     assert said == ["after"]
+
+
+def test_an_answer_that_cannot_be_decoded_is_asked_for_again(service: Service, app: str) -> None:
+    def broken(request: httpx.Request) -> httpx.Response:
+        faults.fault = nothing
+        return httpx.Response(200, headers={"content-encoding": "gzip"}, stream=httpx.ByteStream(b"no gzip"))
+
+    faults = Faults()
+    with httpx.Client(transport=faults) as http:
+        chat = Reprise(service.url, app, http=http).create_chat("Picnic")
+        faults.fault = broken
+        chat.append({**HELLO, "event_id": "evt-1"})
+        faults.fault = broken
+        assert len(list(chat.messages())) == 1
+        faults.fault = broken
+        with pytest.raises(OutcomeUnknown):
+            Reprise(service.url, app, http=http, retry_for=0).chat(chat.chat_id).append({**HELLO, "event_id": "evt-1"})

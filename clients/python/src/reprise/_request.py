@@ -80,7 +80,7 @@ class Attempts:
     may_be_stored: bool = False
     count: int = 0
 
-    def pause_after(self, outcome: httpx.Response | httpx.TransportError) -> float | None:
+    def pause_after(self, outcome: httpx.Response | httpx.RequestError) -> float | None:
         """Returns how long to wait before the next attempt, in seconds; ``None`` if there is to be none."""
         self.count += 1
         if isinstance(outcome, httpx.Response):
@@ -95,7 +95,7 @@ class Attempts:
             self.may_be_stored |= not nothing_was_sent
         return backoff(self.count, first=0.1, most=MAX_PAUSE)
 
-    def failure(self, outcome: httpx.Response | httpx.TransportError) -> RepriseError:
+    def failure(self, outcome: httpx.Response | httpx.RequestError) -> RepriseError:
         """Returns the exception for the last attempt."""
         is_answer = isinstance(outcome, httpx.Response) and outcome.status_code not in RETRIED
         if self.is_write and self.may_be_stored and not is_answer:
@@ -138,7 +138,7 @@ def problem_of(response: httpx.Response) -> dict[str, Any]:
     return cast("dict[str, Any]", problem) if isinstance(problem, dict) else {}
 
 
-def said(outcome: httpx.Response | httpx.TransportError) -> str:
+def said(outcome: httpx.Response | httpx.RequestError) -> str:
     if isinstance(outcome, httpx.Response):
         return str(problem_of(outcome).get("detail") or f"status {outcome.status_code}")
     return str(outcome) or type(outcome).__name__

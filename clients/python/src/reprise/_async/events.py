@@ -52,7 +52,7 @@ class AsyncEvents:
                         raise from_problem(response.status_code, problem_of(response))
                     else:
                         pause = retry_after(response) or 0.0
-            except httpx.TransportError:
+            except httpx.RequestError:
                 pass
             failures += 1
             await sleep(max(pause, backoff(failures, first=0.2, most=LONGEST_PAUSE)))

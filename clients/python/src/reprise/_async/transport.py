@@ -42,11 +42,11 @@ class AsyncTransport:
     async def send(self, request: Request) -> httpx.Response:
         """Returns a response that is no error, or one that the request calls an answer."""
         attempts, until = Attempts(request.is_write), monotonic() + self._retry_for
-        outcome: httpx.Response | httpx.TransportError
+        outcome: httpx.Response | httpx.RequestError
         while True:
             try:
                 outcome = await self._http.request(**self._arguments(request))
-            except httpx.TransportError as error:
+            except httpx.RequestError as error:
                 outcome = error
             if isinstance(outcome, httpx.Response) and (outcome.is_success or outcome.status_code in request.answers):
                 return outcome
