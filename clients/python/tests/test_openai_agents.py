@@ -32,7 +32,7 @@ from openai.types.responses import (
     ResponseOutputText,
 )
 
-from reprise import AsyncReprise, InvalidRequest, InvalidValue
+from reprise import AsyncReprise, InvalidRequest, InvalidValue, OutcomeUnknown
 from reprise.stores.openai_agents import RepriseSession
 
 from .conftest import Line, Service
@@ -297,6 +297,34 @@ async def test_a_popped_item_is_returned_even_if_its_content_cannot_be_deleted(s
         faults.fault = nothing
         assert texts(cast("Any", [await session.pop_item()])) == ["1"]
         assert texts(await session.get_items()) == ["0"]
+
+
+async def test_a_pop_whose_outcome_is_unknown_is_repeated(line: Line, app: str) -> None:
+    async with AsyncReprise(line.url, app, retry_for=0) as client:
+        session = RepriseSession(f"one_{app}", client=client)
+        await session.add_items(said("0", "1", "2", "3"))
+        # Later, so that the pop needs no other request before its removal.
+        assert texts(cast("Any", [await session.pop_item()])) == ["3"]
+        for added in ("4", None):
+            await lose_the_removal(line, session)
+            if added is not None:
+                # What was added since is newer.
+                await session.add_items(said(added))
+            assert texts(cast("Any", [await session.pop_item()])) == [added or "1"]
+        assert texts(await session.get_items()) == ["0"]
+
+
+async def lose_the_removal(line: Line, session: RepriseSession) -> None:
+    append = session._log.chat.append
+
+    async def loses(*arguments: Any, **options: Any) -> Any:
+        line.lost_answers = 1
+        return await append(*arguments, **options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(session._log.chat, "append", loses)
+        with pytest.raises(OutcomeUnknown):
+            await session.pop_item()
 
 
 async def test_a_cancelled_write_has_ended_when_the_call_ends(make: MakeSession) -> None:

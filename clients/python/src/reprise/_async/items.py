@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from .. import models
 from .._items import CLEARING, ITEM, REMOVAL, ItemView, chat_id_of, mark_message
 from .._request import Json
-from ..errors import Conflict, NotFound
+from ..errors import Conflict, NotFound, OutcomeUnknown
 from .client import AsyncReprise
 from .clock import settled
 
@@ -18,6 +19,17 @@ MARGIN = 8
 #: How many messages one request deletes; the service allows 100.
 DELETED_AT_ONCE = 100
 logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class _Removal:
+    """An item that is to be removed, and the message that removes it."""
+
+    sequence: int
+    item: Any
+    #: How many messages the chat must have.
+    count: int
+    mark: Json
 
 
 class AsyncItemLog:
@@ -36,6 +48,8 @@ class AsyncItemLog:
         self._workflow_name = workflow_name
         #: The sequence of the item that was popped last, and how many messages there were after that.
         self._popped: tuple[int, int] | None = None
+        #: A removal that may be stored: the next pop sends it again, or its item would be lost.
+        self._unconfirmed: _Removal | None = None
         self._fields = {**fields, "metadata": {**fields.get("metadata", {}), "session_id": session_id}}
 
     async def append(self, messages: Sequence[Json], *, expected_last_sequence: int | None = None) -> models.AppendResponse:
@@ -97,6 +111,7 @@ class AsyncItemLog:
         return await self.chat.get("messages", **params)
 
     async def _append(self, messages: Sequence[Json], expected_last_sequence: int | None) -> models.AppendResponse:
+        self._unconfirmed = None
         try:
             return await self.chat.append(*messages, expected_last_sequence=expected_last_sequence)
         except NotFound as error:
@@ -107,14 +122,17 @@ class AsyncItemLog:
 
     async def _pop(self) -> Any | None:
         while True:
-            view, count = await self._newest()
-            items = view.items()
-            if not items:
+            removal, self._unconfirmed = self._unconfirmed, None
+            if removal is None:
+                removal = await self._removal()
+            if removal is None:
                 return None
-            sequence, item = items[-1]
+            sequence = removal.sequence
             try:
-                mark = mark_message(REMOVAL, {"sequence": sequence})
-                marked = await self.chat.append(mark, expected_last_sequence=count)
+                marked = await self.chat.append(removal.mark, expected_last_sequence=removal.count)
+            except OutcomeUnknown:
+                self._unconfirmed = removal
+                raise
             except Conflict as error:
                 if error.code != "sequence-conflict":
                     raise
@@ -125,7 +143,16 @@ class AsyncItemLog:
                 # The item is removed already: the call that raises would lose it.
                 logger.exception("the message %s of the chat %s keeps a popped item", sequence, self.chat.chat_id)
             self._popped = (sequence, marked.last_sequence)
-            return item
+            return removal.item
+
+    async def _removal(self) -> _Removal | None:
+        """Returns how the newest item is removed; ``None`` if there is none."""
+        view, count = await self._newest()
+        items = view.items()
+        if not items:
+            return None
+        sequence, item = items[-1]
+        return _Removal(sequence, item, count, mark_message(REMOVAL, {"sequence": sequence}))
 
     async def _newest(self) -> tuple[ItemView, int]:
         """Returns at least the newest item. If nothing was appended since the last pop, it is before the popped one."""
@@ -139,6 +166,7 @@ class AsyncItemLog:
         return await self.view(1)
 
     async def _clear(self) -> bool:
+        self._unconfirmed = None
         try:
             cleared = await self.chat.append(mark_message(CLEARING, {}))
         except NotFound as error:
