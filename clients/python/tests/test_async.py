@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from reprise import AsyncReprise, Fenced, models
+from reprise import AsyncReprise, Fenced, InvalidRequest, Reprise, models
 
 from .conftest import Service
 
@@ -68,3 +68,17 @@ async def test_a_question_is_answered_while_it_is_waited_for(service: Service, a
                 break
         question = await asking
         assert question.answer is not None and question.answer.content is True
+
+
+@pytest.mark.parametrize("size", [9 * 2**20, 20 * 2**20])
+async def test_a_body_that_is_too_large_is_refused_at_once(service: Service, app: str, size: int) -> None:
+    async with AsyncReprise(service.url, app, retry_for=5) as client:
+        with pytest.raises(InvalidRequest) as refused:
+            await client.documents.put("notes/lake", b"x" * size)
+        assert refused.value.status == 413
+        chat = await client.create_chat("Picnic")
+        with pytest.raises(InvalidRequest) as refused:
+            await chat.set_context({"notes": "x" * size})
+        assert refused.value.status == 413
+    with Reprise(service.url, app, retry_for=5) as threaded, pytest.raises(InvalidRequest):
+        threaded.documents.put("notes/lake", b"x" * size)

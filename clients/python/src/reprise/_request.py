@@ -108,6 +108,11 @@ class Attempts:
         return Unavailable(f"the service was not reached in {self.count} attempts: {said(outcome)}")
 
 
+def is_refusal(response: httpx.Response) -> bool:
+    """Returns whether the same request would be refused again."""
+    return response.is_client_error and response.status_code not in RETRIED
+
+
 def backoff(count: int, *, first: float, most: float) -> float:
     """Returns how long to wait after this many failures, in seconds: twice as long after each, with some chance."""
     longest = min(most, first * 2 ** min(count - 1, 20))

@@ -1,16 +1,28 @@
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from time import monotonic
 from typing import Any
 
+import httpcore
 import httpx
 
 from .._json import encoded
-from .._request import Attempts, Request, without_none
+from .._request import Attempts, Request, is_refusal, without_none
 from ..errors import RepriseError
 from .clock import sleep
+
+#: Bodies of fewer bytes are sent before the service can refuse them: its answer is read.
+LARGE_BODY = 64 * 1024
+#: How long to wait for the refusal of a body that is only announced, in seconds.
+REFUSAL_TIMEOUT = 2.0
+
+
+async def _unsent() -> AsyncIterator[bytes]:
+    """A body that is announced and not sent: after this error, httpcore reads the answer."""
+    raise httpcore.WriteError
+    yield b""
 
 
 class AsyncTransport:
@@ -46,6 +58,8 @@ class AsyncTransport:
         while True:
             try:
                 outcome = await self._http.request(**self._arguments(request))
+            except (httpx.ReadError, httpx.WriteError) as error:
+                outcome = await self._refusal(request) or error
             except httpx.RequestError as error:
                 outcome = error
             if isinstance(outcome, httpx.Response) and (outcome.is_success or outcome.status_code in request.answers):
@@ -54,6 +68,24 @@ class AsyncTransport:
             if pause is None or monotonic() + pause > until:
                 raise attempts.failure(outcome)
             await sleep(pause)
+
+    async def _refusal(self, request: Request) -> httpx.Response | None:
+        """Announces a large body without sending it, and returns the answer if the service refuses the request.
+
+        The service closes a connection on which it has refused a body. httpx then finds the body unsent, and not the answer.
+        """
+        arguments = self._arguments(request)
+        size = len(arguments.get("content", b""))
+        if size < LARGE_BODY:
+            return None
+        arguments["headers"]["content-length"] = str(size)
+        arguments["content"] = _unsent()
+        try:
+            async with self._http.stream(**arguments, timeout=REFUSAL_TIMEOUT) as response:
+                await response.aread()
+        except httpx.TransportError:
+            return None
+        return response if is_refusal(response) else None
 
     @asynccontextmanager
     async def stream(self, request: Request, *, read_timeout: float) -> AsyncGenerator[httpx.Response, None]:

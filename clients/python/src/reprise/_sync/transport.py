@@ -1,16 +1,28 @@
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from time import monotonic
 from typing import Any
 
+import httpcore
 import httpx
 
 from .._json import encoded
-from .._request import Attempts, Request, without_none
+from .._request import Attempts, Request, is_refusal, without_none
 from ..errors import RepriseError
 from .clock import sleep
+
+#: Bodies of fewer bytes are sent before the service can refuse them: its answer is read.
+LARGE_BODY = 64 * 1024
+#: How long to wait for the refusal of a body that is only announced, in seconds.
+REFUSAL_TIMEOUT = 2.0
+
+
+def _unsent() -> Iterator[bytes]:
+    """A body that is announced and not sent: after this error, httpcore reads the answer."""
+    raise httpcore.WriteError
+    yield b""
 
 
 class Transport:
@@ -46,6 +58,8 @@ class Transport:
         while True:
             try:
                 outcome = self._http.request(**self._arguments(request))
+            except (httpx.ReadError, httpx.WriteError) as error:
+                outcome = self._refusal(request) or error
             except httpx.RequestError as error:
                 outcome = error
             if isinstance(outcome, httpx.Response) and (outcome.is_success or outcome.status_code in request.answers):
@@ -54,6 +68,24 @@ class Transport:
             if pause is None or monotonic() + pause > until:
                 raise attempts.failure(outcome)
             sleep(pause)
+
+    def _refusal(self, request: Request) -> httpx.Response | None:
+        """Announces a large body without sending it, and returns the answer if the service refuses the request.
+
+        The service closes a connection on which it has refused a body. httpx then finds the body unsent, and not the answer.
+        """
+        arguments = self._arguments(request)
+        size = len(arguments.get("content", b""))
+        if size < LARGE_BODY:
+            return None
+        arguments["headers"]["content-length"] = str(size)
+        arguments["content"] = _unsent()
+        try:
+            with self._http.stream(**arguments, timeout=REFUSAL_TIMEOUT) as response:
+                response.read()
+        except httpx.TransportError:
+            return None
+        return response if is_refusal(response) else None
 
     @contextmanager
     def stream(self, request: Request, *, read_timeout: float) -> Generator[httpx.Response, None, None]:
