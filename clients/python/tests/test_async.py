@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+import httpx
 import pytest
 
 from reprise import AsyncReprise, Fenced, InvalidRequest, Reprise, models
@@ -82,3 +83,31 @@ async def test_a_body_that_is_too_large_is_refused_at_once(service: Service, app
         assert refused.value.status == 413
     with Reprise(service.url, app, retry_for=5) as threaded, pytest.raises(InvalidRequest):
         threaded.documents.put("notes/lake", b"x" * size)
+
+
+async def test_a_task_that_is_cancelled_holds_no_lease(service: Service, app: str) -> None:
+    answered, inside = asyncio.Event(), asyncio.Event()
+
+    class Slow(httpx.AsyncHTTPTransport):
+        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+            response = await super().handle_async_request(request)
+            if request.method == "POST":
+                answered.set()
+                await asyncio.sleep(0.05)
+            return response
+
+    async with httpx.AsyncClient(transport=Slow()) as http, AsyncReprise(service.url, app, http=http) as client:
+
+        async def work() -> None:
+            async with chat.lease("worker-1"):
+                inside.set()
+
+        for event in (answered, inside):
+            chat = await client.create_chat("Picnic")
+            event.clear()
+            working = asyncio.create_task(work())
+            await event.wait()
+            working.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await working
+            await chat.lease("worker-2").acquire()

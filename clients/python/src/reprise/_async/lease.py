@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING
 from .. import models
 from .._request import new_id
 from ..errors import Busy, Conflict, Fenced, NotFound, RepriseError
-from .clock import AsyncRepeater, sleep
+from .clock import AsyncRepeater, settled, sleep
 
 if TYPE_CHECKING:
     from .chat import AsyncChat
@@ -31,20 +32,22 @@ class AsyncLease:
     async def acquire(self, *, wait: float = 0.0) -> AsyncChat:
         """Acquires the lease, without renewing it; returns the chat whose writes carry its token.
 
+        A call that is cancelled ends when the service has answered, and then releases the lease.
+
         :param wait: how long to wait for a lease that another worker holds, in seconds; then :class:`~reprise.Busy`
         """
         until, lease_id = monotonic() + wait, new_id()
         while True:
-            body = {"owner": self._owner, "lease_id": lease_id, "ttl_ms": round(self._ttl * 1_000)}
             try:
-                found = await self._chat._send("POST", "lease", body=body)
-                break
+                return await settled(self._acquire(lease_id))
             except Busy:
                 if monotonic() >= until:
                     raise
                 await sleep(min(0.5, self._ttl / 4))
-        self._lease, self._lost = models.Lease.model_validate(found), None
-        return self._chat.with_token(self._lease.fencing_token)
+            except BaseException:
+                with suppress(RepriseError):
+                    await self.release()
+                raise
 
     @property
     def lost(self) -> RepriseError | None:
@@ -67,11 +70,8 @@ class AsyncLease:
         return True
 
     async def release(self) -> None:
-        """Releases the lease."""
-        if self._lease is not None:
-            token = str(self._lease.fencing_token)
-            await self._chat._send("DELETE", "lease", token)
-            self._lease = None
+        """Releases the lease, also if the call is cancelled."""
+        await settled(self._release())
 
     async def __aenter__(self) -> AsyncChat:
         chat = await self.acquire()
@@ -82,14 +82,38 @@ class AsyncLease:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         repeater, self._repeater = self._repeater, None
+        try:
+            await settled(self._end(repeater))
+        except BaseException as late:
+            # The repeater may have cancelled the block at its very end.
+            if repeater is None or not repeater.has_ended(late):
+                raise
+        if self._lost is not None and (error is None or (repeater is not None and repeater.has_ended(error))):
+            raise Fenced(str(self._lost), status=self._lost.status, problem=self._lost.problem) from self._lost
+
+    async def _acquire(self, lease_id: str) -> AsyncChat:
+        body = {"owner": self._owner, "lease_id": lease_id, "ttl_ms": round(self._ttl * 1_000)}
+        found = await self._chat._send("POST", "lease", body=body)
+        self._lease, self._lost = models.Lease.model_validate(found), None
+        return self._chat.with_token(self._lease.fencing_token)
+
+    async def _release(self) -> bool:
+        """Releases the lease; returns whether there was one."""
+        if self._lease is None:
+            return False
+        await self._chat._send("DELETE", "lease", str(self._lease.fencing_token))
+        self._lease = None
+        return True
+
+    async def _end(self, repeater: AsyncRepeater | None) -> bool:
+        """Stops renewing; releases the lease unless it is lost, and returns whether there was one."""
         if repeater is not None:
             await repeater.stop()
         if self._lost is not None:
-            if error is None or (repeater is not None and repeater.has_ended(error)):
-                raise Fenced(str(self._lost), status=self._lost.status, problem=self._lost.problem) from self._lost
-            return
+            return False
         try:
-            await self.release()
+            return await self._release()
         except Exception as failure:
             # It expires: what the block did, or raised, counts.
             logger.warning("the lease of the chat %s was not released, and expires: %s", self._chat.chat_id, failure)
+            return False
