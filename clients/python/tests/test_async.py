@@ -111,3 +111,39 @@ async def test_a_task_that_is_cancelled_holds_no_lease(service: Service, app: st
             with pytest.raises(asyncio.CancelledError):
                 await working
             await chat.lease("worker-2").acquire()
+
+
+async def test_a_turn_that_is_cancelled_while_it_is_written_is_stored(service: Service, app: str) -> None:
+    async def work() -> None:
+        async with chat.turn() as turn:
+            turn.say("user", "Hello", name="user")
+
+    started = asyncio.Event()
+
+    class Slow(httpx.AsyncHTTPTransport):
+        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+            started.set()
+            await asyncio.sleep(0.1)
+            return await super().handle_async_request(request)
+
+    async with AsyncReprise(service.url, app) as client:
+        chat_id = (await client.create_chat("Picnic")).chat_id
+        async with httpx.AsyncClient(transport=Slow()) as http:
+            chat = AsyncReprise(service.url, app, http=http).chat(chat_id)
+            working = asyncio.create_task(work())
+            await started.wait()
+            working.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await working
+        assert [message.content async for message in client.chat(chat_id).messages()] == ["Hello"]
+
+
+async def test_a_timeout_goes_on_although_the_turn_is_not_written(app: str) -> None:
+    async def work() -> None:
+        async with chat.turn():
+            await asyncio.sleep(30)
+
+    async with AsyncReprise("http://127.0.0.1:9", app, retry_for=0.2) as client:
+        chat = client.chat("chat_1")
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(work(), 0.05)
