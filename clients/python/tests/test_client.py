@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -11,7 +12,20 @@ from typing import Any
 import httpx
 import pytest
 
-from reprise import Busy, Conflict, Fenced, InvalidRequest, NotFound, OutcomeUnknown, Reprise, Unavailable, models
+from reprise import (
+    Busy,
+    Conflict,
+    Fenced,
+    InvalidRequest,
+    InvalidValue,
+    NotFound,
+    OutcomeUnknown,
+    Reprise,
+    RepriseError,
+    Unavailable,
+    errors,
+    models,
+)
 
 from .conftest import Line, Service
 from .faults import Faults, nothing
@@ -209,6 +223,16 @@ def test_a_question_waits_for_its_answer_and_survives_its_asker(client: Reprise)
     answer.start()
     question = chat.ask("Which lake?", request_id="ask-1")
     assert question.answer is not None and question.answer.content == "The big one"
+
+
+def test_every_exception_is_the_same_after_it_was_pickled() -> None:
+    problem = {"code": "chat-not-found", "detail": "gone", "errors": [{"pointer": "/a", "detail": "b"}]}
+    kinds = [each for each in vars(errors).values() if isinstance(each, type) and issubclass(each, RepriseError)]
+    found = [kind("gone", status=404, problem=problem) for kind in kinds if kind is not InvalidValue]
+    for error in [*found, InvalidValue("/a", "b"), NotFound("gone")]:
+        again = pickle.loads(pickle.dumps(error))
+        assert type(again) is type(error)
+        assert (str(again), again.status, again.problem) == (str(error), error.status, error.problem)
 
 
 def test_a_restart_of_the_service_is_not_seen(service: Service, app: str) -> None:

@@ -36,6 +36,10 @@ class InvalidValue(InvalidRequest, ValueError):
         errors = [{"pointer": pointer, "detail": detail}]
         super().__init__(f"{pointer or 'the body'}: {detail}", problem={"errors": errors})
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        (error,) = self.problem["errors"]
+        return type(self), (error["pointer"], error["detail"]), self.__dict__
+
 
 class Denied(RepriseError):
     """The token is missing or not valid, or does not permit this."""
