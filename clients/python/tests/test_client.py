@@ -109,6 +109,25 @@ def test_an_outcome_that_stays_unknown_is_said(line: Line, app: str) -> None:
         absent.create_chat("Picnic")
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "127.0.0.1:8080",
+        "localhost:8080",
+        "ftp://127.0.0.1",
+        "http://",
+        "http://a:b",
+        "http://a:99999",
+        "http://a b",
+        "http://a?b=c",
+    ],
+)
+def test_a_base_url_that_is_none_is_refused_at_once(url: str) -> None:
+    with pytest.raises(ValueError, match="is no base URL"):
+        Reprise(url, "acme_corp")
+
+
 def test_events_arrive_once_and_in_order_however_often_the_connection_breaks(line: Line, app: str) -> None:
     chat = Reprise(line.url, app).create_chat("Picnic")
     chat.append(*({**HELLO, "content": str(number)} for number in range(50)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -55,6 +56,18 @@ class Request:
 def new_id() -> str:
     """Returns a new random id."""
     return uuid.uuid4().hex
+
+
+def checked_url(base_url: str) -> str:
+    """Returns the address of a service, unless it is none."""
+    try:
+        url = httpx.URL(base_url)
+    except httpx.InvalidURL as error:
+        raise ValueError(f"{base_url!r} is no base URL: {error}") from error
+    is_address = url.scheme in ("http", "https") and url.host and (url.port or 0) < 65_536 and not re.search(r"\s", base_url)
+    if not is_address or url.query or url.fragment:
+        raise ValueError(f"{base_url!r} is no base URL: it is http:// or https:// with a host, such as http://127.0.0.1:8080")
+    return base_url
 
 
 def path(*parts: str) -> str:

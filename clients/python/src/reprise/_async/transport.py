@@ -9,7 +9,7 @@ import httpcore
 import httpx
 
 from .._json import encoded
-from .._request import Attempts, Request, is_refusal, without_none
+from .._request import Attempts, Request, checked_url, is_refusal, without_none
 from ..errors import RepriseError
 from .clock import sleep
 
@@ -37,10 +37,10 @@ class AsyncTransport:
         retry_for: float,
         http: httpx.AsyncClient | None,
     ) -> None:
+        self._base_url = checked_url(base_url).rstrip("/")
         self._retry_for = retry_for
         self._http = http or httpx.AsyncClient(timeout=timeout)
         self._owns_http = http is None
-        self._base_url = base_url.rstrip("/")
         self._headers = {"authorization": f"Bearer {token}"} if token else {}
 
     async def json(self, request: Request) -> Any:
