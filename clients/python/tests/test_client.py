@@ -128,6 +128,12 @@ def test_a_base_url_that_is_none_is_refused_at_once(url: str) -> None:
         Reprise(url, "acme_corp")
 
 
+def test_ids_and_words_that_utf_8_does_not_have_are_refused(client: Reprise) -> None:
+    for call in (lambda: client.chat("\ud83d").session(), lambda: list(client.search("a\ud83d"))):
+        with pytest.raises(InvalidValue, match="replace it"):
+            call()
+
+
 def test_events_arrive_once_and_in_order_however_often_the_connection_breaks(line: Line, app: str) -> None:
     chat = Reprise(line.url, app).create_chat("Picnic")
     chat.append(*({**HELLO, "content": str(number)} for number in range(50)))

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from reprise import AsyncReprise, InvalidRequest, NotFound, PreconditionFailed, Reprise
+from reprise import AsyncReprise, InvalidRequest, InvalidValue, NotFound, PreconditionFailed, Reprise
 
 from .conftest import Line, Service
 
@@ -43,6 +43,19 @@ def test_a_document_that_is_missing_is_not_found(client: Reprise) -> None:
         client.documents.put("a//b", b"1")
     with pytest.raises(ValueError):
         client.documents.put("a/../b", b"1")
+
+
+def test_a_value_that_json_does_not_have_is_refused(client: Reprise) -> None:
+    documents = client.documents
+    for write in (documents.put, documents.append):
+        for value in (float("nan"), "a\ud83d"):
+            with pytest.raises(InvalidValue, match=r"^/places/0: "):
+                write("notes/lake", {"places": [value]})
+        with pytest.raises(InvalidValue, match=r"^the body: "):
+            write("notes/lake", "a\ud83d")
+        with pytest.raises(InvalidValue, match=r"^path: "):
+            write("notes/\ud83d", b"")
+    assert list(documents.list()) == []
 
 
 def test_a_write_with_a_condition_that_fails_changes_nothing(client: Reprise) -> None:

@@ -15,7 +15,7 @@ from ag2.history import MemoryStorage
 from ag2.knowledge import EventLogWriter, KnowledgeStore, MemoryKnowledgeStore
 from ag2.testing import TestConfig
 
-from reprise import AsyncReprise
+from reprise import AsyncReprise, InvalidValue
 from reprise.stores.ag2 import RepriseKnowledgeStore, RepriseStorage
 
 from .conftest import Line, Service
@@ -45,6 +45,15 @@ async def test_files_are_as_in_memory(service: Service, app: str, seed: int) -> 
             name, arguments = chance.choice(calls)
             outcomes = [await outcome(store, name, arguments) for store in (ours, theirs)]
             assert outcomes[0] == outcomes[1], (name, arguments)
+
+
+async def test_text_that_utf_8_does_not_have_is_refused(service: Service, app: str) -> None:
+    async with AsyncReprise(service.url, app) as client:
+        knowledge = RepriseKnowledgeStore(client)
+        for call in (knowledge.write("/a", "b\ud83d"), knowledge.append("/a", "b\ud83d"), knowledge.write("/\ud83d", "b")):
+            with pytest.raises(InvalidValue, match="replace it"):
+                await call
+        assert not await knowledge.exists("/a")
 
 
 async def outcome(store: KnowledgeStore, name: str, arguments: tuple[Any, ...]) -> Any:

@@ -26,7 +26,7 @@ from langgraph.store.base import GetOp, ListNamespacesOp, MatchCondition, Op, Pu
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command, interrupt
 
-from reprise import Reprise
+from reprise import InvalidValue, Reprise
 from reprise.stores.langgraph import RepriseSaver, RepriseStore
 
 from .conftest import Line, Service
@@ -430,6 +430,14 @@ def items_of(results: list[Any]) -> list[Any]:
 
     gotten, searched, _ = results
     return [gotten and item(gotten), sorted(map(item, searched))]
+
+
+def test_a_value_that_json_does_not_have_is_refused(client: Reprise) -> None:
+    store = RepriseStore(client)
+    for value in (float("nan"), "a\ud83d"):
+        with pytest.raises(InvalidValue, match=r"^/value/places/0: "):
+            store.put(("users",), "ada", {"places": [value]})
+    assert store.search(("users",)) == []
 
 
 def test_an_item_has_its_times_and_ends(client: Reprise) -> None:

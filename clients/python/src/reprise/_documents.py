@@ -12,6 +12,8 @@ from urllib.parse import quote
 import httpx
 
 from . import models
+from ._json import checked
+from ._json import encoded as json_of
 
 #: How many bytes one request may write, and one answer may hold.
 MAX_BODY = 8 * 1024 * 1024
@@ -79,7 +81,7 @@ def document_url(app_id: str, path: str) -> str:
     if not {".", ".."}.isdisjoint(path.split("/")):
         # On the way they would be taken for steps to other documents.
         raise ValueError(f"{path!r} has a segment . or .., which no document can have")
-    return f"/api/documents/{quote(app_id, safe='')}/{quote(path, safe='/')}"
+    return f"/api/documents/{quote(app_id, safe='')}/{quote(checked(path, 'path'), safe='/')}"
 
 
 def encoded(content: Any, content_type: str | None) -> tuple[bytes, str]:
@@ -87,8 +89,8 @@ def encoded(content: Any, content_type: str | None) -> tuple[bytes, str]:
     if isinstance(content, bytes):
         return content, content_type or BYTES
     if isinstance(content, str):
-        return content.encode(), content_type or TEXT
-    return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode(), content_type or JSON
+        return checked(content, "").encode(), content_type or TEXT
+    return json_of(content), content_type or JSON
 
 
 def conditions(if_match: str | None, if_none_match: str | None = None) -> dict[str, str]:

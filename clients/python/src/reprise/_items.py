@@ -9,6 +9,7 @@ from typing import Any, cast
 from pydantic import ValidationError
 
 from . import models
+from ._json import checked
 from ._request import Json, new_id, without_none
 
 #: The ``type`` of a message that keeps an item in its ``props``.
@@ -107,4 +108,4 @@ def chat_id_of(session_id: str) -> str:
     try:
         return models.ChatId.model_validate(session_id).root
     except ValidationError:
-        return f"session_{hashlib.sha256(session_id.encode()).hexdigest()}"
+        return f"session_{hashlib.sha256(checked(session_id, 'session_id').encode()).hexdigest()}"

@@ -24,6 +24,14 @@ def encoded(body: Any) -> bytes:
         raise InvalidValue(*found) from error
 
 
+def checked(text: str, pointer: str) -> str:
+    """Returns the text; one that UTF-8 does not have is an :class:`~reprise.InvalidValue`."""
+    found = next(_surrogates(text, pointer), None)
+    if found is not None:
+        raise InvalidValue(*found)
+    return text
+
+
 def _invalid(value: Any, pointer: str) -> Iterator[tuple[str, str]]:
     """Yields the pointer to each value that JSON does not have, and what to do about it."""
     if isinstance(value, float) and not math.isfinite(value):

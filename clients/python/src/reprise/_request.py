@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 import httpx
 
+from ._json import checked
 from .errors import OutcomeUnknown, RepriseError, Unavailable, from_problem
 
 #: How long a pause between two attempts may be, in seconds.
@@ -72,12 +73,17 @@ def checked_url(base_url: str) -> str:
 
 def path(*parts: str) -> str:
     """Joins parts of a path, whatever characters they have."""
-    return "/" + "/".join(quote(part, safe="") for part in parts)
+    return "/" + "/".join(quote(checked(part, "path"), safe="") for part in parts)
 
 
 def without_none(fields: Json) -> dict[str, Any]:
     """Returns the fields that were given."""
     return {name: value for name, value in fields.items() if value is not None}
+
+
+def checked_params(params: Json) -> dict[str, Any]:
+    """Returns the parameters that were given; a text that UTF-8 does not have is an :class:`~reprise.InvalidValue`."""
+    return {name: checked(value, name) if isinstance(value, str) else value for name, value in without_none(params).items()}
 
 
 def with_ids(records: Sequence[Json], id_field: str) -> list[dict[str, Any]]:

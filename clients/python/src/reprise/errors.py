@@ -29,7 +29,7 @@ class InvalidRequest(RepriseError):
 class InvalidValue(InvalidRequest, ValueError):
     """A value is none that JSON has, such as infinity or half of a surrogate pair. Nothing was sent.
 
-    ``problem["errors"]`` names the field, by its pointer in the body of the request.
+    ``problem["errors"]`` names the field, by its pointer in the body of the request, or the parameter.
     """
 
     def __init__(self, pointer: str, detail: str) -> None:

@@ -9,7 +9,7 @@ import httpcore
 import httpx
 
 from .._json import encoded
-from .._request import Attempts, Request, checked_url, is_refusal, without_none
+from .._request import Attempts, Request, checked_params, checked_url, is_refusal
 from ..errors import RepriseError
 from .clock import sleep
 
@@ -100,7 +100,7 @@ class AsyncTransport:
         arguments: dict[str, Any] = {
             "method": request.method,
             "url": self._base_url + request.path,
-            "params": without_none(request.params) or None,
+            "params": checked_params(request.params) or None,
             "headers": {**self._headers, **request.headers},
         }
         if request.body is not None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote
 
+from .._json import checked
+
 MAX_SEGMENT = 256
 #: What a segment cannot hold, and the sign that stands before what replaces it.
 RESERVED = re.compile(r"[%/\x00-\x1f\x7f-\x9f]")
@@ -14,6 +16,7 @@ SPECIAL = {"": "%", ".": "%2E", "..": "%2E%2E"}
 
 def segment(name: str) -> str:
     """Returns the segment for a name, whatever characters it has; different names have different segments."""
+    checked(name, "path")
     found = SPECIAL.get(name) or RESERVED.sub(lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode()), name)
     if len(found.encode()) > MAX_SEGMENT:
         raise ValueError(f"{name!r} is too long to be a segment of a path, which has at most {MAX_SEGMENT} bytes")
