@@ -21,7 +21,7 @@ from google.adk.sessions import BaseSessionService, InMemorySessionService, Sess
 from google.adk.sessions.base_session_service import GetSessionConfig
 from google.genai import types
 
-from reprise import AsyncReprise, OutcomeUnknown, Unavailable
+from reprise import AsyncReprise, InvalidValue, OutcomeUnknown, Unavailable
 from reprise.stores.adk import RepriseSessionService
 
 from .conftest import Line, Service
@@ -284,3 +284,20 @@ async def test_the_example_of_the_page_runs(service: Service, app: str) -> None:
         await made(RepriseSessionService(client))
         await run_example("reprise.stores.adk", service, app, agent=Echo(name="echo"))
         assert len((await found(RepriseSessionService(client))).events) == 2
+
+
+async def test_text_that_utf_8_does_not_have_is_refused_and_nothing_is_stored(service: Service, app: str) -> None:
+    half = "a\ud83d"
+    async with AsyncReprise(service.url, app) as client:
+        sessions = RepriseSessionService(client)
+        for state in ({"user:place": half}, {"place": [half]}, {half: 1}):
+            with pytest.raises(InvalidValue, match="replace it"):
+                await sessions.create_session(**HERE, state=state)
+        assert [document async for document in client.documents.list()] == []
+        session = await made(sessions)
+        for new in (event(half), event(delta={"place": half}), event(delta={"app:place": {half: 1}})):
+            with pytest.raises(InvalidValue, match="replace it"):
+                await sessions.append_event(session, new)
+        await sessions.append_event(session, event("Hello 👍"))
+        assert len((await found(sessions)).events) == 1
+        assert len((await sessions.list_sessions(app_name="picnic")).sessions) == 1

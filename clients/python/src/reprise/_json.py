@@ -32,19 +32,33 @@ def checked(text: str, pointer: str) -> str:
     return text
 
 
+def check_texts(value: Any, pointer: str = "") -> None:
+    """Raises :class:`~reprise.InvalidValue` if a text of a value is none that UTF-8 has."""
+    for place, leaf in _leaves(value, pointer):
+        if isinstance(leaf, str):
+            checked(leaf, place)
+
+
 def _invalid(value: Any, pointer: str) -> Iterator[tuple[str, str]]:
     """Yields the pointer to each value that JSON does not have, and what to do about it."""
-    if isinstance(value, float) and not math.isfinite(value):
-        yield pointer, f"{value} is no number of JSON: replace it, for example with null or a text"
-    elif isinstance(value, str):
-        yield from _surrogates(value, pointer)
-    elif isinstance(value, dict):
+    for place, leaf in _leaves(value, pointer):
+        if isinstance(leaf, float) and not math.isfinite(leaf):
+            yield place, f"{leaf} is no number of JSON: replace it, for example with null or a text"
+        elif isinstance(leaf, str):
+            yield from _surrogates(leaf, place)
+
+
+def _leaves(value: Any, pointer: str) -> Iterator[tuple[str, Any]]:
+    """Yields what is no list and no dictionary, the names of fields as well, each with its pointer."""
+    if isinstance(value, dict):
         for name, item in cast("dict[str, Any]", value).items():
-            yield from _invalid(name, f"{pointer} (a name of a field)")
-            yield from _invalid(item, f"{pointer}/{_escaped(str(name))}")
+            yield from _leaves(name, f"{pointer} (a name of a field)")
+            yield from _leaves(item, f"{pointer}/{_escaped(str(name))}")
     elif isinstance(value, (list, tuple)):
         for index, item in enumerate(cast("list[Any]", value)):
-            yield from _invalid(item, f"{pointer}/{index}")
+            yield from _leaves(item, f"{pointer}/{index}")
+    else:
+        yield pointer, value
 
 
 def _surrogates(text: str, pointer: str) -> Iterator[tuple[str, str]]:
