@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
+from decimal import Decimal
+from uuid import UUID
 
 import pytest
-from pydantic_ai import Agent
+from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, ToolReturn
 from pydantic_ai.messages import (
     BinaryContent,
     FilePart,
@@ -181,6 +183,81 @@ async def test_an_agent_goes_on_in_another_process(make: MakeHistory) -> None:
     assert await make().save(third.all_messages()) == 2
     assert seen[:-1] == second.all_messages()
     assert await make().load() == third.all_messages()
+
+
+async def test_a_dynamic_system_prompt_may_change(make: MakeHistory) -> None:
+    agent, turns = Agent(TestModel()), iter(range(9))
+
+    @agent.system_prompt(dynamic=True)
+    def turn() -> str:  # pyright: ignore[reportUnusedFunction]
+        return f"Turn {next(turns)}."
+
+    for _ in range(3):
+        history = make()
+        result = await agent.run("Hello", message_history=await history.load())
+        assert await history.save(result.all_messages()) == 2
+    history = make()
+    messages = await history.load()
+    for _ in range(2):
+        messages = (await agent.run("Hello", message_history=messages)).all_messages()
+        assert await history.save(messages) == 2
+    assert len(await make().load()) == 10
+
+
+async def test_requests_that_are_combined_in_the_next_run_are_stored_already(make: MakeHistory) -> None:
+    def answer(messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:
+        last = messages[-1].parts[-1]
+        if isinstance(last, UserPromptPart) and last.content == "Do it.":
+            return ModelResponse([ToolCallPart("look", {}), ToolCallPart("act", {})])
+        return ModelResponse([TextPart("Done.")])
+
+    agent = Agent(FunctionModel(answer), output_type=[str, DeferredToolRequests])
+
+    @agent.tool_plain
+    def look() -> ToolReturn:  # pyright: ignore[reportUnusedFunction]
+        return ToolReturn(return_value="seen", content=["Look:"])
+
+    @agent.tool_plain(requires_approval=True)
+    def act() -> str:  # pyright: ignore[reportUnusedFunction]
+        return "acted"
+
+    history = make()
+    asked = await agent.run("Do it.", message_history=await history.load())
+    assert await history.save(asked.all_messages()) == 3
+    assert isinstance(asked.output, DeferredToolRequests)
+    approved = DeferredToolResults(approvals={call.tool_call_id: True for call in asked.output.approvals})
+    history = make()
+    done = await agent.run(message_history=await history.load(), deferred_tool_results=approved)
+    assert await history.save(done.all_messages()) == 2
+    for _ in range(2):
+        history = make()
+        done = await agent.run("Thanks.", message_history=await history.load())
+        assert await history.save(done.all_messages()) == 2
+        assert await make().save(done.all_messages()) == 0
+    assert [message.kind for message in await make().load()] == "request response request".split() + ["request", "response"] * 3
+
+
+async def test_of_a_request_that_was_combined_the_rest_is_stored(make: MakeHistory) -> None:
+    returned, asked = (
+        ToolReturnPart("look", "seen", tool_call_id="call_1", timestamp=NOW),
+        UserPromptPart("More?", timestamp=NOW),
+    )
+    response = ModelResponse([TextPart("Yes.")], timestamp=NOW)
+    await make().save([*MESSAGES[:2], ModelRequest([returned])])
+    combined: list[ModelMessage] = [*MESSAGES[:2], ModelRequest([asked, returned]), response]
+    assert await make().save(combined) == 2
+    assert await make().load() == [*MESSAGES[:2], ModelRequest([returned]), ModelRequest([asked]), response]
+    for other in (combined[2:], [*MESSAGES[:2], response], [*MESSAGES[:2], ModelRequest([asked]), response]):
+        with pytest.raises(DivergedHistory, match="load it again"):
+            await make().save(other)
+
+
+@pytest.mark.parametrize("value", [NOW, NOW.date(), timedelta(1), Decimal("1.50"), b"\xff", UUID(int=1), {"at": NOW}, [NOW]])
+async def test_what_a_tool_returns_is_the_same_when_it_was_read(make: MakeHistory, value: object) -> None:
+    messages = [*MESSAGES[:2], ModelRequest([ToolReturnPart("weather", value, tool_call_id="call_1", timestamp=NOW)])]
+    assert [await make().save(messages) for _ in range(2)] == [3, 0]
+    assert await make().save([*(await make().load()), MESSAGES[3]]) == 1
+    assert await make().save([*messages, MESSAGES[3], question("More?")]) == 1
 
 
 async def test_other_readers_of_the_chat_understand_the_messages(make: MakeHistory, client: AsyncReprise) -> None:

@@ -16,7 +16,9 @@ Only what is new is appended.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Any, cast
 
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
@@ -32,7 +34,11 @@ APPENDED_AT_ONCE = 1_000
 
 
 class DivergedHistory(ValueError):
-    """The stored messages are not the beginning of those that are to be saved."""
+    """The stored messages are not the beginning of those that are to be saved.
+
+    Either others have stored messages, or stored ones were changed. ``load`` returns what is stored, ``append`` adds
+    ``new_messages()`` whatever is stored, and ``clear`` removes what is stored.
+    """
 
 
 class RepriseMessageHistory:
@@ -44,6 +50,9 @@ class RepriseMessageHistory:
     In the chat, a message is also one of Reprise: its text, calls and results are shown by the dashboard and by
     :meth:`~reprise.AsyncChat.history`, and an edit of its content there is an edit of the message. A request with several
     results is one message there, and instructions and thinking are not shown.
+
+    Two changes that pydantic-ai makes to earlier messages are no divergence, and are not stored: it evaluates dynamic system
+    prompts anew, and combines requests that follow each other, with their tool results first. It makes both again in each run.
 
     What it cannot do:
 
@@ -84,9 +93,8 @@ class RepriseMessageHistory:
         items, saved = _dumped(messages), 0
         stored, count = self._known or await self._read()
         while True:
-            new = items[len(stored) : len(stored) + APPENDED_AT_ONCE]
             try:
-                self._check(stored, items)
+                new = self._new(stored, items)[:APPENDED_AT_ONCE]
                 if not new:
                     return saved
                 appended = await self._log.append([_message(item) for item in new], expected_last_sequence=count)
@@ -113,10 +121,14 @@ class RepriseMessageHistory:
         self._known = None
         await self._log.clear()
 
-    def _check(self, stored: list[Json], items: list[Json]) -> None:
-        common = min(len(stored), len(items))
-        if stored[:common] != items[:common]:
-            raise DivergedHistory(f"the chat {self.chat_id} has other messages than the {common} first of these")
+    def _new(self, stored: list[Json], items: list[Json]) -> list[Json]:
+        new = _continuation(stored, items)
+        if new is None:
+            raise DivergedHistory(
+                f"the chat {self.chat_id} has other messages than the first ones of these: load it again and decide, store "
+                "new_messages() with append, or clear it before"
+            )
+        return new
 
     async def _read(self) -> tuple[list[Json], int]:
         view, count = await self._log.view()
@@ -128,6 +140,61 @@ class RepriseMessageHistory:
 
 def _dumped(messages: Sequence[ModelMessage]) -> list[Json]:
     return cast("list[Json]", ModelMessagesTypeAdapter.dump_python(list(messages), mode="json"))
+
+
+def _continuation(stored: list[Json], items: list[Json]) -> list[Json] | None:
+    """Returns the items that follow the stored ones; ``None`` if the stored ones are not their beginning, nor the reverse."""
+    common = min(len(stored), len(items))
+    if stored[:common] == items[:common]:
+        return items[common:]
+    known, given = _groups(stored), _groups(items)
+    for place, (ours, theirs) in enumerate(zip(known, given, strict=False), 1):
+        missing, surplus = _parts(theirs) - _parts(ours), _parts(ours) - _parts(theirs)
+        if not missing and not surplus:
+            continue
+        is_other = ours[0]["kind"] != theirs[0]["kind"] or (missing and surplus)
+        if is_other or (surplus and place < len(given)) or (missing and place < len(known)):
+            return None
+        return [*_only(theirs, missing), *(item for group in given[place:] for item in group)]
+    return [item for group in given[len(known) :] for item in group]
+
+
+def _groups(items: Sequence[Json]) -> list[list[Json]]:
+    """Returns items in groups: requests that follow each other, which pydantic-ai combines, and each response alone."""
+    numbered = enumerate(items)
+    groups = groupby(numbered, lambda each: -1 if each[1]["kind"] == "request" else each[0])
+    return [[item for _, item in group] for _, group in groups]
+
+
+def _parts(group: Sequence[Json]) -> Counter[str]:
+    """Returns what a group says, in no order."""
+    if group[0]["kind"] == "request":
+        return Counter(_compared(part) for item in group for part in item["parts"])
+    (response,) = group
+    return Counter([_compared({**response, "parts": [_compared(part) for part in response["parts"]]})])
+
+
+def _only(group: Sequence[Json], wanted: Counter[str]) -> list[Json]:
+    """Returns the items of a group with these parts alone."""
+    found: list[Json] = []
+    for item in reversed(group):
+        parts: list[Json] = []
+        for part in reversed(item["parts"]):
+            if wanted[_compared(part)] > 0:
+                wanted[_compared(part)] -= 1
+                parts.insert(0, part)
+        if parts:
+            found.insert(0, {**item, "parts": parts})
+    return found
+
+
+def _compared(part: Json) -> str:
+    """Returns what must be equal in two forms of a part."""
+    # pydantic-ai writes an empty list for values that are no JSON, and leaves it out once they were read.
+    ignored = {"content_file_digests"} if not part.get("content_file_digests") else set[str]()
+    if part.get("dynamic_ref") is not None:
+        ignored |= {"content", "timestamp"}
+    return json.dumps({name: value for name, value in part.items() if name not in ignored}, sort_keys=True)
 
 
 def _message(item: Json) -> dict[str, Any]:
