@@ -412,6 +412,13 @@ def weather(city: str) -> str:
     return f"clear in {city}"
 
 
+async def test_a_session_has_the_type_that_the_runner_asks_for(make: MakeSession) -> None:
+    model = Scripted()
+    model.script = [[message("Hi.")]]
+    await Runner.run(Agent(name="Assistant", model=model), "Hello", session=make())
+    assert len(await make().get_items()) == 2
+
+
 async def run(streams: bool, agent: Agent[Any], text: str, **options: Any) -> str:
     if not streams:
         return str((await Runner.run(agent, text, **options)).final_output)

@@ -64,7 +64,7 @@ class RepriseSession(SessionABC):
         **chat: Any,
     ) -> None:
         self.session_id = session_id
-        self.session_settings = coerce_session_settings(session_settings or SessionSettings())
+        self.session_settings: SessionSettings | None = coerce_session_settings(session_settings or SessionSettings())
         self._log = AsyncItemLog(client, session_id, workflow_name, chat)
 
     @property
