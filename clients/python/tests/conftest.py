@@ -88,6 +88,8 @@ class Line:
         self.lost_answers = 0
         #: After how many bytes of an answer the connection breaks; ``None`` for never.
         self.broken_after: int | None = None
+        #: How many connections were opened.
+        self.accepted = 0
         self._open: list[socket.socket] = []
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -107,6 +109,7 @@ class Line:
                 client, _ = self._listener.accept()
             except OSError:
                 return
+            self.accepted += 1
             server = socket.create_connection(("127.0.0.1", self._target))
             self._open += [client, server]
             threading.Thread(target=self._copy, args=(client, server), daemon=True).start()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import threading
 import time
@@ -258,6 +259,22 @@ def test_every_exception_is_the_same_after_it_was_pickled() -> None:
         again = pickle.loads(pickle.dumps(error))
         assert type(again) is type(error)
         assert (str(again), again.status, again.problem) == (str(error), error.status, error.problem)
+
+
+def test_a_forked_process_has_its_own_connections(line: Line, app: str) -> None:
+    with Reprise(line.url, app) as client:
+        client.create_chat("Picnic")
+        connections = line.accepted
+        child = os.fork()
+        if child == 0:
+            try:
+                client.create_chat("Picnic")
+                os._exit(0)
+            finally:
+                os._exit(1)
+        assert os.waitpid(child, 0)[1] == 0
+        client.create_chat("Picnic")
+        assert line.accepted == connections + 1
 
 
 def test_a_restart_of_the_service_is_not_seen(service: Service, app: str) -> None:

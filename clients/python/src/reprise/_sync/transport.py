@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from time import monotonic
@@ -39,9 +40,20 @@ class Transport:
     ) -> None:
         self._base_url = checked_url(base_url).rstrip("/")
         self._retry_for = retry_for
-        self._http = http or httpx.Client(timeout=timeout)
-        self._owns_http = http is None
+        self._timeout, self._given = timeout, http
+        #: The process that has the connections, and these.
+        self._own = None if http else (os.getpid(), httpx.Client(timeout=timeout))
         self._headers = {"authorization": f"Bearer {token}"} if token else {}
+
+    @property
+    def _http(self) -> httpx.Client:
+        """The connections that the caller brought, or those of this process: a forked one cannot use those of its parent."""
+        if self._given is not None:
+            return self._given
+        process = os.getpid()
+        if self._own is None or self._own[0] != process:
+            self._own = process, httpx.Client(timeout=self._timeout)
+        return self._own[1]
 
     def json(self, request: Request) -> Any:
         """Returns the body of a response that is no error; ``None`` if it has none."""
@@ -112,5 +124,5 @@ class Transport:
 
     def close(self) -> None:
         """Closes the connections, unless the caller brought them."""
-        if self._owns_http:
+        if self._own is not None:
             self._http.close()
