@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import operator
 import random
+import subprocess
+import sys
 import threading
 from collections.abc import AsyncGenerator, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -184,6 +186,25 @@ async def test_a_graph_runs_with_asyncio(client: Reprise) -> None:
         await graph.ainvoke({"messages": [HumanMessage(content=str(number))]}, config("thread"))
     assert len((await graph.aget_state(config("thread"))).values["messages"]) == 6
     assert len([state async for state in graph.aget_state_history(config("thread"))]) == 9
+
+
+FORKED = """
+import asyncio, os, sys
+from reprise import Reprise
+from reprise.stores.langgraph import RepriseSaver
+
+saver = RepriseSaver(Reprise(sys.argv[1], sys.argv[2]))
+asyncio.run(saver.aget_tuple({"configurable": {"thread_id": "thread-1"}}))
+child = os.fork()
+asyncio.run(saver.aget_tuple({"configurable": {"thread_id": "thread-1"}}))
+if child == 0:
+    os._exit(0)
+sys.exit(os.waitpid(child, 0)[1])
+"""
+
+
+def test_a_forked_process_has_its_own_threads(service: Service, app: str) -> None:
+    subprocess.run([sys.executable, "-c", FORKED, service.url, app], check=True, timeout=20)
 
 
 # Values

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -63,7 +64,8 @@ class RepriseSaver(BaseCheckpointSaver[str]):
         super().__init__(serde=serde)
         self._prefix = prefix
         self._logs = Logs(client.documents, max_cached_bytes)
-        self._threads = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="reprise-saver")
+        #: The threads of the asynchronous methods, and the process that has them.
+        self._threads: tuple[int, ThreadPoolExecutor] | None = None
 
     # Reading
 
@@ -269,7 +271,14 @@ class RepriseSaver(BaseCheckpointSaver[str]):
         await self._run(partial(self.prune, thread_ids, strategy=strategy))
 
     async def _run(self, call: Callable[..., T], *arguments: Any) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, partial(call, *arguments))
+        return await asyncio.get_running_loop().run_in_executor(self._executor(), partial(call, *arguments))
+
+    def _executor(self) -> ThreadPoolExecutor:
+        """Returns the threads of this process: a process that was forked has none of those that its parent started."""
+        process = os.getpid()
+        if self._threads is None or self._threads[0] != process:
+            self._threads = process, ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="reprise-saver")
+        return self._threads[1]
 
     # Places
 
