@@ -135,6 +135,13 @@ def test_ids_and_words_that_utf_8_does_not_have_are_refused(client: Reprise) -> 
             call()
 
 
+def test_a_path_has_no_steps_to_other_records(client: Reprise) -> None:
+    for chat_id in (".", ".."):
+        for call in (lambda: client.chat(chat_id).delete(), lambda: client.ensure_chat(chat_id, "Picnic")):  # noqa: B023
+            with pytest.raises(ValueError, match="which no path can have"):
+                call()
+
+
 def test_events_arrive_once_and_in_order_however_often_the_connection_breaks(line: Line, app: str) -> None:
     chat = Reprise(line.url, app).create_chat("Picnic")
     chat.append(*({**HELLO, "content": str(number)} for number in range(50)))

@@ -14,6 +14,7 @@ import httpx
 from . import models
 from ._json import checked
 from ._json import encoded as json_of
+from ._request import check_segments
 
 #: How many bytes one request may write, and one answer may hold.
 MAX_BODY = 8 * 1024 * 1024
@@ -78,9 +79,7 @@ class Content(DocumentInfo):
 
 def document_url(app_id: str, path: str) -> str:
     """Returns the path of a request for a document."""
-    if not {".", ".."}.isdisjoint(path.split("/")):
-        # On the way they would be taken for steps to other documents.
-        raise ValueError(f"{path!r} has a segment . or .., which no document can have")
+    check_segments(path.split("/"))
     return f"/api/documents/{quote(app_id, safe='')}/{quote(checked(path, 'path'), safe='/')}"
 
 

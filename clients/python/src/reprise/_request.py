@@ -73,7 +73,14 @@ def checked_url(base_url: str) -> str:
 
 def path(*parts: str) -> str:
     """Joins parts of a path, whatever characters they have."""
+    check_segments(parts)
     return "/" + "/".join(quote(checked(part, "path"), safe="") for part in parts)
+
+
+def check_segments(parts: Sequence[str]) -> None:
+    """Raises ``ValueError`` for parts of a path that would be taken on the way for steps to other records."""
+    if not {".", ".."}.isdisjoint(parts):
+        raise ValueError(f"{'/'.join(parts)!r} has a segment . or .., which no path can have")
 
 
 def without_none(fields: Json) -> dict[str, Any]:
