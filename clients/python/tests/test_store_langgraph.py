@@ -13,7 +13,7 @@ import threading
 from collections.abc import AsyncGenerator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any, TypedDict, cast
 
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
@@ -451,6 +451,14 @@ def items_of(results: list[Any]) -> list[Any]:
 
     gotten, searched, _ = results
     return [gotten and item(gotten), sorted(map(item, searched))]
+
+
+def test_a_value_that_is_no_dictionary_is_refused(client: Reprise) -> None:
+    store = RepriseStore(client)
+    for value in ([1], "text", 1):
+        with pytest.raises(TypeError, match="is a dict, not a"):
+            store.batch([PutOp(("users",), "ada", {}), PutOp(("users",), "bob", cast("dict[str, Any]", value))])
+    assert store.search(("users",)) == []
 
 
 def test_a_value_that_json_does_not_have_is_refused(client: Reprise) -> None:

@@ -63,6 +63,7 @@ class RepriseStore(BaseStore):
         for op in ops:
             validate_op_namespace(op)
             if isinstance(op, PutOp):
+                check_value(op)
                 writes[self._path(*op.namespace, op.key)] = op
                 results.append(None)
             elif isinstance(op, GetOp):
@@ -118,6 +119,13 @@ class RepriseStore(BaseStore):
 
     def _names(self, path: str) -> Names:
         return tuple(map(name_of, path.removeprefix(f"{self._prefix}/").split("/")))
+
+
+def check_value(op: PutOp) -> None:
+    """Raises ``TypeError`` for a value that is no dictionary: no item could be made of it."""
+    value: object = op.value
+    if value is not None and not isinstance(value, dict):
+        raise TypeError(f"the value of {op.key!r} in {op.namespace} is a dict, not a {type(value).__qualname__}")
 
 
 def matches(value: Any, wanted: Any) -> bool:
