@@ -46,7 +46,7 @@ async def test_a_chat_is_resumed_from_what_was_stored(persistence: AG2Persistenc
 async def test_context_artifact_and_end_are_kept(
     persistence: AG2PersistenceManager, service: Service, app: str, trip: str
 ) -> None:
-    await persistence.create_chat_session(trip, app, "Trips")
+    await persistence.create_chat_session(trip, app, "Trips", metadata=None)
     assert await persistence.load_context_snapshot(trip, app) == {}
     await persistence.update_context_snapshot(chat_id=trip, context_data={"done": True})
     assert await persistence.load_context_snapshot(trip, app) == {"done": True}

@@ -23,7 +23,7 @@ from pydantic import ValidationError
 from . import models
 from ._async.chat import AsyncChat
 from ._async.client import AsyncReprise
-from ._request import Request, new_id, path, without_none
+from ._request import Json, Request, new_id, path, without_none
 from .errors import Conflict, InvalidRequest, NotFound, RepriseError
 
 DEFAULT_URL = "http://127.0.0.1:8080"
@@ -84,7 +84,8 @@ class AG2PersistenceManager(_Manager):
         A chat that exists is :class:`DuplicateChatError`, unless this very call created it and sends the request again.
         """
         # The mark tells this call from every other one with the same arguments.
-        metadata = {**fields.pop("metadata", {}), "creation_id": new_id()}
+        given: Json = fields.pop("metadata", None) or {}
+        metadata = {**given, "creation_id": new_id()}
         chat = {"chat_id": chat_id, "workflow_name": workflow_name, "user_id": user_id, "cache_seed": cache_seed}
         body = {"visibility": "link", **without_none(chat), **fields, "metadata": metadata}
         try:
