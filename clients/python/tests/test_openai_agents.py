@@ -32,7 +32,7 @@ from openai.types.responses import (
     ResponseOutputText,
 )
 
-from reprise import AsyncReprise, InvalidRequest, InvalidValue, OutcomeUnknown
+from reprise import AsyncReprise, Conflict, InvalidRequest, InvalidValue, OutcomeUnknown
 from reprise.stores.openai_agents import RepriseSession
 
 from .conftest import Line, Service
@@ -148,8 +148,8 @@ async def test_limits_select_the_newest_items_in_order(make: MakeSession) -> Non
     assert texts(await session.get_items(limit=2)) == ["5", "6"]
     assert texts(await session.get_items(limit=4)) == ["3", "4", "5", "6"]
     assert texts(await session.get_items(limit=10)) == list("123456")
-    for limit in (0, -1):
-        assert await session.get_items(limit=limit) == []
+    assert await session.get_items(limit=0) == []
+    assert texts(await session.get_items(limit=-1)) == list("123456")
     limited = make(session_settings={"limit": 3})
     assert texts(await limited.get_items()) == ["4", "5", "6"]
     assert texts(await limited.get_items(limit=1)) == ["6"]
@@ -162,6 +162,14 @@ async def test_sessions_do_not_see_each_other(make: MakeSession) -> None:
     assert (await other.pop_item()) == said("b")[0]
     await other.clear_session()
     assert await other.get_items() == [] and texts(await one.get_items()) == ["keep"]
+
+
+async def test_a_session_whose_chat_was_deleted_says_so(make: MakeSession, client: AsyncReprise) -> None:
+    session = make()
+    await session.add_items(said("a"))
+    await client.chat(session.chat_id).delete()
+    with pytest.raises(Conflict, match=f"the chat {session.chat_id} was deleted"):
+        await session.add_items(said("b"))
 
 
 async def test_a_cleared_session_begins_anew_and_what_was_said_is_gone(make: MakeSession, client: AsyncReprise) -> None:

@@ -117,7 +117,13 @@ class ItemLog:
         except NotFound as error:
             if error.code != "chat-not-found":
                 raise
-        self._client.ensure_chat(self.chat.chat_id, self._workflow_name, **self._fields)
+        try:
+            self._client.ensure_chat(self.chat.chat_id, self._workflow_name, **self._fields)
+        except Conflict as error:
+            if error.code != "chat-exists":
+                raise
+            detail = "was deleted, or another app has one with this id: restore it with undelete, or use another session id"
+            raise Conflict(f"the chat {self.chat.chat_id} {detail}", status=error.status, problem=error.problem) from error
         return self.chat.append(*messages, expected_last_sequence=expected_last_sequence)
 
     def _pop(self) -> Any | None:

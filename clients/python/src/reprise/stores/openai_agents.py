@@ -73,8 +73,9 @@ class RepriseSession(SessionABC):
         return self._log.chat.chat_id
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
-        """Returns all items, or the newest ones, the oldest first."""
-        return await self._log.read(resolve_session_limit(limit, self.session_settings))
+        """Returns all items, or the newest ones, the oldest first. As in ``SQLiteSession``, a negative limit is none."""
+        most = resolve_session_limit(limit, self.session_settings)
+        return await self._log.read(None if most is not None and most < 0 else most)
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         """Appends items, all or none."""
