@@ -61,6 +61,23 @@ def function(index: int, call_id: str | None = None, name: str | None = None, ar
 # --- OpenAI's chat completions ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("texts", "stored"),
+    [
+        (["a\ud83d", "\ude00b"], "a😀b"),
+        (["\ud83d", "\ude00"], "😀"),
+        (["\ud83d\ude00"], "😀"),
+        (["a\ud83d", "b"], "a\ufffdb"),
+        (["a\ude00", "b\ud83d"], "a\ufffdb\ufffd"),
+    ],
+)
+def test_a_character_that_is_cut_between_two_events_is_whole(record: Record, texts: list[str], stored: str) -> None:
+    assert record(texts, "openai")[-1]["content"] == stored
+    arguments = [chat_chunk(tool_calls=[function(0, arguments=text)]) for text in [*texts, '"}']]
+    called = record([chat_chunk(tool_calls=[function(0, "call_1", "look", '{"at": "')]), *arguments], "openai")
+    assert json.loads(called[-1]["tool_calls"][0]["function"]["arguments"]) == {"at": stored}
+
+
 def test_a_refusal_is_text(record: Record) -> None:
     (_, answer) = record([chat_chunk(refusal="I cannot "), chat_chunk(refusal="help.")], "openai")
     assert answer["content"] == "I cannot help."

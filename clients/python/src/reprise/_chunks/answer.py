@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .fields import get, plain, words
+from .surrogates import REPLACEMENT, whole, whole_and_half
 
 #: What its provider needs again, by the name of the provider.
 Metadata = dict[str, dict[str, Any]]
@@ -21,6 +22,8 @@ class OpenText:
     text_id: str
     #: Which part of the event's answer it is.
     part: Hashable
+    #: The first surrogate of a pair, whose second one may follow.
+    half: str = ""
     metadata: Metadata = field(default_factory=dict[str, dict[str, Any]])
 
 
@@ -33,6 +36,7 @@ class OpenCall:
     #: Further fields of each of its chunks.
     fields: dict[str, Any]
     texts: list[str] = field(default_factory=list[str])
+    half: str = ""
     has_begun: bool = False
     #: Whether the input is a text, and no JSON.
     is_text: bool = False
@@ -74,7 +78,10 @@ class Answer:
             return
         if not isinstance(text, str):
             raise TypeError(f"the {kind} of an event is a str, not a {type(text).__qualname__}")
-        self.add(f"{kind}-delta", id=self._begun(kind, part).text_id, delta=text)
+        begun = self._begun(kind, part)
+        text, begun.half = whole_and_half(begun.half + text)
+        if text:
+            self.add(f"{kind}-delta", id=begun.text_id, delta=text)
 
     def mark(self, kind: str, provider: str, part: Hashable = None, **fields: Any) -> None:
         """Adds what a provider needs again to the ``text`` or ``reasoning`` that is open, or to a new, empty one."""
@@ -94,6 +101,8 @@ class Answer:
         """Ends the text or reasoning that is open."""
         if self._open is not None:
             ended, self._open = self._open, None
+            if ended.half:
+                self.add(f"{ended.kind}-delta", id=ended.text_id, delta=REPLACEMENT)
             metadata = {"providerMetadata": ended.metadata} if ended.metadata else {}
             self.add(f"{ended.kind}-end", id=ended.text_id, **metadata)
 
@@ -129,8 +138,9 @@ class Answer:
         if not isinstance(text, str):
             # Some compatible providers have the arguments as an object.
             text = json.dumps(plain(text))
+        text, call.half = whole_and_half(call.half + text)
         call.texts.append(text)
-        if call.has_begun:
+        if text and call.has_begun:
             self.add("tool-input-delta", toolCallId=call.call_id, inputTextDelta=text)
 
     def end_call(self, key: Hashable, text: Any = None) -> None:
@@ -139,7 +149,7 @@ class Answer:
         if call is None:
             return
         self.close()
-        text = text if isinstance(text, str) else "".join(call.texts)
+        text = whole(text if isinstance(text, str) else "".join(call.texts) + call.half)
         given = text if call.is_text else _input(text)
         self.add("tool-input-available", toolCallId=call.call_id, toolName=call.name or "tool", input=given, **call.fields)
 

@@ -1,0 +1,22 @@
+"""Characters of two surrogates, which a provider may cut between two events."""
+
+from __future__ import annotations
+
+from .._json import SURROGATE
+
+#: What stands for a surrogate without the other one.
+REPLACEMENT = "\ufffd"
+
+
+def whole(text: str) -> str:
+    """Returns a text with its pairs of surrogates as the characters that they mean, and others replaced."""
+    if SURROGATE.search(text) is None:
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def whole_and_half(text: str) -> tuple[str, str]:
+    """Returns a text, and apart from it the first surrogate of a pair at its end, whose second one may follow."""
+    if "\ud800" <= text[-1:] <= "\udbff":
+        return whole(text[:-1]), text[-1]
+    return whole(text), ""
