@@ -248,6 +248,24 @@ test("a resumed answer of the endpoint that is stopped ends before the next mess
   assert.deepEqual(states, ["finished", "cancelled"]);
 });
 
+test("a message that waits for the end of an answer can be stopped", async () => {
+  const reprise = new Reprise(service.url, newApp());
+  const [chat, stored] = storedChat(reprise, (request) => respond(reprise, request), {}, "endpoint");
+  const sending = chat.sendMessage({ text: "slowly" });
+  while (!texts(chat.messages).at(-1)?.startsWith("answer")) await pause(10);
+  const other = await stored.startStream("ui_message");
+  await chat.stop();
+  await sending;
+  const waiting = chat.sendMessage({ text: "lake" });
+  await pause(500);
+  const begun = Date.now();
+  await chat.stop();
+  await waiting;
+  assert.ok(Date.now() - begun < 2_000);
+  assert.equal(chat.status, "ready");
+  await other.end();
+});
+
 test("what the endpoint of the README saves, and a page as well, is stored once", async () => {
   process.env["REPRISE_URL"] = service.url;
   process.env["REPRISE_APP"] = newApp();

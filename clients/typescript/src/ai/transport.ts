@@ -1,6 +1,7 @@
 import { type ChatTransport, DefaultChatTransport, type UIMessage, type UIMessageChunk } from "ai";
 import type { Chat } from "../chat.js";
 import type { Reprise } from "../client.js";
+import { unlessAborted } from "../clock.js";
 import { isRefusal } from "../errors.js";
 import { type SaveOptions, saveMessages } from "./messages.js";
 import { recorded } from "./recorded.js";
@@ -60,8 +61,7 @@ export class RepriseChatTransport<M extends UIMessage = UIMessage> implements Ch
   async sendMessages(options: SendOptions<M>): Promise<ReadableStream<UIMessageChunk>> {
     const chat = this.#options.reprise.chat(options.chatId);
     const isEndpoints = this.#options.storedBy === "endpoint";
-    await this.#stopping.get(options.chatId)?.();
-    this.#stopping.delete(options.chatId);
+    await this.#stopped(options);
     await this.#store(chat.with({ signal: options.abortSignal }), options);
     if (!isEndpoints) {
       const chunks = await this.#transport.sendMessages(options);
@@ -86,6 +86,15 @@ export class RepriseChatTransport<M extends UIMessage = UIMessage> implements Ch
       abortSignal?.addEventListener("abort", () => this.#stopping.set(chatId, () => stopAnswers(chat)));
     }
     return chunks;
+  }
+
+  /** Waits until an answer that was stopped has ended. */
+  async #stopped({ chatId, abortSignal = new AbortController().signal }: SendOptions<M>): Promise<void> {
+    const stopping = this.#stopping.get(chatId);
+    if (stopping === undefined) return;
+    await unlessAborted(stopping(), abortSignal);
+    abortSignal.throwIfAborted();
+    this.#stopping.delete(chatId);
   }
 
   async #store(chat: Chat, options: SendOptions<M>): Promise<void> {
