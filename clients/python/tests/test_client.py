@@ -234,10 +234,9 @@ def test_a_turn_is_written_at_its_end_whichever_way_it_ends(client: Reprise) -> 
 
 def test_what_a_block_raises_goes_on_although_its_turn_is_not_written(client: Reprise) -> None:
     absent = Reprise("http://127.0.0.1:9", client.app_id, retry_for=0.2).chat("chat_1")
-    with pytest.raises(KeyboardInterrupt) as interrupted:
+    with pytest.raises(KeyboardInterrupt):
         with absent.turn("req-1"):
             raise KeyboardInterrupt
-    assert "the turn req-1 was not written: reprise.errors.Unavailable" in interrupted.value.__notes__[0]
     with pytest.raises(ZeroDivisionError):
         with client.create_chat("Picnic").turn() as turn:
             turn.say("user", float("nan"))

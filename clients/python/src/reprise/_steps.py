@@ -41,9 +41,3 @@ def outcome_of(error: BaseException) -> str:
 def described(error: BaseException) -> str:
     """Returns one line about an exception."""
     return "".join(traceback.format_exception_only(type(error), error)).strip()[:1_000]
-
-
-def add_note(error: BaseException, note: str) -> None:
-    """Adds a note to an exception, which Python shows from 3.11 on."""
-    notes: list[str] = getattr(error, "__notes__", [])
-    error.__notes__ = [*notes, note]  # type: ignore[attr-defined,unused-ignore]  # pyright: ignore[reportAttributeAccessIssue]

@@ -5,7 +5,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from .. import models
-from .._steps import Step, add_note, described, outcome_of
+from .._steps import Step, outcome_of
 from .clock import settled
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ class AsyncTurn:
     """Records a turn while its block runs, and writes it once, at the end.
 
     A block that ends normally writes a completed turn, one that raises a failed one, and one that is cancelled or
-    interrupted from outside an interrupted one, with the steps that were open. A turn that cannot be written raises why at
-    the end of a block that ends normally; otherwise what the block raised goes on, with a note about it, and it is logged.
+    interrupted from outside an interrupted one, with the steps that were open. If the turn cannot be written, a block that
+    raises keeps its own error.
     """
 
     def __init__(self, chat: AsyncChat, request_id: str, fields: dict[str, Any]) -> None:
@@ -56,11 +56,10 @@ class AsyncTurn:
         try:
             # The task may be cancelled while it writes; the turn is written nevertheless.
             self.stored = await settled(self._write(outcome))
-        except Exception as failure:
+        except Exception:
             if error is None:
                 raise
-            # What the block raised goes on.
-            add_note(error, f"the turn {self.request_id} was not written: {described(failure)}")
+            # What the block raised counts.
             logger.exception("the turn %s was not stored", self.request_id)
 
     async def _write(self, outcome: str) -> models.AppendedTurn:
