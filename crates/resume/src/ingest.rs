@@ -1,6 +1,6 @@
 //! Prepares messages before they are stored.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use records::json::{Hasher, hex};
 use records::{EventId, Message, MessageBody, NewMessage};
@@ -186,6 +186,49 @@ pub fn assign_step_ids(parsed: &mut Parsed) {
             hasher.field("step", &steps.into());
         }
         message.event_id = derived_id(&hex(&hasher.finish()));
+    }
+}
+
+/// The ids of what follows a stored message as part of it: its results and its further steps.
+///
+/// A message that was stored as a turn has steps with the ids of the turn, which [`assign_step_ids`] does not know.
+#[derive(Debug, Default)]
+pub struct StoredSteps {
+    /// By the calls that they answer.
+    results: HashMap<String, VecDeque<EventId>>,
+    steps: VecDeque<EventId>,
+}
+
+impl StoredSteps {
+    /// Reads the messages behind one, up to the first that is no part of it.
+    pub fn of(dialect: &dyn Dialect, behind: &[Message]) -> Self {
+        let mut stored = Self::default();
+        for Message { event_id, body, .. } in behind {
+            let own = body.extra.get(MessageBody::PROVIDER).and_then(|it| it.get(dialect.name()));
+            if let Some(call_id) = answered_call(body).filter(|_| body.role == "tool") {
+                stored.results.entry(call_id.to_string()).or_default().push_back(event_id.clone());
+            } else if own.is_some_and(|own| own["continues"] == true) {
+                stored.steps.push_back(event_id.clone());
+            } else {
+                break;
+            }
+        }
+        stored
+    }
+
+    /// Gives these ids to what follows the message at an index as part of it; what is new keeps its id.
+    pub fn adopt(mut self, parsed: &mut Parsed, first: usize) {
+        let position = parsed.positions[first];
+        let parts = parsed.messages.iter_mut().zip(&parsed.positions).skip(first + 1);
+        for (message, _) in parts.take_while(|(_, at)| **at == position) {
+            let stored = match answered_call(&message.body) {
+                Some(call_id) => {
+                    self.results.get_mut(&call_id.to_string()).and_then(VecDeque::pop_front)
+                }
+                None => self.steps.pop_front(),
+            };
+            message.event_id = stored.or(message.event_id.take());
+        }
     }
 }
 

@@ -269,6 +269,69 @@ async fn an_answer_that_is_begun_again_is_resumed_from_there() {
 }
 
 #[tokio::test]
+async fn an_answer_of_a_stream_is_put_back_and_continued_without_a_double() {
+    let client = today();
+    let base = chat(&client).await;
+    start(&client, &base, "s1", "ui_message").await;
+    let call = |id: &str| json!({ "type": "tool-input-available", "toolCallId": id, "toolName": "f", "input": {} });
+    let text = |id: &str| {
+        [
+            json!({ "type": "text-start", "id": id }),
+            json!({ "type": "text-delta", "id": id, "delta": id }),
+            json!({ "type": "text-end", "id": id }),
+        ]
+    };
+    let mut chunks = vec![
+        json!({ "type": "start", "messageId": "m" }),
+        json!({ "type": "start-step" }),
+        call("c1"),
+    ];
+    chunks.push(json!({ "type": "tool-output-available", "toolCallId": "c1", "output": 1 }));
+    chunks.extend([json!({ "type": "finish-step" }), json!({ "type": "start-step" })]);
+    chunks.extend(text("hm"));
+    chunks.extend([
+        call("c2"),
+        call("c3"),
+        json!({ "type": "finish-step" }),
+        json!({ "type": "finish" }),
+    ]);
+    add(&client, &base, "s1", 0, chunks.into()).await;
+    end(&client, &base, "s1", json!({ "state": "finished" })).await;
+
+    let history = async || {
+        let history = client.get(&format!("{base}/history?dialect=ui-message")).await.body();
+        history["messages"].clone()
+    };
+    let put = async |messages: &Value| {
+        let path = format!("{base}/transcript?dialect=ui-message");
+        let put = client.put(&path, json!({ "messages": messages })).await;
+        assert!(put.status < 300, "{}", put.text);
+        put.body()["last_sequence"].as_u64().unwrap()
+    };
+    let mut messages = history().await;
+    let count = put(&messages).await;
+    assert_eq!(history().await, messages);
+    // The page adds outputs, each at its time, and the answer goes on.
+    for (at, id) in [(7, "c3"), (6, "c2")] {
+        let part = messages[0]["parts"].as_array_mut().unwrap().iter_mut();
+        let part = part.into_iter().find(|part| part["toolCallId"] == id).unwrap();
+        part["state"] = "output-available".into();
+        part["output"] = at.into();
+        put(&messages).await;
+        assert_eq!(history().await, messages);
+    }
+    let more = [
+        json!({ "type": "step-start" }),
+        json!({ "type": "text", "text": "So be it", "state": "done" }),
+    ];
+    messages[0]["parts"].as_array_mut().unwrap().extend(more);
+    for _ in 0..2 {
+        assert_eq!(put(&messages).await, count + 3);
+        assert_eq!(history().await, messages);
+    }
+}
+
+#[tokio::test]
 async fn nobody_waits_for_an_agent_that_is_gone() {
     let clock = Arc::new(SetClock::default());
     let ago =

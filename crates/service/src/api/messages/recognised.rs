@@ -4,6 +4,7 @@ use futures::future::try_join;
 use persistence::{MessageRange, Transcript, offload};
 use records::{ChatId, EventId, Message, Permission, Scope};
 use resume::dialect::{Resent, TranscriptPosition, Violation};
+use resume::ingest::StoredSteps;
 use resume::known_beginning;
 
 use super::transcript::ReadTranscript;
@@ -58,6 +59,40 @@ pub(super) async fn leave_out_known(
         read.parsed.messages.drain(left_out.clone());
         let positions = read.parsed.positions.drain(left_out);
         read.noted.extend(positions.filter_map(known_note));
+    }
+    Ok(read)
+}
+
+/// Gives the results and the steps of messages the ids under which the chat has them, of a dialect that sends messages again
+/// with more in them: a message that was stored as a turn is put back under its id, and then continued.
+pub(super) async fn adopt_steps(
+    state: &AppState,
+    scope: &Scope,
+    chat_id: &ChatId,
+    mut read: ReadTranscript,
+) -> Result<ReadTranscript, Problem> {
+    if read.dialect.resent() != Resent::Replaces {
+        return Ok(read);
+    }
+    let scope = &scope.needing(Permission::Read);
+    let ids = read.parsed.messages.iter().filter_map(|message| message.event_id.clone());
+    let found = state.store.find_messages(scope, chat_id, &ids.collect::<Vec<_>>()).await?;
+    let mut first = 0;
+    let positions = read.parsed.positions.clone();
+    for parts in positions.chunk_by(|one, next| one == next) {
+        let of_message = found.get(first..first + parts.len()).unwrap_or_default();
+        if let Some((Some(sequence), steps)) = of_message.split_first()
+            && steps.contains(&None)
+        {
+            let range = MessageRange::Oldest {
+                after: Some(*sequence),
+                before: None,
+                limit: 2 * parts.len(),
+            };
+            let behind = state.store.messages(scope, chat_id, range).await?.messages;
+            StoredSteps::of(read.dialect, &behind).adopt(&mut read.parsed, first);
+        }
+        first += parts.len();
     }
     Ok(read)
 }
