@@ -208,13 +208,13 @@ async def test_requests_that_are_combined_in_the_next_run_are_stored_already(mak
     def answer(messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:
         last = messages[-1].parts[-1]
         if isinstance(last, UserPromptPart) and last.content == "Do it.":
-            return ModelResponse([ToolCallPart("look", {}), ToolCallPart("act", {})])
+            return ModelResponse([ToolCallPart("inspect", {}), ToolCallPart("act", {})])
         return ModelResponse([TextPart("Done.")])
 
     agent = Agent(FunctionModel(answer), output_type=[str, DeferredToolRequests])
 
     @agent.tool_plain
-    def look() -> ToolReturn:  # pyright: ignore[reportUnusedFunction]
+    def inspect() -> ToolReturn:  # pyright: ignore[reportUnusedFunction]
         return ToolReturn(return_value="seen", content=["Look:"])
 
     @agent.tool_plain(requires_approval=True)

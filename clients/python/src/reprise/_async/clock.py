@@ -47,11 +47,11 @@ class AsyncRepeater:
         while True:
             await asyncio.sleep(self._every)
             try:
-                goes_on = await self._call()
+                continues = await self._call()
             except Exception:
                 logger.exception("a repeated call has failed; the next one follows in %s s", self._every)
                 continue
-            if not goes_on:
+            if not continues:
                 break
         if self._owner is not None:
             self._has_cancelled = True

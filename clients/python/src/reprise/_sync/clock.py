@@ -36,11 +36,11 @@ class Repeater:
     def _run(self) -> None:
         while not self._stopped.wait(self._every):
             try:
-                goes_on = self._call()
+                continues = self._call()
             except Exception:
                 logger.exception("a repeated call has failed; the next one follows in %s s", self._every)
                 continue
-            if not goes_on:
+            if not continues:
                 break
 
     def stop(self) -> None:

@@ -132,7 +132,7 @@ class _Follower:
         try:
             await self._started
         except BaseException:
-            # Nobody has the subscription to close it.
+            # The caller did not get the subscription, and cannot close it.
             await self.close()
             raise
 
