@@ -326,9 +326,17 @@ impl MongoStore {
     ) -> Result<(), Failure> {
         let snapshots = &self.inner.context_snapshots;
         let old = context_versions_filter(scope, chat_id, 0, cut_at.saturating_add(1));
-        let removed = self.blobs_of(chat_id, old.clone()).await?;
-        // The snapshots are removed first, because a snapshot without its blob would be corrupt.
-        snapshots.delete_many(old).await?;
+        let mut found = snapshots.find(old).projection(doc! { "data": 0 }).await?;
+        let (mut versions, mut removed): (Vec<Document>, Vec<String>) = Default::default();
+        while let Some(raw) = found.try_next().await? {
+            let context = StoredContext::open(chat_id, &raw)?;
+            versions.push(context_version_id(chat_id, context.version.version));
+            removed.extend(context.blob.map(str::to_owned));
+        }
+        // Only those: another call may move more of them here meanwhile, whose blobs are not known. They are removed first,
+        // because a snapshot without its blob would be corrupt.
+        let these = doc! { "_id": { "$in": versions }, "app_id": scope.app_id.as_str() };
+        snapshots.delete_many(these).await?;
         if !removed.is_empty() {
             let ids = removed.iter().map(|blob| blob_id(chat_id, BlobKind::Context, blob));
             let ids: Vec<Document> = ids.collect();
