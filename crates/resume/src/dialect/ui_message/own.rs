@@ -17,7 +17,7 @@ pub(super) struct OwnFields {
     pub(super) parts: Vec<Value>,
     /// Whether the step continues the message before it.
     pub(super) continues: bool,
-    /// The metadata of the message, if they are no object with fields.
+    /// The metadata of the message, if they are no object.
     pub(super) metadata: Value,
     /// Other fields of the message, which the SDK does not have: they are not written.
     pub(super) fields: JsonObject,

@@ -27,7 +27,7 @@ fn read(message: Value, ids: &mut EventIds) -> Result<Vec<NewMessage>, DropReaso
         return Err(DropReason::NullContent);
     };
     let (mut metadata, other) = match object.remove("metadata").unwrap_or_default() {
-        Value::Object(fields) if !fields.is_empty() => (fields, Value::Null),
+        Value::Object(fields) => (fields, Value::Null),
         other => (JsonObject::new(), other),
     };
     let event_id = ids.take(&mut object, "id");
@@ -63,7 +63,7 @@ struct Reader {
     event_id: Option<EventId>,
     /// The metadata for the message of the first step.
     metadata: Option<JsonObject>,
-    /// The metadata that are no object with fields, for the first step.
+    /// The metadata that are no object, for the first step.
     other_metadata: Value,
     /// Other fields of the message, for the first step.
     fields: JsonObject,
