@@ -23,8 +23,8 @@ export type ChatEvent = {
 
 /** The service sends a comment at least this often, with much room for slow networks. */
 const SILENCE_MS = 90_000;
-/** Statuses after which the stream is opened again. */
-const REOPENED = new Set([408, 429, 500, 502, 503, 504]);
+/** Statuses after which a stream of events is opened again. */
+export const REOPENED = new Set([408, 429, 500, 502, 503, 504]);
 const MAX_PAUSE_MS = 10_000;
 
 /** Something that happened to a document. Later versions of the service may send events with other names: ignore them. */

@@ -2,12 +2,11 @@ import type { UIMessageChunk } from "ai";
 import type { Chat } from "../chat.js";
 import { anyOf, backoff, sleep } from "../clock.js";
 import { RepriseError, fromProblem } from "../errors.js";
+import { REOPENED } from "../events.js";
 import { ServerSentEvents } from "../server_sent_events.js";
 import { problemOf } from "../transport.js";
 import { Given, begunAgain } from "./given.js";
 
-/** Statuses after which the answer is asked for again. */
-const REOPENED = new Set([408, 429, 500, 502, 503, 504]);
 /** How long a lost connection is opened again. */
 const RETRY_FOR_MS = 60_000;
 const MAX_PAUSE_MS = 5_000;
