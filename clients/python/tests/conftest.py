@@ -11,11 +11,15 @@ import subprocess
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import httpx
 import pytest
+
+from reprise import AsyncReprise, Reprise
+
+from .faults import AsyncFaults, Faults
 
 ROOT = Path(__file__).parents[3]
 # Only one version of AG2 can be installed.
@@ -75,6 +79,29 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 def app() -> str:
     """The id of an app of the test alone."""
     return f"app_{uuid.uuid4().hex}"
+
+
+@pytest.fixture
+def faults() -> Faults:
+    return Faults()
+
+
+@pytest.fixture
+def client(service: Service, app: str, faults: Faults) -> Iterator[Reprise]:
+    """A client that sends each request once, over connections with these faults."""
+    with httpx.Client(transport=faults) as http:
+        yield Reprise(service.url, app, http=http, retry_for=0)
+
+
+@pytest.fixture
+def async_faults() -> AsyncFaults:
+    return AsyncFaults()
+
+
+@pytest.fixture
+async def async_client(service: Service, app: str, async_faults: AsyncFaults) -> AsyncIterator[AsyncReprise]:
+    async with httpx.AsyncClient(transport=async_faults) as http:
+        yield AsyncReprise(service.url, app, http=http, retry_for=0)
 
 
 class Line:

@@ -15,28 +15,6 @@ from .conftest import Service
 from .faults import AsyncFaults, Faults, nothing, refused
 
 
-@pytest.fixture
-def faults() -> Faults:
-    return Faults()
-
-
-@pytest.fixture
-def client(service: Service, app: str, faults: Faults) -> Iterator[Reprise]:
-    with httpx.Client(transport=faults) as http:
-        yield Reprise(service.url, app, http=http, retry_for=0)
-
-
-@pytest.fixture
-def async_faults() -> AsyncFaults:
-    return AsyncFaults()
-
-
-@pytest.fixture
-async def async_client(service: Service, app: str, async_faults: AsyncFaults) -> AsyncIterator[AsyncReprise]:
-    async with httpx.AsyncClient(transport=async_faults) as http:
-        yield AsyncReprise(service.url, app, http=http, retry_for=0)
-
-
 async def cancelled_by_the_first(faults: AsyncFaults, path: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
     """Runs a task, which the first request to a path cancels; this request is refused, and sent again."""
     working = asyncio.create_task(work)

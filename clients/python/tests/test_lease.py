@@ -6,37 +6,23 @@ import asyncio
 import logging
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator
 
 import httpx
 import pytest
 
 from reprise import AsyncChat, AsyncReprise, Busy, Chat, Fenced, Reprise, RepriseError
 
-from .conftest import Service
 from .faults import AsyncFaults, Fault, Faults, refused
 
 
 @pytest.fixture
-def faults() -> Faults:
-    return Faults()
+def chat(client: Reprise) -> Chat:
+    return client.create_chat("Picnic")
 
 
 @pytest.fixture
-def chat(service: Service, app: str, faults: Faults) -> Iterator[Chat]:
-    with httpx.Client(transport=faults) as http:
-        yield Reprise(service.url, app, http=http, retry_for=0).create_chat("Picnic")
-
-
-@pytest.fixture
-def async_faults() -> AsyncFaults:
-    return AsyncFaults()
-
-
-@pytest.fixture
-async def async_chat(service: Service, app: str, async_faults: AsyncFaults) -> AsyncIterator[AsyncChat]:
-    async with httpx.AsyncClient(transport=async_faults) as http:
-        yield await AsyncReprise(service.url, app, http=http, retry_for=0).create_chat("Picnic")
+async def async_chat(async_client: AsyncReprise) -> AsyncChat:
+    return await async_client.create_chat("Picnic")
 
 
 def page(_: httpx.Request) -> httpx.Response:

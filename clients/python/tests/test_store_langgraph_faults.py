@@ -6,7 +6,6 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import httpx
@@ -17,20 +16,8 @@ from reprise.stores.langgraph import RepriseSaver
 from reprise.stores.langgraph._history import History, Value, Write, writes_record
 from reprise.stores.langgraph._log import Encode, Log
 
-from .conftest import Service
 from .faults import Faults, nothing
 from .test_store_langgraph import config, put, values_of
-
-
-@pytest.fixture
-def faults() -> Faults:
-    return Faults()
-
-
-@pytest.fixture
-def client(service: Service, app: str, faults: Faults) -> Iterator[Reprise]:
-    with httpx.Client(transport=faults) as http:
-        yield Reprise(service.url, app, http=http, retry_for=0)
 
 
 @pytest.fixture
