@@ -71,10 +71,9 @@ impl Purges for MongoStore {
                     projection: without_large_fields(),
                 };
                 let found = find.read(&self.inner.chat_sessions).await?;
-                let chats = found.iter().map(|raw| {
-                    let chat = chat_session_record(raw).map_err(Failure::from);
-                    self.skip_corrupt(Sweep::Purges, chat)
-                });
+                let chats = found
+                    .iter()
+                    .map(|raw| self.skip_corrupt(Sweep::Purges, chat_session_record(raw)));
                 chats.filter_map(Result::transpose).collect()
             };
             self.read(list).await

@@ -28,9 +28,9 @@ impl MongoStore {
     pub(crate) fn skip_corrupt<T>(
         &self,
         sweep: Sweep,
-        read: Result<T, Failure>,
+        read: Result<T, impl Into<Failure>>,
     ) -> Result<Option<T>, Failure> {
-        match read {
+        match read.map_err(Into::into) {
             Err(Failure::Decided(error)) if error.is_not_understood() => {
                 self.skipped(sweep, None, &error);
                 Ok(None)

@@ -89,7 +89,7 @@ impl MongoStore {
         let changed = self.read(|| self.changed_chats(app_id, &at, limit)).await?;
         let chats: Vec<ChatId> = changed.iter().map(|chat| chat.chat_id.clone()).collect();
         for chat_id in self.read(|| self.unsigned(app_id, &chats)).await? {
-            let signed = self.sign_chat(app_id, &chat_id, &mut pass).await.map_err(Failure::from);
+            let signed = self.sign_chat(app_id, &chat_id, &mut pass).await;
             self.skip_corrupt(Sweep::Integrity, signed)?;
         }
         Ok((pass, next_after(&at, changed, limit)))
@@ -116,8 +116,8 @@ impl MongoStore {
         let heads: Vec<RawDocumentBuf> = heads.try_collect().await?;
         let mut unsigned = Vec::new();
         for raw in &heads {
-            let head = chat_head_record(raw).map_err(Failure::from);
-            let Some(head) = self.skip_corrupt(Sweep::Integrity, head)? else { continue };
+            let head = self.skip_corrupt(Sweep::Integrity, chat_head_record(raw))?;
+            let Some(head) = head else { continue };
             let chat_id = raw.get_str("_id").unwrap_or_default();
             let is_signed = match signed.get(chat_id) {
                 None => head.last_sequence == 0,

@@ -252,10 +252,9 @@ impl MongoStore {
         let find = self.inner.chat_sessions.find(by_ids(chat_ids)).projection(fields);
         let find = find.hint(Hint::Keys(doc! { "_id": 1 }));
         let found: Vec<RawDocumentBuf> = find.await?.try_collect().await?;
-        let counters = found.iter().map(|raw| {
-            let counters = read_document(CHAT_SESSIONS, raw).map_err(Failure::from);
-            self.skip_corrupt(Sweep::SearchIndex, counters)
-        });
+        let counters = found
+            .iter()
+            .map(|raw| self.skip_corrupt(Sweep::SearchIndex, read_document(CHAT_SESSIONS, raw)));
         counters.filter_map(Result::transpose).collect()
     }
 
