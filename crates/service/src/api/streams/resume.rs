@@ -208,7 +208,7 @@ fn chunks(
                     }
                     break;
                 }
-                () = until(abandoned_at), if abandoned_at.is_some() => {
+                () = until(abandoned_at) => {
                     let Ok(mark) = answer.mark().await else { break };
                     let remaining = remaining(&mark, SystemClock.now());
                     if remaining == Duration::ZERO {
