@@ -444,6 +444,7 @@ macro_rules! contract_tests {
                 the_next_holder_of_the_lease_takes_a_stream_over,
                 a_stream_in_the_place_of_an_abandoned_one_supersedes_it,
                 every_group_of_a_stream_is_notified,
+                a_deleted_chat_takes_no_chunks,
                 a_purge_removes_the_streams,
             }
             changes {

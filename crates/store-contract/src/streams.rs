@@ -261,6 +261,18 @@ pub async fn every_group_of_a_stream_is_notified(store: Arc<dyn Store>) {
     assert_eq!(seen[2].event, StreamEvent::Ended);
 }
 
+pub async fn a_deleted_chat_takes_no_chunks(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    start(&chat, "s1").await;
+    append(&chat, "s1", 0, &["a"]).await.unwrap();
+    chat.change(SessionChange::to_lifecycle(Lifecycle::Deleted)).await.unwrap();
+    let refused = append(&chat, "s1", 1, &["b"]).await;
+    assert_refused(refused, &StoreError::ChatNotFound(chat.id.clone()));
+    let restored = SessionChange::to_lifecycle(Lifecycle::Active);
+    chat.seen_from(chat.scope.finding_deleted()).change(restored).await.unwrap();
+    assert_eq!(append(&chat, "s1", 1, &["b"]).await.unwrap(), at(2));
+}
+
 pub async fn a_purge_removes_the_streams(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     start(&chat, "s1").await;

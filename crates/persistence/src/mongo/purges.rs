@@ -364,6 +364,7 @@ impl MongoStore {
     /// Removes the records of a purged chat, except what other chats share. Safe to repeat.
     async fn remove_records(&self, app_id: &AppId, chat_id: &ChatId) -> Result<(), Failure> {
         self.inner.chat_cache.forget_tail(chat_id);
+        self.inner.chains.forget_chat(chat_id);
         self.remove_shared(app_id, chat_id).await?;
         for stored in COLLECTIONS {
             let collection = self.inner.database.collection::<RawDocumentBuf>(stored.name);

@@ -35,6 +35,7 @@ impl MongoStore {
         self.write(|call| async move {
             let round = |tx| call.change_round(tx, &scope, &chat_id, &change, &mark);
             let chat = call.transact(&scope, &chat_id, round).await?;
+            call.inner.chains.forget_chat(&chat_id);
             call.notify_change(&chat_id);
             Ok(chat)
         })

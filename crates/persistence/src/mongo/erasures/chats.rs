@@ -183,6 +183,7 @@ impl MongoStore {
         let open = with(chat_filter(app_id, chat_id), open);
         self.inner.chat_sessions.update_one(open, close).await?;
         self.inner.chat_cache.forget_tail(chat_id);
+        self.inner.chains.forget_chat(chat_id);
         let closed = doc! {
             "hold": Bson::Null,
             LIFECYCLE: { "$gte": Lifecycle::Deleted.number() },

@@ -45,6 +45,12 @@ impl Chains {
         Arc::clone(chains.entry((chat_id.clone(), stream_id.clone())).or_default())
     }
 
+    /// Forgets the streams of a chat, whose writers may not have their permission any more.
+    pub(crate) fn forget_chat(&self, chat_id: &ChatId) {
+        let mut chains = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        chains.retain(|(of, _), _| of != chat_id);
+    }
+
     pub(super) fn forget(&self, chat_id: &ChatId, stream_id: &StreamId) {
         let mut chains = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         chains.remove(&(chat_id.clone(), stream_id.clone()));
