@@ -10,6 +10,9 @@
 //! - A text after a tool part is a separate part.
 //! - The state of a tool part only advances: from streaming input to complete input, then to an output
 //!   or an error. A chunk for an earlier state, or for a text that has ended, changes nothing.
+//!
+//! A stream may go on with an earlier message, for example when a person has approved a call of it. It
+//! then [continues](Assembly::continuing) this message, whose calls it may end.
 
 use serde_json::Value;
 
@@ -17,12 +20,14 @@ mod acp;
 mod message;
 mod outcome;
 mod reorder;
+mod replayed;
 mod tool;
 mod ui_message;
 
 use message::PartialMessage;
 pub use outcome::{AssemblyError, ChunkOutcome};
 use reorder::ReorderBuffer;
+pub use replayed::chunks_of;
 
 /// The protocol of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +36,11 @@ pub enum Stream {
     UiMessage,
     /// The session updates of the Agent Client Protocol: messages of the user and of the agent.
     Acp,
+}
+
+/// Returns the id that the chunks of a UI message stream give their message.
+pub fn message_id<'a>(chunks: impl IntoIterator<Item = &'a Value>) -> Option<&'a str> {
+    chunks.into_iter().find(|chunk| chunk["type"] == "start")?["messageId"].as_str()
 }
 
 /// The messages of a stream, assembled from the chunks received so far.
@@ -57,6 +67,15 @@ impl Assembly {
         }
     }
 
+    /// Begins a stream of UI message chunks that goes on with a UI message of an earlier one.
+    ///
+    /// [`Assembly::messages`] then has only what the stream adds, and [`Assembly::ended_calls`] the calls of the earlier
+    /// message that it ended.
+    pub fn continuing(id: &str, message: &Value) -> Self {
+        let messages = vec![PartialMessage::continuing(message)];
+        Self { messages, ..Self::new(Stream::UiMessage, id) }
+    }
+
     /// Takes the chunk at a position of the stream.
     ///
     /// An invalid chunk is skipped; the chunks after it are applied all the same.
@@ -76,8 +95,18 @@ impl Assembly {
 
     /// Returns the messages received so far, as UI messages.
     pub fn messages(&self) -> Vec<Value> {
-        let numbered = self.messages.iter().enumerate();
+        let numbered = self.messages.iter().enumerate().filter(|(_, message)| message.adds());
         numbered.map(|(number, message)| message.write(&self.id, number)).collect()
+    }
+
+    /// Returns whether the stream goes on with an earlier message.
+    pub fn continues(&self) -> bool {
+        self.messages.iter().any(PartialMessage::continues)
+    }
+
+    /// Returns the tool parts of the continued message that had no output before.
+    pub fn ended_calls(&self) -> Vec<Value> {
+        self.messages.iter().flat_map(PartialMessage::ended_calls).collect()
     }
 
     /// Returns the position of the next chunk to apply.

@@ -1,12 +1,13 @@
 //! Prepares messages before they are stored.
 
 use std::collections::{HashMap, VecDeque};
+use std::mem;
 
 use records::json::{Hasher, hex};
 use records::{EventId, Message, MessageBody, NewMessage};
 use serde_json::Value;
 
-use crate::dialect::{Dialect, Parsed, TranscriptPosition, Violation, mark_continued};
+use crate::dialect::{Dialect, Parsed, TranscriptPosition, Violation, mark_continued, ui_message};
 
 /// The known roles; any other text in the role is the name of a speaker.
 const ROLES: [&str; 6] = ["user", "assistant", "system", "developer", "tool", "function"];
@@ -186,6 +187,29 @@ pub fn assign_step_ids(parsed: &mut Parsed) {
             hasher.field("step", &steps.into());
         }
         message.event_id = derived_id(&hex(&hasher.finish()));
+    }
+}
+
+/// Makes UI messages the rest of a stored one: the results of its calls, and its further steps.
+///
+/// The first `ended` messages hold calls that the stored message has; only their results remain.
+pub fn continue_answer(parsed: &mut Parsed, ended: usize) {
+    let is_ended = |position: &TranscriptPosition| match position {
+        TranscriptPosition::Message(index) => *index < ended,
+        TranscriptPosition::System(_) => false,
+    };
+    let (messages, positions) = (mem::take(&mut parsed.messages), mem::take(&mut parsed.positions));
+    for (mut message, position) in messages.into_iter().zip(positions) {
+        let is_result = message.body.role == "tool";
+        if is_ended(&position) && !is_result {
+            continue;
+        }
+        message.event_id = None;
+        if !is_result {
+            ui_message::mark_step(&mut message.body);
+        }
+        parsed.messages.push(message);
+        parsed.positions.push(position);
     }
 }
 

@@ -61,7 +61,7 @@ fn message_for<'a>(
         id.clone_into(&mut message.id);
     }
     if let Some(name) = update["_meta"].get("name") {
-        message.metadata.insert("name".to_owned(), name.clone());
+        message.metadata["name"] = name.clone();
     }
     message
 }

@@ -1,6 +1,6 @@
 use std::collections::{HashMap, HashSet};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::tool::ToolPart;
 
@@ -9,9 +9,13 @@ use super::tool::ToolPart;
 pub(super) struct PartialMessage {
     pub(super) id: String,
     pub(super) role: &'static str,
-    pub(super) metadata: Map<String, Value>,
+    pub(super) metadata: Value,
     parts: Vec<MessagePart>,
-    /// The position of the tool part of each call.
+    /// How many parts belong to the message that this one continues: its calls without an output. `None` if it continues none.
+    continued: Option<usize>,
+    /// The position of the first part of the last step.
+    step: usize,
+    /// The position of the last tool part of each call.
     tools: HashMap<String, usize>,
     /// The position of the last tool part.
     last_tool: Option<usize>,
@@ -33,6 +37,37 @@ enum MessagePart {
 impl PartialMessage {
     pub(super) fn new(role: &'static str) -> Self {
         Self { role, ..Self::default() }
+    }
+
+    /// Begins what a stream adds to a UI message.
+    pub(super) fn continuing(message: &Value) -> Self {
+        let mut rest = Self::new("assistant");
+        if let Some(id) = message["id"].as_str() {
+            id.clone_into(&mut rest.id);
+        }
+        let parts = message["parts"].as_array().into_iter().flatten();
+        parts.filter_map(ToolPart::waiting).for_each(|tool| rest.add_tool(tool));
+        rest.continued = Some(rest.parts.len());
+        rest
+    }
+
+    pub(super) fn continues(&self) -> bool {
+        self.continued.is_some()
+    }
+
+    /// Returns whether there is something to write; a message that continues another one may have nothing more to say.
+    pub(super) fn adds(&self) -> bool {
+        let is_more = |continued| self.parts.len() > continued || !self.metadata.is_null();
+        self.continued.is_none_or(is_more)
+    }
+
+    /// Returns the parts of the calls of the continued message that have ended.
+    pub(super) fn ended_calls(&self) -> impl Iterator<Item = Value> {
+        let tools = self.parts.iter().take(self.continued.unwrap_or_default());
+        tools.filter_map(|part| match part {
+            MessagePart::Tool(tool) if tool.has_ended() => Some(Value::from(&**tool)),
+            _ => None,
+        })
     }
 
     /// Begins a text or reasoning part.
@@ -115,16 +150,24 @@ impl PartialMessage {
         self.parts.push(MessagePart::Tool(tool.into()));
     }
 
+    /// Begins a step.
+    pub(super) fn begin_step(&mut self) {
+        self.add(json!({"type": "step-start"}));
+        self.step = self.parts.len();
+    }
+
+    /// Returns whether the last step has the call.
+    pub(super) fn has_tool_in_step(&self, call_id: &str) -> bool {
+        self.tools.get(call_id).is_some_and(|at| *at >= self.step)
+    }
+
     /// Removes the parts that were added since the last step began.
     pub(super) fn reset_step(&mut self) {
-        let is_start = |part: &MessagePart| match part {
-            MessagePart::Plain(part) => part["type"] == "step-start",
-            MessagePart::Tool(_) => false,
-        };
-        let begin = self.parts.iter().rposition(is_start).map_or(0, |at| at + 1);
+        let begin = self.step.max(self.continued.unwrap_or_default());
         self.parts.truncate(begin);
         self.open.retain(|_, at| *at < begin);
-        self.tools.retain(|_, at| *at < begin);
+        // A call of an earlier step may have the id of one that is removed.
+        self.tools = tool_positions(&self.parts);
         self.data.retain(|_, at| *at < begin);
         self.last_tool = self.tools.values().copied().max();
     }
@@ -132,15 +175,25 @@ impl PartialMessage {
     /// Returns the UI message; without an id of its own, it gets the id of its stream and its number.
     pub(super) fn write(&self, stream: &str, number: usize) -> Value {
         let id = if self.id.is_empty() { format!("{stream}_{number}") } else { self.id.clone() };
-        let parts = self.parts.iter().map(|part| match part {
+        let own = self.parts.iter().skip(self.continued.unwrap_or_default());
+        let parts = own.map(|part| match part {
             MessagePart::Plain(part) => part.clone(),
             MessagePart::Tool(tool) => Value::from(&**tool),
         });
         let mut object = json!({"id": id, "role": self.role});
-        if !self.metadata.is_empty() {
-            object["metadata"] = self.metadata.clone().into();
+        if !self.metadata.is_null() {
+            object["metadata"] = self.metadata.clone();
         }
         object["parts"] = parts.collect();
         object
     }
+}
+
+/// Returns the position of the last tool part of each call.
+fn tool_positions(parts: &[MessagePart]) -> HashMap<String, usize> {
+    let tools = parts.iter().enumerate().filter_map(|(at, part)| match part {
+        MessagePart::Tool(tool) => Some((tool.call_id.clone(), at)),
+        MessagePart::Plain(_) => None,
+    });
+    tools.collect()
 }

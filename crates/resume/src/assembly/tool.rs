@@ -9,6 +9,8 @@ pub(super) struct ToolPart {
     state: ToolState,
     /// The JSON text of the input received so far.
     streamed_input: String,
+    /// Whether the input is any text, and not JSON.
+    is_text: bool,
     input: Option<Value>,
     approval: Option<Value>,
     /// The other fields of the part.
@@ -47,10 +49,31 @@ impl ToolPart {
             is_dynamic,
             state: ToolState::Streaming,
             streamed_input: String::new(),
+            is_text: false,
             input: None,
             approval: None,
             other_fields: Map::new(),
         }
+    }
+
+    /// Reads a part that waits for its output.
+    pub(super) fn waiting(part: &Value) -> Option<Self> {
+        let kind = part["type"].as_str()?;
+        let is_dynamic = kind == "dynamic-tool";
+        let name =
+            if is_dynamic { part["toolName"].as_str()? } else { kind.strip_prefix("tool-")? };
+        let state = match part["state"].as_str()? {
+            "input-streaming" => ToolState::Streaming,
+            "input-available" => ToolState::Available,
+            "approval-requested" | "approval-responded" => ToolState::Approval,
+            _ => return None,
+        };
+        Some(Self {
+            state,
+            input: part.get("input").cloned(),
+            approval: part.get("approval").cloned(),
+            ..Self::new(part["toolCallId"].as_str()?, name, is_dynamic)
+        })
     }
 
     /// Copies the fields of a chunk that every kind of chunk may have.
@@ -72,6 +95,11 @@ impl ToolPart {
                 self.other_fields.insert(part_field.to_owned(), value.clone());
             }
         }
+    }
+
+    /// Sets how the input is written while it arrives.
+    pub(super) fn set_encoding(&mut self, encoding: &Value) {
+        self.is_text = encoding == "text";
     }
 
     /// Appends to the input, which the part shows once it is valid JSON.
@@ -112,8 +140,18 @@ impl ToolPart {
 
     /// Returns the complete input, or else the streamed input if it is valid JSON already.
     fn input(&self) -> Option<Value> {
-        let streamed = || records::json::parse(self.streamed_input.as_bytes()).ok();
+        let streamed = || {
+            if self.is_text {
+                return Some(self.streamed_input.as_str().into());
+            }
+            records::json::parse(self.streamed_input.as_bytes()).ok()
+        };
         self.input.clone().or_else(streamed)
+    }
+
+    /// Returns whether there is an output, perhaps a preliminary one.
+    pub(super) fn has_ended(&self) -> bool {
+        matches!(self.state, ToolState::Done(_))
     }
 
     fn is_done(&self) -> bool {
@@ -157,6 +195,12 @@ impl From<&ToolPart> for Value {
             None if is_streaming => {}
             None => _ = put("input", Value::Null),
         }
+        if is_streaming && !tool.streamed_input.is_empty() {
+            put("rawInput", tool.streamed_input.as_str().into());
+        }
+        if is_streaming && tool.is_text {
+            put("inputEncoding", "text".into());
+        }
         part.extend(tool.other_fields.clone());
         let mut put = |field: &str, value: Value| part.insert(field.to_owned(), value);
         match &tool.state {
@@ -168,8 +212,9 @@ impl From<&ToolPart> for Value {
             }
             ToolState::Done(ToolOutput::Failed(text)) => _ = put("errorText", text.clone()),
             ToolState::Done(ToolOutput::Denied) => {
-                let approval_id = tool.approval.as_ref().and_then(|it| it.get("id")).cloned();
-                put("approval", json!({"id": approval_id.unwrap_or_default(), "approved": false}));
+                let mut approval = tool.approval.clone().unwrap_or_else(|| json!({"id": ""}));
+                approval["approved"] = false.into();
+                put("approval", approval);
                 return part.into();
             }
             _ => {}

@@ -22,12 +22,11 @@ pub(super) fn apply(
             merge_metadata(message, &mut chunk);
         }
         "message-metadata" | "finish" => merge_metadata(message, &mut chunk),
-        "start-step" => message.add(json!({"type": "step-start"})),
+        "start-step" => message.begin_step(),
         "reset-step" => message.reset_step(),
         "finish-step" | "abort" | "error" => {}
-        "source-url" | "source-document" | "file" | "reasoning-file" | "custom" => {
-            message.add(chunk);
-        }
+        "source-url" | "source-document" | "file" | "reasoning-file" | "custom"
+        | "steering-message" => message.add(chunk),
         _ if kind.starts_with("data-") => apply_data(message, &kind, chunk),
         _ if kind.starts_with("tool-") => apply_to_tool(message, &kind, chunk)?,
         _ => apply_to_text(message, &kind, &chunk)?,
@@ -36,8 +35,19 @@ pub(super) fn apply(
 }
 
 fn merge_metadata(message: &mut PartialMessage, chunk: &mut Value) {
-    if let Value::Object(metadata) = take_field(chunk, "messageMetadata") {
-        message.metadata.extend(metadata);
+    merge(&mut message.metadata, take_field(chunk, "messageMetadata"));
+}
+
+/// Adds to a value what a later one has; the fields of objects are added one by one.
+fn merge(value: &mut Value, later: Value) {
+    match (value, later) {
+        (_, Value::Null) => {}
+        (Value::Object(fields), Value::Object(later)) => {
+            for (field, later) in later {
+                merge(fields.entry(field).or_insert(Value::Null), later);
+            }
+        }
+        (value, later) => *value = later,
     }
 }
 
@@ -74,11 +84,13 @@ fn apply_to_text(
         "end" => {}
         _ => return Err("the type is unknown"),
     }
-    // Any chunk may have the signature, which applies to the whole part.
-    if let Some(metadata) = chunk.get("providerMetadata")
-        && let Some(part) = message.open_part(part_kind, id)
-    {
-        part["providerMetadata"] = metadata.clone();
+    // Any chunk may have the signature, which applies to the whole part; the last one has the citations.
+    for field in ["providerMetadata", "citations"] {
+        if let Some(value) = chunk.get(field).filter(|value| !value.is_null())
+            && let Some(part) = message.open_part(part_kind, id)
+        {
+            part[field] = value.clone();
+        }
     }
     if event == "end" {
         message.end(part_kind, id);
@@ -95,14 +107,16 @@ fn apply_to_tool(
         return apply_approval(message, &chunk);
     }
     let call_id = chunk["toolCallId"].as_str().ok_or("the call id is missing")?.to_owned();
-    if message.tool(&call_id).is_none() {
+    // A later step may give its calls the ids of an earlier one.
+    let begins = kind.starts_with("tool-input-") && !message.has_tool_in_step(&call_id);
+    if begins || message.tool(&call_id).is_none() {
         let name = chunk["toolName"].as_str().ok_or("no earlier chunk begins the call")?;
         message.add_tool(ToolPart::new(&call_id, name, chunk["dynamic"] == true));
     }
     let Some(tool) = message.tool(&call_id) else { return Ok(()) };
     tool.copy_common_fields(kind, &chunk);
     match kind {
-        "tool-input-start" => {}
+        "tool-input-start" => tool.set_encoding(&chunk["inputEncoding"]),
         "tool-input-delta" => {
             tool.append_input(chunk["inputTextDelta"].as_str().ok_or("the delta is missing")?);
         }
@@ -112,7 +126,7 @@ fn apply_to_tool(
             tool.end(ToolOutput::Failed(take_field(&mut chunk, "errorText")));
         }
         "tool-approval-request" => {
-            tool.set_approval(json!({"id": chunk["approvalId"]}));
+            tool.set_approval(approval_request(&chunk));
         }
         "tool-output-available" => {
             let is_preliminary = chunk["preliminary"] == true;
@@ -128,12 +142,38 @@ fn apply_to_tool(
     Ok(())
 }
 
+/// The fields of a request for an approval, and how its chunk names them.
+pub(super) const APPROVAL_FIELDS: [(&str, &str); 5] = [
+    ("descriptor", "approvalDescriptor"),
+    ("inputSchemaInput", "inputSchemaInput"),
+    ("requestReason", "reason"),
+    ("isAutomatic", "isAutomatic"),
+    ("signature", "signature"),
+];
+
+/// Returns the request for an approval that a chunk holds.
+fn approval_request(chunk: &Value) -> Value {
+    let mut approval = json!({"id": chunk["approvalId"]});
+    for (field, of_chunk) in APPROVAL_FIELDS {
+        if let Some(value) = chunk.get(of_chunk).filter(|value| !value.is_null()) {
+            approval[field] = value.clone();
+        }
+    }
+    approval
+}
+
 /// Applies the answer to a request for approval, which the chunk names.
 fn apply_approval(message: &mut PartialMessage, chunk: &Value) -> Result<(), &'static str> {
     let waits_for_it =
         |tool: &&mut ToolPart| tool.approval().is_some_and(|it| it["id"] == chunk["approvalId"]);
     let tool = message.tools().find(waits_for_it).ok_or("no call waits for this approval")?;
-    let (id, approved) = (&chunk["approvalId"], &chunk["approved"]);
-    tool.set_approval(json!({"id": id, "approved": approved}));
+    let mut approval = tool.approval().cloned().unwrap_or_default();
+    for field in ["approved", "reason"] {
+        if let Some(value) = chunk.get(field).filter(|value| !value.is_null()) {
+            approval[field] = value.clone();
+        }
+    }
+    tool.copy_common_fields("tool-approval-response", chunk);
+    tool.set_approval(approval);
     Ok(())
 }

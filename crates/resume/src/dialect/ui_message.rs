@@ -16,6 +16,7 @@ mod reasoning;
 mod rules;
 mod validate;
 mod write;
+pub(crate) use own::mark_step;
 pub(crate) use write::write_file;
 
 /// The `UIMessage` of the AI SDK.

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use proptest::sample::Index;
-use resume::assembly::{Assembly, AssemblyError, ChunkOutcome, Stream};
+use resume::assembly::{self, Assembly, AssemblyError, ChunkOutcome, Stream};
 use resume::dialect::{self, Acp, Dialect, UiMessage};
 use resume::{Options, UnsettledPolicy};
 use serde_json::{Value, json};
@@ -108,6 +108,17 @@ proptest! {
     }
 
     #[test]
+    fn a_message_is_replayed_as_chunks(
+        actions in prop::collection::vec(action(), 1..6),
+    ) {
+        let chunks = actions.iter().enumerate();
+        let chunks: Vec<_> = chunks.flat_map(|(number, action)| sdk_chunks(number, action, &[])).collect();
+        let whole = assembled(Stream::UiMessage, &chunks, &[]);
+        let replayed = assembly::chunks_of(whole[0].clone());
+        prop_assert_eq!(assembled(Stream::UiMessage, &replayed, &[]), whole);
+    }
+
+    #[test]
     fn a_replayed_session_is_assembled_as_it_is_parsed(chat in transcript()) {
         let options = Options { unsettled: Some(UnsettledPolicy::Settle), ..Options::default() };
         let updates = Acp.render(log(&chat), &options).messages;
@@ -194,6 +205,49 @@ fn an_approval_is_requested_and_denied() {
         (&part["state"], &part["approval"]),
         (&json!("output-denied"), &json!({"id": "p", "approved": false}))
     );
+}
+
+#[test]
+fn every_kind_of_part_is_replayed_as_chunks() {
+    // The tests of the renderings compare them with the SDK itself.
+    let streams = include_str!("../../../../fixtures/streams/ui-message.jsonl");
+    for line in streams.lines() {
+        let chunks: Vec<Value> = serde_json::from_str(line).unwrap();
+        let whole = assembled(Stream::UiMessage, &chunks, &[]);
+        let replayed = assembly::chunks_of(whole[0].clone());
+        assert_eq!(assembled(Stream::UiMessage, &replayed, &[]), whole);
+    }
+}
+
+#[test]
+fn a_stream_adds_to_an_earlier_message() {
+    let call = |id: &str| json!({"type": "tool-input-available", "toolCallId": id, "toolName": "f", "input": {}});
+    let output =
+        |id: &str| json!({"type": "tool-output-available", "toolCallId": id, "output": id});
+    let first = [json!({"type": "start", "messageId": "m"}), call("a"), call("b"), output("b")];
+    let message = &assembled(Stream::UiMessage, &first, &[])[0];
+    let added = |chunks: &[Value]| {
+        let mut assembly = Assembly::continuing("s", message);
+        let mut results = Vec::new();
+        for (position, chunk) in (0..).zip(chunks) {
+            results.push(assembly.push(position, chunk.clone()).is_ok());
+        }
+        assert!(assembly.continues());
+        (assembly.ended_calls(), assembly.messages(), results)
+    };
+    let (ended, messages, results) = added(&[output("a"), output("c"), json!({"type": "finish"})]);
+    assert_eq!(results, [true, false, true], "no call is c");
+    assert_eq!((ended[0]["output"].as_str(), ended.len(), messages.len()), (Some("a"), 1, 0));
+    // A step that is begun again takes nothing of the earlier message.
+    let (step, reset) = (json!({"type": "start-step"}), json!({"type": "reset-step"}));
+    for before in [vec![], vec![step]] {
+        let chunks =
+            [before.clone(), vec![text("t", "no"), reset.clone(), text("u", "yes"), output("a")]];
+        let (ended, messages, _) = added(&chunks.concat());
+        assert_eq!((ended.len(), &messages[0]["id"]), (1, &json!("m")));
+        let parts = messages[0]["parts"].as_array().unwrap();
+        assert_eq!((parts.len(), &parts[before.len()]["text"]), (before.len() + 1, &json!("yes")));
+    }
 }
 
 #[test]

@@ -331,6 +331,125 @@ async fn an_answer_of_a_stream_is_put_back_and_continued_without_a_double() {
     }
 }
 
+/// Returns the messages of a chat in the form of the AI SDK.
+async fn ui_messages(client: &Client, base: &str) -> Value {
+    client.get(&format!("{base}/history?dialect=ui-message")).await.body()["messages"].clone()
+}
+
+async fn put_ui_messages(client: &Client, base: &str, messages: &Value) -> Value {
+    let path = format!("{base}/transcript?dialect=ui-message");
+    let put = client.put(&path, json!({ "messages": messages })).await;
+    assert!(put.status < 300, "{}", put.text);
+    put.body()
+}
+
+/// Streams an answer, and returns how it ended.
+async fn streamed(client: &Client, base: &str, id: &str, chunks: Value) -> Value {
+    start(client, base, id, "ui_message").await;
+    add(client, base, id, 0, chunks).await;
+    end(client, base, id, json!({ "state": "finished" })).await
+}
+
+#[tokio::test]
+async fn an_answer_waits_for_a_person_and_another_stream_goes_on_with_it() {
+    let client = today();
+    let base = chat(&client).await;
+    let call = |id: &str, name: &str| json!({ "type": "tool-input-available", "toolCallId": id, "toolName": name, "input": {} });
+    let first = json!([
+        { "type": "start", "messageId": "page-1", "messageMetadata": { "model": "m" } },
+        { "type": "start-step" },
+        call("c1", "ask"),
+        call("c2", "delete"),
+        { "type": "tool-approval-request", "toolCallId": "c2", "approvalId": "a2" },
+        call("c3", "pay"),
+        { "type": "tool-approval-request", "toolCallId": "c3", "approvalId": "a3" },
+        { "type": "finish-step" },
+    ]);
+    streamed(&client, &base, "s1", first).await;
+
+    // The page knows the answer under the id of its stream.
+    let mut message = ui_messages(&client, &base).await[0].clone();
+    let stored_id = message["id"].clone();
+    message["id"] = "page-1".into();
+    for (at, change) in [
+        (1, json!({ "state": "output-available", "output": "blue" })),
+        (2, json!({ "state": "approval-responded", "approval": { "id": "a2", "approved": true } })),
+        (
+            3,
+            json!({ "state": "approval-responded", "approval": { "id": "a3", "approved": false } }),
+        ),
+    ] {
+        let part = message["parts"][at].as_object_mut().unwrap();
+        part.extend(change.as_object().unwrap().clone());
+    }
+    for _ in 0..2 {
+        let put = put_ui_messages(&client, &base, &json!([message])).await;
+        assert_eq!(put["last_sequence"], 2, "the call is stored once, and its result is new");
+    }
+    message["id"] = stored_id.clone();
+    assert_eq!(ui_messages(&client, &base).await, json!([message]));
+    let stored = client.get(&format!("{base}/messages/0")).await.body();
+    assert_eq!((&stored["message_id"], &stored["request_id"]), (&json!("page-1"), &json!("s1")));
+
+    // The answer goes on, once for a page that has not been loaded again, and once for one that has.
+    let second = json!([
+        { "type": "start", "messageId": "page-1" },
+        { "type": "tool-output-available", "toolCallId": "c2", "output": "gone" },
+        { "type": "tool-output-denied", "toolCallId": "c3" },
+        { "type": "start-step" },
+        { "type": "text-start", "id": "t" },
+        { "type": "text-delta", "id": "t", "delta": "It is gone." },
+        { "type": "text-end", "id": "t" },
+        call("c4", "ask"),
+        { "type": "finish", "messageMetadata": { "tokens": 7 } },
+    ]);
+    let ended = streamed(&client, &base, "s2", second).await;
+    assert_eq!(ended["dropped"], json!([]));
+    let third = json!([
+        { "type": "start", "messageId": stored_id },
+        { "type": "tool-output-available", "toolCallId": "c4", "output": 4 },
+    ]);
+    streamed(&client, &base, "s3", third).await;
+    let part = |at: usize, change: Value| {
+        let mut part = message["parts"][at].clone();
+        part.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+        part
+    };
+    let parts = json!([
+        message["parts"][0],
+        message["parts"][1],
+        part(2, json!({ "state": "output-available", "output": "gone" })),
+        part(3, json!({ "state": "output-denied" })),
+        { "type": "step-start" },
+        { "type": "text", "text": "It is gone." },
+        {
+            "type": "tool-ask", "toolCallId": "c4", "state": "output-available", "input": {}, "output": 4,
+        },
+    ]);
+    let whole = json!([{
+        "id": stored_id, "role": "assistant", "parts": parts,
+        "metadata": { "model": "m", "name": "writer", "tokens": 7 },
+    }]);
+    assert_eq!(ui_messages(&client, &base).await, whole);
+
+    // Each request may be repeated, also when the chat has gone on.
+    let question = json!({ "role": "user", "content": "And now?" });
+    assert_eq!(client.post(&format!("{base}/messages"), question).await.status, 201);
+    let again = end(&client, &base, "s2", json!({ "state": "finished" })).await;
+    assert_eq!(
+        (&again["turn"]["duplicate"], &again["turn"]["messages"][0]["duplicate"]),
+        (&json!(true), &json!(true))
+    );
+    let put = put_ui_messages(&client, &base, &whole).await;
+    assert_eq!(ui_messages(&client, &base).await[0], whole[0]);
+    // After a question, the same id is that of another answer.
+    let other = json!([{ "type": "start", "messageId": "page-1" }, call("c2", "delete")]);
+    streamed(&client, &base, "s4", other).await;
+    let messages = ui_messages(&client, &base).await;
+    assert_eq!((messages.as_array().unwrap().len(), &messages[0]), (3, &whole[0]));
+    assert_eq!(put["last_sequence"], 7);
+}
+
 #[tokio::test]
 async fn nobody_waits_for_an_agent_that_is_gone() {
     let clock = Arc::new(SetClock::default());

@@ -143,7 +143,10 @@ impl OpenCall {
                 ("output-available", is_answered(Some(true)))
             }
             Some(CallResult::Failed(text)) => {
-                let is_denied = stored_state == "output-denied" && text == DENIED_RESULT;
+                // A call that waited for the answer of a person, who denied it, is stored in the state of the answer.
+                let states = ["output-denied", "approval-responded"];
+                let is_denied =
+                    states.iter().any(|state| stored_state == *state) && text == DENIED_RESULT;
                 if is_denied && is_answered(Some(false)) {
                     ("output-denied", true)
                 } else {

@@ -10,6 +10,9 @@ use crate::dialect::parsed::keep_own;
 /// The field of an entry that says which part it describes: see [`PartKind`].
 pub(super) const OF: &str = "of";
 
+/// The field of a step that continues the message before it.
+const CONTINUES: &str = "continues";
+
 /// The fields of one stored message: a step of a UI message.
 #[derive(Debug, Default)]
 pub(super) struct OwnFields {
@@ -21,6 +24,14 @@ pub(super) struct OwnFields {
     pub(super) metadata: Value,
     /// Other fields of the message, which the SDK does not have: they are not written.
     pub(super) fields: JsonObject,
+}
+
+/// Marks a message as a step that continues the message before it.
+pub(crate) fn mark_step(body: &mut MessageBody) {
+    let mut provider = take_object(&mut body.extra, MessageBody::PROVIDER);
+    let mut own = take_object(&mut provider, NAME);
+    own.insert(CONTINUES.to_owned(), true.into());
+    keep_own(body, NAME, own);
 }
 
 /// What a part is in the log.
@@ -69,7 +80,7 @@ impl OwnFields {
         let stored = &mut message.provider;
         Self {
             parts: take_list(stored, "parts"),
-            continues: stored.get("continues") == Some(&Value::Bool(true)),
+            continues: stored.get(CONTINUES) == Some(&Value::Bool(true)),
             metadata: stored.get_mut("metadata").map(Value::take).unwrap_or_default(),
             fields: take_object(stored, "fields"),
         }
@@ -82,7 +93,7 @@ impl OwnFields {
             stored.insert("parts".to_owned(), self.parts.into());
         }
         if self.continues {
-            stored.insert("continues".to_owned(), true.into());
+            stored.insert(CONTINUES.to_owned(), true.into());
         }
         if !self.metadata.is_null() {
             stored.insert("metadata".to_owned(), self.metadata);

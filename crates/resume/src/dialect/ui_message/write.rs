@@ -48,6 +48,7 @@ impl MessageWriter for MessagesWriter {
         let continued =
             self.open.as_mut().filter(|open| own.continues && open.role == message.role);
         if let Some(open) = continued {
+            open.add_metadata(mem::take(&mut message.metadata));
             open.parts.extend(write_parts(&mut message, own));
             message.report_repairs(rendered);
             return;
@@ -87,6 +88,17 @@ impl OpenMessage {
             fields.insert("metadata".to_owned(), metadata);
         }
         Self { role: message.role, fields, parts }
+    }
+
+    /// Adds the metadata of a step that came later than the message.
+    fn add_metadata(&mut self, later: JsonObject) {
+        if later.is_empty() {
+            return;
+        }
+        let metadata = self.fields.shift_remove("metadata");
+        let mut metadata = metadata.and_then(|it| it.as_object().cloned()).unwrap_or_default();
+        metadata.extend(later);
+        self.fields.insert("metadata".to_owned(), metadata.into());
     }
 
     fn add_result(&mut self, result: &mut CanonicalMessage) {

@@ -36,7 +36,7 @@ pub(crate) use body::{AuthorRequest, MessageRequest};
 pub(crate) use request::{MESSAGES, MessagesBody};
 pub(crate) use resent::{append_nothing, append_within};
 use response::AppendResponse;
-pub(crate) use transcript::{OWN_ID, read_checked, read_valid, turn_messages};
+pub(crate) use transcript::{CONTEXT, OWN_ID, read_checked, read_valid, turn_messages};
 
 /// The state of the chat that an edit depends on.
 #[derive(Debug, IntoParams)]

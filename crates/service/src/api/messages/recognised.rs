@@ -1,13 +1,15 @@
 //! What of a transcript a chat has already, although it was stored in another form.
 
+use std::collections::HashMap;
+
 use futures::future::try_join;
-use persistence::{MessageRange, Transcript, offload};
+use persistence::{MessageRange, StoreError, Transcript, offload};
 use records::{ChatId, EventId, Message, Permission, Scope};
 use resume::dialect::{Resent, TranscriptPosition, Violation};
 use resume::ingest::StoredSteps;
 use resume::known_beginning;
 
-use super::transcript::ReadTranscript;
+use super::transcript::{self, OWN_ID, ReadTranscript};
 use crate::admission::RequestMemory;
 use crate::problem::Problem;
 use crate::state::AppState;
@@ -63,9 +65,9 @@ pub(super) async fn leave_out_known(
     Ok(read)
 }
 
-/// Gives the results and the steps of messages the ids under which the chat has them, of a dialect that sends messages again
-/// with more in them: a message that was stored as a turn is put back under its id, and then continued.
-pub(super) async fn adopt_steps(
+/// Gives messages, their results and their steps the ids under which the chat has them, of a dialect that sends messages again
+/// with more in them: a message that was stored as a turn is put back under its id, or that of its client, and then continued.
+pub(super) async fn adopt_stored_ids(
     state: &AppState,
     scope: &Scope,
     chat_id: &ChatId,
@@ -75,8 +77,10 @@ pub(super) async fn adopt_steps(
         return Ok(read);
     }
     let scope = &scope.needing(Permission::Read);
-    let ids = read.parsed.messages.iter().filter_map(|message| message.event_id.clone());
-    let found = state.store.find_messages(scope, chat_id, &ids.collect::<Vec<_>>()).await?;
+    let mut found = find(state, scope, chat_id, &read).await?;
+    if adopt_own_ids(state, scope, chat_id, &mut read, &found).await? {
+        found = find(state, scope, chat_id, &read).await?;
+    }
     let mut first = 0;
     let positions = read.parsed.positions.clone();
     for parts in positions.chunk_by(|one, next| one == next) {
@@ -95,6 +99,55 @@ pub(super) async fn adopt_steps(
         first += parts.len();
     }
     Ok(read)
+}
+
+/// Returns the sequences of the messages of a transcript that the chat has.
+async fn find(
+    state: &AppState,
+    scope: &Scope,
+    chat_id: &ChatId,
+    read: &ReadTranscript,
+) -> Result<Vec<Option<u64>>, StoreError> {
+    let ids = read.parsed.messages.iter().filter_map(|message| message.event_id.clone());
+    state.store.find_messages(scope, chat_id, &ids.collect::<Vec<_>>()).await
+}
+
+/// Gives messages of the assistant, which are not found, the ids of those that are stored with theirs beside them: those of
+/// turns. Only the newest messages are searched. Returns whether there is one.
+async fn adopt_own_ids(
+    state: &AppState,
+    scope: &Scope,
+    chat_id: &ChatId,
+    read: &mut ReadTranscript,
+    found: &[Option<u64>],
+) -> Result<bool, StoreError> {
+    let messages = read.parsed.messages.iter_mut().zip(found);
+    let mut unknown: Vec<_> = messages
+        .filter(|(message, found)| found.is_none() && message.body.role == "assistant")
+        .map(|(message, _)| message)
+        .collect();
+    if unknown.is_empty() {
+        return Ok(false);
+    }
+    let newest = transcript::newest(state, scope, chat_id).await?;
+    let own_id =
+        |message: &Message| message.body.extra_text(OWN_ID).and_then(|id| EventId::parse(id).ok());
+    // Of several with one id, the oldest is the message, and the others are what it was continued with.
+    let stored: HashMap<EventId, &EventId> = newest
+        .iter()
+        .rev()
+        .filter(|message| message.deleted_at.is_none())
+        .filter_map(|message| Some((own_id(message)?, &message.event_id)))
+        .collect();
+    let mut is_any = false;
+    for message in &mut unknown {
+        let known = message.event_id.as_ref().and_then(|id| stored.get(id));
+        if let Some(id) = known {
+            message.event_id = Some((*id).clone());
+            is_any = true;
+        }
+    }
+    Ok(is_any)
 }
 
 /// Reads all messages of a chat; `None` if they are too large.

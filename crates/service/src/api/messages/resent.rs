@@ -1,7 +1,7 @@
 //! Messages whose ids are stored with another body, because they are sent again with more in them.
 
 use persistence::{Append, Appended, Outcome, StoreError};
-use records::{ChatId, EventId, MessageEdit, NewMessage, Permission, Scope};
+use records::{ChatId, EventId, MessageBody, MessageEdit, NewMessage, Permission, Scope};
 use resume::dialect::{Dialect, Resent};
 use resume::ingest;
 
@@ -91,7 +91,9 @@ async fn replace(
     if stored.deleted_at.is_some() || stored.body.role != message.body.role {
         return Err(conflict);
     }
-    let edit = MessageEdit::from(message.body);
+    let mut body = message.body;
+    keep_given(&stored.body, &mut body);
+    let edit = MessageEdit::from(body);
     if edit.apply(&stored.body) == stored.body {
         return Ok(false);
     }
@@ -100,6 +102,17 @@ async fn replace(
     };
     own_or_any(scope, update).await?;
     Ok(true)
+}
+
+/// Keeps the fields of a stored message that no transcript has, such as the id of its turn.
+fn keep_given(stored: &MessageBody, body: &mut MessageBody) {
+    for field in MessageBody::ID_FIELDS.into_iter().chain(MessageBody::NATIVE) {
+        if let Some(value) = stored.extra.get(field)
+            && !body.extra.contains_key(field)
+        {
+            body.extra.insert(field.to_owned(), value.clone());
+        }
+    }
 }
 
 /// Returns the append of no messages to a chat, which the store refuses.

@@ -1,7 +1,6 @@
 use axum::body::HttpBody as _;
 use axum::extract::{FromRequest as _, Request};
-use persistence::MessageRange;
-use persistence::offload;
+use persistence::{MessageRange, StoreError, offload};
 use records::json::ListLimit;
 use records::{ChatId, EventId, Item, JsonObject, Location, Message, Scope, Segment, TurnMessage};
 use resume::Dropped;
@@ -164,8 +163,8 @@ pub(super) enum Ids {
     OfRequest,
 }
 
-/// The newest messages of a chat among which calls without ids are looked for, and the memory to read them.
-const CONTEXT: MessageRange = MessageRange::Newest { before: None, limit: 100 };
+/// How many of the newest messages of a chat are searched for what a transcript goes on with, and the memory to read them.
+pub(crate) const CONTEXT: usize = 100;
 const CONTEXT_BYTES: usize = 12 << 20;
 
 /// Reads a transcript. A large one is checked and parsed away from the threads that serve requests.
@@ -191,12 +190,18 @@ pub(super) async fn read(
         // For the context, or for the message that another body replaces.
         memory.reserve(CONTEXT_BYTES).await?;
     }
-    let newest = if needs_context {
-        state.store.messages(scope, chat_id, CONTEXT).await?.messages
-    } else {
-        Vec::new()
-    };
+    let newest = if needs_context { newest(state, scope, chat_id).await? } else { Vec::new() };
     offload(bytes.unwrap_or(usize::MAX), move || parse(dialect, check, ids, body, &newest)).await
+}
+
+/// Reads the newest messages of a chat, among which a transcript may have its beginning.
+pub(super) async fn newest(
+    state: &AppState,
+    scope: &Scope,
+    chat_id: &ChatId,
+) -> Result<Vec<Message>, StoreError> {
+    let range = MessageRange::Newest { before: None, limit: CONTEXT };
+    Ok(state.store.messages(scope, chat_id, range).await?.messages)
 }
 
 /// Reads messages of an adapter, which must break no rule of their dialect.

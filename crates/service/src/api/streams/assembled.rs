@@ -1,18 +1,19 @@
 use std::pin::pin;
 
 use futures::TryStreamExt as _;
-use persistence::{Store, StoreError, offload};
+use persistence::{MessageRange, Store, StoreError, Transcript, offload};
 use records::{
-    MessageBody, NewTurn, Scope, Stream, StreamEvent, StreamFormat, StreamState, TurnMessage,
-    TurnOutcome,
+    Message, MessageBody, NewTurn, Permission, Scope, Stream, StreamEvent, StreamFormat,
+    StreamState, TurnId, TurnMessage, TurnOutcome,
 };
+use resume::Options;
 use resume::assembly::{self, Assembly, AssemblyError};
-use resume::dialect::UiMessage;
-use resume::ingest::Check;
-use serde_json::Value;
+use resume::dialect::{Dialect as _, UiMessage};
+use resume::ingest::{self, Check};
+use serde_json::{Value, json};
 
 use super::groups::groups_after;
-use crate::api::messages::{read_checked, turn_messages};
+use crate::api::messages::{CONTEXT, OWN_ID, read_checked, turn_messages};
 use crate::problem::Problem;
 
 /// What the chunks of a stream make.
@@ -36,9 +37,20 @@ pub(super) async fn assemble(
     let (mut messages, dropped) = match stream.header.format {
         StreamFormat::Text => offload(bytes, move || text(chunks)).await,
         StreamFormat::UiMessage => {
-            assembled(assembly::Stream::UiMessage, stream, bytes, chunks).await?
+            let continued = match assembly::message_id(&chunks) {
+                Some(id) => continued(store, scope, stream, id).await?,
+                None => None,
+            };
+            let assembly = match continued {
+                Some(message) => Assembly::continuing(stream.stream_id.as_str(), &message),
+                None => Assembly::new(assembly::Stream::UiMessage, stream.stream_id.as_str()),
+            };
+            assembled(assembly, bytes, chunks).await?
         }
-        StreamFormat::Acp => assembled(assembly::Stream::Acp, stream, bytes, chunks).await?,
+        StreamFormat::Acp => {
+            let assembly = Assembly::new(assembly::Stream::Acp, stream.stream_id.as_str());
+            assembled(assembly, bytes, chunks).await?
+        }
     };
     for TurnMessage { body, .. } in &mut messages {
         if body.role == "assistant" && body.name.is_none() {
@@ -55,15 +67,19 @@ pub(super) fn turn_of(stream: &Stream, state: StreamState, messages: Vec<TurnMes
         StreamState::Cancelled | StreamState::Superseded => TurnOutcome::Interrupted,
         StreamState::Running | StreamState::Finished => TurnOutcome::Completed,
     };
-    let request_id = stream.header.request_id.clone();
     NewTurn {
-        request_id: request_id.unwrap_or_else(|| stream.stream_id.clone().into()),
+        request_id: turn_id(stream),
         outcome,
         messages,
         steps: Vec::new(),
         connector: None,
         mode: None,
     }
+}
+
+/// Returns the id of the turn that a stream becomes.
+fn turn_id(stream: &Stream) -> TurnId {
+    stream.header.request_id.clone().unwrap_or_else(|| stream.stream_id.clone().into())
 }
 
 /// Reads the chunks of the current attempt.
@@ -101,16 +117,56 @@ fn text(chunks: Vec<Value>) -> (Vec<TurnMessage>, Dropped) {
     (vec![TurnMessage { body, author: None }], dropped)
 }
 
+/// Returns the UI message with which a stream goes on: the one that its first chunk names by its id, if that is the last of the
+/// chat.
+///
+/// What was stored since the stream began does not count, so that its end can be repeated.
+pub(super) async fn continued(
+    store: &dyn Store,
+    scope: &Scope,
+    stream: &Stream,
+    id: &str,
+) -> Result<Option<Value>, StoreError> {
+    let scope = scope.needing(Permission::Read);
+    let mut before = stream.mark.last_sequence;
+    let mut messages = loop {
+        let range = MessageRange::Newest { before, limit: CONTEXT };
+        let Transcript { mut messages, has_more, .. } =
+            store.messages(&scope, &stream.chat_id, range).await?;
+        before = messages.first().map(|message| message.sequence);
+        messages.retain(|message| is_before(message, stream));
+        if !messages.is_empty() || !has_more {
+            break messages;
+        }
+    };
+    let is_named = |message: &Message| {
+        let ids = [Some(message.event_id.as_str()), message.body.extra_text(OWN_ID)];
+        message.body.role == "assistant" && ids.contains(&Some(id))
+    };
+    let Some(first) = messages.iter().position(is_named) else { return Ok(None) };
+    let rest = messages.split_off(first);
+    if rest.iter().any(|message| message.body.role == "user") {
+        return Ok(None);
+    }
+    let rendered = UiMessage.render(rest, &Options::default());
+    Ok(rendered.messages.into_iter().next())
+}
+
+/// Returns whether a message was stored before a stream began.
+fn is_before(message: &Message, stream: &Stream) -> bool {
+    let turn = turn_id(stream);
+    message.created_at <= stream.started_at
+        && message.body.extra_text(MessageBody::REQUEST_ID) != Some(turn.as_str())
+}
+
 /// Assembles the UI messages of a stream.
 async fn assembled(
-    kind: assembly::Stream,
-    stream: &Stream,
+    mut assembly: Assembly,
     bytes: usize,
     chunks: Vec<Value>,
 ) -> Result<(Vec<TurnMessage>, Dropped), Problem> {
-    let id = stream.stream_id.as_str().to_owned();
-    let (messages, dropped) = offload(bytes, move || {
-        let (mut assembly, mut dropped) = (Assembly::new(kind, &id), Vec::new());
+    let (assembly, dropped) = offload(bytes, move || {
+        let mut dropped = Vec::new();
         for (position, chunk) in (0..).zip(chunks) {
             match assembly.push(position, chunk) {
                 Err(AssemblyError::InvalidChunk { position, detail }) => {
@@ -120,9 +176,16 @@ async fn assembled(
                 Ok(_) | Err(AssemblyError::TooFarAhead { .. }) => {}
             }
         }
-        (assembly.messages(), dropped)
+        (assembly, dropped)
     })
     .await;
-    let parsed = read_checked(&UiMessage, Check::Lenient, messages).await?;
+    let ended = assembly.ended_calls();
+    let answered = (!ended.is_empty()).then(|| json!({"role": "assistant", "parts": ended}));
+    let ended = usize::from(answered.is_some());
+    let messages = answered.into_iter().chain(assembly.messages()).collect();
+    let mut parsed = read_checked(&UiMessage, Check::Lenient, messages).await?;
+    if assembly.continues() {
+        ingest::continue_answer(&mut parsed, ended);
+    }
     Ok((turn_messages(parsed).0, dropped))
 }

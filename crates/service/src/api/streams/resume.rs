@@ -13,14 +13,16 @@ use futures::{Stream as Chunks, StreamExt as _, TryStreamExt as _};
 use operation::operation;
 use persistence::{Store, StoreError};
 use records::{
-    ChatId, Clock as _, Scope, Stream, StreamEvent, StreamFormat, StreamGroup, StreamId,
-    StreamMark, StreamState, SystemClock,
+    ChatId, Clock as _, Scope, Stream, StreamEvent, StreamFormat, StreamGroup, StreamMark,
+    StreamState, SystemClock,
 };
+use resume::assembly;
 use serde_json::{Value, json};
 use tokio::time::{Instant, interval, sleep_until};
 use utoipa::IntoParams;
 use utoipa::openapi::path::Parameter;
 
+use super::assembled::continued;
 use super::groups::groups_after;
 use crate::config::LimitsConfig;
 use crate::extract::{ChatStream, FromParams, Params, Query, TICKET_PARAM, declared};
@@ -73,7 +75,8 @@ impl Output for UiMessageStream {
 /// Streams the answer that is being produced, in the protocol of the AI SDK: its chunks so far, with the deltas of one text joined,
 /// and then those that follow. The response is empty, with 204, if no stream of the format `ui_message` is running.
 ///
-/// Each chunk is the `data` of an event, and the last event is `[DONE]`. The response of a stream that fails has a chunk `error`
+/// Each chunk is the `data` of an event, and the last event is `[DONE]`. An answer that goes on with an earlier one, because a person
+/// has approved a call of it for example, begins with chunks that make the earlier one. The response of a stream that fails has a chunk `error`
 /// before it, and that of a cancelled one a chunk `abort`. The response ends without `[DONE]` if another agent begins the answer
 /// again, or the service stops: the client then requests it once more. An answer whose agent is silent for 5 minutes, or for 30
 /// seconds while a later answer was begun, counts as not running; a response that is open then ends with a chunk `error`.
@@ -102,8 +105,7 @@ pub(crate) async fn running_answer<T>(
     let Some(running) = shown(streams) else { return Ok(Prepared::new(NoContent)) };
     let subscription = state.hub.subscribe(&scope, &chat_id, Position::END).await?;
     let metrics = state.metrics.live.subscriber(Transport::Sse);
-    let Stream { stream_id, mark: StreamMark { attempt, .. }, .. } = running;
-    let answer = Answer { store, scope, chat_id, stream_id, attempt };
+    let answer = Answer { store, scope, stream: running };
     let chunks = chunks(subscription, answer, limits, metrics);
     Ok(Prepared::new(([PROTOCOL], event_response(chunks, state.limits.keep_alive()))))
 }
@@ -128,26 +130,38 @@ fn remaining(mark: &StreamMark, now: DateTime<Utc>) -> Duration {
 struct Answer {
     store: Arc<dyn Store>,
     scope: Scope,
-    chat_id: ChatId,
-    stream_id: StreamId,
-    /// How often it was begun: what was written before is void.
-    attempt: u32,
+    /// As it stood when it was asked for.
+    stream: Stream,
 }
 
 impl Answer {
     /// Returns how it stands.
     async fn mark(&self) -> Result<StreamMark, StoreError> {
-        let stream = self.store.get_stream(&self.scope, &self.chat_id, &self.stream_id).await;
-        Ok(stream?.mark)
+        let Stream { chat_id, stream_id, .. } = &self.stream;
+        Ok(self.store.get_stream(&self.scope, chat_id, stream_id).await?.mark)
     }
 
     /// Returns what was written after a number.
     fn groups(&self, after: Option<u64>) -> impl Chunks<Item = Result<StreamGroup, StoreError>> {
-        groups_after(&*self.store, &self.scope, &self.chat_id, &self.stream_id, after)
+        let Stream { chat_id, stream_id, .. } = &self.stream;
+        groups_after(&*self.store, &self.scope, chat_id, stream_id, after)
+    }
+
+    /// Returns what a page is told of a chunk. An answer that goes on with an earlier one begins with what that has.
+    async fn told(&self, mut chunk: Value) -> Result<Vec<Value>, StoreError> {
+        let Some(id) = assembly::message_id([&chunk]) else { return Ok(vec![chunk]) };
+        let Some(message) = continued(&*self.store, &self.scope, &self.stream, id).await? else {
+            return Ok(vec![chunk]);
+        };
+        let mut chunks = assembly::chunks_of(message);
+        if let Some(metadata) = chunk.get_mut("messageMetadata").map(Value::take) {
+            chunks.push(json!({ "type": "message-metadata", "messageMetadata": metadata }));
+        }
+        Ok(chunks)
     }
 
     /// Returns the chunks of an answer that has ended, from where it was begun the last time.
-    fn ended(&self) -> impl Chunks<Item = Result<String, StoreError>> {
+    fn ended(&self) -> impl Chunks<Item = Result<Value, StoreError>> {
         try_stream! {
             let mut restart = None;
             let mut groups = pin!(self.groups(None));
@@ -158,8 +172,11 @@ impl Answer {
             }
             let mut groups = pin!(self.groups(restart));
             while let Some(group) = groups.try_next().await? {
-                for chunk in group.chunks() {
-                    yield chunk.clone();
+                // They were written as JSON.
+                for chunk in group.chunks().iter().filter_map(|text| serde_json::from_str(text).ok()) {
+                    for told in self.told(chunk).await? {
+                        yield told;
+                    }
                 }
             }
         }
@@ -173,7 +190,7 @@ fn chunks(
     metrics: SubscriberMetrics,
 ) -> impl Chunks<Item = Result<SseEvent, Infallible>> {
     stream! {
-        let Answer { stream_id, attempt, .. } = &answer;
+        let Stream { stream_id, mark: StreamMark { attempt, .. }, .. } = &answer.stream;
         let limit_reached = limits.reached();
         tokio::pin!(limit_reached);
         let mut begins_within = interval(BEGINS_WITHIN);
@@ -196,7 +213,7 @@ fn chunks(
                         match ended.next().await {
                             Some(Ok(chunk)) => {
                                 metrics.event_sent();
-                                yield Ok(SseEvent::default().data(chunk));
+                                yield Ok(SseEvent::default().data(chunk.to_string()));
                             }
                             Some(Err(_)) => break false,
                             None => break true,
@@ -234,8 +251,12 @@ fn chunks(
                     // They were written as JSON.
                     let chunks: Vec<Value> = serde_json::from_str(chunk.chunks()).unwrap_or_default();
                     for chunk in chunks {
-                        metrics.event_sent();
-                        yield Ok(SseEvent::default().data(chunk.to_string()));
+                        // Without its beginning, the client asks again.
+                        let Ok(told) = answer.told(chunk).await else { return };
+                        for chunk in told {
+                            metrics.event_sent();
+                            yield Ok(SseEvent::default().data(chunk.to_string()));
+                        }
                     }
                 }
                 Event::StreamStarted(state) if state.stream.stream_id == *stream_id => {
