@@ -128,6 +128,11 @@ export class Chat {
     return pages(this.#transport, ["chats", this.appId, this.chatId, "messages"], query, this.signal);
   }
 
+  /** Reads a stored message by its id. */
+  message(eventId: string): Promise<models.Message> {
+    return this.#get(["messages", "by-id", eventId]);
+  }
+
   /** Replaces messages by tombstones; returns which ids the chat has. */
   async deleteMessages(eventIds: readonly string[]): Promise<models.DeletedMessages> {
     const done: models.DeletedMessages = { chat_id: this.chatId, deleted: [], unknown: [] };

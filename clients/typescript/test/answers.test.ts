@@ -2,9 +2,10 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import type { UIMessageChunk } from "ai";
+import { Chat as UiChat } from "@ai-sdk/react";
+import { type UIMessage, type UIMessageChunk, lastAssistantMessageIsCompleteWithToolCalls } from "ai";
 import { type Chat, InvalidRequest, Reprise } from "reprise-chats";
-import { loadMessages, streamAnswer } from "reprise-chats/ai";
+import { RepriseChatTransport, loadMessages, streamAnswer } from "reprise-chats/ai";
 import { type Service, newApp, sharedService } from "./service.js";
 
 let service: Service;
@@ -40,8 +41,8 @@ class Answer {
     for (const chunk of chunks) this.#controller?.enqueue(chunk);
   }
 
-  end(): void {
-    this.add(...END);
+  end(chunks = END): void {
+    this.add(...chunks);
     this.#controller?.close();
   }
 
@@ -133,4 +134,87 @@ test("an answer that breaks off is stored as far as it came", async () => {
   assert.equal(await said(chat), "To ");
   const [stream] = await chat.streams();
   assert.deepEqual([stream?.state, stream?.error], ["failed", "Error: no model"]);
+});
+
+test("an answer waits for a tool of the page and for an approval, and goes on as one message", async () => {
+  const reprise = new Reprise(service.url, newApp());
+  const call = (id: string, toolName: string): UIMessageChunk => {
+    return { type: "tool-input-available", toolCallId: id, toolName, input: {} };
+  };
+  const answers = [
+    new Answer(
+      { type: "start", messageId: "answer" },
+      call("c1", "place"),
+      call("c2", "book"),
+      { type: "tool-approval-request", toolCallId: "c2", approvalId: "a2" },
+      { type: "finish" },
+    ),
+    // This one does not name the message.
+    new Answer(
+      { type: "start" },
+      { type: "tool-output-available", toolCallId: "c2", output: "booked" },
+      { type: "start-step" },
+      ...START.slice(2),
+      delta("To the lake"),
+    ),
+  ];
+  const [first, second] = answers;
+  first?.end([]);
+  const transport = (): RepriseChatTransport =>
+    new RepriseChatTransport({
+      reprise,
+      workflowName: "Picnic",
+      storedBy: "endpoint",
+      transport: {
+        sendMessages: ({ chatId, messages: originalMessages }) => {
+          const stream = answers.shift()?.stream ?? new ReadableStream();
+          return Promise.resolve(streamAnswer(reprise.chat(chatId), stream, { originalMessages }).chunks);
+        },
+        reconnectToStream: () => Promise.resolve(null),
+      },
+    });
+  const shared = transport();
+  const page = new UiChat<UIMessage>({
+    transport: shared,
+    sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithToolCalls,
+  });
+  const stored = reprise.chat(page.id);
+  await page.sendMessage({ text: "Where to?" });
+  await page.addToolApprovalResponse({ id: "a2", approved: true });
+  await page.addToolOutput({ tool: "place", toolCallId: "c1", output: "lake" });
+  assert.equal(answers.length, 1, "a call that is approved has no output yet");
+  const sending = page.sendMessage();
+  const said = () => page.messages.at(-1)?.parts.map((part) => (part.type === "text" ? part.text : part.type));
+  const whole = ["tool-place", "tool-book", "step-start", "To the lake"];
+  while (said()?.length !== whole.length || said()?.at(-1) !== "To the lake") await pause(10);
+
+  // A page that is loaded in the middle shows all of it.
+  const other = new UiChat<UIMessage>({ id: page.id, transport: transport(), messages: await loadMessages(stored) });
+  assert.equal(other.messages.length, 2);
+  const resuming = other.resumeStream();
+  while (other.messages.at(-1)?.parts.length !== whole.length) await pause(10);
+  // So does the one that was shown all the time, under the id that it knows.
+  const again = new UiChat<UIMessage>({ id: page.id, transport: shared, messages: page.messages });
+  const resumingAgain = again.resumeStream();
+  while (again.status !== "streaming") await pause(10);
+  second?.end();
+  await Promise.all([sending, resuming, resumingAgain]);
+  assert.ifError(other.error);
+  assert.deepEqual(
+    again.messages.map(({ id }) => id),
+    page.messages.map(({ id }) => id),
+  );
+  const parts = (messages: readonly UIMessage[]): unknown => {
+    const unset = new Set(["state", "title", "rawInput", "errorText", "providerExecuted", "preliminary"]);
+    const kept = (key: string, value: unknown): unknown =>
+      unset.has(key) && value !== "output-available" ? undefined : value;
+    return messages.map((message) => JSON.parse(JSON.stringify(message.parts, kept)) as unknown);
+  };
+  const loaded = await loadMessages(stored);
+  assert.deepEqual(parts(loaded), parts(page.messages));
+  assert.deepEqual(parts(other.messages), parts(page.messages));
+  assert.deepEqual(
+    loaded.at(-1)?.parts.map((part) => ("output" in part ? part.output : undefined)),
+    ["lake", "booked", undefined, undefined],
+  );
 });

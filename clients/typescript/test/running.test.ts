@@ -153,3 +153,16 @@ test("a resumed answer that is stopped is read no further", async () => {
   assert.equal(page.status, "ready");
   await answer.end();
 });
+
+test("an answer is resumed although the first connections fail", async () => {
+  const { page, line, chat } = await watched();
+  const answer = await chat.startStream("ui_message");
+  for (const chunk of [...START, delta("To the lake")]) answer.add(chunk);
+  line.lostAnswers = 3;
+  const resumed = page.resumeStream();
+  await until(() => shown(page)[0] === "|To the lake");
+  for (const chunk of END) answer.add(chunk);
+  await answer.end();
+  await resumed;
+  assert.ifError(page.error);
+});

@@ -1,8 +1,17 @@
-import type { UIMessageChunk } from "ai";
+import type { UIMessage, UIMessageChunk } from "ai";
 import type { Chat } from "../chat.js";
 import { RepriseError } from "../errors.js";
 import type * as models from "../openapi.js";
 import { type StreamFields, writeAll } from "../streams.js";
+import { saveMessages } from "./messages.js";
+
+export interface AnswerOptions extends StreamFields {
+  /**
+   * The messages that the page sent, as they are given to `toUIMessageStream`. If the last one is an answer, the page has added to
+   * it: outputs of tools, or what a person approved. This is stored first, and the answer goes on with it.
+   */
+  readonly originalMessages?: readonly UIMessage[];
+}
 
 /**
  * Writes an answer of the AI SDK to a stream of the chat, and returns the same chunks for the response of the endpoint.
@@ -12,7 +21,8 @@ import { type StreamFields, writeAll } from "../streams.js";
  * An answer that throws is stored as far as it came, and its response ends with a chunk `error`, too; `stored` throws the same.
  *
  * ```ts
- * const { chunks, stored } = streamAnswer(chat, result.toUIMessageStream());
+ * const answer = toUIMessageStream({ stream, originalMessages });
+ * const { chunks, stored } = streamAnswer(chat, answer, { originalMessages });
  * waitUntil(stored);
  * return createUIMessageStreamResponse({ stream: chunks });
  * ```
@@ -20,7 +30,7 @@ import { type StreamFields, writeAll } from "../streams.js";
 export function streamAnswer(
   chat: Chat,
   answer: ReadableStream<UIMessageChunk>,
-  fields: StreamFields = {},
+  { originalMessages = [], ...fields }: AnswerOptions = {},
 ): { readonly chunks: ReadableStream<UIMessageChunk>; readonly stored: Promise<models.EndedStream> } {
   let response: ReadableStreamDefaultController<UIMessageChunk> | undefined;
   const chunks = new ReadableStream<UIMessageChunk>({
@@ -32,8 +42,16 @@ export function streamAnswer(
     },
   });
   const reader = answer.getReader();
-  const read = iterated(reader, (chunk) => response?.enqueue(chunk));
-  const writing = chat.startStream("ui_message", fields);
+  const last = originalMessages.at(-1);
+  const continued = last?.role === "assistant" ? last : undefined;
+  const read = iterated(reader, (chunk) => {
+    const named = continued === undefined ? chunk : continuing(chunk, continued.id);
+    response?.enqueue(named);
+    return named;
+  });
+  const writing = saveMessages(chat, continued === undefined ? [] : [continued]).then(() =>
+    chat.startStream("ui_message", fields),
+  );
   // Pages have shown what there is of an answer that breaks off.
   const stored = writing.then((writer) => writeAll(writer, read, { store: true }));
   stored
@@ -49,20 +67,24 @@ export function streamAnswer(
   return { chunks, stored };
 }
 
+/** Returns the first chunk of an answer with the id of the message that it goes on with. */
+function continuing(chunk: UIMessageChunk, messageId: string): UIMessageChunk {
+  return chunk.type === "start" ? { ...chunk, messageId: chunk.messageId ?? messageId } : chunk;
+}
+
 /** Returns what a page is told, without what only the endpoint should know. */
 function errorChunk(error: unknown): UIMessageChunk {
   const errorText = error instanceof RepriseError ? "the answer could not be stored" : "the answer broke off";
   return { type: "error", errorText };
 }
 
-/** Reads a stream, which not every runtime can iterate over. It can be ended while it waits for the next item. */
-function iterated<T>(reader: ReadableStreamDefaultReader<T>, onItem: (item: T) => void): AsyncIterable<T> {
+/** Reads a stream, which not every runtime can iterate over, and changes its items. It can be ended while it waits for the next one. */
+function iterated<T>(reader: ReadableStreamDefaultReader<T>, change: (item: T) => T): AsyncIterable<T> {
   const iterator: AsyncIterator<T, undefined> = {
     async next() {
       const { done, value } = await reader.read();
       if (done) return { done, value: undefined };
-      onItem(value);
-      return { done, value };
+      return { done, value: change(value) };
     },
     async return() {
       await reader.cancel();

@@ -3,6 +3,6 @@
  *
  * @module
  */
-export { streamAnswer } from "./answers.js";
+export { type AnswerOptions, streamAnswer } from "./answers.js";
 export { type SaveOptions, loadMessages, saveMessages, watchMessages } from "./messages.js";
 export { RepriseChatTransport, type RepriseChatTransportOptions } from "./transport.js";

@@ -22,14 +22,12 @@ type Chunks = AsyncGenerator<UIMessageChunk, boolean>;
 export async function runningAnswer(chat: Chat, signal?: AbortSignal): Promise<ReadableStream<UIMessageChunk> | null> {
   const closed = new AbortController();
   const open = chat.with({ signal: anyOf(closed.signal, signal, chat.signal) });
-  const response = await open.openUiMessageStream();
-  if (response.status === 204) return null;
-  if (!response.ok) {
-    const refused = await refusal(response);
+  const response = await connected(open).catch((error: unknown) => {
     // It is created with its first message.
-    if (refused.code === "chat-not-found") return null;
-    throw refused;
-  }
+    if (error instanceof RepriseError && error.code === "chat-not-found") return undefined;
+    throw error;
+  });
+  if (response === undefined) return null;
   const chunks = follow(open, chunksOf(response));
   return new ReadableStream<UIMessageChunk>({
     async pull(controller) {
@@ -52,7 +50,7 @@ export async function runningAnswer(chat: Chat, signal?: AbortSignal): Promise<R
 /** Yields each chunk once, from one connection after the other. */
 async function* follow(chat: Chat, first: Chunks): AsyncGenerator<UIMessageChunk, void> {
   const given = new Given();
-  for (let chunks = first; ; chunks = await opened(chat)) {
+  for (let chunks = first; ;) {
     given.repeat();
     for (;;) {
       const { done, value } = await chunks.next();
@@ -65,18 +63,20 @@ async function* follow(chat: Chat, first: Chunks): AsyncGenerator<UIMessageChunk
       if (value) return;
       break;
     }
+    const response = await connected(chat, 1);
+    chunks = response === undefined ? lastAnswer(chat) : chunksOf(response);
   }
 }
 
-/** Asks for the answer until it comes. */
-async function opened(chat: Chat): Promise<Chunks> {
+/** Asks for the answer until the service says whether one is running. */
+async function connected(chat: Chat, failures = 0): Promise<Response | undefined> {
   const until = Date.now() + RETRY_FOR_MS;
-  for (let failures = 1; ; failures += 1) {
-    await sleep(backoff(failures, { firstMs: 200, mostMs: MAX_PAUSE_MS }), chat.signal);
+  for (; ; failures += 1) {
+    if (failures > 0) await sleep(backoff(failures, { firstMs: 200, mostMs: MAX_PAUSE_MS }), chat.signal);
     try {
       const response = await chat.openUiMessageStream();
-      if (response.status === 204) return lastAnswer(chat);
-      if (response.ok) return chunksOf(response);
+      if (response.status === 204) return undefined;
+      if (response.ok) return response;
       throw await refusal(response);
     } catch (error) {
       chat.signal?.throwIfAborted();

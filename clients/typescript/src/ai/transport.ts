@@ -50,6 +50,8 @@ export class RepriseChatTransport<M extends UIMessage = UIMessage> implements Ch
   readonly #stored = new Set<string>();
   /** The messages that the service has refused, as JSON. They are not sent again. */
   readonly #refused = new Set<string>();
+  /** The ids that the page has for answers which the endpoint goes on with, by chats. */
+  readonly #continued = new Map<string, string>();
   /** What the next message of a chat waits for: the end of an answer that was stopped. */
   readonly #stopping = new Map<string, () => Promise<void>>();
 
@@ -67,6 +69,8 @@ export class RepriseChatTransport<M extends UIMessage = UIMessage> implements Ch
       const chunks = await this.#transport.sendMessages(options);
       return recorded(chunks, continuedBy(options), (answer) => this.#save(chat, [answer]));
     }
+    const continued = continuedBy(options);
+    if (continued !== undefined) this.#continued.set(options.chatId, continued.id);
     options.abortSignal?.addEventListener("abort", () => {
       const ended = stopAnswers(chat);
       this.#stopping.set(chat.chatId, () => ended);
@@ -85,7 +89,8 @@ export class RepriseChatTransport<M extends UIMessage = UIMessage> implements Ch
       // It is aborted also when the page resumes again, so that only the next message stops the answer.
       abortSignal?.addEventListener("abort", () => this.#stopping.set(chatId, () => stopAnswers(chat)));
     }
-    return chunks;
+    const continued = this.#continued.get(chatId);
+    return continued === undefined || chunks === null ? chunks : chunks.pipeThrough(underId(continued, chat));
   }
 
   /** Waits until an answer that was stopped has ended. */
@@ -128,6 +133,24 @@ export class RepriseChatTransport<M extends UIMessage = UIMessage> implements Ch
     if (this.#options.storedBy !== "endpoint") return messages;
     return messages.filter(({ role }) => role !== "assistant");
   }
+}
+
+/** Gives an answer the id that the page has for it: one that goes on with an earlier one comes under the id that it has in the chat. */
+function underId(id: string, chat: Chat): TransformStream<UIMessageChunk, UIMessageChunk> {
+  return new TransformStream({
+    async transform(chunk, controller) {
+      const isIts =
+        chunk.type === "start" && chunk.messageId !== undefined && (await isOwnId(chat, chunk.messageId, id));
+      controller.enqueue(isIts ? { ...chunk, messageId: id } : chunk);
+    },
+  });
+}
+
+/** Returns whether a stored answer has another id in the page that showed it first. */
+async function isOwnId(chat: Chat, eventId: string, id: string): Promise<boolean> {
+  if (eventId === id) return false;
+  const stored = await chat.message(eventId).catch(() => undefined);
+  return stored?.["message_id"] === id;
 }
 
 /** Returns the message of the assistant that an answer continues, as it does after the output of a tool of the page. */
