@@ -189,7 +189,15 @@ test("an answer waits for a tool of the page and for an approval, and goes on as
   while (said()?.length !== whole.length || said()?.at(-1) !== "To the lake") await pause(10);
 
   // A page that is loaded in the middle shows all of it.
-  const other = new UiChat<UIMessage>({ id: page.id, transport: transport(), messages: await loadMessages(stored) });
+  let run = 0;
+  const other = new UiChat<UIMessage>({
+    id: page.id,
+    transport: transport(),
+    messages: await loadMessages(stored),
+    onToolCall: () => {
+      run += 1;
+    },
+  });
   assert.equal(other.messages.length, 2);
   const resuming = other.resumeStream();
   while (other.messages.at(-1)?.parts.length !== whole.length) await pause(10);
@@ -200,6 +208,7 @@ test("an answer waits for a tool of the page and for an approval, and goes on as
   second?.end();
   await Promise.all([sending, resuming, resumingAgain]);
   assert.ifError(other.error);
+  assert.equal(run, 0, "tools of the page are not run again");
   assert.deepEqual(
     again.messages.map(({ id }) => id),
     page.messages.map(({ id }) => id),

@@ -11,8 +11,10 @@ pub(super) struct PartialMessage {
     pub(super) role: &'static str,
     pub(super) metadata: Value,
     parts: Vec<MessagePart>,
-    /// How many parts belong to the message that this one continues: its calls without an output. `None` if it continues none.
+    /// How many parts belong to the message that this one continues: its calls. `None` if it continues none.
     continued: Option<usize>,
+    /// How many of them, from the first one, had no output.
+    waiting: usize,
     /// The position of the first part of the last step.
     step: usize,
     /// The position of the last tool part of each call.
@@ -46,7 +48,10 @@ impl PartialMessage {
             id.clone_into(&mut rest.id);
         }
         let parts = message["parts"].as_array().into_iter().flatten();
-        parts.filter_map(ToolPart::waiting).for_each(|tool| rest.add_tool(tool));
+        let (ended, waiting): (Vec<_>, Vec<_>) =
+            parts.filter_map(ToolPart::read).partition(ToolPart::has_ended);
+        rest.waiting = waiting.len();
+        waiting.into_iter().chain(ended).for_each(|tool| rest.add_tool(tool));
         rest.continued = Some(rest.parts.len());
         rest
     }
@@ -63,7 +68,7 @@ impl PartialMessage {
 
     /// Returns the parts of the calls of the continued message that have ended.
     pub(super) fn ended_calls(&self) -> impl Iterator<Item = Value> {
-        let tools = self.parts.iter().take(self.continued.unwrap_or_default());
+        let tools = self.parts.iter().take(self.waiting);
         tools.filter_map(|part| match part {
             MessagePart::Tool(tool) if tool.has_ended() => Some(Value::from(&**tool)),
             _ => None,

@@ -62,20 +62,26 @@ fn add_tool(chunks: &mut Vec<Value>, kind: &str, mut part: Value) {
     copy(&mut part, &mut begun, common);
     copy(&mut part, &mut begun, [("callProviderMetadata", "providerMetadata")]);
     let state = part["state"].as_str().unwrap_or_default().to_owned();
-    if state == "input-streaming" {
-        begun["type"] = "tool-input-start".into();
-        copy(&mut part, &mut begun, [("inputEncoding", "inputEncoding")]);
+    if state == "input-available" {
+        begun["type"] = "tool-input-available".into();
+        begun["input"] = take_field(&mut part, "input");
         chunks.push(begun);
-        if let Value::String(raw) = take_field(&mut part, "rawInput") {
-            let delta =
-                json!({"type": "tool-input-delta", "toolCallId": call_id, "inputTextDelta": raw});
-            chunks.push(delta);
-        }
         return;
     }
-    begun["type"] = "tool-input-available".into();
-    begun["input"] = take_field(&mut part, "input");
+    // A page runs its tools when an input is available, and these calls have gone on since.
+    begun["type"] = "tool-input-start".into();
+    let input = if state == "input-streaming" {
+        copy(&mut part, &mut begun, [("inputEncoding", "inputEncoding")]);
+        take_field(&mut part, "rawInput")
+    } else {
+        take_field(&mut part, "input").to_string().into()
+    };
     chunks.push(begun);
+    if input.is_string() {
+        let delta =
+            json!({"type": "tool-input-delta", "toolCallId": call_id, "inputTextDelta": input});
+        chunks.push(delta);
+    }
     add_approval(chunks, &call_id, take_field(&mut part, "approval"));
     chunks.extend(end_of(&state, &call_id, part));
 }

@@ -56,8 +56,8 @@ impl ToolPart {
         }
     }
 
-    /// Reads a part that waits for its output.
-    pub(super) fn waiting(part: &Value) -> Option<Self> {
+    /// Reads a part of a message that is complete.
+    pub(super) fn read(part: &Value) -> Option<Self> {
         let kind = part["type"].as_str()?;
         let is_dynamic = kind == "dynamic-tool";
         let name =
@@ -66,7 +66,12 @@ impl ToolPart {
             "input-streaming" => ToolState::Streaming,
             "input-available" => ToolState::Available,
             "approval-requested" | "approval-responded" => ToolState::Approval,
-            _ => return None,
+            "output-error" => ToolState::Done(ToolOutput::Failed(part["errorText"].clone())),
+            "output-denied" => ToolState::Done(ToolOutput::Denied),
+            _ => {
+                let value = part["output"].clone();
+                ToolState::Done(ToolOutput::Available { value, is_preliminary: false })
+            }
         };
         Some(Self {
             state,

@@ -442,6 +442,10 @@ async fn an_answer_waits_for_a_person_and_another_stream_goes_on_with_it() {
     );
     let put = put_ui_messages(&client, &base, &whole).await;
     assert_eq!(ui_messages(&client, &base).await[0], whole[0]);
+    // It has changed what the stream went on with.
+    let last = end(&client, &base, "s2", json!({ "state": "finished" })).await;
+    assert_eq!((&last["stream"], &last["dropped"]), (&again["stream"], &json!([])));
+    assert_eq!(last["turn"]["messages"], again["turn"]["messages"]);
     // After a question, the same id is that of another answer.
     let other = json!([{ "type": "start", "messageId": "page-1" }, call("c2", "delete")]);
     streamed(&client, &base, "s4", other).await;

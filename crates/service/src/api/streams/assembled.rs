@@ -1,15 +1,17 @@
 use std::pin::pin;
 
 use futures::TryStreamExt as _;
-use persistence::{MessageRange, Store, StoreError, Transcript, offload};
+use persistence::{
+    Appended, AppendedTurn, MessageRange, Outcome, Store, StoreError, Transcript, offload,
+};
 use records::{
     Message, MessageBody, NewTurn, Permission, Scope, Stream, StreamEvent, StreamFormat,
     StreamState, TurnId, TurnMessage, TurnOutcome,
 };
-use resume::Options;
 use resume::assembly::{self, Assembly, AssemblyError};
 use resume::dialect::{Dialect as _, UiMessage};
 use resume::ingest::{self, Check};
+use resume::{Options, UnsettledPolicy};
 use serde_json::{Value, json};
 
 use super::groups::groups_after;
@@ -119,44 +121,72 @@ fn text(chunks: Vec<Value>) -> (Vec<TurnMessage>, Dropped) {
 
 /// Returns the UI message with which a stream goes on: the one that its first chunk names by its id, if that is the last of the
 /// chat.
-///
-/// What was stored since the stream began does not count, so that its end can be repeated.
 pub(super) async fn continued(
     store: &dyn Store,
     scope: &Scope,
     stream: &Stream,
     id: &str,
 ) -> Result<Option<Value>, StoreError> {
-    let scope = scope.needing(Permission::Read);
-    let mut before = stream.mark.last_sequence;
-    let mut messages = loop {
-        let range = MessageRange::Newest { before, limit: CONTEXT };
-        let Transcript { mut messages, has_more, .. } =
-            store.messages(&scope, &stream.chat_id, range).await?;
-        before = messages.first().map(|message| message.sequence);
-        messages.retain(|message| is_before(message, stream));
-        if !messages.is_empty() || !has_more {
-            break messages;
-        }
-    };
+    let (_, mut before) = turn_and_before(store, scope, stream).await?;
     let is_named = |message: &Message| {
         let ids = [Some(message.event_id.as_str()), message.body.extra_text(OWN_ID)];
         message.body.role == "assistant" && ids.contains(&Some(id))
     };
-    let Some(first) = messages.iter().position(is_named) else { return Ok(None) };
-    let rest = messages.split_off(first);
+    let Some(first) = before.iter().position(is_named) else { return Ok(None) };
+    let rest = before.split_off(first);
     if rest.iter().any(|message| message.body.role == "user") {
         return Ok(None);
     }
-    let rendered = UiMessage.render(rest, &Options::default());
+    let options = Options { unsettled: Some(UnsettledPolicy::Keep), ..Options::default() };
+    let rendered = UiMessage.render(rest, &options);
     Ok(rendered.messages.into_iter().next())
 }
 
-/// Returns whether a message was stored before a stream began.
-fn is_before(message: &Message, stream: &Stream) -> bool {
-    let turn = turn_id(stream);
-    message.created_at <= stream.started_at
-        && message.body.extra_text(MessageBody::REQUEST_ID) != Some(turn.as_str())
+/// Returns the turn that a stream became, if it has become one.
+pub(super) async fn stored_turn(
+    store: &dyn Store,
+    scope: &Scope,
+    stream: &Stream,
+) -> Result<Option<AppendedTurn>, StoreError> {
+    let Some(last_sequence) = stream.mark.last_sequence else { return Ok(None) };
+    let (turn, _) = turn_and_before(store, scope, stream).await?;
+    let outcome = Outcome::Duplicate;
+    let messages = turn.into_iter().map(|Message { event_id, sequence, .. }| Appended {
+        event_id,
+        sequence,
+        outcome,
+    });
+    Ok(Some(AppendedTurn {
+        request_id: turn_id(stream),
+        last_sequence,
+        messages: messages.collect(),
+        resume_points: 0,
+        outcome,
+    }))
+}
+
+/// Reads the messages of the turn that a stream became, and the newest ones before them.
+async fn turn_and_before(
+    store: &dyn Store,
+    scope: &Scope,
+    stream: &Stream,
+) -> Result<(Vec<Message>, Vec<Message>), StoreError> {
+    let (scope, turn_id) = (scope.needing(Permission::Read), turn_id(stream));
+    let is_of_turn = |message: &Message| {
+        message.body.extra_text(MessageBody::REQUEST_ID) == Some(turn_id.as_str())
+    };
+    let (mut before, mut turn) = (stream.mark.last_sequence, Vec::new());
+    loop {
+        let range = MessageRange::Newest { before, limit: CONTEXT };
+        let Transcript { messages, has_more, .. } =
+            store.messages(&scope, &stream.chat_id, range).await?;
+        before = messages.first().map(|message| message.sequence);
+        let (of_turn, earlier): (Vec<_>, _) = messages.into_iter().partition(is_of_turn);
+        turn.splice(..0, of_turn);
+        if !earlier.is_empty() || !has_more {
+            return Ok((turn, earlier));
+        }
+    }
 }
 
 /// Assembles the UI messages of a stream.

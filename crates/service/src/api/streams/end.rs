@@ -2,12 +2,12 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use operation::operation;
-use persistence::{AppendedTurn, Outcome, Store};
-use records::{StreamEnding, StreamId, StreamState};
+use persistence::{AppendedTurn, EndedStream, Outcome, Store, StoreError};
+use records::{Scope, Stream, StreamEnding, StreamId, StreamState};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::assembled::{Assembled, assemble, turn_of};
+use super::assembled::{Assembled, assemble, stored_turn, turn_of};
 use crate::admission::RequestMemory;
 use crate::extract::conditions::Fenced;
 use crate::extract::needs::Run;
@@ -132,7 +132,12 @@ pub(crate) async fn end_stream(
     };
     let Assembled { messages, dropped } = assembled;
     let turn = (!messages.is_empty()).then(|| turn_of(&stream, ending.state, messages));
-    let ended = store.end_stream(&scope, &chat_id, &stream_id, ending, turn).await?;
+    let ended = match store.end_stream(&scope, &chat_id, &stream_id, ending.clone(), turn).await {
+        Err(conflict @ StoreError::TurnConflict { .. }) => {
+            ended_before(&*store, &scope, &stream, &ending).await?.ok_or(conflict)?
+        }
+        ended => ended?,
+    };
     let dropped =
         dropped.into_iter().map(|(position, detail)| DroppedChunkResponse { position, detail });
     Ok(Json(EndedResponse {
@@ -140,4 +145,20 @@ pub(crate) async fn end_stream(
         turn: ended.turn.map(Into::into),
         dropped: dropped.collect(),
     }))
+}
+
+/// Returns how a stream has ended in the same way. The message that it went on with may have changed since, and what its chunks
+/// make is then another turn.
+async fn ended_before(
+    store: &dyn Store,
+    scope: &Scope,
+    stream: &Stream,
+    StreamEnding { state, error }: &StreamEnding,
+) -> Result<Option<EndedStream>, StoreError> {
+    let stream = store.get_stream(scope, &stream.chat_id, &stream.stream_id).await?;
+    if stream.mark.state != *state || stream.mark.error != *error {
+        return Ok(None);
+    }
+    let turn = stored_turn(store, scope, &stream).await?;
+    Ok(turn.map(|turn| EndedStream { stream, turn: Some(turn) }))
 }
