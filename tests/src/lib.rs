@@ -15,4 +15,4 @@ pub mod faults;
 pub mod growth;
 pub mod memory;
 pub mod orchestrator;
-mod signal;
+pub mod signal;

@@ -9,12 +9,16 @@ use serde_json::{Value, json};
 /// Answer each prompt with its text, a call and a further text.
 ///
 /// The prompt `wait` is answered once it is cancelled, `fail` with an error, `silence` with nothing, `odd` with lines that cannot
-/// be stored, and at `leave` the agent exits.
+/// be stored, `rough` with what can be stored in part, `huge` with more than a message may hold, `open` with a call that never
+/// ends, `late` with a text after the answer, and at `leave` the agent exits.
 #[derive(Debug, Parser)]
 struct Arguments {
     /// Can load sessions, and replays one message then.
     #[arg(long)]
     loads: bool,
+    /// Can resume, fork and delete sessions.
+    #[arg(long)]
+    manages: bool,
     /// Number the sessions of each process from 1.
     #[arg(long)]
     forgets: bool,
@@ -51,7 +55,14 @@ impl Agent {
         let result = match message["method"].as_str().unwrap_or_default() {
             "initialize" => json!({
                 "protocolVersion": 1,
-                "agentCapabilities": {"loadSession": self.arguments.loads},
+                "agentCapabilities": {
+                    "loadSession": self.arguments.loads,
+                    "sessionCapabilities": if self.arguments.manages {
+                        json!({"resume": {}, "fork": {}, "delete": {}})
+                    } else {
+                        json!({})
+                    },
+                },
                 "agentInfo": {"name": "echo", "version": "1"},
                 // Secrets in the settings are not for agents.
                 "_meta": {"settings": std::env::vars().filter(|(name, _)| name.starts_with("REPRISE__")).count()},
@@ -68,7 +79,17 @@ impl Agent {
                     return fail(id, "no such session");
                 }
                 update(session, &said("what the agent remembers"))?;
+                let commands =
+                    json!({"sessionUpdate": "available_commands_update", "availableCommands": []});
+                update(session, &commands)?;
                 json!({"_meta": {"loaded": session}})
+            }
+            "session/resume" | "session/delete" if self.arguments.manages => {
+                json!({"_meta": {"of": params["sessionId"]}})
+            }
+            "session/fork" if self.arguments.manages => {
+                let source = params["sessionId"].as_str().unwrap_or_default();
+                json!({"sessionId": format!("{source} fork")})
             }
             "session/cancel" => match self.waiting.take() {
                 Some(waiting) => return answer(&waiting, &json!({"stopReason": "cancelled"})),
@@ -93,6 +114,38 @@ impl Agent {
                 let line = r#"{"jsonrpc":"2.0","method":"session/update","params":{"n":1,"n":2}}"#;
                 writeln!(io::stdout(), "{line}\nodd")?;
                 return Ok(Some(json!({"stopReason": "end_turn"})));
+            }
+            "rough" => {
+                let update = |update: &str| {
+                    format!(
+                        r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":{session},"update":{update}}}}}"#
+                    )
+                };
+                let half = r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"half \ud83e"}}"#;
+                let call = r#"{"sessionUpdate":"tool_call","toolCallId":"c","title":"f","rawInput":{"n":18446744073709551615}}"#;
+                let ended = r#"{"sessionUpdate":"tool_call_update","toolCallId":"c","status":"completed","rawOutput":1e-400}"#;
+                let result = r#"{"stopReason":"end_turn","_meta":{"n":18446744073709551615}}"#;
+                for line in [half, call, ended].map(update) {
+                    writeln!(io::stdout(), "{line}")?;
+                }
+                writeln!(io::stdout(), r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)?;
+                return Ok(None);
+            }
+            "huge" => {
+                update(session, &said(&"x".repeat(5 << 20)))?;
+                return Ok(Some(json!({"stopReason": "end_turn"})));
+            }
+            "open" => {
+                let call = json!({"sessionUpdate": "tool_call", "toolCallId": "o", "title": "f", "status": "pending"});
+                update(session, &call)?;
+                return Ok(Some(json!({"stopReason": "end_turn"})));
+            }
+            "late" => {
+                update(session, &said("In time."))?;
+                answer(id, &json!({"stopReason": "end_turn"}))?;
+                update(session, &said("After"))?;
+                update(session, &said("wards."))?;
+                return Ok(None);
             }
             "fail" => return fail(id, "the model is away").map(|()| None),
             _ => {}

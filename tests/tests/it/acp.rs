@@ -3,13 +3,16 @@
 use std::process::Stdio;
 
 use anyhow::{Context as _, Result, ensure};
+use local_mongod::{LocalMongod, Options};
 use persistence::ChatSessions as _;
 use persistence::mongo::{MongoOptions, MongoStore};
 use records::{AppId, NewChatSession, Scope, WorkflowName};
+use rustix::process::Signal;
 use serde_json::{Value, json};
 use tests::binary;
 use tests::database::Database;
 use tests::settings::Settings;
+use tests::signal::send;
 use tests::waiting::{MAX_WAIT, within};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout};
@@ -28,9 +31,13 @@ struct Client {
 
 impl Client {
     async fn start(database: &Database, arguments: &[&str]) -> Result<Self> {
+        Self::start_with(&Settings::of(database), arguments).await
+    }
+
+    async fn start_with(settings: &Settings, arguments: &[&str]) -> Result<Self> {
         let arguments = [&["acp", "acme_corp"][..], arguments].concat();
         let mut command = binary::command(&arguments).await?;
-        Settings::of(database).apply(&mut command);
+        settings.apply(&mut command);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn()?;
         let lines = BufReader::new(child.stdout.take().context("no stdout")?).lines();
@@ -125,6 +132,17 @@ impl Client {
             format!("{kind}: {}", shown.unwrap_or_default())
         });
         said.collect()
+    }
+
+    /// Reads until so many updates have come since they were last taken.
+    async fn until_updates(&mut self, count: usize) -> Result<()> {
+        while self.updates.len() < count {
+            let mut message = self.read().await?;
+            if message["method"] == "session/update" {
+                self.updates.push(message["params"].take());
+            }
+        }
+        Ok(())
     }
 
     /// Hangs up, and waits until the agent ends.
@@ -298,7 +316,8 @@ async fn an_agent_that_loads_sessions_goes_on_with_its_own() -> Result<()> {
     let own = loaded["_meta"]["loaded"].as_str().context("not loaded")?.to_owned();
     assert!(own.starts_with("a session/"), "{own}");
     // What the agent replays was shown already.
-    assert_eq!(second.said(&session), replayed("Hello"));
+    let told = vec!["available_commands_update: ".to_owned()];
+    assert_eq!(second.said(&session), [replayed("Hello"), told].concat());
     second.prompt(&session, "Again").await?;
     assert_eq!(second.said(&session).len(), 8);
     // A session that the agent has lost begins anew.
@@ -343,10 +362,7 @@ async fn an_answer_that_breaks_off_is_stored_as_far_as_it_was_shown() -> Result<
     client.updates.clear();
     client.ask("session/prompt", prompt(&session, "wait")).await?;
     // The client hangs up in the middle.
-    while client.updates.len() < 4 {
-        let message = client.read().await?;
-        client.updates.extend((message["method"] == "session/update").then_some(message));
-    }
+    client.until_updates(4).await?;
     client.updates.clear();
     assert!(client.hang_up().await?);
 
@@ -421,5 +437,204 @@ async fn an_agent_that_speaks_while_it_is_spoken_to_is_heard() -> Result<()> {
         assert_eq!(client.read().await?["method"], "log");
     }
     assert!(client.hang_up().await?);
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_answer_is_stored_when_the_process_is_told_to_stop() -> Result<()> {
+    let database = Database::create().await?;
+    for told in [Signal::TERM, Signal::INT, Signal::HUP] {
+        let mut client = Client::connect(&database, &["--", ECHO]).await?;
+        let session = client.new_session().await?;
+        client.ask("session/prompt", prompt(&session, "wait")).await?;
+        client.until_updates(4).await?;
+        send(&client.child, told)?;
+        let ended = within(MAX_WAIT, "its end", client.child.wait()).await??;
+        assert!(ended.success(), "{told:?}: {ended}");
+
+        let mut other = Client::connect(&database, &[]).await?;
+        other.load(&session).await?;
+        let said = ["user_message_chunk: wait", "agent_message_chunk: You said: wait"];
+        assert_eq!(other.said(&session), said, "{told:?}");
+        assert_eq!(endings(&database, &session).await?.len(), 1);
+        // An agent without a model stops as well.
+        send(&other.child, told)?;
+        assert!(within(MAX_WAIT, "its end", other.child.wait()).await??.success());
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_an_agent_says_is_stored_whatever_it_is() -> Result<()> {
+    let database = Database::create().await?;
+    let mut client = Client::connect(&database, &["--user", "alice", "--", ECHO]).await?;
+    let session = client.new_session().await?;
+    // A number that cannot be stored.
+    client.requests += 1;
+    let prompt_line = format!(
+        r#"{{"jsonrpc":"2.0","id":{},"method":"session/prompt","params":{{"sessionId":"{session}","prompt":[{{"type":"text","text":"a","_meta":{{"n":18446744073709551615}}}}]}}}}"#,
+        client.requests
+    );
+    client.send(&prompt_line).await?;
+    let id = client.requests.into();
+    let ended = client.response(&id).await?;
+    assert_eq!(ended["result"]["stopReason"], "end_turn", "{ended}");
+    client.updates.clear();
+
+    client.ask("session/prompt", prompt(&session, "rough")).await?;
+    let mut rough = Vec::new();
+    for _ in 0..4 {
+        rough.push(within(MAX_WAIT, "a line", client.lines.next_line()).await??.context("ended")?);
+    }
+    // The client gets what the agent wrote.
+    assert!(rough[0].contains(r"half \ud83e"), "{}", rough[0]);
+    assert!(rough[3].contains("18446744073709551615"), "{}", rough[3]);
+    client.prompt(&session, "huge").await?;
+    client.prompt(&session, "open").await?;
+    client.updates.clear();
+    client.prompt(&session, "late").await?;
+    client.until_updates(3).await?;
+    client.updates.clear();
+    // It is stored before what is prompted next.
+    client.prompt(&session, "silence").await?;
+    client.load(&session).await?;
+    let huge = client.updates.remove(10);
+    let huge = huge["update"]["content"]["text"].as_str().unwrap_or_default();
+    let is_cut = huge.ends_with(" further bytes are not stored]");
+    assert!(is_cut && huge.len() > 4_000_000, "{}", huge.len());
+    let call = &client.updates[7]["update"];
+    assert_eq!(call["rawInput"], json!({"n": "18446744073709551615"}), "{call}");
+    let expected = [
+        "user_message_chunk: a",
+        "agent_message_chunk: You said: a",
+        "tool_call: pending",
+        "tool_call_update: completed",
+        "agent_message_chunk: Done.",
+        "user_message_chunk: rough",
+        "agent_message_chunk: half \u{FFFD}",
+        "tool_call: pending",
+        "tool_call_update: completed",
+        "user_message_chunk: huge",
+        "user_message_chunk: open",
+        "tool_call: pending",
+        "user_message_chunk: late",
+        "agent_message_chunk: In time.",
+        "agent_message_chunk: Afterwards.",
+        "user_message_chunk: silence",
+    ];
+    assert_eq!(client.said(&session), expected);
+    client.prompt(&session, "late").await?;
+    assert!(client.hang_up().await?);
+    // Also if nothing else is prompted.
+    let mut client = Client::connect(&database, &["--user", "alice"]).await?;
+    client.load(&session).await?;
+    let said = client.said(&session);
+    assert_eq!(said.last().map(String::as_str), Some("agent_message_chunk: Afterwards."));
+    // It is not the session of another person.
+    let mut other = Client::connect(&database, &["--user", "bob"]).await?;
+    let params = json!({"sessionId": session, "cwd": "/work", "mcpServers": []});
+    assert_eq!(other.refused("session/load", params).await?.0, -32_002);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_session_is_loaded_while_it_is_answered() -> Result<()> {
+    let database = Database::create().await?;
+    let mut client = Client::connect(&database, &["--", ECHO, "--loads", "--prefix", "a "]).await?;
+    let session = client.new_session().await?;
+    let waiting = client.ask("session/prompt", prompt(&session, "wait")).await?;
+    client.until_updates(4).await?;
+    client.load(&session).await?;
+    let said = ["user_message_chunk: wait", "agent_message_chunk: You said: wait"];
+    assert_eq!(client.said(&session), said);
+    client.notify("session/cancel", json!({"sessionId": session})).await?;
+    let cancelled = client.response(&waiting).await?;
+    assert_eq!(cancelled["result"]["stopReason"], "cancelled");
+    // What the agent tells of the session is passed on, although it replays.
+    client.load(&session).await?;
+    let told = "available_commands_update: ";
+    assert_eq!(client.said(&session), [said[0], said[1], told]);
+    assert!(client.hang_up().await?);
+    Ok(())
+}
+
+#[tokio::test]
+async fn sessions_are_resumed_forked_and_deleted_with_those_of_the_agent() -> Result<()> {
+    let database = Database::create().await?;
+    let echo = ["--", ECHO, "--manages", "--prefix", "a session/"];
+    let mut first = Client::connect(&database, &echo).await?;
+    let session = first.new_session().await?;
+    first.prompt(&session, "Hello").await?;
+    first.hang_up().await?;
+
+    let mut second = Client::connect(&database, &echo).await?;
+    second.updates.clear();
+    let params = json!({"sessionId": session, "cwd": "/work", "mcpServers": []});
+    let resumed = second.call("session/resume", params.clone()).await?;
+    let own = resumed["_meta"]["of"].as_str().context("no session")?.to_owned();
+    assert!(own.starts_with("a session/"), "{own}");
+    assert_eq!(second.updates.len(), 0);
+    second.prompt(&session, "Again").await?;
+    assert_eq!(second.said(&session).len(), 8);
+    // An agent that cannot load a session may know it nevertheless.
+    second.load(&session).await?;
+    assert_eq!(second.said(&session), [replayed("Hello"), replayed("Again")].concat());
+
+    let forked = second.call("session/fork", params.clone()).await?;
+    let fork = forked["sessionId"].as_str().context("no fork")?.to_owned();
+    assert!(fork.starts_with("chat_") && fork != session, "{fork}");
+    second.prompt(&fork, "Elsewhere").await?;
+    assert_eq!(second.said(&fork).len(), 8);
+    second.load(&fork).await?;
+    let all = ["Hello", "Again", "Elsewhere"].map(replayed).concat();
+    assert_eq!(second.said(&fork), all);
+    let deleted = second.call("session/delete", json!({"sessionId": session})).await?;
+    assert_eq!(deleted["_meta"]["of"], own, "{deleted}");
+    let listed = second.call("session/list", json!({})).await?["sessions"].clone();
+    assert_eq!(listed.as_array().map(Vec::len), Some(1), "{listed}");
+    assert_eq!(second.refused("session/load", params).await?.0, -32_002);
+    assert!(second.hang_up().await?);
+
+    // Agents that can do neither: the session begins anew, and is deleted here alone.
+    let mut third = Client::connect(&database, &["--", ECHO]).await?;
+    third
+        .call("session/resume", json!({"sessionId": fork, "cwd": "/work", "mcpServers": []}))
+        .await?;
+    third.prompt(&fork, "Anew").await?;
+    assert_eq!(third.said(&fork).len(), 8);
+    third.call("session/delete", json!({"sessionId": fork})).await?;
+    assert_eq!(third.call("session/list", json!({})).await?["sessions"], json!([]));
+    let mut alone = Client::connect(&database, &[]).await?;
+    let session = alone.new_session().await?;
+    alone.call("session/delete", json!({"sessionId": session})).await?;
+    assert_eq!(alone.refused("session/resume", json!({"sessionId": session})).await?.0, -32_002);
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_answer_is_kept_while_the_store_is_away() -> Result<()> {
+    let mongod = LocalMongod::start(Options::for_tests()).await?;
+    let database = Database::on(mongod.uri()).await?;
+    let settings = Settings::of(&database).with("mongo.deadline_ms", 2_000);
+    let mut client = Client::start_with(&settings, &["--", ECHO]).await?;
+    client.call("initialize", json!({"protocolVersion": 1})).await?;
+    let session = client.new_session().await?;
+    let waiting = client.ask("session/prompt", prompt(&session, "wait")).await?;
+    client.until_updates(4).await?;
+    mongod.kill_hard().await?;
+    client.notify("session/cancel", json!({"sessionId": session})).await?;
+    let refused = client.response(&waiting).await?["error"]["message"].clone();
+    assert!(refused.as_str().is_some_and(|it| it.contains("the answer is kept")), "{refused}");
+    let early = client.refused("session/prompt", prompt(&session, "x")).await?;
+    assert!(early.1.contains("the store is "), "{early:?}");
+    mongod.restart().await?;
+    client.updates.clear();
+    client.prompt(&session, "Hello").await?;
+    client.load(&session).await?;
+    let said = ["user_message_chunk: wait", "agent_message_chunk: You said: wait"];
+    let said = said.map(str::to_owned).to_vec();
+    assert_eq!(client.said(&session), [said, replayed("Hello")].concat());
+    assert!(client.hang_up().await?);
+    mongod.stop().await;
     Ok(())
 }

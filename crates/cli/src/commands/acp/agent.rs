@@ -1,16 +1,25 @@
 //! An agent that has no model: it replays the conversations that are stored, and stores what it is prompted.
 
+use std::pin::pin;
+
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWrite, BufReader};
 
 use super::chats::Chats;
 use super::rpc::{Incoming, PROTOCOL_VERSION, Peer, RpcError};
+use super::told_to_stop;
 
-/// Serves a client until it hangs up.
+/// Serves a client until it hangs up, or the process is told to stop.
 pub(super) async fn serve(chats: &Chats) -> anyhow::Result<()> {
     let mut lines = BufReader::new(tokio::io::stdin()).split(b'\n');
     let mut client = Peer::new(tokio::io::stdout());
-    while let Some(line) = lines.next_segment().await? {
+    let mut stop = pin!(told_to_stop());
+    loop {
+        let line = tokio::select! {
+            line = lines.next_segment() => line?,
+            () = &mut stop => None,
+        };
+        let Some(line) = line else { return Ok(()) };
         if line.trim_ascii().is_empty() {
             continue;
         }
@@ -27,7 +36,6 @@ pub(super) async fn serve(chats: &Chats) -> anyhow::Result<()> {
             client.answer(id, outcome).await?;
         }
     }
-    Ok(())
 }
 
 /// Answers a request.
@@ -57,6 +65,11 @@ async fn answer<W: AsyncWrite + Unpin>(
             Ok(json!({}))
         }
         "session/resume" => chats.get(session_id()?).await.map(|_| json!({})),
+        "session/delete" => {
+            let chat = chats.get(session_id()?).await?;
+            chats.delete(&chat.chat_id).await?;
+            Ok(json!({}))
+        }
         "session/list" => chats.list(params["cwd"].as_str()).await,
         "session/prompt" => {
             let chat = chats.get(session_id()?).await?;
@@ -74,7 +87,7 @@ fn capabilities() -> Value {
         "agentCapabilities": {
             "loadSession": true,
             "promptCapabilities": {"image": true, "audio": true, "embeddedContext": true},
-            "sessionCapabilities": {"list": {}, "resume": {}, "close": {}},
+            "sessionCapabilities": {"list": {}, "resume": {}, "close": {}, "delete": {}},
         },
         "agentInfo": {"name": "reprise", "title": "Reprise", "version": env!("CARGO_PKG_VERSION")},
         "authMethods": [],

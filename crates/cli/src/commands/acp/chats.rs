@@ -5,22 +5,24 @@ use std::time::Duration;
 use futures::TryStreamExt as _;
 use persistence::mongo::MongoStore;
 use persistence::{
-    AuditLog as _, ChatFilter, ChatOrder, ChatSessions as _, Messages as _, StoreError, Turns as _,
+    AuditLog as _, ChatFilter, ChatOrder, ChatSessions as _, Forks as _, Messages as _, StoreError,
+    Turns as _,
 };
 use records::{
-    Actor, AppId, AuditAction, Author, ChatId, ChatSession, EventId, FieldChange, Ids as _,
-    JsonObject, MessageBody, NewChatSession, NewMessage, NewTurn, Permission, Scope, SessionChange,
-    StackFrame, StackId, Step, StepKind, TurnId, TurnMessage, TurnOutcome, UserId, Uuid7Ids,
-    WorkflowName,
+    Actor, AppId, AuditAction, Author, ChatId, ChatSession, EventId, FieldChange, IdError,
+    Ids as _, JsonObject, Lifecycle, MessageBody, NewChatSession, NewFork, NewMessage, NewTurn,
+    Permission, Scope, SessionChange, StackFrame, StackId, Step, StepKind, TurnId, TurnMessage,
+    TurnOutcome, UserId, Uuid7Ids, WorkflowName,
 };
-use resume::Options;
 use resume::dialect::{Acp, Dialect as _};
 use resume::ingest::{self, Check};
 use resume::replay::Form;
+use resume::{Options, UnsettledPolicy};
 use serde_json::{Value, json};
 use service::history::{self, Format, Source};
 use tokio::io::AsyncWrite;
 
+use super::fit::fit;
 use super::rpc::{Peer, RpcError};
 use super::updates::Updates;
 
@@ -31,6 +33,9 @@ const CWD: &str = "cwd";
 /// The most sessions in a list, and how many pages of as many chats are read for it.
 const LISTED: usize = 100;
 const PAGES_READ: usize = 50;
+
+/// The most characters of an agent's error that are stored.
+const ERROR_CHARS: usize = 4_000;
 
 /// How the last line of a history begins; no update has this field.
 const END: &str = r#"{"complete":true,"#;
@@ -83,7 +88,12 @@ impl Chats {
         let not_found = || RpcError::session_not_found(session_id);
         let chat_id = ChatId::parse(session_id).map_err(|_| not_found())?;
         let chat = self.store.get_chat(&self.scope(Permission::Read), &chat_id).await?;
-        chat.ok_or_else(not_found)
+        chat.filter(|chat| self.is_own(chat)).ok_or_else(not_found)
+    }
+
+    /// Returns whether a chat is not that of another person.
+    fn is_own(&self, chat: &ChatSession) -> bool {
+        self.user_id.is_none() || chat.user_id.is_none() || chat.user_id == self.user_id
     }
 
     /// Sends everything that was said in a session, and records that it was read.
@@ -99,7 +109,10 @@ impl Chats {
             scope: self.scope(Permission::Read),
             chat_id: chat_id.clone(),
         };
-        let form = Form { dialect: &Acp, newest: None, options: Options::default() };
+        // A call that has not ended was shown, too.
+        let unsettled = Some(UnsettledPolicy::Keep);
+        let options = Options { unsettled, ..Options::default() };
+        let form = Form { dialect: &Acp, newest: None, options };
         let chunks = history::read(source, form, Format::Ndjson, self.read_timeout).await?;
         let mut chunks = pin!(chunks);
         while let Some(chunk) = chunks.try_next().await? {
@@ -149,30 +162,60 @@ impl Chats {
         Ok(())
     }
 
-    /// Stores what an agent has answered to a prompt, however it ended.
-    pub(super) async fn end_turn(
-        &self,
-        chat_id: &ChatId,
-        id: TurnId,
-        updates: Updates,
-        ending: Ending,
-    ) -> Result<(), RpcError> {
+    /// Returns the turn of what an agent has said, however it ended.
+    pub(super) fn turn(id: TurnId, updates: Updates, ending: Ending) -> Result<NewTurn, IdError> {
         let parsed = Acp.parse(Vec::new(), updates.into_vec());
-        let messages: Vec<_> = parsed.messages.into_iter().map(of_turn).collect();
+        let mut messages: Vec<_> = parsed.messages.into_iter().map(of_turn).collect();
+        fit(&mut messages);
         let (outcome, error) = match ending {
             Ending::Completed if messages.is_empty() => {
                 (TurnOutcome::Failed, Some("the agent said nothing".to_owned()))
             }
             Ending::Completed => (TurnOutcome::Completed, None),
             Ending::Interrupted => (TurnOutcome::Interrupted, None),
-            Ending::Failed(error) => (TurnOutcome::Failed, Some(error)),
+            Ending::Failed(error) => {
+                (TurnOutcome::Failed, Some(error.chars().take(ERROR_CHARS).collect()))
+            }
         };
         let frame = StackFrame::root(StackId::parse(id.as_str())?);
         let open = Step { error, ..Step::new(StepKind::Llm, frame) };
         let steps = if outcome == TurnOutcome::Completed { Vec::new() } else { vec![open] };
-        let turn =
-            NewTurn { request_id: id, outcome, messages, steps, connector: None, mode: None };
+        Ok(NewTurn { request_id: id, outcome, messages, steps, connector: None, mode: None })
+    }
+
+    /// Stores a turn; safe to repeat.
+    pub(super) async fn store(&self, chat_id: &ChatId, turn: NewTurn) -> Result<(), StoreError> {
         self.store.append_turn(&self.scope(Permission::Run), chat_id, turn).await?;
+        Ok(())
+    }
+
+    /// Creates a session that begins with what was said in another one.
+    pub(super) async fn fork(
+        &self,
+        source: &ChatId,
+        chat_id: ChatId,
+        agent_session: &str,
+    ) -> Result<(), RpcError> {
+        let chat = self.get(source.as_str()).await?;
+        let mut metadata = chat.metadata;
+        metadata.insert(AGENT_SESSION.to_owned(), agent_session.into());
+        let fork = NewFork {
+            chat_id: Some(chat_id),
+            user_id: self.user_id.clone(),
+            title: chat.title,
+            metadata,
+            ..NewFork::default()
+        };
+        self.store.fork_chat(&self.scope(Permission::Create), source, fork).await?;
+        Ok(())
+    }
+
+    /// Deletes a session. It can be brought back with the API until it is purged.
+    pub(super) async fn delete(&self, chat_id: &ChatId) -> Result<(), StoreError> {
+        let (actor, deletion) = (Actor::command_line(), AuditAction::DeleteChat);
+        self.store.record_action(&actor, Some(&self.app_id), Some(chat_id), deletion).await?;
+        let change = SessionChange::to_lifecycle(Lifecycle::Deleted);
+        self.store.change_chat(&self.scope(Permission::Manage), chat_id, change).await?;
         Ok(())
     }
 
@@ -198,9 +241,6 @@ impl Chats {
     pub(super) async fn list(&self, cwd: Option<&str>) -> Result<Value, RpcError> {
         let filter = ChatFilter { order: ChatOrder::Active, ..ChatFilter::default() };
         let scope = self.scope(Permission::Read);
-        let is_own = |chat: &ChatSession| {
-            self.user_id.is_none() || chat.user_id.is_none() || chat.user_id == self.user_id
-        };
         let session_of = |chat: ChatSession| {
             // The protocol has no sessions without one.
             let directory = chat.metadata.get(CWD)?.as_str()?;
@@ -214,7 +254,9 @@ impl Chats {
         let (mut sessions, mut after) = (Vec::new(), None);
         for _ in 0..PAGES_READ {
             let page = self.store.list_chats(&scope, &filter, LISTED, after.as_ref()).await?;
-            sessions.extend(page.chats.into_iter().filter(is_own).filter_map(session_of));
+            sessions.extend(
+                page.chats.into_iter().filter(|chat| self.is_own(chat)).filter_map(session_of),
+            );
             after = page.next;
             if after.is_none() || sessions.len() >= LISTED {
                 break;

@@ -2,6 +2,8 @@
 
 mod agent;
 mod chats;
+mod fit;
+mod lenient;
 mod proxy;
 mod rpc;
 mod updates;
@@ -10,6 +12,7 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use records::{AppId, UserId, WorkflowName};
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::backend::Backend;
 use crate::settings::Settings;
@@ -33,7 +36,7 @@ pub(crate) struct Arguments {
     command: Vec<OsString>,
 }
 
-/// Serves the protocol until standard input ends.
+/// Serves the protocol until standard input ends, or the process is told to stop.
 pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<()> {
     let app_id = AppId::parse(&arguments.app)?;
     let user_id = arguments.user.as_deref().map(UserId::parse).transpose()?;
@@ -47,4 +50,17 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
         }
     })
     .await
+}
+
+/// Waits until the process is told to stop; forever if signals cannot be heard.
+async fn told_to_stop() {
+    let told = async |kind| match signal(kind) {
+        Ok(mut signal) => drop(signal.recv().await),
+        Err(_) => std::future::pending().await,
+    };
+    tokio::select! {
+        () = told(SignalKind::terminate()) => {}
+        () = told(SignalKind::interrupt()) => {}
+        () = told(SignalKind::hangup()) => {}
+    }
 }

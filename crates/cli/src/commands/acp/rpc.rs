@@ -3,9 +3,11 @@
 use std::io;
 
 use persistence::StoreError;
-use records::{IdError, json};
+use records::IdError;
 use serde_json::{Value, json};
 use tokio::io::{AsyncWrite, AsyncWriteExt as _};
+
+use super::lenient;
 
 /// The version of the protocol.
 pub(super) const PROTOCOL_VERSION: u32 = 1;
@@ -80,10 +82,10 @@ impl From<IdError> for RpcError {
 pub(super) struct Incoming(pub(super) Value);
 
 impl Incoming {
-    /// Parses a line.
+    /// Parses a line; what cannot be stored in it is replaced.
     pub(super) fn parse(line: &[u8]) -> Result<Self, RpcError> {
-        let value =
-            json::parse(line).map_err(|error| RpcError::new(RpcError::PARSE, error.to_string()))?;
+        let value = lenient::parse(line)
+            .map_err(|error| RpcError::new(RpcError::PARSE, error.to_string()))?;
         if value.is_object() {
             Ok(Self(value))
         } else {

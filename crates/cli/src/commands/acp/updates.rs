@@ -3,29 +3,63 @@ use serde_json::Value;
 /// The updates of an answer, with the pieces of each text put together.
 ///
 /// An agent sends a text in many pieces, and each would be stored as a part of its own.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(super) struct Updates(Vec<Value>);
 
 impl Updates {
-    /// Adds the next update.
-    pub(super) fn push(&mut self, update: Value) {
-        // What the user says is stored when it is prompted; some agents repeat it.
-        if update["sessionUpdate"] == "user_message_chunk" {
+    /// Adds the next update, if it is one that is stored.
+    pub(super) fn push(&mut self, mut update: Value) {
+        if !is_said(&update) {
             return;
         }
-        if let (Some(last), Some(text)) = (self.0.last_mut(), text_of(&update))
+        // What an agent reports of a call while it speaks does not divide what it says.
+        let last = self.0.iter_mut().rev().find(|update| !is_progress(update));
+        if let (Some(last), Some(text)) = (last, text_of(&update))
             && is_continued(last, &update)
             && let Value::String(so_far) = &mut last["content"]["text"]
         {
             so_far.push_str(text);
             return;
         }
+        // Some agents begin a call with an update of it.
+        if update["sessionUpdate"] == "tool_call_update"
+            && update["title"].is_string()
+            && !self.0.iter().any(|begun| begun["toolCallId"] == update["toolCallId"])
+        {
+            update["sessionUpdate"] = "tool_call".into();
+        }
         self.0.push(update);
+    }
+
+    pub(super) fn as_slice(&self) -> &[Value] {
+        &self.0
     }
 
     pub(super) fn into_vec(self) -> Vec<Value> {
         self.0
     }
+}
+
+/// Returns whether an update is part of an answer. Others tell of the session: its mode, its commands, its size.
+///
+/// What the user says is stored when it is prompted; some agents repeat it.
+pub(super) fn is_said(update: &Value) -> bool {
+    matches!(
+        update["sessionUpdate"].as_str(),
+        Some(
+            "agent_message_chunk"
+                | "agent_thought_chunk"
+                | "tool_call"
+                | "tool_call_update"
+                | "plan"
+        )
+    )
+}
+
+/// Returns whether an update reports of a call that has not ended.
+fn is_progress(update: &Value) -> bool {
+    update["sessionUpdate"] == "tool_call_update"
+        && !matches!(update["status"].as_str(), Some("completed" | "failed"))
 }
 
 /// Returns the text of a piece of a text that has nothing else.
@@ -88,14 +122,39 @@ mod tests {
             of("1"),
             of("2"),
             chunk("user_message_chunk", "x", None),
+            json!({"sessionUpdate": "usage_update", "used": 1, "size": 2}),
+            json!({"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "in_progress"}),
+            of("2"),
         ];
         for update in all {
             updates.push(update);
         }
         let of_one = chunk("agent_message_chunk", "xx", Some("1"));
-        let expected =
-            [thought("ab"), said("cd"), call, said("e"), image, noted, said("f"), of_one, of("2")];
+        let of_two = chunk("agent_message_chunk", "xx", Some("2"));
+        let progress = json!({"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "in_progress"});
+        let expected = [
+            thought("ab"),
+            said("cd"),
+            call,
+            said("e"),
+            image,
+            noted,
+            said("f"),
+            of_one,
+            of_two,
+            progress,
+        ];
         assert_eq!(updates.into_vec(), expected);
         assert_eq!(Updates::default().into_vec(), [Value::Null; 0]);
+    }
+
+    #[test]
+    fn a_call_may_begin_with_an_update_of_it() {
+        let update = json!({"sessionUpdate": "tool_call_update", "toolCallId": "c", "title": "f"});
+        let mut updates = Updates::default();
+        updates.push(update.clone());
+        updates.push(update);
+        let kinds = updates.as_slice().iter().map(|update| update["sessionUpdate"].clone());
+        assert_eq!(kinds.collect::<Vec<_>>(), ["tool_call", "tool_call_update"]);
     }
 }

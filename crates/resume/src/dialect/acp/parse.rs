@@ -40,9 +40,10 @@ pub(super) fn parse(updates: Vec<Value>) -> Parsed {
                 let id = call_id(&update);
                 begun.insert(id.to_owned());
                 let call = &calls[id];
-                let (name, input) = (call.name().unwrap_or_default(), call.input());
-                let mut own = own_of_call(&update, name, input.unwrap_or(&Value::Null));
-                let call = parsed::stored_call(id, name, input.unwrap_or(&Value::Null));
+                let (name, none) = (call.name().unwrap_or_default(), json!({}));
+                let input = call.input().unwrap_or(&none);
+                let mut own = own_of_call(&update, name, input);
+                let call = parsed::stored_call(id, name, input);
                 let has_id = update["_meta"]["messageId"].is_string();
                 let message = reader.message_for(index, "assistant", &update);
                 if !has_id && message.id.is_some() {

@@ -4,16 +4,19 @@ use std::io;
 
 use persistence::StoreError;
 use records::ChatId;
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 
+use super::turns::Response;
 use super::{Load, Pending, Proxy};
 use crate::commands::acp::chats::{Chats, Ending};
 use crate::commands::acp::rpc::{Incoming, RpcError};
+use crate::commands::acp::updates::is_said;
 
 impl Proxy<'_> {
     /// Passes a message of the agent on.
     pub(super) async fn take_from_agent(&mut self, line: &[u8]) -> io::Result<()> {
-        let Ok(mut incoming) = Incoming::parse(line) else {
+        let Ok(incoming) = Incoming::parse(line) else {
             return self.pass_unread(line).await;
         };
         if incoming.method().is_none() {
@@ -23,33 +26,31 @@ impl Proxy<'_> {
                 None => self.client.forward(line).await,
             };
         }
-        let session = incoming.session_id().unwrap_or_default().to_owned();
-        if incoming.method() == Some("session/update") {
-            if self.loading.contains(&session) {
+        let of_agent = incoming.session_id().unwrap_or_default();
+        let chat_id = self.sessions.chat(of_agent).cloned();
+        if let (Some("session/update"), Some(chat_id)) = (incoming.method(), &chat_id) {
+            let update = &incoming.params()["update"];
+            if self.loading.contains(of_agent) && is_shown_by_replay(update) {
                 return Ok(());
             }
-            if let Some(turn) = self.turns.get_mut(&session) {
-                turn.updates.push(incoming.0["params"]["update"].clone());
-            }
+            self.turns.hear(of_agent, chat_id, update);
         }
-        let known = self.renamed.iter().find(|(_, of_agent)| **of_agent == session);
-        match known.map(|(of_client, _)| of_client.clone()) {
-            Some(session) => {
-                incoming = Incoming(incoming.about(&session));
-                self.client.send(&incoming.0).await
+        match chat_id {
+            Some(chat_id) if chat_id.as_str() != of_agent => {
+                self.client.send(&incoming.about(chat_id.as_str())).await
             }
-            None => self.client.forward(line).await,
+            _ => self.client.forward(line).await,
         }
     }
 
-    /// Passes on what the client may read although the store could not keep it, such as a field that is there twice.
+    /// Passes on what the client may read although it could not be read here, because it is nested very deeply.
     async fn pass_unread(&mut self, line: &[u8]) -> io::Result<()> {
-        if serde_json::from_slice::<Value>(line).is_err() {
-            tracing::warn!("the agent wrote a line that is no message");
-            return Ok(());
+        if serde_json::from_slice::<IgnoredAny>(line).is_ok() && line.first() == Some(&b'{') {
+            tracing::warn!("the agent wrote a message that cannot be stored");
+            return self.client.forward(line).await;
         }
-        tracing::warn!("the agent wrote a message that cannot be stored");
-        self.client.forward(line).await
+        tracing::warn!("the agent wrote a line that is no message");
+        Ok(())
     }
 
     /// Takes the response to a request that is waited for.
@@ -68,7 +69,14 @@ impl Proxy<'_> {
                     let loads = capabilities.insert("loadSession".to_owned(), true.into());
                     self.loads = loads == Some(true.into());
                     if let Some(of_sessions) = object_in(capabilities, "sessionCapabilities") {
-                        of_sessions.insert("list".to_owned(), json!({}));
+                        let mut offer = |name: &str| {
+                            of_sessions
+                                .insert(name.to_owned(), json!({}))
+                                .is_some_and(|it| it.is_object())
+                        };
+                        offer("list");
+                        self.resumes = offer("resume");
+                        self.deletes = offer("delete");
                     }
                 }
                 self.client.send(&response).await
@@ -90,14 +98,33 @@ impl Proxy<'_> {
                 if is_error {
                     return self.begin_for(load).await;
                 }
-                self.rename(&load.chat.chat_id, agent_session);
                 self.client.answer(&load.id, Ok(response["result"].take())).await
             }
             Pending::NewForLoad { load } => self.finish_load(load, response).await,
-            Pending::Prompt { id, agent_session } => {
-                match self.end(&agent_session, ending_of(&response)).await {
-                    Ok(()) => self.client.forward(line).await,
+            Pending::Fork { id, source } => {
+                let session = response.pointer_mut("/result/sessionId");
+                let session = session.filter(|session| session.is_string());
+                let Some(session) = session else { return self.client.forward(line).await };
+                match self.fork(&source, session.as_str().unwrap_or_default()).await {
+                    Ok(chat_id) => {
+                        *session = chat_id.as_str().into();
+                        self.client.send(&response).await
+                    }
                     Err(error) => self.client.answer(&id, Err(error)).await,
+                }
+            }
+            Pending::Delete { id, chat_id } => {
+                if !is_error && let Err(error) = self.chats.delete(&chat_id).await {
+                    return self.client.answer(&id, Err(error.into())).await;
+                }
+                self.client.forward(line).await
+            }
+            Pending::Prompt { id, agent_session } => {
+                let response_to = Response { id, line: line.to_vec() };
+                let ending = ending_of(&response);
+                match self.turns.end(&agent_session, ending, Some(response_to)) {
+                    None => Ok(()),
+                    Some(_) => self.client.forward(line).await,
                 }
             }
         }
@@ -114,14 +141,16 @@ impl Proxy<'_> {
             }
             created => created?,
         }
-        self.rename(&chat_id, agent_session.to_owned());
+        self.sessions.open(&chat_id, agent_session);
         Ok(chat_id)
     }
 
-    fn rename(&mut self, chat_id: &ChatId, agent_session: String) {
-        if chat_id.as_str() != agent_session {
-            self.renamed.insert(chat_id.to_string(), agent_session);
-        }
+    /// Creates the chat of a session that the agent has forked.
+    async fn fork(&mut self, source: &ChatId, agent_session: &str) -> Result<ChatId, RpcError> {
+        let chat_id = ChatId::parse(agent_session).or_else(|_| Chats::new_id())?;
+        self.chats.fork(source, chat_id.clone(), agent_session).await?;
+        self.sessions.open(&chat_id, agent_session);
+        Ok(chat_id)
     }
 
     /// Goes on with a loaded session in the one that the agent has begun in its place.
@@ -140,7 +169,7 @@ impl Proxy<'_> {
         if let Err(error) = self.chats.move_to(&chat, agent_session).await {
             return self.client.answer(&id, Err(error.into())).await;
         }
-        self.rename(&chat.chat_id, agent_session.to_owned());
+        self.sessions.open(&chat.chat_id, agent_session);
         self.client.answer(&id, Ok(result)).await
     }
 }
@@ -163,4 +192,9 @@ fn ending_of(response: &Value) -> Ending {
         (result, _) if result["stopReason"] == "cancelled" => Ending::Interrupted,
         _ => Ending::Completed,
     }
+}
+
+/// Returns whether an update of a session that the agent loads was shown already, when the store replayed it.
+fn is_shown_by_replay(update: &Value) -> bool {
+    is_said(update) || update["sessionUpdate"] == "user_message_chunk"
 }

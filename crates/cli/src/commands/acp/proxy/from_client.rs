@@ -2,12 +2,12 @@
 
 use std::io;
 
-use serde_json::Value;
+use records::ChatSession;
+use serde_json::{Value, json};
 
-use super::{Load, Pending, Proxy, Turn};
+use super::{Load, Pending, Proxy};
 use crate::commands::acp::chats::Chats;
 use crate::commands::acp::rpc::{Incoming, RpcError};
-use crate::commands::acp::updates::Updates;
 
 impl Proxy<'_> {
     /// Passes a message of the client on.
@@ -28,9 +28,8 @@ impl Proxy<'_> {
                 let cwd = incoming.params()["cwd"].as_str().unwrap_or_default().to_owned();
                 self.pending.insert(id.to_string(), Pending::New { id, cwd });
             }
-            (Some("session/load"), Some(id)) => {
-                let params = incoming.params().clone();
-                return match self.load(id.clone(), params).await {
+            (Some("session/load" | "session/resume"), Some(id)) => {
+                return match self.load(id.clone(), &incoming).await {
                     Ok(sent) => sent,
                     Err(error) => self.client.answer(&id, Err(error)).await,
                 };
@@ -45,34 +44,99 @@ impl Proxy<'_> {
                     return self.client.answer(&id, Err(error)).await;
                 }
             }
+            (Some("session/fork"), Some(id)) => match self.known(&incoming).await {
+                Ok(chat) => {
+                    let fork = Pending::Fork { id: id.clone(), source: chat.chat_id };
+                    self.pending.insert(id.to_string(), fork);
+                }
+                Err(error) => return self.client.answer(&id, Err(error)).await,
+            },
+            (Some("session/delete"), Some(id)) => {
+                let deleted = self.delete(&id, &incoming).await;
+                match deleted {
+                    // The agent deletes its session, too, and answers.
+                    Ok(None) => {}
+                    Ok(Some(result)) => return self.client.answer(&id, Ok(result)).await,
+                    Err(error) => return self.client.answer(&id, Err(error)).await,
+                }
+            }
             _ => {}
         }
-        let renamed = incoming.session_id().and_then(|it| self.renamed.get(it)).cloned();
-        match renamed {
-            Some(session) => self.agent.send(&incoming.about(&session)).await,
-            None => self.agent.forward(line).await,
+        let of_client = incoming.session_id().unwrap_or_default();
+        let of_agent = self.sessions.for_agent(of_client);
+        if of_agent == of_client {
+            return self.agent.forward(line).await;
         }
+        let of_agent = of_agent.to_owned();
+        self.agent.send(&incoming.about(&of_agent)).await
     }
 
-    /// Replays a session, and lets the agent go on with it.
-    async fn load(&mut self, id: Value, params: Value) -> Result<io::Result<()>, RpcError> {
-        let session_id = params["sessionId"].as_str();
+    /// Returns the chat of the session that a request is about, whose session of the agent is known then.
+    async fn known(&mut self, incoming: &Incoming) -> Result<Box<ChatSession>, RpcError> {
+        let session_id = incoming.session_id();
         let session_id =
             session_id.ok_or_else(|| RpcError::invalid_params("sessionId is required"))?;
         let chat = Box::new(self.chats.get(session_id).await?);
-        let replayed = self.chats.replay(&chat.chat_id, &mut self.client).await;
-        replayed.map_err(|error| RpcError::internal(format!("{error:#}")))?;
-        let agent_session = Chats::agent_session(&chat).filter(|_| self.loads).map(str::to_owned);
-        let load = Load { id, chat, params };
-        Ok(match agent_session {
-            Some(agent_session) => {
+        if !self.sessions.has(session_id) {
+            let agent_session = Chats::agent_session(&chat).unwrap_or(session_id);
+            self.sessions.open(&chat.chat_id, agent_session);
+        }
+        Ok(chat)
+    }
+
+    /// Replays a session if it is loaded and not only resumed, and lets the agent go on with it.
+    async fn load(&mut self, id: Value, incoming: &Incoming) -> Result<io::Result<()>, RpcError> {
+        let is_loaded = incoming.method() == Some("session/load");
+        let is_known = self.sessions.has(incoming.session_id().unwrap_or_default());
+        let chat = self.known(incoming).await?;
+        let agent_session = self.sessions.for_agent(chat.chat_id.as_str()).to_owned();
+        let is_answering = is_known && self.turns.so_far(&agent_session).is_some();
+        if !is_answering {
+            self.settle(&agent_session).await?;
+        }
+        if is_loaded {
+            let replayed = self.chats.replay(&chat.chat_id, &mut self.client).await;
+            replayed.map_err(|error| RpcError::internal(format!("{error:#}")))?;
+        }
+        // What the agent would replay meanwhile could not be told from what it says.
+        if is_answering {
+            let so_far = self.turns.so_far(&agent_session).unwrap_or_default();
+            for update in so_far.iter().filter(|_| is_loaded) {
+                let sent = self.client.update(chat.chat_id.as_str(), &update.to_string()).await;
+                if sent.is_err() {
+                    return Ok(sent);
+                }
+            }
+            return Ok(self.client.answer(&id, Ok(json!({}))).await);
+        }
+        let method = match (self.loads, self.resumes) {
+            (_, true) if !is_loaded || !self.loads => Some("session/resume"),
+            (true, _) => Some("session/load"),
+            _ => None,
+        };
+        let has_session = Chats::agent_session(&chat).is_some();
+        let load = Load { id, chat, params: incoming.params().clone() };
+        Ok(match method.filter(|_| has_session) {
+            Some(method) => {
                 let mut params = load.params.clone();
                 params["sessionId"] = agent_session.as_str().into();
                 self.loading.insert(agent_session.clone());
-                self.ask("session/load", params, Pending::Load { load, agent_session }).await
+                self.ask(method, params, Pending::Load { load, agent_session }).await
             }
             None => self.begin_for(load).await,
         })
+    }
+
+    /// Deletes a session; the agent is asked as well if it can, and answers then.
+    async fn delete(&mut self, id: &Value, incoming: &Incoming) -> Result<Option<Value>, RpcError> {
+        let chat = self.known(incoming).await?;
+        if self.deletes {
+            let delete = Pending::Delete { id: id.clone(), chat_id: chat.chat_id };
+            self.pending.insert(id.to_string(), delete);
+            return Ok(None);
+        }
+        self.chats.delete(&chat.chat_id).await?;
+        Ok(Some(json!({})))
     }
 
     /// Lets the agent begin a session in place of one that it cannot load. It does not know what was said before.
@@ -96,17 +160,15 @@ impl Proxy<'_> {
 
     /// Stores a prompt, before the agent sees it.
     async fn prompt(&mut self, id: &Value, incoming: &Incoming) -> Result<(), RpcError> {
-        let session_id = incoming.session_id().unwrap_or_default();
-        let agent_session =
-            self.renamed.get(session_id).map_or(session_id, String::as_str).to_owned();
-        if self.turns.contains_key(&agent_session) {
+        let chat = self.known(incoming).await?;
+        let agent_session = self.sessions.for_agent(chat.chat_id.as_str()).to_owned();
+        if self.turns.so_far(&agent_session).is_some() {
             let detail = "the session has a prompt that is being answered";
             return Err(RpcError::invalid_request(detail));
         }
-        let chat = self.chats.get(session_id).await?;
+        self.settle(&agent_session).await?;
         let turn_id = self.chats.say(&chat, &incoming.params()["prompt"]).await?;
-        let turn = Turn { chat_id: chat.chat_id, id: turn_id, updates: Updates::default() };
-        self.turns.insert(agent_session.clone(), turn);
+        self.turns.begin(&agent_session, chat.chat_id, turn_id);
         let prompt = Pending::Prompt { id: id.clone(), agent_session };
         self.pending.insert(id.to_string(), prompt);
         Ok(())

@@ -3,32 +3,41 @@
 mod from_agent;
 mod from_client;
 mod process;
+mod sessions;
+mod turns;
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::io;
+use std::pin::pin;
 use std::time::Duration;
 
 use anyhow::bail;
-use records::{ChatId, ChatSession, TurnId};
+use persistence::StoreError;
+use records::{ChatId, ChatSession};
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncWrite, BufReader, DuplexStream, Split, Stdin};
 use tokio::process::{Child, ChildStdout};
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::chats::{Chats, Ending};
 use super::rpc::{Peer, RpcError};
-use super::updates::Updates;
+use super::told_to_stop;
 use process::AgentProcess;
+use sessions::Sessions;
+use turns::{Stored, Turns};
 
 /// How long an agent may take to end after its client has hung up.
 const GRACE: Duration = Duration::from_secs(5);
 
+/// How long the store may be away after one side has hung up, until what was said is lost.
+const MAX_STORE_WAIT: Duration = Duration::from_secs(15);
+
 /// How many bytes wait for a side that does not read, until the other side has to wait as well.
 const MAX_WAITING_BYTES: usize = 64 << 20;
 
-/// Starts an agent, and serves a client until one of the two hangs up.
+/// Starts an agent, and serves a client until one of the two hangs up, or the process is told to stop.
 pub(super) async fn serve(
     chats: &Chats,
     program: &OsStr,
@@ -57,7 +66,7 @@ async fn converse(
     from_agent: &mut Split<BufReader<ChildStdout>>,
 ) -> anyhow::Result<()> {
     match proxy.pass_on(from_client, from_agent).await {
-        Ok(Gone::Client) => proxy.interrupt().await,
+        Ok(Gone::Client) => proxy.finish(|| Ending::Interrupted).await,
         Ok(Gone::Agent) => {
             proxy.abandon("the agent has ended").await;
             bail!("the agent has ended: {}", child.wait().await?);
@@ -80,6 +89,7 @@ fn written(
 
 /// The side that has hung up.
 enum Gone {
+    /// Or the process was told to stop.
     Client,
     Agent,
 }
@@ -91,14 +101,16 @@ struct Proxy<'a> {
     agent: Peer<DuplexStream>,
     /// Whether the agent can load sessions itself.
     loads: bool,
+    /// Whether it can go on with sessions without replaying them.
+    resumes: bool,
+    /// Whether it can delete sessions.
+    deletes: bool,
     /// The requests whose responses are changed or stored, by their ids.
     pending: HashMap<String, Pending>,
-    /// The sessions of the agent, by the ids of the client, where they differ.
-    renamed: HashMap<String, String>,
+    sessions: Sessions,
     /// The sessions that the agent replays: the client has seen everything.
     loading: HashSet<String>,
-    /// The prompts that are being answered, by the sessions of the agent.
-    turns: HashMap<String, Turn>,
+    turns: Turns<'a>,
     /// The number of own requests.
     requests: u64,
 }
@@ -112,7 +124,7 @@ enum Pending {
         id: Value,
         cwd: String,
     },
-    /// The agent loads a session that the client loads.
+    /// The agent goes on with a session that the client loads or resumes.
     Load {
         load: Load,
         agent_session: String,
@@ -120,6 +132,14 @@ enum Pending {
     /// The agent begins a session in place of one that the client loads.
     NewForLoad {
         load: Load,
+    },
+    Fork {
+        id: Value,
+        source: ChatId,
+    },
+    Delete {
+        id: Value,
+        chat_id: ChatId,
     },
     Prompt {
         id: Value,
@@ -131,24 +151,21 @@ impl Pending {
     /// Returns the id of the client's request.
     fn into_id(self) -> Value {
         match self {
-            Self::Initialize { id } | Self::New { id, .. } | Self::Prompt { id, .. } => id,
+            Self::Initialize { id }
+            | Self::New { id, .. }
+            | Self::Fork { id, .. }
+            | Self::Delete { id, .. }
+            | Self::Prompt { id, .. } => id,
             Self::Load { load, .. } | Self::NewForLoad { load } => load.id,
         }
     }
 }
 
-/// A session that the client loads.
+/// A session that the client loads or resumes.
 struct Load {
     id: Value,
     chat: Box<ChatSession>,
     params: Value,
-}
-
-/// A prompt that is being answered.
-struct Turn {
-    chat_id: ChatId,
-    id: TurnId,
-    updates: Updates,
 }
 
 impl<'a> Proxy<'a> {
@@ -158,22 +175,27 @@ impl<'a> Proxy<'a> {
             client,
             agent,
             loads: false,
+            resumes: false,
+            deletes: false,
             pending: HashMap::new(),
-            renamed: HashMap::new(),
+            sessions: Sessions::default(),
             loading: HashSet::new(),
-            turns: HashMap::new(),
+            turns: Turns::new(chats),
             requests: 0,
         }
     }
 
-    /// Passes messages on until one of the two hangs up.
+    /// Passes messages on until one of the two hangs up, or the process is told to stop.
     async fn pass_on(
         &mut self,
         from_client: &mut Split<BufReader<Stdin>>,
         from_agent: &mut Split<BufReader<ChildStdout>>,
     ) -> io::Result<Gone> {
+        let mut stop = pin!(told_to_stop());
         loop {
             tokio::select! {
+                () = &mut stop => return Ok(Gone::Client),
+                stored = self.turns.next() => self.take_stored(stored).await?,
                 line = from_client.next_segment() => {
                     let Some(line) = line? else { return Ok(Gone::Client) };
                     self.take_from_client(&line).await?;
@@ -186,20 +208,56 @@ impl<'a> Proxy<'a> {
         }
     }
 
-    /// Stores what was answered to the prompt of a session.
-    async fn end(&mut self, agent_session: &str, ending: Ending) -> Result<(), RpcError> {
-        let Some(turn) = self.turns.remove(agent_session) else { return Ok(()) };
-        let Turn { chat_id, id, updates } = turn;
-        self.chats.end_turn(&chat_id, id, updates, ending).await
+    /// Answers a prompt whose answer is stored, or tries again.
+    async fn take_stored(&mut self, mut stored: Stored) -> io::Result<()> {
+        let response = stored.response.take();
+        let error = match std::mem::replace(&mut stored.outcome, Ok(())) {
+            Ok(()) => {
+                self.turns.give_free(&stored.agent_session);
+                return match response {
+                    Some(response) => self.client.forward(&response.line).await,
+                    None => Ok(()),
+                };
+            }
+            Err(error) => error,
+        };
+        let told = if error.is_unavailable() {
+            tracing::warn!(%error, chat_id = %stored.chat_id, "an answer is not stored yet");
+            self.turns.retry(stored);
+            format!("the answer is kept, and stored when the store is back: {error}")
+        } else {
+            tracing::error!(%error, chat_id = %stored.chat_id, "an answer is lost");
+            self.turns.give_free(&stored.agent_session);
+            format!("the answer could not be stored: {error}")
+        };
+        match response {
+            Some(response) => self.client.answer(&response.id, Err(RpcError::internal(told))).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Stores what was said in a session before; refuses to go on if the store is away.
+    async fn settle(&mut self, agent_session: &str) -> Result<(), RpcError> {
+        loop {
+            self.turns.end_unprompted(agent_session);
+            if !self.turns.is_unstored(agent_session) {
+                return Ok(());
+            }
+            let stored = self.turns.next().await;
+            let is_away = stored.agent_session == agent_session
+                && stored.outcome.as_ref().is_err_and(StoreError::is_unavailable);
+            let passed_on = self.take_stored(stored).await;
+            passed_on.map_err(|error| RpcError::internal(error.to_string()))?;
+            if is_away {
+                let detail = "what was said before is not stored yet: the store is away";
+                return Err(RpcError::internal(detail));
+            }
+        }
     }
 
     /// Ends everything because the agent cannot be reached.
     async fn abandon(&mut self, reason: &str) {
-        let sessions: Vec<_> = self.turns.keys().cloned().collect();
-        for session in sessions {
-            let ended = self.end(&session, Ending::Failed(reason.to_owned())).await;
-            drop(ended.inspect_err(report_lost));
-        }
+        self.finish(|| Ending::Failed(reason.to_owned())).await;
         for (_, pending) in std::mem::take(&mut self.pending) {
             // The client may be gone, too.
             let refused = Err(RpcError::internal(reason));
@@ -207,16 +265,23 @@ impl<'a> Proxy<'a> {
         }
     }
 
-    /// Stores what was said so far, because the client has gone.
-    async fn interrupt(&mut self) {
-        let sessions: Vec<_> = self.turns.keys().cloned().collect();
-        for session in sessions {
-            let ended = self.end(&session, Ending::Interrupted).await;
-            drop(ended.inspect_err(report_lost));
+    /// Stores what was said so far, if the store is there in time.
+    async fn finish(&mut self, ending: impl Fn() -> Ending) {
+        let deadline = Instant::now() + MAX_STORE_WAIT;
+        loop {
+            self.turns.end_all(&ending);
+            if self.turns.is_empty() {
+                return;
+            }
+            match timeout_at(deadline, self.turns.next()).await {
+                // The client may be gone.
+                Ok(stored) => drop(self.take_stored(stored).await),
+                Err(_) => break,
+            }
+        }
+        for agent_session in self.turns.left() {
+            let chat_id = self.sessions.chat(agent_session).map(ToString::to_string);
+            tracing::error!(chat_id, "an answer is lost: the store is away");
         }
     }
-}
-
-fn report_lost(error: &RpcError) {
-    tracing::error!(error = ?error, "what the agent said could not be stored");
 }

@@ -1,0 +1,199 @@
+use std::collections::{HashMap, HashSet};
+use std::future::pending;
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use futures::future::{BoxFuture, FutureExt as _};
+use futures::stream::FuturesUnordered;
+use persistence::StoreError;
+use records::{ChatId, Ids as _, NewTurn, TurnId, Uuid7Ids};
+use serde_json::Value;
+use tokio::time::{Instant, sleep, sleep_until};
+
+use crate::commands::acp::chats::{Chats, Ending};
+use crate::commands::acp::updates::{Updates, is_said};
+
+/// How long an agent is silent until what it has said without a prompt is stored.
+const QUIET: Duration = Duration::from_secs(2);
+/// The time until the next attempt to store an answer.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// The answers of the agent until they are stored, by its sessions.
+pub(super) struct Turns<'a> {
+    chats: &'a Chats,
+    running: HashMap<String, Turn>,
+    storing: FuturesUnordered<BoxFuture<'a, Stored>>,
+    /// The sessions whose last answer is being stored.
+    unstored: HashSet<String>,
+    /// The sessions that were prompted. What is said in others is what the agent remembers of them.
+    prompted: HashSet<String>,
+}
+
+/// What an agent says.
+struct Turn {
+    chat_id: ChatId,
+    id: TurnId,
+    /// Whether it answers a prompt. An agent may also speak by itself, or after its answer.
+    is_prompted: bool,
+    updates: Updates,
+    heard_at: Instant,
+}
+
+/// The attempt to store an answer.
+pub(super) struct Stored {
+    pub(super) agent_session: String,
+    pub(super) chat_id: ChatId,
+    pub(super) turn: NewTurn,
+    pub(super) response: Option<Response>,
+    pub(super) outcome: Result<(), StoreError>,
+}
+
+/// The response to a prompt, which the client gets once the answer is stored.
+pub(super) struct Response {
+    pub(super) id: Value,
+    pub(super) line: Vec<u8>,
+}
+
+impl<'a> Turns<'a> {
+    pub(super) fn new(chats: &'a Chats) -> Self {
+        let (running, storing) = Default::default();
+        Self { chats, running, storing, unstored: HashSet::new(), prompted: HashSet::new() }
+    }
+
+    /// Begins the answer to a prompt.
+    pub(super) fn begin(&mut self, agent_session: &str, chat_id: ChatId, id: TurnId) {
+        self.prompted.insert(agent_session.to_owned());
+        self.insert(agent_session, chat_id, id, true);
+    }
+
+    fn insert(&mut self, agent_session: &str, chat_id: ChatId, id: TurnId, is_prompted: bool) {
+        let (updates, heard_at) = (Updates::default(), Instant::now());
+        let turn = Turn { chat_id, id, is_prompted, updates, heard_at };
+        self.running.insert(agent_session.to_owned(), turn);
+    }
+
+    /// Adds what an agent says in a session whose chat is known.
+    pub(super) fn hear(&mut self, agent_session: &str, chat_id: &ChatId, update: &Value) {
+        if !self.running.contains_key(agent_session)
+            && self.prompted.contains(agent_session)
+            && is_said(update)
+            && let Ok(id) = TurnId::parse(Uuid7Ids.mint("msg_"))
+        {
+            self.insert(agent_session, chat_id.clone(), id, false);
+        }
+        if let Some(turn) = self.running.get_mut(agent_session) {
+            turn.updates.push(update.clone());
+            turn.heard_at = Instant::now();
+        }
+    }
+
+    /// Returns what has been said in answer to a prompt that is being answered.
+    pub(super) fn so_far(&self, agent_session: &str) -> Option<&[Value]> {
+        let turn = self.running.get(agent_session).filter(|turn| turn.is_prompted)?;
+        Some(turn.updates.as_slice())
+    }
+
+    /// Returns whether something that was said in a session is not stored yet.
+    pub(super) fn is_unstored(&self, agent_session: &str) -> bool {
+        self.unstored.contains(agent_session) || self.running.contains_key(agent_session)
+    }
+
+    /// Stores what was said in a session; returns the response if there was nothing.
+    pub(super) fn end(
+        &mut self,
+        agent_session: &str,
+        ending: Ending,
+        response: Option<Response>,
+    ) -> Option<Response> {
+        let Some(Turn { chat_id, id, updates, .. }) = self.running.remove(agent_session) else {
+            return response;
+        };
+        match Chats::turn(id, updates, ending) {
+            Ok(turn) => {
+                let (agent_session, outcome) = (agent_session.to_owned(), Ok(()));
+                let attempt = Stored { agent_session, chat_id, turn, response, outcome };
+                self.attempt(attempt, Duration::ZERO);
+                None
+            }
+            Err(error) => {
+                tracing::error!(%error, "what the agent said has no id");
+                response
+            }
+        }
+    }
+
+    /// Ends what an agent says by itself in one session, once its answer before that is stored.
+    pub(super) fn end_unprompted(&mut self, agent_session: &str) {
+        if !self.unstored.contains(agent_session)
+            && self.running.get(agent_session).is_some_and(|turn| !turn.is_prompted)
+        {
+            self.end(agent_session, Ending::Completed, None);
+        }
+    }
+
+    /// Ends everything that is said, but for sessions whose last answer is being stored.
+    pub(super) fn end_all(&mut self, ending: impl Fn() -> Ending) {
+        let sessions = self.running.keys().filter(|session| !self.unstored.contains(*session));
+        for session in sessions.cloned().collect::<Vec<_>>() {
+            self.end_unprompted(&session);
+            self.end(&session, ending(), None);
+        }
+    }
+
+    /// Tries again to store an answer.
+    pub(super) fn retry(&mut self, stored: Stored) {
+        self.attempt(stored, PAUSE);
+    }
+
+    fn attempt(&mut self, attempt: Stored, pause: Duration) {
+        self.unstored.insert(attempt.agent_session.clone());
+        let chats = self.chats;
+        let attempt = async move {
+            sleep(pause).await;
+            let outcome = chats.store(&attempt.chat_id, attempt.turn.clone()).await;
+            Stored { outcome, ..attempt }
+        };
+        self.storing.push(attempt.boxed());
+    }
+
+    /// Waits for the end of an attempt to store an answer; stores what was said without a prompt meanwhile.
+    ///
+    /// The caller tries again, or gives the session free.
+    pub(super) async fn next(&mut self) -> Stored {
+        loop {
+            let unprompted = |(session, turn): (&String, &Turn)| {
+                let is_waiting = turn.is_prompted || self.unstored.contains(session);
+                (!is_waiting).then(|| (turn.heard_at + QUIET, session.clone()))
+            };
+            let quiet = self.running.iter().filter_map(unprompted).min();
+            let is_quiet = async {
+                match quiet {
+                    Some((at, session)) => {
+                        sleep_until(at).await;
+                        session
+                    }
+                    None => pending().await,
+                }
+            };
+            tokio::select! {
+                Some(stored) = self.storing.next() => return stored,
+                session = is_quiet => self.end_unprompted(&session),
+            }
+        }
+    }
+
+    /// An answer is stored, or lost.
+    pub(super) fn give_free(&mut self, agent_session: &str) {
+        self.unstored.remove(agent_session);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.running.is_empty() && self.storing.is_empty()
+    }
+
+    /// Returns the sessions in which something is not stored.
+    pub(super) fn left(&self) -> impl Iterator<Item = &str> {
+        let running = self.running.keys().filter(|session| !self.unstored.contains(*session));
+        self.unstored.iter().chain(running).map(String::as_str)
+    }
+}
