@@ -125,3 +125,30 @@ async def test_a_refusal_says_what_is_wrong(service: Service, app: str) -> None:
         wrong = await session.call_tool("list_chats", {"limit": 1000})
         assert wrong.is_error
         assert "limit" in str(wrong.content)
+
+
+@pytest.mark.parametrize("connect", [over_stdio, over_http])
+async def test_chats_that_wait_are_listed_and_long_messages_are_read(service: Service, app: str, connect: Any) -> None:
+    async with AsyncReprise(service.url, app) as client, connect(service, app) as session:
+        waiting = await client.create_chat("Picnic")
+        await client.create_chat("Picnic")
+        path = f"/api/chats/{app}/{waiting.chat_id}/input-requests"
+        await client.request("POST", path, body={"request_id": "ask-1", "prompt": "Which lake?"})
+        listed = await call(session, "list_chats", needs_input=True)
+        assert [it["chat_id"] for it in listed["data"]] == [waiting.chat_id]
+        assert len((await call(session, "list_chats", needs_input=False))["data"]) == 2
+        for text in ("a" * 900_000, "b" * 900_000):
+            await waiting.append({"role": "user", "content": text})
+        read = await call(session, "read_transcript", chat_id=waiting.chat_id)
+        assert [len(it["content"]) for it in read["data"]] == [900_000, 900_000]
+
+
+async def test_more_than_a_tool_can_answer_is_refused_with_what_to_do(service: Service, app: str) -> None:
+    async with AsyncReprise(service.url, app) as client, over_stdio(service, app) as session:
+        chat = await client.create_chat("Picnic")
+        for letter in "abcde":
+            await chat.append({"role": "user", "content": letter * 4_000_000})
+        refused = await session.call_tool("get_resume_plan", {"chat_id": chat.chat_id})
+        assert refused.is_error
+        assert "newest" in str(refused.content)
+        assert (await call(session, "get_resume_plan", chat_id=chat.chat_id, newest=1))["transcript"]

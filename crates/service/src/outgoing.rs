@@ -3,7 +3,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use axum::http::{Request, Response, StatusCode, Uri};
-use http_body_util::{BodyExt as _, Full, Limited};
+use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use hyper::body::Bytes;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
@@ -66,8 +66,15 @@ pub struct OutgoingClient {
 
 /// Why a request has no response.
 #[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct OutgoingError(String);
+#[non_exhaustive]
+pub enum OutgoingError {
+    /// It was answered with more bytes than the client takes.
+    #[error("the response has more than {0} bytes")]
+    TooLarge(usize),
+    /// It could not be sent, or was not answered.
+    #[error("{0}")]
+    Failed(String),
+}
 
 impl OutgoingClient {
     pub(crate) fn new() -> Self {
@@ -91,7 +98,7 @@ impl OutgoingClient {
         let response = self.send(request).instrument(span).await?;
         match response.status() {
             StatusCode::OK => Ok(response.into_body()),
-            status => Err(OutgoingError(format!("the response has the status {status}"))),
+            status => Err(OutgoingError::Failed(format!("the response has the status {status}"))),
         }
     }
 
@@ -101,14 +108,27 @@ impl OutgoingClient {
         request: Request<Vec<u8>>,
     ) -> Result<Response<Vec<u8>>, OutgoingError> {
         let sent = tokio::time::timeout(self.timeout, self.send_unbounded(request)).await;
-        let sent = sent.unwrap_or_else(|_| Err(format!("no response within {:?}", self.timeout)));
-        sent.map_err(OutgoingError)
+        sent.unwrap_or_else(|_| {
+            Err(OutgoingError::Failed(format!("no response within {:?}", self.timeout)))
+        })
     }
 
-    async fn send_unbounded(&self, request: Request<Vec<u8>>) -> Result<Response<Vec<u8>>, String> {
+    async fn send_unbounded(
+        &self,
+        request: Request<Vec<u8>>,
+    ) -> Result<Response<Vec<u8>>, OutgoingError> {
         let request = request.map(|body| Full::new(Bytes::from(body)));
-        let (parts, body) = self.client.request(request).await.map_err(|e| chain(&e))?.into_parts();
-        let body = Limited::new(body, self.max_bytes).collect().await.map_err(|e| e.to_string())?;
+        let response = self.client.request(request).await;
+        let response = response.map_err(|error| OutgoingError::Failed(chain(&error)))?;
+        let (parts, body) = response.into_parts();
+        let body = Limited::new(body, self.max_bytes).collect().await;
+        let body = body.map_err(|error| {
+            if error.is::<LengthLimitError>() {
+                OutgoingError::TooLarge(self.max_bytes)
+            } else {
+                OutgoingError::Failed(error.to_string())
+            }
+        })?;
         Ok(Response::from_parts(parts, body.to_bytes().into()))
     }
 }

@@ -1,14 +1,14 @@
 use std::fmt::Write as _;
+use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 use axum::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use axum::http::{HeaderValue, Method, Request};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use records::AppId;
-use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::Value;
-use service::{OutgoingClient, OutgoingUrl};
+use service::{OutgoingClient, OutgoingError, OutgoingUrl};
 
 /// The longest time that one request may take: longer than the service takes.
 const TIMEOUT: Duration = Duration::from_mins(1);
@@ -21,7 +21,8 @@ pub(super) struct Api {
     client: OutgoingClient,
     url: String,
     app_id: AppId,
-    token: Option<SecretString>,
+    /// The file with the token: another one may be written to it.
+    token_file: Option<PathBuf>,
 }
 
 /// What is asked of the service: a path below `/api`, with its parameters, and a body.
@@ -73,14 +74,28 @@ impl Api {
     pub(super) fn new(
         url: &str,
         app_id: AppId,
-        token: Option<SecretString>,
+        token_file: Option<PathBuf>,
     ) -> anyhow::Result<Self> {
         let url = url.trim_end_matches('/').to_owned();
         if let Err(fault) = OutgoingUrl::parse(&url) {
             bail!("--url {url}: {fault}");
         }
         let client = OutgoingClient::with_limits(TIMEOUT, MAX_BYTES);
-        Ok(Self { client, url, app_id, token })
+        let api = Self { client, url, app_id, token_file };
+        api.own_authorization()?;
+        Ok(api)
+    }
+
+    /// Returns the header with the token of the file.
+    fn own_authorization(&self) -> anyhow::Result<Option<HeaderValue>> {
+        let Some(file) = &self.token_file else { return Ok(None) };
+        let token = std::fs::read_to_string(file);
+        let token = token.with_context(|| format!("cannot read {}", file.display()))?;
+        let mut header = HeaderValue::try_from(format!("Bearer {}", token.trim()));
+        if let Ok(header) = &mut header {
+            header.set_sensitive(true);
+        }
+        header.map(Some).with_context(|| format!("{} holds no token", file.display()))
     }
 
     pub(super) fn app(&self) -> &str {
@@ -94,9 +109,10 @@ impl Api {
         authorization: Option<&HeaderValue>,
     ) -> Result<Value, String> {
         let Call { method, path, body } = call;
-        let own = self.token.as_ref().map(|token| format!("Bearer {}", token.expose_secret()));
-        let own = own.map(HeaderValue::try_from).transpose();
-        let own = own.map_err(|_| "the token file does not hold a token".to_owned())?;
+        let own = match authorization {
+            Some(_) => None,
+            None => self.own_authorization().map_err(|error| format!("{error:#}"))?,
+        };
         let mut request = Request::builder().method(method).uri(format!("{}{path}", self.url));
         request = request.header(ACCEPT, "application/json");
         if let Some(authorization) = authorization.or(own.as_ref()) {
@@ -107,11 +123,16 @@ impl Api {
         }
         let body = body.map(|body| body.to_string().into_bytes()).unwrap_or_default();
         let request = request.body(body).map_err(|error| error.to_string())?;
-        let response = self.client.send(request).await.map_err(|error| {
-            format!(
+        let response = self.client.send(request).await.map_err(|error| match error {
+            OutgoingError::TooLarge(bytes) => {
+                format!(
+                    "the answer has more than {bytes} bytes; ask for fewer with limit or newest"
+                )
+            }
+            error => format!(
                 "the service at {} does not answer ({error}); is it running, and is --url right?",
                 self.url
-            )
+            ),
         })?;
         let (status, body) = (response.status(), response.into_body());
         let body: Value = serde_json::from_slice(&body)

@@ -11,7 +11,6 @@ use anyhow::Context as _;
 use records::AppId;
 use rmcp::ServiceExt as _;
 use rmcp::transport::stdio;
-use secrecy::SecretString;
 
 use api::Api;
 use tools::Tools;
@@ -27,7 +26,7 @@ pub(crate) struct Arguments {
     /// The address of the service: https, or http on this machine.
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8080")]
     url: String,
-    /// A file with the token for the service: the tools have its rights.
+    /// A file with the token for the service: the tools have its rights. It is read for each request.
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
     /// Offer the tools that write, too: answers to questions, and notes.
@@ -42,15 +41,7 @@ pub(crate) struct Arguments {
 /// Serves the protocol until standard input ends, or the process is told to stop.
 pub(crate) async fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let app_id = AppId::parse(&arguments.app)?;
-    let token = match &arguments.token_file {
-        Some(file) => {
-            let text = std::fs::read_to_string(file);
-            let text = text.with_context(|| format!("cannot read {}", file.display()))?;
-            Some(SecretString::from(text.trim()))
-        }
-        None => None,
-    };
-    let api = Api::new(&arguments.url, app_id, token)?;
+    let api = Api::new(&arguments.url, app_id, arguments.token_file.clone())?;
     let tools = Tools::new(api, arguments.write);
     if let Some(address) = arguments.http {
         return http::serve(address, tools).await;

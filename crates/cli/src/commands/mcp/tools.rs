@@ -33,7 +33,7 @@ struct ListChats {
     workflow_name: Option<String>,
     /// Only chats of this user.
     user_id: Option<String>,
-    /// Only chats that wait for an answer, or only others.
+    /// Whether to list only chats that wait for an answer, those last active first.
     needs_input: Option<bool>,
     /// Only chats whose title has these characters, in any case.
     title_contains: Option<String>,
@@ -152,11 +152,14 @@ impl Tools {
         Parameters(list): Parameters<ListChats>,
         context: Context,
     ) -> Answer {
+        // The list of chats that wait has this order alone.
+        let waiting = list.needs_input.filter(|is_waiting| *is_waiting);
         let call = Call::get(&["chats", self.api.app()])
             .with("status", list.status)
             .with("workflow_name", list.workflow_name)
             .with("user_id", list.user_id)
-            .with("needs_input", list.needs_input)
+            .with("needs_input", waiting)
+            .with("order_by", waiting.map(|_| "active"))
             .with("title_contains", list.title_contains)
             .with("limit", list.limit)
             .with("cursor", list.cursor);
