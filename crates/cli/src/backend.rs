@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use directories::ProjectDirs;
-use local_mongod::{LocalMongod, Lookup, Options};
+use local_mongod::{Attached, LocalMongod, Lookup, Options};
 use persistence::mongo::{MongoOptions, MongoStore};
 use records::{Clock, SystemClock, Uuid7Ids};
 use secrecy::SecretString;
@@ -18,6 +18,8 @@ use crate::settings::{LogFormat, Settings};
 pub(crate) struct Backend {
     pub(crate) store: MongoStore,
     pub(crate) mongod: Option<LocalMongod>,
+    /// The private mongod that another process started.
+    attached: Option<Attached>,
     /// How long writes without a caller may take to end.
     grace: Duration,
 }
@@ -33,6 +35,10 @@ impl Backend {
             return Self::at(settings, uri.clone(), clock).await;
         }
         let (data_dir, place) = (data_dir(settings)?, place(settings)?);
+        if let Some(attached) = local_mongod::attach_to_left(&data_dir).await? {
+            logging::tell(settings.log.format, &format!("using the private mongod in {place}"));
+            return Self::attached(settings, attached, clock).await;
+        }
         let message = format!("starting a private mongod, data in {place}");
         logging::tell(settings.log.format, &message);
         let options = Options {
@@ -53,11 +59,20 @@ impl Backend {
     async fn join_with(settings: &Settings, clock: Arc<dyn Clock>) -> anyhow::Result<Self> {
         if settings.mongo.uri.is_none() {
             let data_dir = data_dir(settings)?;
-            if let Some(uri) = local_mongod::attach(&data_dir).await? {
-                return Self::at(settings, uri, clock).await;
+            if let Some(attached) = local_mongod::attach(&data_dir).await? {
+                return Self::attached(settings, attached, clock).await;
             }
         }
         Self::open_with(settings, clock).await
+    }
+
+    async fn attached(
+        settings: &Settings,
+        attached: Attached,
+        clock: Arc<dyn Clock>,
+    ) -> anyhow::Result<Self> {
+        let opened = Self::at(settings, attached.uri().clone(), clock).await?;
+        Ok(Self { attached: Some(attached), ..opened })
     }
 
     /// Runs a command on the store, and closes the store whatever becomes of the command.
@@ -88,7 +103,7 @@ impl Backend {
         let options = mongo_options(settings, uri)?;
         let store = MongoStore::connect_with(&options, clock, Arc::new(Uuid7Ids)).await?;
         let grace = Duration::from_millis(settings.limits.shutdown_grace_ms);
-        Ok(Self { store, mongod: None, grace })
+        Ok(Self { store, mongod: None, attached: None, grace })
     }
 
     /// Ends writes whose callers have disconnected, then stops the private mongod, if there is one.
@@ -96,6 +111,7 @@ impl Backend {
         if tokio::time::timeout(self.grace, self.store.finish_tasks()).await.is_err() {
             tracing::warn!("some writes did not end before the shutdown");
         }
+        drop(self.attached);
         if let Some(mongod) = self.mongod {
             mongod.stop().await;
         }

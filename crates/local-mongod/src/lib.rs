@@ -19,6 +19,7 @@ mod replica_set;
 mod signal;
 mod start_line;
 mod supervisor;
+mod uses;
 
 mod error;
 mod server;
@@ -27,7 +28,7 @@ mod user;
 
 pub use binary::resolve;
 pub use error::Error;
-pub use lock::{Holder, attach};
+pub use lock::{Attached, Holder, attach, attach_to_left};
 pub use member::Member;
 pub use options::{Lookup, Options};
 pub use proxy::{Cut, Proxy, Source};

@@ -14,10 +14,13 @@ use secrecy::SecretString;
 use crate::Error;
 use crate::credentials::Credentials;
 use crate::deadline::Deadline;
+use crate::uses::Use;
 
 /// The longest wait for the lock, because [`attach`] holds it for a moment.
 const MAX_LOCK_WAIT: Duration = Duration::from_millis(500);
 const ATTACH_PATIENCE: Duration = Duration::from_mins(1);
+/// How long it may take to notice that the process of a server has ended.
+const MAX_LEAVING: Duration = Duration::from_secs(1);
 
 /// The process that runs a server on a data directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -132,6 +135,10 @@ impl Lock {
                 return Err(Error::Held { data_dir: data_dir.to_owned(), holder });
             }
         }
+        let holder = Holder::read(&path);
+        if left(data_dir, &holder).await?.is_some() {
+            return Err(Error::Held { data_dir: data_dir.to_owned(), holder });
+        }
         let lock = Self { path, file };
         lock.write(&Holder::this_process())?;
         Ok(lock)
@@ -148,25 +155,78 @@ impl Lock {
     }
 }
 
-/// Returns the URI, with credentials, of the server that another process runs on `data_dir`, if one does.
+/// A server that another process started. It runs at least as long as this value, also if that process ends.
+#[derive(Debug)]
+pub struct Attached {
+    uri: SecretString,
+    _uses: Vec<Use>,
+}
+
+impl Attached {
+    /// Connects a driver to the server, with credentials if it requires them.
+    pub fn uri(&self) -> &SecretString {
+        &self.uri
+    }
+
+    /// Uses the server of which a holder tells; `None` if it has no members that could be used.
+    fn to(data_dir: &Path, holder: &Holder) -> Result<Option<Self>, Error> {
+        let Some(uri) = &holder.uri else { return Ok(None) };
+        let members = 0..=uri.matches(',').count();
+        let uses = members.map(|index| Use::of(&data_dir.join(format!("member-{index}"))));
+        let uses: Option<Vec<_>> = uses.collect::<Result<_, _>>()?;
+        let Some(uses) = uses else { return Ok(None) };
+        Ok(Some(Self { uri: holder.complete(uri)?, _uses: uses }))
+    }
+}
+
+/// Attaches to the server that another process runs on `data_dir`, if one does.
 ///
 /// Waits while that server is still starting.
-pub async fn attach(data_dir: &Path) -> Result<Option<SecretString>, Error> {
+pub async fn attach(data_dir: &Path) -> Result<Option<Attached>, Error> {
     let path = file_in(data_dir);
     let deadline = Deadline::after(ATTACH_PATIENCE);
     loop {
-        let file = match File::open(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            opened => opened.map_err(Error::file("open", &path))?,
-        };
-        if !is_held(file.try_lock_shared(), &path)? {
+        let Some(is_held) = is_held_by_other(&path)? else { return Ok(None) };
+        let holder = Holder::read(&path);
+        if let Some(attached) = Attached::to(data_dir, &holder)? {
+            return Ok(Some(attached));
+        }
+        if !is_held {
             return Ok(None);
         }
-        let holder = Holder::read(&path);
-        if let Some(uri) = &holder.uri {
-            return holder.complete(uri).map(Some);
-        }
         deadline.pause(|| format!("the server of {holder}")).await?;
+    }
+}
+
+/// Attaches to the server on `data_dir` whose process has ended, if others still use it.
+pub async fn attach_to_left(data_dir: &Path) -> Result<Option<Attached>, Error> {
+    let path = file_in(data_dir);
+    match is_held_by_other(&path)? {
+        Some(false) => left(data_dir, &Holder::read(&path)).await,
+        _ => Ok(None),
+    }
+}
+
+/// Attaches to a server whose process has ended, unless no process uses it, so that it is stopped in a moment.
+async fn left(data_dir: &Path, holder: &Holder) -> Result<Option<Attached>, Error> {
+    let deadline = Deadline::after(MAX_LEAVING);
+    // Dropped at once: while this process is attached to it, it is not stopped.
+    while Attached::to(data_dir, holder)?.is_some() {
+        if deadline.pause(String::new).await.is_err() {
+            return Attached::to(data_dir, holder);
+        }
+    }
+    Ok(None)
+}
+
+/// Returns whether another process holds the lock; `None` if there has never been a server.
+fn is_held_by_other(path: &Path) -> Result<Option<bool>, Error> {
+    match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        opened => {
+            let file = opened.map_err(Error::file("open", path))?;
+            is_held(file.try_lock_shared(), path).map(Some)
+        }
     }
 }
 

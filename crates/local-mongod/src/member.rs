@@ -32,7 +32,11 @@ impl Member {
     pub fn pid(&self) -> Option<u32> {
         match self.supervisor.status() {
             Status::Running(pid) => Some(pid),
-            Status::Starting | Status::Exited(_) | Status::Gone => None,
+            Status::Starting
+            | Status::Left
+            | Status::Stopping
+            | Status::Exited(_)
+            | Status::Gone => None,
         }
     }
 
@@ -119,7 +123,7 @@ impl Member {
     pub(crate) async fn until_it_answers(&self, deadline: Deadline) -> Result<(), Error> {
         loop {
             match self.supervisor.status() {
-                Status::Starting => {}
+                Status::Starting | Status::Left | Status::Stopping => {}
                 Status::Running(pid) => {
                     if self.serves_as(pid).await {
                         return Ok(());
@@ -173,9 +177,11 @@ impl Member {
     fn why_it_ended(&self) -> Error {
         match self.supervisor.status() {
             Status::Exited(status) => Error::Exited { status, log: log::tail(&self.dbpath) },
-            Status::Starting | Status::Running(_) | Status::Gone => {
-                Error::Shell(io::Error::other("it ended before mongod did"))
-            }
+            Status::Starting
+            | Status::Running(_)
+            | Status::Left
+            | Status::Stopping
+            | Status::Gone => Error::Shell(io::Error::other("it ended before mongod did")),
         }
     }
 }

@@ -16,7 +16,8 @@ use crate::{Error, Member, Options, replica_set, resolve, user};
 
 const MEMBERS: std::ops::RangeInclusive<u8> = 1..=7;
 
-/// A replica set that lives as long as this value.
+/// A replica set that lives as long as this value, and as long as processes use it that have
+/// [attached](crate::attach) to it.
 ///
 /// [`stop`](Self::stop) waits until it has stopped. Dropping the value, or the end of the process for
 /// any reason, stops it in the background. A temporary data directory is removed with it.
@@ -34,8 +35,7 @@ impl LocalMongod {
     /// Starts a replica set and waits until it has a primary and all its secondaries.
     ///
     /// Fetches a mongod first when there is none, see [`resolve`]. Fails with [`Error::Held`] when
-    /// another process runs a server on the data directory; [`attach`](crate::attach) finds that
-    /// server.
+    /// a server runs on the data directory; [`attach`](crate::attach) finds that server.
     pub async fn start(options: Options) -> Result<Self, Error> {
         if !MEMBERS.contains(&options.members) {
             return Err(Error::Members { members: options.members });
@@ -145,7 +145,7 @@ impl LocalMongod {
         select_all(ends).await.0
     }
 
-    /// Stops all members cleanly and waits until nothing is left of them.
+    /// Stops all members cleanly and waits until nothing is left of them; leaves them running if other processes use them.
     pub async fn stop(self) {
         join_all(self.members.into_iter().map(Member::stop)).await;
     }

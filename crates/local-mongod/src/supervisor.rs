@@ -3,18 +3,23 @@
 //! A process that is killed cannot clean up after itself, so a child does it: the script waits
 //! for the end of a pipe of which this process holds the only writing end. The kernel closes
 //! that end however this process ends. (Rust opens pipes close-on-exec: no other child keeps it.)
+//! Other processes that use the mongod hold a second pipe in the same way, which has a name.
 
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::thread;
+use std::time::Duration;
 
 use tokio::sync::watch;
+use tokio::time::timeout;
 
 const SCRIPT: &str = include_str!("supervisor.sh");
 /// How long mongod may take to stop after SIGTERM.
 const GRACE_SECONDS: &str = "30";
+/// How long the script may take to find that no other process uses the mongod.
+const MAX_LEAVING: Duration = Duration::from_secs(2);
 
 /// The known state of the mongod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +28,10 @@ pub(crate) enum Status {
     Starting,
     /// It runs as this process.
     Running(u32),
+    /// Its process has left it, and others may use it.
+    Left,
+    /// No process uses it, and it was told to stop.
+    Stopping,
     /// It ended with this exit status and may be started again.
     Exited(i32),
     /// The supervisor itself has exited, and nothing is left.
@@ -88,10 +97,17 @@ impl Supervisor {
         let _ = self.status.clone().wait_for(ended).await;
     }
 
-    /// Stops mongod and waits until nothing is left of it.
+    /// Stops mongod and waits until nothing is left of it; leaves it to other processes that use it.
     pub(crate) async fn stop(self) {
         let Self { orders, mut status } = self;
         drop(orders);
+        let has_left = |status: &Status| !matches!(status, Status::Starting | Status::Running(_));
+        let _ = status.wait_for(has_left).await;
+        let is_stopped = async { status.wait_for(|status| *status != Status::Left).await.is_ok() };
+        if timeout(MAX_LEAVING, is_stopped).await.is_err() {
+            tracing::info!("other processes use mongod: it stops when the last of them ends");
+            return;
+        }
         let _ = status.wait_for(|status| *status == Status::Gone).await;
     }
 }
@@ -114,6 +130,8 @@ fn report(mut child: Child, events: ChildStdout, status: &watch::Sender<Status>)
 fn parse(event: &str) -> Option<Status> {
     match event.split_once(' ')? {
         ("started", pid) => pid.parse().ok().map(Status::Running),
+        ("left", _) => Some(Status::Left),
+        ("stopping", _) => Some(Status::Stopping),
         ("exited", status) => status.parse().ok().map(Status::Exited),
         _ => None,
     }

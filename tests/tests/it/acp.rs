@@ -11,6 +11,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 use tests::binary;
 use tests::database::Database;
+use tests::service::Service;
 use tests::settings::Settings;
 use tests::signal::send;
 use tests::waiting::{MAX_WAIT, within};
@@ -636,5 +637,26 @@ async fn an_answer_is_kept_while_the_store_is_away() -> Result<()> {
     assert_eq!(client.said(&session), [said, replayed("Hello")].concat());
     assert!(client.hang_up().await?);
     mongod.stop().await;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_process_that_ends_leaves_its_private_mongod_to_the_others() -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    let settings = Settings::embedded(dir.path());
+    let mut first = Client::start_with(&settings, &[]).await?;
+    let session = first.new_session().await?;
+    let mut second = Client::start_with(&settings, &["--", ECHO]).await?;
+    let own = second.new_session().await?;
+    assert!(first.hang_up().await?);
+    second.prompt(&own, "Hello").await?;
+    let service = Service::start(&settings).await?;
+    assert!(second.hang_up().await?);
+    let mut third = Client::start_with(&settings, &[]).await?;
+    third.call("session/resume", json!({"sessionId": session})).await?;
+    third.load(&own).await?;
+    assert_eq!(third.said(&own), replayed("Hello"));
+    assert!(third.hang_up().await?);
+    service.stop().await?;
     Ok(())
 }

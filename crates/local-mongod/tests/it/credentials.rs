@@ -64,7 +64,7 @@ async fn without_credentials_nothing_can_be_read() -> Result<()> {
     assert_eq!(refusal(server.uri(), "admin", user).await?, Some(UNAUTHORIZED));
 
     let attached = attach(dir.path()).await?.context("no server")?;
-    assert_eq!(driver::stored(attached.expose_secret()).await?, ["kept"]);
+    assert_eq!(driver::stored(attached.uri().expose_secret()).await?, ["kept"]);
     server.stop().await;
     Ok(())
 }
