@@ -1,4 +1,4 @@
-use resume::dialect::{Acp, Dialect, OpenAi, UiMessage};
+use resume::dialect::{Acp, AgUi, Dialect, LangChain, OpenAi, OtelGenAi, PydanticAi, UiMessage};
 use resume::{Options, ingest};
 use serde_json::{Value, json};
 
@@ -46,6 +46,28 @@ fn other_formats_get_what_is_said_and_called() {
     assert_eq!(rendered[1]["tool_calls"][0]["function"]["name"], "edit");
     assert_eq!(rendered[2]["content"], r#"{"changed":1}"#);
     assert_eq!(violations(&UiMessage, &stored_in(&UiMessage, &Acp, &session()).messages), []);
+}
+
+/// A model that was stopped while it thought has said nothing else.
+#[test]
+fn a_thought_alone_is_shown_in_the_formats_of_pages_and_of_no_call() {
+    let said = |text: &str| json!({"type": "text", "text": text});
+    let thought = [
+        json!({"sessionUpdate": "user_message_chunk", "content": said("Why?")}),
+        json!({"sessionUpdate": "agent_thought_chunk", "content": said("Hm.")}),
+        json!({"sessionUpdate": "tool_call", "toolCallId": "c", "title": "f"}),
+        json!({"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "completed"}),
+    ];
+    let dialects: [&dyn Dialect; 5] = [&UiMessage, &AgUi, &LangChain, &PydanticAi, &OtelGenAi];
+    for dialect in dialects {
+        let rendered = stored_in(dialect, &Acp, &thought[..2]);
+        assert_eq!(rendered.dropped, [], "{}", dialect.name());
+        assert_eq!(violations(dialect, &rendered.messages), [], "{}", dialect.name());
+        assert!(Value::from(rendered.messages).to_string().contains("Hm."), "{}", dialect.name());
+    }
+    // A call of which no input was told has none.
+    let called = stored_in(&OpenAi, &Acp, &thought).messages;
+    assert_eq!(called[1]["tool_calls"][0]["function"]["arguments"], "{}");
 }
 
 #[test]

@@ -20,8 +20,10 @@ impl MessageWriter for MessagesWriter {
         let mut written = match message.role {
             Role::Tool => write_result(&mut message, &own, of_parts),
             Role::Assistant => {
-                rendered.messages.extend(reasoning::take_messages(&mut message, own.is_piece));
-                if own.is_piece && message.says_nothing() {
+                let thoughts = reasoning::take_messages(&mut message, own.is_piece);
+                let only_thinks = !thoughts.is_empty() && own.fields.is_empty();
+                rendered.messages.extend(thoughts);
+                if (own.is_piece || only_thinks) && message.says_nothing() {
                     message.report_repairs(rendered);
                     return;
                 }

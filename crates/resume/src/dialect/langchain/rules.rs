@@ -9,5 +9,7 @@ pub(super) const LANGCHAIN: DialectRules = DialectRules {
     custom_calls: CustomCalls::Converted,
     // Reference "ToolCall": `args` is a dictionary.
     arguments: Arguments::Object,
+    // Pages show it; a model that was stopped while it thought has said nothing else.
+    reasoning_alone: true,
     ..DialectRules::ANY
 };

@@ -12,5 +12,7 @@ pub(super) const OTEL_GENAI: DialectRules = DialectRules {
         // Schema, "ToolCallResponsePart": the response is any value.
         ..MediaRules::ANY
     },
+    // Pages show it; a model that was stopped while it thought has said nothing else.
+    reasoning_alone: true,
     ..DialectRules::ANY
 };

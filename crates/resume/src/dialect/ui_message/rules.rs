@@ -23,6 +23,8 @@ pub(super) const UI_MESSAGE: DialectRules = DialectRules {
         ids: FileIds::Refused,
         ..MediaRules::ANY
     },
+    // Pages show it; a model that was stopped while it thought has said nothing else.
+    reasoning_alone: true,
     ..DialectRules::ANY
 };
 
