@@ -4,6 +4,7 @@ use std::process::Stdio;
 
 use anyhow::{Context as _, Result, ensure};
 use local_mongod::{LocalMongod, Options};
+use mongodb::bson::{DateTime, Document, doc};
 use persistence::ChatSessions as _;
 use persistence::mongo::{MongoOptions, MongoStore};
 use records::{AppId, NewChatSession, Scope, WorkflowName};
@@ -14,7 +15,7 @@ use tests::database::Database;
 use tests::service::Service;
 use tests::settings::Settings;
 use tests::signal::send;
-use tests::waiting::{MAX_WAIT, within};
+use tests::waiting::{MAX_WAIT, until, within};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout};
 
@@ -334,7 +335,6 @@ async fn an_agent_that_loads_sessions_goes_on_with_its_own() -> Result<()> {
 /// Returns the turns of a chat as they ended: the outcome, and the error of the resume point.
 async fn endings(database: &Database, session: &str) -> Result<Vec<(String, Option<String>)>> {
     use futures::TryStreamExt as _;
-    use mongodb::bson::{Document, doc};
     let points = database.raw().collection::<Document>("resume_points");
     let of_chat = doc! { "_id.chat_id": session };
     let found: Vec<Document> =
@@ -659,4 +659,62 @@ async fn a_process_that_ends_leaves_its_private_mongod_to_the_others() -> Result
     assert!(third.hang_up().await?);
     service.stop().await?;
     Ok(())
+}
+
+#[tokio::test]
+async fn others_follow_an_answer_and_it_outlives_its_process() -> Result<()> {
+    let database = Database::create().await?;
+    let service = Service::start(&Settings::of(&database)).await?;
+    let mut client = Client::connect(&database, &["--", ECHO]).await?;
+    let session = client.new_session().await?;
+    let waiting = client.ask("session/prompt", prompt(&session, "wait")).await?;
+    client.until_updates(4).await?;
+
+    // Another process sees what was said so far, and may stop the agent.
+    let url = format!("{}/api/chats/acme_corp/{session}/streams", service.url());
+    let http = reqwest::Client::new();
+    let stream = async || -> Result<Value> {
+        Ok(http
+            .get(&url)
+            .send()
+            .await?
+            .json::<Value>()
+            .await?
+            .pointer_mut("/streams/0")
+            .map(Value::take)
+            .unwrap_or_default())
+    };
+    let has_all = async || {
+        let stream = stream().await?;
+        Ok((stream["state"] == "running" && stream["next"] == 3).then_some(()))
+    };
+    until("the chunks", has_all).await?;
+    let running = stream().await?;
+    assert_eq!((&running["state"], &running["format"]), (&json!("running"), &json!("acp")));
+    let mut other = Client::connect(&database, &["--", ECHO]).await?;
+    other.load(&session).await?;
+    let busy = other.refused("session/prompt", prompt(&session, "me, too")).await?;
+    assert!(busy.1.contains("another process"), "{busy:?}");
+    let id = running["stream_id"].as_str().context("no stream")?;
+    http.post(format!("{url}/{id}/cancel")).send().await?.error_for_status()?;
+    let cancelled = client.response(&waiting).await?;
+    assert_eq!(cancelled["result"]["stopReason"], "cancelled");
+    assert_eq!(stream().await?["state"], "cancelled");
+
+    client.ask("session/prompt", prompt(&session, "wait")).await?;
+    client.until_updates(8).await?;
+    until("the chunks", has_all).await?;
+    send(&client.child, Signal::KILL)?;
+    // As if its process had been silent for long.
+    let streams = database.raw().collection::<Document>("stream_groups");
+    let past = doc! { "$set": { "written_at": DateTime::from_millis(0) } };
+    assert!(streams.update_many(doc! {}, past).await?.modified_count > 0);
+    other.load(&session).await?;
+    let said = ["user_message_chunk: wait", "agent_message_chunk: You said: wait"];
+    assert_eq!(other.said(&session), [said, said].concat());
+    assert_eq!(stream().await?["state"], "cancelled");
+    other.prompt(&session, "Hello").await?;
+    assert_eq!(stream().await?["state"], "finished");
+    assert!(other.hang_up().await?);
+    service.stop().await
 }

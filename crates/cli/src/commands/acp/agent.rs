@@ -60,6 +60,7 @@ async fn answer<W: AsyncWrite + Unpin>(
         }
         "session/load" => {
             let chat = chats.get(session_id()?).await?;
+            chats.recover(&chat.chat_id).await?;
             let replayed = chats.replay(&chat.chat_id, client).await;
             replayed.map_err(|error| RpcError::internal(format!("{error:#}")))?;
             Ok(json!({}))

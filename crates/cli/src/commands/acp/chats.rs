@@ -6,7 +6,6 @@ use futures::TryStreamExt as _;
 use persistence::mongo::MongoStore;
 use persistence::{
     AuditLog as _, ChatFilter, ChatOrder, ChatSessions as _, Forks as _, Messages as _, StoreError,
-    Turns as _,
 };
 use records::{
     Actor, AppId, AuditAction, Author, ChatId, ChatSession, EventId, FieldChange, IdError,
@@ -35,12 +34,13 @@ const LISTED: usize = 100;
 const PAGES_READ: usize = 50;
 
 /// The most characters of an agent's error that are stored.
-const ERROR_CHARS: usize = 4_000;
+const ERROR_CHARS: usize = 1_000;
 
 /// How the last line of a history begins; no update has this field.
 const END: &str = r#"{"complete":true,"#;
 
 /// The chats of an app, as the sessions of an agent.
+#[derive(Clone)]
 pub(super) struct Chats {
     pub(super) store: MongoStore,
     pub(super) app_id: AppId,
@@ -183,12 +183,6 @@ impl Chats {
         Ok(NewTurn { request_id: id, outcome, messages, steps, connector: None, mode: None })
     }
 
-    /// Stores a turn; safe to repeat.
-    pub(super) async fn store(&self, chat_id: &ChatId, turn: NewTurn) -> Result<(), StoreError> {
-        self.store.append_turn(&self.scope(Permission::Run), chat_id, turn).await?;
-        Ok(())
-    }
-
     /// Creates a session that begins with what was said in another one.
     pub(super) async fn fork(
         &self,
@@ -266,7 +260,7 @@ impl Chats {
         Ok(json!({"sessions": sessions}))
     }
 
-    fn scope(&self, permission: Permission) -> Scope {
+    pub(super) fn scope(&self, permission: Permission) -> Scope {
         Scope::service(self.app_id.clone()).needing(permission)
     }
 }

@@ -4,6 +4,7 @@ mod agent;
 mod chats;
 mod fit;
 mod lenient;
+mod live;
 mod proxy;
 mod rpc;
 mod updates;

@@ -93,6 +93,7 @@ impl Proxy<'_> {
         let is_answering = is_known && self.turns.so_far(&agent_session).is_some();
         if !is_answering {
             self.settle(&agent_session).await?;
+            self.chats.recover(&chat.chat_id).await?;
         }
         if is_loaded {
             let replayed = self.chats.replay(&chat.chat_id, &mut self.client).await;
@@ -167,6 +168,10 @@ impl Proxy<'_> {
             return Err(RpcError::invalid_request(detail));
         }
         self.settle(&agent_session).await?;
+        if self.chats.recover(&chat.chat_id).await? {
+            let detail = "another process is answering a prompt of the session";
+            return Err(RpcError::invalid_request(detail));
+        }
         let turn_id = self.chats.say(&chat, &incoming.params()["prompt"]).await?;
         self.turns.begin(&agent_session, chat.chat_id, turn_id);
         let prompt = Pending::Prompt { id: id.clone(), agent_session };

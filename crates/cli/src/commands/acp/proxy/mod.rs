@@ -15,9 +15,10 @@ use std::time::Duration;
 use anyhow::bail;
 use persistence::StoreError;
 use records::{ChatId, ChatSession};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWrite, BufReader, DuplexStream, Split, Stdin};
 use tokio::process::{Child, ChildStdout};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout, timeout_at};
 
@@ -111,6 +112,8 @@ struct Proxy<'a> {
     /// The sessions that the agent replays: the client has seen everything.
     loading: HashSet<String>,
     turns: Turns<'a>,
+    /// The sessions in which a person or a program asks the agent to stop.
+    cancelled: UnboundedReceiver<String>,
     /// The number of own requests.
     requests: u64,
 }
@@ -170,6 +173,7 @@ struct Load {
 
 impl<'a> Proxy<'a> {
     fn new(chats: &'a Chats, client: Peer<DuplexStream>, agent: Peer<DuplexStream>) -> Self {
+        let (cancelled_to, cancelled) = unbounded_channel();
         Self {
             chats,
             client,
@@ -180,7 +184,8 @@ impl<'a> Proxy<'a> {
             pending: HashMap::new(),
             sessions: Sessions::default(),
             loading: HashSet::new(),
-            turns: Turns::new(chats),
+            turns: Turns::new(chats, cancelled_to),
+            cancelled,
             requests: 0,
         }
     }
@@ -196,6 +201,11 @@ impl<'a> Proxy<'a> {
             tokio::select! {
                 () = &mut stop => return Ok(Gone::Client),
                 stored = self.turns.next() => self.take_stored(stored).await?,
+                Some(session) = self.cancelled.recv() => {
+                    let params = json!({"sessionId": session});
+                    let cancel = json!({"jsonrpc": "2.0", "method": "session/cancel", "params": params});
+                    self.agent.send(&cancel).await?;
+                }
                 line = from_client.next_segment() => {
                     let Some(line) = line? else { return Ok(Gone::Client) };
                     self.take_from_client(&line).await?;

@@ -6,11 +6,13 @@ use futures::StreamExt as _;
 use futures::future::{BoxFuture, FutureExt as _};
 use futures::stream::FuturesUnordered;
 use persistence::StoreError;
-use records::{ChatId, Ids as _, NewTurn, TurnId, Uuid7Ids};
+use records::{ChatId, Ids as _, NewTurn, StreamId, TurnId, Uuid7Ids};
 use serde_json::Value;
+use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::commands::acp::chats::{Chats, Ending};
+use crate::commands::acp::live::Live;
 use crate::commands::acp::updates::{Updates, is_said};
 
 /// How long an agent is silent until what it has said without a prompt is stored.
@@ -27,6 +29,8 @@ pub(super) struct Turns<'a> {
     unstored: HashSet<String>,
     /// The sessions that were prompted. What is said in others is what the agent remembers of them.
     prompted: HashSet<String>,
+    /// Where the sessions are sent in which a person or a program asks the agent to stop.
+    cancelled: UnboundedSender<String>,
 }
 
 /// What an agent says.
@@ -36,6 +40,7 @@ struct Turn {
     /// Whether it answers a prompt. An agent may also speak by itself, or after its answer.
     is_prompted: bool,
     updates: Updates,
+    live: Option<Live>,
     heard_at: Instant,
 }
 
@@ -43,7 +48,8 @@ struct Turn {
 pub(super) struct Stored {
     pub(super) agent_session: String,
     pub(super) chat_id: ChatId,
-    pub(super) turn: NewTurn,
+    stream_id: Option<StreamId>,
+    turn: NewTurn,
     pub(super) response: Option<Response>,
     pub(super) outcome: Result<(), StoreError>,
 }
@@ -55,20 +61,31 @@ pub(super) struct Response {
 }
 
 impl<'a> Turns<'a> {
-    pub(super) fn new(chats: &'a Chats) -> Self {
+    pub(super) fn new(chats: &'a Chats, cancelled: UnboundedSender<String>) -> Self {
         let (running, storing) = Default::default();
-        Self { chats, running, storing, unstored: HashSet::new(), prompted: HashSet::new() }
+        Self {
+            chats,
+            running,
+            storing,
+            unstored: HashSet::new(),
+            prompted: HashSet::new(),
+            cancelled,
+        }
     }
 
     /// Begins the answer to a prompt.
     pub(super) fn begin(&mut self, agent_session: &str, chat_id: ChatId, id: TurnId) {
         self.prompted.insert(agent_session.to_owned());
-        self.insert(agent_session, chat_id, id, true);
+        let (cancelled, session) = (self.cancelled.clone(), agent_session.to_owned());
+        // The proxy may have ended.
+        let on_cancel = move || drop(cancelled.send(session));
+        let live = Live::start(self.chats.clone(), chat_id.clone(), id.clone(), on_cancel);
+        self.insert(agent_session, chat_id, id, Some(live));
     }
 
-    fn insert(&mut self, agent_session: &str, chat_id: ChatId, id: TurnId, is_prompted: bool) {
+    fn insert(&mut self, agent_session: &str, chat_id: ChatId, id: TurnId, live: Option<Live>) {
         let (updates, heard_at) = (Updates::default(), Instant::now());
-        let turn = Turn { chat_id, id, is_prompted, updates, heard_at };
+        let turn = Turn { chat_id, id, is_prompted: live.is_some(), updates, live, heard_at };
         self.running.insert(agent_session.to_owned(), turn);
     }
 
@@ -79,9 +96,12 @@ impl<'a> Turns<'a> {
             && is_said(update)
             && let Ok(id) = TurnId::parse(Uuid7Ids.mint("msg_"))
         {
-            self.insert(agent_session, chat_id.clone(), id, false);
+            self.insert(agent_session, chat_id.clone(), id, None);
         }
         if let Some(turn) = self.running.get_mut(agent_session) {
+            if let Some(live) = turn.live.as_ref().filter(|_| is_said(update)) {
+                live.push(update);
+            }
             turn.updates.push(update.clone());
             turn.heard_at = Instant::now();
         }
@@ -105,14 +125,15 @@ impl<'a> Turns<'a> {
         ending: Ending,
         response: Option<Response>,
     ) -> Option<Response> {
-        let Some(Turn { chat_id, id, updates, .. }) = self.running.remove(agent_session) else {
+        let Some(Turn { chat_id, id, updates, live, .. }) = self.running.remove(agent_session)
+        else {
             return response;
         };
         match Chats::turn(id, updates, ending) {
             Ok(turn) => {
-                let (agent_session, outcome) = (agent_session.to_owned(), Ok(()));
-                let attempt = Stored { agent_session, chat_id, turn, response, outcome };
-                self.attempt(attempt, Duration::ZERO);
+                let (agent_session, stream_id, outcome) = (agent_session.to_owned(), None, Ok(()));
+                let attempt = Stored { agent_session, chat_id, stream_id, turn, response, outcome };
+                self.attempt(attempt, live, Duration::ZERO);
                 None
             }
             Err(error) => {
@@ -142,15 +163,19 @@ impl<'a> Turns<'a> {
 
     /// Tries again to store an answer.
     pub(super) fn retry(&mut self, stored: Stored) {
-        self.attempt(stored, PAUSE);
+        self.attempt(stored, None, PAUSE);
     }
 
-    fn attempt(&mut self, attempt: Stored, pause: Duration) {
+    fn attempt(&mut self, mut attempt: Stored, live: Option<Live>, pause: Duration) {
         self.unstored.insert(attempt.agent_session.clone());
         let chats = self.chats;
         let attempt = async move {
             sleep(pause).await;
-            let outcome = chats.store(&attempt.chat_id, attempt.turn.clone()).await;
+            if let Some(live) = live {
+                attempt.stream_id = live.end().await;
+            }
+            let Stored { chat_id, stream_id, turn, .. } = &attempt;
+            let outcome = chats.store(chat_id, stream_id.as_ref(), turn.clone()).await;
             Stored { outcome, ..attempt }
         };
         self.storing.push(attempt.boxed());
