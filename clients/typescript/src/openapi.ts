@@ -3916,6 +3916,12 @@ export interface components {
          */
         StreamTakeover: {
             mode: components["schemas"]["TakeoverMode"];
+            /**
+             * Format: int32
+             * @description Of a restart, the `attempt` of the stream whose chunks are void then. With it the request is idempotent: without it, a
+             *     repeat also voids what was added since.
+             */
+            attempt?: number | null;
         };
         /** @description The turn that a stream became. */
         StreamTurn: {

@@ -429,6 +429,12 @@ pub enum StreamRefusal {
         /// The position of the next chunk.
         next: u64,
     },
+    /// The stream is not at the attempt that a restart is to void.
+    #[error("is at the attempt {attempt}")]
+    OtherAttempt {
+        /// Its attempt.
+        attempt: u32,
+    },
     /// The chunks would exceed the largest size of a stream.
     #[error("would exceed the limit of {} bytes", Stream::MAX_BYTES)]
     Full,

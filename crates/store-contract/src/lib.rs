@@ -446,6 +446,8 @@ macro_rules! contract_tests {
                 every_group_of_a_stream_is_notified,
                 a_deleted_chat_takes_no_chunks,
                 a_purge_removes_the_streams,
+                chunks_after_a_restart_are_stored_at_positions_that_were_void,
+                the_end_of_a_stream_is_repeated_after_other_messages,
             }
             changes {
                 listeners_receive_every_append,

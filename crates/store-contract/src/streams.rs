@@ -209,8 +209,10 @@ pub async fn the_next_holder_of_the_lease_takes_a_stream_over(store: Arc<dyn Sto
 
     let other = stream_id("s2");
     store.append_chunks(&second, &chat.id, &id, 2, text(&["c"])).await.unwrap();
-    let restarted =
-        store.take_over_stream(&second, &chat.id, &other, Takeover::Restart).await.unwrap();
+    let restarted = store
+        .take_over_stream(&second, &chat.id, &other, Takeover::Restart { attempt: None })
+        .await
+        .unwrap();
     assert_eq!((restarted.mark.next, restarted.mark.attempt), (0, 2));
     let late = store.end_stream(&first, &chat.id, &other, finished(), Some(turn("r1", "x"))).await;
     assert_refused(late, &fenced);
@@ -218,6 +220,47 @@ pub async fn the_next_holder_of_the_lease_takes_a_stream_over(store: Arc<dyn Sto
     let without = store.take_over_stream(&chat.scope, &chat.id, &id, mode).await;
     assert_stream_refused(without, "s1", StreamRefusal::NoLease);
     assert_eq!(all_chunks(&chat, "s1").await, ["a", "b", "c"]);
+}
+
+pub async fn chunks_after_a_restart_are_stored_at_positions_that_were_void(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    start(&chat, "s1").await;
+    for (from, chunk) in (0..).zip(["a", "b", "c"]) {
+        append(&chat, "s1", from, &[chunk]).await.unwrap();
+    }
+    let restart = async |attempt| {
+        let restart = Takeover::Restart { attempt };
+        store.take_over_stream(&chat.scope, &chat.id, &stream_id("s1"), restart).await
+    };
+    assert_eq!(restart(Some(1)).await.unwrap().mark.attempt, 2);
+    assert_eq!(append(&chat, "s1", 0, &["d"]).await.unwrap(), at(1));
+    assert_eq!(append(&chat, "s1", 1, &["e"]).await.unwrap(), at(2));
+    // A repeat, and one that comes late.
+    let repeated = restart(Some(1)).await.unwrap();
+    assert_eq!((repeated.mark.attempt, repeated.mark.next), (2, 2));
+    let other = StreamRefusal::OtherAttempt { attempt: 2 };
+    assert_stream_refused(restart(Some(3)).await, "s1", other);
+    let restarted = restart(None).await.unwrap();
+    assert_eq!((restarted.mark.attempt, restarted.mark.next), (3, 0));
+    assert_eq!(append(&chat, "s1", 0, &["f"]).await.unwrap(), at(1));
+    assert_stream_refused(restart(Some(1)).await, "s1", StreamRefusal::OtherAttempt { attempt: 3 });
+    let current = groups(&chat, "s1").await.into_iter().filter(|group| group.mark.attempt == 3);
+    let chunks: Vec<_> = current.flat_map(|group| group.chunks().to_vec()).collect();
+    assert_eq!(chunks, ["f"]);
+}
+
+pub async fn the_end_of_a_stream_is_repeated_after_other_messages(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    start(&chat, "s1").await;
+    append(&chat, "s1", 0, &["a"]).await.unwrap();
+    let first = end(&chat, "s1", finished(), Some(turn("r1", "a"))).await.unwrap();
+    chat.append([message("later")]).await.unwrap();
+    let again = end(&chat, "s1", finished(), Some(turn("r1", "a"))).await.unwrap();
+    assert_eq!(again.stream, first.stream);
+    assert_eq!(again.turn.map(|turn| turn.outcome), Some(Outcome::Duplicate));
+    let failed = StreamEnding { state: StreamState::Failed, error: None };
+    let refused = end(&chat, "s1", failed, None).await;
+    assert_stream_refused(refused, "s1", StreamRefusal::Ended(StreamState::Finished));
 }
 
 pub async fn a_stream_in_the_place_of_an_abandoned_one_supersedes_it(store: Arc<dyn Store>) {

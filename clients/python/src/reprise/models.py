@@ -4774,6 +4774,11 @@ class StreamTakeover(BaseModel):
         extra="allow",
     )
     mode: TakeoverMode
+    attempt: Annotated[int | None, Field(ge=1)] = None
+    """
+    Of a restart, the `attempt` of the stream whose chunks are void then. With it the request is idempotent: without it, a
+    repeat also voids what was added since.
+    """
 
 
 class Streams(BaseModel):

@@ -104,11 +104,20 @@ pub(crate) fn take_over(
     check_runs(stream_id, mark)?;
     let is_own = fencing_token == mark.fencing_token;
     let taken = StreamMark { fencing_token, ..following(mark, now) };
+    if let Takeover::Restart { attempt: Some(attempt) } = takeover {
+        if is_own && mark.attempt.checked_sub(1) == Some(attempt) {
+            return Ok(None);
+        }
+        if mark.attempt != attempt {
+            let reason = StreamRefusal::OtherAttempt { attempt: mark.attempt };
+            return Err(refusal(stream_id, reason));
+        }
+    }
     Ok(match takeover {
         Takeover::Continue if is_own => None,
-        Takeover::Restart if is_own && mark.next == 0 => None,
+        Takeover::Restart { .. } if is_own && mark.next == 0 => None,
         Takeover::Continue => Some(StreamGroup { mark: taken, event: StreamEvent::Continued }),
-        Takeover::Restart => {
+        Takeover::Restart { .. } => {
             let mark = StreamMark { next: 0, attempt: mark.attempt + 1, ..taken };
             Some(StreamGroup { mark, event: StreamEvent::Restarted })
         }

@@ -39,7 +39,8 @@ pub trait Streams: Send + Sync {
 
     /// Lets the holder of a newer lease write a running stream, after its chunks or from the beginning.
     ///
-    /// Safe to repeat: for a stream that the caller writes already it changes nothing, except that a restart voids its chunks.
+    /// Safe to repeat: for a stream that the caller writes already it changes nothing, except that a restart voids its chunks,
+    /// unless it names the attempt that it voids.
     async fn take_over_stream(
         &self,
         scope: &Scope,
@@ -104,7 +105,10 @@ pub enum Takeover {
     /// Its chunks stay, and the next one follows them.
     Continue,
     /// Its chunks are void, and the next one has the position 0.
-    Restart,
+    Restart {
+        /// The attempt whose chunks are void. Once the next attempt has begun, the same restart changes nothing.
+        attempt: Option<u32>,
+    },
 }
 
 /// Where a stream stands, for its agent.

@@ -135,9 +135,13 @@ class AsyncChat:
         request.headers["idempotency-key"] = new_id()
         return AsyncStream(self, models.Stream.model_validate(await self._transport.json(request)))
 
-    async def take_over_stream(self, stream_id: str, mode: str) -> AsyncStream:
-        """Goes on with a stream whose agent is gone: ``continue`` after its chunks, or ``restart``. Needs a newer lease."""
-        taken = await self._send("POST", "streams", stream_id, "takeover", body={"mode": mode})
+    async def take_over_stream(self, stream_id: str, mode: str, attempt: int | None = None) -> AsyncStream:
+        """Goes on with a stream whose agent is gone: ``continue`` after its chunks, or ``restart``. Needs a newer lease.
+
+        A restart with the ``attempt`` of the stream that it voids is safe to repeat.
+        """
+        body = without_none({"mode": mode, "attempt": attempt})
+        taken = await self._send("POST", "streams", stream_id, "takeover", body=body)
         return AsyncStream(self, models.Stream.model_validate(taken))
 
     async def streams(self) -> list[models.Stream]:

@@ -135,9 +135,13 @@ class Chat:
         request.headers["idempotency-key"] = new_id()
         return Stream(self, models.Stream.model_validate(self._transport.json(request)))
 
-    def take_over_stream(self, stream_id: str, mode: str) -> Stream:
-        """Goes on with a stream whose agent is gone: ``continue`` after its chunks, or ``restart``. Needs a newer lease."""
-        taken = self._send("POST", "streams", stream_id, "takeover", body={"mode": mode})
+    def take_over_stream(self, stream_id: str, mode: str, attempt: int | None = None) -> Stream:
+        """Goes on with a stream whose agent is gone: ``continue`` after its chunks, or ``restart``. Needs a newer lease.
+
+        A restart with the ``attempt`` of the stream that it voids is safe to repeat.
+        """
+        body = without_none({"mode": mode, "attempt": attempt})
+        taken = self._send("POST", "streams", stream_id, "takeover", body=body)
         return Stream(self, models.Stream.model_validate(taken))
 
     def streams(self) -> list[models.Stream]:

@@ -40,7 +40,10 @@ use crate::mongo::engine::sweep::Overdue;
 use crate::mongo::engine::transaction::{Round, Transaction};
 use crate::rules::stream::{self as rules, StreamEnd};
 use crate::rules::turn_batch::TurnBatch;
-use crate::store::{Change, EndedStream, StreamChange, StreamProgress, Streams, Takeover, Written};
+use crate::store::{
+    AppendedTurn, Change, EndedStream, Outcome, StreamChange, StreamProgress, Streams, Takeover,
+    Written,
+};
 
 /// The largest page of groups, in bytes. A larger first group is returned alone.
 const PAGE_BYTES: usize = 1 << 20;
@@ -69,7 +72,7 @@ impl Streams for MongoStore {
             for (stream_id, group) in superseded {
                 self.notify_stream(&started.chat_id, &stream_id, group);
             }
-            if started.outcome == crate::store::Outcome::Stored {
+            if started.outcome == Outcome::Stored {
                 let first = StreamGroup { mark: started.mark.clone(), event: StreamEvent::Started };
                 self.notify_stream(&started.chat_id, &started.stream_id, first);
             }
@@ -114,6 +117,7 @@ impl Streams for MongoStore {
                     call.transact(&scope, &at.0, round).await
                 })
                 .await?;
+            self.inner.chains.forget(chat_id, stream_id);
             self.notify_written(&stream, group);
             Ok(stream)
         })
@@ -164,9 +168,8 @@ impl Streams for MongoStore {
                         appended = Some(call.fenced_if_lease_lost(&scope, &at.0, written).await?);
                     }
                     // With a turn the stream has ended in its transaction, unless the turn was written before without it.
-                    let last_sequence = appended.as_ref().map(|turn| turn.last_sequence);
                     let round =
-                        |tx| call.end_round(tx, &scope, (&at.0, &at.1), &ending, last_sequence);
+                        |tx| call.end_round(tx, &scope, (&at.0, &at.1), &ending, appended.as_ref());
                     let (stream, group) = call.transact(&scope, &at.0, round).await?;
                     Ok((EndedStream { stream, turn: appended }, group))
                 })
@@ -410,6 +413,8 @@ impl MongoStore {
                 chain.note_permitted(scope);
             }
             match decide(&chain.mark) {
+                // Chunks that an old mark has may be void by now.
+                Ok(None) if !is_read => {}
                 Ok(None) => {
                     let mark = chain.mark.clone();
                     *held = Some(chain);
@@ -468,11 +473,16 @@ impl MongoStore {
         scope: &Scope,
         at: (&ChatId, &StreamId),
         ending: &StreamEnding,
-        last_sequence: Option<u64>,
+        turn: Option<&AppendedTurn>,
     ) -> Result<Round<(Stream, Option<StreamGroup>)>, Failure> {
         let stored = self.stored_stream(scope, at).await?;
         let Some(mark) = self.last_mark(&scope.app_id, at).await? else { return Ok(Round::Again) };
-        if last_sequence.is_some() && mark.last_sequence == last_sequence {
+        let last_sequence = turn.map(|turn| turn.last_sequence);
+        // Of a turn that was written before, the counter is that of the chat by now.
+        let is_repeated = mark.state == ending.state
+            && mark.error == ending.error
+            && turn.is_some_and(|turn| turn.outcome == Outcome::Duplicate);
+        if mark.last_sequence.is_some() && (is_repeated || mark.last_sequence == last_sequence) {
             // Its turn has ended it. Listeners are told at once, and not only by the change stream.
             let group = StreamGroup { mark: mark.clone(), event: StreamEvent::Ended };
             return Ok(Round::Done((stored.with_mark(mark), Some(group))));
