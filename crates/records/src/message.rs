@@ -156,6 +156,12 @@ impl MessageBody {
         self.extra.get(field)?.as_str()
     }
 
+    /// Returns whether the message does more than say something: it makes a call, has the result of one, or has fields of a
+    /// format in which they say what the program is to do.
+    pub fn acts(&self) -> bool {
+        acts(&self.extra)
+    }
+
     /// Returns who speaks: the name, or the role if there is no name.
     pub fn speaker(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.role)
@@ -293,7 +299,36 @@ impl From<MessageBody> for MessageEdit {
     }
 }
 
+/// See [`MessageBody::acts`].
+fn acts(extra: &JsonObject) -> bool {
+    const CALLS: [&str; 5] =
+        ["function_call", "tool_call_id", "tool_calls", "tool_error", "tool_responses"];
+    // In what a user says in other formats, a program may find its state, instructions or approvals.
+    const FORMATS_OF_SPEECH: [&str; 9] = [
+        "acp",
+        "ag-ui",
+        "anthropic",
+        "bedrock-converse",
+        "gemini",
+        "langchain",
+        "openai",
+        "ui-message",
+        "yao",
+    ];
+    let is_given = |value: &Value| !value.is_null() && *value != Value::Array(Vec::new());
+    let formats = extra.get(MessageBody::PROVIDER).and_then(Value::as_object);
+    CALLS.iter().any(|field| extra.get(*field).is_some_and(is_given))
+        || formats.is_some_and(|formats| {
+            formats.keys().any(|format| !FORMATS_OF_SPEECH.contains(&format.as_str()))
+        })
+}
+
 impl MessageEdit {
+    /// Returns whether the edit lets a message [act](MessageBody::acts).
+    pub fn acts(&self) -> bool {
+        self.extra.as_ref().is_some_and(acts)
+    }
+
     /// Checks the fields that are new, on their own.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.name.as_deref().is_some_and(|name| !name.is_empty() && !is_name(name)) {

@@ -45,7 +45,8 @@ impl Permission {
 
     /// Returns the permission that appending these messages needs.
     pub fn to_append<'a>(mut messages: impl Iterator<Item = &'a MessageBody>) -> Self {
-        if messages.all(|message| message.role == "user") { Self::Say } else { Self::Run }
+        let is_said = |message: &MessageBody| message.role == "user" && !message.acts();
+        if messages.all(is_said) { Self::Say } else { Self::Run }
     }
 
     /// Returns the name on the wire.

@@ -17,7 +17,7 @@ use crate::admission::{FailedAttempts, MemoryBudget, Rates, TrustedProxies};
 use crate::auth::Authenticator;
 use crate::config::{Config, ConfigError};
 use crate::dashboard;
-use crate::extract::{answer_if_none_match, refuse_if_match};
+use crate::extract::{answer_if_none_match, refuse_if_match, refuse_if_none_match};
 use crate::integrity::IntegritySigner;
 use crate::layers::{admit, close_unread, deadline, observe, panicked};
 use crate::live::Hub;
@@ -130,8 +130,11 @@ fn routes(sections: &[Section], state: &AppState) -> Router<AppState> {
         if row.has_deadline {
             route = route.route_layer(from_fn_with_state(state.clone(), deadline));
         }
-        if !row.honours_if_match {
+        if !row.honoured.if_match {
             route = route.route_layer(from_fn(refuse_if_match));
+        }
+        if !row.honoured.if_none_match {
+            route = route.route_layer(from_fn(refuse_if_none_match));
         }
         router = router.route(row.path, route);
     }

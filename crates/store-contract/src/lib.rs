@@ -642,6 +642,7 @@ macro_rules! contract_tests {
                 support_reads_says_and_manages_in_every_chat,
                 every_call_without_the_permission_is_refused_and_changes_nothing,
                 who_says_something_says_it_as_a_user,
+                who_says_something_makes_no_calls_and_gives_no_results,
                 who_says_something_edits_and_deletes_only_their_own,
                 a_list_shows_what_is_a_persons_own_or_shared_with_them,
             }

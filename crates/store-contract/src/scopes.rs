@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use records::{
-    Caller, ChatStatus, Lifecycle, MemberRole, MessageBody, NewArtifact, NewChatSession, NewFork,
-    NewToolRun, Permission, Scope, SessionChange, TeamId, UserId, Visibility,
+    Caller, ChatStatus, Lifecycle, MemberRole, MessageBody, MessageEdit, NewArtifact,
+    NewChatSession, NewFork, NewMessage, NewToolRun, Permission, Scope, SessionChange, TeamId,
+    UserId, Visibility,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::fixture::{
     TestChat, assert_refused, event, event_id, list_in_pages, message, new_chat, new_content,
@@ -151,6 +152,38 @@ pub async fn who_says_something_says_it_as_a_user(store: Arc<dyn Store>) {
     }
     assert_eq!(chat.whole().await, before);
     owner.append([message("mine")]).await.unwrap();
+}
+
+pub async fn who_says_something_makes_no_calls_and_gives_no_results(store: Arc<dyn Store>) {
+    let chat = full_chat(&store, Visibility::Private, Some("owner"), None).await;
+    let owner = chat.seen_by("owner", None).needing(Permission::Say);
+    let run = StoreError::Forbidden { chat_id: chat.id.clone(), permission: Permission::Run };
+    let call = json!({"name": "pay", "arguments": "{}"});
+    let acts = [
+        json!({"tool_calls": [{"id": "c", "type": "function", "function": call}]}),
+        json!({"function_call": call}),
+        json!({"tool_call_id": "c"}),
+        json!({"tool_responses": [{"tool_call_id": "c", "role": "tool", "content": "done"}]}),
+        json!({"provider": {"google-adk": {"actions": {"stateDelta": {"role": "admin"}}}}}),
+    ];
+    let says =
+        json!({"tool_calls": [], "function_call": null, "provider": {"ui-message": {"id": "1"}}});
+    let of = |extra: &Value| NewMessage {
+        body: MessageBody {
+            extra: extra.as_object().cloned().unwrap(),
+            ..MessageBody::new("user", None, "please")
+        },
+        ..message("")
+    };
+    let said = owner.append([of(&says)]).await.unwrap().last_sequence - 1;
+    let before = chat.whole().await;
+    for extra in &acts {
+        assert_refused(owner.append([message("fine"), of(extra)]).await, &run);
+        let edit = MessageEdit::from(of(extra).body);
+        assert_refused(owner.update_message(said, edit).await, &run);
+    }
+    assert_eq!(chat.whole().await, before);
+    chat.append(acts.iter().map(of).collect::<Vec<_>>()).await.unwrap();
 }
 
 pub async fn who_says_something_edits_and_deletes_only_their_own(store: Arc<dyn Store>) {

@@ -202,7 +202,7 @@ impl Messages for MemoryStore {
             let now = self.clock.now();
             self.with_chat(scope, chat_id, |chat| {
                 let message = &chat.kept(sequence)?.message;
-                check_edit(scope, chat_id, message)?;
+                check_edit(scope, chat_id, message, Some(&edit))?;
                 if message.deleted_at.is_some() {
                     return Err(StoreError::MessageNotFound { chat_id: chat_id.clone(), sequence });
                 }
@@ -255,7 +255,7 @@ impl Messages for MemoryStore {
                 let sequences: Vec<_> =
                     event_ids.iter().map(|event_id| chat.sequence_of(event_id)).collect();
                 for sequence in sequences.iter().flatten() {
-                    check_edit(scope, chat_id, &chat.kept(*sequence)?.message)?;
+                    check_edit(scope, chat_id, &chat.kept(*sequence)?.message, None)?;
                 }
                 for sequence in sequences.iter().flatten().collect::<BTreeSet<_>>() {
                     self.tombstone(scope, chat, *sequence, now)?;
@@ -291,7 +291,7 @@ impl MemoryStore {
     ) -> Result<Message, StoreError> {
         let chat_id = chat.session.chat_id.clone();
         let message = &chat.kept(sequence)?.message;
-        check_edit(scope, &chat_id, message)?;
+        check_edit(scope, &chat_id, message, None)?;
         check_seen(scope, &chat_id, message)?;
         if message.deleted_at.is_some() {
             return Ok(message.clone());

@@ -1,10 +1,10 @@
 //! What the rights of a caller mean for what is written.
 
-use records::{ChatId, Message, MessageBody, Permission, Scope, UserId};
+use records::{ChatId, Message, MessageBody, MessageEdit, Permission, Scope, UserId};
 
 use crate::StoreError;
 
-/// Refuses messages of another role than `user` from a caller that may only say something.
+/// Refuses messages that do more than say something as a user, from a caller that may only do that.
 pub(crate) fn check_roles<'a>(
     scope: &Scope,
     chat_id: &ChatId,
@@ -16,12 +16,16 @@ pub(crate) fn check_roles<'a>(
     }
 }
 
-/// Refuses an edit of another person's message by a caller that may only say something.
+/// Refuses an edit of another person's message by a caller that may only say something, and one that does more; `None` deletes.
 pub(crate) fn check_edit(
     scope: &Scope,
     chat_id: &ChatId,
     message: &Message,
+    edit: Option<&MessageEdit>,
 ) -> Result<(), StoreError> {
+    if says_only(scope) && edit.is_some_and(MessageEdit::acts) {
+        return Err(forbidden(chat_id, Permission::Run));
+    }
     let author = message.author.as_ref().map(|author| &author.user_id);
     check_author(scope, chat_id, author)
 }

@@ -1,6 +1,6 @@
 use axum::extract::FromRequestParts;
 use axum::http::StatusCode;
-use axum::http::header::RANGE;
+use axum::http::header::{IF_RANGE, RANGE};
 use axum::http::request::Parts;
 use persistence::DocumentRange;
 
@@ -10,7 +10,13 @@ use crate::problem::{Problem, ProblemKind};
 /// The part of a content that the header `Range` asks for, if it asks for one. A range of another form is ignored, as if the
 /// header were missing (RFC 9110, section 14.2).
 #[derive(Debug)]
-pub(crate) struct ByteRange(pub(crate) Option<DocumentRange>);
+pub(crate) struct ByteRange {
+    /// The part.
+    pub(crate) range: Option<DocumentRange>,
+    /// The entity tag, with its quotation marks, of the only content of which the part is asked for: the header `If-Range`. Of any
+    /// other the whole is.
+    pub(crate) only_of: Option<String>,
+}
 
 impl<S: Sync> FromRequestParts<S> for ByteRange {
     type Rejection = Problem;
@@ -18,7 +24,11 @@ impl<S: Sync> FromRequestParts<S> for ByteRange {
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
         let mut ranges = parts.headers.get_all(RANGE).iter();
         let only = ranges.next().filter(|_| ranges.next().is_none());
-        Ok(Self(only.and_then(|value| parse(value.to_str().ok()?))))
+        let range = only.and_then(|value| parse(value.to_str().ok()?));
+        let only_of = parts.headers.get(IF_RANGE);
+        // What is no text is the tag of no content.
+        let only_of = only_of.map(|tag| tag.to_str().unwrap_or_default().trim().to_owned());
+        Ok(Self { range, only_of })
     }
 }
 
@@ -27,6 +37,9 @@ impl Input for ByteRange {
         let text = "One range of bytes, such as `bytes=0-99`, `bytes=100-` or `bytes=-100`; the response is 206. At most 8 MiB are \
             returned at once: `Content-Range` says which.";
         description.parameter(header("Range", text, "bytes=0-99"));
+        let text = "The `ETag` of the content of which a part was read before. If the document has another content by now, `Range` is \
+            ignored.";
+        description.parameter(header("If-Range", text, "\"3\""));
         description.problems(&[ProblemKind::RANGE_NOT_SATISFIABLE]);
         description.response(StatusCode::PARTIAL_CONTENT, "The part of the content");
     }

@@ -58,6 +58,20 @@ pub(crate) async fn refuse_if_match(request: Request, next: Next) -> Result<Resp
     Ok(next.run(request).await)
 }
 
+/// Refuses `If-None-Match` of a write that would not honour it, so that it is never ignored.
+pub(crate) async fn refuse_if_none_match(
+    request: Request,
+    next: Next,
+) -> Result<Response, Problem> {
+    let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+    if !is_read && request.headers().contains_key(IF_NONE_MATCH) {
+        let detail =
+            "must be missing: of all writes, only the one that replaces a document honours it";
+        return Err(Problem::invalid_parameter("If-None-Match", detail));
+    }
+    Ok(next.run(request).await)
+}
+
 /// Returns the entity tag of a record whose version the write in a scope has raised; `None` if it is not known, because
 /// the write did not depend on one version.
 pub(crate) fn tag_after_write(scope: &Scope) -> Option<String> {
@@ -106,7 +120,10 @@ pub(crate) async fn answer_if_none_match(request: Request, next: Next) -> Respon
     let mut response = next.run(request).await;
     let tag = response.headers().get(ETAG).and_then(|tag| tag.to_str().ok());
     let is_known = tag.is_some_and(|tag| known.iter().any(|known| known == tag || known == "*"));
-    if is_read && response.status() == StatusCode::OK && is_known {
+    // A range counts after the condition (RFC 9110, section 13.2.2).
+    let has_content = matches!(response.status(), StatusCode::OK | StatusCode::PARTIAL_CONTENT);
+    if is_read && has_content && is_known {
+        response.headers_mut().remove(axum::http::header::CONTENT_RANGE);
         *response.status_mut() = StatusCode::NOT_MODIFIED;
         response.headers_mut().remove(axum::http::header::CONTENT_TYPE);
         response.headers_mut().remove(axum::http::header::CONTENT_LENGTH);

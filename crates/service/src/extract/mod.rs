@@ -38,7 +38,9 @@ pub(crate) use content::{AnyContent, BYTES, is_json};
 pub(crate) use given::given;
 pub(crate) use idempotency_key::{IdempotencyKey, Keyed, required_id};
 pub(crate) use identity::{RequestOrigin, Verified};
-pub(crate) use if_match::{Tagged, answer_if_none_match, refuse_if_match, tag_after_write};
+pub(crate) use if_match::{
+    Tagged, answer_if_none_match, refuse_if_match, refuse_if_none_match, tag_after_write,
+};
 pub(crate) use json::{
     Json, LimitedLists, ListJson, MergePatch, OptionalJson, UnreadJson, parse, typed,
 };

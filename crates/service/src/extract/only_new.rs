@@ -4,7 +4,7 @@ use axum::http::header::IF_NONE_MATCH;
 use axum::http::request::Parts;
 
 use crate::operation::{Description, Input, header};
-use crate::problem::{Problem, ProblemKind};
+use crate::problem::Problem;
 
 /// Whether the document must not exist yet: the header `If-None-Match: *`.
 #[derive(Debug)]
@@ -26,6 +26,6 @@ impl Input for OnlyNew {
     fn describe(description: &mut Description) {
         let text = "`*`: the document is only created; if there is one, the write is refused with `precondition-failed`.";
         description.parameter(header("If-None-Match", text, "*"));
-        description.problems(&[ProblemKind::PRECONDITION_FAILED]);
+        description.honours_if_none_match();
     }
 }

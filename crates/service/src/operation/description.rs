@@ -38,6 +38,13 @@ const ANY: [P; 12] = [
     P::TOO_MANY_REQUESTS,
 ];
 
+/// The conditions that an operation honours when it writes.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Honoured {
+    pub(crate) if_match: bool,
+    pub(crate) if_none_match: bool,
+}
+
 /// What is known of an operation.
 pub(crate) struct Description {
     id: &'static str,
@@ -53,7 +60,7 @@ pub(crate) struct Description {
     problems: BTreeSet<P>,
     pub(super) schemas: Schemas,
     pub(super) has_deadline: bool,
-    pub(super) honours_if_match: bool,
+    pub(super) honoured: Honoured,
 }
 
 impl Description {
@@ -72,7 +79,7 @@ impl Description {
             problems: BTreeSet::new(),
             schemas: Vec::new(),
             has_deadline: is_admitted,
-            honours_if_match: false,
+            honoured: Honoured::default(),
         }
     }
 
@@ -106,7 +113,13 @@ impl Description {
 
     /// The operation honours `If-Match`.
     pub(crate) fn honours_if_match(&mut self) {
-        self.honours_if_match = true;
+        self.honoured.if_match = true;
+        self.problems(&[P::PRECONDITION_FAILED]);
+    }
+
+    /// The operation honours `If-None-Match` although it writes.
+    pub(crate) fn honours_if_none_match(&mut self) {
+        self.honoured.if_none_match = true;
         self.problems(&[P::PRECONDITION_FAILED]);
     }
 

@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, Method};
 use axum::routing::{MethodFilter, MethodRouter};
 use utoipa::openapi::path::Operation as DescribedOperation;
 
-pub(crate) use description::{Description, Schemas, header, parameter};
+pub(crate) use description::{Description, Honoured, Schemas, header, parameter};
 pub(crate) use outputs::{NoContent, Prepared};
 
 use crate::admission::{RequestMemory, Reserve};
@@ -76,8 +76,8 @@ pub(crate) struct Row {
     pub(crate) schemas: Schemas,
     /// Whether the operation ends at the deadline of requests.
     pub(crate) has_deadline: bool,
-    /// Whether the operation honours the header `If-Match`.
-    pub(crate) honours_if_match: bool,
+    /// The conditions that the operation honours when it writes.
+    pub(crate) honoured: Honoured,
 }
 
 impl Row {
@@ -95,7 +95,7 @@ impl Row {
             method,
             route: O::route,
             has_deadline: description.has_deadline,
-            honours_if_match: description.honours_if_match,
+            honoured: description.honoured,
             schemas: std::mem::take(&mut description.schemas),
             operation: description.into_operation(tag, path),
         }

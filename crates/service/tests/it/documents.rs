@@ -162,6 +162,23 @@ async fn a_range_is_a_part_of_the_content() {
         assert_eq!((read.status, read.header("content-range")), (206, shown));
         assert!(read.text == part, "{range}");
     }
+    // A part of a content that the caller has, and of another one.
+    let tag = send(&client, "HEAD", &path, &[], "").await.header("etag").to_owned();
+    let of = async |condition: &'static str, tag: &str| {
+        let headers = [("range", "bytes=5-9"), (condition, tag)];
+        let read = send(&client, "GET", &path, &headers, "").await;
+        (read.status, read.text.len())
+    };
+    assert_eq!(of("if-range", &tag).await, (206, 5));
+    let weak = format!("W/{tag}");
+    for other in ["\"another\"", &weak, "Sun, 29 Nov 2020 08:16:46 GMT"] {
+        assert_eq!(of("if-range", other).await, (200, 600_000), "{other}");
+    }
+    assert_eq!(of("if-none-match", &tag).await, (304, 0));
+    for method in ["POST", "DELETE"] {
+        let write = send(&client, method, &path, &[("if-none-match", "*")], "x").await;
+        assert_eq!(write.problem(), (422, "invalid-request".to_owned()), "{method}");
+    }
     for range in ["bytes=600000-", "bytes=700000-700001", "bytes=-0"] {
         let read = send(&client, "GET", &path, &[("range", range)], "").await;
         assert_eq!(read.problem(), (416, "range-not-satisfiable".to_owned()), "{range}");

@@ -238,7 +238,11 @@ impl MongoStore {
         let FoundMessages { stored: found, place } =
             self.find_messages_within(scope, chat_id, sequences).await?;
         for old in &found {
-            check_edit(scope, chat_id, &old.message)?;
+            let replacement = match edit {
+                Edit::Replace(edit) => Some(&**edit),
+                Edit::Delete => None,
+            };
+            check_edit(scope, chat_id, &old.message, replacement)?;
         }
         let mut messages: Vec<Message> = found.iter().map(|old| old.message.clone()).collect();
         if is_written {

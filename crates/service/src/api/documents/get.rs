@@ -92,20 +92,24 @@ pub(crate) async fn get_document(
     State(store): State<Arc<dyn Store>>,
     DocumentScope { scope, id: path, .. }: DocumentScope<Read>,
     Query(()): Query<()>,
-    ByteRange(range): ByteRange,
+    ByteRange { mut range, only_of }: ByteRange,
     method: Method,
     memory: RequestMemory,
     _: Reserve<FIRST_MIB>,
 ) -> Result<Tagged<ContentResponse>, Problem> {
+    let read = async |range| {
+        let read = store.read_document(&scope, &path, range).await?;
+        read.ok_or_else(|| Problem::from(StoreError::DocumentNotFound(path.clone())))
+    };
+    if let Some(tag) = only_of.filter(|_| range.is_some()) {
+        let head = read(DocumentRange::Nothing).await?.head;
+        range = range.filter(|_| format!("\"{}\"", head.entity_tag()) == tag);
+    }
     let wanted = range.unwrap_or(DocumentRange::From(0, u64::MAX));
     let first = match wanted {
         DocumentRange::From(from, count) => DocumentRange::From(from, count.min(FIRST_BYTES)),
         DocumentRange::Last(count) if count > FIRST_BYTES => DocumentRange::Nothing,
         wanted => wanted,
-    };
-    let read = async |range| {
-        let read = store.read_document(&scope, &path, range).await?;
-        read.ok_or_else(|| Problem::from(StoreError::DocumentNotFound(path.clone())))
     };
     if method == Method::HEAD && range.is_none() {
         let content = read(DocumentRange::Nothing).await?;
