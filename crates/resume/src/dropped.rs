@@ -53,9 +53,10 @@ pub enum DropReason {
         /// The id of the call; shortened if it is long.
         call_id: String,
     },
-    /// It is a tool result, and too many messages are between its call and it.
+    /// It is a tool result that came after the exchange of its call: the call has an earlier result, or too many messages are
+    /// between the two.
     #[error(
-        "too much lies between the call {call_id:?} and its result, so that a note replaces the result"
+        "the result of the call {call_id:?} came late: an earlier one, or a note, stands in its place"
     )]
     LateResult {
         /// The id of the call; shortened if it is long.

@@ -64,11 +64,17 @@ fn is_long_running(message: &CanonicalMessage, call: &Call) -> bool {
     ids.is_some_and(|ids| ids.contains(&call.stored_id.as_str().into()))
 }
 
+/// Returns whether a call of a message came from the library, with its results.
+fn is_of_library(message: &CanonicalMessage, _call: &Call) -> bool {
+    message.provider.contains_key("event")
+}
+
 impl ToolDialect for GoogleAdk {
     // `Event.long_running_tool_ids`: such a call stays in the contents before it has a result.
-    // It may be answered several times: the library gives its model the last answer.
+    // Any call may be answered several times, as one is that a person must confirm first: the library gives its model the
+    // last answer.
     const RULES: &'static DialectRules =
-        &DialectRules { waits, repeats_results: is_long_running, ..rules::GOOGLE_ADK };
+        &DialectRules { waits, repeats_results: is_of_library, ..rules::GOOGLE_ADK };
 
     const LOSSES: &'static [Loss] = &[
         Loss::InstructionPlaces,

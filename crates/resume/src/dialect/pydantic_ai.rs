@@ -6,6 +6,8 @@ use super::pipeline::{DialectRules, MessageWriter, ToolDialect};
 use super::violation::Violation;
 use crate::Options;
 
+mod compaction;
+
 mod content;
 mod media;
 mod own;

@@ -236,6 +236,32 @@ fn message() -> impl Strategy<Value = Value> {
     ]
 }
 
+#[test]
+fn a_compaction_is_read_by_its_provider_again() {
+    let of_anthropic =
+        json!({"part_kind": "compaction", "content": "So far: x.", "provider_name": "anthropic"});
+    let of_openai = json!({"part_kind": "compaction", "content": null, "id": "cmp_1", "provider_name": "openai",
+        "provider_details": {"encrypted_content": "ENC", "type": "compaction"}});
+    let other = json!({"part_kind": "compaction", "content": "x", "provider_name": "other"});
+    let text = json!({"part_kind": "text", "content": "Hello."});
+    let parts = |part: &Value| [response(&[part.clone(), text.clone()])];
+    for part in [&of_anthropic, &of_openai, &other] {
+        assert_kept(&PydanticAi, &parts(part));
+    }
+    let block = json!({"type": "compaction", "content": "So far: x."});
+    let item = json!({"type": "compaction", "id": "cmp_1", "encrypted_content": "ENC"});
+    let to_anthropic = stored_in(&Anthropic, &PydanticAi, &parts(&of_anthropic)).messages;
+    assert!(to_anthropic.iter().any(|message| message["content"][0] == block), "{to_anthropic:?}");
+    let to_openai = stored_in(&OpenAiResponses, &PydanticAi, &parts(&of_openai)).messages;
+    assert_eq!(to_openai[0], item);
+    let answer =
+        json!({"role": "assistant", "content": [block, {"type": "text", "text": "Hello."}]});
+    let from_anthropic = stored_in(&PydanticAi, &Anthropic, &[answer]).messages;
+    assert_eq!(from_anthropic[0]["parts"][0], of_anthropic);
+    let from_openai = stored_in(&PydanticAi, &OpenAiResponses, &[item]).messages;
+    assert_eq!(from_openai[0]["parts"][0], of_openai);
+}
+
 proptest! {
     #[test]
     fn any_messages_can_be_stored_and_rendered(messages in vec(message(), 0..8)) {

@@ -9,9 +9,8 @@ mod part;
 
 /// Returns the rules that the events break, ordered by position.
 ///
-/// A result may come anywhere after its call: the library moves it there, and of several results of a long-running tool
-/// the last one. It leaves out results without
-/// calls, and calls without results, unless they are of long-running tools.
+/// A result may come anywhere after its call: the library moves it there, and of several results the last one. It leaves out
+/// results without calls, and calls without results, unless they are of long-running tools.
 pub(super) fn violations(events: &[Value]) -> Vec<Violation> {
     let mut validator = Validator::of(events);
     validator.violations.extend(validator.open.take_unanswered("has no result"));
@@ -36,7 +35,6 @@ struct Validator<'a> {
     /// The calls without results, but for those of long-running tools.
     open: OpenCalls<'a>,
     waiting: OpenCalls<'a>,
-    long_running: CallIds<'a>,
 }
 
 impl<'a> Validator<'a> {
@@ -56,18 +54,14 @@ impl<'a> Validator<'a> {
             if let Some(id) = call_id.as_str() {
                 self.violations.report(index, self.calls.add(id));
                 let may_wait = long_running.is_some_and(|ids| ids.contains(call_id));
-                if may_wait {
-                    // An id that occurs twice is reported above.
-                    _ = self.long_running.add(id);
-                }
                 let calls = if may_wait { &mut self.waiting } else { &mut self.open };
                 calls.open(index, id);
             }
             if let Some(id) = part["functionResponse"]["id"].as_str()
                 && !self.waiting.close(id)
-                && !self.long_running.contains(id)
             {
-                self.violations.report(index, self.open.close_with_result(id));
+                let problem = self.open.close_with_result(id);
+                self.violations.report(index, problem.filter(|_| !self.calls.contains(id)));
             }
         }
     }

@@ -3,6 +3,7 @@ use std::collections::VecDeque;
 use records::MessageBody;
 use serde_json::{Map, Value, json};
 
+use super::compaction;
 use super::content::{Piece, take_pieces, write_kept};
 use super::media::{is_media, kept_part, read_media, write_media};
 use super::own::{OwnFields, remove_empty};
@@ -21,7 +22,7 @@ fn is_kept(part: &Value) -> bool {
         }
         Some("builtin-tool-return") => has("tool_name") && has("tool_call_id"),
         Some("speech") => part["speaker"] == "assistant",
-        Some(kind) => kind == "compaction",
+        Some(kind) => kind == compaction::KIND,
         None => false,
     }
 }
@@ -51,7 +52,13 @@ pub(super) fn read_parts(parts: Vec<Value>) -> (MessageBody, OwnFields) {
             }
             _ => {
                 fields.remove("part_kind");
-                content.push(kept_part(&kind, std::mem::take(&mut fields)));
+                let given = std::mem::take(&mut fields);
+                if kind == compaction::KIND {
+                    content.push(kept_part(&kind, compaction::stored(&given)));
+                    fields.insert(compaction::GIVEN.to_owned(), given.into());
+                } else {
+                    content.push(kept_part(&kind, given));
+                }
                 fields.insert("part_kind".to_owned(), kind.into());
             }
         }
@@ -133,7 +140,7 @@ fn write_call(call: &mut Call) -> Value {
 
 fn write_piece(message: &mut CanonicalMessage, piece: Piece, own: &Value) -> Value {
     let text = match piece {
-        Piece::Kept(part) => return write_kept(part, "part_kind"),
+        Piece::Kept(part) => return compaction::written(write_kept(part, "part_kind"), own),
         Piece::Content(ContentPart::Text(text)) => text,
         Piece::Content(ContentPart::Media(media)) => {
             let is_data = matches!(media.source, MediaSource::Data { .. });
@@ -164,7 +171,8 @@ fn add_own_fields(part: &mut Value, own: &Value) {
         _ => {}
     }
     for (field, value) in own.as_object().into_iter().flatten() {
-        if field != "args_form" && field != "item" && part.get(field).is_none() {
+        let is_given = ["args_form", "item", compaction::GIVEN].contains(&field.as_str());
+        if !is_given && part.get(field).is_none() {
             part[field] = value.clone();
         }
     }
