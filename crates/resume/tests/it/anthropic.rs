@@ -64,6 +64,8 @@ fn searched() -> Vec<Value> {
         json!({"type": "mcp_tool_use", "id": "mcptoolu_1", "name": "f", "server_name": "s", "input": {}}),
         json!({"type": "mcp_tool_result", "tool_use_id": "mcptoolu_1", "is_error": false, "content": []}),
         json!({"type": "container_upload", "file_id": "file_011"}),
+        json!({"type": "mcp_tool_listing", "mcp_server_name": "files", "tools": [{"name": "f"}]}),
+        json!({"type": "fallback", "from": {"model": "a"}, "to": {"model": "b"}, "trigger": {"type": "refusal"}}),
         json!({"type": "text", "text": "It is sunny.", "citations": [place]}),
     ]
 }

@@ -149,15 +149,17 @@ fn references_and_triggers_are_accepted_and_reported() {
         json!({"id": "msg_1"}),
         json!({"type": null, "id": "msg_1"}),
         json!({"type": "compaction_trigger"}),
+        json!({"type": "additional_tools", "role": "developer", "tools": []}),
+        json!({"type": "configuration_update", "reasoning": {"effort": "low"}}),
     ];
     let checked = ingest::check(&OpenAiResponses, &items, Check::Strict);
     assert_eq!((checked.refused, checked.noted), (vec![], vec![]));
     items.push(json!({"type": "new"}));
     let refused = ingest::check(&OpenAiResponses, &items, Check::Lenient).refused;
-    assert_eq!((refused[0].index, refused[0].rule), (5, "unknown_item"));
+    assert_eq!((refused[0].index, refused[0].rule), (7, "unknown_item"));
     let parsed = OpenAiResponses.parse(Vec::new(), items);
     let dropped: Vec<_> = parsed.dropped.iter().map(|it| (it.index, it.reason.slug())).collect();
-    assert_eq!(dropped, [1, 2, 3, 4, 5].map(|at| (at, "unsupported_role")));
+    assert_eq!(dropped, [1, 2, 3, 4, 5, 6, 7].map(|at| (at, "unsupported_role")));
 }
 
 #[test]

@@ -24,7 +24,12 @@ const RESULTS: [&str; 8] = [
 ];
 
 /// The other blocks that a model writes by such tools, with the field that each must have.
-const OTHERS: [(&str, &str); 2] = [("container_upload", "file_id"), ("compaction", "content")];
+const OTHERS: [(&str, &str); 4] = [
+    ("container_upload", "file_id"),
+    ("compaction", "content"),
+    ("fallback", "to"),
+    ("mcp_tool_listing", "mcp_server_name"),
+];
 
 /// Returns whether a block of this type is one of a tool of the server.
 pub(super) fn is_known(kind: &str) -> bool {
@@ -43,7 +48,9 @@ pub(super) fn is_block(part: &Value) -> bool {
     if RESULTS.contains(&kind) {
         return is_text("tool_use_id") && !part["content"].is_null();
     }
-    OTHERS.iter().any(|(other, field)| *other == kind && is_text(field))
+    OTHERS.iter().any(|(other, field)| {
+        *other == kind && (is_text(field) || kind == "fallback" && part[field].is_object())
+    })
 }
 
 /// The calls of tools of the server that stay although their result is in a later message.

@@ -40,9 +40,9 @@ pub(super) fn problems(item: &Value) -> Vec<Problem> {
         _ if CALLS.contains(&kind) => call_problem(item, kind),
         _ if is_output(kind) => output_problem(item, kind),
         _ if HOSTED.contains(&kind) => missing(item, "id"),
-        // They name what the provider has, or ask it to do something, and are in `dropped`.
+        // They name what the provider has, or tell it what to do from there on, and are in `dropped`.
         "item_reference" => missing(item, "id"),
-        "compaction_trigger" => None,
+        "additional_tools" | "compaction_trigger" | "configuration_update" => None,
         "" if is_reference(item) => None,
         "compaction" => missing(item, "encrypted_content"),
         "mcp_approval_response" => missing(item, "approval_request_id"),
