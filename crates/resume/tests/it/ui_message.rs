@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
-use resume::dialect::{Dialect as _, UiMessage};
+use resume::dialect::{Anthropic, Dialect as _, OpenAi, PydanticAi, UiMessage};
 use resume::ingest;
 use serde_json::{Value, json};
 
-use crate::round_trip::assert_kept;
+use crate::round_trip::{assert_kept, stored_in};
 
 #[test]
 fn what_version_7_of_the_sdk_has_comes_back() {
@@ -45,4 +45,26 @@ fn steps_that_use_the_id_of_a_call_again_have_ids_of_their_own() {
     ingest::assign_step_ids(&mut parsed);
     let ids: Vec<_> = parsed.messages.iter().map(|it| it.event_id.clone().unwrap()).collect();
     assert_eq!(ids.iter().collect::<HashSet<_>>().len(), 4, "{ids:?}");
+}
+
+#[test]
+fn others_are_told_why_a_call_was_denied() {
+    let part = json!({"type": "tool-pay", "toolCallId": "c", "state": "output-denied", "input": {"amount": 5},
+        "approval": {"id": "a", "approved": false, "reason": "Too much."}});
+    let messages = [json!({"id": "1", "role": "assistant", "parts": [part]})];
+    assert_kept(&UiMessage, &messages);
+    let others = stored_in(&OpenAi, &UiMessage, &messages).messages;
+    assert_eq!(others[1]["content"], "The call was denied. The reason: Too much.");
+}
+
+#[test]
+fn a_video_at_a_url_is_one_where_the_format_has_videos_and_text_where_it_is_refused() {
+    let film =
+        json!({"type": "file", "mediaType": "video/mp4", "url": "https://example.org/tour.mp4"});
+    let messages = [json!({"id": "1", "role": "user", "parts": [film]})];
+    let library = stored_in(&PydanticAi, &UiMessage, &messages).messages;
+    assert_eq!(library[0]["parts"][0]["content"][0]["kind"], "video-url", "{library:?}");
+    let provider = stored_in(&Anthropic, &UiMessage, &messages);
+    assert_eq!(provider.messages[0]["content"][0]["type"], "text");
+    assert!(provider.repaired.iter().any(|it| it.repair.slug() == "part_serialised"));
 }

@@ -3,7 +3,7 @@ use base64::prelude::BASE64_STANDARD;
 use serde_json::{Map, Value, json};
 
 use super::own::{add_fields, remove_empty};
-use crate::canonical::{Media, MediaKind, MediaSource};
+use crate::canonical::{Media, MediaKind, MediaSource, type_of_ending};
 use crate::dialect::base64_text;
 use crate::dialect::parsed::add_missing;
 
@@ -81,7 +81,12 @@ pub(super) fn write_media(media: &Media, own: &Value) -> Option<Value> {
             json!({"kind": "binary", "data": data, "media_type": own_type.unwrap_or(media_type)})
         }
         MediaSource::Url(url) => {
-            let kind = if media.kind == MediaKind::Image { "image-url" } else { "document-url" };
+            let kind = match type_of_ending(url).and_then(|it| it.split_once('/')) {
+                _ if media.kind == MediaKind::Image => "image-url",
+                Some(("audio", _)) => "audio-url",
+                Some(("video", _)) => "video-url",
+                _ => "document-url",
+            };
             let kind = if URLS.contains(&own_kind) { own_kind } else { kind };
             json!({"kind": kind, "url": url})
         }

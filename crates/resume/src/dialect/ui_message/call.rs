@@ -51,7 +51,7 @@ pub(super) fn read(function: &str, mut part: JsonObject) -> ReadCall {
         Some("output-error") => part.remove("errorText").map(|text| (text, true)),
         Some("output-denied") => {
             own.insert("state".to_owned(), state);
-            Some((DENIED_RESULT.into(), true))
+            Some((denied_result(part.get("approval")).into(), true))
         }
         _ => {
             own.insert("state".to_owned(), state);
@@ -61,6 +61,15 @@ pub(super) fn read(function: &str, mut part: JsonObject) -> ReadCall {
     let result = result.map(|(content, failed)| parsed::stored_result(&id, content, failed));
     own.extend(part);
     ReadCall { call, own, result }
+}
+
+/// Returns the result that is stored for a call that a person denied: with the reason, which the library gives its model.
+fn denied_result(approval: Option<&Value>) -> String {
+    let reason = approval.and_then(|approval| approval["reason"].as_str());
+    match reason.filter(|reason| !reason.trim().is_empty()) {
+        Some(reason) => format!("{DENIED_RESULT} The reason: {reason}"),
+        None => DENIED_RESULT.to_owned(),
+    }
 }
 
 /// Takes Gemini's signature of a call out of its part.
@@ -145,8 +154,8 @@ impl OpenCall {
             Some(CallResult::Failed(text)) => {
                 // A call that waited for the answer of a person, who denied it, is stored in the state of the answer.
                 let states = ["output-denied", "approval-responded"];
-                let is_denied =
-                    states.iter().any(|state| stored_state == *state) && text == DENIED_RESULT;
+                let is_denied = states.iter().any(|state| stored_state == *state)
+                    && (text == DENIED_RESULT || text == denied_result(Some(&approval)));
                 if is_denied && is_answered(Some(false)) {
                     ("output-denied", true)
                 } else {

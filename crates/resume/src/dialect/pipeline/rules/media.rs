@@ -1,4 +1,6 @@
-use crate::canonical::{Media, MediaKind, MediaSource, Provider, Role, is_text_type};
+use crate::canonical::{
+    Media, MediaKind, MediaSource, Provider, Role, is_text_type, type_of_ending,
+};
 
 /// The images, sounds and files that a dialect accepts, and where.
 #[derive(Debug)]
@@ -143,7 +145,8 @@ impl MediaRule {
             Urls::Fetched(schemes) => {
                 let scheme = url.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
                 let is_known = scheme.is_some_and(|scheme| schemes.contains(&scheme.as_str()));
-                is_known && is_absolute(url) && !is_svg(url)
+                let may_be_accepted = type_of_ending(url).is_none_or(|it| self.accepts_type(it));
+                is_known && is_absolute(url) && !is_svg(url) && may_be_accepted
             }
             Urls::Refused => false,
         }
