@@ -239,6 +239,10 @@ pub enum StoreError {
         record: &'static str,
     },
 
+    /// The key of an append was repeated with other bytes.
+    #[error("the key of this append to document {0} belongs to an append of other bytes")]
+    AppendConflict(DocumentPath),
+
     /// The chat has another number of messages than the caller expects.
     #[error("chat {chat_id} has last_sequence {actual}, not {expected}")]
     SequenceConflict {

@@ -156,10 +156,10 @@ impl MessageBody {
         self.extra.get(field)?.as_str()
     }
 
-    /// Returns whether the message does more than say something: it makes a call, has the result of one, or has fields of a
-    /// format in which they say what the program is to do.
+    /// Returns whether the message does more than say something: it makes a call, has the result of one or allows one, or has
+    /// fields of a format in which they say what the program is to do.
     pub fn acts(&self) -> bool {
-        acts(&self.extra)
+        acts(&self.extra) || approves(&self.content)
     }
 
     /// Returns who speaks: the name, or the role if there is no name.
@@ -299,6 +299,12 @@ impl From<MessageBody> for MessageEdit {
     }
 }
 
+/// Returns whether a content allows a call or refuses it.
+fn approves(content: &Value) -> bool {
+    let mut parts = content.as_array().into_iter().flatten();
+    parts.any(|part| part["type"] == "mcp_approval_response")
+}
+
 /// See [`MessageBody::acts`].
 fn acts(extra: &JsonObject) -> bool {
     const CALLS: [&str; 5] =
@@ -326,7 +332,7 @@ fn acts(extra: &JsonObject) -> bool {
 impl MessageEdit {
     /// Returns whether the edit lets a message [act](MessageBody::acts).
     pub fn acts(&self) -> bool {
-        self.extra.as_ref().is_some_and(acts)
+        self.extra.as_ref().is_some_and(acts) || self.content.as_ref().is_some_and(approves)
     }
 
     /// Checks the fields that are new, on their own.

@@ -225,9 +225,13 @@ pub async fn an_append_is_recognised_by_its_id(store: Arc<dyn Store>) {
     let second = repeat("second", "b").await;
     assert_eq!((second.offset, second.size, second.outcome), (5, 11, Outcome::Stored));
     append(&store, &scope, "log", text(bytes(LARGE, 0))).await;
-    for (id, offset) in [("b", 5), ("a", 0)] {
-        let again = repeat("whatever", id).await;
+    for (piece, id, offset) in [("second", "b", 5), ("first", "a", 0)] {
+        let again = repeat(piece, id).await;
         assert_eq!((again.offset, again.outcome), (offset, Outcome::Duplicate));
+    }
+    for other in ["another", "ano", "first!", ""] {
+        let refused = store.append_document(&scope, &path("log"), text(other), with_id("b")).await;
+        assert_refused(refused, &StoreError::AppendConflict(path("log")));
     }
     assert_eq!(content(&store, &scope, "log").await.unwrap().len(), 11 + LARGE);
     for number in 0..62 {

@@ -176,6 +176,10 @@ pub async fn who_says_something_makes_no_calls_and_gives_no_results(store: Arc<d
         ..message("")
     };
     let said = owner.append([of(&says)]).await.unwrap().last_sequence - 1;
+    let approval =
+        json!([{"type": "mcp_approval_response", "approval_request_id": "a", "approve": true}]);
+    assert_refused(owner.append([message(approval.clone())]).await, &run);
+    assert_refused(owner.update_message(said, new_content(approval)).await, &run);
     let before = chat.whole().await;
     for extra in &acts {
         assert_refused(owner.append([message("fine"), of(extra)]).await, &run);

@@ -1335,6 +1335,7 @@ class ProblemCode(str, Enum):
     document_taken = "document-taken"
     chat_held = "chat-held"
     chat_ended = "chat-ended"
+    append_conflict = "append-conflict"
     event_conflict = "event-conflict"
     call_conflict = "call-conflict"
     tool_run_conflict = "tool-run-conflict"

@@ -75,8 +75,7 @@ impl AppDocuments for MemoryStore {
             let content_id = self.ids.mint("content_");
             let now = (self.clock.now(), content_id.as_str());
             match append(scope, path, &new, &condition, &write_id, stored, now)? {
-                Append::Done(answer) => Ok(answer),
-                Append::DoneIfStored(offset) => {
+                decision @ (Append::MadeBefore(offset) | Append::DoneIfStored(offset)) => {
                     let Some(document) = documents.get(&key) else {
                         return Err(StoreError::DocumentOffset { path: path.clone(), size: 0 });
                     };
@@ -86,7 +85,10 @@ impl AppDocuments for MemoryStore {
                     if stored == Some(&*new.content) {
                         return Ok(answer(head, offset, Outcome::Duplicate));
                     }
-                    Err(StoreError::DocumentOffset { path: path.clone(), size: head.size })
+                    Err(match decision {
+                        Append::MadeBefore(_) => StoreError::AppendConflict(path.clone()),
+                        _ => StoreError::DocumentOffset { path: path.clone(), size: head.size },
+                    })
                 }
                 Append::Create(kept) => {
                     let answer = answer(&kept.head, 0, Outcome::Stored);

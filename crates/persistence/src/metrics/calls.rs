@@ -296,6 +296,7 @@ impl CallOutcome {
             | StoreError::AssistantTaken(_)
             | StoreError::AssistantChanged(_)
             | StoreError::DocumentTaken(_)
+            | StoreError::AppendConflict(_)
             | StoreError::DocumentChanged(_)
             | StoreError::DocumentOffset { .. }
             | StoreError::StreamRefused { .. }

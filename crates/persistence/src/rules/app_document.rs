@@ -43,8 +43,8 @@ pub(crate) enum Put {
 /// What an append does.
 #[derive(Debug)]
 pub(crate) enum Append {
-    /// It was made before.
-    Done(AppendedDocument),
+    /// Its key says that it was made before, from here on: with the same bytes, or it is another one.
+    MadeBefore(u64),
     /// It was made before if the content has these bytes from here on.
     DoneIfStored(u64),
     /// The document is created with the content.
@@ -141,8 +141,11 @@ pub(crate) fn append(
         let appends = VecDeque::from([appended]);
         return Ok(Append::Create(KeptDocument { head, digest: None, appends }));
     };
-    if let Some(offset) = offset_of(stored, write_id) {
-        return Ok(Append::Done(answer(&stored.head, offset, Outcome::Duplicate)));
+    if let Some((offset, appended)) = made_before(stored, write_id) {
+        if appended != bytes {
+            return Err(StoreError::AppendConflict(path.clone()));
+        }
+        return Ok(Append::MadeBefore(offset));
     }
     new.binding.check_agrees(&stored.head.binding)?;
     let size = stored.head.size;
@@ -175,12 +178,12 @@ pub(crate) fn append(
     Ok(Append::Add(KeptDocument { head, digest: None, appends }))
 }
 
-/// Returns where the bytes of an append begin, if the document remembers it. Only appends have followed it.
-pub(crate) fn offset_of(stored: &KeptDocument, write_id: &str) -> Option<u64> {
+/// Returns where the bytes of an append begin, and how many they are, if the document remembers it. Only appends have followed it.
+fn made_before(stored: &KeptDocument, write_id: &str) -> Option<(u64, u64)> {
     let mut end = stored.head.size;
     stored.appends.iter().rev().find_map(|append| {
         end = end.saturating_sub(append.bytes);
-        (append.write_id == write_id).then_some(end)
+        (append.write_id == write_id).then_some((end, append.bytes))
     })
 }
 

@@ -99,6 +99,7 @@ fn kind_of(error: &StoreError) -> Option<ProblemKind> {
         StoreError::AssistantTaken(_) => ProblemKind::ASSISTANT_TAKEN,
         StoreError::DocumentNotFound(_) => ProblemKind::DOCUMENT_NOT_FOUND,
         StoreError::DocumentTaken(_) => ProblemKind::DOCUMENT_TAKEN,
+        StoreError::AppendConflict(_) => ProblemKind::APPEND_CONFLICT,
         StoreError::StreamNotFound(_) => ProblemKind::STREAM_NOT_FOUND,
         StoreError::StreamRefused { .. } => ProblemKind::STREAM_CONFLICT,
         StoreError::Forbidden { .. }

@@ -90,15 +90,12 @@ impl MongoStore {
         stored: &ReadDocument,
         offset: u64,
         appended: &[u8],
-    ) -> Result<AppendedDocument, Failure> {
-        let head = &stored.kept.head;
+    ) -> Result<Option<AppendedDocument>, Failure> {
         let range = offset..offset + appended.len() as u64;
         let found = self.content_of(stored, range).await?;
         let found = found.ok_or(Failure::Overtaken("the content was replaced"))?;
-        if found == appended {
-            return Ok(answer(head, offset, Outcome::Duplicate));
-        }
-        Err(StoreError::DocumentOffset { path: head.path.clone(), size: head.size }.into())
+        let answer = || answer(&stored.kept.head, offset, Outcome::Duplicate);
+        Ok((found == appended).then(answer))
     }
 
     /// Stores a content in place of another, or of none. Returns whether nothing else was stored there meanwhile.

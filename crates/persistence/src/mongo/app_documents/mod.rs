@@ -220,19 +220,23 @@ impl MongoStore {
         let existing = self.document_to_write(write, now).await?;
         let stored = existing.as_ref().and_then(|it| it.existing_at(now));
         let decision = append(scope, path, new, condition, write_id, stored, (now, content_id));
-        if !tx.is_first() && !matches!(decision, Ok(Append::Done(_))) {
+        if !tx.is_first() && !matches!(decision, Ok(Append::MadeBefore(_))) {
             tx.attempt().note_nothing_applied();
         }
         let (kept, existing) = match (decision?, existing) {
             // No other call has a minted id, and what may have been applied was sent by an earlier attempt.
-            (Append::Done(done), _) => {
+            (Append::MadeBefore(offset), Some(existing)) => {
                 let is_ours = minted.is_some() || tx.attempt().may_have_applied();
                 let outcome = Outcome::of_found(is_ours);
+                let done = self.repeated_append(&existing, offset, &new.content).await?;
+                let done = done.ok_or_else(|| StoreError::AppendConflict(path.clone()))?;
                 return Ok(Round::Done(AppendedDocument { outcome, ..done }));
             }
             (Append::DoneIfStored(offset), Some(existing)) => {
-                let answer = self.repeated_append(&existing, offset, &new.content).await?;
-                return Ok(Round::Done(answer));
+                let size = existing.kept.head.size;
+                let done = self.repeated_append(&existing, offset, &new.content).await?;
+                let other = || StoreError::DocumentOffset { path: path.clone(), size };
+                return Ok(Round::Done(done.ok_or_else(other)?));
             }
             (Append::Create(kept), replaced) => {
                 let is_stored =
@@ -241,7 +245,9 @@ impl MongoStore {
                 return Ok(Round::of(is_stored.then_some(answer)));
             }
             (Append::Add(kept), Some(existing)) => (kept, existing),
-            (Append::DoneIfStored(_) | Append::Add(_), None) => return Ok(Round::Again),
+            (Append::MadeBefore(_) | Append::DoneIfStored(_) | Append::Add(_), None) => {
+                return Ok(Round::Again);
+            }
         };
         let is_full = existing.tail.len() + new.content.len() > TAIL_BYTES
             || existing.tail_pieces >= TAIL_PIECES;
