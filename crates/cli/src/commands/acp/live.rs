@@ -163,10 +163,11 @@ impl Chats {
                 && stream.header.format == StreamFormat::Acp
                 && stream.mark.fencing_token == 0;
             let Some(id) = stream.header.request_id.clone().filter(|_| is_left) else { continue };
-            if stream.is_stalled(now) {
-                self.store_left(stream, id).await?;
-            } else {
+            if !stream.is_stalled(now) {
                 is_answering = true;
+            } else if let Err(error) = self.store_left(stream, id).await {
+                // A chat that has ended takes no more turns, and can be read nevertheless.
+                tracing::warn!(?error, %chat_id, "the answer of a process that has ended is not stored");
             }
         }
         Ok(is_answering)

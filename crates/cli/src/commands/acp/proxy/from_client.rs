@@ -169,7 +169,7 @@ impl Proxy<'_> {
         }
         self.settle(&agent_session).await?;
         if self.chats.recover(&chat.chat_id).await? {
-            let detail = "another process is answering a prompt of the session";
+            let detail = "another process is answering a prompt of the session; if it has ended, try again in 30 seconds";
             return Err(RpcError::invalid_request(detail));
         }
         let turn_id = self.chats.say(&chat, &incoming.params()["prompt"]).await?;
