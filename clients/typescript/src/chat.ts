@@ -213,11 +213,7 @@ export class Chat {
    * Goes on with a stream whose agent is gone, after its chunks or from the beginning. The chat needs the token of a newer lease. A
    * restart with the `attempt` of the stream that it voids is safe to repeat.
    */
-  async takeOverStream(
-    streamId: string,
-    mode: models.StreamTakeover["mode"],
-    attempt?: number,
-  ): Promise<StreamWriter> {
+  async takeOverStream(streamId: string, mode: models.StreamTakeover["mode"], attempt?: number): Promise<StreamWriter> {
     const body = { mode, ...(attempt === undefined ? {} : { attempt }) };
     const stream = await this.#send<models.Stream>("POST", ["streams", streamId, "takeover"], { body });
     return new StreamWriter(this, stream);
