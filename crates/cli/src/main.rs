@@ -7,6 +7,7 @@ mod logging;
 mod output;
 mod progress;
 mod settings;
+mod signals;
 mod terminal;
 mod time_argument;
 mod traces;

@@ -12,12 +12,13 @@ use persistence::mongo::MongoStore;
 use serde_json::json;
 use service::AdapterListener;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::SignalKind;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::backend::{self, Backend};
 use crate::settings::{LogFormat, Settings};
+use crate::signals;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  reprise serve\n  reprise serve --listen 127.0.0.1:9000\n  \
@@ -152,12 +153,7 @@ async fn ended(mongod: Option<&LocalMongod>) -> anyhow::Error {
 }
 
 pub(crate) async fn cancel_on_signal(shutdown: CancellationToken) -> std::io::Result<()> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
-    }
+    signals::any_of(&[SignalKind::terminate(), SignalKind::interrupt()]).await?;
     tracing::info!("shutting down");
     shutdown.cancel();
     Ok(())

@@ -13,10 +13,11 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use records::{AppId, UserId, WorkflowName};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::SignalKind;
 
 use crate::backend::Backend;
 use crate::settings::Settings;
+use crate::signals;
 use chats::Chats;
 
 #[derive(Debug, clap::Args)]
@@ -55,13 +56,8 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
 
 /// Waits until the process is told to stop; forever if signals cannot be heard.
 async fn told_to_stop() {
-    let told = async |kind| match signal(kind) {
-        Ok(mut signal) => drop(signal.recv().await),
-        Err(_) => std::future::pending().await,
-    };
-    tokio::select! {
-        () = told(SignalKind::terminate()) => {}
-        () = told(SignalKind::interrupt()) => {}
-        () = told(SignalKind::hangup()) => {}
+    let kinds = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()];
+    if signals::any_of(&kinds).await.is_err() {
+        std::future::pending::<()>().await;
     }
 }
