@@ -49,6 +49,15 @@ pub(super) struct Chats {
     pub(super) read_timeout: Duration,
 }
 
+/// What a session begins with.
+#[derive(Debug)]
+pub(super) enum Origin {
+    /// Nothing, in this working directory.
+    Directory(String),
+    /// What was said in another session.
+    Fork(Box<ChatSession>),
+}
+
 /// How an answer of an agent ended.
 #[derive(Debug)]
 pub(super) enum Ending {
@@ -64,7 +73,7 @@ impl Chats {
         Ok(ChatId::parse(Uuid7Ids.mint("chat_"))?)
     }
 
-    /// Creates a session, with the id that the agent gave it.
+    /// Creates a session that nothing was said in, with the id that the agent gave it.
     pub(super) async fn create(
         &self,
         chat_id: ChatId,
@@ -162,7 +171,7 @@ impl Chats {
         Ok(())
     }
 
-    /// Returns the turn of what an agent has said, however it ended.
+    /// Makes a turn of what an agent has said. An answer that was interrupted or has failed becomes one, too.
     pub(super) fn turn(id: TurnId, updates: Updates, ending: Ending) -> Result<NewTurn, IdError> {
         let parsed = Acp.parse(Vec::new(), updates.into_vec());
         let mut messages: Vec<_> = parsed.messages.into_iter().map(of_turn).collect();
@@ -183,24 +192,25 @@ impl Chats {
         Ok(NewTurn { request_id: id, outcome, messages, steps, connector: None, mode: None })
     }
 
-    /// Creates a session that begins with what was said in another one.
-    pub(super) async fn fork(
+    /// Creates the session that an agent has begun, with the id that the agent gave it.
+    pub(super) async fn begin(
         &self,
-        source: &ChatId,
         chat_id: ChatId,
         agent_session: &str,
-    ) -> Result<(), RpcError> {
-        let chat = self.get(source.as_str()).await?;
-        let mut metadata = chat.metadata;
-        metadata.insert(AGENT_SESSION.to_owned(), agent_session.into());
+        origin: &Origin,
+    ) -> Result<(), StoreError> {
+        let source = match origin {
+            Origin::Directory(cwd) => return self.create(chat_id, agent_session, cwd).await,
+            Origin::Fork(source) => source,
+        };
         let fork = NewFork {
             chat_id: Some(chat_id),
             user_id: self.user_id.clone(),
-            title: chat.title,
-            metadata,
+            title: source.title.clone(),
+            metadata: moved_to(source, agent_session),
             ..NewFork::default()
         };
-        self.store.fork_chat(&self.scope(Permission::Create), source, fork).await?;
+        self.store.fork_chat(&self.scope(Permission::Create), &source.chat_id, fork).await?;
         Ok(())
     }
 
@@ -224,9 +234,8 @@ impl Chats {
         chat: &ChatSession,
         agent_session: &str,
     ) -> Result<(), StoreError> {
-        let mut metadata = chat.metadata.clone();
-        metadata.insert(AGENT_SESSION.to_owned(), agent_session.into());
-        let change = SessionChange { metadata: Some(metadata), ..SessionChange::default() };
+        let metadata = Some(moved_to(chat, agent_session));
+        let change = SessionChange { metadata, ..SessionChange::default() };
         self.store.change_chat(&self.scope(Permission::Manage), &chat.chat_id, change).await?;
         Ok(())
     }
@@ -263,6 +272,13 @@ impl Chats {
     pub(super) fn scope(&self, permission: Permission) -> Scope {
         Scope::service(self.app_id.clone()).needing(permission)
     }
+}
+
+/// Returns the metadata of a chat that goes on in another session of the agent.
+fn moved_to(chat: &ChatSession, agent_session: &str) -> JsonObject {
+    let mut metadata = chat.metadata.clone();
+    metadata.insert(AGENT_SESSION.to_owned(), agent_session.into());
+    metadata
 }
 
 /// Returns a message of a turn, which keeps the id that the agent gave it.

@@ -26,7 +26,7 @@ pub(super) fn fit(messages: &mut Vec<TurnMessage>) {
     }
 }
 
-/// The size of what a message says.
+/// Returns the size of the content and of the further fields of a message, in bytes.
 fn size(body: &MessageBody) -> usize {
     measure(&body.content).unwrap_or_default() + measure_object(&body.extra).unwrap_or_default()
 }

@@ -20,8 +20,8 @@ use super::updates::Updates;
 const HEARTBEAT: Duration = Duration::from_secs(10);
 /// How often it is asked meanwhile whether the agent is to stop. The answer to chunks says it as well.
 const QUESTION: Duration = Duration::from_secs(2);
-/// The time until the next attempt to write chunks.
-const PAUSE: Duration = Duration::from_secs(1);
+/// The time until the next attempt to write what the store did not take.
+pub(super) const PAUSE: Duration = Duration::from_secs(1);
 
 /// The stream of an answer.
 #[derive(Debug)]
@@ -74,20 +74,21 @@ async fn write(
         return None;
     }
     let mut on_cancel = Some(on_cancel);
+    let mut cancel_if = |is_requested: bool| {
+        if let Some(on_cancel) = on_cancel.take_if(|_| is_requested) {
+            on_cancel();
+        }
+    };
     let (mut from, mut waiting, mut written_at) = (0, Vec::new(), Instant::now());
     loop {
         if waiting.is_empty() {
             match timeout(QUESTION, updates.recv_many(&mut waiting, Stream::MAX_CHUNKS)).await {
                 Ok(0) => return Some(stream_id),
                 Ok(_) => {}
-                Err(_) if on_cancel.is_none() || written_at.elapsed() >= HEARTBEAT => {}
+                Err(_) if written_at.elapsed() >= HEARTBEAT => {}
                 Err(_) => {
                     let stream = chats.store.get_stream(&scope, &chat_id, &stream_id).await;
-                    if stream.is_ok_and(|stream| stream.mark.is_cancel_requested)
-                        && let Some(on_cancel) = on_cancel.take()
-                    {
-                        on_cancel();
-                    }
+                    cancel_if(stream.is_ok_and(|stream| stream.mark.is_cancel_requested));
                     continue;
                 }
             }
@@ -100,11 +101,7 @@ async fn write(
                 let count = chunks.len();
                 waiting.drain(..count);
                 (from, written_at) = (progress.next, Instant::now());
-                if progress.is_cancel_requested
-                    && let Some(on_cancel) = on_cancel.take()
-                {
-                    on_cancel();
-                }
+                cancel_if(progress.is_cancel_requested);
             }
             Err(error) if error.is_unavailable() && !updates.is_closed() => sleep(PAUSE).await,
             // The end of the stream is written nevertheless.

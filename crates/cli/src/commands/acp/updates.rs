@@ -3,7 +3,7 @@ use serde_json::Value;
 /// The updates of an answer, with the pieces of each text put together.
 ///
 /// An agent sends a text in many pieces, and each would be stored as a part of its own.
-#[derive(Debug, Default, Clone)]
+#[derive(Debug, Default)]
 pub(super) struct Updates(Vec<Value>);
 
 impl Updates {

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::turns::Response;
 use super::{Load, Pending, Proxy};
-use crate::commands::acp::chats::{Chats, Ending};
+use crate::commands::acp::chats::{Chats, Ending, Origin};
 use crate::commands::acp::rpc::{Incoming, RpcError};
 use crate::commands::acp::updates::is_said;
 
@@ -81,11 +81,11 @@ impl Proxy<'_> {
                 }
                 self.client.send(&response).await
             }
-            Pending::New { id, cwd } => {
+            Pending::Begin { id, origin } => {
                 let session = response.pointer_mut("/result/sessionId");
                 let session = session.filter(|session| session.is_string());
                 let Some(session) = session else { return self.client.forward(line).await };
-                match self.begin(session.as_str().unwrap_or_default(), &cwd).await {
+                match self.begin(session.as_str().unwrap_or_default(), &origin).await {
                     Ok(chat_id) => {
                         *session = chat_id.as_str().into();
                         self.client.send(&response).await
@@ -101,18 +101,6 @@ impl Proxy<'_> {
                 self.client.answer(&load.id, Ok(response["result"].take())).await
             }
             Pending::NewForLoad { load } => self.finish_load(load, response).await,
-            Pending::Fork { id, source } => {
-                let session = response.pointer_mut("/result/sessionId");
-                let session = session.filter(|session| session.is_string());
-                let Some(session) = session else { return self.client.forward(line).await };
-                match self.fork(&source, session.as_str().unwrap_or_default()).await {
-                    Ok(chat_id) => {
-                        *session = chat_id.as_str().into();
-                        self.client.send(&response).await
-                    }
-                    Err(error) => self.client.answer(&id, Err(error)).await,
-                }
-            }
             Pending::Delete { id, chat_id } => {
                 if !is_error && let Err(error) = self.chats.delete(&chat_id).await {
                     return self.client.answer(&id, Err(error.into())).await;
@@ -131,24 +119,16 @@ impl Proxy<'_> {
     }
 
     /// Creates the chat of a session that the agent has begun, under its id if that can be the id of a new chat.
-    async fn begin(&mut self, agent_session: &str, cwd: &str) -> Result<ChatId, RpcError> {
+    async fn begin(&mut self, agent_session: &str, origin: &Origin) -> Result<ChatId, RpcError> {
         let mut chat_id = ChatId::parse(agent_session).or_else(|_| Chats::new_id())?;
-        match self.chats.create(chat_id.clone(), agent_session, cwd).await {
+        match self.chats.begin(chat_id.clone(), agent_session, origin).await {
             // An agent may number its sessions anew in each process.
             Err(StoreError::ChatExists(_)) => {
                 chat_id = Chats::new_id()?;
-                self.chats.create(chat_id.clone(), agent_session, cwd).await?;
+                self.chats.begin(chat_id.clone(), agent_session, origin).await?;
             }
             created => created?,
         }
-        self.sessions.open(&chat_id, agent_session);
-        Ok(chat_id)
-    }
-
-    /// Creates the chat of a session that the agent has forked.
-    async fn fork(&mut self, source: &ChatId, agent_session: &str) -> Result<ChatId, RpcError> {
-        let chat_id = ChatId::parse(agent_session).or_else(|_| Chats::new_id())?;
-        self.chats.fork(source, chat_id.clone(), agent_session).await?;
         self.sessions.open(&chat_id, agent_session);
         Ok(chat_id)
     }

@@ -6,7 +6,7 @@ use records::ChatSession;
 use serde_json::{Value, json};
 
 use super::{Load, Pending, Proxy};
-use crate::commands::acp::chats::Chats;
+use crate::commands::acp::chats::{Chats, Origin};
 use crate::commands::acp::rpc::{Incoming, RpcError};
 
 impl Proxy<'_> {
@@ -26,7 +26,8 @@ impl Proxy<'_> {
             }
             (Some("session/new"), Some(id)) => {
                 let cwd = incoming.params()["cwd"].as_str().unwrap_or_default().to_owned();
-                self.pending.insert(id.to_string(), Pending::New { id, cwd });
+                let origin = Origin::Directory(cwd);
+                self.pending.insert(id.to_string(), Pending::Begin { id, origin });
             }
             (Some("session/load" | "session/resume"), Some(id)) => {
                 return match self.load(id.clone(), &incoming).await {
@@ -46,8 +47,8 @@ impl Proxy<'_> {
             }
             (Some("session/fork"), Some(id)) => match self.known(&incoming).await {
                 Ok(chat) => {
-                    let fork = Pending::Fork { id: id.clone(), source: chat.chat_id };
-                    self.pending.insert(id.to_string(), fork);
+                    let origin = Origin::Fork(chat);
+                    self.pending.insert(id.to_string(), Pending::Begin { id, origin });
                 }
                 Err(error) => return self.client.answer(&id, Err(error)).await,
             },
@@ -110,10 +111,10 @@ impl Proxy<'_> {
             }
             return Ok(self.client.answer(&id, Ok(json!({}))).await);
         }
-        let method = match (self.loads, self.resumes) {
-            (_, true) if !is_loaded || !self.loads => Some("session/resume"),
-            (true, _) => Some("session/load"),
-            _ => None,
+        let method = if self.resumes && !(is_loaded && self.loads) {
+            Some("session/resume")
+        } else {
+            self.loads.then_some("session/load")
         };
         let has_session = Chats::agent_session(&chat).is_some();
         let load = Load { id, chat, params: incoming.params().clone() };

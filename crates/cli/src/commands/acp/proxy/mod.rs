@@ -22,12 +22,12 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::chats::{Chats, Ending};
+use super::chats::{Chats, Ending, Origin};
 use super::rpc::{Peer, RpcError};
 use super::told_to_stop;
 use process::AgentProcess;
 use sessions::Sessions;
-use turns::{Stored, Turns};
+use turns::{Attempt, Turns};
 
 /// How long an agent may take to end after its client has hung up.
 const GRACE: Duration = Duration::from_secs(5);
@@ -123,9 +123,9 @@ enum Pending {
     Initialize {
         id: Value,
     },
-    New {
+    Begin {
         id: Value,
-        cwd: String,
+        origin: Origin,
     },
     /// The agent goes on with a session that the client loads or resumes.
     Load {
@@ -135,10 +135,6 @@ enum Pending {
     /// The agent begins a session in place of one that the client loads.
     NewForLoad {
         load: Load,
-    },
-    Fork {
-        id: Value,
-        source: ChatId,
     },
     Delete {
         id: Value,
@@ -155,8 +151,7 @@ impl Pending {
     fn into_id(self) -> Value {
         match self {
             Self::Initialize { id }
-            | Self::New { id, .. }
-            | Self::Fork { id, .. }
+            | Self::Begin { id, .. }
             | Self::Delete { id, .. }
             | Self::Prompt { id, .. } => id,
             Self::Load { load, .. } | Self::NewForLoad { load } => load.id,
@@ -200,7 +195,7 @@ impl<'a> Proxy<'a> {
         loop {
             tokio::select! {
                 () = &mut stop => return Ok(Gone::Client),
-                stored = self.turns.next() => self.take_stored(stored).await?,
+                (attempt, outcome) = self.turns.next() => self.take_stored(attempt, outcome).await?,
                 Some(session) = self.cancelled.recv() => {
                     let params = json!({"sessionId": session});
                     let cancel = json!({"jsonrpc": "2.0", "method": "session/cancel", "params": params});
@@ -219,25 +214,26 @@ impl<'a> Proxy<'a> {
     }
 
     /// Answers a prompt whose answer is stored, or tries again.
-    async fn take_stored(&mut self, mut stored: Stored) -> io::Result<()> {
-        let response = stored.response.take();
-        let error = match std::mem::replace(&mut stored.outcome, Ok(())) {
-            Ok(()) => {
-                self.turns.give_free(&stored.agent_session);
-                return match response {
-                    Some(response) => self.client.forward(&response.line).await,
-                    None => Ok(()),
-                };
-            }
-            Err(error) => error,
+    async fn take_stored(
+        &mut self,
+        mut attempt: Attempt,
+        outcome: Result<(), StoreError>,
+    ) -> io::Result<()> {
+        let response = attempt.response.take();
+        let Err(error) = outcome else {
+            self.turns.give_free(&attempt.agent_session);
+            return match response {
+                Some(response) => self.client.forward(&response.line).await,
+                None => Ok(()),
+            };
         };
         let told = if error.is_unavailable() {
-            tracing::warn!(%error, chat_id = %stored.chat_id, "an answer is not stored yet");
-            self.turns.retry(stored);
+            tracing::warn!(%error, chat_id = %attempt.chat_id, "an answer is not stored yet");
+            self.turns.retry(attempt);
             format!("the answer is kept, and stored when the store is back: {error}")
         } else {
-            tracing::error!(%error, chat_id = %stored.chat_id, "an answer is lost");
-            self.turns.give_free(&stored.agent_session);
+            tracing::error!(%error, chat_id = %attempt.chat_id, "an answer is lost");
+            self.turns.give_free(&attempt.agent_session);
             format!("the answer could not be stored: {error}")
         };
         match response {
@@ -253,10 +249,10 @@ impl<'a> Proxy<'a> {
             if !self.turns.is_unstored(agent_session) {
                 return Ok(());
             }
-            let stored = self.turns.next().await;
-            let is_away = stored.agent_session == agent_session
-                && stored.outcome.as_ref().is_err_and(StoreError::is_unavailable);
-            let passed_on = self.take_stored(stored).await;
+            let (attempt, outcome) = self.turns.next().await;
+            let is_away = attempt.agent_session == agent_session
+                && outcome.as_ref().is_err_and(StoreError::is_unavailable);
+            let passed_on = self.take_stored(attempt, outcome).await;
             passed_on.map_err(|error| RpcError::internal(error.to_string()))?;
             if is_away {
                 let detail = "what was said before is not stored yet: the store is away";
@@ -285,7 +281,7 @@ impl<'a> Proxy<'a> {
             }
             match timeout_at(deadline, self.turns.next()).await {
                 // The client may be gone.
-                Ok(stored) => drop(self.take_stored(stored).await),
+                Ok((attempt, outcome)) => drop(self.take_stored(attempt, outcome).await),
                 Err(_) => break,
             }
         }

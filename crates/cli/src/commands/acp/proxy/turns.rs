@@ -12,19 +12,17 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::commands::acp::chats::{Chats, Ending};
-use crate::commands::acp::live::Live;
+use crate::commands::acp::live::{Live, PAUSE};
 use crate::commands::acp::updates::{Updates, is_said};
 
 /// How long an agent is silent until what it has said without a prompt is stored.
 const QUIET: Duration = Duration::from_secs(2);
-/// The time until the next attempt to store an answer.
-const PAUSE: Duration = Duration::from_secs(1);
 
 /// The answers of the agent until they are stored, by its sessions.
 pub(super) struct Turns<'a> {
     chats: &'a Chats,
     running: HashMap<String, Turn>,
-    storing: FuturesUnordered<BoxFuture<'a, Stored>>,
+    storing: FuturesUnordered<BoxFuture<'a, (Attempt, Result<(), StoreError>)>>,
     /// The sessions whose last answer is being stored.
     unstored: HashSet<String>,
     /// The sessions that were prompted. What is said in others is what the agent remembers of them.
@@ -37,21 +35,25 @@ pub(super) struct Turns<'a> {
 struct Turn {
     chat_id: ChatId,
     id: TurnId,
-    /// Whether it answers a prompt. An agent may also speak by itself, or after its answer.
-    is_prompted: bool,
     updates: Updates,
+    /// The stream of an answer to a prompt. An agent may also speak by itself, or after its answer.
     live: Option<Live>,
     heard_at: Instant,
 }
 
-/// The attempt to store an answer.
-pub(super) struct Stored {
+/// An attempt to store an answer.
+pub(super) struct Attempt {
     pub(super) agent_session: String,
     pub(super) chat_id: ChatId,
     stream_id: Option<StreamId>,
     turn: NewTurn,
     pub(super) response: Option<Response>,
-    pub(super) outcome: Result<(), StoreError>,
+}
+
+impl Turn {
+    fn is_prompted(&self) -> bool {
+        self.live.is_some()
+    }
 }
 
 /// The response to a prompt, which the client gets once the answer is stored.
@@ -85,7 +87,7 @@ impl<'a> Turns<'a> {
 
     fn insert(&mut self, agent_session: &str, chat_id: ChatId, id: TurnId, live: Option<Live>) {
         let (updates, heard_at) = (Updates::default(), Instant::now());
-        let turn = Turn { chat_id, id, is_prompted: live.is_some(), updates, live, heard_at };
+        let turn = Turn { chat_id, id, updates, live, heard_at };
         self.running.insert(agent_session.to_owned(), turn);
     }
 
@@ -109,7 +111,7 @@ impl<'a> Turns<'a> {
 
     /// Returns what has been said in answer to a prompt that is being answered.
     pub(super) fn so_far(&self, agent_session: &str) -> Option<&[Value]> {
-        let turn = self.running.get(agent_session).filter(|turn| turn.is_prompted)?;
+        let turn = self.running.get(agent_session).filter(|turn| turn.is_prompted())?;
         Some(turn.updates.as_slice())
     }
 
@@ -131,8 +133,8 @@ impl<'a> Turns<'a> {
         };
         match Chats::turn(id, updates, ending) {
             Ok(turn) => {
-                let (agent_session, stream_id, outcome) = (agent_session.to_owned(), None, Ok(()));
-                let attempt = Stored { agent_session, chat_id, stream_id, turn, response, outcome };
+                let (agent_session, stream_id) = (agent_session.to_owned(), None);
+                let attempt = Attempt { agent_session, chat_id, stream_id, turn, response };
                 self.attempt(attempt, live, Duration::ZERO);
                 None
             }
@@ -146,7 +148,7 @@ impl<'a> Turns<'a> {
     /// Ends what an agent says by itself in one session, once its answer before that is stored.
     pub(super) fn end_unprompted(&mut self, agent_session: &str) {
         if !self.unstored.contains(agent_session)
-            && self.running.get(agent_session).is_some_and(|turn| !turn.is_prompted)
+            && self.running.get(agent_session).is_some_and(|turn| !turn.is_prompted())
         {
             self.end(agent_session, Ending::Completed, None);
         }
@@ -162,32 +164,32 @@ impl<'a> Turns<'a> {
     }
 
     /// Tries again to store an answer.
-    pub(super) fn retry(&mut self, stored: Stored) {
-        self.attempt(stored, None, PAUSE);
+    pub(super) fn retry(&mut self, attempt: Attempt) {
+        self.attempt(attempt, None, PAUSE);
     }
 
-    fn attempt(&mut self, mut attempt: Stored, live: Option<Live>, pause: Duration) {
+    fn attempt(&mut self, mut attempt: Attempt, live: Option<Live>, pause: Duration) {
         self.unstored.insert(attempt.agent_session.clone());
         let chats = self.chats;
-        let attempt = async move {
+        let storing = async move {
             sleep(pause).await;
             if let Some(live) = live {
                 attempt.stream_id = live.end().await;
             }
-            let Stored { chat_id, stream_id, turn, .. } = &attempt;
+            let Attempt { chat_id, stream_id, turn, .. } = &attempt;
             let outcome = chats.store(chat_id, stream_id.as_ref(), turn.clone()).await;
-            Stored { outcome, ..attempt }
+            (attempt, outcome)
         };
-        self.storing.push(attempt.boxed());
+        self.storing.push(storing.boxed());
     }
 
     /// Waits for the end of an attempt to store an answer; stores what was said without a prompt meanwhile.
     ///
     /// The caller tries again, or gives the session free.
-    pub(super) async fn next(&mut self) -> Stored {
+    pub(super) async fn next(&mut self) -> (Attempt, Result<(), StoreError>) {
         loop {
             let unprompted = |(session, turn): (&String, &Turn)| {
-                let is_waiting = turn.is_prompted || self.unstored.contains(session);
+                let is_waiting = turn.is_prompted() || self.unstored.contains(session);
                 (!is_waiting).then(|| (turn.heard_at + QUIET, session.clone()))
             };
             let quiet = self.running.iter().filter_map(unprompted).min();
