@@ -117,7 +117,6 @@ impl Streams for MongoStore {
                     call.transact(&scope, &at.0, round).await
                 })
                 .await?;
-            self.inner.chains.forget(chat_id, stream_id);
             self.notify_written(&stream, group);
             Ok(stream)
         })
