@@ -133,7 +133,7 @@ fn routes(sections: &[Section], state: &AppState) -> Router<AppState> {
         if !row.honoured.if_match {
             route = route.route_layer(from_fn(refuse_if_match));
         }
-        if !row.honoured.if_none_match {
+        if !row.method.is_safe() && !row.honoured.if_none_match {
             route = route.route_layer(from_fn(refuse_if_none_match));
         }
         router = router.route(row.path, route);

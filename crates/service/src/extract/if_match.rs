@@ -63,8 +63,7 @@ pub(crate) async fn refuse_if_none_match(
     request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
-    let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
-    if !is_read && request.headers().contains_key(IF_NONE_MATCH) {
+    if request.headers().contains_key(IF_NONE_MATCH) {
         let detail =
             "must be missing: of all writes, only the one that replaces a document honours it";
         return Err(Problem::invalid_parameter("If-None-Match", detail));
