@@ -168,7 +168,7 @@ impl Attached {
         &self.uri
     }
 
-    /// Uses the server of which a holder tells; `None` if it has no members that could be used.
+    /// Attaches to the server that a holder has published; `None` if it has published none, or if one of its members does not run.
     fn to(data_dir: &Path, holder: &Holder) -> Result<Option<Self>, Error> {
         let Some(uri) = &holder.uri else { return Ok(None) };
         let members = 0..=uri.matches(',').count();

@@ -65,7 +65,7 @@ fn a_thought_alone_is_shown_in_the_formats_of_pages_and_of_no_call() {
         assert_eq!(violations(dialect, &rendered.messages), [], "{}", dialect.name());
         assert!(Value::from(rendered.messages).to_string().contains("Hm."), "{}", dialect.name());
     }
-    // A call of which no input was told has none.
+    // An agent may send a call without its input.
     let called = stored_in(&OpenAi, &Acp, &thought).messages;
     assert_eq!(called[1]["tool_calls"][0]["function"]["arguments"], "{}");
 }

@@ -13,8 +13,8 @@ use crate::problem::{Problem, ProblemKind};
 pub(crate) struct ByteRange {
     /// The part.
     pub(crate) range: Option<DocumentRange>,
-    /// The entity tag, with its quotation marks, of the only content of which the part is asked for: the header `If-Range`. Of any
-    /// other the whole is.
+    /// The header `If-Range`: the entity tag, with its quotation marks, of the content that the caller has a part of. If the content
+    /// is another one, the caller wants all of it.
     pub(crate) only_of: Option<String>,
 }
 
@@ -37,8 +37,8 @@ impl Input for ByteRange {
         let text = "One range of bytes, such as `bytes=0-99`, `bytes=100-` or `bytes=-100`; the response is 206. At most 8 MiB are \
             returned at once: `Content-Range` says which.";
         description.parameter(header("Range", text, "bytes=0-99"));
-        let text = "The `ETag` of the content of which a part was read before. If the document has another content by now, `Range` is \
-            ignored.";
+        let text = "The `ETag` of the content that the caller has a part of. If the document has another content, the service \
+            ignores `Range`.";
         description.parameter(header("If-Range", text, "\"3\""));
         description.problems(&[ProblemKind::RANGE_NOT_SATISFIABLE]);
         description.response(StatusCode::PARTIAL_CONTENT, "The part of the content");

@@ -71,8 +71,8 @@ impl From<AppendedDocument> for AppendResponse {
 /// Appends to the content of a document, or creates it, and returns where the appended bytes begin.
 ///
 /// The cost does not grow with the document, and several writers may append at the same time. A repeated request is recognised
-/// by its `Idempotency-Key` until 64 others have followed it, and refused if its bytes are others; one with `offset` at any time. The content type and `ttl_seconds`
-/// only count for a document that is created.
+/// by its `Idempotency-Key` until 64 others have followed it, and refused if its bytes are others; one with `offset` at any time.
+/// The content type and `ttl_seconds` only count for a document that is created.
 #[operation(
     answers = "The bytes were appended",
     repeated = "An earlier request has appended them",
