@@ -37,6 +37,9 @@ const UNKNOWN: &[&str] = &["outcome-unknown", "store-unavailable"];
 const SLOW: &[&str] = &["store-unavailable", "outcome-unknown", "deadline-exceeded", "timeout"];
 /// Codes of a service that stops.
 const GONE: &[&str] = &["not-connected", "no-answer", "stream-ended"];
+/// The same if it may have locked what others write, in a transaction that the server ends after 5 seconds.
+const GONE_IN_TRANSACTION: &[&str] =
+    &["not-connected", "no-answer", "stream-ended", "outcome-unknown"];
 /// Codes of a service that hangs.
 const HANGING: &[&str] = &["timeout"];
 
@@ -254,5 +257,5 @@ pub static MATRIX: &[Row] = &[
     Row::of(32, "documents-kill-service", || Box::new(KillService))
         .what("a service is killed while clients write documents")
         .under(Load::DOCUMENTS)
-        .noticed_as(GONE),
+        .noticed_as(GONE_IN_TRANSACTION),
 ];

@@ -121,20 +121,20 @@ impl MongoStore {
             };
         }
         tx.begin().await?;
-        match replaced {
-            None => {
-                documents.insert_one(document).session(&mut *tx.session().await?).await?;
-            }
-            Some(replaced) => {
-                let head = &replaced.kept.head;
-                let replace = documents.replace_one(version_filter(head), document);
-                if replace.session(&mut *tx.session().await?).await?.matched_count == 0 {
-                    return Ok(false);
-                }
-                self.delete_parts(tx, head).await?;
-            }
-        }
+        // The parts come first: a process that is killed after them leaves nothing locked that another writes.
         self.insert_parts(tx, &kept.head, 0, before_tail).await?;
+        let Some(replaced) = replaced else {
+            documents.insert_one(document).session(&mut *tx.session().await?).await?;
+            return Ok(true);
+        };
+        let head = &replaced.kept.head;
+        let replace = documents.replace_one(version_filter(head), document);
+        if replace.session(&mut *tx.session().await?).await?.matched_count == 0 {
+            return Ok(false);
+        }
+        if replaced.tail_from > 0 {
+            self.delete_parts(tx, head).await?;
+        }
         Ok(true)
     }
 
