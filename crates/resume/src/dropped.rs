@@ -62,6 +62,12 @@ pub enum DropReason {
         /// The id of the call; shortened if it is long.
         call_id: String,
     },
+    /// It is a tool result, and a later result of its call stands in its place.
+    #[error("a later result of the call {call_id:?} stands in its place")]
+    SupersededResult {
+        /// The id of the call; shortened if it is long.
+        call_id: String,
+    },
     /// It is a tool result, and its call already has a result.
     #[error("the call {call_id:?} already has a result")]
     DuplicateResult {
@@ -116,6 +122,7 @@ impl DropReason {
             Self::OrphanResult { .. } => "orphan_result",
             Self::IntermediateState { .. } => "intermediate_state",
             Self::LateResult { .. } => "late_result",
+            Self::SupersededResult { .. } => "superseded_result",
             Self::DuplicateResult { .. } => "duplicate_result",
             Self::CallRemoved { .. } => "call_removed",
             Self::UnansweredCalls => "unanswered_calls",

@@ -37,6 +37,8 @@ pub(crate) struct CanonicalMessage {
     /// What formats of providers say about a tool result besides these, as stored.
     pub(crate) result_fields: Value,
     pub(crate) calls: Vec<Call>,
+    /// Whether each call may have several results, of which the last one counts.
+    pub(crate) repeats_results: bool,
     pub(crate) malformed_calls: Option<MalformedCalls>,
     /// The legacy function call; absent if the message has tool calls, even malformed ones.
     pub(crate) function_call: Option<CallTarget>,
@@ -91,6 +93,7 @@ impl CanonicalMessage {
             is_error: false,
             result_fields: Value::Null,
             calls: Vec::new(),
+            repeats_results: false,
             malformed_calls: None,
             function_call: None,
             provider: JsonObject::new(),

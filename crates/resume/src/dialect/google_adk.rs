@@ -64,17 +64,18 @@ fn is_long_running(message: &CanonicalMessage, call: &Call) -> bool {
     ids.is_some_and(|ids| ids.contains(&call.stored_id.as_str().into()))
 }
 
-/// Returns whether a call of a message came from the library, with its results.
-fn is_of_library(message: &CanonicalMessage, _call: &Call) -> bool {
-    message.provider.contains_key("event")
+/// Returns whether the calls of a message, all of whose own fields are still there, may have several results each.
+///
+/// In the library any call may be answered again, as one is that a person must confirm first: it gives its model the last
+/// answer.
+pub(in crate::dialect) fn repeats_results(message: &CanonicalMessage) -> bool {
+    message.provider.get(NAME).is_some_and(|own| own.get("event").is_some())
 }
 
 impl ToolDialect for GoogleAdk {
     // `Event.long_running_tool_ids`: such a call stays in the contents before it has a result.
-    // Any call may be answered several times, as one is that a person must confirm first: the library gives its model the
-    // last answer.
     const RULES: &'static DialectRules =
-        &DialectRules { waits, repeats_results: is_of_library, ..rules::GOOGLE_ADK };
+        &DialectRules { waits, keeps_repeated_results: true, ..rules::GOOGLE_ADK };
 
     const LOSSES: &'static [Loss] = &[
         Loss::InstructionPlaces,

@@ -213,7 +213,19 @@ fn partial_events_and_later_results_are_reported() {
     // A person has confirmed the call: the library uses the last result.
     assert_kept(&GoogleAdk, &events);
     let others = stored_in(&OpenAi, &GoogleAdk, &events);
-    assert_eq!(others.dropped[0].reason.slug(), "duplicate_result");
+    assert_eq!(others.messages.len(), 2);
+    assert_eq!(others.messages[1]["content"], "ok");
+    assert_eq!(
+        (others.dropped[0].index, others.dropped[0].reason.slug()),
+        (1, "superseded_result")
+    );
+    // One that comes far too late does not take its place.
+    let long = "x".repeat(2 << 20);
+    let [called, first, last] = events;
+    let events = [called, first, event("4", "user", "user", &[json!({"text": long})]), last];
+    let others = stored_in(&OpenAi, &GoogleAdk, &events);
+    assert_eq!(others.messages[1]["content"], r#"{"status":"pending"}"#);
+    assert_eq!((others.dropped[0].index, others.dropped[0].reason.slug()), (3, "late_result"));
 }
 
 #[test]
@@ -250,9 +262,14 @@ fn a_tool_may_answer_again() {
         answer("5", "done"),
     ];
     assert_kept(&GoogleAdk, &events);
+    // Other formats have the last answer.
     let others = stored_in(&OpenAi, &GoogleAdk, &events);
-    assert_eq!(others.messages[1]["content"], "pending");
-    assert_eq!(others.dropped[0].reason.slug(), "late_result");
+    assert_eq!(others.messages[1]["content"], "done");
+    assert_eq!(others.messages[2]["content"], "I wait.");
+    let dropped: Vec<_> = others.dropped.iter().map(|it| (it.index, it.reason.slug())).collect();
+    assert_eq!(dropped, [(1, "superseded_result")]);
+    let moved = others.repaired.iter().filter(|it| it.repair.slug() == "result_moved");
+    assert_eq!(moved.map(|it| it.index).collect::<Vec<_>>(), [4]);
 }
 
 #[test]

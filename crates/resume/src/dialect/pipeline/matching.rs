@@ -100,6 +100,11 @@ impl ResultMatcher {
         self.exchange = Exchange { caller, speaker, ids, open, decision, ..Exchange::default() };
     }
 
+    /// Returns the sequence of the message whose exchange this is.
+    pub(super) fn caller(&self) -> Option<u64> {
+        self.exchange.caller.map(|caller| caller.sequence)
+    }
+
     /// Records whether the results that are missing at the end come too late to be moved.
     pub(super) fn results_come_later(&mut self, comes_later: bool) {
         self.exchange.comes_later = comes_later;

@@ -126,6 +126,12 @@ impl ToolCallRenderer {
     }
 
     fn add_result(&mut self, mut result: CanonicalMessage, is_late: bool, rendered: &mut Rendered) {
+        let caller = self.matcher.caller();
+        if caller.is_some_and(|caller| self.unanswered.late.is_superseded(caller, &result)) {
+            let call_id = shorten(&result.call_id);
+            rendered.drop(result.origin, DropReason::SupersededResult { call_id });
+            return;
+        }
         if is_late {
             let call_id = shorten(&result.call_id);
             result.repairs.push(Repair::ResultMoved { call_id });
@@ -172,10 +178,11 @@ impl ToolCallRenderer {
         match kept {
             Ok(mut message) => {
                 self.rename_calls(&mut message);
-                let repeatable = message.calls.iter();
-                let repeatable = repeatable.filter(|it| (self.rules.repeats_results)(&message, it));
-                let ids = repeatable.map(|it| (CallKey::from_id(&it.stored_id), it.id.clone()));
-                self.repeatable.extend(ids);
+                if self.rules.keeps_repeated_results && message.repeats_results {
+                    let calls = message.calls.iter();
+                    let ids = calls.map(|it| (CallKey::from_id(&it.stored_id), it.id.clone()));
+                    self.repeatable.extend(ids);
+                }
                 self.names.sanitise(&mut message);
                 self.writer.write(message, rendered);
             }

@@ -4,7 +4,8 @@ use records::Message;
 use records::json::{Hasher, hex};
 use serde_json::Value;
 
-use crate::canonical::{self, CONTINUED, Call, CanonicalMessage, Provider, Role};
+use crate::canonical::{self, CONTINUED, CanonicalMessage, Provider, Role};
+use crate::dialect::google_adk;
 use crate::dialect::pipeline::joiner::AnswerJoiner;
 use crate::rendered::Rendered;
 use crate::{DropReason, Repair};
@@ -51,8 +52,9 @@ pub(in crate::dialect) struct DialectRules {
     pub(in crate::dialect) turns: TurnRules,
     /// Returns whether the calls of a message without results are shown as waiting, unless a policy is chosen.
     pub(in crate::dialect) waits: fn(&CanonicalMessage) -> bool,
-    /// Returns whether a call of a message may have further results, which stay where they are.
-    pub(in crate::dialect) repeats_results: fn(&CanonicalMessage, &Call) -> bool,
+    /// Whether a call may have further results, which stay where they are, if [`CanonicalMessage::repeats_results`] says so.
+    /// Otherwise only the last result is rendered.
+    pub(in crate::dialect) keeps_repeated_results: bool,
 }
 
 /// Fields that a message of a dialect may have besides those of a stored message.
@@ -180,7 +182,7 @@ impl DialectRules {
         media: MediaRules::ANY,
         turns: TurnRules::ANY,
         waits: |_| false,
-        repeats_results: |_, _| false,
+        keeps_repeated_results: false,
     };
 
     /// Returns what joins the pieces of answers. Those of the dialect itself stay apart if it renders pieces that say
@@ -220,6 +222,7 @@ impl DialectRules {
         rendered: &mut Rendered,
         handle: &mut impl FnMut(CanonicalMessage, &mut Rendered),
     ) {
+        message.repeats_results = google_adk::repeats_results(&message);
         self.own_fields.choose(&mut message);
         let has_own = self.own_fields.may_be_all && !message.provider.is_empty();
         let only_thinks = || self.reasoning_alone && message.thinks();

@@ -3,7 +3,7 @@ use std::hash::Hash;
 
 use super::call_ids::CallIdAllocator;
 use super::joiner::AnswerJoiner;
-use super::late_results::{LateResults, MAX_HELD_BYTES};
+use super::late_results::{LateResults, MAX_HELD_BYTES, RepeatedResults};
 use super::names::{NameSanitiser, accepted_functions, accepted_speaker};
 use super::renderer::{ToolCallRenderer, UnansweredCalls};
 use super::rules::DialectRules;
@@ -38,11 +38,12 @@ pub(super) struct ToolCallScan {
     waiting: BTreeMap<usize, Caller>,
     /// The position of the message that makes each call of those.
     open_calls: HashMap<CallKey, usize>,
-    /// The size of the messages that were observed while calls were waiting, in bytes.
+    /// The size of the messages that were observed while further results could come, in bytes.
     passed_bytes: usize,
     /// The sequences of the messages whose calls do not all have results.
     unanswered: HashSet<u64>,
     late: LateResults,
+    repeated: RepeatedResults,
     /// The calls to reject, each with the position of its message.
     rejected: Vec<(usize, UnsettledCall)>,
     /// The ids of the calls that are rendered, each with the position of its last call.
@@ -99,6 +100,7 @@ impl ToolCallScan {
             passed_bytes: 0,
             unanswered: HashSet::new(),
             late: LateResults::default(),
+            repeated: RepeatedResults::default(),
             rejected: Vec::new(),
             call_ids: HashMap::new(),
             names: HashMap::new(),
@@ -121,6 +123,7 @@ impl ToolCallScan {
         let position = message.origin.index;
         if message.role == Role::Tool {
             let key = CallKey::from_id(&message.call_id);
+            self.repeated.observe(key, message.origin.sequence, self.passed_bytes);
             let caller = self.caller.as_mut();
             if !caller.is_some_and(|caller| caller.close(key)) {
                 self.observe_late_result(key, message.origin.sequence);
@@ -129,7 +132,7 @@ impl ToolCallScan {
             self.end_exchange();
             self.observe_other(message, position);
         }
-        if !self.waiting.is_empty() {
+        if !self.waiting.is_empty() || !self.repeated.is_empty() {
             self.passed_bytes += message.approximate_bytes();
         }
     }
@@ -156,6 +159,9 @@ impl ToolCallScan {
             // A result can name only one of several calls with an id: the last one before it.
             for name in &caller.named {
                 self.open_calls.remove(name);
+            }
+            if !self.rules.keeps_repeated_results {
+                self.repeated.begin(message, &caller.open, self.passed_bytes);
             }
             self.caller = Some(caller);
         } else if message.malformed_calls.is_none() || message.has_content_without_calls() {
@@ -228,6 +234,7 @@ impl ToolCallScan {
         let names = NameSanitiser::new(self.rules, names.collect());
         let rejected = self.rejected.into_iter();
         let rejected = rejected.filter(|(at, _)| window.contains_kind(*at, MessageKind::Dialogue));
+        self.late.add_repeated(self.repeated.into_last());
         let unanswered = UnansweredCalls {
             policy: self.policy,
             callers: self.unanswered,
