@@ -38,6 +38,9 @@ pub enum DropReason {
     /// Its content is null, and it makes no calls.
     #[error("the content is null")]
     NullContent,
+    /// It has reasoning alone, which the dialect does not allow.
+    #[error("the message has only reasoning")]
+    OnlyReasoning,
     /// It is a tool result without the id of its call.
     #[error("the tool result has no call id")]
     MissingCallId,
@@ -118,6 +121,7 @@ impl DropReason {
             Self::MissingRole => "missing_role",
             Self::MissingName => "missing_name",
             Self::NullContent => "null_content",
+            Self::OnlyReasoning => "only_reasoning",
             Self::MissingCallId => "missing_call_id",
             Self::OrphanResult { .. } => "orphan_result",
             Self::IntermediateState { .. } => "intermediate_state",

@@ -1,7 +1,7 @@
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
 use axum::http::HeaderValue;
-use axum::http::header::CONTENT_TYPE;
+use axum::http::header::{CONTENT_RANGE, CONTENT_TYPE};
 use persistence::offload;
 use records::NewDocument;
 use serde::de::IgnoredAny;
@@ -34,6 +34,11 @@ impl FromRequest<AppState> for AnyContent {
         let mut write_id = None;
         if let Some(key) = IdempotencyKey::of(&request)? {
             key.fill("write_id", &mut write_id)?;
+        }
+        // RFC 9110, section 14.5: otherwise a part would take the place of the whole.
+        if request.headers().contains_key(CONTENT_RANGE) {
+            let detail = "must be missing: a content is stored whole";
+            return Err(Problem::invalid_parameter("Content-Range", detail));
         }
         let content_type = request.headers().get(CONTENT_TYPE).map(HeaderValue::to_str);
         let content_type = content_type.unwrap_or(Ok(BYTES)).map_err(|_| {

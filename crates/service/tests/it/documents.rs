@@ -303,6 +303,13 @@ async fn paths_and_parameters_beyond_the_rules_are_refused() {
         assert_eq!(refused.problem(), (422, "invalid-request".to_owned()), "{query}");
     }
     assert_eq!(client.get(&format!("{DOCUMENTS}?namespace=a/")).await.status, 422);
+    for method in ["PUT", "POST"] {
+        let part = [TEXT, ("content-range", "bytes 0-0/5")];
+        let refused = send(&client, method, &at("a"), &part, "x").await;
+        assert_eq!(refused.problem(), (422, "invalid-request".to_owned()), "{}", refused.text);
+        assert!(refused.text.contains("Content-Range"), "{}", refused.text);
+    }
+    assert_eq!(client.get(&at("a")).await.status, 404);
     let lasting = send(&client, "PUT", &format!("{}?ttl_seconds=60", at("a")), &[TEXT], "x").await;
     assert!(lasting.body()["expires_at"].is_string(), "{}", lasting.text);
 }

@@ -227,7 +227,9 @@ impl DialectRules {
         let has_own = self.own_fields.may_be_all && !message.provider.is_empty();
         let only_thinks = || self.reasoning_alone && message.thinks();
         if message.says_nothing() && !has_own && !only_thinks() {
-            rendered.drop(message.origin, DropReason::NullContent);
+            let thinks = message.thinks();
+            let reason = if thinks { DropReason::OnlyReasoning } else { DropReason::NullContent };
+            rendered.drop(message.origin, reason);
             return;
         }
         match self.legacy_calls {

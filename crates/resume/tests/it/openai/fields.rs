@@ -177,7 +177,7 @@ fn what_other_providers_say_of_reasoning_comes_back_to_them() {
     assert_eq!(rendered.messages[1]["content"], "");
     assert_eq!(rendered.messages[1]["thinking_blocks"], thinking);
     assert_eq!(repaired(&rendered), [(1, "null_content_filled")]);
-    assert_eq!(dropped(&stored_in(&OpenAi, &OpenAiCompatible, &chat)), [(1, "null_content")]);
+    assert_eq!(dropped(&stored_in(&OpenAi, &OpenAiCompatible, &chat)), [(1, "only_reasoning")]);
 }
 
 #[test]
