@@ -42,7 +42,7 @@ pub(crate) fn read_media(block: &Map<String, Value>) -> Option<Media> {
     };
     let source = read(block.get("source")?)?;
     let name = block.get("title").and_then(Value::as_str).map(str::to_owned);
-    Some(Media { kind, source, name })
+    Some(Media::new(kind, source, name))
 }
 
 /// Reads the source of a block.

@@ -54,7 +54,8 @@ impl Media {
         let fields = part.as_object()?.iter();
         let mut fields = fields.chain(part["source"].as_object().into_iter().flatten());
         let is_whole = fields.all(|(field, value)| value.is_null() || is_read(field));
-        Some((Self::new(kind, source, name.map(str::to_owned)), is_whole))
+        let media = Self::new(kind, source, name.map(str::to_owned));
+        Some((media.with_url_type(media_type.map(|(_, said)| said)), is_whole))
     }
 }
 

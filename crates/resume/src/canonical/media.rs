@@ -2,6 +2,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
+use super::media_type::{URL_TYPE, type_of_ending};
 use super::provider::Provider;
 
 /// An image, a sound or a file in the content of a message.
@@ -11,6 +12,8 @@ pub(crate) struct Media {
     pub(crate) source: MediaSource,
     /// The file name.
     pub(crate) name: Option<String>,
+    /// The media type of what is at a URL, if the message says it.
+    pub(crate) url_type: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,12 +39,13 @@ impl Media {
     ///
     /// Returns `None` for a part with fields that [`Media`] cannot hold: reading it would lose them.
     pub(crate) fn read(part: &Value) -> Option<Self> {
-        match part.get("type")?.as_str()? {
+        let media = match part.get("type")?.as_str()? {
             "image_url" => Self::read_image(part),
             "input_audio" => Self::read_audio(part),
             "file" => Self::read_file(part),
             _ => None,
-        }
+        }?;
+        Some(media.with_url_type(part.get(URL_TYPE).and_then(Value::as_str)))
     }
 
     fn read_image(part: &Value) -> Option<Self> {
@@ -74,12 +78,30 @@ impl Media {
     }
 
     /// Creates the media; for inline data, the media type decides the kind.
-    pub(super) fn new(kind: MediaKind, source: MediaSource, name: Option<String>) -> Self {
+    pub(crate) fn new(kind: MediaKind, source: MediaSource, name: Option<String>) -> Self {
         let kind = match &source {
             MediaSource::Data { media_type, .. } => Self::kind_of(media_type),
             MediaSource::Url(_) | MediaSource::Id { .. } => kind,
         };
-        Self { kind, source, name }
+        Self { kind, source, name, url_type: None }
+    }
+
+    /// Adds the media type of what is at the URL, if the media are at one; a type such as `image/*` says nothing.
+    #[must_use]
+    pub(crate) fn with_url_type(mut self, media_type: Option<&str>) -> Self {
+        let is_at_url = matches!(self.source, MediaSource::Url(_));
+        let said = media_type.filter(|it| is_at_url && !it.trim().is_empty() && !it.contains('*'));
+        self.url_type = said.map(str::to_owned);
+        self
+    }
+
+    /// Returns the media type: that of inline data, or what is said of a URL or its ending says.
+    pub(crate) fn media_type(&self) -> Option<&str> {
+        match &self.source {
+            MediaSource::Data { media_type, .. } => Some(media_type),
+            MediaSource::Url(url) => self.url_type.as_deref().or_else(|| type_of_ending(url)),
+            MediaSource::Id { .. } => None,
+        }
     }
 
     /// Returns the `image_url` or `input_audio` part for a file that is an image or a sound.
@@ -145,7 +167,7 @@ impl MediaSource {
 impl From<Media> for Value {
     /// Writes the content part that [`Media::read`] reads.
     fn from(media: Media) -> Self {
-        let Media { kind, source, name } = media;
+        let Media { kind, source, name, url_type } = media;
         let mut part = match (kind, &source) {
             (MediaKind::Image, MediaSource::Data { .. } | MediaSource::Url(_)) => {
                 json!({"type": "image_url", "image_url": {"url": source.url()}})
@@ -158,10 +180,15 @@ impl From<Media> for Value {
                 };
                 json!({"type": "input_audio", "input_audio": {"data": data, "format": format}})
             }
-            _ => return file(kind, &source, name),
+            _ => file(kind, &source, name.as_deref()),
         };
-        if let Some(name) = name {
+        if let Some(name) = name.filter(|_| part["type"] != "file") {
             part["filename"] = name.into();
+        }
+        if let (Some(said), MediaSource::Url(url)) = (url_type, &source)
+            && type_of_ending(url) != Some(&said)
+        {
+            part[URL_TYPE] = said.into();
         }
         part
     }
@@ -173,7 +200,7 @@ pub(crate) fn is_text_type(media_type: &str) -> bool {
     plain.starts_with("text/") || plain == "application/json" || plain.ends_with("+json")
 }
 
-fn file(kind: MediaKind, source: &MediaSource, name: Option<String>) -> Value {
+fn file(kind: MediaKind, source: &MediaSource, name: Option<&str>) -> Value {
     let (field, value) = match source {
         MediaSource::Data { .. } => ("file_data", source.url()),
         MediaSource::Url(url) => ("file_url", Some(url.clone())),

@@ -1,13 +1,5 @@
-use serde_json::Value;
-
 /// The field of a stored part with the media type of what is at its URL, if the ending does not say it.
 pub(crate) const URL_TYPE: &str = "mimeType";
-
-/// Returns the media type of what is at a URL: the one that the stored part says, or that of its ending.
-pub(crate) fn url_type(part: &Value, url: &str) -> Option<String> {
-    let said = part.get(URL_TYPE).and_then(Value::as_str).filter(|it| !it.trim().is_empty());
-    said.or_else(|| type_of_ending(url)).map(str::to_owned)
-}
 
 /// Returns the media type for the ending of a path.
 pub(crate) fn type_of_ending(url: &str) -> Option<&'static str> {
@@ -46,8 +38,6 @@ pub(crate) fn type_of_ending(url: &str) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
@@ -61,9 +51,6 @@ mod tests {
         ];
         for (url, media_type) in cases {
             assert_eq!(type_of_ending(url), media_type, "{url}");
-            let said = json!({"mimeType": "text/x"});
-            assert_eq!(url_type(&said, url).as_deref(), Some("text/x"));
-            assert_eq!(url_type(&json!({"mimeType": " "}), url).as_deref(), media_type);
         }
     }
 }

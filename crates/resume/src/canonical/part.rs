@@ -1,6 +1,7 @@
 use serde_json::{Value, json};
 
 use super::media::Media;
+use super::media_type::URL_TYPE;
 use super::message::CanonicalMessage;
 use crate::Repair;
 
@@ -122,8 +123,10 @@ impl CanonicalMessage {
         // The file name needs no report: it was read already, or the dialect declares its loss.
         let may_have_name = kind == "image_url" || kind == "input_audio";
         let is_known = |field: &str| field == "type" || field == kind;
-        // The marks of an uploaded file are read, too.
-        let is_mark = |field: &str| kind == "file" && ["provider", "kind"].contains(&field);
+        // The marks of an uploaded file are read, too, and so is the media type of a URL, if it was not lowered.
+        let is_mark = |field: &str| {
+            field == URL_TYPE || kind == "file" && ["provider", "kind"].contains(&field)
+        };
         let is_lost = |(field, value): (&String, &Value)| {
             let is_name = may_have_name && field == "filename";
             !(value.is_null() || is_known(field) || is_name || is_mark(field))

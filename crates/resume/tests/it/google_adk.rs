@@ -58,6 +58,7 @@ fn the_order_and_the_fields_of_parts_are_kept() {
         picture(),
         sound,
         clip,
+        json!({"fileData": {"fileUri": "https://example.org/a.png"}}),
         code,
         json!({"text": " "}),
     ];

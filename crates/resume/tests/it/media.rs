@@ -2,11 +2,13 @@
 
 use resume::Options;
 use resume::dialect::{
-    Acp, Ag2Classic, Anthropic, Dialect, Gemini, GeminiApi, OpenAi, Profile, Rendered, UiMessage,
+    self, Acp, Ag2Classic, Anthropic, Dialect, Gemini, GeminiApi, OpenAi, Profile, Rendered,
+    UiMessage,
 };
 use serde_json::{Value, json};
 
 use crate::openai::repaired;
+use crate::round_trip::stored_in;
 use crate::transcript::{log, stored_all, violations};
 
 /// It keeps the names of inline data.
@@ -178,4 +180,55 @@ fn the_raw_output_of_a_result_is_complete() {
     let rendered = Acp.render(log(&[caller, result]), &Options::default());
     assert_eq!(rendered.messages[1]["rawOutput"], parts);
     assert_eq!(rendered.repaired, []);
+}
+
+/// The media type that a message of a format says of an address whose ending does not say one.
+fn said_of_address(dialect: &dyn Dialect, said: &str) -> Option<(Value, &'static str)> {
+    let at = "https://example.org/files/7";
+    Some(match dialect.name() {
+        "ag-ui" => {
+            let source = json!({"type": "url", "value": at, "mimeType": said});
+            let content = json!([{"type": "audio", "source": source}]);
+            (json!({"id": "u1", "role": "user", "content": content}), "/content/0/source/mimeType")
+        }
+        "gemini-vertex" | "gemini" => {
+            let parts = json!([{"fileData": {"fileUri": at, "mimeType": said}}]);
+            (json!({"role": "user", "parts": parts}), "/parts/0/fileData/mimeType")
+        }
+        "google-adk" => {
+            let parts = json!([{"fileData": {"fileUri": at, "mimeType": said}}]);
+            let content = json!({"role": "user", "parts": parts});
+            let event =
+                json!({"id": "1", "author": "user", "invocationId": "e", "content": content});
+            (event, "/content/parts/0/fileData/mimeType")
+        }
+        "pydantic-ai" => {
+            let item = json!({"kind": "audio-url", "url": at, "media_type": said});
+            let part = json!({"part_kind": "user-prompt", "content": [item]});
+            (json!({"kind": "request", "parts": [part]}), "/parts/0/content/0/media_type")
+        }
+        "ui-message" => {
+            let parts = json!([{"type": "file", "mediaType": said, "url": at}]);
+            (json!({"id": "u1", "role": "user", "parts": parts}), "/parts/0/mediaType")
+        }
+        _ => return None,
+    })
+}
+
+#[test]
+fn the_media_type_of_an_address_is_the_same_in_every_format_that_has_one() {
+    let formats: Vec<_> =
+        dialect::all().filter_map(|it| Some((it, said_of_address(it, "audio/mpeg")?))).collect();
+    assert!(formats.len() >= 5, "{}", formats.len());
+    for (from, (message, _)) in &formats {
+        for (into, (_, place)) in &formats {
+            let rendered = stored_in(*into, *from, std::slice::from_ref(message));
+            let said = rendered.messages[0].pointer(place);
+            let names = (from.name(), into.name());
+            assert_eq!(said, Some(&json!("audio/mpeg")), "{names:?} {:?}", rendered.messages);
+        }
+        // Where no address has a type, that is reported.
+        let rendered = stored_in(&Anthropic, *from, std::slice::from_ref(message));
+        assert!(!rendered.repaired.is_empty(), "{}", from.name());
+    }
 }

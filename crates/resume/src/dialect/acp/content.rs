@@ -36,5 +36,7 @@ pub(crate) fn read_media(content: &Value) -> Option<Media> {
             (kind, MediaSource::Data { media_type, data }, None)
         }
     };
-    Some(Media { kind, source, name })
+    let mut media = Media::new(kind, source, name).with_url_type(text("/mimeType").as_deref());
+    media.kind = media.media_type().map_or(kind, Media::kind_of);
+    Some(media)
 }

@@ -188,7 +188,7 @@ pub(super) fn write_end(message: &mut CanonicalMessage) -> Value {
 
 /// Writes a part of a content.
 pub(super) fn write_content(message: &mut CanonicalMessage, part: ContentPart) -> Value {
-    let Media { kind, source, name } = match part {
+    let Media { kind, source, name, url_type } = match part {
         ContentPart::Text(text) => return json!({"type": "text", "text": text}),
         ContentPart::Media(media) => media,
     };
@@ -207,11 +207,16 @@ pub(super) fn write_content(message: &mut CanonicalMessage, part: ContentPart) -
             },
         }),
         (_, MediaSource::Url(url)) => {
-            json!({"type": "resource_link", "uri": url, "name": name.unwrap_or_else(|| "file".to_owned())})
+            let name = name.unwrap_or_else(|| "file".to_owned());
+            let mut link = json!({"type": "resource_link", "uri": url, "name": name});
+            if let Some(said) = url_type {
+                link["mimeType"] = said.into();
+            }
+            link
         }
         (kind, source @ MediaSource::Id { .. }) => {
             message.repairs.push(Repair::PartSerialised);
-            json!({"type": "text", "text": Value::from(Media { kind, source, name }).to_string()})
+            json!({"type": "text", "text": Value::from(Media::new(kind, source, name)).to_string()})
         }
     }
 }

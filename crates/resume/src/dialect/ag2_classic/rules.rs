@@ -1,7 +1,7 @@
 use crate::dialect::openai::OPENAI_IMAGES;
 use crate::dialect::pipeline::rules::{
     Arguments, CallIdRule, CustomCalls, DialectRules, FileIds, MediaRule, MediaRules, NameRule,
-    ResultNames, TextFiles,
+    ResultNames, TextFiles, UrlTypes,
 };
 
 /// AG2 up to 0.14, which sends the messages to interfaces like that of `OpenAI`.
@@ -19,6 +19,7 @@ pub(super) const AG2_CLASSIC: DialectRules = DialectRules {
         files: MediaRule::NONE,
         text_files: TextFiles::Refused,
         ids: FileIds::Refused,
+        url_types: UrlTypes::Removed,
         ..MediaRules::ANY
     },
     ..DialectRules::ANY

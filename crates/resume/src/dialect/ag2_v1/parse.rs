@@ -132,7 +132,7 @@ fn read_media(part: &Value) -> Option<Media> {
         "FileIdInput" => (MediaSource::from_id(text("/file_id")?, None), text("/filename")),
         _ => return None,
     };
-    Some(Media { kind, source, name })
+    Some(Media::new(kind, source, name))
 }
 
 #[cfg(test)]

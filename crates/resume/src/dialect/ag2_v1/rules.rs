@@ -1,6 +1,6 @@
 use crate::canonical::Role;
 use crate::dialect::pipeline::rules::{
-    Arguments, CustomCalls, DialectRules, MediaRules, NameRule, ReasoningRule,
+    Arguments, CustomCalls, DialectRules, MediaRules, NameRule, ReasoningRule, UrlTypes,
 };
 
 /// The events of AG2 1.x: the configured client converts for its provider.
@@ -12,6 +12,6 @@ pub(super) const AG2_V1: DialectRules = DialectRules {
     // `ModelResponse` has no reasoning.
     reasoning: ReasoningRule::Removed,
     // `ModelMessage.content` is one text.
-    media: MediaRules { roles: &[Role::User], ..MediaRules::ANY },
+    media: MediaRules { roles: &[Role::User], url_types: UrlTypes::Removed, ..MediaRules::ANY },
     ..DialectRules::ANY
 };

@@ -49,7 +49,13 @@ fn write_media(media: &Media, own: &Value) -> Value {
                 json!({"type": "data", "value": data, "mimeType": media_type}),
             )
         }
-        MediaSource::Url(url) => (type_of(media.kind, ""), json!({"type": "url", "value": url})),
+        MediaSource::Url(url) => {
+            let mut source = json!({"type": "url", "value": url});
+            if let Some(said) = &media.url_type {
+                source["mimeType"] = said.as_str().into();
+            }
+            (type_of(media.kind, media.media_type().unwrap_or_default()), source)
+        }
         MediaSource::Id { id, owner } => {
             let mut source = json!({"type": "file", "value": id});
             // What came in this format says itself whether it has a provider.
@@ -138,7 +144,8 @@ fn read_media(kind: &str, fields: &Map<String, Value>) -> Option<Media> {
         _ => return None,
     };
     let name = fields.get("metadata").and_then(|metadata| metadata["filename"].as_str());
-    Some(Media { kind, source, name: name.map(str::to_owned) })
+    let media = Media::new(kind, source, name.map(str::to_owned));
+    Some(media.with_url_type(fields["source"]["mimeType"].as_str()))
 }
 
 /// Reads a part of versions before 1.0; it is written as a part of 1.0.
@@ -147,11 +154,11 @@ fn read_binary(fields: &Map<String, Value>) -> Option<Media> {
     let media_type = text("mimeType")?;
     let kind = Media::kind_of(&media_type);
     let source = match (text("data"), text("url"), text("id")) {
-        (Some(data), _, _) => MediaSource::Data { media_type, data },
+        (Some(data), _, _) => MediaSource::Data { media_type: media_type.clone(), data },
         (_, Some(url), _) => MediaSource::from_url(&url),
         (_, _, id) => MediaSource::from_id(id?, None),
     };
-    Some(Media { kind, source, name: text("filename") })
+    Some(Media::new(kind, source, text("filename")).with_url_type(Some(&media_type)))
 }
 
 /// Returns whether a value may be that of a stored field.

@@ -3,7 +3,7 @@ use crate::dialect::call_places::CALLS_AFTER;
 use crate::dialect::pipeline::rules::{
     AcceptedFields, Arguments, CallFields, CallIdRule, CustomCalls, DialectRules, FileIds,
     MediaNames, MediaRule, MediaRules, NameRule, OwnFields, ReasoningRule, ResultMedia, TextFiles,
-    TurnRules, Urls, is_word,
+    TurnRules, UrlTypes, Urls, is_word,
 };
 
 /// Anthropic's Messages API.
@@ -40,6 +40,7 @@ pub(in crate::dialect) const ANTHROPIC: DialectRules = DialectRules {
         results: ResultMedia::Accepted,
         // 400 "all content must be type text if is_error is true": vellum-ai/vellum-assistant#18387.
         error_results: ResultMedia::Refused,
+        url_types: UrlTypes::Removed,
         ..MediaRules::ANY
     },
     // The first message is the user's; Claude 4.6 and later refuse an answer that was begun.

@@ -49,11 +49,7 @@ pub(super) fn take(kind: &str, payload: &Value) -> Option<(Value, Map<String, Va
         MediaSource::Url(location["uri"].as_str()?.to_owned())
     };
     let media_kind = if kind == "image" { MediaKind::Image } else { MediaKind::File };
-    let media_kind = match &media_source {
-        MediaSource::Data { media_type, .. } => Media::kind_of(media_type),
-        _ => media_kind,
-    };
-    let media = Media { kind: media_kind, source: media_source, name };
+    let media = Media::new(media_kind, media_source, name);
     if kind_and_format(&media) != format.as_ref().and_then(Value::as_str).map(|it| (kind, it)) {
         left.insert("kind".to_owned(), kind.into());
         left.insert("format".to_owned(), format.unwrap_or_default());

@@ -3,7 +3,7 @@ use crate::canonical::Role;
 use crate::dialect::pipeline::is_word;
 use crate::dialect::pipeline::rules::{
     Arguments, CallIdRule, CustomCalls, DialectRules, FileIds, MediaNames, MediaRule, MediaRules,
-    NameRule, OwnFields, ReasoningRule, ResultMedia, TextFiles, TurnRules, Urls,
+    NameRule, OwnFields, ReasoningRule, ResultMedia, TextFiles, TurnRules, UrlTypes, Urls,
 };
 
 /// Amazon Bedrock's Converse API. The service model is that of botocore 1.44, `bedrock-runtime`.
@@ -36,6 +36,7 @@ pub(super) const BEDROCK_CONVERSE: DialectRules = DialectRules {
         results: ResultMedia::Accepted,
         // Claude: 400 "all content must be type text if is_error is true", vellum-ai/vellum-assistant#18387.
         error_results: ResultMedia::Refused,
+        url_types: UrlTypes::Removed,
         ..MediaRules::ANY
     },
     // 400 "must alternate": langchain-ai/langchain-aws#192. The first message is the user's; Claude 4.6 and later

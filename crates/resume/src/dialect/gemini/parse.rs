@@ -6,9 +6,7 @@ use super::own_calls::OwnCallFields;
 use super::own_parts::NAME;
 use super::part_fields::{SIGNATURE, THOUGHT, is_of_part, is_payload};
 use crate::DropReason;
-use crate::canonical::{
-    Media, MediaKind, MediaSource, Reasoning, URL_TYPE, take_field, type_of_ending,
-};
+use crate::canonical::{Media, MediaKind, MediaSource, Reasoning, take_field};
 use crate::dialect::base64_text;
 use crate::dialect::call_places::CallPlaces;
 use crate::dialect::parsed::{self, MessageBuilder, Parsed, as_object, keep_unread, take_text};
@@ -212,14 +210,9 @@ fn read_part(part: Value) -> Value {
     let Value::Object(mut fields) = part else {
         return part;
     };
-    let mut stored = if let Some(mut media) = media {
-        let file = fields.shift_remove("fileData").unwrap_or_default();
+    let mut stored = if let Some(media) = media {
+        fields.shift_remove("fileData");
         fields.shift_remove("inlineData");
-        if let Value::String(media_type) = &file["mimeType"]
-            && type_of_ending(file["fileUri"].as_str().unwrap_or_default()) != Some(media_type)
-        {
-            media[URL_TYPE] = media_type.as_str().into();
-        }
         media
     } else if let Some(payload) = payload(&fields) {
         json!({"type": payload})
@@ -247,12 +240,12 @@ fn payload(fields: &Map<String, Value>) -> Option<&str> {
 fn read_media(part: &Value) -> Option<Media> {
     let text = |pointer: &str| part.pointer(pointer)?.as_str().map(str::to_owned);
     if let Some(url) = text("/fileData/fileUri") {
-        let kind = text("/fileData/mimeType").map_or(MediaKind::File, |it| Media::kind_of(&it));
-        let source = MediaSource::Url(url);
-        return Some(Media { kind, source, name: text("/fileData/displayName") });
+        let media_type = text("/fileData/mimeType");
+        let kind = media_type.as_deref().map_or(MediaKind::File, Media::kind_of);
+        let media = Media::new(kind, MediaSource::Url(url), text("/fileData/displayName"));
+        return Some(media.with_url_type(media_type.as_deref()));
     }
     let (media_type, data) = (text("/inlineData/mimeType")?, text("/inlineData/data")?);
-    let kind = Media::kind_of(&media_type);
     let source = MediaSource::Data { media_type, data };
-    Some(Media { kind, source, name: text("/inlineData/displayName") })
+    Some(Media::new(MediaKind::File, source, text("/inlineData/displayName")))
 }

@@ -1,4 +1,4 @@
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 
 use records::JsonObject;
 use serde_json::{Map, Value, json};
@@ -7,8 +7,7 @@ use super::own_calls::OwnCallFields;
 use super::part_fields::{OF_CALL, OF_RESPONSE, SIGNATURE};
 use super::{GeminiApi, own_parts, rules};
 use crate::canonical::{
-    CanonicalMessage, ContentPart, Media, MediaSource, NO_SIGNATURE, Role, URL_TYPE, are_parts,
-    url_type,
+    CanonicalMessage, ContentPart, Media, MediaSource, NO_SIGNATURE, Role, are_parts,
 };
 use crate::dialect::call_places;
 use crate::dialect::parsed::add_missing;
@@ -72,7 +71,6 @@ impl ContentsWriter {
     }
 
     fn write_speech(&mut self, message: &mut CanonicalMessage) -> Vec<Value> {
-        let mut types = take_url_types(message);
         let mut places = call_places::take(message);
         let besides = own_parts::take_besides(message);
         let kept = own_parts::kept_parts(message);
@@ -94,7 +92,7 @@ impl ContentsWriter {
         let write = |(piece, besides)| {
             let mut part = match piece {
                 Piece::Kept(part) => own_parts::write_kept(part),
-                Piece::Content(part) => write_part(api, message, part, &mut types),
+                Piece::Content(part) => write_part(api, message, part),
             };
             add_missing(&mut part, own_parts::flattened(besides));
             part
@@ -163,31 +161,14 @@ impl MessageWriter for ContentsWriter {
     }
 }
 
-/// Takes the media types of what is at the URLs in the content, in order.
-fn take_url_types(message: &mut CanonicalMessage) -> VecDeque<Option<String>> {
-    let mut types = VecDeque::new();
-    for part in message.content.as_array_mut().into_iter().flatten() {
-        if let Some(Media { source: MediaSource::Url(url), .. }) = Media::read(part) {
-            types.push_back(url_type(part, &url));
-            part.as_object_mut().and_then(|part| part.shift_remove(URL_TYPE));
-        }
-    }
-    types
-}
-
-fn write_part(
-    api: GeminiApi,
-    message: &mut CanonicalMessage,
-    part: ContentPart,
-    types: &mut VecDeque<Option<String>>,
-) -> Value {
+fn write_part(api: GeminiApi, message: &mut CanonicalMessage, part: ContentPart) -> Value {
     let media = match part {
         ContentPart::Text(text) => return text_part(&text),
         ContentPart::Media(media) => media,
     };
     if let MediaSource::Url(url) = &media.source {
         let mut file = json!({"fileUri": url});
-        if let Some(media_type) = types.pop_front().flatten() {
+        if let Some(media_type) = media.media_type() {
             file["mimeType"] = media_type.into();
         }
         match (&media.name, api) {

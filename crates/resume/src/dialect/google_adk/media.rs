@@ -22,7 +22,8 @@ pub(super) fn take(part: &mut Map<String, Value>) -> Option<(Value, Map<String, 
         _ => (MediaSource::Url(bytes), false),
     };
     let kind = Media::kind_of(media_type.as_deref().unwrap_or_default());
-    let stored = Value::from(Media { kind, source, name: text("displayName") });
+    let media = Media::new(kind, source, text("displayName"));
+    let stored = Value::from(media.with_url_type(media_type.as_deref()));
     let mut left = Map::new();
     if let Some(media_type) = media_type.filter(|it| type_of(&stored).as_ref() != Some(it)) {
         left.insert("mimeType".to_owned(), media_type.into());
@@ -57,7 +58,9 @@ pub(super) fn write(media: &Media, left: &Value) -> Option<Value> {
         MediaSource::Url(url) => json!({"fileUri": url}),
         _ => return None,
     };
-    if let (Some(media_type), MediaSource::Url(_)) = (own_type, &media.source) {
+    // What the library wrote says itself whether it has a type.
+    let url_type = own_type.or_else(|| media.media_type().filter(|_| left.is_null()));
+    if let (Some(media_type), MediaSource::Url(_)) = (url_type, &media.source) {
         payload["mimeType"] = media_type.into();
     }
     if let Some(name) = &media.name {

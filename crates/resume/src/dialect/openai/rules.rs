@@ -3,7 +3,7 @@ use crate::canonical::{Provider, Role};
 use crate::dialect::pipeline::rules::{
     AcceptedFields, Arguments, CallFields, CallIdRule, CustomCalls, DialectRules, FileIds,
     LegacyCalls, MediaNames, MediaRule, MediaRules, NameRule, OwnFields, ReasoningRule,
-    ResultMedia, TextFiles, UniqueIn, Urls,
+    ResultMedia, TextFiles, UniqueIn, UrlTypes, Urls,
 };
 
 /// `OpenAI` Chat Completions.
@@ -50,6 +50,7 @@ pub(super) const OPENAI: DialectRules = DialectRules {
         // API reference: a tool message has text parts only.
         results: ResultMedia::Refused,
         error_results: ResultMedia::Refused,
+        url_types: UrlTypes::Removed,
         ..MediaRules::ANY
     },
     ..DialectRules::ANY

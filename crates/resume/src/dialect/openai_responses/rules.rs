@@ -2,7 +2,7 @@ use crate::canonical::{Provider, Role};
 use crate::dialect::openai::OPENAI_IMAGES;
 use crate::dialect::pipeline::rules::{
     CallFields, CallIdRule, DialectRules, FileIds, MediaNames, MediaRule, MediaRules, NameRule,
-    OwnFields, ResultMedia, Urls,
+    OwnFields, ResultMedia, UrlTypes, Urls,
 };
 
 /// `OpenAI` Responses.
@@ -24,6 +24,7 @@ pub(super) const OPENAI_RESPONSES: DialectRules = DialectRules {
         ids: FileIds::Of(Provider::OpenAi),
         results: ResultMedia::Accepted,
         error_results: ResultMedia::Accepted,
+        url_types: UrlTypes::Removed,
         ..MediaRules::ANY
     },
     ..DialectRules::ANY

@@ -109,7 +109,13 @@ fn write_media(media: &Media) -> Value {
             let modality = if is_video { "video" } else { modality };
             json!({"type": "blob", "mime_type": media_type, "modality": modality, "content": data})
         }
-        MediaSource::Url(url) => json!({"type": "uri", "modality": modality, "uri": url}),
+        MediaSource::Url(url) => {
+            let mut written = json!({"type": "uri", "modality": modality, "uri": url});
+            if let Some(said) = &media.url_type {
+                written["mime_type"] = said.as_str().into();
+            }
+            written
+        }
         MediaSource::Id { id, .. } => json!({"type": "file", "modality": modality, "file_id": id}),
     }
 }

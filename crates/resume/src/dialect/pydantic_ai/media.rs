@@ -3,7 +3,7 @@ use base64::prelude::BASE64_STANDARD;
 use serde_json::{Map, Value, json};
 
 use super::own::{add_fields, remove_empty};
-use crate::canonical::{Media, MediaKind, MediaSource, type_of_ending};
+use crate::canonical::{Media, MediaKind, MediaSource};
 use crate::dialect::base64_text;
 use crate::dialect::parsed::add_missing;
 
@@ -59,7 +59,9 @@ pub(super) fn read_media(item: Value) -> (Value, Value) {
     };
     fields.insert("kind".to_owned(), kind.into());
     let name = fields.get("identifier").and_then(Value::as_str).filter(|it| !is_digest(it));
-    let media = Media { kind: media_kind, source, name: name.map(str::to_owned) };
+    let media = Media::new(media_kind, source, name.map(str::to_owned));
+    let said = fields.get("media_type").and_then(Value::as_str);
+    let media = media.with_url_type(said);
     (media.into(), fields.into())
 }
 
@@ -81,14 +83,18 @@ pub(super) fn write_media(media: &Media, own: &Value) -> Option<Value> {
             json!({"kind": "binary", "data": data, "media_type": own_type.unwrap_or(media_type)})
         }
         MediaSource::Url(url) => {
-            let kind = match type_of_ending(url).and_then(|it| it.split_once('/')) {
+            let kind = match media.media_type().and_then(|it| it.split_once('/')) {
                 _ if media.kind == MediaKind::Image => "image-url",
                 Some(("audio", _)) => "audio-url",
                 Some(("video", _)) => "video-url",
                 _ => "document-url",
             };
             let kind = if URLS.contains(&own_kind) { own_kind } else { kind };
-            json!({"kind": kind, "url": url})
+            let mut item = json!({"kind": kind, "url": url});
+            if let Some(said) = &media.url_type {
+                item["media_type"] = said.as_str().into();
+            }
+            item
         }
         MediaSource::Id { id, .. }
             if own_kind == "uploaded-file" && own["provider_name"].is_string() =>

@@ -188,10 +188,10 @@ fn read_file(fields: &mut JsonObject) -> Option<Media> {
     let text = |field: &str| fields.get(field).and_then(Value::as_str);
     let (media_type, url) = (text("mediaType")?.to_owned(), text("url")?);
     let name = text("filename").map(str::to_owned);
-    let media =
-        Media { kind: Media::kind_of(&media_type), source: MediaSource::from_url(url), name };
+    let media = Media::new(Media::kind_of(&media_type), MediaSource::from_url(url), name);
+    let media = media.with_url_type(Some(&media_type));
     fields.retain(|field, _| !["mediaType", "url", "filename"].contains(&field.as_str()));
-    // A stored URL has no media type.
+    // The stored part may not say it, or in another way.
     if write::write_file(&media).is_some_and(|file| file["mediaType"] != *media_type) {
         fields.insert("mediaType".to_owned(), media_type.into());
     }

@@ -8,7 +8,7 @@ use super::call::OpenCall;
 use super::own::{OwnFields, PartKind};
 use super::{fields, reasoning};
 use crate::Repair;
-use crate::canonical::{CanonicalMessage, ContentPart, Media, MediaKind, MediaSource, Role};
+use crate::canonical::{CanonicalMessage, ContentPart, Media, MediaKind, Role};
 use crate::dialect::instructions;
 use crate::dialect::pipeline::MessageWriter;
 use crate::rendered::Rendered;
@@ -234,10 +234,9 @@ pub(crate) fn write_file(media: &Media) -> Option<Value> {
 }
 
 fn media_type(media: &Media) -> &str {
-    match (&media.source, media.kind) {
-        (MediaSource::Data { media_type, .. }, _) => media_type,
-        (_, MediaKind::Image) => "image/*",
-        (_, MediaKind::Audio) => "audio/*",
-        (_, MediaKind::File) => "application/octet-stream",
-    }
+    media.media_type().unwrap_or(match media.kind {
+        MediaKind::Image => "image/*",
+        MediaKind::Audio => "audio/*",
+        MediaKind::File => "application/octet-stream",
+    })
 }

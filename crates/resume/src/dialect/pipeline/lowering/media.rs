@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use crate::Repair;
 use crate::canonical::{
-    CanonicalMessage, Media, MediaKind, MediaSource, Role, are_parts, url_type,
+    CanonicalMessage, Media, MediaKind, MediaSource, Role, URL_TYPE, are_parts,
 };
 use crate::dialect::pipeline::rules::{
     LibraryParts, MediaNames, MediaRules, ResultMedia, UrlTypes, Verdict,
@@ -51,7 +51,7 @@ fn lower_part(rules: &MediaRules, place: ResultMedia, part: &mut Value) -> Optio
     let verdict = match &media {
         // A part that cannot be read as media is not checked where any media are accepted.
         None if rules.is_any() => return None,
-        Some(media) if lacks_type(rules, media, part) => Verdict::Refused,
+        Some(media) if lacks_type(rules, media) => Verdict::Refused,
         Some(media) if may_be_there(place, media) => rules.judge(media),
         _ => Verdict::Refused,
     };
@@ -59,6 +59,10 @@ fn lower_part(rules: &MediaRules, place: ResultMedia, part: &mut Value) -> Optio
         (Verdict::Accepted, Some(media)) => {
             if !rules.is_any() {
                 lower_data_url(&media, part);
+            }
+            let fields = part.as_object_mut().filter(|_| rules.url_types == UrlTypes::Removed);
+            if fields.is_some_and(|fields| fields.shift_remove(URL_TYPE).is_some()) {
+                return Some(Repair::PartFieldsRemoved);
             }
             let is_in_response = place == ResultMedia::Inline;
             if is_in_response { None } else { lower_name(rules.names, &media, part) }
@@ -76,10 +80,11 @@ fn lower_part(rules: &MediaRules, place: ResultMedia, part: &mut Value) -> Optio
 }
 
 /// Returns whether media at a URL have no media type that the target accepts, although it requires one.
-fn lacks_type(rules: &MediaRules, media: &Media, part: &Value) -> bool {
-    let MediaSource::Url(url) = &media.source else { return false };
-    let is_accepted = || url_type(part, url).is_some_and(|it| rules.accepts_type(&it));
-    rules.url_types == UrlTypes::Required && !is_accepted()
+fn lacks_type(rules: &MediaRules, media: &Media) -> bool {
+    let is_accepted = || media.media_type().is_some_and(|it| rules.accepts_type(it));
+    rules.url_types == UrlTypes::Required
+        && matches!(media.source, MediaSource::Url(_))
+        && !is_accepted()
 }
 
 fn may_be_there(place: ResultMedia, media: &Media) -> bool {

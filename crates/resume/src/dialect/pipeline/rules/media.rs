@@ -51,6 +51,8 @@ pub(in crate::dialect) enum Urls {
 /// The media types of what is at a URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::dialect) enum UrlTypes {
+    /// They have no place.
+    Removed,
     /// They may be unknown.
     Optional,
     /// They must be known, by the stored part or by the ending of the URL, and accepted.
