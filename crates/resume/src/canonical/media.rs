@@ -92,6 +92,13 @@ impl Media {
         let is_at_url = matches!(self.source, MediaSource::Url(_));
         let said = media_type.filter(|it| is_at_url && !it.trim().is_empty() && !it.contains('*'));
         self.url_type = said.map(str::to_owned);
+        // A stored sound at a URL is a file.
+        if is_at_url
+            && self.kind == MediaKind::File
+            && self.media_type().is_some_and(|it| Self::kind_of(it) == MediaKind::Audio)
+        {
+            self.kind = MediaKind::Audio;
+        }
         self
     }
 

@@ -2,8 +2,8 @@
 
 use resume::Options;
 use resume::dialect::{
-    self, Acp, Ag2Classic, Anthropic, Dialect, Gemini, GeminiApi, OpenAi, Profile, Rendered,
-    UiMessage,
+    self, Acp, Ag2Classic, Anthropic, Dialect, Gemini, GeminiApi, LangChain, OpenAi, Profile,
+    Rendered, UiMessage,
 };
 use serde_json::{Value, json};
 
@@ -230,5 +230,43 @@ fn the_media_type_of_an_address_is_the_same_in_every_format_that_has_one() {
         // Where no address has a type, that is reported.
         let rendered = stored_in(&Anthropic, *from, std::slice::from_ref(message));
         assert!(!rendered.repaired.is_empty(), "{}", from.name());
+    }
+}
+
+#[test]
+fn gemini_is_given_sounds_at_addresses() {
+    for (name, media_type) in [("a.mp3", "audio/mpeg"), ("b.wav", "audio/wav"), ("c", "audio/ogg")]
+    {
+        let uri = format!("gs://bucket/{name}");
+        let parts = json!([{"fileData": {"fileUri": uri, "mimeType": media_type}}]);
+        let message = json!({"role": "user", "parts": parts});
+        assert_eq!(stored_in(&GEMINI, &GEMINI, std::slice::from_ref(&message)).messages, [message]);
+        let file = json!({"type": "file", "file": {"file_url": format!("https://example.org/{name}")}, "mimeType": media_type});
+        let rendered = rendered(&GEMINI, &json!([file]));
+        assert_eq!(rendered.messages[0]["parts"][0]["fileData"]["mimeType"], media_type);
+    }
+}
+
+#[test]
+fn langchain_is_given_files_in_its_own_form() {
+    let file = |data: &str| json!({"type": "file", "file": {"file_data": data}});
+    let pdf = file("data:application/pdf;base64,JVBE");
+    let at =
+        json!({"type": "file", "file": {"file_url": "https://example.org/a.csv", "filename": "a"}});
+    let parts =
+        json!([pdf, file("data:text/plain;base64,aGk="), file("data:video/mp4;base64,AAAA"), at,]);
+    let written = json!([
+        pdf,
+        {"type": "file", "base64": "aGk=", "mime_type": "text/plain"},
+        {"type": "video", "base64": "AAAA", "mime_type": "video/mp4"},
+        {"type": "file", "url": "https://example.org/a.csv", "mime_type": "text/csv", "extras": {"filename": "a"}},
+    ]);
+    assert_eq!(rendered(&LangChain, &parts).messages[0]["data"]["content"], written);
+    // What came from there comes back as it was.
+    for content in [parts, written] {
+        let data = json!({"content": content, "type": "human"});
+        let rendered = stored_in(&LangChain, &LangChain, &[json!({"type": "human", "data": data})]);
+        assert_eq!(rendered.messages[0]["data"]["content"], content);
+        assert_eq!(rendered.repaired, []);
     }
 }

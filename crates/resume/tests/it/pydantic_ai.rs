@@ -124,7 +124,7 @@ fn every_content_is_kept() {
     let results = [
         result("a", &json!([{"type": "text", "text": "x"}])),
         result("b", &binary()),
-        result("c", &json!(["a", binary()])),
+        result("c", &json!(["a", binary(), {"k": 1}, {"kind": "other"}, 2])),
         result("d", &json!(["a", "b"])),
         result("e", &json!("x")),
     ];

@@ -22,8 +22,8 @@ pub(super) struct EventsWriter {
     caller: String,
     /// The names of the functions of the last calls, by the ids of the calls.
     functions: HashMap<String, String>,
-    /// The same of the calls of long-running tools, which may have results later.
-    long_running: HashMap<String, String>,
+    /// The same of the calls that may have further results later.
+    repeatable: HashMap<String, String>,
     /// The invocation of the last event.
     invocation: Option<Value>,
 }
@@ -76,7 +76,7 @@ impl EventsWriter {
         let position = open.left.iter().position(is_own);
         let left = position.map(|position| open.left.remove(position));
         let function = self.functions.get(&message.call_id);
-        let function = function.or_else(|| self.long_running.get(&message.call_id));
+        let function = function.or_else(|| self.repeatable.get(&message.call_id));
         let function = function.map_or("", String::as_str);
         open.parts.push(result::write_part(message, function, left.as_ref()));
         self.results = Some(open);
@@ -135,10 +135,9 @@ impl EventsWriter {
             let called = message.calls.iter();
             self.functions =
                 called.map(|call| (call.id.clone(), call.target.name.clone())).collect();
-            let ids = own.event.get(LONG_RUNNING).and_then(Value::as_array);
-            for id in ids.into_iter().flatten().filter_map(Value::as_str) {
-                let name = self.functions.get(id).map(|name| (id.to_owned(), name.clone()));
-                self.long_running.extend(name);
+            if message.repeats_results {
+                let named = self.functions.iter().map(|(id, name)| (id.clone(), name.clone()));
+                self.repeatable.extend(named);
             }
         }
         let begins = message.role == Role::User;

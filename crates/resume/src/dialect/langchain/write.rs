@@ -5,12 +5,17 @@ use serde_json::{Value, json};
 
 use super::blocks;
 use crate::Repair;
-use crate::canonical::{CanonicalMessage, Role, is_empty_value, take_list, take_object};
+use crate::canonical::{
+    CanonicalMessage, Media, MediaSource, Role, is_empty_value, take_list, take_object,
+};
 use crate::dialect::pipeline::MessageWriter;
 use crate::rendered::Rendered;
 
 /// The field with which `LangChain` marks developer instructions.
 pub(super) const ROLE_MARK: &str = "__openai_role__";
+
+/// The own field of a message whose content has parts that [`write_part`] would change.
+pub(super) const AS_GIVEN: &str = "as_given";
 
 /// Writes each message separately, with every field that `messages_to_dict` writes.
 #[derive(Debug)]
@@ -22,7 +27,11 @@ impl MessageWriter for MessagesWriter {
         let kind = kind_of(&message, &own);
         let blocks = take_list(&mut own, "blocks");
         let calls = write_calls(&mut message);
+        let is_as_given = own.shift_remove(AS_GIVEN).is_some();
         let mut content = write_content(&mut message, !blocks.is_empty());
+        if let (false, Value::Array(parts)) = (is_as_given, &mut content) {
+            parts.iter_mut().for_each(write_part);
+        }
         if !blocks.is_empty() {
             blocks::put_back(&mut content, blocks, &calls, &mut message);
         }
@@ -99,6 +108,29 @@ fn write_content(message: &mut CanonicalMessage, has_blocks: bool) -> Value {
             message.repairs.push(Repair::ContentSerialised);
             other.to_string().into()
         }
+    }
+}
+
+/// Gives a file the form of the library, which takes one in that of `OpenAI` for a PDF, and has no URL there.
+pub(super) fn write_part(part: &mut Value) {
+    let Some(media) = Media::read(part).filter(|_| part["type"] == "file") else { return };
+    let media_type = media.media_type().map(str::to_owned);
+    let (field, payload) = match media.source {
+        MediaSource::Data { media_type, .. } if media_type == "application/pdf" => return,
+        MediaSource::Data { data, .. } => ("base64", data),
+        MediaSource::Url(url) => ("url", url),
+        MediaSource::Id { .. } => return,
+    };
+    let kind = match media_type.as_deref().and_then(|it| it.split_once('/')) {
+        Some((kind @ ("audio" | "video" | "image"), _)) => kind,
+        _ => "file",
+    };
+    *part = json!({"type": kind, field: payload});
+    if let Some(media_type) = media_type {
+        part["mime_type"] = media_type.into();
+    }
+    if let Some(name) = media.name {
+        part["extras"] = json!({"filename": name});
     }
 }
 

@@ -89,6 +89,14 @@ mod tests {
     }
 
     #[test]
+    fn an_answer_may_come_back_as_the_provider_sent_it() {
+        let answer = json!({
+            "role": "assistant", "content": "Done.", "refusal": null, "annotations": [],
+        });
+        assert_eq!(rules(&json!([answer])), []);
+    }
+
+    #[test]
     fn shapes_are_checked() {
         let cases = [
             (json!(1), "not_an_object"),

@@ -7,6 +7,9 @@ use crate::canonical::{CanonicalMessage, ContentPart, are_parts};
 use crate::dialect::parsed::{add_missing, text_part};
 pub(super) use crate::dialect::pieces::{Piece, take_pieces};
 
+/// Marks the text of an item of a result that was another value.
+const JSON_ITEM: &str = "json";
+
 /// Takes the content as one text.
 pub(super) fn take_joined_text(message: &mut CanonicalMessage, default_user_name: &str) -> String {
     let pieces = take_pieces(message, |_| false, default_user_name);
@@ -58,6 +61,9 @@ fn write_item(message: &mut CanonicalMessage, piece: Piece, own: &Value) -> Valu
             add_fields(&mut item, own);
             item
         }
+        Piece::Content(ContentPart::Text(text)) if own["kind"] == JSON_ITEM => {
+            serde_json::from_str(&text).unwrap_or_else(|_| text.into())
+        }
         Piece::Content(ContentPart::Media(media)) => match write_media(&media, own) {
             Some(item) => item,
             None => message.part_text(ContentPart::Media(media)).into(),
@@ -87,10 +93,9 @@ pub(super) fn read_prompt(content: Value, own: &mut OwnFields) -> Value {
 
 /// Reads the content of a result, which may be any JSON.
 pub(super) fn read_result(content: Value, own: &mut OwnFields) -> Value {
-    let is_item = |item: &Value| item.is_string() || is_media(item);
     match content {
-        Value::Array(items) if items.iter().all(is_item) && items.iter().any(is_media) => {
-            read_items(items, own)
+        Value::Array(items) if items.iter().any(is_media) => {
+            items.into_iter().map(|item| read_result_item(item, own)).collect()
         }
         Value::Array(items) => read_json(items, own),
         item if is_media(&item) => {
@@ -99,6 +104,18 @@ pub(super) fn read_result(content: Value, own: &mut OwnFields) -> Value {
         }
         other => other,
     }
+}
+
+/// Reads an item of a result with media: other values than texts become their JSON text, as the library gives them to models.
+fn read_result_item(item: Value, own: &mut OwnFields) -> Value {
+    if is_media(&item) {
+        let (part, fields) = read_media(item);
+        own.items.push(fields);
+        return part;
+    }
+    let is_text = item.is_string();
+    own.items.push(if is_text { Value::Null } else { json!({"kind": JSON_ITEM}) });
+    text_part(if is_text { item } else { item.to_string().into() })
 }
 
 /// Marks a list if it would be taken for one of stored content parts.

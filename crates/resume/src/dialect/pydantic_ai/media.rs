@@ -80,7 +80,8 @@ pub(super) fn write_media(media: &Media, own: &Value) -> Option<Value> {
             // The name of a stored sound's format may be another one than that of its media type.
             let own_type = own["media_type"].as_str().filter(|_| own_kind == "binary");
             let own_type = own_type.filter(|own| Media::kind_of(own) == Media::kind_of(media_type));
-            json!({"kind": "binary", "data": data, "media_type": own_type.unwrap_or(media_type)})
+            let media_type = own_type.unwrap_or_else(|| registered_type(media_type));
+            json!({"kind": "binary", "data": data, "media_type": media_type})
         }
         MediaSource::Url(url) => {
             let kind = match media.media_type().and_then(|it| it.split_once('/')) {
@@ -92,7 +93,7 @@ pub(super) fn write_media(media: &Media, own: &Value) -> Option<Value> {
             let kind = if URLS.contains(&own_kind) { own_kind } else { kind };
             let mut item = json!({"kind": kind, "url": url});
             if let Some(said) = &media.url_type {
-                item["media_type"] = said.as_str().into();
+                item["media_type"] = registered_type(said).into();
             }
             item
         }
@@ -110,6 +111,14 @@ pub(super) fn write_media(media: &Media, own: &Value) -> Option<Value> {
         add_fields(&mut item, own);
     }
     Some(item)
+}
+
+/// Returns the registered type of sounds whose stored type comes from the name of their format; the library knows no other.
+fn registered_type(media_type: &str) -> &str {
+    match media_type {
+        "audio/mp3" => "audio/mpeg",
+        other => other,
+    }
 }
 
 /// Returns the content part to store for an item that no other format has; its type is its kind.

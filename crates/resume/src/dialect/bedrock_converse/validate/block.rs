@@ -33,10 +33,9 @@ pub(super) fn problems_of_message(message: &Value) -> Vec<Problem> {
             let broken = blocks.iter().filter_map(|block| problem(of_role, block));
             problems.extend(broken.take(ViolationList::MAX));
         }
-        _ => problems.push((
-            "invalid_content",
-            "the content is not a list with at least one block".to_owned(),
-        )),
+        // Strands stores an answer that says nothing.
+        Some(_) => problems.push(("missing_content", "the message has no content".to_owned())),
+        None => problems.push(("invalid_content", "the content is not a list".to_owned())),
     }
     problems
 }

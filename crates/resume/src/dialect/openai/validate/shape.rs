@@ -21,7 +21,7 @@ const SHAPES: [Shape; 6] = [
     Shape { role: "user", fields: &["name"], parts: &["text", "image_url", "input_audio", "file"] },
     Shape {
         role: "assistant",
-        fields: &["name", "refusal", "audio", "tool_calls", "function_call"],
+        fields: &["name", "refusal", "audio", "annotations", "tool_calls", "function_call"],
         parts: &["text", "refusal"],
     },
     Shape { role: "tool", fields: &["tool_call_id", "name"], parts: &["text"] },
