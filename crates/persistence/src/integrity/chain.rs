@@ -7,7 +7,7 @@ use records::json::Salt;
 use records::{AppId, ChatId};
 use sha2::{Digest as _, Sha256};
 
-use super::Hash;
+use super::{Hash, IntegrityKeys};
 
 /// How many commitments a full block has.
 pub(crate) const BLOCK: usize = 256;
@@ -40,13 +40,28 @@ impl Commitment {
         self.salt().map(|salt| salted_hash(salt, statement) == self.hash)
     }
 
+    /// Returns the salt, or what stands in its place.
     pub(crate) fn salt(&self) -> Option<&Salt> {
         (self.salt != NO_SALT).then_some(&self.salt)
     }
 
     /// Forgets the salt. Nothing can be guessed from what is left, and the chain stays as it is.
-    pub(crate) fn forget(&mut self) {
-        self.salt = NO_SALT;
+    ///
+    /// With a key, a mark takes its place that only a service can make: otherwise everyone with access to the database could
+    /// take away what tells the place of a message.
+    pub(crate) fn forget(&mut self, keys: Option<&IntegrityKeys>, chat: (&AppId, &ChatId)) {
+        self.salt = keys.map_or(NO_SALT, |keys| keys.tag(&self.mark_input(chat)));
+    }
+
+    /// Returns whether a service with one of the keys has forgotten the salt.
+    pub(crate) fn is_forgotten(&self, keys: &IntegrityKeys, chat: (&AppId, &ChatId)) -> bool {
+        keys.is_tag_of(&self.mark_input(chat), &self.salt)
+    }
+
+    fn mark_input(&self, (app_id, chat_id): (&AppId, &ChatId)) -> Vec<u8> {
+        let mut input = format!("reprise forgotten\n{app_id}\n{chat_id}\n").into_bytes();
+        input.extend(self.leaf());
+        input
     }
 
     /// Appends the commitment as it is stored.
@@ -255,8 +270,12 @@ mod tests {
         (0..count).map(make).collect()
     }
 
+    fn chat() -> (AppId, ChatId) {
+        (AppId::parse("acme").unwrap(), ChatId::parse("chat_1").unwrap())
+    }
+
     fn begin() -> Chain {
-        let (app_id, chat_id) = (AppId::parse("acme").unwrap(), ChatId::parse("chat_1").unwrap());
+        let (app_id, chat_id) = chat();
         Chain::begin(&app_id, &chat_id)
     }
 
@@ -314,7 +333,8 @@ mod tests {
     fn a_forgotten_salt_changes_no_root() {
         let mut all = commitments(5);
         let root = chain_of(&all).root();
-        all[2].forget();
+        let (app_id, chat_id) = chat();
+        all[2].forget(None, (&app_id, &chat_id));
         assert_eq!(chain_of(&all).root(), root);
         assert_eq!(all[2].is_of("message 2"), None);
         assert_eq!(all[3].is_of("message 3"), Some(true));

@@ -43,16 +43,17 @@ impl MongoStore {
         chat_id: &ChatId,
         is_old: &impl Fn(&Commitment) -> bool,
     ) -> Result<(), Failure> {
+        let forget = self.forgetting(app_id, chat_id, is_old);
         let chains = &self.inner.integrity_chains;
         for _ in 0..MAX_READ_ATTEMPTS {
             let one = chat_filter(app_id, chat_id);
             let Some(raw) = chains.find_one(one.clone()).await? else { return Ok(()) };
             let chain: ChainDocument = read_document(INTEGRITY_CHAINS, &raw)?;
             // The open block first: once it is full, it is among the others.
-            if overwrite(chains, one, OPEN, chain.open, is_old, None).await? {
+            if overwrite(chains, one, OPEN, chain.open, &forget, None).await? {
                 let blocks = self.inner.integrity_blocks.find(records_filter(app_id, chat_id));
                 let blocks: Vec<RawDocumentBuf> = blocks.await?.try_collect().await?;
-                return self.forget_in(&blocks, is_old, None).await;
+                return self.forget_in(&blocks, &forget, None).await;
             }
         }
         Err(gap_error(chat_id))
@@ -68,14 +69,29 @@ impl MongoStore {
     ) -> Result<(), Failure> {
         let blocks = self.inner.integrity_blocks.find(records_filter(app_id, chat_id));
         let blocks: Vec<RawDocumentBuf> = blocks.await?.try_collect().await?;
-        self.forget_in(&blocks, &is_old, Some(tx)).await
+        let forget = self.forgetting(app_id, chat_id, &is_old);
+        self.forget_in(&blocks, &forget, Some(tx)).await
+    }
+
+    /// Returns what forgets the salt of an old commitment of a chat.
+    fn forgetting<'a>(
+        &'a self,
+        app_id: &'a AppId,
+        chat_id: &'a ChatId,
+        is_old: &'a impl Fn(&Commitment) -> bool,
+    ) -> impl Fn(&mut Commitment) + 'a {
+        move |commitment| {
+            if is_old(commitment) {
+                commitment.forget(self.inner.integrity.as_ref(), (app_id, chat_id));
+            }
+        }
     }
 
     /// A full block is only written to forget salts in it, so one that has changed meanwhile is read again.
     async fn forget_in(
         &self,
         blocks: &[RawDocumentBuf],
-        is_old: &impl Fn(&Commitment) -> bool,
+        forget: &impl Fn(&mut Commitment),
         tx: Option<&Transaction<'_>>,
     ) -> Result<(), Failure> {
         let collection = &self.inner.integrity_blocks;
@@ -85,7 +101,7 @@ impl MongoStore {
                 let id = block.id.id();
                 let one = doc! { "_id": id, "app_id": block.app_id.as_str() };
                 let held = std::mem::take(&mut block.commitments);
-                if overwrite(collection, one.clone(), COMMITMENTS, held, is_old, tx).await? {
+                if overwrite(collection, one.clone(), COMMITMENTS, held, forget, tx).await? {
                     break;
                 }
                 let Some(raw) = collection.find_one(one).await? else { break };
@@ -102,23 +118,18 @@ async fn overwrite(
     mut one: Document,
     field: &str,
     bytes: Vec<u8>,
-    is_old: &impl Fn(&Commitment) -> bool,
+    forget: &impl Fn(&mut Commitment),
     tx: Option<&Transaction<'_>>,
 ) -> Result<bool, Failure> {
     // What cannot be read is reported by the verification.
     let Some(mut commitments) = Commitment::read_all(&bytes) else { return Ok(true) };
-    let mut is_changed = false;
-    for commitment in &mut commitments {
-        if is_old(commitment) && commitment.salt().is_some() {
-            commitment.forget();
-            is_changed = true;
-        }
-    }
-    if !is_changed {
+    commitments.iter_mut().for_each(forget);
+    let without_salts = stored(&commitments);
+    if without_salts == bytes {
         return Ok(true);
     }
     one.insert(field, binary(&bytes));
-    let update = doc! { "$set": { field: binary(&stored(&commitments)) } };
+    let update = doc! { "$set": { field: binary(&without_salts) } };
     let update = collection.update_one(one, update);
     let updated = match tx {
         Some(tx) => update.session(&mut *tx.session().await?).await?,

@@ -88,15 +88,18 @@ impl ShownMessage {
     pub(super) fn compare(
         &self,
         keys: &IntegrityKeys,
-        app_id: &AppId,
+        (app_id, chat_id): (&AppId, &ChatId),
         commitment: &Commitment,
     ) -> Comparison {
         if commitment.is_of(&statement(&self.stored.message)) == Some(true) {
             return Comparison::Same;
         }
         let is_later = self.changes() > commitment.changes;
-        // Without its salt, a commitment still tells how often the message had been changed.
-        let is_as_late = commitment.salt().is_none() && self.changes() == commitment.changes;
+        // Without its salt, a commitment still tells how often the message had been changed, and the tag the rest, except for
+        // the place of a message that was never changed. Such a salt only a service may have forgotten.
+        let has_no_salt = commitment.is_forgotten(keys, (app_id, chat_id))
+            || commitment.salt().is_none() && commitment.changes > 0;
+        let is_as_late = has_no_salt && self.changes() == commitment.changes;
         match (is_later || is_as_late, self.is_tagged(keys, app_id)) {
             (true, true) if is_later => Comparison::Changed,
             (true, true) => Comparison::Same,

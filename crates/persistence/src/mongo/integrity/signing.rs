@@ -86,13 +86,13 @@ impl MongoStore {
         }
         let now = self.inner.clock.now();
         let at = after.cloned().unwrap_or_else(|| CatchUp::begin(now, since));
-        let changed = self.read(|| self.changed_chats(app_id, &at, limit)).await?;
+        let (changed, is_last) = self.read(|| self.changed_chats(app_id, &at, limit)).await?;
         let chats: Vec<ChatId> = changed.iter().map(|chat| chat.chat_id.clone()).collect();
         for chat_id in self.read(|| self.unsigned(app_id, &chats)).await? {
             let signed = self.sign_chat(app_id, &chat_id, &mut pass).await;
             self.skip_corrupt(Sweep::Integrity, signed)?;
         }
-        Ok((pass, next_after(&at, changed, limit)))
+        Ok((pass, next_after(&at, changed, is_last)))
     }
 
     /// Returns those of some chats that have something to sign.
@@ -226,10 +226,10 @@ impl MongoStore {
             self.forget_in_blocks(&tx, app_id, chat_id, is_old).await?;
             for (number, block) in &mut full {
                 let first = usize::try_from(*number).unwrap_or(usize::MAX).saturating_mul(BLOCK);
-                forget_some(block, known.saturating_sub(first), is_old);
+                forget_some(block, known.saturating_sub(first), is_old, (keys, app_id, chat_id));
             }
             if full.is_empty() {
-                forget_some(chain.open_mut(), open, is_old);
+                forget_some(chain.open_mut(), open, is_old, (keys, app_id, chat_id));
             }
         }
         full.extend(appended.iter().filter_map(|commitment| chain.push(*commitment)));
@@ -242,6 +242,12 @@ impl MongoStore {
         let signed_at = self.inner.clock.now();
         let checkpoint = Checkpoint::sign(keys, (app_id, chat_id), &chain, covered, signed_at);
         let written = self.write_chain(&tx, before.as_deref(), &checkpoint, &chain, full).await?;
+        if !written && before.is_none() && !tx.is_first() {
+            // No other process has inserted it meanwhile: the next round would not find it either.
+            let (id, field) = (chat_id.to_string(), "app_id".to_owned());
+            let collection = INTEGRITY_CHAINS;
+            return Err(StoreError::Corrupt { collection, id, field, source: None }.into());
+        }
         let step = Step {
             commitments: (changed.len() + appended.len()) as u64,
             is_last,
@@ -290,7 +296,7 @@ impl MongoStore {
             let take = |shown: ShownMessage| {
                 let sequence = shown.sequence();
                 let Some(old) = newest.get(&sequence) else { return Ok(()) };
-                match shown.compare(keys, app_id, &all[*old]) {
+                match shown.compare(keys, (app_id, chat_id), &all[*old]) {
                     Comparison::Same => {}
                     Comparison::Changed => changed.commitments.push(shown.commit()?),
                     Comparison::Broken => changed.wrong.push(sequence),
@@ -450,9 +456,14 @@ pub(super) fn newest_of(all: &[Commitment]) -> HashMap<u64, usize> {
 }
 
 /// Forgets the salts of some of the first commitments of a block.
-fn forget_some(block: &mut [Commitment], first: usize, is_old: impl Fn(&Commitment) -> bool) {
+fn forget_some(
+    block: &mut [Commitment],
+    first: usize,
+    is_old: impl Fn(&Commitment) -> bool,
+    (keys, app_id, chat_id): (&IntegrityKeys, &AppId, &ChatId),
+) {
     for commitment in block.iter_mut().take(first).filter(|it| is_old(it)) {
-        commitment.forget();
+        commitment.forget(Some(keys), (app_id, chat_id));
     }
 }
 

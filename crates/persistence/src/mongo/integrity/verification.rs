@@ -54,7 +54,15 @@ impl MongoStore {
             let some = self.read(|| self.some_chats_after(app_id, after.as_deref())).await?;
             for (app_id, chat_id) in &some {
                 let verify = || self.verify_chat(&keys, app_id, chat_id);
-                let found = self.read_until(Instant::now() + MAX_STEP, verify).await?;
+                let found = match self.read_until(Instant::now() + MAX_STEP, verify).await {
+                    // The other chats are compared all the same.
+                    Err(error) if error.is_not_understood() => {
+                        let detail = format!("its messages cannot be compared: {error}");
+                        tell_fault(tell, chat_id.to_string(), detail);
+                        continue;
+                    }
+                    found => found?,
+                };
                 for detail in found.faults() {
                     tell_fault(tell, chat_id.to_string(), detail);
                 }
@@ -102,6 +110,12 @@ impl MongoStore {
         let find = find.read_concern(ReadConcern::snapshot()).session(&mut snapshot);
         let Some(raw) = find.await? else { return Ok(found) };
         if is_purged(&raw) {
+            let left = raw.get_array("messages").map_or(0, |it| it.into_iter().count());
+            // A purge empties the chat in the update that marks it.
+            if left > 0 {
+                let detail = format!("it is marked as purged, and has {left} messages");
+                found.chain = Some(detail);
+            }
             return Ok(found);
         }
         let session = SessionView::read(chat_id, &raw)?;
@@ -134,7 +148,7 @@ impl MongoStore {
         let newest = newest_of(&all);
         let take = |shown: ShownMessage| {
             let commitment = newest.get(&shown.sequence()).map(|place| &all[*place]);
-            match commitment.map(|it| shown.compare(keys, app_id, it)) {
+            match commitment.map(|it| shown.compare(keys, (app_id, chat_id), it)) {
                 Some(Comparison::Same) => found.signed += 1,
                 Some(Comparison::Changed) => found.unsigned += 1,
                 None | Some(Comparison::Broken) => found.broken.push(shown.sequence()),
@@ -163,7 +177,10 @@ impl MongoStore {
                 continue;
             }
             let compare = || self.continues(keys, &exported);
-            let detail = self.read_until(Instant::now() + MAX_STEP, compare).await?;
+            let detail = match self.read_until(Instant::now() + MAX_STEP, compare).await {
+                Err(error) if error.is_not_understood() => Some(error.to_string()),
+                detail => detail?,
+            };
             if let Some(detail) = detail {
                 tell_fault(tell, exported.chat_id.to_string(), detail);
             }
@@ -257,7 +274,8 @@ impl MongoStore {
             return Ok(MessageProof { verdict: Verdict::Broken, checkpoint, inclusion: None });
         };
         let newest = newest_of(&all).get(&sequence).copied();
-        let compared = newest.map(|place| (place, shown.compare(keys, app_id, &all[place])));
+        let compared =
+            newest.map(|place| (place, shown.compare(keys, (app_id, chat_id), &all[place])));
         let (verdict, place) = match compared {
             Some((place, Comparison::Same)) => (Verdict::Signed, Some(place)),
             Some((_, Comparison::Changed)) => (Verdict::Unsigned, None),
@@ -270,10 +288,13 @@ impl MongoStore {
         };
         let inclusion = place.and_then(|place| {
             let path = InclusionPath::of(&Chain::begin(app_id, chat_id), &all, place)?;
+            let commitment = &all[place];
+            let salt =
+                commitment.salt().filter(|_| !commitment.is_forgotten(keys, (app_id, chat_id)));
             Some(Inclusion {
                 statement: statement(&shown.stored.message),
-                salt: all[place].salt().map(hex::encode).unwrap_or_default(),
-                changes: all[place].changes,
+                salt: salt.map(hex::encode).unwrap_or_default(),
+                changes: commitment.changes,
                 index: path.index,
                 block_size: path.block_size,
                 path: path.path.iter().map(hex::encode).collect(),

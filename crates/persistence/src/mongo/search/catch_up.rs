@@ -1,16 +1,12 @@
 //! Finds what no process has noticed: a pass over the chats of an app that have changed since the last one.
 
-use bson::{Bson, DateTime, Document, RawDocumentBuf, doc};
+use bson::{Bson, DateTime, Document, RawDocument, RawDocumentBuf, doc};
 use chrono::{TimeDelta, Utc};
 use records::{AppId, ChatId, ChatStatus, Lifecycle, minute_of};
-use serde::Deserialize;
 
 use crate::StoreError;
 use crate::mongo::MongoStore;
-use crate::mongo::collection_names::CHAT_SESSIONS;
 use crate::mongo::collections::{ACTIVE_MINUTE, EDITED_AT, session_index};
-use crate::mongo::documents::stored::read_document;
-use crate::mongo::documents::time::Time;
 use crate::mongo::documents::{LIFECYCLE, SCHEMA_VERSION};
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::format::Shape;
@@ -22,12 +18,21 @@ use crate::store::CatchUp;
 const OVERLAP: TimeDelta = TimeDelta::minutes(3);
 
 /// A chat that has changed.
-#[derive(Debug, Deserialize)]
+#[derive(Debug)]
 pub(crate) struct Changed {
-    #[serde(rename = "_id")]
     pub(crate) chat_id: ChatId,
-    active_minute: Option<Time>,
-    edited_at: Option<Time>,
+    active_minute: Option<chrono::DateTime<Utc>>,
+    edited_at: Option<chrono::DateTime<Utc>>,
+}
+
+impl Changed {
+    /// Reads where a chat stands in a pass; `None` if it has no id. What else it holds is checked when it is handled: a chat
+    /// that a pass could not read would keep it from all that follow.
+    fn read(raw: &RawDocument) -> Option<Self> {
+        let chat_id = ChatId::parse(raw.get_str("_id").ok()?).ok()?;
+        let time = |field: &str| raw.get_datetime(field).ok().map(DateTime::to_chrono);
+        Some(Self { chat_id, active_minute: time(ACTIVE_MINUTE), edited_at: time(EDITED_AT) })
+    }
 }
 
 impl MongoStore {
@@ -41,13 +46,13 @@ impl MongoStore {
             Some(after) => after.clone(),
             None => self.read(|| self.begin_pass(app_id)).await?,
         };
-        let changed = self.read(|| self.changed_chats(app_id, &pass, limit)).await?;
+        let (changed, is_last) = self.read(|| self.changed_chats(app_id, &pass, limit)).await?;
         let mut chats: Vec<ChatId> = changed.iter().map(|chat| chat.chat_id.clone()).collect();
         while !chats.is_empty() {
             chats = self.index(chats).await?;
         }
         let (is_at_appends, began_at) = (pass.is_at_appends, pass.began_at);
-        let next = next_after(&pass, changed, limit);
+        let next = next_after(&pass, changed, is_last);
         match &next {
             None => self.record_progress(app_id, began_at).await?,
             // The edits are indexed already, so the appends alone say how far everything is.
@@ -84,13 +89,13 @@ impl MongoStore {
         .await
     }
 
-    /// Returns the next changed chats of an app, at most `limit`.
+    /// Returns the next changed chats of an app, at most `limit`, and whether they are the last ones.
     pub(crate) async fn changed_chats(
         &self,
         app_id: &AppId,
         pass: &CatchUp,
         limit: usize,
-    ) -> Result<Vec<Changed>, Failure> {
+    ) -> Result<(Vec<Changed>, bool), Failure> {
         let since = pass.since.unwrap_or_default();
         let mut filter = doc! { "app_id": app_id.as_str() };
         let (field, since, index) = if pass.is_at_appends {
@@ -113,23 +118,24 @@ impl MongoStore {
                 sort,
                 index: session_index(index),
                 limit: limit.saturating_sub(found.len()),
-                projection: doc! { ACTIVE_MINUTE: 1, EDITED_AT: 1, "schema_version": 1 },
+                projection: doc! { ACTIVE_MINUTE: 1, EDITED_AT: 1 },
             };
             // A limit of 0 would be none.
             if find.limit > 0 {
                 found.extend(find.read(&self.inner.chat_sessions).await?);
             }
         }
-        found.iter().map(|raw| Ok(read_document(CHAT_SESSIONS, raw)?)).collect()
+        let chats: Vec<_> = found.iter().filter_map(|raw| Changed::read(raw)).collect();
+        let is_last = found.len() < limit || chats.is_empty();
+        Ok((chats, is_last))
     }
 }
 
 /// Returns where a pass goes on after some changed chats; `None` at its end.
-pub(crate) fn next_after(pass: &CatchUp, changed: Vec<Changed>, limit: usize) -> Option<CatchUp> {
-    let is_last = changed.len() < limit;
+pub(crate) fn next_after(pass: &CatchUp, changed: Vec<Changed>, is_last: bool) -> Option<CatchUp> {
     let last = changed.into_iter().next_back().and_then(|chat| {
         let time = if pass.is_at_appends { chat.active_minute } else { chat.edited_at };
-        Some((time?.0, chat.chat_id))
+        Some((time?, chat.chat_id))
     });
     match (pass.is_at_appends, is_last) {
         (false, true) => Some(CatchUp { is_at_appends: true, last: None, ..pass.clone() }),

@@ -167,8 +167,8 @@ async fn an_erasure_forgets_salts_and_the_chains_still_verify() {
     for chat_id in [&chat_id, &fork] {
         let gone: BTreeSet<u64> = with_salts
             .difference(&without)
-            .filter(|(of, _)| of == chat_id.as_str())
-            .map(|(_, sequence)| *sequence)
+            .filter(|(of, ..)| of == chat_id.as_str())
+            .map(|(_, sequence, _)| *sequence)
             .collect();
         assert_eq!(gone, (0..300).filter(|n| n % 10 == 0).collect(), "{chat_id}");
     }
@@ -178,23 +178,25 @@ async fn an_erasure_forgets_salts_and_the_chains_still_verify() {
     assert_eq!(verified(&database, &[]).await, found);
 }
 
-/// Returns the chats and sequences to which a commitment has a salt.
-async fn salts(database: &Database) -> BTreeSet<(String, u64)> {
+/// Returns the chat, the message and the salt of each commitment, or what is in its place.
+async fn salts(database: &Database) -> BTreeSet<(String, u64, [u8; 16])> {
     let mut found = BTreeSet::new();
-    for (collection, field) in [("integrity_chains", "open"), ("integrity_blocks", "commitments")] {
+    for (collection, field) in COMMITMENTS {
         for raw in database.all(collection).await {
             let of = raw.get_str("_id").or_else(|_| raw.get_document("_id")?.get_str("chat_id"));
             let of = of.unwrap().to_owned();
             for entry in raw.get_binary(field).unwrap().bytes.chunks(60) {
                 let sequence = u64::from_be_bytes(entry[..8].try_into().unwrap());
-                if entry[12..28] != [0; 16] {
-                    found.insert((of.clone(), sequence));
-                }
+                found.insert((of.clone(), sequence, entry[12..28].try_into().unwrap()));
             }
         }
     }
     found
 }
+
+/// The collections and fields that hold commitments.
+const COMMITMENTS: [(&str, &str); 2] =
+    [("integrity_chains", "open"), ("integrity_blocks", "commitments")];
 
 /// Changes documents of the database, without a key.
 struct Tamper<'a> {
@@ -236,7 +238,7 @@ impl Tamper<'_> {
 }
 
 /// The ways to change a database. Each is found, and each is found again after the next pass: nothing signs it.
-const TAMPERINGS: [&str; 23] = [
+const TAMPERINGS: [&str; 24] = [
     "the text of a message in the tail",
     "the text of a sealed message",
     "the text of a version",
@@ -252,6 +254,7 @@ const TAMPERINGS: [&str; 23] = [
     "the original text of an edited message",
     "a message that a service has edited in another chat",
     "two messages that are swapped",
+    "two messages that are swapped, and whose salts are removed",
     "a message that is removed",
     "a message that is put in between",
     "messages that are cut off at the end",
@@ -347,7 +350,11 @@ async fn tamper(t: &Tamper<'_>, other: &ChatId, old: &[Bson], what: &str) {
             messages[18] = theirs;
             t.set_messages(messages).await;
         }
-        "two messages that are swapped" => {
+        "two messages that are swapped"
+        | "two messages that are swapped, and whose salts are removed" => {
+            if what.contains("salts") {
+                remove_salts(t, &[282, 283]).await;
+            }
             let mut messages = t.messages().await;
             messages.swap(2, 3);
             t.set_messages(messages).await;
@@ -380,15 +387,38 @@ async fn tamper(t: &Tamper<'_>, other: &ChatId, old: &[Bson], what: &str) {
             t.update("integrity_chains", t.session(), set("signed", signed)).await;
         }
         "a commitment that fits another text" => {
-            let mut block =
-                t.one("integrity_blocks", doc! { "_id.chat_id": t.source.as_str() }).await;
-            let Some(Bson::Binary(commitments)) = block.get_mut("commitments") else { panic!() };
-            commitments.bytes[40] ^= 1;
-            let one = doc! { "_id": block.get("_id").unwrap().clone() };
-            let commitments = block.get("commitments").unwrap().clone();
-            t.update("integrity_blocks", one, set("commitments", commitments)).await;
+            change_commitments(t, |entries| entries[40] ^= 1).await;
         }
         _ => panic!("{what}"),
+    }
+}
+
+/// Removes the salts of commitments, as a program does that has no key.
+async fn remove_salts(t: &Tamper<'_>, sequences: &[u64]) {
+    let remove = |entries: &mut [u8]| {
+        for entry in entries.chunks_mut(60) {
+            if sequences.contains(&u64::from_be_bytes(entry[..8].try_into().unwrap())) {
+                entry[12..28].fill(0);
+            }
+        }
+    };
+    change_commitments(t, remove).await;
+}
+
+/// Changes stored commitments, wherever they are.
+async fn change_commitments(t: &Tamper<'_>, change: impl Fn(&mut [u8])) {
+    for (collection, field) in COMMITMENTS {
+        for raw in t.database.all(collection).await {
+            let before = raw.get_binary(field).unwrap().bytes;
+            let mut bytes = before.to_vec();
+            change(&mut bytes);
+            if bytes != before {
+                let subtype = bson::spec::BinarySubtype::Generic;
+                let one = doc! { "_id": Bson::try_from(raw.get("_id").unwrap().unwrap()).unwrap() };
+                let set = doc! { "$set": { field: bson::Binary { subtype, bytes } } };
+                t.update(collection, one, set).await;
+            }
+        }
     }
 }
 
@@ -492,6 +522,72 @@ async fn a_message_that_no_service_has_appended_is_found_before_the_first_checkp
     database.append(&scope(), &chat_id, numbered("more", 2)).await.unwrap();
     assert_eq!(sign_all(&*database, None).await.unwrap().broken, 1);
     assert_eq!(verified(&database, &[]).await, Found { unsigned: 5, ..expected });
+}
+
+#[tokio::test]
+async fn a_chat_that_cannot_be_read_hides_no_other() {
+    let database = signing().await;
+    let first = chat(&database).await;
+    let second = chat(&database).await;
+    for chat_id in [&first, &second] {
+        database.append(&scope(), chat_id, numbered("ids", 3)).await.unwrap();
+    }
+    sign(&database).await;
+    let [unreadable, forged] = if first < second { [&first, &second] } else { [&second, &first] };
+    let t = Tamper { database: &database, source: forged };
+    t.update("chat_sessions", t.session(), doc! { "$set": { "messages.1.content": "no" } }).await;
+    let sound = copy(&database).await;
+    for (collection, damage) in [
+        ("chat_sessions", doc! { "messages": "zz" }),
+        ("chat_sessions", doc! { "messages.0.content": bson::DateTime::now() }),
+        ("chat_sessions", doc! { "schema_version": 99_i64 }),
+        ("integrity_chains", doc! { "signed": Bson::Null }),
+    ] {
+        let one = doc! { "_id": unreadable.as_str() };
+        t.update(collection, one, doc! { "$set": &damage }).await;
+        let faults = verified(&database, &[]).await.faults;
+        let [of_first, of_second] = &faults[..] else { panic!("{damage} {faults:?}") };
+        assert!(of_first.contains("cannot be compared"), "{damage} {of_first}");
+        assert!(of_second.contains("changed by no service: message 1"), "{damage} {of_second}");
+        restore(&database, &sound).await;
+    }
+}
+
+#[tokio::test]
+async fn a_chat_that_cannot_be_signed_keeps_no_other_from_it() {
+    let database = signing().await;
+    let damaged = chat(&database).await;
+    database.append(&scope(), &damaged, numbered("ids", 3)).await.unwrap();
+    sign(&database).await;
+    let sound = copy(&database).await;
+    for (collection, damage) in [
+        ("chat_sessions", doc! { "schema_version": 99_i64 }),
+        ("chat_sessions", doc! { "messages": "zz" }),
+        ("integrity_chains", doc! { "app_id": "elsewhere" }),
+        ("integrity_chains", doc! { "open": "zz" }),
+    ] {
+        database.append(&scope(), &damaged, numbered("more", 1)).await.unwrap();
+        let t = Tamper { database: &database, source: &damaged };
+        t.update(collection, t.session(), doc! { "$set": &damage }).await;
+        let next = chat(&database).await;
+        database.append(&scope(), &next, numbered("ids", 2)).await.unwrap();
+        sign_all(&*database, None).await.unwrap();
+        let proof = database.prove_message(&scope(), &next, 1).await.unwrap();
+        assert_eq!(proof.verdict, Verdict::Signed, "{damage}");
+        restore(&database, &sound).await;
+    }
+}
+
+#[tokio::test]
+async fn a_chat_that_only_looks_purged_is_found() {
+    let database = signing().await;
+    let chat_id = chat(&database).await;
+    database.append(&scope(), &chat_id, numbered("ids", 3)).await.unwrap();
+    sign(&database).await;
+    let t = Tamper { database: &database, source: &chat_id };
+    t.update("chat_sessions", t.session(), doc! { "$set": { "lifecycle": 4 } }).await;
+    let found = verified(&database, &[]).await.faults;
+    assert_eq!(found, [format!("{chat_id}: it is marked as purged, and has 3 messages")]);
 }
 
 #[tokio::test]
