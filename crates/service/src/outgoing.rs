@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use axum::http::{Request, Response, StatusCode, Uri};
 use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
-use hyper::body::Bytes;
+use hyper::body::{Bytes, Incoming};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
+use tokio::time::Instant;
 use tracing::Instrument as _;
 
 use crate::traces;
@@ -108,19 +109,40 @@ impl OutgoingClient {
         request: Request<Vec<u8>>,
     ) -> Result<Response<Vec<u8>>, OutgoingError> {
         let sent = tokio::time::timeout(self.timeout, self.send_unbounded(request)).await;
-        sent.unwrap_or_else(|_| {
-            Err(OutgoingError::Failed(format!("no response within {:?}", self.timeout)))
-        })
+        sent.unwrap_or_else(|_| Err(self.too_late()))
+    }
+
+    /// Returns the status of the response to a request. What its body is, and whether it ends, does not matter.
+    pub(crate) async fn deliver(
+        &self,
+        request: Request<Vec<u8>>,
+    ) -> Result<StatusCode, OutgoingError> {
+        let deadline = Instant::now() + self.timeout;
+        let head = tokio::time::timeout_at(deadline, self.head(request)).await;
+        let response = head.unwrap_or_else(|_| Err(self.too_late()))?;
+        let status = response.status();
+        // The connection can be used again only after the body.
+        let body = Limited::new(response.into_body(), self.max_bytes).collect();
+        drop(tokio::time::timeout_at(deadline, body).await);
+        Ok(status)
+    }
+
+    fn too_late(&self) -> OutgoingError {
+        OutgoingError::Failed(format!("no response within {:?}", self.timeout))
+    }
+
+    /// Returns the response to a request, without its body.
+    async fn head(&self, request: Request<Vec<u8>>) -> Result<Response<Incoming>, OutgoingError> {
+        let request = request.map(|body| Full::new(Bytes::from(body)));
+        let response = self.client.request(request).await;
+        response.map_err(|error| OutgoingError::Failed(chain(&error)))
     }
 
     async fn send_unbounded(
         &self,
         request: Request<Vec<u8>>,
     ) -> Result<Response<Vec<u8>>, OutgoingError> {
-        let request = request.map(|body| Full::new(Bytes::from(body)));
-        let response = self.client.request(request).await;
-        let response = response.map_err(|error| OutgoingError::Failed(chain(&error)))?;
-        let (parts, body) = response.into_parts();
+        let (parts, body) = self.head(request).await?.into_parts();
         let body = Limited::new(body, self.max_bytes).collect().await;
         let body = body.map_err(|error| {
             if error.is::<LengthLimitError>() {

@@ -134,9 +134,8 @@ impl WebhookSender {
         let mut request = request.map_err(|error| error.to_string())?;
         let host = self.url.uri().host().unwrap_or_default();
         let span = traces::outgoing("POST", host, request.headers_mut());
-        let sent = self.client.send(request).instrument(span);
-        let response = sent.await.map_err(|error| error.to_string())?;
-        match response.status() {
+        let delivered = self.client.deliver(request).instrument(span);
+        match delivered.await.map_err(|error| error.to_string())? {
             status if status.is_success() => Ok(()),
             status => Err(format!("the receiver responded with status {status}")),
         }

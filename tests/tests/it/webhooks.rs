@@ -54,19 +54,23 @@ fn verified(headers: &HeaderMap, body: &[u8]) -> Result<String> {
     Ok(id.to_owned())
 }
 
-/// Takes two of three requests.
-async fn receive(State(inbox): State<Shared>, headers: HeaderMap, body: Bytes) -> StatusCode {
+/// Takes two of three requests, with more bytes than the service reads.
+async fn receive(
+    State(inbox): State<Shared>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> (StatusCode, Vec<u8>) {
     let mut inbox = held(&inbox);
     inbox.requests += 1;
     match verified(&headers, &body) {
-        Ok(_) if inbox.requests.is_multiple_of(3) => StatusCode::SERVICE_UNAVAILABLE,
+        Ok(_) if inbox.requests.is_multiple_of(3) => (StatusCode::SERVICE_UNAVAILABLE, Vec::new()),
         Ok(id) => {
             inbox.taken.entry(id).or_default().push(body);
-            StatusCode::NO_CONTENT
+            (StatusCode::OK, vec![b'.'; 300_000])
         }
         Err(fault) => {
             inbox.faults.push(fault.to_string());
-            StatusCode::BAD_REQUEST
+            (StatusCode::BAD_REQUEST, Vec::new())
         }
     }
 }
