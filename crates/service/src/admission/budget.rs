@@ -1,8 +1,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use backon::{BackoffBuilder, ExponentialBuilder};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::shares::{Share, Shares, shrink};
 use super::subject::Subject;
@@ -12,17 +13,25 @@ use crate::problem::{Problem, ProblemKind};
 /// When to retry a request for which there was no memory.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
+/// The longest pause of a request that waits for memory.
+const LONGEST_PAUSE: Duration = Duration::from_millis(100);
+
 /// The unit of the budget, in bytes.
 const UNIT: usize = 1 << 10;
 
 /// The memory of the process for what it parses and reads on behalf of callers.
 ///
 /// Requests are admitted by it: one that does not fit waits for others to end. A subject holds at most a
-/// part of the budget, so that others find room.
+/// part of the budget, so that others find room; of the last quarter it gets the less, the less is left.
 #[derive(Debug)]
 pub(crate) struct MemoryBudget {
     free: Arc<Semaphore>,
+    /// What each subject holds or waits for.
     of_subjects: Arc<Shares<Subject>>,
+    /// What each subject holds.
+    admitted: Arc<Shares<Subject>>,
+    /// The units that any one subject may take at once only if as many are left.
+    last_quarter: usize,
     /// The units that one subject may hold.
     share: u32,
     max_wait: Duration,
@@ -39,6 +48,7 @@ pub(crate) struct SubjectMemory {
 #[derive(Debug)]
 pub(crate) struct Reservation {
     of_subject: Share<Subject>,
+    admitted: Share<Subject>,
     of_process: Option<OwnedSemaphorePermit>,
 }
 
@@ -48,6 +58,8 @@ impl MemoryBudget {
         Self {
             free: Arc::new(Semaphore::new(units(limits.memory_bytes) as usize)),
             of_subjects: Arc::new(Shares::new(share as usize)),
+            admitted: Arc::new(Shares::new(share as usize)),
+            last_quarter: units(limits.memory_bytes) as usize / 4,
             share,
             max_wait: limits.memory_wait(),
         }
@@ -72,9 +84,38 @@ impl SubjectMemory {
     pub(crate) async fn reserve_patiently(&self, bytes: usize) -> Reservation {
         let units = units(bytes).min(self.budget.share);
         let of_subject = self.budget.of_subjects.take(&self.subject, units).await;
-        let of_process = Arc::clone(&self.budget.free).acquire_many_owned(units).await.ok();
-        Reservation { of_subject, of_process }
+        let mut pauses = pauses();
+        loop {
+            if let Some((admitted, of_process)) = self.admit(units) {
+                return Reservation { of_subject, admitted, of_process: Some(of_process) };
+            }
+            sleep(pauses.next().unwrap_or(LONGEST_PAUSE)).await;
+        }
     }
+
+    /// Takes units of the budget, if that leaves enough to others.
+    fn admit(&self, units: u32) -> Option<(Share<Subject>, OwnedSemaphorePermit)> {
+        let MemoryBudget { free, admitted, last_quarter, .. } = &*self.budget;
+        let left = free.available_permits();
+        let held = admitted.held(&self.subject) + units as usize;
+        // Each subject that takes all that it can leaves two thirds of what it finds.
+        if left < last_quarter + units as usize && held > left / 2 {
+            return None;
+        }
+        let of_process = Arc::clone(free).try_acquire_many_owned(units).ok()?;
+        Some((admitted.try_take(&self.subject, units)?, of_process))
+    }
+}
+
+/// Returns the pauses after which a request that was not admitted tries again. What others give back does not wake it: with
+/// thousands that wait, each would wake all.
+fn pauses() -> impl Iterator<Item = Duration> {
+    ExponentialBuilder::default()
+        .with_min_delay(Duration::from_millis(2))
+        .with_max_delay(LONGEST_PAUSE)
+        .with_jitter()
+        .without_max_times()
+        .build()
 }
 
 impl Reservation {
@@ -87,6 +128,7 @@ impl Reservation {
     pub(crate) fn shrink_to(&mut self, bytes: usize) {
         let units = units(bytes);
         self.of_subject.shrink_to(units);
+        self.admitted.shrink_to(units);
         shrink(&mut self.of_process, units);
     }
 }
@@ -120,12 +162,31 @@ mod tests {
             (ProblemKind::OVERLOADED, Some(RETRY_AFTER))
         );
         let mut others = Vec::new();
-        for number in 2..5 {
+        for number in 2..4 {
             others.push(budget.of(subject(number)).reserve(1 << 20).await.unwrap());
         }
-        assert!(budget.of(subject(5)).reserve(1).await.is_err(), "the budget is held");
-        drop(held);
+        // Of the last quarter, no subject gets more than half.
+        assert!(budget.of(subject(4)).reserve(4 << 10).await.is_err());
+        let some = budget.of(subject(4)).reserve(2 << 10).await.unwrap();
+        assert!(budget.of(subject(4)).reserve(1 << 10).await.is_err());
+        assert!(budget.of(subject(5)).reserve(1 << 10).await.is_ok());
+        drop((held, some));
         assert!(budget.of(subject(5)).reserve(4 << 10).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn if_some_take_all_that_they_can_something_is_left() {
+        let budget = Arc::new(MemoryBudget::new(&LimitsConfig::default()));
+        let mut held = Vec::new();
+        for number in 0..9 {
+            let memory = budget.of(Subject::Address(Some([127, 0, 0, number].into())));
+            while let Some(admitted) = memory.admit(1 << 10) {
+                held.push(admitted);
+            }
+        }
+        assert!(held.len() > 400, "{} MiB", held.len());
+        let another = budget.of(Subject::Address(None));
+        assert!(another.reserve(2 << 20).await.is_ok());
     }
 
     #[tokio::test]

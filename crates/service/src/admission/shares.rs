@@ -43,6 +43,12 @@ impl<K: Clone + Eq + Hash> Shares<K> {
         share
     }
 
+    /// Returns the units that a key holds.
+    pub(crate) fn held(&self, key: &K) -> usize {
+        let keys = self.keys();
+        keys.get(key).map_or(0, |semaphore| self.limit - semaphore.available_permits())
+    }
+
     fn share(self: &Arc<Self>, key: &K, permit: Option<OwnedSemaphorePermit>) -> Share<K> {
         Share { shares: Arc::clone(self), key: key.clone(), permit }
     }
