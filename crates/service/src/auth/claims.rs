@@ -38,6 +38,8 @@ pub(super) struct IdClaims {
     pub(super) claims: Claims,
     /// Proves that the token was issued for this sign-in.
     pub(super) nonce: String,
+    /// The program for which it was issued, of several that may read it (OIDC Core 1.0, section 3.1.3.7).
+    pub(super) azp: Option<String>,
 }
 
 /// A list of names, or a single word.

@@ -70,14 +70,16 @@ impl Verifier {
         Ok(claims.identity(self.validation.leeway, digest))
     }
 
-    /// Returns the identity of the person whom an ID token describes. `nonce` is from the request for the token.
+    /// Returns the identity of the person whom an ID token describes. `nonce` is from the request for the token, and `program` is
+    /// the client id with which it was made.
     pub(super) async fn verify_id_token(
         &self,
         token: &str,
         nonce: &str,
+        program: &str,
     ) -> Result<Identity, Problem> {
-        let (IdClaims { claims, nonce: given }, _) = self.claims(token).await?;
-        if given != nonce {
+        let (IdClaims { claims, nonce: given, azp }, _) = self.claims(token).await?;
+        if given != nonce || azp.is_some_and(|azp| azp != program) {
             return Err(unauthenticated("the ID token is for another sign-in"));
         }
         Ok(claims.identity(self.validation.leeway, None))

@@ -57,6 +57,8 @@ struct Provider {
     authorization: AuthUrl,
     token: TokenUrl,
     verifier: Verifier,
+    /// Whether it names itself in every address to which it sends a browser back (RFC 9207).
+    names_itself: bool,
 }
 
 /// The description of an issuer (OIDC Discovery 1.0).
@@ -66,6 +68,8 @@ struct Discovery {
     authorization_endpoint: String,
     token_endpoint: String,
     jwks_uri: String,
+    #[serde(default)]
+    authorization_response_iss_parameter_supported: bool,
 }
 
 impl Discovery {
@@ -264,13 +268,21 @@ impl SignIn {
         let pending = pending.ok_or_else(|| {
             failed("this browser has not begun this sign-in, or began it over 10 minutes ago")
         })?;
+        let provider = self.provider().await?;
         // An answer of another issuer must not be taken for one of ours (RFC 9207).
-        let is_ours = returned.issuer.is_none() || returned.issuer == self.config.issuer;
+        let is_ours = match &returned.issuer {
+            None => !provider.names_itself,
+            issuer => *issuer == self.config.issuer,
+        };
         let code = returned.code.filter(|_| returned.error.is_none() && is_ours);
         let code = code.ok_or_else(|| failed("the issuer has not signed the person in"))?;
-        let provider = self.provider().await?;
         let token = self.id_token(provider, code, pending.verifier).await?;
-        let identity = provider.verifier.verify_id_token(&token, &pending.nonce).await?;
+        let program = &self.config.client_id;
+        let verified = provider.verifier.verify_id_token(&token, &pending.nonce, program).await;
+        let identity = verified.map_err(|problem| match problem.kind() {
+            ProblemKind::UNAUTHENTICATED => failed(problem.detail()),
+            _ => problem,
+        })?;
         let bearer = match identity.role {
             Role::Service | Role::Local => {
                 return Err(failed("the issuer says that this is a program, not a person"));
@@ -370,6 +382,7 @@ impl SignIn {
             token: TokenUrl::new(found.token_endpoint)
                 .map_err(|error| wrong(&error.to_string()))?,
             verifier,
+            names_itself: found.authorization_response_iss_parameter_supported,
         })
     }
 }
@@ -408,7 +421,7 @@ fn random_key() -> Result<AccessKeySecret, Problem> {
     Ok(AccessKeySecret::from_random(&random))
 }
 
-fn failed(detail: &'static str) -> Problem {
+fn failed(detail: &str) -> Problem {
     Problem::new(ProblemKind::SIGN_IN_FAILED, detail)
 }
 

@@ -115,6 +115,7 @@ async fn discovery(State(issuer): State<Issuer>) -> Result<Json, StatusCode> {
         "authorization_endpoint": format!("{}/authorize", issuer.url),
         "token_endpoint": format!("{}/token", issuer.url),
         "jwks_uri": format!("{}/jwks.json", issuer.url),
+        "authorization_response_iss_parameter_supported": true,
     })))
 }
 
@@ -327,6 +328,9 @@ async fn a_sign_in_that_this_browser_has_not_begun_is_refused() {
     }
     let foreign = format!("{of_victim}&iss=https://evil.example");
     assert_eq!(victim.finish(&foreign).await.problem(), failed, "another issuer");
+    let unnamed = of_victim.replace(&format!("&iss={}", issuer.url), "");
+    assert_ne!(unnamed, of_victim);
+    assert_eq!(victim.finish(&unnamed).await.problem(), failed, "an issuer without a name");
     assert!(!victim.cookies.contains_key(SESSION));
     assert_eq!(victim.finish(&of_victim).await.status, 303);
     assert_eq!(victim.finish(&of_victim).await.problem(), failed, "a code is used once");
@@ -335,18 +339,19 @@ async fn a_sign_in_that_this_browser_has_not_begun_is_refused() {
 #[tokio::test]
 async fn an_id_token_that_is_not_for_this_sign_in_is_refused() {
     let (issuer, client) = service().await;
-    for (claims, expected) in [
-        (json!({"nonce": "another"}), (401, "unauthenticated")),
-        (json!({"aud": "another-program"}), (401, "unauthenticated")),
-        (json!({"iss": "https://evil.example"}), (401, "unauthenticated")),
-        (json!({"exp": seconds(-60)}), (401, "unauthenticated")),
-        (json!({"role": "service"}), (403, "sign-in-failed")),
+    for claims in [
+        json!({"nonce": "another"}),
+        json!({"aud": "another-program"}),
+        json!({"aud": ["another-program", "reprise"], "azp": "another-program"}),
+        json!({"iss": "https://evil.example"}),
+        json!({"exp": seconds(-60)}),
+        json!({"role": "service"}),
     ] {
         *issuer.claims.lock().unwrap() = claims.clone();
         let mut browser = Browser::of(&client);
         let query = browser.begin(&issuer).await;
         let refused = browser.finish(&query).await;
-        assert_eq!(refused.problem(), (expected.0, expected.1.to_owned()), "{claims}");
+        assert_eq!(refused.problem(), (403, "sign-in-failed".to_owned()), "{claims}");
         assert!(!browser.cookies.contains_key(SESSION));
     }
 }
