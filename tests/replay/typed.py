@@ -44,6 +44,7 @@ from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.ui.ag_ui import AGUIAdapter
 
 import acp_updates
+import ag2_events
 import claude_sessions
 import provider_messages
 import spans
@@ -369,6 +370,9 @@ if __name__ == "__main__":
     sessions = claude_sessions.written_sessions()
     written("claude-agent-sdk", sessions)
     written("acp", [acp_updates.updates_of_acp()])
+    events = ag2_events.events_of_agents()
+    load_ag2(events)
+    written("ag2-v1", [events])
     if sys.argv[1] == "--write":
         sys.exit()
     directory = Path(sys.argv[1])

@@ -9,6 +9,7 @@ use crate::Options;
 
 mod context;
 mod events;
+mod own;
 mod parse;
 mod rules;
 mod validate;
@@ -23,10 +24,15 @@ mod write;
 /// - [`Rendered::system`](super::Rendered::system) holds the texts of the system instructions, apart
 ///   from the events. An instruction after the first message is reported, because its position is lost.
 /// - The speaker is the `name` in the `metadata` of the input or message. Reasoning is removed.
+/// - What else an event came with is kept, and so are events that are no messages of the conversation, such as the usage of
+///   tokens: they come back in this dialect alone.
 /// - The message of an agent is one text; several texts are joined by a line break. Arguments are the
 ///   JSON text of an object; other arguments become the field `input` of one.
 #[derive(Debug, Clone, Copy)]
 pub struct Ag2V1;
+
+/// The name of the dialect, under which the fields are stored that only this format has.
+const NAME: &str = "ag2-v1";
 
 impl ToolDialect for Ag2V1 {
     const RULES: &'static DialectRules = &rules::AG2_V1;
@@ -45,7 +51,7 @@ impl ToolDialect for Ag2V1 {
     const SPLITS_MESSAGES: bool = true;
 
     fn name(&self) -> &'static str {
-        "ag2-v1"
+        NAME
     }
 
     fn writer(&self, _options: &Options) -> Box<dyn MessageWriter> {

@@ -57,6 +57,11 @@ pub(super) fn result(id: &str, name: &str, parts: &[Value], error: Option<&str>)
     event
 }
 
+/// Returns the message of an error, for a result that does not tell it apart from its content.
+pub(super) fn error_text(content: &Value) -> String {
+    content.as_str().map_or_else(|| content.to_string(), str::to_owned)
+}
+
 /// Creates the event that lists all results of a message, and so closes its calls.
 pub(super) fn results(results: &[Value]) -> Value {
     json!({"__event__": "ag2.events.tool_events.ToolResultsEvent", "results": results})

@@ -1,13 +1,16 @@
 use std::collections::HashSet;
+use std::mem;
 
 use records::{MessageBody, NewMessage};
 use serde_json::Value;
 
+use super::own::OwnFields;
+use super::{NAME, events};
 use crate::DropReason;
 use crate::canonical::{Media, MediaKind, MediaSource, take_field};
-use crate::dialect::parsed::{self, Parsed, content_from_parts, set_extra, text_part};
+use crate::dialect::parsed::{self, Parsed, content_from_parts, keep_own, set_extra, text_part};
 
-/// Parses events; events that only repeat calls or results are skipped.
+/// Parses events; events that only repeat calls or results are skipped, and others that are no messages are stored as they are.
 pub(super) fn parse(system: Vec<Value>, events: Vec<Value>) -> Parsed {
     let mut reader = EventReader::default();
     Parsed::from_transcript(system, events, |event| reader.read(event))
@@ -23,6 +26,8 @@ struct EventReader {
     called: HashSet<String>,
     /// The ids of the calls whose results were read.
     answered: HashSet<String>,
+    /// Whether the last event has closed calls.
+    is_after_results: bool,
 }
 
 impl EventReader {
@@ -32,6 +37,7 @@ impl EventReader {
         }
         let class = event["__event__"].as_str().unwrap_or_default().to_owned();
         let unknown = || Err(DropReason::unsupported_role(&class));
+        let is_after_results = mem::take(&mut self.is_after_results);
         match class.rsplit('.').next().unwrap_or_default() {
             "ModelRequest" | "DrainedModelRequest" => Ok(vec![read_request(event)]),
             "ModelResponse" => Ok(vec![self.read_response(event)]),
@@ -43,6 +49,7 @@ impl EventReader {
             "ToolCallEvent" if self.has_read_call(&event) => Ok(Vec::new()),
             "ToolResultsEvent" => match take_field(&mut event, "results") {
                 Value::Array(results) => {
+                    self.is_after_results = true;
                     Ok(results.into_iter().filter_map(|result| self.read_result(result)).collect())
                 }
                 _ => unknown(),
@@ -50,7 +57,8 @@ impl EventReader {
             "ToolResultEvent" | "ToolErrorEvent" | "ToolNotFoundEvent" => {
                 Ok(self.read_result(event).into_iter().collect())
             }
-            _ => unknown(),
+            "" | "ToolCallEvent" => unknown(),
+            _ => Ok(vec![kept_whole(event, is_after_results)]),
         }
     }
 
@@ -59,18 +67,33 @@ impl EventReader {
     }
 
     fn read_response(&mut self, mut event: Value) -> NewMessage {
-        let mut message = take_field(&mut event, "message");
-        let calls = event["tool_calls"]["calls"].as_array().into_iter().flatten();
+        let calls = event.pointer_mut("/tool_calls/calls").map(Value::take).unwrap_or_default();
         let mut stored_calls = Vec::new();
-        for call in calls {
+        let mut written_calls = Vec::new();
+        for call in calls.as_array().into_iter().flatten() {
             let text = |field: &str| call[field].as_str().unwrap_or_default();
             self.called.insert(text("id").to_owned());
-            stored_calls.push(parsed::stored_call(text("id"), text("name"), &call["arguments"]));
+            // The library parses a text without anything as an object without anything.
+            let arguments = Some(&call["arguments"]).filter(|it| *it != "");
+            let arguments = arguments.cloned().unwrap_or_else(|| "{}".into());
+            let said = arguments.as_str().unwrap_or_default();
+            let read: Result<Value, _> = serde_json::from_str(said);
+            let said = read.map_or_else(|_| said.to_owned(), |read| read.to_string());
+            written_calls.push(events::call(text("id"), text("name"), &said));
+            stored_calls.push(parsed::stored_call(text("id"), text("name"), &arguments));
         }
-        let name = message["metadata"]["name"].as_str().map(str::to_owned);
-        let mut body =
-            MessageBody::new("assistant", name.as_deref(), take_field(&mut message, "content"));
+        let message = &event["message"];
+        let name = message["metadata"]["name"].as_str();
+        let content = &message["content"];
+        let mut written = events::response(content.as_str(), name, &[]);
+        if let Some(calls) = written.pointer_mut("/tool_calls/calls") {
+            calls.take();
+        }
+        let mut body = MessageBody::new("assistant", name, content.clone());
+        let items = written_calls.into_iter().zip(calls.as_array().into_iter().flatten().cloned());
+        let own = OwnFields::of((&written, &event), items);
         set_extra(&mut body, "tool_calls", stored_calls);
+        keep_own(&mut body, NAME, own);
         body.into()
     }
 
@@ -82,27 +105,62 @@ impl EventReader {
         }
         let class = event["__event__"].as_str().unwrap_or_default();
         let failed = !class.ends_with(".ToolResultEvent");
-        let parts = event.pointer_mut("/result/data/parts").map(Value::take);
-        let mut content = content_from_parts(read_inputs(parts.unwrap_or_default()));
+        let parts = event.pointer_mut("/result/data/parts").map(Value::take).unwrap_or_default();
+        let inputs = read_inputs(&parts);
+        let mut content = content_from_parts(inputs.clone());
         if content.is_null() && failed {
-            content = event.pointer_mut("/error/message").map(Value::take).unwrap_or_default();
+            content = event["error"]["message"].clone();
         }
-        Some(parsed::stored_result(&call_id, content, failed))
+        let name = event["name"].as_str().unwrap_or_default();
+        let error = failed.then(|| events::error_text(&content));
+        let mut written = events::result(&call_id, name, &[], error.as_deref());
+        if let Some(parts) = written.pointer_mut("/result/data/parts") {
+            parts.take();
+        }
+        let own = OwnFields::of((&written, &event), written_inputs(inputs, &parts, None));
+        let mut message = parsed::stored_result(&call_id, content, failed);
+        keep_own(&mut message.body, NAME, own);
+        Some(message)
     }
 }
 
 fn read_request(mut event: Value) -> NewMessage {
     let parts = take_field(&mut event, "parts");
     let mut names = parts.as_array().into_iter().flatten();
-    let name = names.find_map(|part| part["metadata"]["name"].as_str().map(str::to_owned));
-    MessageBody::new("user", name.as_deref(), content_from_parts(read_inputs(parts))).into()
+    let name = names.find_map(|part| part["metadata"]["name"].as_str());
+    let inputs = read_inputs(&parts);
+    let mut written = events::request(&[]);
+    take_field(&mut written, "parts");
+    let own = OwnFields::of((&written, &event), written_inputs(inputs.clone(), &parts, name));
+    let mut body = MessageBody::new("user", name, content_from_parts(inputs));
+    keep_own(&mut body, NAME, own);
+    body.into()
 }
 
-fn read_inputs(parts: Value) -> Vec<Value> {
-    match parts {
-        Value::Array(parts) => parts.into_iter().map(read_input).collect(),
-        _ => Vec::new(),
-    }
+/// Returns the message to store for an event that is none of the conversation.
+fn kept_whole(event: Value, is_after_results: bool) -> NewMessage {
+    let mut body = MessageBody::new("assistant", None, Value::Null);
+    keep_own(&mut body, NAME, OwnFields::of_whole(event, is_after_results));
+    body.into()
+}
+
+fn read_inputs(parts: &Value) -> Vec<Value> {
+    parts.as_array().into_iter().flatten().cloned().map(read_input).collect()
+}
+
+/// Returns what would be written of each stored content part, beside what it came as.
+fn written_inputs<'a>(
+    inputs: Vec<Value>,
+    parts: &'a Value,
+    name: Option<&'a str>,
+) -> impl Iterator<Item = (Value, Value)> + 'a {
+    let write = move |part: &Value| match (Media::read(part), part["text"].as_str()) {
+        (Some(media), _) => events::media(media),
+        (None, Some(text)) => events::text(text, name),
+        (None, None) => Value::Null,
+    };
+    let parts = parts.as_array().into_iter().flatten().cloned();
+    inputs.into_iter().map(move |part| write(&part)).zip(parts)
 }
 
 /// Returns the content part to store for an input; an unknown input stays unchanged.
@@ -167,8 +225,7 @@ mod tests {
 
     #[test]
     fn events_that_are_not_messages_are_reported() {
-        let usage = json!({"__event__": "ag2.events.types.UsageEvent"});
-        let parsed = parse(Vec::new(), vec![usage, events::call("a", "f", "{}")]);
+        let parsed = parse(Vec::new(), vec![json!({}), events::call("a", "f", "{}")]);
         assert_eq!(parsed.dropped.len(), 2);
     }
 

@@ -4,6 +4,7 @@ use std::mem;
 use serde_json::Value;
 
 use super::events;
+use super::own::OwnFields;
 use crate::Repair;
 use crate::canonical::{CanonicalMessage, ContentPart, Role};
 use crate::dialect::instructions;
@@ -21,8 +22,18 @@ pub(super) struct EventsWriter {
 
 impl MessageWriter for EventsWriter {
     fn write(&mut self, mut message: CanonicalMessage, rendered: &mut Rendered) {
+        let mut own = OwnFields::take(&mut message);
+        if let Some(event) = own.whole.take().filter(|_| message.says_nothing()) {
+            if own.after_results {
+                self.finish(rendered);
+            }
+            self.has_begun = true;
+            message.report_repairs(rendered);
+            rendered.messages.push(event);
+            return;
+        }
         if message.role == Role::Tool {
-            let event = self.write_result(&mut message);
+            let event = self.write_result(&mut message, own);
             message.report_repairs(rendered);
             self.results.push(event.clone());
             rendered.messages.push(event);
@@ -33,8 +44,8 @@ impl MessageWriter for EventsWriter {
             Role::System | Role::Developer => {
                 instructions::write_apart(&mut message, self.has_begun, rendered);
             }
-            Role::Assistant => self.write_response(&mut message, rendered),
-            _ => self.write_request(&mut message, rendered),
+            Role::Assistant => self.write_response(&mut message, own, rendered),
+            _ => self.write_request(&mut message, own, rendered),
         }
     }
 
@@ -46,7 +57,12 @@ impl MessageWriter for EventsWriter {
 }
 
 impl EventsWriter {
-    fn write_request(&mut self, message: &mut CanonicalMessage, rendered: &mut Rendered) {
+    fn write_request(
+        &mut self,
+        message: &mut CanonicalMessage,
+        mut own: OwnFields,
+        rendered: &mut Rendered,
+    ) {
         self.has_begun = true;
         let name = message.name.take();
         let parts = message.take_parts();
@@ -54,21 +70,34 @@ impl EventsWriter {
             message.repairs.push(Repair::FieldRemoved { field: "name" });
         }
         let parts = parts.into_iter().map(|part| write_input(part, name.as_deref()));
-        rendered.messages.push(events::request(&parts.collect::<Vec<_>>()));
+        let mut parts: Vec<_> = parts.collect();
+        own.add_to_items(&mut parts);
+        let mut event = events::request(&parts);
+        own.add_to_event(&mut event);
+        rendered.messages.push(event);
         message.report_repairs(rendered);
     }
 
-    fn write_response(&mut self, message: &mut CanonicalMessage, rendered: &mut Rendered) {
+    fn write_response(
+        &mut self,
+        message: &mut CanonicalMessage,
+        mut own: OwnFields,
+        rendered: &mut Rendered,
+    ) {
         self.has_begun = true;
         let name = message.name.take();
         let content = message.take_joined_text();
         if content.is_none() && name.is_some() {
             message.repairs.push(Repair::FieldRemoved { field: "name" });
         }
-        let calls = self.write_calls(message);
-        rendered.messages.push(events::response(content.as_deref(), name.as_deref(), &calls));
+        let mut calls = self.write_calls(message);
+        own.add_to_items(&mut calls);
+        let mut event = events::response(content.as_deref(), name.as_deref(), &calls);
+        own.add_to_event(&mut event);
+        let announced = event["tool_calls"].clone();
+        rendered.messages.push(event);
         if !calls.is_empty() {
-            rendered.messages.push(events::calls(&calls));
+            rendered.messages.push(announced);
             rendered.messages.extend(calls);
         }
         message.report_repairs(rendered);
@@ -87,15 +116,15 @@ impl EventsWriter {
         calls
     }
 
-    fn write_result(&mut self, message: &mut CanonicalMessage) -> Value {
+    fn write_result(&mut self, message: &mut CanonicalMessage, mut own: OwnFields) -> Value {
         let name = self.functions.get(&message.call_id).cloned().unwrap_or_default();
-        let error = message.is_error.then(|| match &message.content {
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        });
+        let error = message.is_error.then(|| events::error_text(&message.content));
         let parts = message.take_parts().into_iter().map(|part| write_input(part, None));
-        let parts: Vec<_> = parts.collect();
-        events::result(&message.call_id, &name, &parts, error.as_deref())
+        let mut parts: Vec<_> = parts.collect();
+        own.add_to_items(&mut parts);
+        let mut event = events::result(&message.call_id, &name, &parts, error.as_deref());
+        own.add_to_event(&mut event);
+        event
     }
 }
 
