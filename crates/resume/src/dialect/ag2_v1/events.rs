@@ -72,6 +72,7 @@ pub(super) fn media(media: Media) -> Value {
     let kind = match media.kind {
         MediaKind::Image => "image",
         MediaKind::Audio => "audio",
+        MediaKind::File if media.media_type().is_some_and(|it| it.starts_with("video/")) => "video",
         MediaKind::File => "document",
     };
     let kind = json!({"__enum__": "ag2.events.input_events.BinaryType", "value": kind});
