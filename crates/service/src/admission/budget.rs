@@ -55,11 +55,13 @@ pub(crate) struct Reservation {
 impl MemoryBudget {
     pub(crate) fn new(limits: &LimitsConfig) -> Self {
         let share = units(limits.memory_bytes_per_subject);
+        let all = units(limits.memory_bytes) as usize;
         Self {
-            free: Arc::new(Semaphore::new(units(limits.memory_bytes) as usize)),
+            free: Arc::new(Semaphore::new(all)),
             of_subjects: Arc::new(Shares::new(share as usize)),
             admitted: Arc::new(Shares::new(share as usize)),
-            last_quarter: units(limits.memory_bytes) as usize / 4,
+            // A subject can use its whole share while others hold nothing.
+            last_quarter: (all / 4).min(all.saturating_sub(share as usize)),
             share,
             max_wait: limits.memory_wait(),
         }
