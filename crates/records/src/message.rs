@@ -310,9 +310,10 @@ fn acts(extra: &JsonObject) -> bool {
     const CALLS: [&str; 5] =
         ["function_call", "tool_call_id", "tool_calls", "tool_error", "tool_responses"];
     // In what a user says in other formats, a program may find its state, instructions or approvals.
-    const FORMATS_OF_SPEECH: [&str; 9] = [
+    const FORMATS_OF_SPEECH: [&str; 10] = [
         "acp",
         "ag-ui",
+        "ag2-v1",
         "anthropic",
         "bedrock-converse",
         "gemini",

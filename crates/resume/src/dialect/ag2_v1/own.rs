@@ -3,7 +3,7 @@
 use records::{JsonObject, merge_patch};
 use serde_json::Value;
 
-use crate::canonical::{CanonicalMessage, take_list, take_object};
+use crate::canonical::{CanonicalMessage, Role, take_list, take_object};
 use crate::dialect::parsed::aligned;
 
 /// An event that is no message of the conversation, as it came.
@@ -54,33 +54,90 @@ impl OwnFields {
 
     pub(super) fn take(message: &mut CanonicalMessage) -> Self {
         let mut own = std::mem::take(&mut message.provider);
+        // An agent tells of its run. What people say is no event of an agent.
+        let is_of_agent = message.role == Role::Assistant && message.says_nothing();
+        let whole = own.shift_remove(WHOLE).filter(|event| event["__event__"].is_string());
         Self {
-            whole: own.shift_remove(WHOLE).filter(|event| event["__event__"].is_string()),
+            whole: whole.filter(|_| is_of_agent),
             after_results: own.shift_remove(AFTER_RESULTS) == Some(true.into()),
             event: take_object(&mut own, EVENT),
             items: take_list(&mut own, ITEMS),
         }
     }
 
-    /// Writes what the event came with.
-    pub(super) fn add_to_event(&self, event: &mut Value) {
-        add(event, &self.event);
+    /// Writes what the event came with, unless that makes it another one.
+    pub(super) fn add_to_event(&self, event: &mut Value, kind: &Kind) {
+        add(event, &self.event, kind);
     }
 
     /// Writes what the items came with, if they still are as many.
-    pub(super) fn add_to_items(&mut self, items: &mut [Value]) {
+    pub(super) fn add_to_items(&mut self, items: &mut [Value], kind: &Kind) {
         let own = aligned(std::mem::take(&mut self.items), items.len());
         for (item, own) in items.iter_mut().zip(own) {
             if let Value::Object(own) = own {
-                add(item, &own);
+                add(item, &own, kind);
             }
         }
     }
 }
 
-fn add(event: &mut Value, own: &JsonObject) {
-    if let Value::Object(event) = event {
-        merge_patch(event, own);
+/// A kind of events, or of objects in them.
+#[derive(Debug)]
+pub(super) struct Kind {
+    /// How the names of its classes end.
+    classes: &'static [&'static str],
+    /// What the log says, which nothing else replaces.
+    said: &'static [&'static str],
+}
+
+impl Kind {
+    pub(super) const REQUEST: Self = Self { classes: &["ModelRequest"], said: &["/parts"] };
+    pub(super) const INPUT: Self =
+        Self { classes: &["Input"], said: &["/url", "/data/__bytes__", "/file_id"] };
+    pub(super) const RESPONSE: Self = Self {
+        classes: &[".ModelResponse"],
+        said: &["/message/content", "/tool_calls/__event__", "/tool_calls/calls"],
+    };
+    pub(super) const CALL: Self = Self { classes: &[".ToolCallEvent"], said: &["/id", "/name"] };
+    pub(super) const RESULT: Self = Self {
+        classes: &[".ToolResultEvent", ".ToolErrorEvent", ".ToolNotFoundEvent"],
+        said: &["/parent_id", "/name", "/result/data/parts"],
+    };
+
+    /// Returns whether an object is still of this kind, and still says the same.
+    fn holds(&self, before: &Value, after: &Value) -> bool {
+        let class = after["__event__"].as_str().unwrap_or_default();
+        self.classes.iter().any(|known| class.ends_with(known))
+            && self.said.iter().all(|place| before.pointer(place) == after.pointer(place))
+            && arguments(before) == arguments(after)
+            && text(before) == text(after)
+    }
+}
+
+/// Returns the text of an input: data are given to a model as their JSON text.
+fn text(input: &Value) -> Option<String> {
+    match input["__event__"].as_str()?.rsplit('.').next()? {
+        "TextInput" => input["content"].as_str().map(str::to_owned),
+        "DataInput" => Some(input["data"].to_string()),
+        _ => None,
+    }
+}
+
+/// Returns the arguments of a call, however they are written.
+fn arguments(call: &Value) -> Option<Value> {
+    match call.get("arguments")?.as_str()? {
+        "" => Some(Value::Object(JsonObject::new())),
+        text => serde_json::from_str(text).ok(),
+    }
+}
+
+fn add(event: &mut Value, own: &JsonObject, kind: &Kind) {
+    let mut patched = event.clone();
+    if let Value::Object(fields) = &mut patched {
+        merge_patch(fields, own);
+    }
+    if kind.holds(event, &patched) {
+        *event = patched;
     }
 }
 
@@ -114,6 +171,30 @@ mod tests {
     use super::*;
 
     #[test]
+    fn an_event_stays_what_the_log_says() {
+        let written = json!({"__event__": "ag2.events.input_events.ModelRequest", "parts": []});
+        for own in [
+            json!({"__event__": "ag2.events.types.ModelResponse"}),
+            json!({"parts": [1]}),
+            json!({"parts": null}),
+        ] {
+            let mut event = written.clone();
+            add(&mut event, own.as_object().unwrap(), &Kind::REQUEST);
+            assert_eq!(event, written);
+        }
+        let said = json!({"__event__": "x.TextInput", "content": "a", "metadata": {}});
+        let mut input = said.clone();
+        add(&mut input, json!({"content": "b"}).as_object().unwrap(), &Kind::INPUT);
+        assert_eq!(input, said);
+        let call =
+            json!({"__event__": "x.ToolCallEvent", "id": "a", "name": "f", "arguments": "{}"});
+        let own = json!({"arguments": r#"{"a":1}"#});
+        let mut event = call.clone();
+        add(&mut event, own.as_object().unwrap(), &Kind::CALL);
+        assert_eq!(event, call);
+    }
+
+    #[test]
     fn a_difference_makes_one_object_the_other() {
         let cases = [
             (json!({"a": 1}), json!({"a": 1})),
@@ -122,9 +203,9 @@ mod tests {
             (json!({"a": "x"}), json!({"a": {"b": {}}})),
         ];
         for (written, came) in cases {
-            let mut patched = written.clone();
-            add(&mut patched, &difference(&written, &came));
-            assert_eq!(patched, came);
+            let Value::Object(mut patched) = written.clone() else { panic!() };
+            merge_patch(&mut patched, &difference(&written, &came));
+            assert_eq!(Value::Object(patched), came);
         }
     }
 }

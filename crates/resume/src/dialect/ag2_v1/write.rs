@@ -4,7 +4,7 @@ use std::mem;
 use serde_json::Value;
 
 use super::events;
-use super::own::OwnFields;
+use super::own::{Kind, OwnFields};
 use crate::Repair;
 use crate::canonical::{CanonicalMessage, ContentPart, Role};
 use crate::dialect::instructions;
@@ -23,7 +23,7 @@ pub(super) struct EventsWriter {
 impl MessageWriter for EventsWriter {
     fn write(&mut self, mut message: CanonicalMessage, rendered: &mut Rendered) {
         let mut own = OwnFields::take(&mut message);
-        if let Some(event) = own.whole.take().filter(|_| message.says_nothing()) {
+        if let Some(event) = own.whole.take() {
             if own.after_results {
                 self.finish(rendered);
             }
@@ -71,9 +71,9 @@ impl EventsWriter {
         }
         let parts = parts.into_iter().map(|part| write_input(part, name.as_deref()));
         let mut parts: Vec<_> = parts.collect();
-        own.add_to_items(&mut parts);
+        own.add_to_items(&mut parts, &Kind::INPUT);
         let mut event = events::request(&parts);
-        own.add_to_event(&mut event);
+        own.add_to_event(&mut event, &Kind::REQUEST);
         rendered.messages.push(event);
         message.report_repairs(rendered);
     }
@@ -91,9 +91,9 @@ impl EventsWriter {
             message.repairs.push(Repair::FieldRemoved { field: "name" });
         }
         let mut calls = self.write_calls(message);
-        own.add_to_items(&mut calls);
+        own.add_to_items(&mut calls, &Kind::CALL);
         let mut event = events::response(content.as_deref(), name.as_deref(), &calls);
-        own.add_to_event(&mut event);
+        own.add_to_event(&mut event, &Kind::RESPONSE);
         let announced = event["tool_calls"].clone();
         rendered.messages.push(event);
         if !calls.is_empty() {
@@ -121,9 +121,9 @@ impl EventsWriter {
         let error = message.is_error.then(|| events::error_text(&message.content));
         let parts = message.take_parts().into_iter().map(|part| write_input(part, None));
         let mut parts: Vec<_> = parts.collect();
-        own.add_to_items(&mut parts);
+        own.add_to_items(&mut parts, &Kind::INPUT);
         let mut event = events::result(&message.call_id, &name, &parts, error.as_deref());
-        own.add_to_event(&mut event);
+        own.add_to_event(&mut event, &Kind::RESULT);
         event
     }
 }
