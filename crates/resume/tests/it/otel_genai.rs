@@ -224,3 +224,15 @@ fn only_this_dialect_is_for_export_only() {
         parsed.dropped.iter().map(|drop| (drop.index, drop.reason.slug())).collect();
     assert_eq!(reasons, [(0, "export_only")]);
 }
+
+#[test]
+fn an_answer_whose_reasoning_is_encrypted_is_dropped() {
+    let thinking = json!([
+        {"type": "thinking", "thinking": "", "signature": "c2ln"},
+        {"type": "redacted_thinking", "data": "ZGF0YQ=="},
+    ]);
+    let answer = json!({"role": "assistant", "content": null, "reasoning_content": thinking});
+    let rendered = OtelGenAi.render(log(&[answer]), &Options::default());
+    assert_eq!(rendered.messages, [Value::Null; 0]);
+    assert_eq!(rendered.dropped[0].reason.slug(), "only_reasoning");
+}

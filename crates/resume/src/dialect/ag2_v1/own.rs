@@ -8,8 +8,6 @@ use crate::dialect::parsed::aligned;
 
 /// An event that is no message of the conversation, as it came.
 const WHOLE: &str = "whole";
-/// Whether it came after the event that closes the calls before it.
-const AFTER_RESULTS: &str = "after_results";
 /// The difference of the event, without its parts and calls.
 const EVENT: &str = "event";
 /// The differences of its parts, or of its calls.
@@ -19,19 +17,14 @@ const ITEMS: &str = "items";
 #[derive(Debug, Default)]
 pub(super) struct OwnFields {
     pub(super) whole: Option<Value>,
-    pub(super) after_results: bool,
     event: JsonObject,
     items: Vec<Value>,
 }
 
 impl OwnFields {
     /// Returns the own fields of an event that is stored as it is.
-    pub(super) fn of_whole(event: Value, after_results: bool) -> JsonObject {
-        let mut fields = JsonObject::from_iter([(WHOLE.to_owned(), event)]);
-        if after_results {
-            fields.insert(AFTER_RESULTS.to_owned(), true.into());
-        }
-        fields
+    pub(super) fn of_whole(event: Value) -> JsonObject {
+        JsonObject::from_iter([(WHOLE.to_owned(), event)])
     }
 
     /// Returns the own fields of an event, by what would be written of it and its items.
@@ -59,7 +52,6 @@ impl OwnFields {
         let whole = own.shift_remove(WHOLE).filter(|event| event["__event__"].is_string());
         Self {
             whole: whole.filter(|_| is_of_agent),
-            after_results: own.shift_remove(AFTER_RESULTS) == Some(true.into()),
             event: take_object(&mut own, EVENT),
             items: take_list(&mut own, ITEMS),
         }

@@ -1,5 +1,4 @@
 use std::collections::HashSet;
-use std::mem;
 
 use records::{MessageBody, NewMessage};
 use serde_json::Value;
@@ -26,8 +25,6 @@ struct EventReader {
     called: HashSet<String>,
     /// The ids of the calls whose results were read.
     answered: HashSet<String>,
-    /// Whether the last event has closed calls.
-    is_after_results: bool,
 }
 
 impl EventReader {
@@ -37,7 +34,6 @@ impl EventReader {
         }
         let class = event["__event__"].as_str().unwrap_or_default().to_owned();
         let unknown = || Err(DropReason::unsupported_role(&class));
-        let is_after_results = mem::take(&mut self.is_after_results);
         match class.rsplit('.').next().unwrap_or_default() {
             "ModelRequest" | "DrainedModelRequest" => Ok(vec![read_request(event)]),
             "ModelResponse" => Ok(vec![self.read_response(event)]),
@@ -49,7 +45,6 @@ impl EventReader {
             "ToolCallEvent" if self.has_read_call(&event) => Ok(Vec::new()),
             "ToolResultsEvent" => match take_field(&mut event, "results") {
                 Value::Array(results) => {
-                    self.is_after_results = true;
                     Ok(results.into_iter().filter_map(|result| self.read_result(result)).collect())
                 }
                 _ => unknown(),
@@ -58,7 +53,7 @@ impl EventReader {
                 Ok(self.read_result(event).into_iter().collect())
             }
             "" | "ToolCallEvent" => unknown(),
-            _ => Ok(vec![kept_whole(event, is_after_results)]),
+            _ => Ok(vec![kept_whole(event)]),
         }
     }
 
@@ -138,9 +133,9 @@ fn read_request(mut event: Value) -> NewMessage {
 }
 
 /// Returns the message to store for an event that is none of the conversation.
-fn kept_whole(event: Value, is_after_results: bool) -> NewMessage {
+fn kept_whole(event: Value) -> NewMessage {
     let mut body = MessageBody::new("assistant", None, Value::Null);
-    keep_own(&mut body, NAME, OwnFields::of_whole(event, is_after_results));
+    keep_own(&mut body, NAME, OwnFields::of_whole(event));
     body.into()
 }
 

@@ -24,7 +24,8 @@ impl MessageWriter for EventsWriter {
     fn write(&mut self, mut message: CanonicalMessage, rendered: &mut Rendered) {
         let mut own = OwnFields::take(&mut message);
         if let Some(event) = own.whole.take() {
-            if own.after_results {
+            // The library closes the calls as soon as the last result is there.
+            if self.results.len() >= self.functions.len() {
                 self.finish(rendered);
             }
             self.has_begun = true;

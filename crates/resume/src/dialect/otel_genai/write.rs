@@ -1,12 +1,12 @@
 use serde_json::{Value, json};
 
-use crate::Repair;
 use crate::canonical::{
     CanonicalMessage, ContentPart, Media, MediaKind, MediaSource, Reasoning, Role, interleave,
 };
 use crate::dialect::pipeline::MessageWriter;
 use crate::dialect::speaker;
 use crate::rendered::Rendered;
+use crate::{DropReason, Repair};
 
 /// Writes each message separately, and the instructions apart.
 #[derive(Debug, Default)]
@@ -30,6 +30,10 @@ impl MessageWriter for MessagesWriter {
             Role::Tool => vec![write_response(&mut message)],
             _ => write_speech(&mut message),
         };
+        if parts.is_empty() {
+            rendered.drop(message.origin, DropReason::OnlyReasoning);
+            return;
+        }
         let mut written = json!({"role": message.role.as_str(), "parts": parts});
         if let Some(name) = message.name.take() {
             written["name"] = name.into();
