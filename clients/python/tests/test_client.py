@@ -27,6 +27,7 @@ from reprise import (
     errors,
     models,
 )
+from reprise._events import LineBreaks
 
 from .conftest import Line, Service
 from .faults import Faults, nothing
@@ -164,6 +165,22 @@ def test_events_arrive_once_and_in_order_however_often_the_connection_breaks(lin
         chat.append({**HELLO, "content": str(number)})
     listening.join(30)
     assert said == [str(number) for number in range(100)]
+
+
+def test_events_hold_every_character_that_ends_a_line_elsewhere(client: Reprise) -> None:
+    chat = client.create_chat("Picnic")
+    texts = [f"a{end}b" for end in ("\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c", "\r", "\n", "\r\n")]
+    chat.append(*({**HELLO, "content": text} for text in texts))
+    messages = (event.data["content"] for event in chat.events() if event.name == "message")
+    assert [next(messages) for _ in texts] == texts
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 100])
+def test_lines_are_the_same_however_their_text_arrives(size: int) -> None:
+    text = "a\nb\r\n\r\nc\rd\u2028e\n\nrest"
+    breaks = LineBreaks()
+    lines = [line for at in range(0, len(text), size) for line in breaks.add(text[at : at + size])]
+    assert lines == ["a", "b", "", "c", "d\u2028e", ""]
 
 
 def test_events_are_asked_for_again_when_the_service_says_so() -> None:

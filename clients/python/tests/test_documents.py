@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 import pytest
 
@@ -101,6 +102,35 @@ def test_a_long_document_is_read_in_parts(client: Reprise) -> None:
     assert (found.data, found.size) == (b"".join(parts), 21 * MIB)
     assert client.documents.head("long").size == 21 * MIB
     assert client.documents.read_range("long", 2 * MIB, 20 * MIB).data == found.data[2 * MIB : 20 * MIB]
+
+
+def test_a_long_document_is_read_while_it_grows(client: Reprise, monkeypatch: pytest.MonkeyPatch) -> None:
+    documents = client.documents
+    begun = b"a" * (7 * MIB)
+    for _ in range(2):
+        documents.append("growing", begun)
+    read_part = type(documents)._read_part
+
+    def appended_to(*arguments: Any) -> Any:
+        documents.append("growing", b"more")
+        return read_part(*arguments)
+
+    monkeypatch.setattr(type(documents), "_read_part", appended_to)
+    found = documents.read("growing")
+    assert (found.size, found.data[: 14 * MIB], found.data[14 * MIB :]) == (14 * MIB + 4, 2 * begun, b"more")
+
+
+def test_a_range_without_bytes_is_empty(client: Reprise) -> None:
+    documents = client.documents
+    documents.put("digits", "0123456789")
+    for start, end in ((5, 5), (5, 3), (0, 0), (10, 10), (12, 14), (10, None)):
+        found = documents.read_range("digits", start, end)
+        assert (found.data, found.start, found.size) == (b"", start, 10)
+        assert found.content_type == "text/plain; charset=utf-8"
+    with pytest.raises(ValueError, match="negative"):
+        documents.read_range("digits", -3)
+    documents.put("empty", "")
+    assert (documents.read("empty").data, documents.read("empty").content_type) == (b"", "text/plain; charset=utf-8")
 
 
 def test_lists_have_whole_segments_in_order_and_their_contents_if_asked_for(client: Reprise) -> None:

@@ -18,7 +18,7 @@ WORDS = [
     (r"\bawait ", ""),
     (r"\basynccontextmanager\b", "contextmanager"),
     (r"\b__a(enter|exit|iter)__\b", r"__\1__"),
-    (r"\ba(close|read|iter_lines)\b", r"\1"),
+    (r"\ba(close|read|iter_text)\b", r"\1"),
     (r"\bAsyncGenerator\[(.*?), None\]", r"Generator[\1, None, None]"),
     (r"\bAsync(?=[A-Z])", ""),
     (

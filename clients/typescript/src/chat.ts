@@ -253,7 +253,10 @@ export class Chat {
   /** Opens the running answer in the protocol of the AI SDK; its status is 204 if none is running. */
   async openUiMessageStream(): Promise<Response> {
     const request: Request = { method: "GET", path: this.#path(["ui-message-stream"]) };
-    const connection = await this.#transport.open(request, { silenceMs: SILENCE_MS, signal: this.signal });
+    const connection = await this.#transport.open(await this.#transport.prepare(request), {
+      silenceMs: SILENCE_MS,
+      signal: this.signal,
+    });
     return connection.handedOver();
   }
 

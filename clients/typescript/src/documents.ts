@@ -105,6 +105,7 @@ export class Documents {
     documentPath: string,
     { start = 0, end }: { start?: number; end?: number } = {},
   ): Promise<DocumentContent> {
+    if (start < 0) throw new RangeError(`a range must not begin at ${start}`);
     if (end !== undefined && end <= start) throw new RangeError(`a range must end after ${start}, not at ${end}`);
     for (let attempt = 0; attempt < MAX_READ_ATTEMPTS; attempt += 1) {
       const content = await this.#readVersion(documentPath, start, end);
@@ -193,7 +194,11 @@ export class Documents {
       answers: [BEHIND_THE_END],
     };
     const answer = await this.#transport.send(request, this.#signal);
-    return contentOf(answer, start, Math.min(end - start, MAX_BODY));
+    const content = contentOf(answer, start, Math.min(end - start, MAX_BODY));
+    if (answer.status !== BEHIND_THE_END) return content;
+    // The type in this response is that of a problem.
+    const { headers } = await this.#transport.send({ method: "HEAD", path: this.#path(documentPath) }, this.#signal);
+    return { ...content, contentType: headers.get("content-type") ?? content.contentType };
   }
 
   #write(method: "PUT" | "POST", documentPath: string, content: NewContent, options: WriteOptions): Request {

@@ -3,7 +3,7 @@ import { RepriseError, fromProblem } from "./errors.js";
 import type * as models from "./openapi.js";
 import type { Request } from "./request.js";
 import { type ServerSentEvent, ServerSentEvents } from "./server_sent_events.js";
-import { type Transport, problemOf } from "./transport.js";
+import { type Prepared, type Transport, problemOf } from "./transport.js";
 
 /** Something that happened in a chat. Later versions of the service may send events with other names: ignore them. */
 export type ChatEvent = {
@@ -73,7 +73,7 @@ export class Events<Event = ChatEvent> implements AsyncIterable<Event> {
   async *#connect(stream: ServerSentEvents): AsyncGenerator<ServerSentEvent, void> {
     const query = { ...this.#request.query, after: this.lastId };
     const request = { ...this.#request, headers: { accept: "text/event-stream" }, query };
-    const texts = this.#texts(request);
+    const texts = this.#texts(await this.#transport.prepare(request));
     try {
       for (;;) {
         const text = await this.#next(texts);
@@ -97,8 +97,8 @@ export class Events<Event = ChatEvent> implements AsyncIterable<Event> {
     }
   }
 
-  async *#texts(request: Request): AsyncGenerator<string, void> {
-    const connection = await this.#transport.open(request, { silenceMs: SILENCE_MS, signal: this.#signal });
+  async *#texts(prepared: Prepared): AsyncGenerator<string, void> {
+    const connection = await this.#transport.open(prepared, { silenceMs: SILENCE_MS, signal: this.#signal });
     const { ok, status } = connection.response;
     if (ok) {
       yield* connection.texts();

@@ -20,6 +20,7 @@ export class Lease {
   readonly #ttlMs: number;
   readonly #lost = new AbortController();
   readonly #released = new AbortController();
+  #releasing: Promise<void> | undefined;
 
   private constructor(chat: Chat, lease: models.Lease, ttlMs: number) {
     this.fencingToken = lease.fencing_token;
@@ -76,14 +77,24 @@ export class Lease {
     return !this.signal.aborted;
   }
 
-  /** Releases the lease, and stops renewing it. */
+  /** Releases the lease, and stops renewing it. After an error it may be called again. */
   async release(): Promise<void> {
-    if (this.#released.signal.aborted) return;
     this.#released.abort();
     // It was over already if it was lost.
     if (this.signal.aborted) return;
-    // What ended the work does not keep the lease.
-    await this.#unleased.with({ signal: undefined }).sendLease("DELETE", this.fencingToken);
+    this.#releasing ??= this.#sendRelease();
+    await this.#releasing;
+  }
+
+  async #sendRelease(): Promise<void> {
+    try {
+      // What ended the work does not keep the lease.
+      await this.#unleased.with({ signal: undefined }).sendLease("DELETE", this.fencingToken);
+    } catch (error) {
+      // The next call tries again.
+      this.#releasing = undefined;
+      throw error;
+    }
   }
 
   async #renewAgainAndAgain(): Promise<void> {

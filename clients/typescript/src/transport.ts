@@ -30,6 +30,9 @@ export interface Answer {
   readonly body: Uint8Array<ArrayBuffer>;
 }
 
+/** A request with its token. */
+export type Prepared = [url: string, init: RequestInit];
+
 /** Sends requests until they are answered, for a limited time. */
 export class Transport {
   readonly #baseUrl: string;
@@ -66,14 +69,17 @@ export class Transport {
   }
 
   /** Opens a connection, once; its status may be an error. */
-  async open(request: Request, limits: { silenceMs: number; signal?: AbortSignal | undefined }): Promise<Connection> {
-    const [url, init] = await this.#prepare(request);
+  async open(
+    [url, init]: Prepared,
+    limits: { silenceMs: number; signal?: AbortSignal | undefined },
+  ): Promise<Connection> {
     return Connection.open(this.#fetch, url, init, limits);
   }
 
   readonly #fetch: Fetch = (url, init) => (this.#options.fetch ?? globalThis.fetch)(url, init);
 
-  async #prepare(request: Request): Promise<[url: string, init: RequestInit]> {
+  /** Prepares a request; the error is that of the function that returns the token. */
+  async prepare(request: Request): Promise<Prepared> {
     const { token } = this.#options;
     const headers = new Headers(request.headers);
     const bearer = typeof token === "function" ? await token() : token;
@@ -89,7 +95,7 @@ export class Transport {
   }
 
   async #attempt(request: Request, signal?: AbortSignal): Promise<Answer | Error> {
-    const [url, init] = await this.#prepare(request);
+    const [url, init] = await this.prepare(request);
     const limits = { silenceMs: this.#options.timeoutMs ?? 30_000, signal };
     try {
       const connection = await Connection.open(this.#fetch, url, init, limits);

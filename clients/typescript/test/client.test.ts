@@ -286,6 +286,30 @@ test("a lease is released when its work is stopped", async () => {
   await next.release();
 });
 
+test("a lease whose release has failed is released again", async () => {
+  const unbroken = await client().createChat("Picnic");
+  let fails = true;
+  const fetch: typeof globalThis.fetch = (url, init) => {
+    if (fails && init?.method === "DELETE") return Promise.reject(new TypeError("cut off"));
+    return globalThis.fetch(url, init);
+  };
+  const broken = new Reprise(service.url, unbroken.appId, { fetch, retryForMs: 0 });
+  const lease = await broken.chat(unbroken.chatId).acquireLease("worker-1");
+  await assert.rejects(lease.release());
+  fails = false;
+  await lease.release();
+  await lease.release();
+  await (await unbroken.acquireLease("worker-2")).release();
+});
+
+test("events end with the error of the function that returns the token", async () => {
+  const token = () => Promise.reject(new Error("session expired"));
+  const chat = new Reprise(service.url, newApp(), { token }).chat("chat");
+  await assert.rejects(async () => {
+    for await (const event of chat.events()) assert.fail(event.name);
+  }, /session expired/);
+});
+
 test("a lease is waited for", async () => {
   const chat = await client().createChat("Picnic");
   const first = await chat.acquireLease("worker-1");

@@ -27,6 +27,7 @@ test("content comes back as it was given", async () => {
   assert.deepEqual([found.contentType, [...found.bytes], found.size], ["image/png", [0, 255], 2]);
   await documents.put("empty", "");
   assert.equal(await textOf(documents, "empty"), "");
+  assert.equal((await documents.read("empty")).contentType, "text/plain; charset=utf-8");
   await assert.rejects(documents.read("nothing"), NotFound);
   await assert.rejects(documents.put("x", "x".repeat(9 * MIB)), InvalidRequest);
   assert.throws(() => documents.put("a/../b", ""), TypeError);
@@ -57,6 +58,7 @@ test("appends whose answers are lost are stored once, and ranges are read", asyn
   const range = await documents.read("log", { start: 7, end: 13 });
   assert.deepEqual([new TextDecoder().decode(range.bytes), range.start, range.size], ["line 1", 7, 42]);
   assert.equal((await documents.read("log", { start: 42 })).bytes.length, 0);
+  await assert.rejects(documents.read("log", { start: -3 }), RangeError);
   await assert.rejects(documents.append("log", "late", { offset: 7 }), PreconditionFailed);
   assert.equal((await documents.append("log", "last", { offset: 42 })).size, 46);
 });

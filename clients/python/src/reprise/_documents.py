@@ -115,7 +115,10 @@ def info_of(response: httpx.Response) -> DocumentInfo:
 
 
 def content_of(response: httpx.Response, start: int) -> Content:
-    """Returns the content that a response has; an empty one if the range begins at the end of the document or behind it."""
-    info = info_of(response)
-    data = b"" if response.status_code == BEHIND_THE_END else response.content
-    return Content(info.size, info.content_type, info.entity_tag, data, start)
+    """Returns the content that a response has."""
+    return Content(**vars(info_of(response)), data=response.content, start=start)
+
+
+def content_id(info: DocumentInfo) -> str:
+    """Returns what stays the same in the entity tag of a document as long as it only grows."""
+    return info.entity_tag.rpartition("-")[0]

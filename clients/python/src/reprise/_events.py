@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -18,6 +19,23 @@ class Event:
     data: dict[str, Any]
     #: The position of the client after the event; ``None`` for an event without a place in the transcript.
     id: str | None
+
+
+class LineBreaks:
+    """Cuts a text that arrives in pieces into lines. Only the line breaks of events count: a message may hold any others."""
+
+    def __init__(self) -> None:
+        self._begun: list[str] = []
+
+    def add(self, piece: str) -> list[str]:
+        """Adds a piece; returns the lines that it ends."""
+        self._begun.append(piece)
+        if "\n" not in piece and "\r" not in piece:
+            return []
+        # A carriage return at the end may be the first half of a line break.
+        *lines, rest = re.split(r"\r\n|\n|\r(?!\Z)", "".join(self._begun))
+        self._begun = [rest]
+        return lines
 
 
 class Lines:

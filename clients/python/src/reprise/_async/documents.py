@@ -11,6 +11,7 @@ from .._documents import (
     DocumentInfo,
     ListedDocument,
     conditions,
+    content_id,
     content_of,
     document_url,
     encoded,
@@ -23,7 +24,7 @@ from .events import AsyncEvents
 from .pages import pages
 from .transport import AsyncTransport
 
-#: How often a long read starts again because the document was written meanwhile.
+#: How often a long read starts again because the document was replaced meanwhile.
 MAX_READ_ATTEMPTS = 5
 
 
@@ -88,13 +89,17 @@ class AsyncDocuments:
         """Reads the bytes from ``start`` to before ``end``, or to the end of the document.
 
         What is behind the end of the document is read as empty. A range that takes several requests is of one version of the
-        document; :class:`~reprise.Conflict` if the document is written to all the time.
+        document; :class:`~reprise.Conflict` if the document is replaced all the time. Appends do not disturb.
         """
+        if start < 0:
+            raise ValueError("start must not be negative")
+        if end is not None and end <= start:
+            return Content(**vars(await self.head(path)), data=b"", start=start)
         for _ in range(MAX_READ_ATTEMPTS):
             found = await self._read_version(path, start, end)
             if found is not None:
                 return found
-        raise Conflict(f"{path} was written to during each of {MAX_READ_ATTEMPTS} attempts to read it")
+        raise Conflict(f"{path} was replaced during each of {MAX_READ_ATTEMPTS} attempts to read it")
 
     async def head(self, path: str) -> DocumentInfo:
         """Reads the size, the type and the ``entity_tag`` of a document, without its content."""
@@ -151,13 +156,13 @@ class AsyncDocuments:
         return AsyncEvents(self._transport, joined("api", "document-events", self._app_id), after, params)
 
     async def _read_version(self, path: str, start: int, end: int | None) -> Content | None:
-        """Reads a range of one version, in as many requests as it takes; ``None`` if the version changes meanwhile."""
+        """Reads a range of one version, in as many requests as it takes; ``None`` if the document is replaced meanwhile."""
         first = await self._read_part(path, start, end)
         parts, at = [first.data], first.end
         stop = first.size if end is None else min(end, first.size)
         while at < stop:
             part = await self._read_part(path, at, stop)
-            if part.entity_tag != first.entity_tag:
+            if content_id(part) != content_id(first):
                 return None
             parts.append(part.data)
             at = part.end
@@ -166,7 +171,11 @@ class AsyncDocuments:
     async def _read_part(self, path: str, start: int, end: int | None) -> Content:
         request = Request("GET", document_url(self._app_id, path), answers=frozenset({BEHIND_THE_END}))
         request.headers["range"] = f"bytes={start}-{'' if end is None else end - 1}"
-        return content_of(await self._transport.send(request), start)
+        response = await self._transport.send(request)
+        if response.status_code == BEHIND_THE_END:
+            # The type in this response is that of a problem.
+            return Content(**vars(await self.head(path)), data=b"", start=start)
+        return content_of(response, start)
 
     def _write(self, method: str, path: str, content: Any, content_type: str | None, params: dict[str, Any]) -> Request:
         data, kind = encoded(content, content_type)

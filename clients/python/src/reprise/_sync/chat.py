@@ -124,8 +124,9 @@ class Chat:
 
         ``upstream`` yields strings, chunks of OpenAI's chat completions or of LiteLLM, events of OpenAI's Responses API or
         of Anthropic's messages, ``GenerateContentResponse`` of google-genai, ``AIMessageChunk`` of LangChain, or chunks of
-        the AI SDK; anything else is a ``TypeError``. What came is stored as a turn when it ends; not if it raises. It ends
-        early when a person asks to stop. ``fields`` are those of ``NewStream``, such as ``agent`` and ``request_id``.
+        the AI SDK; anything else is a ``TypeError``. What came is stored as a turn when it ends; not if it raises. When a
+        person asks to stop, it ends with the next event of the model. ``fields`` are those of ``NewStream``, such as ``agent``
+        and ``request_id``.
         """
         return recorded(self, upstream, fields)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import httpx
 
-from .._events import Event, Lines
+from .._events import Event, LineBreaks, Lines
 from .._request import Request, backoff, problem_of, retry_after
 from ..errors import from_problem
 from .clock import sleep
@@ -38,15 +38,16 @@ class Events:
             try:
                 with self._transport.stream(request, read_timeout=SILENCE) as response:
                     if response.is_success:
-                        lines = Lines()
-                        for line in response.iter_lines():
-                            event = lines.add(line)
-                            if event is None:
-                                continue
-                            failures = 0
-                            if event.id is not None:
-                                self.last_id = event.id
-                            yield event
+                        breaks, lines = LineBreaks(), Lines()
+                        for piece in response.iter_text():
+                            for line in breaks.add(piece):
+                                event = lines.add(line)
+                                if event is None:
+                                    continue
+                                failures = 0
+                                if event.id is not None:
+                                    self.last_id = event.id
+                                yield event
                         pause = lines.retry or 0.0
                     elif response.status_code not in REOPENED:
                         raise from_problem(response.status_code, problem_of(response))

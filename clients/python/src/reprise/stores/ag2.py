@@ -92,10 +92,13 @@ class RepriseKnowledgeStore(KnowledgeStore):
         return (await self._documents.append(self._path(path), content)).offset
 
     async def read_range(self, path: str, start: int, end: int | None = None) -> str:
-        """Returns the bytes from ``start`` to before ``end`` as text; empty if there are none."""
-        if end is not None and end <= start:
-            return ""
+        """Returns the bytes from ``start`` to before ``end`` as text; empty if there are none. A negative ``start`` counts from
+        the end."""
         try:
+            if start < 0:
+                start = max((await self._documents.head(self._path(path))).size + start, 0)
+            if end is not None and end <= start:
+                return ""
             return (await self._documents.read_range(self._path(path), start, end)).text
         except NotFound:
             return ""
