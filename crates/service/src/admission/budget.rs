@@ -60,8 +60,8 @@ impl MemoryBudget {
             free: Arc::new(Semaphore::new(all)),
             of_subjects: Arc::new(Shares::new(share as usize)),
             admitted: Arc::new(Shares::new(share as usize)),
-            // A subject can use its whole share while others hold nothing.
-            last_quarter: (all / 4).min(all.saturating_sub(share as usize)),
+            // A subject can use its whole share while only one other holds its own.
+            last_quarter: (all / 4).min(all.saturating_sub(2 * share as usize)),
             share,
             max_wait: limits.memory_wait(),
         }

@@ -89,7 +89,15 @@ async fn a_reader_that_reconnects_misses_no_change() {
     for number in 0..8_200 {
         append(&client, "log", &number.to_string()).await;
     }
-    let (_, first) = open(&client, EVENTS, Some(&id)).await;
+    // The changes are told after they are made.
+    let mut first = open(&client, EVENTS, Some(&id)).await.1;
+    for _ in 0..200 {
+        if first.name == "resync" {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        first = open(&client, EVENTS, Some(&id)).await.1;
+    }
     assert_eq!(first.name, "resync");
 }
 
