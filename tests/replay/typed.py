@@ -370,9 +370,7 @@ if __name__ == "__main__":
     sessions = claude_sessions.written_sessions()
     written("claude-agent-sdk", sessions)
     written("acp", [acp_updates.updates_of_acp()])
-    events = ag2_events.events_of_agents()
-    load_ag2(events)
-    written("ag2-v1", [events])
+    written("ag2-v1", [ag2_events.events_of_agents()])
     if sys.argv[1] == "--write":
         sys.exit()
     directory = Path(sys.argv[1])
