@@ -210,6 +210,7 @@ fn read_part(part: Value) -> Value {
     let Value::Object(mut fields) = part else {
         return part;
     };
+    fields.retain(|_, value| !value.is_null());
     let mut stored = if let Some(media) = media {
         fields.shift_remove("fileData");
         fields.shift_remove("inlineData");
