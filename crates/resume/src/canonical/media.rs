@@ -12,7 +12,7 @@ pub(crate) struct Media {
     pub(crate) source: MediaSource,
     /// The file name.
     pub(crate) name: Option<String>,
-    /// The media type of what is at a URL, if the message says it.
+    /// The media type that the message gives for the content at the URL.
     pub(crate) url_type: Option<String>,
 }
 
@@ -86,7 +86,8 @@ impl Media {
         Self { kind, source, name, url_type: None }
     }
 
-    /// Adds the media type of what is at the URL, if the media are at one; a type such as `image/*` says nothing.
+    /// Adds the media type that a message gives for the content at the URL. It skips a type such as `image/*`, and media that are
+    /// not at a URL.
     #[must_use]
     pub(crate) fn with_url_type(mut self, media_type: Option<&str>) -> Self {
         let is_at_url = matches!(self.source, MediaSource::Url(_));

@@ -37,7 +37,7 @@ pub(crate) struct CanonicalMessage {
     /// What formats of providers say about a tool result besides these, as stored.
     pub(crate) result_fields: Value,
     pub(crate) calls: Vec<Call>,
-    /// Whether each call may have several results, of which the last one counts.
+    /// Whether a tool may answer each call several times. The last result counts.
     pub(crate) repeats_results: bool,
     pub(crate) malformed_calls: Option<MalformedCalls>,
     /// The legacy function call; absent if the message has tool calls, even malformed ones.

@@ -30,7 +30,7 @@ pub(crate) struct MemoryBudget {
     of_subjects: Arc<Shares<Subject>>,
     /// What each subject holds.
     admitted: Arc<Shares<Subject>>,
-    /// The units that any one subject may take at once only if as many are left.
+    /// As long as this many units stay free, a subject may take what it wants of its share. It is a quarter of the budget, or less.
     last_quarter: usize,
     /// The units that one subject may hold.
     share: u32,
@@ -99,9 +99,9 @@ impl SubjectMemory {
     fn admit(&self, units: u32) -> Option<(Share<Subject>, OwnedSemaphorePermit)> {
         let MemoryBudget { free, admitted, last_quarter, .. } = &*self.budget;
         let left = free.available_permits();
-        let held = admitted.held(&self.subject) + units as usize;
-        // Each subject that takes all that it can leaves two thirds of what it finds.
-        if left < last_quarter + units as usize && held > left / 2 {
+        let held = || admitted.held(&self.subject) + units as usize;
+        // A subject that takes all it can leaves two thirds of what was free.
+        if left < last_quarter + units as usize && held() > left / 2 {
             return None;
         }
         let of_process = Arc::clone(free).try_acquire_many_owned(units).ok()?;

@@ -94,7 +94,7 @@ class AsyncDocuments:
         if start < 0:
             raise ValueError("start must not be negative")
         if end is not None and end <= start:
-            return Content(**vars(await self.head(path)), data=b"", start=start)
+            return await self._no_bytes(path, start)
         for _ in range(MAX_READ_ATTEMPTS):
             found = await self._read_version(path, start, end)
             if found is not None:
@@ -174,8 +174,11 @@ class AsyncDocuments:
         response = await self._transport.send(request)
         if response.status_code == BEHIND_THE_END:
             # The type in this response is that of a problem.
-            return Content(**vars(await self.head(path)), data=b"", start=start)
+            return await self._no_bytes(path, start)
         return content_of(response, start)
+
+    async def _no_bytes(self, path: str, start: int) -> Content:
+        return Content(**vars(await self.head(path)), data=b"", start=start)
 
     def _write(self, method: str, path: str, content: Any, content_type: str | None, params: dict[str, Any]) -> Request:
         data, kind = encoded(content, content_type)

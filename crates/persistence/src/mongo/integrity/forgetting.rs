@@ -65,16 +65,15 @@ impl MongoStore {
         tx: &Transaction<'_>,
         app_id: &AppId,
         chat_id: &ChatId,
-        is_old: impl Fn(&Commitment) -> bool,
+        forget: &impl Fn(&mut Commitment),
     ) -> Result<(), Failure> {
         let blocks = self.inner.integrity_blocks.find(records_filter(app_id, chat_id));
         let blocks: Vec<RawDocumentBuf> = blocks.await?.try_collect().await?;
-        let forget = self.forgetting(app_id, chat_id, &is_old);
-        self.forget_in(&blocks, &forget, Some(tx)).await
+        self.forget_in(&blocks, forget, Some(tx)).await
     }
 
     /// Returns what forgets the salt of an old commitment of a chat.
-    fn forgetting<'a>(
+    pub(super) fn forgetting<'a>(
         &'a self,
         app_id: &'a AppId,
         chat_id: &'a ChatId,

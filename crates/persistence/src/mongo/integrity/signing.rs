@@ -222,14 +222,15 @@ impl MongoStore {
             self.begin_once(&tx).await?;
             let is_old =
                 |it: &Commitment| changed.iter().any(|newer| newer.sequence == it.sequence);
+            let forget = self.forgetting(app_id, chat_id, &is_old);
             // In the blocks that were full before, where they are stored.
-            self.forget_in_blocks(&tx, app_id, chat_id, is_old).await?;
+            self.forget_in_blocks(&tx, app_id, chat_id, &forget).await?;
             for (number, block) in &mut full {
                 let first = usize::try_from(*number).unwrap_or(usize::MAX).saturating_mul(BLOCK);
-                forget_some(block, known.saturating_sub(first), is_old, (keys, app_id, chat_id));
+                block.iter_mut().take(known.saturating_sub(first)).for_each(&forget);
             }
             if full.is_empty() {
-                forget_some(chain.open_mut(), open, is_old, (keys, app_id, chat_id));
+                chain.open_mut().iter_mut().take(open).for_each(&forget);
             }
         }
         full.extend(appended.iter().filter_map(|commitment| chain.push(*commitment)));
@@ -453,18 +454,6 @@ fn edited_since(signed: &SignedChain, head: &ChatHead, below: u64) -> Vec<Range<
 /// Returns the place of the newest commitment to each message.
 pub(super) fn newest_of(all: &[Commitment]) -> HashMap<u64, usize> {
     all.iter().enumerate().map(|(place, it)| (it.sequence, place)).collect()
-}
-
-/// Forgets the salts of some of the first commitments of a block.
-fn forget_some(
-    block: &mut [Commitment],
-    first: usize,
-    is_old: impl Fn(&Commitment) -> bool,
-    (keys, app_id, chat_id): (&IntegrityKeys, &AppId, &ChatId),
-) {
-    for commitment in block.iter_mut().take(first).filter(|it| is_old(it)) {
-        commitment.forget(Some(keys), (app_id, chat_id));
-    }
 }
 
 fn revision(head: &ChatHead) -> i64 {

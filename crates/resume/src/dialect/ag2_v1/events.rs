@@ -57,6 +57,11 @@ pub(super) fn result(id: &str, name: &str, parts: &[Value], error: Option<&str>)
     event
 }
 
+/// Reads the arguments of a call. The library takes a text without anything for an object without anything.
+pub(super) fn read_arguments(text: &str) -> Option<Value> {
+    if text.is_empty() { Some(json!({})) } else { serde_json::from_str(text).ok() }
+}
+
 /// Returns the message of an error, for a result that does not tell it apart from its content.
 pub(super) fn error_text(content: &Value) -> String {
     content.as_str().map_or_else(|| content.to_string(), str::to_owned)

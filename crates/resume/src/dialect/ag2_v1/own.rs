@@ -3,6 +3,7 @@
 use records::{JsonObject, merge_patch};
 use serde_json::Value;
 
+use super::events;
 use crate::canonical::{CanonicalMessage, Role, take_list, take_object};
 use crate::dialect::parsed::aligned;
 
@@ -117,13 +118,13 @@ fn text(input: &Value) -> Option<String> {
 
 /// Returns the arguments of a call, however they are written.
 fn arguments(call: &Value) -> Option<Value> {
-    match call.get("arguments")?.as_str()? {
-        "" => Some(Value::Object(JsonObject::new())),
-        text => serde_json::from_str(text).ok(),
-    }
+    events::read_arguments(call.get("arguments")?.as_str()?)
 }
 
 fn add(event: &mut Value, own: &JsonObject, kind: &Kind) {
+    if own.is_empty() {
+        return;
+    }
     let mut patched = event.clone();
     if let Value::Object(fields) = &mut patched {
         merge_patch(fields, own);

@@ -68,22 +68,18 @@ impl EventReader {
         for call in calls.as_array().into_iter().flatten() {
             let text = |field: &str| call[field].as_str().unwrap_or_default();
             self.called.insert(text("id").to_owned());
-            // The library parses a text without anything as an object without anything.
-            let arguments = Some(&call["arguments"]).filter(|it| *it != "");
-            let arguments = arguments.cloned().unwrap_or_else(|| "{}".into());
-            let said = arguments.as_str().unwrap_or_default();
-            let read: Result<Value, _> = serde_json::from_str(said);
-            let said = read.map_or_else(|_| said.to_owned(), |read| read.to_string());
-            written_calls.push(events::call(text("id"), text("name"), &said));
-            stored_calls.push(parsed::stored_call(text("id"), text("name"), &arguments));
+            let (id, name, said) = (text("id"), text("name"), text("arguments"));
+            let read = events::read_arguments(said);
+            let written = read.map_or_else(|| said.to_owned(), |read| read.to_string());
+            written_calls.push(events::call(id, name, &written));
+            let is_empty = call["arguments"] == "";
+            let arguments = if is_empty { &written.into() } else { &call["arguments"] };
+            stored_calls.push(parsed::stored_call(id, name, arguments));
         }
         let message = &event["message"];
         let name = message["metadata"]["name"].as_str();
         let content = &message["content"];
-        let mut written = events::response(content.as_str(), name, &[]);
-        if let Some(calls) = written.pointer_mut("/tool_calls/calls") {
-            calls.take();
-        }
+        let written = events::response(content.as_str(), name, &[]);
         let mut body = MessageBody::new("assistant", name, content.clone());
         let items = written_calls.into_iter().zip(calls.as_array().into_iter().flatten().cloned());
         let own = OwnFields::of((&written, &event), items);
@@ -108,10 +104,7 @@ impl EventReader {
         }
         let name = event["name"].as_str().unwrap_or_default();
         let error = failed.then(|| events::error_text(&content));
-        let mut written = events::result(&call_id, name, &[], error.as_deref());
-        if let Some(parts) = written.pointer_mut("/result/data/parts") {
-            parts.take();
-        }
+        let written = events::result(&call_id, name, &[], error.as_deref());
         let own = OwnFields::of((&written, &event), written_inputs(inputs, &parts, None));
         let mut message = parsed::stored_result(&call_id, content, failed);
         keep_own(&mut message.body, NAME, own);
@@ -124,8 +117,7 @@ fn read_request(mut event: Value) -> NewMessage {
     let mut names = parts.as_array().into_iter().flatten();
     let name = names.find_map(|part| part["metadata"]["name"].as_str());
     let inputs = read_inputs(&parts);
-    let mut written = events::request(&[]);
-    take_field(&mut written, "parts");
+    let written = events::request(&[]);
     let own = OwnFields::of((&written, &event), written_inputs(inputs.clone(), &parts, name));
     let mut body = MessageBody::new("user", name, content_from_parts(inputs));
     keep_own(&mut body, NAME, own);

@@ -1,5 +1,6 @@
 use serde_json::Value;
 
+use super::events;
 use crate::dialect::open_calls::{CallIds, OpenCalls};
 use crate::dialect::violation::Violation;
 use crate::dialect::violation_list::ViolationList;
@@ -53,10 +54,8 @@ impl<'a> Validator<'a> {
         let mut valid = event["message"].is_null() || event["message"]["content"].is_string();
         for call in calls {
             let arguments = call["arguments"].as_str();
-            let is_object = |text: &str| {
-                let read: Result<Value, _> = serde_json::from_str(text);
-                text.is_empty() || read.is_ok_and(|read| read.is_object())
-            };
+            let is_object =
+                |text: &str| events::read_arguments(text).is_some_and(|read| read.is_object());
             valid &= call["name"].is_string() && arguments.is_some_and(is_object);
             let Some(id) = call["id"].as_str() else {
                 return false;

@@ -136,8 +136,7 @@ impl EventsWriter {
             self.functions =
                 called.map(|call| (call.id.clone(), call.target.name.clone())).collect();
             if message.repeats_results {
-                let named = self.functions.iter().map(|(id, name)| (id.clone(), name.clone()));
-                self.repeatable.extend(named);
+                self.repeatable.extend(self.functions.clone());
             }
         }
         let begins = message.role == Role::User;

@@ -1,7 +1,7 @@
 use records::{MessageBody, NewMessage};
 use serde_json::{Map, Value};
 
-use super::write::{AS_GIVEN, ROLE_MARK, write_part};
+use super::write::{AS_GIVEN, ROLE_MARK, file_of_library};
 use super::{NAME, blocks};
 use crate::DropReason;
 use crate::canonical::{PlacedReasoning, is_empty_value, take_list, take_object};
@@ -32,7 +32,8 @@ fn read(message: Value, ids: &mut EventIds) -> Result<NewMessage, DropReason> {
     };
     message.event_id = event_id;
     data.retain(|field, value| field != "type" && !is_default(value));
-    if changes_in_writing(&message.body.content) {
+    let parts = message.body.content.as_array().into_iter().flatten();
+    if parts.into_iter().any(|part| file_of_library(part).is_some()) {
         data.insert(AS_GIVEN.to_owned(), true.into());
     }
     keep_own(&mut message.body, NAME, data);
@@ -117,16 +118,6 @@ fn read_call(call: Value) -> Value {
     }
     let text = |field: &str| call[field].as_str().unwrap_or_default();
     parsed::stored_call(text("id"), text("name"), &call["args"])
-}
-
-/// Returns whether a content has a part in a form that the library knows, and that is not written so.
-fn changes_in_writing(content: &Value) -> bool {
-    let changes = |part: &Value| {
-        let mut written = part.clone();
-        write_part(&mut written);
-        written != *part
-    };
-    content.as_array().is_some_and(|parts| parts.iter().any(changes))
 }
 
 /// Returns whether a value is what the library writes for a field that is not set.

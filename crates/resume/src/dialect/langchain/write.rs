@@ -14,7 +14,7 @@ use crate::rendered::Rendered;
 /// The field with which `LangChain` marks developer instructions.
 pub(super) const ROLE_MARK: &str = "__openai_role__";
 
-/// The own field of a message whose content has parts that [`write_part`] would change.
+/// The own field of a message whose content has files for which [`file_of_library`] would write others.
 pub(super) const AS_GIVEN: &str = "as_given";
 
 /// Writes each message separately, with every field that `messages_to_dict` writes.
@@ -30,7 +30,11 @@ impl MessageWriter for MessagesWriter {
         let is_as_given = own.shift_remove(AS_GIVEN).is_some();
         let mut content = write_content(&mut message, !blocks.is_empty());
         if let (false, Value::Array(parts)) = (is_as_given, &mut content) {
-            parts.iter_mut().for_each(write_part);
+            for part in parts {
+                if let Some(file) = file_of_library(part) {
+                    *part = file;
+                }
+            }
         }
         if !blocks.is_empty() {
             blocks::put_back(&mut content, blocks, &calls, &mut message);
@@ -111,27 +115,29 @@ fn write_content(message: &mut CanonicalMessage, has_blocks: bool) -> Value {
     }
 }
 
-/// Gives a file the form of the library, which takes one in that of `OpenAI` for a PDF, and has no URL there.
-pub(super) fn write_part(part: &mut Value) {
-    let Some(media) = Media::read(part).filter(|_| part["type"] == "file") else { return };
+/// Returns a file in the form of the library, which takes one in the form of `OpenAI` for a PDF, and has no URL there; `None` for
+/// any part that may stay as it is.
+pub(super) fn file_of_library(part: &Value) -> Option<Value> {
+    let media = Media::read(part).filter(|_| part["type"] == "file")?;
     let media_type = media.media_type().map(str::to_owned);
     let (field, payload) = match media.source {
-        MediaSource::Data { media_type, .. } if media_type == "application/pdf" => return,
+        MediaSource::Data { media_type, .. } if media_type == "application/pdf" => return None,
         MediaSource::Data { data, .. } => ("base64", data),
         MediaSource::Url(url) => ("url", url),
-        MediaSource::Id { .. } => return,
+        MediaSource::Id { .. } => return None,
     };
     let kind = match media_type.as_deref().and_then(|it| it.split_once('/')) {
         Some((kind @ ("audio" | "video" | "image"), _)) => kind,
         _ => "file",
     };
-    *part = json!({"type": kind, field: payload});
+    let mut file = json!({"type": kind, field: payload});
     if let Some(media_type) = media_type {
-        part["mime_type"] = media_type.into();
+        file["mime_type"] = media_type.into();
     }
     if let Some(name) = media.name {
-        part["extras"] = json!({"filename": name});
+        file["extras"] = json!({"filename": name});
     }
+    Some(file)
 }
 
 /// A part is a text, or an object with its type.

@@ -54,7 +54,7 @@ pub(super) struct RepeatedResults {
 struct RepeatedCall {
     /// The sequence of the message that makes it.
     caller: u64,
-    /// The size of what was observed before it, in bytes.
+    /// The size of the messages that the scan has observed before the call, in bytes.
     passed_bytes: usize,
     has_result: bool,
 }

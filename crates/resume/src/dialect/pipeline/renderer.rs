@@ -155,9 +155,11 @@ impl ToolCallRenderer {
         let is_unanswered = self.unanswered.callers.contains(&sequence);
         let is_complete = message.malformed_calls.is_none() && !is_unanswered;
         let decision = if is_complete { CallDecision::Keep } else { CallDecision::Remove };
-        // A result with one of these ids is of no call before this message.
-        for id in message.called_ids() {
-            self.repeatable.remove(&CallKey::from_id(id));
+        // From here on, a result with one of these ids belongs to this message.
+        if !self.repeatable.is_empty() {
+            for id in message.called_ids() {
+                self.repeatable.remove(&CallKey::from_id(id));
+            }
         }
         // The exchange begins even if the message is dropped. Otherwise its results would be
         // matched with the calls of the message before it.
