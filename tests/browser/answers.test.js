@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { bothWatched, launch, watched } from "./browser.js";
+import { bothWatched, counts, launch, watched } from "./browser.js";
 import { startService } from "./service.js";
 
 let browser;
@@ -73,7 +73,7 @@ async function grows(page, text) {
 async function isStored(page, text) {
   await page.locator('[data-sequence="1"]', { hasText: text }).waitFor();
   await growing(page).waitFor({ state: "detached" });
-  assert.equal(await page.getByText(text, { exact: true }).count(), 1);
+  await counts(page.getByText(text, { exact: true }), 1);
 }
 
 test("a page that is reloaded, and another that joins, see all of an answer, once", async () => {

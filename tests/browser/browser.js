@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { isDeepStrictEqual } from "node:util";
+import { setTimeout } from "node:timers/promises";
 import { chromium } from "playwright-core";
 
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
@@ -69,6 +69,29 @@ export async function watched(
   assert.deepEqual(faults, []);
 }
 
+/** Repeats `check` until its assertions hold: a page shows a part of its data while it waits for the rest. */
+export async function eventually(check, seconds = 5) {
+  const deadline = Date.now() + seconds * 1000;
+  for (;;) {
+    try {
+      return await check();
+    } catch (error) {
+      if (!(error instanceof assert.AssertionError) || Date.now() > deadline) throw error;
+    }
+    await setTimeout(50);
+  }
+}
+
+/** Waits until the page has exactly `expected` elements of this kind. */
+export async function counts(locator, expected) {
+  await eventually(async () => assert.equal(await locator.count(), expected, `${locator}`));
+}
+
+/** Waits until the text of an element matches. */
+export async function reads(locator, pattern) {
+  await eventually(async () => assert.match(await locator.textContent(), pattern, `${locator}`));
+}
+
 /** Opens two pages that share nothing. */
 export async function bothWatched(browser, service, body, options) {
   await watched(
@@ -105,11 +128,7 @@ class Place {
         );
     const last = this.page.locator(`[data-sequence="${expected.at(-1)[0]}"]`);
     await last.waitFor({ state: "attached" });
-    for (let attempts = 0; attempts < 100; attempts += 1) {
-      if (isDeepStrictEqual(await shown(), expected)) return;
-      await this.page.waitForTimeout(50);
-    }
-    assert.deepEqual(await shown(), expected);
+    await eventually(async () => assert.deepEqual(await shown(), expected));
   }
 
   /** Hides or shows the page. */

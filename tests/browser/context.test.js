@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { launch, watched } from "./browser.js";
+import { counts, launch, reads, watched } from "./browser.js";
 import { seedContext, seedFailedRun, seedForks } from "./seed_runs.js";
 import { startService } from "./service.js";
 
@@ -84,9 +84,9 @@ test("the fork tree has the source and every fork, seen from any of them", async
       await place.shows(here);
       const tree = page.locator(".fork-tree");
       await tree.getByText("this chat").waitFor();
-      assert.equal(await tree.locator(".fork").count(), 4);
-      assert.equal(await tree.locator("li li li .fork").count(), 1);
-      assert.match(await tree.locator("li li li .fork").textContent(), /before #4/);
+      await counts(tree.locator(".fork"), 4);
+      await counts(tree.locator("li li li .fork"), 1);
+      await reads(tree.locator("li li li .fork"), /before #4/);
     }
   });
 });
@@ -139,7 +139,7 @@ test("a fork is made from a message", async () => {
     await page.getByRole("button", { name: "Fork", exact: true }).click();
     await page.getByText("Created").getByRole("link", { name: "From the start" }).click();
     await page.locator('[data-sequence="1"]').waitFor();
-    assert.equal(await page.locator(".message").count(), 2);
+    await counts(page.locator(".message"), 2);
   });
 });
 

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { launch, watched } from "./browser.js";
+import { counts, launch, reads, watched } from "./browser.js";
 import { seedFailedRun } from "./seed_runs.js";
 import { startService } from "./service.js";
 
@@ -30,7 +30,7 @@ test("a chat whose last turn failed shows the step and its error at once, and on
     await place.shows("rebook-1");
     const notice = page.getByRole("region", { name: "Last failure" });
     await notice.getByText("HTTP 502 from the booking system", { exact: false }).waitFor();
-    assert.match(await notice.textContent(), /The last turn failed in step 3 · tool · booker/);
+    await reads(notice, /The last turn failed in step 3 · tool · booker/);
     const { bottom } = await notice.evaluate((it) => it.getBoundingClientRect());
     assert.ok(bottom < 900, `the error ends at ${bottom}`);
     await notice.getByRole("link", { name: "Why?" }).click();
@@ -89,16 +89,16 @@ test("the plan says what happens next, and the lease who holds it", async () => 
     const plan = page.locator(".plan");
     await plan.getByText("Run the failed step again.").waitFor();
     await plan.getByText("worker-7").waitFor();
-    assert.match(await plan.textContent(), /Next speakerbooker/);
-    assert.match(await plan.textContent(), /No result of rebook, called by booker in #\d/);
-    assert.match(await plan.textContent(), /expires in/);
+    await reads(plan, /Next speakerbooker/);
+    await reads(plan, /No result of rebook, called by booker in #\d/);
+    await reads(plan, /expires in/);
     // The button asks first; the one of the form does it.
     const release = page.getByRole("button", { name: "Release the lease" });
     await release.click();
     await page.getByText("Take the lease from its worker?").waitFor();
     await release.last().click();
     await plan.getByText("held by no worker").waitFor();
-    assert.equal(await release.count(), 0);
+    await counts(release, 0);
   });
   assert.equal((await call("GET", lease)).lease, null);
 });

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { launch, watched } from "./browser.js";
+import { counts, launch, reads, watched } from "./browser.js";
 import { seedApp, seedTranscript } from "./seed.js";
 import { startService } from "./service.js";
 
@@ -81,20 +81,16 @@ test("a workflow shows its totals, and more chats on request", async () => {
   await watched(browser, service, async (page, place) => {
     await place.open("#/apps/acme_corp/workflows/Generator");
     await place.shows("Generator");
-    const figures = await page.locator(".figures").textContent();
-    assert.match(figures, /Chats26.*Error rate22\.2 %4 failed/);
+    await reads(page.locator(".figures"), /Chats26.*Error rate22\.2 %4 failed/);
     const chats = page.getByRole("table", { name: "Newest chats" }).getByRole("rowheader");
-    assert.equal(await chats.count(), 20);
+    await counts(chats, 20);
     await page.getByRole("button", { name: "More chats" }).click();
     await page.getByRole("link", { name: "acme_corp-gen-00" }).waitFor();
-    assert.equal(await chats.count(), 26);
+    await counts(chats, 26);
     await page.getByRole("figure").filter({ hasText: "Calls" }).locator(".plot").hover();
     await page.locator(".legend .when").waitFor();
     await page.getByText("The same as a table").click();
-    assert.equal(
-      await page.getByRole("table", { name: "Activity" }).getByRole("rowheader").count(),
-      24,
-    );
+    await counts(page.getByRole("table", { name: "Activity" }).getByRole("rowheader"), 24);
   });
 });
 
@@ -105,16 +101,10 @@ test("a chat shows what was said, its snapshot, its artifact and its calls", asy
     await place.text("Plan a picnic for five on Sunday.").waitFor();
     await place.text("forecast").waitFor();
     await place.text("Deleted.").waitFor();
-    assert.equal(await page.locator(".message").count(), 7);
-    assert.match(
-      await page.getByRole("region", { name: "Context" }).textContent(),
-      /"place": "lake"/,
-    );
-    assert.match(await page.getByRole("region", { name: "Artifact" }).textContent(), /"lat": 52.5/);
-    assert.equal(
-      await page.getByRole("table", { name: "Calls" }).getByRole("rowheader").count(),
-      5,
-    );
+    await counts(page.locator(".message"), 7);
+    await reads(page.getByRole("region", { name: "Context" }), /"place": "lake"/);
+    await reads(page.getByRole("region", { name: "Artifact" }), /"lat": 52.5/);
+    await counts(page.getByRole("table", { name: "Calls" }).getByRole("rowheader"), 5);
   });
 });
 

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
-import { launch, watched } from "./browser.js";
+import { launch, reads, watched } from "./browser.js";
 import { startService } from "./service.js";
 
 const HOUR = 3_600_000;
@@ -56,11 +56,11 @@ test("a range is compared with the one before, by workflow, user, agent and mode
     await place.open("#/apps/acme_corp/numbers?since=week");
     await place.shows("Numbers");
     await figure(page, "Cost").waitFor();
-    assert.match(await figure(page, "Cost").textContent(), /\$3\.50−41\.7 %/);
+    await reads(figure(page, "Cost"), /\$3\.50−41\.7 %/);
     const users = page.getByRole("table", { name: "Users by cost" });
     assert.deepEqual(await users.getByRole("rowheader").allTextContents(), ["ann", "ben"]);
-    assert.match(await users.getByRole("row").nth(1).textContent(), /\$3\.00−50 %/);
-    assert.match(await users.getByRole("row").nth(2).textContent(), /\$0\.5000none before/);
+    await reads(users.getByRole("row").nth(1), /\$3\.00−50 %/);
+    await reads(users.getByRole("row").nth(2), /\$0\.5000none before/);
     const workflows = page.getByRole("table", { name: "Workflows by cost" }).getByRole("rowheader");
     assert.deepEqual(await workflows.allTextContents(), ["Desk", FORMULA]);
     for (const [title, named] of [
@@ -68,7 +68,7 @@ test("a range is compared with the one before, by workflow, user, agent and mode
       ["Models", "model-1"],
     ]) {
       const shares = page.getByRole("table", { name: `${title} by cost` }).getByRole("row");
-      assert.match(await shares.nth(1).textContent(), new RegExp(`^${named}.*\\$3\\.50−41\\.7 %`));
+      await reads(shares.nth(1), new RegExp(`^${named}.*\\$3\\.50−41\\.7 %`));
     }
     // The cost of each over time, with the greatest in words.
     for (const title of ["Workflows", "Users", "Agents", "Models"]) {
@@ -83,12 +83,12 @@ test("a range is compared with the one before, by workflow, user, agent and mode
     }
     // Hours of several days are told apart by their days.
     const ticks = page.locator(".ticks").first();
-    assert.match(await ticks.textContent(), /^(\d+ [A-Z][a-z]{2,3}){3,6}$/);
+    await reads(ticks, /^(\d+ [A-Z][a-z]{2,3}){3,6}$/);
     await place.isAccessible();
     await page.getByRole("link", { name: "last 24 hours" }).click();
     await page.waitForURL(/since=day/);
     await figure(page, "Cost").getByText("none before").waitFor();
-    assert.match(await ticks.textContent(), /^(\d\d:00){6}$/);
+    await reads(ticks, /^(\d\d:00){6}$/);
     await users.getByRole("link", { name: "ann" }).click();
     await place.shows("Chats");
     await page.getByRole("heading", { name: "2 chats" }).waitFor();

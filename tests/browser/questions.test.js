@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { bothWatched, launch, watched } from "./browser.js";
+import { bothWatched, counts, eventually, launch, watched } from "./browser.js";
 import { startService } from "./service.js";
 import { bearer, giveToken, settings } from "./tokens.js";
 
@@ -82,7 +82,7 @@ test("an answer is bound to the call that was shown, and a repeat counts once", 
     await page.keyboard.press("Enter");
     await gone(page, "Go on?");
     await page.locator(".message pre").filter({ hasText: "true" }).first().waitFor();
-    assert.equal(await page.locator(".message").count(), 1);
+    await counts(page.locator(".message"), 1);
     assert.equal(sent.length, 2);
     assert.deepEqual(sent[0], sent[1]);
   });
@@ -183,10 +183,9 @@ async function join(place, chatId, person) {
 async function present(page, names) {
   const shown = page.getByRole("list", { name: "Here now" }).getByRole("listitem");
   for (const name of names) await shown.filter({ hasText: name }).waitFor();
-  for (let attempts = 0; attempts < 100 && (await shown.count()) !== names.length; attempts += 1) {
-    await page.waitForTimeout(50);
-  }
-  assert.deepEqual((await shown.allTextContents()).sort(), [...names].sort());
+  await eventually(async () =>
+    assert.deepEqual((await shown.allTextContents()).sort(), [...names].sort()),
+  );
 }
 
 async function alone(chatId, body, options = {}) {

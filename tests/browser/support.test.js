@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { launch, watched } from "./browser.js";
+import { launch, reads, watched } from "./browser.js";
 import { seedDesk } from "./seed.js";
 import { seedFailedRun } from "./seed_runs.js";
 import { startService } from "./service.js";
@@ -59,7 +59,7 @@ test("from “user bob says his rebooking failed” to the step and its error in
       await click(rebooking.getByRole("link"));
       const notice = page.getByRole("region", { name: "Last failure" });
       await notice.getByText("HTTP 502 from the booking system", { exact: false }).waitFor();
-      assert.match(await notice.textContent(), /failed in step 3 · tool · booker/);
+      await reads(notice, /failed in step 3 · tool · booker/);
       await click(notice.getByRole("link", { name: "Why?" }));
       const step = page.getByRole("region", { name: "Step 3", exact: true });
       await step.getByText("rebook (booking.py:88)", { exact: false }).waitFor();

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { launch, watched } from "./browser.js";
+import { counts, launch, reads, watched } from "./browser.js";
 import { seedFailedRun, seedLong } from "./seed_runs.js";
 import { startService } from "./service.js";
 
@@ -79,8 +79,8 @@ test("Markdown is shown as tables, lists and code", async () => {
     await place.shows("rebook-1");
     const answer = page.locator('[data-sequence="1"]');
     await answer.locator("table").getByText("SK 1474").waitFor();
-    assert.equal(await answer.locator("tbody tr").count(), 3);
-    assert.deepEqual(await answer.locator("ol > li").count(), 2);
+    await counts(answer.locator("tbody tr"), 3);
+    await counts(answer.locator("ol > li"), 2);
     assert.equal(await answer.locator("li code").textContent(), "SK 1474");
     assert.equal(await page.locator('[data-sequence="0"] strong').textContent(), "Oslo");
   });
@@ -149,7 +149,7 @@ test("hostile Markdown runs nothing, loads nothing and stays within its message"
     }
     // What is nested too deep is shown as it was written, and not left out.
     assert.equal(await page.locator('[data-sequence="18"] p.words').textContent(), DEEP);
-    assert.equal(await page.getByRole("heading", { level: 1 }).count(), 1);
+    await counts(page.getByRole("heading", { level: 1 }), 1);
     // A mark that reverses the direction ends with its paragraph.
     const isolated = await page
       .locator('[data-sequence="16"] p')
@@ -170,7 +170,7 @@ test("a tool call is folded with its result, and reasoning is folded", async () 
     assert.equal(await folded.getByText('"fare": 214').isVisible(), false);
     await folded.locator("summary").click();
     await folded.getByText("Result, #", { exact: false }).waitFor();
-    assert.match(await folded.textContent(), /"flight": "LH 860".*Result, #\d+\{"fare": 214\}/s);
+    await reads(folded, /"flight": "LH 860".*Result, #\d+\{"fare": 214\}/s);
     await page.locator(".message.tool summary", { hasText: "result of prices" }).waitFor();
     await page
       .locator(".tool-call", { hasText: "rebook" })
@@ -238,7 +238,7 @@ test("pictures in a message are shown, and pictures elsewhere load nothing befor
     await place.shows("pictures-1");
     const shown = page.locator(".feed img");
     await shown.nth(1).waitFor();
-    assert.equal(await shown.count(), 2);
+    await counts(shown, 2);
     assert.equal(await shown.first().evaluate((it) => it.decode().then(() => it.naturalWidth)), 1);
     // `watched` reports every request to another origin.
     await page.getByRole("link", { name: "Picture (at pictures.example)" }).waitFor();
