@@ -19,9 +19,11 @@ use mongodb::options::Hint;
 use records::{ChatId, ChatSession, Scope, TitlePart, title_key};
 use serde::Deserialize;
 
+use super::ListRead;
+use super::filter::list_filter;
 use crate::StoreError;
 use crate::mongo::MongoStore;
-use crate::mongo::chat_sessions::{ListRead, list_filter, without_large_fields};
+use crate::mongo::chat_sessions::without_large_fields;
 use crate::mongo::collection_names::CHAT_SESSIONS;
 use crate::mongo::collections::{ACTIVE_MINUTE, session_index};
 use crate::mongo::documents::stored::{check_readable, read_document};
@@ -54,7 +56,7 @@ struct Compared {
 
 impl MongoStore {
     /// Lists the chats whose title and metadata are as the filter says.
-    pub(super) async fn list_compared(
+    pub(in crate::mongo::chat_sessions) async fn list_compared(
         &self,
         lists: &[&'static ServedList],
         scope: &Scope,
@@ -92,7 +94,7 @@ impl MongoStore {
     }
 
     /// Counts the chats whose title and metadata are as the filter says.
-    pub(super) async fn count_compared(
+    pub(in crate::mongo::chat_sessions) async fn count_compared(
         &self,
         lists: &[&'static ServedList],
         scope: &Scope,

@@ -34,7 +34,7 @@ impl MongoStore {
     ///
     /// The sessions, the lowest version and the keys are of one moment. In queries of their own, chats could be brought up
     /// between two of them, or the key removed, and such a list would lack chats.
-    pub(crate) async fn indexed_rows(
+    pub(super) async fn indexed_rows(
         &self,
         find: SortedFind,
         app_id: &AppId,
@@ -72,7 +72,7 @@ impl MongoStore {
     }
 
     /// Refuses a list by a value of the metadata whose key the app has not declared.
-    pub(crate) async fn check_indexed(
+    pub(super) async fn check_indexed(
         &self,
         app_id: &AppId,
         metadata: &MetadataFilter,
@@ -81,7 +81,10 @@ impl MongoStore {
     }
 
     /// Brings the attributes of at most `limit` chats up to the keys that their apps have declared, and returns of how many.
-    pub(super) async fn index_attributes(&self, limit: usize) -> Result<usize, StoreError> {
+    pub(in crate::mongo::chat_sessions) async fn index_attributes(
+        &self,
+        limit: usize,
+    ) -> Result<usize, StoreError> {
         let mut indexed = 0;
         for (app_id, keys) in self.read(|| self.apps_with_metadata_keys()).await? {
             if indexed >= limit {

@@ -14,7 +14,7 @@ const REMEMBERED: Duration = Duration::from_mins(1);
 ///
 /// A count chooses the index by which titles are read, and never what is found: an old one costs time, nothing else.
 #[derive(Debug)]
-pub(super) struct TitleCounts(Cache<Arc<str>, u64>);
+pub(crate) struct TitleCounts(Cache<Arc<str>, u64>);
 
 impl Default for TitleCounts {
     fn default() -> Self {

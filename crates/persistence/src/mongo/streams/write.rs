@@ -1,0 +1,272 @@
+//! What a call writes of a stream: groups, and the stream itself when it starts or ends.
+
+use bson::{DateTime, doc};
+use chrono::{DateTime as Time, TimeDelta, Utc};
+use records::{
+    AppId, ChatId, Scope, Stream, StreamEnding, StreamEvent, StreamGroup, StreamId, StreamMark,
+    StreamState,
+};
+
+use super::chain::Chain;
+use super::document::{stream_filter, streams_of_chat};
+use super::{REMOVED_AT, StreamDocument, StreamGroupDocument};
+use crate::StoreError;
+use crate::error::StreamRefusal;
+use crate::mongo::MongoStore;
+use crate::mongo::documents::encode;
+use crate::mongo::engine::calls::Attempt;
+use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::format::Shape;
+use crate::mongo::engine::transaction::{Round, Transaction};
+use crate::rules::stream::{self as rules, StreamEnd};
+use crate::store::{AppendedTurn, Outcome, StreamProgress, Takeover, Written};
+
+/// How long a stream is kept whose agent never ends it, in hours, unless something is still written to it.
+const RUNNING_HOURS: i64 = 24;
+
+impl MongoStore {
+    pub(super) async fn start_round(
+        &self,
+        tx: Transaction<'_>,
+        scope: &Scope,
+        chat_id: &ChatId,
+        stream: &Stream,
+    ) -> Result<Round<(Written<Stream>, Vec<(StreamId, StreamGroup)>)>, Failure> {
+        self.require(Shape::Streams).await?;
+        let chat = self.known_chat(scope, chat_id).await?;
+        let at = (chat_id, &stream.stream_id);
+        match self.stored_stream(scope, at).await {
+            Ok(stored) => {
+                let Some(mark) = self.last_mark(&scope.app_id, at).await? else {
+                    return Ok(Round::Again);
+                };
+                let stored = stored.with_mark(mark);
+                rules::check_repeated(stream, &stored)?;
+                let is_ours = stored.started_at == stream.started_at;
+                return Ok(Round::Done((Written::found(stored, is_ours), Vec::new())));
+            }
+            Err(Failure::Decided(StoreError::StreamNotFound(_))) => {}
+            Err(failure) => return Err(failure),
+        }
+        tx.attempt().note_nothing_applied();
+        if chat.status.is_ended() {
+            let (chat_id, status) = (chat_id.clone(), chat.status);
+            return Err(StoreError::ChatEnded { chat_id, status }.into());
+        }
+        let (mut superseded, mut running) = (Vec::new(), 0);
+        let mut filter = streams_of_chat(scope, chat_id);
+        filter.insert("state", StreamState::Running.as_str());
+        for other in self.stored_streams(filter).await? {
+            let at = (chat_id, &other.stream_id);
+            let Some(mark) = self.last_mark(&scope.app_id, at).await? else { continue };
+            if rules::supersedes(scope, &mark) {
+                let group = rules::ended(&mark, &rules::superseded(), None, stream.started_at);
+                superseded.push((other.stream_id, group));
+            } else if mark.state == StreamState::Running {
+                running += 1;
+            }
+        }
+        if running >= Stream::MAX_RUNNING {
+            return Err(rules::refusal(&stream.stream_id, StreamRefusal::TooMany).into());
+        }
+        tx.begin().await?;
+        self.touch_within(&tx, scope, chat_id).await?;
+        for (stream_id, group) in &superseded {
+            self.end_within(&tx, scope, (chat_id, stream_id), group).await?;
+        }
+        let removed_at = after(stream.started_at, TimeDelta::hours(RUNNING_HOURS));
+        let document = encode(&StreamDocument::new(&scope.app_id, stream, removed_at))?;
+        let insert = self.inner.streams.insert_one(document);
+        insert.session(&mut *tx.session().await?).await?;
+        let first = StreamGroup { mark: stream.mark.clone(), event: StreamEvent::Started };
+        self.add_within(&tx, &scope.app_id, at, &first).await?;
+        Ok(Round::Done((Written::stored(stream.clone()), superseded)))
+    }
+
+    pub(super) async fn add_chunks(
+        &self,
+        attempt: Attempt,
+        scope: &Scope,
+        at: (&ChatId, &StreamId),
+        from: u64,
+        chunks: &[String],
+    ) -> Result<StreamProgress, Failure> {
+        let decide = |mark: &StreamMark| {
+            rules::chunks(scope, at, mark, from, chunks, self.inner.clock.now())
+        };
+        let mark = self.add_group(&attempt, scope, at, decide).await?;
+        Ok(rules::progress(&mark))
+    }
+
+    pub(super) async fn cancel(
+        &self,
+        attempt: Attempt,
+        scope: &Scope,
+        at: (&ChatId, &StreamId),
+    ) -> Result<Stream, Failure> {
+        let stored = self.stored_stream(scope, at).await?;
+        let decide = |mark: &StreamMark| Ok(rules::cancel(mark, self.inner.clock.now()));
+        let mark = self.add_group(&attempt, scope, at, decide).await?;
+        Ok(stored.with_mark(mark))
+    }
+
+    /// Adds the group that `decide` makes of the mark of a stream, or none. Returns the mark afterwards.
+    ///
+    /// A decision on a mark that may be old is made again before it refuses the caller.
+    async fn add_group(
+        &self,
+        attempt: &Attempt,
+        scope: &Scope,
+        at: (&ChatId, &StreamId),
+        decide: impl Fn(&StreamMark) -> Result<Option<StreamGroup>, StoreError>,
+    ) -> Result<StreamMark, Failure> {
+        let (chat_id, stream_id) = at;
+        let shared = self.inner.chains.of(chat_id, stream_id);
+        let mut held = shared.lock().await;
+        // What an earlier attempt has written is not in the mark.
+        let mut known = held.take().filter(|chain| attempt.is_first && chain.is_recent());
+        loop {
+            attempt.check_continues()?;
+            let is_read = known.is_none();
+            let mut chain = if let Some(chain) = known.take() {
+                chain
+            } else {
+                let Some(mark) = self.last_mark(&scope.app_id, at).await? else {
+                    return Err(self.no_stream(scope, chat_id, stream_id).await);
+                };
+                Chain::new(mark)
+            };
+            if !chain.permits(scope) {
+                self.session_within(scope, chat_id, doc! { "_id": 1 }).await?;
+                chain.note_permitted(scope);
+            }
+            match decide(&chain.mark) {
+                // Chunks that an old mark has may be void by now.
+                Ok(None) if !is_read => {}
+                Ok(None) => {
+                    let mark = chain.mark.clone();
+                    *held = Some(chain);
+                    return Ok(mark);
+                }
+                Ok(Some(group)) => {
+                    let app_id = &scope.app_id;
+                    let document =
+                        encode(&StreamGroupDocument::new(app_id, chat_id, stream_id, &group))?;
+                    if self.insert_group(document).await? {
+                        let mark = group.mark.clone();
+                        *held = Some(chain.moved(mark.clone()));
+                        self.notify_stream(chat_id, stream_id, group);
+                        return Ok(mark);
+                    }
+                }
+                Err(refusal) if is_read => return Err(refusal.into()),
+                Err(_) => {}
+            }
+        }
+    }
+
+    pub(super) async fn take_over_round(
+        &self,
+        tx: Transaction<'_>,
+        scope: &Scope,
+        at: (&ChatId, &StreamId),
+        takeover: Takeover,
+    ) -> Result<Round<(Stream, Option<StreamGroup>)>, Failure> {
+        // Also of a takeover that was made before: its answer is for those who may make it.
+        self.session_within(scope, at.0, doc! { "_id": 1 }).await?;
+        let stored = self.stored_stream(scope, at).await?;
+        let Some(mark) = self.last_mark(&scope.app_id, at).await? else { return Ok(Round::Again) };
+        let now = self.inner.clock.now();
+        let Some(group) = rules::take_over(scope, at, &mark, takeover, now)? else {
+            return Ok(Round::Done((stored.with_mark(mark), None)));
+        };
+        tx.begin().await?;
+        self.touch_within(&tx, scope, at.0).await?;
+        self.add_within(&tx, &scope.app_id, at, &group).await?;
+        Ok(Round::Done((stored.with_mark(group.mark.clone()), Some(group))))
+    }
+
+    /// Ends a stream unless it has ended; returns it, and the group that ends it.
+    pub(super) async fn end_round(
+        &self,
+        tx: Transaction<'_>,
+        scope: &Scope,
+        at: (&ChatId, &StreamId),
+        ending: &StreamEnding,
+        turn: Option<&AppendedTurn>,
+    ) -> Result<Round<(Stream, Option<StreamGroup>)>, Failure> {
+        let stored = self.stored_stream(scope, at).await?;
+        let Some(mark) = self.last_mark(&scope.app_id, at).await? else { return Ok(Round::Again) };
+        let last_sequence = turn.map(|turn| turn.last_sequence);
+        // Of a turn that was written before, the counter is that of the chat by now.
+        let is_repeated = mark.state == ending.state
+            && mark.error == ending.error
+            && turn.is_some_and(|turn| turn.outcome == Outcome::Duplicate);
+        if mark.last_sequence.is_some() && (is_repeated || mark.last_sequence == last_sequence) {
+            // Its turn has ended it. Listeners are told at once, and not only by the change stream.
+            let group = StreamGroup { mark: mark.clone(), event: StreamEvent::Ended };
+            return Ok(Round::Done((stored.with_mark(mark), Some(group))));
+        }
+        let now = self.inner.clock.now();
+        let Some(group) = rules::end(scope, at, &mark, ending, last_sequence, now)? else {
+            return Ok(Round::Done((stored.with_mark(mark), None)));
+        };
+        tx.begin().await?;
+        self.touch_within(&tx, scope, at.0).await?;
+        self.end_within(&tx, scope, at, &group).await?;
+        Ok(Round::Done((stored.with_mark(group.mark.clone()), Some(group))))
+    }
+
+    /// Ends a stream within the transaction of its turn.
+    pub(crate) async fn end_with_turn(
+        &self,
+        tx: &Transaction<'_>,
+        scope: &Scope,
+        chat_id: &ChatId,
+        end: &StreamEnd,
+        last_sequence: u64,
+    ) -> Result<(), Failure> {
+        let at = (chat_id, &end.stream_id);
+        let mark = self.last_mark(&scope.app_id, at).await?;
+        let mark = mark.ok_or_else(|| StoreError::StreamNotFound(end.stream_id.clone()))?;
+        let now = self.inner.clock.now();
+        let ended = rules::end(scope, at, &mark, &end.ending, Some(last_sequence), now)?;
+        match ended {
+            Some(group) => self.end_within(tx, scope, at, &group).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn end_within(
+        &self,
+        tx: &Transaction<'_>,
+        scope: &Scope,
+        at: (&ChatId, &StreamId),
+        group: &StreamGroup,
+    ) -> Result<(), Failure> {
+        self.add_within(tx, &scope.app_id, at, group).await?;
+        let removed_at = after(group.mark.written_at, TimeDelta::minutes(Stream::KEPT_MINUTES));
+        let set = doc! { "state": group.mark.state.as_str(), REMOVED_AT: removed_at };
+        let filter = stream_filter(&scope.app_id, at.0, at.1);
+        let update = self.inner.streams.update_one(filter, doc! { "$set": set });
+        update.session(&mut *tx.session().await?).await?;
+        Ok(())
+    }
+
+    async fn add_within(
+        &self,
+        tx: &Transaction<'_>,
+        app_id: &AppId,
+        (chat_id, stream_id): (&ChatId, &StreamId),
+        group: &StreamGroup,
+    ) -> Result<(), Failure> {
+        let document = encode(&StreamGroupDocument::new(app_id, chat_id, stream_id, group))?;
+        let insert = self.inner.stream_groups.insert_one(document);
+        insert.session(&mut *tx.session().await?).await?;
+        Ok(())
+    }
+}
+
+fn after(time: Time<Utc>, delay: TimeDelta) -> DateTime {
+    DateTime::from_chrono(time + delay)
+}
