@@ -150,6 +150,21 @@ def test_lists_have_whole_segments_in_order_and_their_contents_if_asked_for(clie
     assert list(documents.namespaces("a", page_size=1)) == ["a/b", "a/bc"]
 
 
+def test_values_are_listed_however_large_without_those_that_are_deleted_meanwhile(client: Reprise) -> None:
+    documents = client.documents
+    large = "1" * (MIB + 1)
+    for name in ("1", "2", "3"):
+        documents.put(f"a/{name}", {"of": name, "large": large})
+    documents.put("a/4", {"of": "4"})
+    found: list[str] = []
+    for document, value in documents.list_values("a"):
+        found.append(value["of"])
+        assert document.path == f"a/{value['of']}"
+        # The page that names it was read before.
+        documents.delete("a/2")
+    assert found == ["1", "3", "4"]
+
+
 def test_everything_below_a_namespace_is_deleted(client: Reprise) -> None:
     for number in range(12):
         client.documents.put(f"a/b/{number}", b"1")

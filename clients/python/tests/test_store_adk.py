@@ -172,6 +172,21 @@ async def test_shared_state_of_several_sessions_is_not_lost(service: Service, ap
             assert [(len(session.state), session.state["n"]) for session in listed] == [(51, 4)] * 5
 
 
+async def test_an_event_whose_append_is_cancelled_sets_the_shared_state(service: Service, app: str) -> None:
+    async with AsyncReprise(service.url, app) as client:
+        ours = RepriseSessionService(client)
+        session = await made(ours)
+        for number in range(20):
+            task = asyncio.create_task(ours.append_event(session, event(delta={f"user:{number}": number})))
+            await asyncio.sleep(number / 2_000)
+            task.cancel()
+            await asyncio.wait([task])
+        stored = await found(RepriseSessionService(client))
+        said = {key: value for each in stored.events for key, value in each.actions.state_delta.items()}
+        assert said
+        assert {key: stored.state[key] for key in said} == said
+
+
 async def test_an_event_whose_answer_is_lost_is_stored_once(line: Line, app: str) -> None:
     async with AsyncReprise(line.url, app) as client:
         ours = RepriseSessionService(client)

@@ -14,6 +14,7 @@ import pytest
 
 import reprise
 from reprise import AsyncReprise, Reprise
+from reprise._async.clock import cancellations
 from reprise._chunks import Chunks
 
 from .conftest import Service
@@ -145,6 +146,127 @@ async def test_a_person_stops_an_answer(service: Service, app: str) -> None:
         assert stream.state.value == "cancelled"
         (message,) = (await chat.history("openai")).messages
         assert message["content"].startswith("0 1 2 3 4 ")
+
+
+async def test_a_person_stops_an_answer_while_the_model_is_silent(
+    service: Service, app: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reprise._async.stream.SILENCE", 0.2)
+    async with AsyncReprise(service.url, app) as client:
+        chat = await client.create_chat("Picnic")
+        has_ended = False
+
+        async def silent() -> AsyncIterator[str]:
+            nonlocal has_ended
+            yield "It is "
+            try:
+                await asyncio.sleep(3_600)
+            finally:
+                has_ended = True
+
+        async def read() -> None:
+            async for _ in chat.stream(silent()):
+                (running,) = await chat.streams()
+                await chat.cancel_stream(running.stream_id)
+            assert cancellations(asyncio.current_task()) == 0
+
+        await asyncio.wait_for(read(), 20)
+        assert has_ended
+        (stream,) = await chat.streams()
+        assert stream.state.value == "cancelled"
+        (message,) = (await chat.history("openai")).messages
+        assert message["content"] == "It is "
+
+
+async def test_a_stop_does_not_break_off_what_the_reader_does(
+    service: Service, app: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reprise._async.stream.SILENCE", 0.2)
+    async with AsyncReprise(service.url, app) as client:
+        chat = await client.create_chat("Picnic")
+
+        async def words() -> AsyncIterator[str]:
+            yield "It is "
+            yield "sunny"
+
+        shown: list[str] = []
+        async for word in chat.stream(words()):
+            (running,) = await chat.streams()
+            await chat.cancel_stream(running.stream_id)
+            await asyncio.sleep(1)
+            shown.append(word)
+        assert shown == ["It is "]
+        (stream,) = await chat.streams()
+        assert stream.state.value == "cancelled"
+
+
+async def test_a_task_that_is_cancelled_while_the_model_is_silent_is_cancelled(service: Service, app: str) -> None:
+    async with AsyncReprise(service.url, app) as client:
+        chat = await client.create_chat("Picnic")
+        is_waiting = asyncio.Event()
+
+        async def silent() -> AsyncIterator[str]:
+            yield "It is "
+            is_waiting.set()
+            await asyncio.sleep(3_600)
+
+        async def read() -> None:
+            async for _ in chat.stream(silent()):
+                pass
+
+        reading = asyncio.create_task(read())
+        await is_waiting.wait()
+        reading.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await reading
+        (stream,) = await chat.streams()
+        assert stream.state.value == "cancelled"
+
+
+@pytest.mark.parametrize("leaves", ["break", "raise", "cancel"])
+async def test_an_answer_that_its_reader_leaves_is_stored_before_the_client_is_closed(
+    service: Service, app: str, leaves: str
+) -> None:
+    async def words() -> AsyncIterator[str]:
+        yield "It is "
+        yield "sunny"
+
+    has_begun = asyncio.Event()
+
+    async def read(chat_id: str) -> None:
+        async with AsyncReprise(service.url, app) as client:
+            async for _ in client.chat(chat_id).stream(words()):
+                has_begun.set()
+                if leaves == "break":
+                    break
+                if leaves == "raise":
+                    raise ValueError
+                await asyncio.sleep(3_600)
+
+    async with AsyncReprise(service.url, app) as client:
+        chat = await client.create_chat("Picnic")
+        reading = asyncio.create_task(read(chat.chat_id))
+        if leaves == "cancel":
+            await has_begun.wait()
+            reading.cancel()
+        await asyncio.wait([reading])
+        (stream,) = await chat.streams()
+        assert stream.state.value == "cancelled"
+        (message,) = (await chat.history("openai")).messages
+        assert message["content"] == "It is "
+
+
+def test_an_answer_that_is_kept_unread_is_stored_before_the_client_is_closed(service: Service, app: str) -> None:
+    with Reprise(service.url, app) as client:
+        chat = client.create_chat("Picnic")
+        answer = chat.stream(iter(["It is ", "sunny"]))
+        assert next(answer) == "It is "
+    with Reprise(service.url, app) as client:
+        chat = client.chat(chat.chat_id)
+        assert chat.streams()[0].state.value == "cancelled"
+        (message,) = chat.history("openai").messages
+        assert message["content"] == "It is "
+    answer.close()
 
 
 def test_chunks_of_the_ai_sdk_stay_as_they_are() -> None:

@@ -18,13 +18,15 @@ WORDS = [
     (r"\bawait ", ""),
     (r"\basynccontextmanager\b", "contextmanager"),
     (r"\b__a(enter|exit|iter)__\b", r"__\1__"),
-    (r"\ba(close|read|iter_text)\b", r"\1"),
+    (r"\bStopAsyncIteration\b", "StopIteration"),
+    (r"\ba(close|iter|iter_text|next|read)\b", r"\1"),
     (r"\bAsyncGenerator\[(.*?), None\]", r"Generator[\1, None, None]"),
     (r"\bAsync(?=[A-Z])", ""),
     (
         r"The client for asyncio\. ``tools/unasync\.py`` makes the package ``_sync`` from this one\.",
         "The client that waits for each answer. ``tools/unasync.py`` makes it from the package ``_async``.",
     ),
+    (r"with the next event of the model, or within 10 s if the model is silent\.", "with the next event of the model."),
     (
         r"If the lease is lost, the block is cancelled and ends with :class:`~reprise\.Fenced`\.",
         "If the lease is lost, every write of the block raises :class:`~reprise.Fenced`, and so does its end.",

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from time import monotonic
 from typing import Any
 
@@ -10,7 +10,7 @@ from .events import AsyncEvents
 from .lease import AsyncLease
 from .pages import pages
 from .stream import AsyncStream, recorded
-from .transport import AsyncTransport
+from .transport import AsyncTransport, AsyncUnfinished
 from .turn import AsyncTurn
 
 #: How long one request waits for the answer to a question, in seconds.
@@ -31,6 +31,11 @@ class AsyncChat:
     def fencing_token(self) -> int | None:
         """The token of the lease with which the chat writes; ``None`` without one."""
         return self._fencing_token
+
+    @property
+    def unfinished(self) -> set[AsyncUnfinished]:
+        """The answers that end before the client is closed."""
+        return self._transport.unfinished
 
     def with_token(self, fencing_token: int) -> AsyncChat:
         """Returns the same chat, whose writes carry the token of a lease."""
@@ -119,14 +124,15 @@ class AsyncChat:
 
     # Streams
 
-    def stream(self, upstream: Any, **fields: Any) -> AsyncIterator[Any]:
+    def stream(self, upstream: Any, **fields: Any) -> AsyncGenerator[Any, None]:
         """Yields the events of an answer, and writes them to a stream that others follow meanwhile.
 
         ``upstream`` yields strings, chunks of OpenAI's chat completions or of LiteLLM, events of OpenAI's Responses API or
         of Anthropic's messages, ``GenerateContentResponse`` of google-genai, ``AIMessageChunk`` of LangChain, or chunks of
         the AI SDK; anything else is a ``TypeError``. What came is stored as a turn when it ends; not if it raises. When a
-        person asks to stop, it ends with the next event of the model. ``fields`` are those of ``NewStream``, such as ``agent``
-        and ``request_id``.
+        person asks to stop, it ends with the next event of the model, or within 10 s if the model is silent.
+        If its reader leaves, it is cancelled when the reader closes the generator, and when the client is closed at the latest.
+        ``fields`` are those of ``NewStream``, such as ``agent`` and ``request_id``.
         """
         return recorded(self, upstream, fields)
 

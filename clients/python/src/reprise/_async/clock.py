@@ -71,6 +71,40 @@ class AsyncRepeater:
         return self._has_cancelled and is_alone and isinstance(error, (asyncio.CancelledError, Exception))
 
 
+class StopWaiting(Exception):
+    """What was waited for is no longer wanted."""
+
+
+class AsyncInterruptible:
+    """Waits for one thing after the other, until it is interrupted: also in the middle of a wait, and never between two."""
+
+    def __init__(self) -> None:
+        self._waiting: asyncio.Task[Any] | None = None
+        self._is_interrupted = False
+
+    async def wait(self, awaited: Awaitable[T]) -> T:
+        """Waits, in the task that calls; raises :class:`StopWaiting` if it is interrupted meanwhile."""
+        task = self._waiting = asyncio.current_task()
+        before = cancellations(task)
+        try:
+            return await awaited
+        except asyncio.CancelledError:
+            if self._is_interrupted and cancellations(task) <= before + 1:
+                raise StopWaiting from None
+            raise
+        finally:
+            self._waiting = None
+            uncancel = getattr(task, "uncancel", None)
+            if self._is_interrupted and uncancel is not None:
+                uncancel()
+
+    def interrupt(self) -> None:
+        """Interrupts the wait that is under way, if there is one; not a second time."""
+        if self._waiting is not None and not self._is_interrupted:
+            self._is_interrupted = True
+            self._waiting.cancel()
+
+
 def cancellations(task: asyncio.Task[Any] | None) -> int:
     """Returns how often a task was cancelled; 0 before Python 3.11, where tasks do not say it."""
     count: Callable[[], int] | None = getattr(task, "cancelling", None)

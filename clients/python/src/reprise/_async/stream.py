@@ -2,17 +2,18 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from .. import models
 from .._chunks import Chunks
 from ..errors import InvalidRequest, RepriseError
-from .clock import AsyncLock, AsyncRepeater, settled
+from .clock import AsyncInterruptible, AsyncLock, AsyncRepeater, StopWaiting, settled
 
 if TYPE_CHECKING:
     from .chat import AsyncChat
+    from .transport import AsyncUnfinished
 
 logger = logging.getLogger(__name__)
 #: The shortest time between two requests, in seconds: the service stores chunks ten times a second.
@@ -64,15 +65,14 @@ class AsyncStream:
         """Forgets what was added and not sent."""
         self._waiting.clear()
 
-    async def keep_alive(self) -> bool:
-        """Sends what has waited for the next chunk, and says now and then that the agent is there; always true."""
+    async def keep_alive(self) -> None:
+        """Sends what has waited for the next chunk, and says now and then that the agent is there."""
         if monotonic() - self._sent_at >= (INTERVAL if self._waiting else SILENCE):
             try:
                 await self.flush()
             except Exception:
                 # The chunks still wait: the next call meets the same error, and raises it.
                 pass
-        return True
 
     async def end(self, state: str = "finished", **fields: Any) -> models.EndedStream:
         """Ends the stream, and stores what it holds as a turn; not that of a failed one, unless ``store`` is true."""
@@ -90,25 +90,63 @@ def _batch(waiting: list[Any]) -> list[Any]:
     return waiting[:MOST_CHUNKS]
 
 
-async def recorded(chat: AsyncChat, upstream: Any, fields: dict[str, Any]) -> AsyncIterator[Any]:
+class AsyncAnswer:
+    """An answer that is written to a stream. It ends once: as its reader says, or when the client is closed before."""
+
+    def __init__(
+        self,
+        unfinished: set[AsyncUnfinished],
+        stream: AsyncStream,
+        repeater: AsyncRepeater,
+        chunks: Chunks,
+    ) -> None:
+        self._stream, self._repeater, self._chunks = stream, repeater, chunks
+        self._unfinished, self._ending, self._has_ended = unfinished, AsyncLock(), False
+        unfinished.add(self)
+
+    async def end(self, state: str = "cancelled", error: str | None = None) -> bool:
+        """Ends the stream, unless it has ended; also if the task that waits is cancelled. Returns whether this call did it."""
+        return await settled(self._end(state, error))
+
+    async def _end(self, state: str, error: str | None) -> bool:
+        async with self._ending:
+            if self._has_ended:
+                return False
+            self._has_ended = True
+            self._unfinished.discard(self)
+            await _end(self._stream, self._repeater, self._chunks, state, error)
+            return True
+
+
+async def recorded(chat: AsyncChat, upstream: Any, fields: dict[str, Any]) -> AsyncGenerator[Any, None]:
     """Yields the events of an answer, and writes them to a stream of the chat."""
     stream = await chat.start_stream("ui_message", **fields)
     chunks = Chunks(stream.stream_id)
     state, error = "cancelled", None
-    repeater = AsyncRepeater(INTERVAL, stream.keep_alive)
+    waiting = AsyncInterruptible()
+
+    async def keep_alive() -> bool:
+        await stream.keep_alive()
+        if stream.is_cancelled:
+            waiting.interrupt()
+        return True
+
+    answer = AsyncAnswer(chat.unfinished, stream, AsyncRepeater(INTERVAL, keep_alive), chunks)
     try:
-        async for event in upstream:
+        events = aiter(upstream)
+        while not stream.is_cancelled:
+            event = await waiting.wait(anext(events))
             await stream.add(*chunks.add(event))
             yield event
-            if stream.is_cancelled:
-                break
-        else:
-            state, error = ("finished", None) if chunks.failure is None else ("failed", chunks.failure[:1000])
+    except StopAsyncIteration:
+        state, error = ("finished", None) if chunks.failure is None else ("failed", chunks.failure[:1000])
+    except StopWaiting:
+        pass
     except BaseException as failure:
         if isinstance(failure, Exception):
             state, error = "failed", str(failure)[:1000]
         try:
-            await settled(_end(stream, repeater, chunks, state, error))
+            await answer.end(state, error)
         except Exception:
             if isinstance(failure, GeneratorExit):
                 # The caller has closed the iterator, and should know.
@@ -116,8 +154,7 @@ async def recorded(chat: AsyncChat, upstream: Any, fields: dict[str, Any]) -> As
             # What ended the answer counts.
             logger.exception("the stream %s was not ended", stream.stream_id)
         raise
-    # The task may be cancelled while it writes; the stream ends nevertheless.
-    await settled(_end(stream, repeater, chunks, state, error))
+    await answer.end(state, error)
 
 
 async def _end(

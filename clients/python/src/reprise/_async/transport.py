@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from time import monotonic
-from typing import Any
+from typing import Any, Protocol
 
 import httpcore
 import httpx
@@ -14,6 +15,7 @@ from .._request import Attempts, Request, checked_params, checked_url, is_refusa
 from ..errors import RepriseError
 from .clock import sleep
 
+logger = logging.getLogger(__name__)
 #: Bodies of fewer bytes are sent before the service can refuse them: its answer is read.
 LARGE_BODY = 64 * 1024
 #: How long to wait for the refusal of a body that is only announced, in seconds.
@@ -24,6 +26,14 @@ async def _unsent() -> AsyncIterator[bytes]:
     """A body that is announced and not sent: after this error, httpcore reads the answer."""
     raise httpcore.WriteError
     yield b""
+
+
+class AsyncUnfinished(Protocol):
+    """Something that ends before the connections are closed."""
+
+    async def end(self) -> bool:
+        """Ends it, unless it has ended. Returns whether this call did it."""
+        ...
 
 
 class AsyncTransport:
@@ -44,6 +54,8 @@ class AsyncTransport:
         #: The process that has the connections, and these.
         self._own = None if http else (os.getpid(), httpx.AsyncClient(timeout=timeout))
         self._headers = {"authorization": f"Bearer {token}"} if token else {}
+        #: The answers that are being written, or whose reader has left them.
+        self.unfinished: set[AsyncUnfinished] = set()
 
     @property
     def _http(self) -> httpx.AsyncClient:
@@ -123,6 +135,11 @@ class AsyncTransport:
         return arguments
 
     async def aclose(self) -> None:
-        """Closes the connections, unless the caller brought them."""
+        """Ends the answers that nobody reads any more, and closes the connections, unless the caller brought them."""
+        for answer in list(self.unfinished):
+            try:
+                await answer.end()
+            except Exception:
+                logger.exception("an answer was not ended before the client was closed")
         if self._own is not None:
             await self._http.aclose()

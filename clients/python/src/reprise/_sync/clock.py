@@ -20,6 +20,21 @@ def settled(result: T) -> T:
     return result
 
 
+class StopWaiting(Exception):
+    """Is never raised: a thread cannot interrupt what another one waits for."""
+
+
+class Interruptible:
+    """Waits for one thing after the other. Nothing interrupts it: the caller has waited before it calls."""
+
+    def wait(self, result: T) -> T:
+        """Returns the result."""
+        return result
+
+    def interrupt(self) -> None:
+        """Does nothing."""
+
+
 class Repeater:
     """Calls a function again and again in a thread, until it is stopped or the function returns false.
 

@@ -19,7 +19,7 @@ from .._documents import (
 )
 from .._request import Request, new_id
 from .._request import path as joined
-from ..errors import Conflict
+from ..errors import Conflict, NotFound
 from .events import Events
 from .pages import pages
 from .transport import Transport
@@ -121,6 +121,18 @@ class Documents:
         found = pages(self._transport, listed, ListedDocument.model_validate, page_size, params)
         for document in found:
             yield document
+
+    def list_values(self, namespace: str = "", **filters: Any) -> Iterator[tuple[ListedDocument, Any]]:
+        """Lists documents of JSON with their values, however large; one that is deleted meanwhile is left out."""
+        for document in self.list(namespace, content=True, **filters):
+            if document.has_content:
+                yield document, document.parsed()
+                continue
+            try:
+                value = (self.read(document.path)).json()
+            except NotFound:
+                continue
+            yield document, value
 
     def delete_all(self, namespace: str) -> int:
         """Deletes the documents below a namespace, and returns how many there were."""

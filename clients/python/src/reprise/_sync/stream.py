@@ -2,17 +2,18 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Generator
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from .. import models
 from .._chunks import Chunks
 from ..errors import InvalidRequest, RepriseError
-from .clock import Lock, Repeater, settled
+from .clock import Interruptible, Lock, Repeater, StopWaiting, settled
 
 if TYPE_CHECKING:
     from .chat import Chat
+    from .transport import Unfinished
 
 logger = logging.getLogger(__name__)
 #: The shortest time between two requests, in seconds: the service stores chunks ten times a second.
@@ -64,15 +65,14 @@ class Stream:
         """Forgets what was added and not sent."""
         self._waiting.clear()
 
-    def keep_alive(self) -> bool:
-        """Sends what has waited for the next chunk, and says now and then that the agent is there; always true."""
+    def keep_alive(self) -> None:
+        """Sends what has waited for the next chunk, and says now and then that the agent is there."""
         if monotonic() - self._sent_at >= (INTERVAL if self._waiting else SILENCE):
             try:
                 self.flush()
             except Exception:
                 # The chunks still wait: the next call meets the same error, and raises it.
                 pass
-        return True
 
     def end(self, state: str = "finished", **fields: Any) -> models.EndedStream:
         """Ends the stream, and stores what it holds as a turn; not that of a failed one, unless ``store`` is true."""
@@ -90,25 +90,63 @@ def _batch(waiting: list[Any]) -> list[Any]:
     return waiting[:MOST_CHUNKS]
 
 
-def recorded(chat: Chat, upstream: Any, fields: dict[str, Any]) -> Iterator[Any]:
+class Answer:
+    """An answer that is written to a stream. It ends once: as its reader says, or when the client is closed before."""
+
+    def __init__(
+        self,
+        unfinished: set[Unfinished],
+        stream: Stream,
+        repeater: Repeater,
+        chunks: Chunks,
+    ) -> None:
+        self._stream, self._repeater, self._chunks = stream, repeater, chunks
+        self._unfinished, self._ending, self._has_ended = unfinished, Lock(), False
+        unfinished.add(self)
+
+    def end(self, state: str = "cancelled", error: str | None = None) -> bool:
+        """Ends the stream, unless it has ended; also if the task that waits is cancelled. Returns whether this call did it."""
+        return settled(self._end(state, error))
+
+    def _end(self, state: str, error: str | None) -> bool:
+        with self._ending:
+            if self._has_ended:
+                return False
+            self._has_ended = True
+            self._unfinished.discard(self)
+            _end(self._stream, self._repeater, self._chunks, state, error)
+            return True
+
+
+def recorded(chat: Chat, upstream: Any, fields: dict[str, Any]) -> Generator[Any, None, None]:
     """Yields the events of an answer, and writes them to a stream of the chat."""
     stream = chat.start_stream("ui_message", **fields)
     chunks = Chunks(stream.stream_id)
     state, error = "cancelled", None
-    repeater = Repeater(INTERVAL, stream.keep_alive)
+    waiting = Interruptible()
+
+    def keep_alive() -> bool:
+        stream.keep_alive()
+        if stream.is_cancelled:
+            waiting.interrupt()
+        return True
+
+    answer = Answer(chat.unfinished, stream, Repeater(INTERVAL, keep_alive), chunks)
     try:
-        for event in upstream:
+        events = iter(upstream)
+        while not stream.is_cancelled:
+            event = waiting.wait(next(events))
             stream.add(*chunks.add(event))
             yield event
-            if stream.is_cancelled:
-                break
-        else:
-            state, error = ("finished", None) if chunks.failure is None else ("failed", chunks.failure[:1000])
+    except StopIteration:
+        state, error = ("finished", None) if chunks.failure is None else ("failed", chunks.failure[:1000])
+    except StopWaiting:
+        pass
     except BaseException as failure:
         if isinstance(failure, Exception):
             state, error = "failed", str(failure)[:1000]
         try:
-            settled(_end(stream, repeater, chunks, state, error))
+            answer.end(state, error)
         except Exception:
             if isinstance(failure, GeneratorExit):
                 # The caller has closed the iterator, and should know.
@@ -116,8 +154,7 @@ def recorded(chat: Chat, upstream: Any, fields: dict[str, Any]) -> Iterator[Any]
             # What ended the answer counts.
             logger.exception("the stream %s was not ended", stream.stream_id)
         raise
-    # The task may be cancelled while it writes; the stream ends nevertheless.
-    settled(_end(stream, repeater, chunks, state, error))
+    answer.end(state, error)
 
 
 def _end(

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from time import monotonic
-from typing import Any
+from typing import Any, Protocol
 
 import httpcore
 import httpx
@@ -14,6 +15,7 @@ from .._request import Attempts, Request, checked_params, checked_url, is_refusa
 from ..errors import RepriseError
 from .clock import sleep
 
+logger = logging.getLogger(__name__)
 #: Bodies of fewer bytes are sent before the service can refuse them: its answer is read.
 LARGE_BODY = 64 * 1024
 #: How long to wait for the refusal of a body that is only announced, in seconds.
@@ -24,6 +26,14 @@ def _unsent() -> Iterator[bytes]:
     """A body that is announced and not sent: after this error, httpcore reads the answer."""
     raise httpcore.WriteError
     yield b""
+
+
+class Unfinished(Protocol):
+    """Something that ends before the connections are closed."""
+
+    def end(self) -> bool:
+        """Ends it, unless it has ended. Returns whether this call did it."""
+        ...
 
 
 class Transport:
@@ -44,6 +54,8 @@ class Transport:
         #: The process that has the connections, and these.
         self._own = None if http else (os.getpid(), httpx.Client(timeout=timeout))
         self._headers = {"authorization": f"Bearer {token}"} if token else {}
+        #: The answers that are being written, or whose reader has left them.
+        self.unfinished: set[Unfinished] = set()
 
     @property
     def _http(self) -> httpx.Client:
@@ -123,6 +135,11 @@ class Transport:
         return arguments
 
     def close(self) -> None:
-        """Closes the connections, unless the caller brought them."""
+        """Ends the answers that nobody reads any more, and closes the connections, unless the caller brought them."""
+        for answer in list(self.unfinished):
+            try:
+                answer.end()
+            except Exception:
+                logger.exception("an answer was not ended before the client was closed")
         if self._own is not None:
             self._http.close()

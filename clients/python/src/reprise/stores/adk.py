@@ -31,9 +31,11 @@ from google.adk.sessions.base_session_service import BaseSessionService, GetSess
 from google.adk.sessions.session import Session
 
 from .._async.client import AsyncReprise
+from .._async.clock import settled
 from .._documents import ListedDocument
 from ..errors import NotFound, PreconditionFailed
 from ._adk_lines import Summary, Tiers, delta_of, json_of, line, selected, stored_form
+from ._clients import checked_client
 from ._paths import join, name_of
 
 #: Of how many sessions the ids of the events are remembered.
@@ -63,7 +65,7 @@ class RepriseSessionService(BaseSessionService):
     """
 
     def __init__(self, client: AsyncReprise, *, prefix: str = "adk-sessions") -> None:
-        self._documents, self._prefix = client.documents, prefix
+        self._documents, self._prefix = checked_client(client, AsyncReprise).documents, prefix
         self._logs: OrderedDict[str, _Log] = OrderedDict()
 
     async def create_session(
@@ -101,12 +103,11 @@ class RepriseSessionService(BaseSessionService):
         of_user = () if user_id is None else (user_id,)
         listed = [each async for each in self._documents.list(self._path(app_name, "sessions", *of_user))]
         summaries = {
-            each.path: await self._content(each)
-            async for each in self._documents.list(self._path(app_name, "summaries", *of_user), content=True)
+            each.path: value async for each, value in self._documents.list_values(self._path(app_name, "summaries", *of_user))
         }
         if user_id is None:
-            states = self._documents.list(self._path(app_name, "user-states"), content=True)
-            user_states = {last_name(each): await self._content(each) async for each in states}
+            states = self._documents.list_values(self._path(app_name, "user-states"))
+            user_states = {last_name(each): value async for each, value in states}
         else:
             user_states = {user_id: await self._state(app_name, user_id)}
         app_state = await self._state(app_name)
@@ -135,9 +136,10 @@ class RepriseSessionService(BaseSessionService):
         return await self._state(app_name, user_id)
 
     async def append_event(self, session: Session, event: Event) -> Event:
-        """Appends an event to a session, and changes state as it says."""
-        if event.partial:
-            return event
+        """Appends an event to a session, and changes state as it says; also if the task that waits is cancelled."""
+        return event if event.partial else await settled(self._append(session, event))
+
+    async def _append(self, session: Session, event: Event) -> Event:
         path = self._path(session.app_name, "sessions", session.user_id, session.id)
         log = self._remembered(path)
         async with log.lock:
@@ -277,9 +279,6 @@ class RepriseSessionService(BaseSessionService):
         except NotFound:
             return {}
         return state
-
-    async def _content(self, document: ListedDocument) -> Any:
-        return document.parsed() if document.has_content else (await self._documents.read(document.path)).json()
 
     async def _merge_unmerged(self, app_name: str, user_id: str, log: _Log, stored: str) -> None:
         """Sets the values of an event, each once: one that is set must not replace a later one when the event comes again."""

@@ -32,6 +32,7 @@ from ag2.knowledge import ChangeCallback, ChangeSubscription, KnowledgeStore
 from .._async.client import AsyncReprise
 from .._async.documents import AsyncDocuments
 from ..errors import NotFound, Unavailable
+from ._clients import checked_client
 from ._paths import join, name_of
 
 LINES = "application/jsonl"
@@ -52,7 +53,7 @@ class RepriseKnowledgeStore(KnowledgeStore):
     """
 
     def __init__(self, client: AsyncReprise, *, prefix: str = "ag2-knowledge") -> None:
-        self._documents, self._prefix = client.documents, prefix
+        self._documents, self._prefix = checked_client(client, AsyncReprise).documents, prefix
 
     async def read(self, path: str) -> str | None:
         """Returns the content of a file; ``None`` if there is none."""
@@ -219,7 +220,7 @@ class RepriseStorage(Storage):
     """
 
     def __init__(self, client: AsyncReprise, *, prefix: str = "ag2-streams") -> None:
-        self._documents, self._prefix = client.documents, prefix
+        self._documents, self._prefix = checked_client(client, AsyncReprise).documents, prefix
 
     async def save_event(self, event: BaseEvent, context: Context) -> None:
         """Appends an event to the history of its stream."""

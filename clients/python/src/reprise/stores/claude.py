@@ -36,6 +36,7 @@ from claude_agent_sdk import (
 from .._async.client import AsyncReprise
 from .._documents import MAX_BODY, Content, ListedDocument
 from ..errors import NotFound, PreconditionFailed
+from ._clients import checked_client
 from ._paths import join, name_of
 
 #: Of how many transcripts the ids of the entries are remembered.
@@ -61,7 +62,7 @@ class RepriseSessionStore(SessionStore):
     """
 
     def __init__(self, client: AsyncReprise, *, prefix: str = "claude-sessions") -> None:
-        self._documents, self._prefix = client.documents, prefix
+        self._documents, self._prefix = checked_client(client, AsyncReprise).documents, prefix
         self._transcripts: OrderedDict[str, _Transcript] = OrderedDict()
 
     async def append(self, key: SessionKey, entries: list[SessionStoreEntry]) -> None:
@@ -96,10 +97,9 @@ class RepriseSessionStore(SessionStore):
     async def list_session_summaries(self, project_key: str) -> list[SessionSummaryEntry]:
         """Lists the summaries of the sessions of a project."""
         found: list[SessionSummaryEntry] = []
-        async for document in self._documents.list(self._namespace(project_key, "summaries"), content=True):
-            data = document.data if document.has_content else (await self._documents.read(document.path)).data
+        async for document, value in self._documents.list_values(self._namespace(project_key, "summaries")):
             mtime = millis(document.last_updated_at)
-            found.append({"session_id": last_name(document), "mtime": mtime, "data": json.loads(data)["data"]})
+            found.append({"session_id": last_name(document), "mtime": mtime, "data": value["data"]})
         return found
 
     async def delete(self, key: SessionKey) -> None:

@@ -28,6 +28,7 @@ from .._items import item_message, text_path
 from .._request import Json
 from .._sync.client import Reprise
 from .._sync.items import ItemLog
+from ._clients import checked_client
 
 #: How many messages are copied at a time, so that large ones fit into a request, too.
 BATCH = 100
@@ -79,7 +80,8 @@ class RepriseChatMessageHistory(BaseChatMessageHistory):
         if client is None and async_client is None:
             raise TypeError("pass client, async_client, or both")
         self.session_id = session_id
-        self._client, self._async_client = client, async_client
+        self._client = None if client is None else checked_client(client, Reprise)
+        self._async_client = None if async_client is None else checked_client(async_client, AsyncReprise)
         self._log = None if client is None else ItemLog(client, session_id, workflow_name, chat)
         self._async_log = None if async_client is None else AsyncItemLog(async_client, session_id, workflow_name, chat)
 

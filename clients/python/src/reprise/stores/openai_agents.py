@@ -23,6 +23,7 @@ from .._async.client import AsyncReprise
 from .._async.items import AsyncItemLog
 from .._items import item_message, text_path
 from .._request import Json
+from ._clients import checked_client
 
 
 class RepriseSession(SessionABC):
@@ -65,7 +66,7 @@ class RepriseSession(SessionABC):
     ) -> None:
         self.session_id = session_id
         self.session_settings: SessionSettings | None = coerce_session_settings(session_settings or SessionSettings())
-        self._log = AsyncItemLog(client, session_id, workflow_name, chat)
+        self._log = AsyncItemLog(checked_client(client, AsyncReprise), session_id, workflow_name, chat)
 
     @property
     def chat_id(self) -> str:

@@ -28,6 +28,7 @@ from .._async.items import AsyncItemLog
 from .._items import TextPath, item_message
 from .._request import Json
 from ..errors import Conflict
+from ._clients import checked_client
 
 #: How many messages one request appends; the service allows 1,000.
 APPENDED_AT_ONCE = 1_000
@@ -71,7 +72,7 @@ class RepriseMessageHistory:
 
     def __init__(self, session_id: str, *, client: AsyncReprise, workflow_name: str = "pydantic-ai", **chat: Any) -> None:
         self.session_id = session_id
-        self._log = AsyncItemLog(client, session_id, workflow_name, chat)
+        self._log = AsyncItemLog(checked_client(client, AsyncReprise), session_id, workflow_name, chat)
         #: The stored messages, as far as this object knows, and how many messages the chat had then.
         self._known: tuple[list[Json], int] | None = None
 

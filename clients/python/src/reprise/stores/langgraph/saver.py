@@ -24,6 +24,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from ..._sync.client import Reprise
 from ...errors import PreconditionFailed
+from .._clients import checked_client
 from .._paths import join, name_of
 from ._history import Content, History, NewCheckpoint, Saved, Value, Write, writes_record
 from ._log import Log, Logs
@@ -63,7 +64,7 @@ class RepriseSaver(BaseCheckpointSaver[str]):
     ) -> None:
         super().__init__(serde=serde)
         self._prefix = prefix
-        self._logs = Logs(client.documents, max_cached_bytes)
+        self._logs = Logs(checked_client(client, Reprise).documents, max_cached_bytes)
         #: The threads of the asynchronous methods, and the process that has them.
         self._threads: tuple[int, ThreadPoolExecutor] | None = None
 

@@ -4,7 +4,7 @@ import asyncio
 import operator
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timezone
-from itertools import islice
+from itertools import islice, starmap
 from typing import Any, cast
 
 from langgraph.store.base import (
@@ -24,6 +24,7 @@ from langgraph.store.base import (
 from ..._documents import ListedDocument
 from ..._sync.client import Reprise
 from ...errors import NotFound
+from .._clients import checked_client
 from .._paths import join, name_of
 
 #: How deep a namespace can be: the path of a document has 32 segments.
@@ -54,7 +55,7 @@ class RepriseStore(BaseStore):
     supports_ttl = True
 
     def __init__(self, client: Reprise, *, prefix: str = "langgraph-items") -> None:
-        self._documents, self._prefix = client.documents, prefix
+        self._documents, self._prefix = checked_client(client, Reprise).documents, prefix
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Runs operations: all that read, and then all that write; of several writes to one item, the last."""
@@ -97,8 +98,8 @@ class RepriseStore(BaseStore):
         return Item(value=content["value"], key=op.key, namespace=op.namespace, created_at=put_at, updated_at=put_at)
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
-        listed = self._documents.list(self._path(*op.namespace_prefix), content=True)
-        kept = (item for item in map(self._item, listed) if matches(item.value, op.filter or {}))
+        listed = self._documents.list_values(self._path(*op.namespace_prefix))
+        kept = (item for item in starmap(self._item, listed) if matches(item.value, op.filter or {}))
         return list(islice(kept, op.offset, op.offset + op.limit))
 
     def _list_namespaces(self, op: ListNamespacesOp) -> list[Names]:
@@ -107,9 +108,8 @@ class RepriseStore(BaseStore):
         found = {names[: op.max_depth] for names in map(self._names, listed) if all(fits(each, names) for each in conditions)}
         return sorted(found)[op.offset : op.offset + op.limit]
 
-    def _item(self, document: ListedDocument) -> SearchItem:
+    def _item(self, document: ListedDocument, content: Any) -> SearchItem:
         *namespace, key = self._names(document.path)
-        content = document.parsed() if document.has_content else self._documents.read(document.path).json()
         put_at = datetime.fromisoformat(content["put_at"])
         value: dict[str, Any] = content["value"]
         return SearchItem(namespace=tuple(namespace), key=key, value=value, created_at=put_at, updated_at=put_at)
