@@ -39,10 +39,21 @@ export class Lease {
         void lease.#renewAgainAndAgain();
         return lease;
       } catch (error) {
+        if (chat.signal?.aborted === true) Lease.#giveBack(chat, body);
         if (!(error instanceof Busy) || Date.now() >= until) throw error;
         await sleep(Math.min(500, ttlMs / 4), chat.signal);
       }
     }
+  }
+
+  /** Releases a lease that the service may have given to a request that was ended: the same request again has its token. */
+  static #giveBack(chat: Chat, body: models.NewLease): void {
+    const unended = chat.with({ signal: undefined });
+    unended
+      .sendLease<models.Lease>("POST", undefined, body)
+      .then(({ fencing_token }) => unended.sendLease("DELETE", fencing_token))
+      // It expires.
+      .catch(() => undefined);
   }
 
   /** Is aborted, with a `Fenced` as its reason, when the lease is lost. */

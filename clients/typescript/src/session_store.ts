@@ -90,8 +90,8 @@ export class SessionStore {
   loadSession(): PersistedSession | null {
     try {
       const parsed: unknown = JSON.parse(readFileSync(this.#sessionFile, "utf-8"));
-      if (isSession(parsed)) return parsed;
-      console.warn("Invalid session file: sessionId, cwd and createdAt are needed");
+      if (isSession(parsed)) return { cwd: "", createdAt: "", ...parsed };
+      console.warn("Invalid session file: missing sessionId");
     } catch (error) {
       if (!isMissingFile(error)) console.warn("Failed to load session:", error);
     }
@@ -113,7 +113,11 @@ export class SessionStore {
   /** Removes the file and the messages. */
   clearSession(): void {
     this.clearMessages();
-    rmSync(this.#sessionFile, { force: true });
+    try {
+      rmSync(this.#sessionFile, { force: true });
+    } catch (error) {
+      console.error("Failed to remove session:", error);
+    }
   }
 
   /** Waits until every change is stored; throws what prevents it. A change that the service refuses is thrown once, and not stored. */
@@ -223,10 +227,12 @@ function textOf(message: AnyUIMessage): string {
   return message.parts.map((part) => (part.type === "text" ? part.text : "")).join("");
 }
 
-function isSession(value: unknown): value is PersistedSession {
+/** Returns whether a record names its session; the other fields may be missing. */
+function isSession(value: unknown): value is Partial<PersistedSession> & Pick<PersistedSession, "sessionId"> {
   if (typeof value !== "object" || value === null) return false;
   const fields = value as Partial<Record<keyof PersistedSession, unknown>>;
-  return [fields.sessionId, fields.cwd, fields.createdAt].every((it) => typeof it === "string" && it !== "");
+  const isText = (field: unknown): boolean => field === undefined || typeof field === "string";
+  return Boolean(fields.sessionId) && [fields.sessionId, fields.cwd, fields.createdAt].every(isText);
 }
 
 function isMissingFile(error: unknown): boolean {

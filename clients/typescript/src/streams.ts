@@ -1,5 +1,5 @@
 import type { Chat } from "./chat.js";
-import { reasonOf, unlessAborted } from "./clock.js";
+import { anyOf, unlessAborted } from "./clock.js";
 import { Conflict, InvalidRequest } from "./errors.js";
 import type * as models from "./openapi.js";
 import { WholeCharacters } from "./whole_characters.js";
@@ -24,7 +24,10 @@ const ALIVE_MS = 10_000;
  */
 export class StreamWriter {
   readonly streamId: string;
-  /** Is aborted when a person asks to stop, and when the stream can no longer be written, with the error as its reason. */
+  /**
+   * Is aborted when a person asks to stop, when the signal of the chat is, and when the stream can no longer be written, with the
+   * error as its reason.
+   */
   readonly signal: AbortSignal;
   readonly #chat: Chat;
   readonly #stop = new AbortController();
@@ -37,16 +40,17 @@ export class StreamWriter {
 
   /** @internal */
   constructor(chat: Chat, stream: models.Stream) {
-    this.#chat = chat;
+    // What stops the answer must not keep what there is of it from being stored.
+    this.#chat = chat.with({ signal: undefined });
     this.streamId = stream.stream_id;
     this.#position = stream.next;
-    this.signal = this.#stop.signal;
+    this.signal = chat.signal === undefined ? this.#stop.signal : anyOf(this.#stop.signal, chat.signal);
     this.#alive = setInterval(() => {
       if (this.#sending === undefined) this.#send(true);
     }, ALIVE_MS);
   }
 
-  /** Adds a chunk. It is sent as soon as the one before it is stored. */
+  /** Adds a chunk. It is sent as soon as the one before it is stored. Throws `InvalidRequest` if it cannot be written as JSON. */
   add(chunk: unknown): void {
     this.#addAll(this.#characters.add(chunk));
   }
@@ -71,8 +75,14 @@ export class StreamWriter {
     await this.#stored();
   }
 
+  /** Why the stream can no longer be written. @internal */
+  get failure(): Error | undefined {
+    return this.#failure;
+  }
+
   #addAll(chunks: readonly unknown[]): void {
     if (this.#failure !== undefined || chunks.length === 0) return;
+    chunks.forEach(checkJson);
     this.#waiting.push(...chunks);
     if (this.#sending === undefined) this.#send(false);
   }
@@ -144,8 +154,7 @@ export async function writeAll(
     if (writer.signal.aborted) {
       // A generator ends only with its next chunk, so that its end is not waited for.
       void iterator.return?.().catch(() => undefined);
-      const reason = reasonOf(writer.signal);
-      if (reason.name !== "AbortError") throw reason;
+      if (writer.failure !== undefined) throw writer.failure;
       return await writer.end("cancelled");
     }
     if (failure === undefined) return await writer.end();
@@ -155,6 +164,17 @@ export async function writeAll(
     throw error;
   }
   throw failure.error;
+}
+
+/** Throws if a chunk cannot be sent: the request of several chunks would not say which of them it is. */
+function checkJson(chunk: unknown): void {
+  try {
+    const text: unknown = JSON.stringify(chunk);
+    if (text !== undefined) return;
+  } catch (error) {
+    throw new InvalidRequest(`a chunk is not JSON: ${reasonText(error)}`, { cause: error });
+  }
+  throw new InvalidRequest(`a chunk is not JSON: ${String(chunk)}`);
 }
 
 function bytesOf(chunk: unknown): number {

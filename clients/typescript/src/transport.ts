@@ -39,8 +39,7 @@ export class Transport {
   readonly #options: TransportOptions;
 
   constructor(baseUrl: string, options: TransportOptions) {
-    // Throws if it is no address.
-    this.#baseUrl = new URL(baseUrl).href.replace(/\/+$/, "");
+    this.#baseUrl = checkedUrl(baseUrl).href.replace(/\/+$/, "");
     this.#options = options;
   }
 
@@ -108,6 +107,24 @@ export class Transport {
   }
 }
 
+function checkedUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol === "http:" || url?.protocol === "https:") return url;
+  const example = "it must begin with http:// or https://, such as http://127.0.0.1:8080";
+  throw new TypeError(`the address of the service is ${JSON.stringify(text)}: ${example}`);
+}
+
+/** Returns what went wrong below an error of `fetch`, which by itself says only that it failed. */
+function deepest(error: Error): string {
+  const causes: Error[] = [error];
+  for (let next = error.cause; next instanceof Error && causes.length < 5; next = next.cause) causes.push(next);
+  const last = causes.at(-1);
+  // Node.js gives one error for each address that it has tried.
+  const first: unknown = last instanceof AggregateError ? last.errors[0] : last;
+  const said = first instanceof Error ? first.message : error.message;
+  return said === error.message ? said : `${error.message}: ${said}`;
+}
+
 /** Returns the problem document of a response; `undefined` if it is none. */
 export function problemOf(body: Uint8Array): Problem | undefined {
   try {
@@ -155,7 +172,7 @@ function retryAfterMs(headers: Headers): number | undefined {
 function failure(outcome: Answer | Error, count: number, mayBeStored: boolean): RepriseError {
   if (isAnswer(outcome) && !RETRIED.has(outcome.status)) return fromProblem(outcome.status, problemOf(outcome.body));
   const options = isAnswer(outcome) ? { status: outcome.status, problem: problemOf(outcome.body) } : { cause: outcome };
-  const said = isAnswer(outcome) ? (options.problem?.detail ?? `status ${outcome.status}`) : outcome.message;
+  const said = isAnswer(outcome) ? (options.problem?.detail ?? `status ${outcome.status}`) : deepest(outcome);
   if (mayBeStored) {
     const detail = `the write was not confirmed in ${count} attempts, the last of which failed: ${said}`;
     return new OutcomeUnknown(detail, options);

@@ -286,6 +286,27 @@ test("a lease is released when its work is stopped", async () => {
   await next.release();
 });
 
+test("a lease whose request is ended is not kept", async () => {
+  for (let number = 0; number < 10; number += 1) {
+    const chat = await new Reprise(service.url, newApp()).createChat("Picnic");
+    const stop = new AbortController();
+    const acquiring = chat.with({ signal: stop.signal }).acquireLease("worker");
+    await pause(number % 4);
+    stop.abort();
+    await acquiring.then((lease) => lease.release()).catch(() => undefined);
+    const lease = await chat.acquireLease("another", { waitMs: 10_000 });
+    await lease.release();
+  }
+});
+
+test("an address that is none is refused at once, and one without a service says why it was not reached", async () => {
+  for (const address of ["localhost:8080", "127.0.0.1:8080", "", "ftp://example.org"]) {
+    assert.throws(() => new Reprise(address, "acme_corp"), /must begin with http:\/\/ or https:\/\//);
+  }
+  const nobody = new Reprise("http://127.0.0.1:1", "acme_corp", { retryForMs: 100 });
+  await assert.rejects(nobody.createChat("Picnic"), /ECONNREFUSED|bad port/);
+});
+
 test("a lease whose release has failed is released again", async () => {
   const unbroken = await client().createChat("Picnic");
   let fails = true;

@@ -169,9 +169,13 @@ test("the file has the format of the document, and one that is not valid is null
     assert.equal(store.loadSession(), null);
   }
   assert.equal(warn.mock.callCount(), 3);
+  fs.writeFileSync(sessionFile, '{"sessionId": "s"}');
+  assert.deepEqual(store.loadSession(), { sessionId: "s", cwd: "", createdAt: "" });
   const error = context.mock.method(console, "error", () => undefined);
   new SessionStore({ sessionFile: join(directory, "missing", "session.json") }).saveSession(session);
   assert.equal(error.mock.callCount(), 1);
+  new SessionStore({ sessionFile: directory }).clearSession();
+  assert.equal(error.mock.callCount(), 2);
   assert.deepEqual(
     fs.readdirSync(directory).filter((name) => name.startsWith("session")),
     ["session.json"],

@@ -76,3 +76,36 @@ test("characters that are cut in half between chunks are stored whole", async ()
     ["\ufffd", "\u{1f3de}"],
   );
 });
+
+test("a signal ends an answer, and what came of it is stored", async () => {
+  const chat = await new Reprise(service.url, newApp()).createChat("Picnic");
+  const stop = new AbortController();
+  async function* words(): AsyncGenerator<string, void> {
+    yield "It is ";
+    await pause(200);
+    stop.abort();
+    await pause(3_600_000, undefined, { ref: false });
+  }
+  const { stream, turn } = await chat.with({ signal: stop.signal }).stream("text", words());
+  assert.equal(stream.state, "cancelled");
+  assert.equal(turn?.messages.length, 1);
+  const [message] = await all(chat.messages());
+  assert.equal(message?.content, "It is ");
+});
+
+test("a chunk that is not JSON ends its stream as failed", async () => {
+  const chat = await new Reprise(service.url, newApp()).createChat("Picnic");
+  const circular: Record<string, unknown> = {};
+  circular["self"] = circular;
+  for (const chunk of [circular, 1n, undefined]) {
+    async function* chunks(): AsyncGenerator<unknown, void> {
+      yield { type: "text-start", id: "t" };
+      await Promise.resolve();
+      yield chunk;
+    }
+    await assert.rejects(chat.stream("ui_message", chunks()), InvalidRequest);
+    const [stream] = await chat.streams();
+    assert.equal(stream?.state, "failed");
+    assert.match(stream.error ?? "", /not JSON/);
+  }
+});
