@@ -8,6 +8,9 @@ use serde_json::{Map, Value, json};
 use crate::Repair;
 use crate::dropped::shorten;
 
+/// The field in which `LiteLLM` has what a provider says about a call, such as the signature of Gemini.
+const LITELLM_FIELDS: &str = "provider_specific_fields";
+
 /// The text in place of an unknown signature of Gemini: its API then skips the check.
 pub(crate) const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
@@ -24,6 +27,8 @@ pub(crate) struct Call {
     pub(crate) signature: Option<String>,
     /// What formats of providers say about the call, as stored.
     pub(crate) extra_content: Value,
+    /// Whether the signature came, and is written, in the field of `LiteLLM`.
+    has_litellm_signature: bool,
     /// The other fields that Anthropic gave the call.
     pub(crate) anthropic_fields: JsonObject,
     /// What reading the call repaired; reported only if the call is rendered.
@@ -129,7 +134,16 @@ impl Call {
             _ => return None,
         };
         let target = CallTarget::read(call.remove(kind.as_str())?, kind, &mut repairs)?;
-        let extra_content = call.remove("extra_content").unwrap_or_default();
+        let mut extra_content = call.remove("extra_content").unwrap_or_default();
+        let of_litellm = call.remove(LITELLM_FIELDS).unwrap_or_default();
+        let litellm_signature = of_litellm["thought_signature"].as_str();
+        let has_litellm_signature = litellm_signature.is_some() && extra_content.is_null();
+        if let Some(signature) = litellm_signature.filter(|_| has_litellm_signature) {
+            extra_content = json!({"google": {"thought_signature": signature}});
+        }
+        if of_litellm.as_object().is_some_and(|it| it.len() > litellm_signature.iter().len()) {
+            repairs.push(Repair::CallFieldsRemoved);
+        }
         let signature = extra_content["google"]["thought_signature"].as_str().map(str::to_owned);
         let anthropic_fields = extra_content["anthropic"].as_object().cloned().unwrap_or_default();
         let stored_id = id.clone();
@@ -140,6 +154,7 @@ impl Call {
             target,
             signature,
             extra_content,
+            has_litellm_signature,
             anthropic_fields,
             repairs,
         })
@@ -160,6 +175,7 @@ impl Call {
             target,
             signature: None,
             extra_content: Value::Null,
+            has_litellm_signature: false,
             anthropic_fields: JsonObject::new(),
             repairs: Vec::new(),
         }
@@ -220,7 +236,10 @@ impl From<Call> for Value {
             ("type", call.kind.as_str().into()),
             (call.kind.as_str(), call.target.write(call.kind)),
         ]);
-        if call.extra_content.is_object() {
+        let signature = &call.extra_content["google"]["thought_signature"];
+        if call.has_litellm_signature && signature.is_string() {
+            written[LITELLM_FIELDS] = json!({"thought_signature": signature});
+        } else if call.extra_content.is_object() {
             written["extra_content"] = call.extra_content;
         }
         written

@@ -121,3 +121,56 @@ fn a_chunk_without_an_id_gets_one_beside_another_message_of_its_speaker() {
     assert!(rendered.messages[1]["messageId"].is_string());
     assert_eq!(Acp.parse(Vec::new(), rendered.messages).messages.len(), 2);
 }
+
+#[test]
+fn a_thought_after_a_text_stays_after_it() {
+    let chunk = |kind: &str, id: Option<&str>, text: &str| {
+        let mut chunk = json!({"sessionUpdate": kind, "content": {"type": "text", "text": text}});
+        if let Some(id) = id {
+            chunk["messageId"] = id.into();
+        }
+        chunk
+    };
+    for id in [None, Some("m1")] {
+        let session = [
+            chunk("user_message_chunk", None, "Why?"),
+            chunk("agent_thought_chunk", id, "T1"),
+            chunk("agent_message_chunk", id, "M1"),
+            chunk("agent_thought_chunk", id, "T2"),
+            chunk("agent_message_chunk", id, "M2"),
+        ];
+        assert_kept(&Acp, &session);
+    }
+}
+
+#[test]
+fn the_output_of_the_update_that_begins_a_call_is_its_result() {
+    let session = [
+        json!({"sessionUpdate": "user_message_chunk", "content": {"type": "text", "text": "Read it."}}),
+        json!({"sessionUpdate": "tool_call", "toolCallId": "c", "title": "Read", "status": "in_progress",
+            "rawOutput": {"o": 1}}),
+        json!({"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "completed"}),
+    ];
+    let back = stored_in(&Acp, &Acp, &session).messages;
+    assert_eq!(back[2]["rawOutput"], json!({"o": 1}));
+    assert_eq!(stored_in(&OpenAi, &Acp, &session).messages[2]["content"], r#"{"o":1}"#);
+}
+
+#[test]
+fn a_file_without_a_type_is_a_file() {
+    let resource = json!({"type": "resource", "resource": {"uri": "file:a.bin", "blob": "AAAA"}});
+    let session = [json!({"sessionUpdate": "user_message_chunk", "content": resource})];
+    let back = stored_in(&Acp, &Acp, &session).messages;
+    let expected =
+        json!({"uri": "file:a.bin", "mimeType": "application/octet-stream", "blob": "AAAA"});
+    assert_eq!(back[0]["content"]["resource"], expected);
+}
+
+#[test]
+fn updates_of_plans_are_no_messages() {
+    let session = [
+        json!({"sessionUpdate": "plan_update", "plan": {"type": "markdown", "id": "p", "markdown": "x"}}),
+        json!({"sessionUpdate": "plan_removed", "id": "p"}),
+    ];
+    assert_eq!(violations(&Acp, &session), []);
+}

@@ -436,6 +436,21 @@ fn openai_reports_the_reasoning_and_the_signatures_that_it_drops() {
     assert_eq!(metadata["google"]["thoughtSignature"], "c2ln");
 }
 
+/// `LiteLLM` has the signatures of Gemini in a field of its own, and reads them there.
+#[test]
+fn a_signature_in_the_field_of_litellm_is_one_of_gemini() {
+    let mut signed = call("a");
+    signed["provider_specific_fields"] = json!({"thought_signature": "c2ln"});
+    let message = json!({"role": "assistant", "content": "x", "tool_calls": [signed]});
+    let chat = [said(), message, result("a"), said()];
+    let rendered = render(&OpenAiCompatible, &chat);
+    assert_eq!(rendered.messages[1]["tool_calls"], json!([signed]));
+    let rendered = render(&GEMINI, &chat);
+    assert_eq!(rendered.messages[1]["parts"][1]["thoughtSignature"], "c2ln");
+    assert_eq!(repaired(&rendered), []);
+    assert_eq!(repaired(&render(&OpenAi, &chat)), [(1, "call_fields_removed")]);
+}
+
 #[test]
 fn what_providers_refuse_renders_validly_in_every_dialect() {
     let chat = fixture("refused.jsonl");

@@ -70,6 +70,27 @@ fn an_edit_is_applied_to_what_a_library_wrote() {
     assert!(found > 0);
 }
 
+/// A result that failed, and each of AG2, is stored beside the content of its message.
+#[test]
+fn an_edit_of_a_result_is_rendered_in_every_format() {
+    let call = json!({"type": "tool_use", "id": "t1", "name": "f", "input": {}});
+    let result =
+        json!({"type": "tool_result", "tool_use_id": "t1", "content": "SECRET", "is_error": true});
+    let written = vec![
+        json!({"role": "user", "content": "hi"}),
+        json!({"role": "assistant", "content": [call]}),
+        json!({"role": "user", "content": [result]}),
+    ];
+    let mut parsed = dialect::named("anthropic").unwrap().parse(Vec::new(), written).messages;
+    let edit = MessageEdit { content: Some("EDITED".into()), ..MessageEdit::default() };
+    parsed[2].body = edit.apply(&parsed[2].body);
+    for dialect in dialect::all().filter(|dialect| dialect.name() != "ag2") {
+        let rendered = Value::from(rendered_in(dialect, parsed.clone()).messages).to_string();
+        assert!(rendered.contains("EDITED"), "{}: {rendered}", dialect.name());
+        assert!(!rendered.contains("SECRET"), "{}: {rendered}", dialect.name());
+    }
+}
+
 proptest! {
     /// In pieces and all at once, what a library wrote is the same log.
     #[test]

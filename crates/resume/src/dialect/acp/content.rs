@@ -14,6 +14,9 @@ pub(super) fn read_part(content: Value) -> Value {
     }
 }
 
+/// The type of a file that states none.
+const BINARY: &str = "application/octet-stream";
+
 /// Reads an image, a sound or a file.
 pub(crate) fn read_media(content: &Value) -> Option<Media> {
     let text = |pointer: &str| content.pointer(pointer)?.as_str().map(str::to_owned);
@@ -27,7 +30,8 @@ pub(crate) fn read_media(content: &Value) -> Option<Media> {
         "resource" => {
             let name = text("/resource/uri").and_then(given);
             let name = name.map(|uri| uri.strip_prefix("file:").unwrap_or(&uri).to_owned());
-            let (media_type, data) = (text("/resource/mimeType")?, text("/resource/blob")?);
+            let data = text("/resource/blob")?;
+            let media_type = text("/resource/mimeType").unwrap_or_else(|| BINARY.to_owned());
             (MediaKind::File, MediaSource::Data { media_type, data }, name)
         }
         kind => {

@@ -65,8 +65,10 @@ pub(super) fn of_chunk(update: &Value, content: &Value, written: &Value) -> Valu
     let content = copied_of(content, |field, value| written.get(field) != Some(value));
     if !content.is_empty() {
         let mut content = Value::Object(content);
-        // The text of a resource is the text that is stored.
-        content["resource"].as_object_mut().map(|resource| resource.shift_remove("text"));
+        // What a resource holds is stored as a text or as media.
+        for field in ["text", "blob"] {
+            content["resource"].as_object_mut().map(|resource| resource.shift_remove(field));
+        }
         own.insert("content".to_owned(), content);
     }
     if own.is_empty() { Value::Null } else { own.into() }

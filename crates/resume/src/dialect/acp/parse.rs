@@ -33,8 +33,13 @@ pub(super) fn parse(updates: Vec<Value>) -> Parsed {
             "user_message_chunk" => {
                 reader.message_for(index, "user", &update).read_chunk(&kind, &mut update);
             }
-            "agent_message_chunk" | "agent_thought_chunk" => {
+            "agent_message_chunk" => {
                 reader.message_for(index, "assistant", &update).read_chunk(&kind, &mut update);
+            }
+            "agent_thought_chunk" => {
+                reader.message_for(index, "assistant", &update);
+                reader.continue_after_content(index);
+                reader.open.read_chunk(&kind, &mut update);
             }
             "tool_call" => {
                 let id = call_id(&update);
@@ -70,7 +75,7 @@ pub(super) fn parse(updates: Vec<Value>) -> Parsed {
             && ended.insert(id)
         {
             let has_failed = call.has_failed() == Some(true);
-            let own = own_of_end(&changes[id], call.output(), has_failed);
+            let own = own_of_end(&changes[id], call, has_failed);
             let mut result = parsed::stored_result(id, call.output(), has_failed);
             OwnFields { calls: vec![own], ..OwnFields::default() }.keep(&mut result.body);
             reader.end_message();
@@ -101,11 +106,19 @@ fn own_of_call(update: &Value, name: &str, input: &Value) -> Value {
 }
 
 /// Returns the fields of the updates that end a call, but for what is written without them.
-fn own_of_end(changes: &CallState, output: Value, has_failed: bool) -> Value {
+///
+/// What the first update of the call has shown is written with its end, like all of the result.
+fn own_of_end(changes: &CallState, call: &CallState, has_failed: bool) -> Value {
     let origin = Origin { index: 0, sequence: 0 };
-    let mut result = CanonicalMessage::new(origin, Role::Tool, output);
+    let mut result = CanonicalMessage::new(origin, Role::Tool, call.output());
     result.is_error = has_failed;
-    own::of_call(changes.fields(), &write::write_end(&mut result))
+    let mut given = changes.fields().clone();
+    for field in ["rawOutput", "content"] {
+        if let Some(shown) = call.fields().get(field) {
+            given.insert(field.to_owned(), shown.clone());
+        }
+    }
+    own::of_call(&given, &write::write_end(&mut result))
 }
 
 fn is_of_call(update: &Value) -> bool {
@@ -145,6 +158,8 @@ struct OpenMessage {
     role: &'static str,
     id: Option<String>,
     name: Option<String>,
+    /// Whether it is the rest of the message before it, which has the same id or none.
+    is_rest: bool,
     builder: MessageBuilder,
     own: OwnFields,
 }
@@ -163,15 +178,27 @@ impl Reader {
             self.end_message();
             let id = id.map(str::to_owned);
             let name = update["_meta"]["name"].as_str().map(str::to_owned);
-            let builder = MessageBuilder::default();
-            let own = OwnFields::default();
-            self.open = OpenMessage { index, role, id, name, builder, own };
+            self.open = OpenMessage { index, role, id, name, ..OpenMessage::default() };
         }
         &mut self.open
     }
 
+    /// Begins a second message if the open one has said something: the thoughts of a message are stored before its content.
+    ///
+    /// Not beside calls: their results belong to one message.
+    fn continue_after_content(&mut self, index: usize) {
+        let OpenMessage { role, id, name, builder, .. } = &self.open;
+        if builder.parts.is_empty() || !builder.calls.is_empty() {
+            return;
+        }
+        let (role, id, name) = (*role, id.clone(), name.clone());
+        self.end_message();
+        self.open = OpenMessage { index, role, id, name, is_rest: true, ..OpenMessage::default() };
+    }
+
     fn end_message(&mut self) {
-        let OpenMessage { index, role, id, name, builder, mut own } = mem::take(&mut self.open);
+        let OpenMessage { index, role, id, name, is_rest, builder, mut own } =
+            mem::take(&mut self.open);
         if role.is_empty() {
             return;
         }
@@ -180,7 +207,9 @@ impl Reader {
         let (id, continued) = match id {
             Some(id) if !self.ids.insert(id.clone()) => (None, Some(Some(id))),
             // Without ids, chunks of an answer belong to the answer before them: the first ones here, to that in the log.
-            None if self.parsed.messages.is_empty() && role == "assistant" => (None, Some(None)),
+            None if is_rest || (self.parsed.messages.is_empty() && role == "assistant") => {
+                (None, Some(None))
+            }
             id => (id, None),
         };
         own.continued = continued.map(|id| ContinuedMark::new(NAME, id));

@@ -7,8 +7,10 @@ use crate::dialect::violation::{Problem, Violation};
 use crate::dialect::violation_list::ViolationList;
 
 /// The updates that are not part of a message.
-pub(crate) const NON_MESSAGE_UPDATES: [&str; 9] = [
+pub(crate) const NON_MESSAGE_UPDATES: [&str; 11] = [
     "plan",
+    "plan_update",
+    "plan_removed",
     "available_commands_update",
     "current_mode_update",
     "config_option_update",

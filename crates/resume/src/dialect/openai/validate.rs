@@ -34,8 +34,10 @@ pub(super) fn without_added_fields(messages: &[Value]) -> Vec<Value> {
         }
         let calls = message.get_mut("tool_calls").and_then(Value::as_array_mut);
         for call in calls.into_iter().flatten().filter_map(Value::as_object_mut) {
-            if call.get("extra_content").is_some_and(Value::is_object) {
-                call.shift_remove("extra_content");
+            for field in ["extra_content", "provider_specific_fields"] {
+                if call.get(field).is_some_and(Value::is_object) {
+                    call.shift_remove(field);
+                }
             }
         }
     }
