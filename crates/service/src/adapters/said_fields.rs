@@ -1,6 +1,6 @@
 use records::{JsonObject, Message, MessageBody};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 /// What is said in a message: the fields that a provider is sent.
@@ -51,6 +51,23 @@ impl SaidFields {
             tool_error: take("tool_error"),
         }
     }
+
+    /// Returns what of it a client that knows the form of Chat Completions alone sends again.
+    ///
+    /// Such a client does not send blocks and marks of errors, may send a text as a list with one part, and the calls of
+    /// a streamed answer without their `index`.
+    pub(super) fn compared(self) -> Value {
+        let Self { role, content, content_blocks, name, tool_call_id, tool_calls, tool_error: _ } =
+            self;
+        let content = match text_of_parts(&content) {
+            Some(text) => text.into(),
+            None => content,
+        };
+        // Without a text and calls, the blocks are all that is said.
+        let blocks = content_blocks.filter(|_| is_empty(&content) && tool_calls.is_none());
+        let calls = tool_calls.map(without_index);
+        json!([role, content, blocks, name, tool_call_id, calls])
+    }
 }
 
 impl From<Message> for SaidFields {
@@ -58,6 +75,19 @@ impl From<Message> for SaidFields {
         let MessageBody { role, name, content, extra, .. } = message.body;
         Self::of(role, name, content, extra)
     }
+}
+
+/// Returns the text of a list of texts; `None` for any other content.
+fn text_of_parts(content: &Value) -> Option<String> {
+    let parts = content.as_array()?.iter();
+    parts.map(|part| part["text"].as_str().filter(|_| part["type"] == "text")).collect()
+}
+
+fn without_index(mut calls: Value) -> Value {
+    for call in calls.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
+        call.remove("index");
+    }
+    calls
 }
 
 /// Returns whether a field with this value is left out.

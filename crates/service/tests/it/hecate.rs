@@ -234,6 +234,45 @@ async fn a_client_that_trims_or_edits_its_history_loses_no_message() {
 }
 
 #[tokio::test]
+async fn a_client_that_knows_chat_completions_alone_stores_its_history_once() {
+    let client = client();
+    let path = session(&client, json!({})).await;
+    let blocks = json!([{"type": "thinking", "thinking": "hm", "signature": "s"}, {"type": "text", "text": "1"}]);
+    let call =
+        json!({"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}});
+    let streamed = json!({"index": 0, "id": "c1", "type": "function",
+        "function": {"name": "look", "arguments": "{}"}});
+    let answers = [
+        json!({"role": "assistant", "content": "1", "content_blocks": blocks}),
+        json!({"role": "assistant", "content": null, "tool_calls": [streamed]}),
+        said("assistant", "3"),
+    ];
+    // The client sends back the fields of Chat Completions, and a text as a list.
+    let parts = json!({"role": "user", "content": [{"type": "text", "text": "one"}]});
+    let with_call = json!({"role": "assistant", "content": "", "tool_calls": [call]});
+    let result = json!({"role": "tool", "tool_call_id": "c1", "content": "gone"});
+    let failed =
+        json!({"role": "tool", "tool_call_id": "c1", "content": "gone", "tool_error": true});
+    let histories = [
+        vec![said("user", "one")],
+        vec![parts.clone(), said("assistant", "1"), said("user", "two")],
+        vec![parts, said("assistant", "1"), said("user", "two"), with_call, failed],
+    ];
+    for (index, (history, answer)) in histories.iter().zip(answers).enumerate() {
+        let body = json!({"request_id": format!("req_{index}"), "messages": history,
+            "response": {"choices": [{"message": answer}]}, "call": {}});
+        let recorded = client.post(&format!("{path}/record"), body).await.body();
+        assert_eq!(recorded["diverged"], false, "{index}");
+    }
+    let mut last = histories[2].clone();
+    last[4] = result;
+    last.extend([said("assistant", "3"), said("user", "four")]);
+    record(&client, &path, "req_4", &last, "4").await;
+    let expected = json!(["one", "1", "two", null, "gone", "3", "four", "4"]);
+    assert_eq!(json!(contents(&client, &path).await), expected);
+}
+
+#[tokio::test]
 async fn clients_that_go_on_from_the_same_history_store_it_once() {
     let client = client();
     let path = session(&client, json!({})).await;

@@ -222,7 +222,7 @@ fn said(body: &MessageBody) -> Said {
     };
     let fields = SaidFields::of(role, name, content, extra);
     let mut hasher = Hasher::default();
-    hasher.field("said", &serde_json::to_value(&fields).unwrap_or_default());
+    hasher.field("said", &fields.compared());
     Said { digest: hasher.finish(), speaker }
 }
 
