@@ -83,9 +83,10 @@ impl Rates {
         address: Option<IpAddr>,
     ) -> Result<Option<Remaining>, (Problem, Remaining)> {
         let of_address = check(self.addresses.as_ref(), address.as_ref())?;
-        let of_app = check(self.apps.as_ref(), app_id)?;
         let user_id = if let Subject::User(user_id) = subject { Some(user_id) } else { None };
+        // First, so that what is refused of a person is not counted for the app.
         let of_user = check(self.users.as_ref(), user_id)?;
+        let of_app = check(self.apps.as_ref(), app_id)?;
         Ok(of_user.or(of_app).or(of_address))
     }
 

@@ -42,7 +42,10 @@ pub(crate) async fn admit(
     let origin = Arc::new(origin(&request, address));
     let verified = verified.map(|identity| identity.at(Some(Arc::clone(&origin))));
     let subject = Subject::new(verified.as_ref().ok(), app_id.as_ref(), address);
-    let remaining = match state.rates.check(&subject, app_id.as_ref(), address) {
+    // What is refused anyway must not use up what an app has for its own callers.
+    let is_admitted = |app_id: &&AppId| verified.as_ref().is_ok_and(|it| it.may_use_app(app_id));
+    let counted_app = app_id.as_ref().filter(is_admitted);
+    let remaining = match state.rates.check(&subject, counted_app, address) {
         Ok(remaining) => remaining,
         Err(refusal) => return refused(refusal),
     };

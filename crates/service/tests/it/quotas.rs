@@ -107,6 +107,18 @@ async fn an_app_beyond_its_quota_leaves_other_apps_alone() {
 }
 
 #[tokio::test]
+async fn requests_that_are_refused_use_up_no_quota_of_an_app() {
+    let service = limited(LimitsConfig { requests_per_sec_per_app: 1, ..LimitsConfig::default() });
+    let stranger = service.with_token(token(&json!({"sub": "mallory", "apps": ["globex"]})));
+    for _ in 0..30 {
+        assert_eq!(stranger.get("/api/chats/acme_corp").await.status, 403);
+        assert_eq!(service.get("/api/chats/acme_corp").await.status, 401);
+    }
+    let orchestrator = service.with_token(token(&json!({"role": "service", "apps": ["*"]})));
+    assert_eq!(orchestrator.get("/api/chats/acme_corp").await.status, 200);
+}
+
+#[tokio::test]
 async fn a_user_has_a_number_of_live_streams() {
     let service = limited(LimitsConfig { streams_per_user: 2, ..LimitsConfig::default() });
     let alice = service.with_token(token(&json!({})));
