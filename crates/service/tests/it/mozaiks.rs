@@ -177,6 +177,16 @@ async fn parallel_starts_create_one_chat() {
     assert_eq!(clients.chat_ids().await.len(), 1);
 }
 
+/// Whoever knows the id of such a chat may join it, so it must not follow from what everyone knows.
+#[tokio::test]
+async fn the_id_of_a_started_chat_cannot_be_computed() {
+    let body = json!({"user_id": "alice", "client_request_id": "r1", "force_new": true});
+    let (one, other) = (clients(), clients());
+    let ids = [one.start(body.clone()).await, other.start(body.clone()).await];
+    assert_ne!(ids[0]["chat_id"], ids[1]["chat_id"]);
+    assert_eq!(one.start(body).await["chat_id"], ids[0]["chat_id"]);
+}
+
 #[tokio::test]
 async fn a_start_needs_as_many_tokens_as_it_says() {
     let clients = clients();

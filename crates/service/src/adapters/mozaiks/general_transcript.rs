@@ -9,7 +9,7 @@ use chrono::TimeDelta;
 use futures::{Stream, TryStreamExt as _};
 use operation::operation;
 use persistence::{ChatFilter, Store, StoreError};
-use records::{ChatSession, JsonObject, Message, Scope};
+use records::{ChatSession, JsonObject, Message, Permission, Scope};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::openapi::path::Parameter;
@@ -146,6 +146,8 @@ pub(crate) async fn general_transcript(
 /// Returns the number of a general chat among those of its user, in the order of their list.
 async fn number_of(store: &dyn Store, scope: &Scope, chat: &ChatSession) -> Result<usize, Problem> {
     let Some(user_id) = &chat.user_id else { return Ok(1) };
+    // The same for every reader, also for one who may not read the others.
+    let scope = &Scope::service(scope.app_id.clone()).needing(Permission::Read);
     let all = general_chats(user_id.clone(), chat.workflow_name.clone());
     let (at, later) = (chat.created_at, chat.created_at + TimeDelta::milliseconds(1));
     let older = ChatFilter { created_before: Some(at), ..all.clone() };

@@ -21,6 +21,7 @@ mod recent_session;
 mod say;
 mod session;
 mod start;
+mod start_claim;
 mod submit_input;
 mod submit_tool;
 

@@ -2,7 +2,7 @@ use axum::extract::State;
 use chrono::{DateTime, TimeDelta, Utc};
 use operation::operation;
 use persistence::{ChatFilter, StoreError};
-use records::json::{Hasher, hex};
+use records::json::{Digest, Hasher};
 use records::{
     Caller, ChatId, ChatSession, Clock as _, JsonObject, NewChatSession, Permission, Scope,
     SystemClock, TeamId, UserId, Visibility, WorkflowName,
@@ -12,6 +12,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::session::IN_PROGRESS;
+use super::start_claim::agreed_id;
 use crate::adapters::ForeignQuery;
 use crate::api::chat_sessions::create::own;
 use crate::extract::needs::Create;
@@ -25,6 +26,9 @@ const CLIENT_REQUEST_ID: &str = "client_request_id";
 
 /// How many recent chats are looked at.
 const EXAMINED: usize = 20;
+
+/// How long the repeat of a request that insists on a new chat gets the chat of the first one.
+const REPEATED_WITHIN: TimeDelta = TimeDelta::days(1);
 
 /// A workflow to start; other fields are ignored.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -175,7 +179,13 @@ impl Start {
             return Ok(Started { chat, reused: true });
         }
         state.rates.check_new_chat(&self.scope)?;
-        match state.store.create_chat(&self.scope, self.new_chat(self.derived_id())).await {
+        let chat_id = match self.digest() {
+            Some(start) => {
+                agreed_id(&*state.store, &self.scope.app_id, start, self.claimed_for()).await?
+            }
+            None => None,
+        };
+        match state.store.create_chat(&self.scope, self.new_chat(chat_id)).await {
             Ok(chat) => Ok(Started { chat, reused: false }),
             Err(StoreError::ChatExists(chat_id)) => self.after_another(state, &chat_id).await,
             Err(error) => Err(error.into()),
@@ -220,10 +230,10 @@ impl Start {
         Ok((place < chats.len()).then(|| chats.swap_remove(place)))
     }
 
-    /// Returns the id that parallel starts of one workflow by one user have in common, so that one of them creates the chat.
+    /// Returns the digest that parallel starts of one workflow by one user have in common, so that one of them creates the chat.
     ///
-    /// Each start that insists on a new chat has an id of its own, unless it is the repeat of a request with an id.
-    fn derived_id(&self) -> Option<ChatId> {
+    /// Each start that insists on a new chat has none, unless it is the repeat of a request with an id.
+    fn digest(&self) -> Option<Digest> {
         let mut hasher = Hasher::default();
         let mut field = |name: &str, text: &str| hasher.field(name, &Value::from(text));
         field("app", self.scope.app_id.as_str());
@@ -235,7 +245,16 @@ impl Start {
             let window = self.now.timestamp() / i64::from(self.reuse_sec.max(1));
             hasher.field("window", &Value::from(window));
         }
-        ChatId::parse(format!("chat_{}", &hex(&hasher.finish())[..24])).ok()
+        Some(hasher.finish())
+    }
+
+    /// Returns how long starts with the same digest have the same chat: a repeat of a request may come late.
+    fn claimed_for(&self) -> TimeDelta {
+        if self.is_new {
+            REPEATED_WITHIN
+        } else {
+            TimeDelta::seconds(self.reuse_sec.max(60).into())
+        }
     }
 
     fn new_chat(&self, chat_id: Option<ChatId>) -> NewChatSession {
