@@ -55,7 +55,9 @@ mod views;
 mod wallets;
 mod webhook_events;
 
-pub use archive::{Archive, ArchiveError, ArchivedDocument, RestoreError, RestoreInto, Restored};
+pub use archive::{
+    Archive, ArchiveError, ArchivedDocument, HeldSegments, RestoreError, RestoreInto, Restored,
+};
 pub use collections::{COLLECTIONS, Purge, StoredCollection};
 pub use consistency::{DataCheck, DataFault, FaultKind};
 pub use engine::client::{ConnectError, MongoOptions};

@@ -186,3 +186,35 @@ async fn an_archive_that_is_not_whole_or_not_of_its_app_is_refused() -> Result<(
     }
     Ok(())
 }
+
+/// Otherwise whoever hands in an archive could name the chat of somebody else as the source of theirs.
+#[tokio::test]
+async fn a_fork_shows_nothing_that_its_archive_does_not_hold() -> Result<()> {
+    let source = Place::new().await?;
+    fill(&source).await?;
+    let lines = archive(&["export", "chat", APP, "fork"], &source.settings).await?;
+    let begins = |line: &String| line.contains(r#""record":"chat""#);
+    let fork = lines.iter().rposition(begins).context("there is no fork")?;
+    let of_source = lines.iter().position(begins).context("there is no source")?;
+    let without_source: Vec<String> = [&lines[..of_source], &lines[fork..]].concat();
+
+    let place = Place::new().await?;
+    let chat_id = ChatId::parse("source")?;
+    let new = NewChatSession {
+        chat_id: Some(chat_id.clone()),
+        ..NewChatSession::of(WorkflowName::parse("Generator")?)
+    };
+    place.store.create_chat(&place.scope, new).await?;
+    for _ in 0..20 {
+        let secret = (0..500).map(|_| MessageBody::new("user", None, "secret").into()).collect();
+        place.store.append(&place.scope, &chat_id, secret).await?;
+    }
+    place.store.finish_tasks().await;
+    for hostile in [&without_source, &lines] {
+        let (_, said, code) = import(&place, hostile).await?;
+        assert_eq!(code, Some(1), "{said}");
+        assert!(said.contains("it shares messages of the chat source"), "{said}");
+        assert!(!place.store.has_chat(&ChatId::parse("fork")?).await?);
+    }
+    verify(&place.settings).await
+}

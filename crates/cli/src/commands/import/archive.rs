@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, bail, ensure};
-use persistence::mongo::{MongoStore, RestoreError, RestoreInto, Restored};
+use persistence::mongo::{HeldSegments, MongoStore, RestoreError, RestoreInto, Restored};
 use persistence::{AuditLog as _, Search as _, Store as _};
 use records::{Actor, AppId, AuditAction, ChatId};
 use serde::{Deserialize, Serialize};
@@ -90,7 +90,10 @@ async fn import(arguments: &Arguments, store: &MongoStore) -> anyhow::Result<Cou
         let text = line.text.with_context(|| format!("{name}:{number}: the line is too large"))?;
         let place = || format!("{name}:{number}");
         ensure!(!is_ended, "{}: the archive has ended before", place());
-        let record: Record = serde_json::from_slice(text).with_context(place)?;
+        let record: Record = serde_json::from_slice(text).with_context(|| match &importer {
+            Some(_) => place(),
+            None => format!("{}: this is not the first line of an archive", place()),
+        })?;
         let bytes = text.len();
         match (&mut importer, record) {
             (None, Record::Archive { version, format, app_id }) => {
@@ -120,6 +123,7 @@ struct Importer<'a> {
     /// The line of the first document of the batch.
     first_line: u64,
     read: BTreeMap<String, u64>,
+    held: HeldSegments,
     counts: Counts,
 }
 
@@ -152,6 +156,7 @@ impl<'a> Importer<'a> {
             bytes: 0,
             first_line: 0,
             read: BTreeMap::new(),
+            held: HeldSegments::default(),
             counts: Counts::default(),
         })
     }
@@ -212,7 +217,9 @@ impl<'a> Importer<'a> {
             Some((chat_id, true)) => RestoreInto::ExistingChat(chat_id),
         };
         let (app_id, collection) = (&self.app_id, &self.collection);
-        let restored = self.store.restore_documents(app_id, into, collection, &documents).await;
+        let held = &mut self.held;
+        let restored =
+            self.store.restore_documents(held, app_id, into, collection, &documents).await;
         let restored = restored.map_err(|error| match error {
             RestoreError::Refused(index, reason) => {
                 let line = self.first_line + u64::try_from(index).unwrap_or_default();

@@ -7,7 +7,7 @@ mod encoding;
 mod restore;
 mod save;
 
-pub use restore::{RestoreError, RestoreInto, Restored};
+pub use restore::{HeldSegments, RestoreError, RestoreInto, Restored};
 pub use save::{ArchiveError, ArchivedDocument};
 
 use std::fmt;

@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use bson::{Bson, RawDocument, RawDocumentBuf, doc};
 use futures::TryStreamExt as _;
@@ -10,10 +10,12 @@ use super::Archive;
 use super::encoding::decode;
 use crate::StoreError;
 use crate::mongo::MongoStore;
+use crate::mongo::collection_names::{CHAT_SEGMENTS, CHAT_SESSIONS};
 use crate::mongo::collections::{COLLECTIONS, StoredCollection};
-use crate::mongo::documents::CHAT;
 use crate::mongo::documents::fields::Fields;
+use crate::mongo::documents::{CHAT, Lineage, Segment, open_chat_session};
 use crate::mongo::engine::failure::{Failure, is_duplicate_key};
+use crate::mongo::purges::is_purged;
 
 /// What became of a document of an archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +50,63 @@ pub enum RestoreInto<'a> {
     ExistingChat(&'a ChatId),
 }
 
+/// The sealed messages that an archive has held so far, and the database has now: a fork may share these alone.
+///
+/// Otherwise an archive could name any chat of the app as the source of one of its own, and show its messages.
+#[derive(Debug, Default)]
+pub struct HeldSegments {
+    /// For each chat, where its segments begin and end.
+    of_chats: HashMap<ChatId, BTreeMap<u64, u64>>,
+}
+
+impl HeldSegments {
+    /// Adds a segment.
+    fn hold(&mut self, raw: &RawDocument) -> Result<(), StoreError> {
+        let fields = Fields::open(CHAT_SEGMENTS, "(a document)", raw)?;
+        let chat_id: ChatId = fields.inside(fields.document("_id")?).parsed("chat_id")?;
+        let (first_sequence, fields) = Segment::open(&chat_id, raw)?;
+        let messages = fields.documents("messages")?.count() as u64;
+        let of_chat = self.of_chats.entry(chat_id).or_default();
+        of_chat.insert(first_sequence, first_sequence + messages);
+        Ok(())
+    }
+
+    /// Returns a chat whose sealed messages a session shares and the archive does not hold; `None` if it holds them all.
+    fn missing(&self, session: &RawDocument) -> Result<Option<ChatId>, StoreError> {
+        if is_purged(session) {
+            return Ok(None);
+        }
+        let fields = open_chat_session(session)?;
+        let lineage = Lineage::read(&fields.parsed("_id")?, &fields)?;
+        let mut from = 0;
+        for base in lineage.bases() {
+            let nothing = BTreeMap::new();
+            let segments = self.of_chats.get(&base.chat_id).unwrap_or(&nothing);
+            // A segment may begin before what is shared of it.
+            let mut held = from;
+            for (first, end) in segments {
+                if *first <= held {
+                    held = held.max(*end);
+                }
+            }
+            if held < base.below {
+                return Ok(Some(base.chat_id.clone()));
+            }
+            from = base.below;
+        }
+        Ok(None)
+    }
+
+    /// Forgets the segments of a chat that no fork shares.
+    fn release(&mut self, session: &RawDocument) -> Result<(), StoreError> {
+        let fields = open_chat_session(session)?;
+        if fields.field("shared_below")?.is_null() {
+            self.of_chats.remove(&fields.parsed("_id")?);
+        }
+        Ok(())
+    }
+}
+
 impl RestoreInto<'_> {
     fn chat(&self) -> Option<&ChatId> {
         match self {
@@ -70,9 +129,10 @@ impl MongoStore {
     /// Stores documents of one collection from an archive of an app, as they are. Nothing that is stored is changed.
     ///
     /// Safe to repeat. The documents of a new chat must be stored in the order of the archive: its session, the last one, makes
-    /// the chat.
+    /// the chat. `held` is that of the whole archive, and a fork is refused whose sources are not in the archive before it.
     pub async fn restore_documents(
         &self,
+        held: &mut HeldSegments,
         app_id: &AppId,
         into: RestoreInto<'_>,
         collection: &str,
@@ -86,9 +146,27 @@ impl MongoStore {
                 .map_err(|reason| RestoreError::Refused(index, reason))
         });
         let documents: Vec<RawDocumentBuf> = checked.collect::<Result<_, _>>()?;
+        if stored.name == CHAT_SESSIONS {
+            for (index, session) in documents.iter().enumerate() {
+                if let Some(source) = held.missing(session)? {
+                    let reason = format!(
+                        "it shares messages of the chat {source}, which are not in the archive before it, or not those of the database"
+                    );
+                    return Err(RestoreError::Refused(index, reason));
+                }
+            }
+        }
         let inserts = !matches!(into, RestoreInto::ExistingChat(_));
         let collection = self.inner.database.collection(stored.name);
-        Ok(self.store_all(&collection, &documents, inserts).await?)
+        let restored = self.store_all(&collection, &documents, inserts).await?;
+        for (document, restored) in documents.iter().zip(&restored) {
+            match stored.name {
+                CHAT_SEGMENTS if *restored != Restored::Differs => held.hold(document)?,
+                CHAT_SESSIONS => held.release(document)?,
+                _ => {}
+            }
+        }
+        Ok(restored)
     }
 
     async fn store_all(

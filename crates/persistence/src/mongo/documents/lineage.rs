@@ -70,6 +70,11 @@ impl Lineage {
         &self.chat_id
     }
 
+    /// Returns what this chat shares, the oldest first.
+    pub(crate) fn bases(&self) -> &[Base] {
+        &self.bases
+    }
+
     /// Returns the chats whose messages this chat shares.
     pub(crate) fn base_chats(&self) -> impl Iterator<Item = &ChatId> {
         self.bases.iter().map(|base| &base.chat_id)

@@ -46,6 +46,17 @@ struct Target {
     stored: u64,
 }
 
+/// Refuses a session whose id is that of a chat of another person.
+fn check_owner(chat: &ChatSession, entry: &Entry) -> Result<(), Stop> {
+    match (&chat.user_id, &entry.new.user_id) {
+        (Some(owner), Some(named)) if owner != named => Err(Stop::Chat(format!(
+            "the chat {} belongs to another user than the index says: it is left as it is",
+            chat.chat_id
+        ))),
+        _ => Ok(()),
+    }
+}
+
 impl Importer<'_> {
     /// Imports a session: its new messages, its status, and its new runs of tools.
     pub(crate) async fn import(&mut self, session: Session) -> anyhow::Result<()> {
@@ -67,6 +78,9 @@ impl Importer<'_> {
         place: &str,
     ) -> Result<(), Stop> {
         let existing = self.sink.get(&chat_id).await?;
+        if let (Some(chat), Some(entry)) = (&existing, &entry) {
+            check_owner(chat, entry)?;
+        }
         let imported_to = match &existing {
             Some(_) => self.imported_to(&chat_id).await?,
             None => 0,
