@@ -63,5 +63,12 @@ fn text(erasure: &Erasure) -> String {
     let erased = erased.map(|(kind, count)| format!("{count:>8}  {}", kind.replace('_', " ")));
     let held = erasure.held.iter();
     let held = held.map(|chat_id| format!("left, because it is under hold: {chat_id}"));
-    [first].into_iter().chain(erased).chain(held).collect::<Vec<_>>().join("\n")
+    let is_nothing = erasure.held.is_empty() && erasure.erased.values().all(|count| *count == 0);
+    let nothing = is_nothing.then(|| {
+        format!(
+            "nothing of this person was found, in {} chats: check --app, --user and the database, unless that is what you expect",
+            erasure.searched
+        )
+    });
+    [first].into_iter().chain(erased).chain(held).chain(nothing).collect::<Vec<_>>().join("\n")
 }

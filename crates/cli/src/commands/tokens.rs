@@ -100,9 +100,10 @@ struct Revoke {
 
 /// Whose tokens are meant.
 #[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("whose").required(true).args(["id", "user"]))]
 struct Target {
     /// One token, by its claim `jti`.
-    #[arg(long, value_name = "JTI", required_unless_present = "user", conflicts_with = "user")]
+    #[arg(long, value_name = "JTI")]
     id: Option<TokenId>,
 
     /// Every token of a user or a program, by its claim `sub`.

@@ -63,6 +63,15 @@ impl Call {
     }
 }
 
+/// The caller for whom a request is sent, over HTTP.
+#[derive(Debug, Default)]
+pub(super) struct Caller<'a> {
+    /// The header with the token of its own request, if it has one.
+    pub(super) authorization: Option<&'a HeaderValue>,
+    /// Its address, behind those of the proxies before it.
+    pub(super) forwarded_for: Option<String>,
+}
+
 /// All but the unreserved characters (RFC 3986), which a route must not have encoded.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
@@ -102,13 +111,10 @@ impl Api {
         self.app_id.as_str()
     }
 
-    /// Returns the body of the answer, or what to tell the model. `authorization` is that of its own request, if it has one.
-    pub(super) async fn call(
-        &self,
-        call: Call,
-        authorization: Option<&HeaderValue>,
-    ) -> Result<Value, String> {
+    /// Returns the body of the answer, or what to tell the model.
+    pub(super) async fn call(&self, call: Call, caller: Caller<'_>) -> Result<Value, String> {
         let Call { method, path, body } = call;
+        let Caller { authorization, forwarded_for } = caller;
         let own = match authorization {
             Some(_) => None,
             None => self.own_authorization().map_err(|error| format!("{error:#}"))?,
@@ -117,6 +123,9 @@ impl Api {
         request = request.header(ACCEPT, "application/json");
         if let Some(authorization) = authorization.or(own.as_ref()) {
             request = request.header(AUTHORIZATION, authorization);
+        }
+        if let Some(addresses) = forwarded_for {
+            request = request.header("x-forwarded-for", addresses);
         }
         if body.is_some() {
             request = request.header(CONTENT_TYPE, "application/json");

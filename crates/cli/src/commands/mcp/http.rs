@@ -31,6 +31,7 @@ pub(super) async fn serve(address: SocketAddr, tools: Tools) -> anyhow::Result<(
     let router = Router::new().nest_service("/mcp", service);
     writeln!(std::io::stdout(), "listening on http://{address}/mcp")?;
     let signals = tokio::spawn(cancel_on_signal(stop.clone()));
+    let router = router.into_make_service_with_connect_info::<SocketAddr>();
     let served = axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned()).await;
     signals.abort();
     Ok(served?)

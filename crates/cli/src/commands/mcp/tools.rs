@@ -1,4 +1,6 @@
-use axum::http::HeaderValue;
+use std::net::SocketAddr;
+
+use axum::extract::ConnectInfo;
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use rmcp::handler::server::router::tool::ToolRouter;
@@ -10,7 +12,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler, tool, tool_handler, tool_router
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::api::{Api, Call};
+use super::api::{Api, Call, Caller};
 
 /// The tools that write.
 const WRITING: [&str; 2] = ["answer_question", "append_note"];
@@ -269,13 +271,23 @@ fn given(mut body: Value) -> Value {
     body
 }
 
+/// Returns who sends a request over HTTP.
+fn caller(parts: &Parts) -> Caller<'_> {
+    let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
+    let before = parts.headers.get_all("x-forwarded-for").iter();
+    let before = before.filter_map(|addresses| addresses.to_str().ok()).map(str::to_owned);
+    let peer = peer.map(|ConnectInfo(peer)| peer.ip().to_canonical().to_string());
+    Caller {
+        authorization: parts.headers.get(AUTHORIZATION),
+        forwarded_for: peer.map(|peer| before.chain([peer]).collect::<Vec<_>>().join(", ")),
+    }
+}
+
 impl Tools {
     /// Asks the service with the token of the request, if it has one.
     async fn answer(&self, call: Call, context: &Context) -> Answer {
-        let parts = context.extensions.get::<Parts>();
-        let authorization: Option<&HeaderValue> =
-            parts.and_then(|parts| parts.headers.get(AUTHORIZATION));
-        Ok(match self.api.call(call, authorization).await {
+        let caller = context.extensions.get::<Parts>().map(caller).unwrap_or_default();
+        Ok(match self.api.call(call, caller).await {
             Ok(body) => CallToolResult::structured(body),
             Err(problem) => CallToolResult::error(vec![ContentBlock::text(problem)]),
         })
