@@ -488,6 +488,27 @@ async fn a_ui_message_that_has_grown_replaces_what_was_stored() {
 }
 
 #[tokio::test]
+async fn instructions_of_a_ui_history_are_put_back_once() {
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    let said = |id: &str, role: &str, text: &str| json!({"id": id, "role": role, "parts": [{"type": "text", "text": text}]});
+    let first = json!({"messages": [said("s1", "system", "Be kind."), said("u1", "user", "Hi")]});
+    synchronise(&client, &path, "ui-message", first).await;
+    let mut history = client.get(&format!("{path}/history?dialect=ui-message")).await.body();
+    assert_eq!(history["system"], json!(["Be kind."]));
+    let messages = history["messages"].as_array_mut().unwrap();
+    messages.push(said("u2", "user", "And now?"));
+    let put = json!({"system": history["system"], "messages": history["messages"]});
+    for _ in 0..2 {
+        let (_, stored) = synchronise(&client, &path, "ui-message", put.clone()).await;
+        assert_eq!(stored["last_sequence"], 3, "{stored}");
+    }
+    let other = json!({"system": ["Be brief."], "messages": history["messages"]});
+    let (_, stored) = synchronise(&client, &path, "ui-message", other).await;
+    assert_eq!(stored["last_sequence"], 4, "{stored}");
+}
+
+#[tokio::test]
 async fn a_deleted_ui_message_does_not_come_back() {
     let client = Client::open();
     let path = client.create_chat("c1").await;

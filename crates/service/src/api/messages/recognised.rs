@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use futures::future::try_join;
 use persistence::{MessageRange, StoreError, Transcript, offload};
-use records::{ChatId, EventId, Message, Permission, Scope};
+use records::{ChatId, EventId, Message, NewMessage, Permission, Scope};
 use resume::dialect::{Resent, TranscriptPosition, Violation};
 use resume::ingest::StoredSteps;
 use resume::known_beginning;
@@ -78,6 +78,9 @@ pub(super) async fn adopt_stored_ids(
     }
     let scope = &scope.needing(Permission::Read);
     let mut found = find(state, scope, chat_id, &read).await?;
+    if leave_out_instructions(state, scope, chat_id, &mut read, &found).await? {
+        found = find(state, scope, chat_id, &read).await?;
+    }
     if adopt_own_ids(state, scope, chat_id, &mut read, &found).await? {
         found = find(state, scope, chat_id, &read).await?;
     }
@@ -110,6 +113,32 @@ async fn find(
 ) -> Result<Vec<Option<u64>>, StoreError> {
     let ids = read.parsed.messages.iter().filter_map(|message| message.event_id.clone());
     state.store.find_messages(scope, chat_id, &ids.collect::<Vec<_>>()).await
+}
+
+/// Leaves out the instructions of a transcript with which the chat begins: they may have been stored as messages with ids,
+/// which a history does not show. Returns whether there are such.
+async fn leave_out_instructions(
+    state: &AppState,
+    scope: &Scope,
+    chat_id: &ChatId,
+    read: &mut ReadTranscript,
+    found: &[Option<u64>],
+) -> Result<bool, StoreError> {
+    let is_instruction = |at: &&TranscriptPosition| matches!(at, TranscriptPosition::System(_));
+    let given = read.parsed.positions.iter().take_while(is_instruction).count();
+    if found[..given].iter().all(Option::is_some) {
+        return Ok(false);
+    }
+    let range = MessageRange::Oldest { after: None, before: None, limit: given };
+    let stored = state.store.messages(scope, chat_id, range).await?.messages;
+    let is_known = |(sent, stored): &(&NewMessage, &Message)| {
+        let is_instruction = ["system", "developer"].contains(&stored.body.role.as_str());
+        is_instruction && stored.deleted_at.is_none() && sent.body.content == stored.body.content
+    };
+    let known = read.parsed.messages[..given].iter().zip(&stored).take_while(is_known).count();
+    read.parsed.messages.drain(..known);
+    read.parsed.positions.drain(..known);
+    Ok(known > 0)
 }
 
 /// Gives messages of the assistant, which are not found, the ids of those that are stored with theirs beside them: those of
