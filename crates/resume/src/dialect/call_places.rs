@@ -28,10 +28,35 @@ impl CallPlaces {
     pub(super) fn keep(self, fields: &mut JsonObject) {
         // A field of this name that came with the message means nothing.
         fields.remove(CALLS_AFTER);
-        if self.calls_after.iter().any(|after| *after < self.others) {
-            fields.insert(CALLS_AFTER.to_owned(), self.calls_after.into());
+        fields.extend(self.into_stored().map(|places| (CALLS_AFTER.to_owned(), places)));
+    }
+
+    /// Returns the places; `None` if all calls are behind all other blocks.
+    fn into_stored(self) -> Option<Value> {
+        let is_among = self.calls_after.iter().any(|after| *after < self.others);
+        is_among.then(|| self.calls_after.into())
+    }
+}
+
+/// Returns the places of the calls of a message that came in another dialect with the blocks of Anthropic, by what only that
+/// dialect has of it.
+pub(super) fn of_another(dialect: &str, fields: &JsonObject) -> Option<Value> {
+    match dialect {
+        "anthropic" => return fields.get(CALLS_AFTER).cloned(),
+        "claude-agent-sdk" => {}
+        _ => return None,
+    }
+    // It keeps the types of all blocks of an entry.
+    let mut places = CallPlaces::default();
+    for block in fields.get("entry")?.get("blocks")?.as_array()? {
+        match block.as_str().or(block["type"].as_str())? {
+            "tool_use" => places.add_call(),
+            // Reasoning without a text is not stored otherwise.
+            _ if block.get("whole").is_some() => {}
+            _ => places.add_other(),
         }
     }
+    places.into_stored()
 }
 
 /// Takes the places of the calls of a message that is written; none if it has other calls now.

@@ -1,7 +1,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
-use resume::dialect::{AgUi, Dialect, OpenAiResponses};
+use resume::dialect::{AgUi, Dialect, OpenAi, OpenAiResponses};
 use serde_json::{Value, json};
 
 use crate::round_trip::{assert_kept, check_faulty, stored_in};
@@ -100,4 +100,17 @@ proptest! {
     fn any_messages_can_be_stored_and_rendered(messages in vec(message(), 0..12)) {
         check_faulty(&AgUi, &AgUi.parse(Vec::new(), messages).messages)?;
     }
+}
+
+/// Other formats have one place for what a tool has said.
+#[test]
+fn an_error_without_a_content_is_the_content_in_other_formats() {
+    let transcript = [
+        json!({"id": "u", "role": "user", "content": "hi"}),
+        json!({"id": "a", "role": "assistant", "toolCalls": [
+            {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]}),
+        json!({"id": "t1", "role": "tool", "toolCallId": "c1", "content": "", "error": "BOOM"}),
+    ];
+    assert_kept(&AgUi, &transcript);
+    assert_eq!(stored_in(&OpenAi, &AgUi, &transcript).messages[2]["content"], "BOOM");
 }

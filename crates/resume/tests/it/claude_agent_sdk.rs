@@ -310,3 +310,22 @@ proptest! {
         check_faulty(&ClaudeAgentSdk, &ClaudeAgentSdk.parse(Vec::new(), entries).messages)?;
     }
 }
+
+/// The API refuses signed thinking that comes back in another order.
+#[test]
+fn thinking_between_calls_keeps_its_place_in_the_api_and_comes_back() {
+    let thinking = |text: &str| json!({"type": "thinking", "thinking": text, "signature": text});
+    let call = |id: &str| json!({"type": "tool_use", "id": id, "name": "f", "input": {}});
+    let result = |id: &str| json!({"type": "tool_result", "tool_use_id": id, "content": "r"});
+    let answer = json!([thinking("1"), call("t1"), thinking("2"), call("t2")]);
+    let said = json!([
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": answer},
+        {"role": "user", "content": [result("t1"), result("t2")]},
+    ]);
+    let said = said.as_array().unwrap();
+    let entries = stored_in(&ClaudeAgentSdk, &Anthropic, said).messages;
+    assert_eq!(entries[1]["message"]["content"], answer);
+    let rendered = stored_in(&Anthropic, &ClaudeAgentSdk, &entries);
+    assert_eq!(rendered.messages[1]["content"], answer);
+}

@@ -5,6 +5,7 @@ use super::content::read_content;
 use super::own::OwnFields;
 use super::reasoning::stored_block;
 use crate::DropReason;
+use crate::canonical::is_empty_value;
 use crate::dialect::parsed::{
     self, EventIds, Parsed, TranscriptPosition, as_object, set_extra, take_text,
 };
@@ -59,11 +60,15 @@ impl Reader {
 
     fn read_result(&mut self, index: usize, mut fields: Map<String, Value>) {
         let mut parts = Vec::new();
-        let content = read_content(fields.remove("content").unwrap_or_default(), &mut parts);
+        let mut content = read_content(fields.remove("content").unwrap_or_default(), &mut parts);
         let call_id = take_text(&mut fields, "toolCallId").unwrap_or_default();
         let failed = fields.get("error").is_some_and(Value::is_string);
         if fields.get("error") == Some(&content) {
             fields.remove("error");
+        } else if failed && is_empty_value(&content) {
+            // Other formats have no place for an error beside the content.
+            let error = fields.get("error").cloned().unwrap_or_default();
+            fields.insert("content".to_owned(), std::mem::replace(&mut content, error));
         }
         let id = self.take_id(&mut fields);
         // A result is rendered without its event id, so that its own id is stored beside it.

@@ -80,6 +80,9 @@ fn write_result(message: &mut CanonicalMessage, own: &OwnFields, of_parts: Vec<V
         let error = own_error.or(content.as_str()).unwrap_or("The call failed.");
         written["error"] = error.into();
     }
-    written["content"] = content;
+    // The error alone was said, and is stored as the content.
+    let is_own_error = own.fields.get("error").is_some_and(|error| *error == content);
+    let own_content = own.fields.get("content").filter(|_| is_own_error).cloned();
+    written["content"] = own_content.unwrap_or(content);
     written
 }

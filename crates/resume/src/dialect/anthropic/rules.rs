@@ -17,6 +17,7 @@ pub(in crate::dialect) const ANTHROPIC: DialectRules = DialectRules {
     call_fields: CallFields::Of(Provider::Anthropic),
     own_fields: OwnFields {
         accepted: AcceptedFields::Of(&[(Role::Assistant, CALLS_AFTER)]),
+        has_call_places: true,
         ..OwnFields::all_of("anthropic")
     },
     // Guide "Extended thinking": blocks need their signature, and begin the turn of the model, which holds

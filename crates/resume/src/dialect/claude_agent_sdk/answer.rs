@@ -8,6 +8,7 @@ use super::block::{is_kept, read_call, read_part, write_call, write_piece};
 use super::own::OwnEntry;
 use crate::Repair;
 use crate::canonical::{CanonicalMessage, PlacedReasoning, Reasoning, interleave};
+use crate::dialect::call_places;
 use crate::dialect::parsed::{MessageBuilder, add_missing, set_extra, text_part};
 use crate::dialect::pieces::take_pieces;
 
@@ -81,6 +82,7 @@ pub(super) fn is_reasoning(block: &Value) -> bool {
 
 /// Writes an answer of another format, or one that no longer is what was stored, as the blocks of one entry.
 pub(super) fn write_anew(message: &mut CanonicalMessage, default_user_name: &str) -> Vec<Value> {
+    let places = call_places::take(message);
     let mut reasoning = message.take_placed_reasoning().unwrap_or_default();
     let count = reasoning.len();
     reasoning.retain(|placed| placed.reasoning.is_signed());
@@ -103,9 +105,9 @@ pub(super) fn write_anew(message: &mut CanonicalMessage, default_user_name: &str
         message.repairs.push(Repair::BlankTextRemoved);
     }
     let parts = pieces.into_iter().map(|piece| write_piece(message, piece, Value::Null)).collect();
-    let mut blocks = interleave(reasoning, parts, Value::from);
-    blocks.extend(message.calls.iter_mut().map(|call| write_call(call, Value::Null)));
-    blocks
+    let blocks = interleave(reasoning, parts, Value::from);
+    let calls = message.calls.iter_mut().map(|call| write_call(call, Value::Null)).collect();
+    call_places::place(blocks, calls, &places)
 }
 
 /// Writes an answer as the blocks of the entry that it had; `None` if it has other blocks now.

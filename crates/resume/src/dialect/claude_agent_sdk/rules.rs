@@ -11,6 +11,7 @@ pub(super) const CLAUDE_AGENT_SDK: DialectRules = DialectRules {
     own_fields: OwnFields {
         may_be_all: true,
         may_interrupt: true,
+        has_call_places: true,
         ..OwnFields::all_of("claude-agent-sdk")
     },
     // The SDK sends only what its model accepts; other providers behind it sign with an empty text.

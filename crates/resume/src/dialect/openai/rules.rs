@@ -22,6 +22,7 @@ pub(super) const OPENAI: DialectRules = DialectRules {
         // Its writer drops an answer that has only fields which no provider accepts alone.
         may_be_all: true,
         may_interrupt: false,
+        has_call_places: false,
     },
     // 400 "array too long", expected at most 128 `tool_calls`: openai/openai-dotnet#317.
     max_calls: 128,

@@ -5,8 +5,9 @@ use records::json::{Hasher, hex};
 use serde_json::Value;
 
 use crate::canonical::{self, CONTINUED, CanonicalMessage, Provider, Role};
-use crate::dialect::google_adk;
+use crate::dialect::call_places::CALLS_AFTER;
 use crate::dialect::pipeline::joiner::AnswerJoiner;
+use crate::dialect::{call_places, google_adk};
 use crate::rendered::Rendered;
 use crate::{DropReason, Repair};
 
@@ -70,6 +71,8 @@ pub(in crate::dialect) struct OwnFields {
     pub(in crate::dialect) may_be_all: bool,
     /// Whether such a message may come between a call and its result.
     pub(in crate::dialect) may_interrupt: bool,
+    /// Whether the calls have places among other blocks of Anthropic, also those of another dialect.
+    pub(in crate::dialect) has_call_places: bool,
 }
 
 /// Which of its own fields a dialect renders again.
@@ -246,22 +249,26 @@ impl OwnFields {
         accepted: AcceptedFields::Of(&[]),
         may_be_all: false,
         may_interrupt: false,
+        has_call_places: false,
     };
 
     /// All fields that are stored under the name of the dialect.
     pub(in crate::dialect) const fn all_of(dialect: &'static str) -> Self {
-        Self { dialect, accepted: AcceptedFields::All, may_be_all: false, may_interrupt: false }
+        Self { dialect, accepted: AcceptedFields::All, ..Self::NONE }
     }
 
     /// Keeps the fields that are rendered, and reports that others are not.
     fn choose(&self, message: &mut CanonicalMessage) {
-        let mut removes_any = false;
+        let (mut removes_any, mut places) = (false, None);
         for (dialect, fields) in mem::take(&mut message.provider) {
             let Value::Object(fields) = fields else {
                 // An edit removed them.
                 removes_any |= dialect == self.dialect;
                 continue;
             };
+            if self.has_call_places && dialect != self.dialect {
+                places = places.or_else(|| call_places::of_another(&dialect, &fields));
+            }
             for (field, value) in fields {
                 let is_accepted = match self.accepted {
                     AcceptedFields::All => true,
@@ -271,9 +278,15 @@ impl OwnFields {
                     message.provider.insert(field, value);
                 } else {
                     // Where a message stands among the pieces of another is no loss.
-                    removes_any |= field != CONTINUED;
+                    let is_place = self.has_call_places && field == CALLS_AFTER;
+                    removes_any |= field != CONTINUED && !is_place;
                 }
             }
+        }
+        if let Some(places) = places
+            && !message.provider.contains_key(CALLS_AFTER)
+        {
+            message.provider.insert(CALLS_AFTER.to_owned(), places);
         }
         if removes_any {
             message.repairs.push(Repair::ProviderFieldsRemoved);
