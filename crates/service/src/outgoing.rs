@@ -52,9 +52,10 @@ impl OutgoingUrl {
     }
 }
 
-fn is_loopback(host: &str) -> bool {
+/// Tells whether the host of an address is this machine, by its name alone.
+pub(crate) fn is_loopback(host: &str) -> bool {
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
-    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+    host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
 }
 
 /// Sends requests. It follows no redirects and uses no proxy.

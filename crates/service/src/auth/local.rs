@@ -1,6 +1,6 @@
-use std::net::IpAddr;
-
 use axum::http::{HeaderMap, HeaderValue, Uri, header};
+
+use crate::outgoing::is_loopback;
 
 /// Returns why a request without a token may not come from a program of this machine.
 ///
@@ -29,10 +29,7 @@ fn is_local_origin(origin: &str) -> bool {
 }
 
 fn is_local_authority(authority: &str) -> bool {
-    let Ok(uri) = Uri::try_from(authority) else { return false };
-    let host = uri.host().unwrap_or_default();
-    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
-    host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
+    Uri::try_from(authority).is_ok_and(|uri| uri.host().is_some_and(is_loopback))
 }
 
 #[cfg(test)]
