@@ -159,7 +159,33 @@ impl MessageBody {
     /// Returns whether the message does more than say something: it makes a call, has the result of one or allows one, or has
     /// fields of a format in which they say what the program is to do.
     pub fn acts(&self) -> bool {
-        acts(&self.extra) || approves(&self.content)
+        acts(&self.extra) || Self::content_acts(&self.content)
+    }
+
+    /// Returns whether a content has a part that is no speech: a call, the result of one, or one that allows a call or refuses it.
+    ///
+    /// Some formats give a model the parts of a content as they are stored.
+    pub fn content_acts(content: &Value) -> bool {
+        const WORDS: [&str; 5] = ["approval", "call", "function", "non_standard", "tool"];
+        const FIELDS: [&str; 6] = [
+            "functionCall",
+            "functionResponse",
+            "function_call",
+            "function_response",
+            "toolResult",
+            "toolUse",
+        ];
+        let mut parts = content.as_array().into_iter().flatten();
+        parts.any(|part| {
+            let kind = part["type"].as_str().unwrap_or_default();
+            WORDS.iter().any(|word| kind.contains(word))
+                || FIELDS.iter().any(|field| part.get(*field).is_some())
+        })
+    }
+
+    /// Returns the turn of which the message is part of the answer; `None` for what a user says.
+    pub fn answered_turn(&self) -> Option<&str> {
+        self.extra_text(Self::REQUEST_ID).filter(|_| self.role != "user")
     }
 
     /// Returns who speaks: the name, or the role if there is no name.
@@ -299,12 +325,6 @@ impl From<MessageBody> for MessageEdit {
     }
 }
 
-/// Returns whether a content allows a call or refuses it.
-fn approves(content: &Value) -> bool {
-    let mut parts = content.as_array().into_iter().flatten();
-    parts.any(|part| part["type"] == "mcp_approval_response")
-}
-
 /// See [`MessageBody::acts`].
 fn acts(extra: &JsonObject) -> bool {
     const CALLS: [&str; 5] =
@@ -330,10 +350,21 @@ fn acts(extra: &JsonObject) -> bool {
         })
 }
 
+/// Makes a content that of each of the results of a message, without what else their provider has said in them.
+fn replace_results(extra: &mut JsonObject, content: &Value) {
+    let responses = extra.get_mut("tool_responses").and_then(Value::as_array_mut);
+    let results = responses.into_iter().flatten().filter_map(Value::as_object_mut);
+    for response in results.filter(|response| response.contains_key("tool_call_id")) {
+        response.insert("content".to_owned(), content.clone());
+        response.remove("extra_content");
+    }
+}
+
 impl MessageEdit {
     /// Returns whether the edit lets a message [act](MessageBody::acts).
     pub fn acts(&self) -> bool {
-        self.extra.as_ref().is_some_and(acts) || self.content.as_ref().is_some_and(approves)
+        self.extra.as_ref().is_some_and(acts)
+            || self.content.as_ref().is_some_and(MessageBody::content_acts)
     }
 
     /// Checks the fields that are new, on their own.
@@ -355,6 +386,11 @@ impl MessageEdit {
             // What the message came with belongs to what it said; the names say that there was something.
             let kept = extra.get_mut(MessageBody::PROVIDER).and_then(Value::as_object_mut);
             kept.into_iter().flat_map(JsonObject::values_mut).for_each(|it| *it = Value::Null);
+        }
+        if self.extra.is_none()
+            && let Some(content) = &self.content
+        {
+            replace_results(&mut extra, content);
         }
         let kind = self.kind.as_deref().map(|kind| (MessageBody::TYPE, Value::from(kind)));
         let props = self.props.clone().map(|props| (MessageBody::PROPS, props));

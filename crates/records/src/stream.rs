@@ -171,6 +171,15 @@ impl StreamEvent {
     }
 }
 
+impl StreamMark {
+    /// Returns whether the stream was ended without its agent, which is told with its next chunks.
+    pub fn is_stopped(&self) -> bool {
+        self.state == StreamState::Cancelled
+            && self.is_cancel_requested
+            && self.last_sequence.is_none()
+    }
+}
+
 impl StreamGroup {
     /// Returns the chunks that the group adds.
     pub fn chunks(&self) -> &[String] {
@@ -222,6 +231,11 @@ impl Stream {
             return Err(Invalid::too_large(SizeLimit::Batch, "/chunks", limit));
         }
         Ok(bytes as u64)
+    }
+
+    /// Returns the id of the turn that the stream becomes.
+    pub fn turn_id(&self) -> TurnId {
+        self.header.request_id.clone().unwrap_or_else(|| self.stream_id.clone().into())
     }
 
     /// Returns whether the stream is running, and its agent is silent for longer than agents are.

@@ -441,6 +441,8 @@ macro_rules! contract_tests {
                 a_stream_ends_together_with_its_turn,
                 a_stream_ends_without_a_turn,
                 the_agent_of_a_cancelled_stream_is_told,
+                a_stream_that_is_stopped_ends_whoever_writes_it,
+                a_stream_goes_with_the_text_of_its_turn,
                 the_next_holder_of_the_lease_takes_a_stream_over,
                 a_stream_in_the_place_of_an_abandoned_one_supersedes_it,
                 every_group_of_a_stream_is_notified,

@@ -6,10 +6,11 @@ use std::time::Duration;
 use futures::StreamExt as _;
 use records::InvalidKind::{TooLarge, Value as NotAdmitted};
 use records::{
-    ChatStatus, Lease, Lifecycle, Message, NewLease, NewStream, NewTurn, Owner, Scope,
+    ChatStatus, Lease, Lifecycle, Message, MessageEdit, NewLease, NewStream, NewTurn, Owner, Scope,
     SessionChange, SizeLimit, Stream, StreamEnding, StreamEvent, StreamFormat, StreamGroup,
     StreamHeader, StreamId, StreamState, TurnId, TurnMessage, TurnOutcome,
 };
+use serde_json::json;
 
 use super::fixture::{TestChat, assert_invalid, assert_refused, contents, message, race};
 use persistence::{
@@ -181,6 +182,61 @@ pub async fn the_agent_of_a_cancelled_stream_is_told(store: Arc<dyn Store>) {
     let ended = store.cancel_stream(&chat.scope, &chat.id, &stream_id("s1")).await.unwrap();
     assert_eq!(ended.mark.state, StreamState::Cancelled);
     assert_eq!(all_chunks(&chat, "s1").await, ["a", "b"]);
+}
+
+pub async fn a_stream_that_is_stopped_ends_whoever_writes_it(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    let held = lease(&chat, "ann").await;
+    store.start_stream(&held, &chat.id, new("s1")).await.unwrap();
+    let add = |from, chunks: &[&str]| {
+        let (store, held, id, chunks) = (&store, &held, &chat.id, text(chunks));
+        async move { store.append_chunks(held, id, &stream_id("s1"), from, chunks).await }
+    };
+    add(0, &["a", "b"]).await.unwrap();
+    let stopped = store.stop_stream(&chat.scope, &chat.id, &stream_id("s1")).await.unwrap();
+    assert_eq!(stopped.mark.state, StreamState::Cancelled);
+    assert_eq!((stopped.mark.next, stopped.mark.last_sequence), (2, None));
+    let again = store.stop_stream(&chat.scope, &chat.id, &stream_id("s1")).await.unwrap();
+    assert_eq!(again, stopped);
+    // Its agent is told, also with chunks beyond those that it has lost.
+    let told = StreamProgress { next: 2, is_cancel_requested: true };
+    assert_eq!(add(2, &["c"]).await.unwrap(), told);
+    assert_eq!(add(7, &["d"]).await.unwrap(), told);
+    let ending = StreamEnding { state: StreamState::Cancelled, error: None };
+    let ended = store.end_stream(&held, &chat.id, &stream_id("s1"), ending, None).await.unwrap();
+    assert_eq!(ended.stream, stopped);
+    assert_eq!(messages(&chat).await.len(), 0);
+    // A stream that has ended stays as it is.
+    store.start_stream(&held, &chat.id, new("s2")).await.unwrap();
+    let (id, s2) = (&chat.id, stream_id("s2"));
+    let ended = store.end_stream(&held, id, &s2, finished(), Some(turn("r1", "x"))).await.unwrap();
+    assert_eq!(store.stop_stream(&chat.scope, id, &s2).await.unwrap(), ended.stream);
+}
+
+pub async fn a_stream_goes_with_the_text_of_its_turn(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    for (number, id) in (0..).zip(["s1", "s2"]) {
+        start(&chat, id).await;
+        append(&chat, id, 0, &["secret"]).await.unwrap();
+        end(&chat, id, finished(), Some(answer(id, "secret"))).await.unwrap();
+        let change = MessageEdit { content: Some(json!("other")), ..MessageEdit::default() };
+        match id {
+            "s1" => drop(chat.delete_message(number).await.unwrap()),
+            _ => drop(chat.update_message(number, change).await.unwrap()),
+        }
+        let gone = store.get_stream(&chat.scope, &chat.id, &stream_id(id)).await;
+        assert_refused(gone, &StoreError::StreamNotFound(stream_id(id)));
+        let groups = store.stream_groups(&chat.scope, &chat.id, &stream_id(id), None).await;
+        assert!(groups.is_err(), "{groups:?}");
+    }
+    // Metadata are no text, and another turn is another stream.
+    start(&chat, "s3").await;
+    append(&chat, "s3", 0, &["kept"]).await.unwrap();
+    end(&chat, "s3", finished(), Some(answer("s3", "kept"))).await.unwrap();
+    let named = MessageEdit { name: Some("Bob".to_owned()), ..MessageEdit::default() };
+    chat.update_message(2, named).await.unwrap();
+    chat.delete_message(1).await.unwrap();
+    assert_eq!(all_chunks(&chat, "s3").await, ["kept"]);
 }
 
 pub async fn the_next_holder_of_the_lease_takes_a_stream_over(store: Arc<dyn Store>) {
@@ -358,6 +414,12 @@ fn turn(id: &str, content: &str) -> NewTurn {
         connector: None,
         mode: None,
     }
+}
+
+fn answer(id: &str, content: &str) -> NewTurn {
+    let mut turn = turn(id, content);
+    "assistant".clone_into(&mut turn.messages[0].body.role);
+    turn
 }
 
 async fn messages(chat: &TestChat) -> Vec<Message> {

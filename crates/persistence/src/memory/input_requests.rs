@@ -156,7 +156,7 @@ impl InputRequests for MemoryStore {
         answer: NewInputAnswer,
     ) -> Result<AnsweredInput, StoreError> {
         self.observe(Call::AnswerInputRequest, || {
-            let reply = Reply::check(scope, request_id, answer, &*self.ids)?;
+            let reply = Reply::check(scope, chat_id, request_id, answer, &*self.ids)?;
             let now = self.clock.now();
             self.with_chat(scope, chat_id, |chat| {
                 let kept = chat.input(request_id)?.clone();

@@ -9,7 +9,7 @@ use records::{ChatId, EventId, Message, MessageBody, MessageEdit, NewMessage, Sc
 use super::{Chat, Kept, MemoryStore};
 use crate::StoreError;
 use crate::metrics::Call;
-use crate::rules::batch::{Batch, Known, Plan, last_speaker, last_text};
+use crate::rules::batch::{Batch, ChangedMessage, Known, Plan, last_speaker, last_text};
 use crate::rules::deletion::{check_deleted, deletion};
 use crate::rules::examination::{Examination, Examined};
 use crate::rules::if_match::{check_expected, check_seen};
@@ -30,7 +30,7 @@ impl Messages for MemoryStore {
     ) -> Result<Append, StoreError> {
         self.observe(Call::Append, || {
             check_roles(scope, chat_id, messages.iter().map(|message| &message.body))?;
-            let batch = Batch::check(&scope.caller, messages, &*self.ids)?;
+            let batch = Batch::check(&scope.caller, messages, &*self.ids)?.sent_in(scope);
             self.metrics.appends.given(&batch);
             self.with_chat(scope, chat_id, |chat| {
                 let plan = batch.plan(chat_id, &chat.known())?;
@@ -48,7 +48,7 @@ impl Messages for MemoryStore {
         messages: Vec<NewMessage>,
     ) -> Result<Append, StoreError> {
         self.observe(Call::PersistInitialMessages, || {
-            let batch = Batch::check(&scope.caller, messages, &*self.ids)?;
+            let batch = Batch::check(&scope.caller, messages, &*self.ids)?.sent_in(scope);
             self.metrics.appends.given(&batch);
             self.with_chat(scope, chat_id, |chat| {
                 let mut plan = batch.plan(chat_id, &chat.known())?;
@@ -220,6 +220,7 @@ impl Messages for MemoryStore {
                 let message = message.clone();
                 if says_else {
                     chat.rewrite_answers(&message, now);
+                    chat.forget_streams(&message.body);
                 }
                 self.note_edit(chat, sequence, now);
                 Ok(message)
@@ -306,6 +307,7 @@ impl MemoryStore {
         let message = message.clone();
         chat.rewrite_answers(&message, now);
         chat.forget_steps(&said);
+        chat.forget_streams(&said);
         self.note_edit(chat, sequence, now);
         Ok(message)
     }
@@ -367,6 +369,13 @@ impl MemoryStore {
     }
 }
 
+/// Returns what is known of a message whose text is no longer shown.
+fn changed(message: &Message) -> Option<ChangedMessage> {
+    let is_changed = message.edited_at.or(message.deleted_at).is_some();
+    let author = message.author.as_ref().map(|author| author.user_id.clone());
+    is_changed.then_some(ChangedMessage { author })
+}
+
 impl Chat {
     pub(super) fn known(&self) -> Vec<Known> {
         let known = |kept: &Kept| Known {
@@ -374,6 +383,7 @@ impl Chat {
             sequence: kept.message.sequence,
             digest: StoredDigest::new(kept.digest, None),
             is_ours: false,
+            changed: changed(&kept.message),
         };
         self.messages.iter().map(known).collect()
     }

@@ -3,8 +3,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use records::{
-    ChatId, NewStream, NewTurn, Scope, Stream, StreamEnding, StreamEvent, StreamGroup, StreamId,
-    StreamState,
+    ChatId, MessageBody, NewStream, NewTurn, Scope, Stream, StreamEnding, StreamEvent, StreamGroup,
+    StreamId, StreamState,
 };
 
 use super::{Chat, MemoryStore};
@@ -113,6 +113,23 @@ impl Streams for MemoryStore {
             let now = self.clock.now();
             self.with_stream(scope, chat_id, stream_id, |kept| {
                 let group = rules::cancel(&kept.stream.mark, now);
+                self.add_any(kept, group);
+                Ok(kept.stream.clone())
+            })
+        })
+        .await
+    }
+
+    async fn stop_stream(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        stream_id: &StreamId,
+    ) -> Result<Stream, StoreError> {
+        self.observe(Call::StopStream, || {
+            let now = self.clock.now();
+            self.with_stream(scope, chat_id, stream_id, |kept| {
+                let group = rules::stop(&kept.stream.mark, now);
                 self.add_any(kept, group);
                 Ok(kept.stream.clone())
             })
@@ -250,6 +267,17 @@ impl Chat {
         let mut streams = self.streams.iter_mut();
         let found = streams.find(|kept| kept.has_id(stream_id));
         found.ok_or_else(|| StoreError::StreamNotFound(stream_id.clone()))
+    }
+
+    /// Removes the ended streams that became the turn of a message: their chunks repeat what it said.
+    pub(super) fn forget_streams(&mut self, said: &MessageBody) {
+        if let Some(turn) = said.answered_turn() {
+            let is_kept = |kept: &KeptStream| {
+                let Stream { mark, .. } = &kept.stream;
+                mark.state == StreamState::Running || kept.stream.turn_id().as_str() != turn
+            };
+            self.streams.retain(is_kept);
+        }
     }
 
     fn check_open(&self, chat_id: &ChatId) -> Result<(), StoreError> {

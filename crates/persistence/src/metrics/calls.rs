@@ -97,6 +97,7 @@ label! {
         AppendChunks = "append_chunks",
         TakeOverStream = "take_over_stream",
         CancelStream = "cancel_stream",
+        StopStream = "stop_stream",
         EndStream = "end_stream",
         ListStreams = "list_streams",
         GetStream = "get_stream",

@@ -22,7 +22,7 @@ impl Messages for MongoStore {
     ) -> Result<Append, StoreError> {
         self.observe(Call::Append, Some(chat_id), async {
             check_roles(scope, chat_id, messages.iter().map(|message| &message.body))?;
-            let batch = Batch::check(&scope.caller, messages, &*self.inner.ids)?;
+            let batch = Batch::check(&scope.caller, messages, &*self.inner.ids)?.sent_in(scope);
             self.inner.metrics.appends.given(&batch);
             let appended = self.append_batch(scope, chat_id, batch).await;
             self.fenced_if_lease_lost(scope, chat_id, appended).await
@@ -38,7 +38,7 @@ impl Messages for MongoStore {
         messages: Vec<NewMessage>,
     ) -> Result<Append, StoreError> {
         self.observe(Call::PersistInitialMessages, Some(chat_id), async {
-            let batch = Batch::check(&scope.caller, messages, &*self.inner.ids)?;
+            let batch = Batch::check(&scope.caller, messages, &*self.inner.ids)?.sent_in(scope);
             self.inner.metrics.appends.given(&batch);
             let appended = self.append_initial(scope, chat_id, batch).await;
             self.fenced_if_lease_lost(scope, chat_id, appended).await

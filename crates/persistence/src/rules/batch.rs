@@ -8,10 +8,11 @@ use std::collections::{HashMap, HashSet};
 use records::json::{Digest, Hasher};
 use records::{
     Author, Caller, ChatId, EventId, Ids, Invalid, Item, Limits, Message, MessageBody, NewMessage,
-    SizeLimit,
+    Scope, SizeLimit, UserId,
 };
 
 use crate::StoreError;
+use crate::rules::rights::says_only;
 use crate::rules::stored_digest::StoredDigest;
 use crate::store::{Append, Appended, Outcome};
 
@@ -22,6 +23,10 @@ pub(crate) struct Batch {
     /// For each entry, the index of the earlier entry with the same id and body.
     repeats: Vec<Option<usize>>,
     bytes: usize,
+    /// The person who sends it; `None` for a program.
+    person: Option<UserId>,
+    /// Whether the caller may do no more than say something.
+    says_only: bool,
 }
 
 /// One message of a batch.
@@ -45,6 +50,14 @@ pub(crate) struct Known {
     pub(crate) digest: StoredDigest,
     /// The message was stored by an earlier attempt of the same call.
     pub(crate) is_ours: bool,
+    /// Who wrote the message, if its text was edited or deleted since.
+    pub(crate) changed: Option<ChangedMessage>,
+}
+
+/// A message whose text is no longer shown, while the digest of it is kept.
+#[derive(Debug)]
+pub(crate) struct ChangedMessage {
+    pub(crate) author: Option<UserId>,
 }
 
 impl Batch {
@@ -82,7 +95,12 @@ impl Batch {
             return Err(Invalid::too_large(SizeLimit::Batch, "/messages", detail));
         }
         let repeats = find_repeated_ids(&entries)?;
-        Ok(Self { entries, repeats, bytes })
+        Ok(Self { entries, repeats, bytes, person: caller.person().cloned(), says_only: false })
+    }
+
+    /// Notes what the caller may do in the chat.
+    pub(crate) fn sent_in(self, scope: &Scope) -> Self {
+        Self { says_only: says_only(scope), ..self }
     }
 
     /// Checks one message like [`Self::check`]; an error names a field of the message, without the item.
@@ -92,7 +110,8 @@ impl Batch {
         ids: &dyn Ids,
     ) -> Result<Self, Invalid> {
         let entry = Entry::check(caller, message, ids)?;
-        Ok(Self { bytes: entry.bytes, entries: vec![entry], repeats: vec![None] })
+        let (bytes, person) = (entry.bytes, caller.person().cloned());
+        Ok(Self { bytes, entries: vec![entry], repeats: vec![None], person, says_only: false })
     }
 
     /// Binds the messages to a digest of the whole request: a message is then a repeat only if the
@@ -133,13 +152,16 @@ impl Batch {
 
     /// Plans the append to a chat that already holds the `known` messages.
     ///
-    /// A known message with another body refuses the whole batch.
+    /// A known message with another body refuses the whole batch. So does one that was edited or deleted, unless its author sends
+    /// it again: others could find out by trying what it said.
     pub(crate) fn plan(&self, chat_id: &ChatId, known: &[Known]) -> Result<Plan<'_>, StoreError> {
         let known: HashMap<_, _> = known.iter().map(|known| (&known.event_id, known)).collect();
         let mut places = Vec::with_capacity(self.entries.len());
         for (index, entry) in self.entries.iter().enumerate() {
             places.push(match (known.get(&entry.event_id), self.repeats[index]) {
-                (Some(known), _) if !known.digest.is_of(&entry.digest) => {
+                (Some(known), _)
+                    if !known.digest.is_of(&entry.digest) || !self.may_compare(known) =>
+                {
                     return Err(StoreError::EventConflict {
                         chat_id: chat_id.clone(),
                         event_id: entry.event_id.clone(),
@@ -153,10 +175,21 @@ impl Batch {
                     let is_ours = known.is_ours || entry.is_minted;
                     Place::Known { sequence: known.sequence, is_ours }
                 }
+                (None, None) if self.says_only && is_derived(&entry.event_id) => {
+                    let detail = "has the form of an id that is derived from a turn or an answer";
+                    let refused = Invalid::value("/event_id", detail);
+                    return Err(refused.below(Item::Message(index)).into());
+                }
                 (None, None) => Place::Fresh,
             });
         }
         Ok(Plan { batch: self, places })
+    }
+
+    /// Returns whether the caller may learn that a message with this digest is stored.
+    fn may_compare(&self, known: &Known) -> bool {
+        let is_author = |changed: &ChangedMessage| changed.author == self.person;
+        self.person.is_none() || known.changed.as_ref().is_none_or(is_author)
     }
 }
 
@@ -173,6 +206,18 @@ impl Entry {
     fn same_role_and_content(&self, other: &MessageBody) -> bool {
         self.body.role == other.role && self.body.content == other.content
     }
+}
+
+/// Returns whether an id has the form of those that messages of turns and answers have. A message with such an id would keep the
+/// turn or the answer from being stored.
+fn is_derived(event_id: &EventId) -> bool {
+    let is_hex = |text: &str, length| {
+        text.len() == length && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+    };
+    let id = event_id.as_str();
+    let of_turn = id.strip_prefix("turn_").and_then(|rest| rest.split_once('_'));
+    of_turn.is_some_and(|(digest, _)| is_hex(digest, 32))
+        || id.strip_prefix("answer_").is_some_and(|digest| is_hex(digest, 24))
 }
 
 /// Returns the text of an extra field in the last message that has one.
@@ -353,7 +398,7 @@ mod tests {
         let message = NewMessage { event_id: Some(event_id.clone()), ..body.into() };
         let batch = Batch::check(&Caller::Service, vec![message], &Uuid7Ids).unwrap();
         let digest = StoredDigest::new(batch.entries[0].digest, None);
-        let known = [Known { event_id, sequence: 928, digest, is_ours: false }];
+        let known = [Known { event_id, sequence: 928, digest, is_ours: false, changed: None }];
         let plan = batch.plan(&ChatId::parse("chat_a").unwrap(), &known).unwrap();
         assert_eq!(plan.answer(925, 925).last_sequence, 929);
     }

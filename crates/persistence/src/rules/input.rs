@@ -9,6 +9,7 @@ use records::{
 
 use crate::StoreError;
 use crate::rules::batch::{Batch, Entry};
+use crate::rules::rights::check_answer;
 use crate::rules::stored_digest::ERASED;
 use crate::store::{Append, Appended, Outcome};
 
@@ -160,10 +161,12 @@ impl Reply {
     /// Checks an answer against the limits of a message.
     pub(crate) fn check(
         scope: &Scope,
+        chat_id: &ChatId,
         request_id: &InputRequestId,
         answer: NewInputAnswer,
         ids: &dyn Ids,
-    ) -> Result<Self, Invalid> {
+    ) -> Result<Self, StoreError> {
+        check_answer(scope, chat_id, &answer.content)?;
         let message = answer.message(request_id, scope.caller.person());
         Ok(Self { batch: Batch::check_one(&scope.caller, message, ids)?, answer })
     }

@@ -2,8 +2,8 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use records::{
-    ChatId, ChatSession, ChatStatus, Clock, Ids, InputRequest, Invalid, NewChatSession, NewFork,
-    Scope,
+    Caller, ChatId, ChatSession, ChatStatus, Clock, Ids, InputRequest, Invalid, NewChatSession,
+    NewFork, Scope, TeamId, Visibility,
 };
 
 /// Returns the chat session that a creation stores.
@@ -27,10 +27,24 @@ pub(crate) fn forked(
     ids: &dyn Ids,
 ) -> Result<ChatSession, Invalid> {
     let creation_digest = Some(fork.digest());
-    let (new, origin) = fork.of(source)?;
+    let (mut new, origin) = fork.of(source)?;
+    if !may_share_with(&scope.caller, new.team_id.as_ref()) {
+        new.team_id = None;
+        if new.visibility == Visibility::Team {
+            new.visibility = Visibility::Private;
+        }
+    }
     let last_sequence = origin.sequence;
     let chat = started(scope, new, clock, ids);
     Ok(ChatSession { last_sequence, forked_from: Some(origin), creation_digest, ..chat })
+}
+
+/// Returns whether a caller may share a new chat with a team: a person, with their own alone.
+fn may_share_with(caller: &Caller, team: Option<&TeamId>) -> bool {
+    match caller {
+        Caller::User { team_id, .. } => team.is_none() || team == team_id.as_ref(),
+        Caller::Service | Caller::Support { .. } => true,
+    }
 }
 
 /// Returns the chat session after a change of its status.

@@ -1,6 +1,7 @@
 //! What the rights of a caller mean for what is written.
 
 use records::{ChatId, Message, MessageBody, MessageEdit, Permission, Scope, UserId};
+use serde_json::Value;
 
 use crate::StoreError;
 
@@ -14,6 +15,18 @@ pub(crate) fn check_roles<'a>(
         Permission::Run if says_only(scope) => Err(forbidden(chat_id, Permission::Run)),
         _ => Ok(()),
     }
+}
+
+/// Refuses an answer that does more than say something, like [`check_roles`].
+pub(crate) fn check_answer(
+    scope: &Scope,
+    chat_id: &ChatId,
+    content: &Value,
+) -> Result<(), StoreError> {
+    if says_only(scope) && MessageBody::content_acts(content) {
+        return Err(forbidden(chat_id, Permission::Run));
+    }
+    Ok(())
 }
 
 /// Refuses an edit of another person's message by a caller that may only say something, and one that does more; `None` deletes.
@@ -42,7 +55,8 @@ pub(crate) fn check_author(
     Ok(())
 }
 
-fn says_only(scope: &Scope) -> bool {
+/// Returns whether the caller is a person who may do no more than say something.
+pub(crate) fn says_only(scope: &Scope) -> bool {
     scope.permission == Permission::Say && scope.caller.person().is_some()
 }
 

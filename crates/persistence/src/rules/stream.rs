@@ -59,7 +59,7 @@ pub(crate) fn supersedes(scope: &Scope, other: &StreamMark) -> bool {
         && scope.fencing_token.is_some_and(|token| other.fencing_token < token)
 }
 
-/// Returns the group that adds these chunks; `None` if the stream has them all.
+/// Returns the group that adds these chunks; `None` if the stream has them all, or was stopped.
 pub(crate) fn chunks(
     scope: &Scope,
     at: (&ChatId, &StreamId),
@@ -70,6 +70,9 @@ pub(crate) fn chunks(
 ) -> Result<Option<StreamGroup>, StoreError> {
     let (chat_id, stream_id) = at;
     check_writer(scope, chat_id, stream_id, mark)?;
+    if mark.is_stopped() {
+        return Ok(None);
+    }
     let Some(known) = mark.next.checked_sub(from) else {
         return Err(refusal(stream_id, StreamRefusal::Gap { next: mark.next }));
     };
@@ -131,6 +134,13 @@ pub(crate) fn cancel(mark: &StreamMark, now: DateTime<Utc>) -> Option<StreamGrou
     }
     let mark = StreamMark { is_cancel_requested: true, ..following(mark, now) };
     Some(StreamGroup { mark, event: StreamEvent::CancelRequested })
+}
+
+/// Returns the group that ends a stream for a caller that does not write it; `None` if it has ended.
+pub(crate) fn stop(mark: &StreamMark, now: DateTime<Utc>) -> Option<StreamGroup> {
+    let asked = StreamMark { is_cancel_requested: true, ..mark.clone() };
+    let ending = StreamEnding { state: StreamState::Cancelled, error: None };
+    (mark.state == StreamState::Running).then(|| ended(&asked, &ending, None, now))
 }
 
 /// Returns the group that ends a stream; `None` if it has ended in the same way, for a caller without a turn.

@@ -57,6 +57,16 @@ pub trait Streams: Send + Sync {
         stream_id: &StreamId,
     ) -> Result<Stream, StoreError>;
 
+    /// Ends a running stream as cancelled, for a caller that does not write it, because what it answers is over.
+    ///
+    /// Its chunks become no turn. The answer to the next chunks of its agent says that it is to stop, and they are not stored.
+    async fn stop_stream(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        stream_id: &StreamId,
+    ) -> Result<Stream, StoreError>;
+
     /// Ends a stream, and writes a turn in the same transaction if there is one.
     ///
     /// Safe to repeat with the same turn, and without one with the same ending.

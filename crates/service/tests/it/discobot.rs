@@ -532,6 +532,48 @@ async fn an_id_that_cannot_be_stored_is_refused_and_never_replaced() {
 }
 
 #[tokio::test]
+async fn what_ends_a_completion_ends_its_stream() {
+    type End = (&'static str, &'static str, Value);
+    let answer = json!({"messages": [
+        {"id": "m2", "role": "assistant", "parts": [{"type": "text", "text": "Whole"}]}]});
+    let ends: [End; 4] = [
+        ("POST", "/chat/cancel", json!({})),
+        ("POST", "/chat/m1/finish", answer),
+        ("DELETE", "/chat", Value::Null),
+        ("DELETE", "/sessions/default", Value::Null),
+    ];
+    for (method, end, body) in ends {
+        let clients = clients();
+        clients.start(user("m1", "Hello")).await;
+        let streams = format!("{NATIVE}/default/streams");
+        let new = json!({"stream_id": "m1", "format": "ui_message", "agent": "writer"});
+        assert_eq!(clients.api.post(&streams, new).await.status, 201);
+        let add = async |from: u64| {
+            let chunk = json!({"type": "text-delta", "id": "t", "delta": "Half"});
+            let body = json!({"from": from, "chunks": [{"type": "text-start", "id": "t"}, chunk]});
+            clients.api.post(&format!("{streams}/m1/chunks"), body).await
+        };
+        assert_eq!(add(0).await.body()["cancel_requested"], false);
+        let ended = match method {
+            "DELETE" => clients.chat.delete(end).await,
+            _ => clients.chat.post(end, body).await,
+        };
+        assert!(ended.status < 300, "{end}: {}", ended.text);
+        assert_eq!(clients.status().await["isRunning"], false, "{end}");
+        assert_eq!(clients.chat.get_as("text/event-stream", "/chat").await.status, 204, "{end}");
+        // The agent is told, and stores nothing.
+        let told = add(2).await;
+        assert_eq!((told.status, &told.body()["cancel_requested"]), (200, &json!(true)), "{end}");
+        let path = format!("{streams}/m1/end");
+        let finished = clients.api.post(&path, json!({"state": "finished"})).await;
+        assert_eq!(finished.status, 409, "{end}: {}", finished.text);
+        let cancelled = clients.api.post(&path, json!({"state": "cancelled"})).await;
+        assert_eq!((cancelled.status, &cancelled.body()["turn"]), (200, &Value::Null), "{end}");
+        assert!(!clients.messages().await.to_string().contains("Half"), "{end}");
+    }
+}
+
+#[tokio::test]
 async fn an_answer_that_is_being_produced_is_streamed() {
     let clients = clients();
     clients.start(user("m1", "Hello")).await;

@@ -49,6 +49,7 @@ mod mozaiks;
 mod openapi;
 mod ownership;
 mod participants;
+mod planted;
 mod poison;
 mod presence;
 mod queries;

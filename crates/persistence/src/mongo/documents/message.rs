@@ -8,7 +8,7 @@ use crate::StoreError;
 use crate::integrity::Tag;
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::engine::json::{append, key, to_raw_document};
-use crate::rules::batch::{Entry, Known};
+use crate::rules::batch::{ChangedMessage, Entry, Known};
 use crate::rules::stored_digest::StoredDigest;
 
 /// The estimated size, in bytes, of a stored message without its body: ids, times, digest and keys.
@@ -197,8 +197,8 @@ impl StoredMessage {
 
 /// Adds what [`known_messages`] reads of each message to a projection.
 pub(crate) fn with_known_messages(mut projection: Document) -> Document {
-    for field in ["messages.event_id", "messages.salt", "messages.digest"] {
-        projection.insert(field, 1);
+    for field in ["event_id", "salt", "digest", "author", "edited_at", "deleted_at"] {
+        projection.insert(format!("messages.{field}"), 1);
     }
     projection
 }
@@ -225,11 +225,17 @@ pub(crate) fn known_messages(
 ) -> Result<Vec<Known>, StoreError> {
     let known = |(sequence, fields): (u64, Result<Fields<'_>, StoreError>)| {
         let fields = fields?;
+        let is_changed =
+            !fields.field("edited_at")?.is_null() || !fields.field("deleted_at")?.is_null();
+        let author = fields.optional_document("author")?.map(|author| fields.inside(author));
+        let author = author.as_ref().map(read_author).transpose()?;
+        let changed = ChangedMessage { author: author.map(|author| author.user_id) };
         Ok(Known {
             event_id: fields.parsed("event_id")?,
             sequence,
             digest: StoredDigest { digest: fields.bytes("digest")?, salt: read_salt(&fields)? },
             is_ours: false,
+            changed: is_changed.then_some(changed),
         })
     };
     (first_sequence..).zip(fields.documents("messages")?).map(known).collect()

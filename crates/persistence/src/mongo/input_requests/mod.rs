@@ -136,7 +136,7 @@ impl InputRequests for MongoStore {
         answer: NewInputAnswer,
     ) -> Result<AnsweredInput, StoreError> {
         self.observe(Call::AnswerInputRequest, Some(chat_id), async {
-            let reply = Reply::check(scope, request_id, answer, &*self.inner.ids)?;
+            let reply = Reply::check(scope, chat_id, request_id, answer, &*self.inner.ids)?;
             self.inner.metrics.appends.given(&reply.batch);
             let answered = self.answer(scope, chat_id, request_id, reply).await;
             self.fenced_if_lease_lost(scope, chat_id, answered).await

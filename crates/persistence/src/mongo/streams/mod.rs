@@ -16,6 +16,7 @@ pub(crate) use document::{
 };
 
 use std::cmp::Reverse;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -23,8 +24,8 @@ use bson::{DateTime, Document, RawDocumentBuf, doc};
 use chrono::TimeDelta;
 use futures::TryStreamExt as _;
 use records::{
-    AppId, ChatId, NewStream, NewTurn, Scope, Stream, StreamEnding, StreamEvent, StreamGroup,
-    StreamId, StreamMark,
+    AppId, ChatId, Message, NewStream, NewTurn, Scope, Stream, StreamEnding, StreamEvent,
+    StreamGroup, StreamId, StreamMark, StreamState, TurnId,
 };
 
 use self::document::{StoredStream, groups_filter, stream_filter, streams_of_chat};
@@ -127,6 +128,27 @@ impl Streams for MongoStore {
                 call.attempt(cancel).await
             })
             .await
+        })
+        .await
+    }
+
+    async fn stop_stream(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        stream_id: &StreamId,
+    ) -> Result<Stream, StoreError> {
+        self.observe(Call::StopStream, Some(chat_id), async {
+            let (scope, at) = (scope.unfenced(), (chat_id.clone(), stream_id.clone()));
+            let (stream, group) = self
+                .write(|call| async move {
+                    let round = |tx| call.stop_round(tx, &scope, (&at.0, &at.1));
+                    call.transact(&scope, &at.0, round).await
+                })
+                .await?;
+            self.inner.chains.forget(chat_id, stream_id);
+            self.notify_written(&stream, group);
+            Ok(stream)
         })
         .await
     }
@@ -342,10 +364,43 @@ impl MongoStore {
             self.inner.streams.update_one(filter, doc! { "$set": set }).await?;
             return Ok(false);
         }
-        let groups = groups_filter(app_id, at.0, at.1, 0);
-        self.inner.stream_groups.delete_many(groups).await?;
-        self.inner.streams.delete_one(filter).await?;
-        self.inner.chains.forget(at.0, at.1);
+        self.delete_stream(app_id, at).await?;
         Ok(true)
+    }
+
+    /// Removes the ended streams that became the turns of some messages: their chunks repeat what the messages said.
+    pub(crate) async fn remove_streams_of(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        messages: &[&Message],
+    ) -> Result<(), Failure> {
+        let turns = messages.iter().filter_map(|it| it.body.answered_turn());
+        let turns: HashSet<&str> = turns.collect();
+        if turns.is_empty() {
+            return Ok(());
+        }
+        let mut ended = streams_of_chat(scope, chat_id);
+        ended.insert("state", doc! { "$ne": StreamState::Running.as_str() });
+        for stored in self.stored_streams(ended).await? {
+            let of_header = stored.header.request_id.as_ref().map(TurnId::as_str);
+            if turns.contains(of_header.unwrap_or(stored.stream_id.as_str())) {
+                self.delete_stream(&scope.app_id, (chat_id, &stored.stream_id)).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes a stream: its groups first, so that what is left is found again.
+    async fn delete_stream(
+        &self,
+        app_id: &AppId,
+        (chat_id, stream_id): (&ChatId, &StreamId),
+    ) -> Result<(), Failure> {
+        let groups = groups_filter(app_id, chat_id, stream_id, 0);
+        self.inner.stream_groups.delete_many(groups).await?;
+        self.inner.streams.delete_one(stream_filter(app_id, chat_id, stream_id)).await?;
+        self.inner.chains.forget(chat_id, stream_id);
+        Ok(())
     }
 }

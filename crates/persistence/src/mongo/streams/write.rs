@@ -186,6 +186,25 @@ impl MongoStore {
         Ok(Round::Done((stored.with_mark(group.mark.clone()), Some(group))))
     }
 
+    /// Ends a stream, whoever writes it, unless it has ended; returns it, and the group that ends it.
+    pub(super) async fn stop_round(
+        &self,
+        tx: Transaction<'_>,
+        scope: &Scope,
+        at: (&ChatId, &StreamId),
+    ) -> Result<Round<(Stream, Option<StreamGroup>)>, Failure> {
+        self.session_within(scope, at.0, doc! { "_id": 1 }).await?;
+        let stored = self.stored_stream(scope, at).await?;
+        let Some(mark) = self.last_mark(&scope.app_id, at).await? else { return Ok(Round::Again) };
+        let Some(group) = rules::stop(&mark, self.inner.clock.now()) else {
+            return Ok(Round::Done((stored.with_mark(mark), None)));
+        };
+        tx.begin().await?;
+        self.touch_within(&tx, scope, at.0).await?;
+        self.end_within(&tx, scope, at, &group).await?;
+        Ok(Round::Done((stored.with_mark(group.mark.clone()), Some(group))))
+    }
+
     /// Ends a stream unless it has ended; returns it, and the group that ends it.
     pub(super) async fn end_round(
         &self,

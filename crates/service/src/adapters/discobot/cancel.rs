@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde_json::json;
 use utoipa::ToSchema;
 
+use super::answer_streams::stop_streams;
 use super::completion::{LastCompletion, turn_without_messages};
 use super::question::cancel_pending;
 use crate::adapters::ForeignQuery;
@@ -33,8 +34,8 @@ pub(crate) struct CancelledResponse {
 
 /// Cancels the completion that is running, and the questions that wait for an answer.
 ///
-/// The agent learns of it when it finishes the completion, which is refused. If none is running it is 409,
-/// `no_active_completion`.
+/// The agent learns of it with its next chunks if it streams the answer, and otherwise when it finishes the completion, which is
+/// refused. If none is running it is 409, `no_active_completion`.
 #[operation(answers = "The completion is cancelled", problems = [CHAT_ENDED])]
 pub(crate) async fn cancel_completion(
     State(store): State<Arc<dyn Store>>,
@@ -47,6 +48,8 @@ pub(crate) async fn cancel_completion(
         last => last?.running(),
     };
     let Some(running) = running else { return Ok(no_active_completion()) };
+    // First, so that a repeat of a request that broke off here finds the completion.
+    stop_streams(&*store, &scope, &chat_id, Some(&running.id)).await?;
     let turn = turn_without_messages(running.id.clone(), TurnOutcome::Interrupted, None)?;
     match store.append_turn(&scope, &chat_id, turn).await {
         // It was finished meanwhile.

@@ -7,6 +7,7 @@ use records::{ChatId, EventId, Limits, Permission, Scope};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::answer_streams::stop_streams;
 use super::question::cancel_pending;
 use crate::adapters::ForeignQuery;
 use crate::admission::Reserve;
@@ -36,7 +37,7 @@ pub(crate) async fn clear_session(
     }
 }
 
-/// Deletes the messages of a chat and cancels its questions.
+/// Ends the answers that are being produced in a chat, deletes its messages and cancels its questions.
 ///
 /// A completion that is running ends with that, because it is known by its message.
 pub(super) async fn clear(
@@ -44,6 +45,7 @@ pub(super) async fn clear(
     scope: &Scope,
     chat_id: &ChatId,
 ) -> Result<(), StoreError> {
+    stop_streams(store, scope, chat_id, None).await?;
     let reading = scope.needing(Permission::Read);
     let mut after = None;
     loop {

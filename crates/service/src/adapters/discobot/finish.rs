@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use super::answer_streams::stop_streams;
 use super::completion::{check_begun, turn_without_messages};
 use super::message;
 use crate::adapters::ForeignQuery;
@@ -73,6 +74,7 @@ pub(crate) async fn finish_completion(
     let (turn, positions) = request.into_turn(completion_id.clone()).await?;
     let ended = store.append_turn(&scope, &chat_id, turn).await;
     ended.map_err(|error| Problem::located(error, |at| place(at, &positions)))?;
+    stop_streams(&*store, &scope, &chat_id, Some(&completion_id)).await?;
     Ok(Json(FinishedResponse { success: true, completion_id: completion_id.into(), status }))
 }
 

@@ -6,6 +6,7 @@ use super::{Adapter, Below, OneSession, Root};
 use crate::operations::sections;
 
 mod answer;
+mod answer_streams;
 mod cancel;
 mod clear;
 mod completion;

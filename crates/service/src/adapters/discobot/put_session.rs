@@ -55,7 +55,13 @@ pub(crate) async fn put_session(
             workflow_name: state.adapters.discobot.workflow_name.clone(),
             ..NewSession::default()
         };
-        new.ensure(&state, &scope).await?
+        let chat = new.ensure(&state, &scope).await?;
+        // Another request may have created it meanwhile, with another record or none.
+        if change.is_stored(&chat) {
+            chat
+        } else {
+            change.store(&*state.store, &scope, &chat_id).await?
+        }
     };
     Ok(Json(SessionFile::of(&chat).ok_or(StoreError::ChatNotFound(chat_id))?))
 }

@@ -63,6 +63,13 @@ impl SessionFileChange {
         }
     }
 
+    /// Returns whether a chat has the record.
+    pub(super) fn is_stored(&self, chat: &ChatSession) -> bool {
+        let mut metadata = chat.metadata.clone();
+        self.apply(&mut metadata);
+        metadata == chat.metadata
+    }
+
     /// Replaces the record of a chat, whatever else of the chat others change meanwhile.
     pub(super) async fn store(
         &self,

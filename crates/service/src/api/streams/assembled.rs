@@ -6,7 +6,7 @@ use persistence::{
 };
 use records::{
     Message, MessageBody, NewTurn, Permission, Scope, Stream, StreamEvent, StreamFormat,
-    StreamState, TurnId, TurnMessage, TurnOutcome,
+    StreamState, TurnMessage, TurnOutcome,
 };
 use resume::assembly::{self, Assembly, AssemblyError};
 use resume::dialect::{Dialect as _, UiMessage};
@@ -70,18 +70,13 @@ pub(super) fn turn_of(stream: &Stream, state: StreamState, messages: Vec<TurnMes
         StreamState::Running | StreamState::Finished => TurnOutcome::Completed,
     };
     NewTurn {
-        request_id: turn_id(stream),
+        request_id: stream.turn_id(),
         outcome,
         messages,
         steps: Vec::new(),
         connector: None,
         mode: None,
     }
-}
-
-/// Returns the id of the turn that a stream becomes.
-fn turn_id(stream: &Stream) -> TurnId {
-    stream.header.request_id.clone().unwrap_or_else(|| stream.stream_id.clone().into())
 }
 
 /// Reads the chunks of the current attempt.
@@ -157,7 +152,7 @@ pub(super) async fn stored_turn(
         outcome,
     });
     Ok(Some(AppendedTurn {
-        request_id: turn_id(stream),
+        request_id: stream.turn_id(),
         last_sequence,
         messages: messages.collect(),
         resume_points: 0,
@@ -171,7 +166,7 @@ async fn turn_and_before(
     scope: &Scope,
     stream: &Stream,
 ) -> Result<(Vec<Message>, Vec<Message>), StoreError> {
-    let (scope, turn_id) = (scope.needing(Permission::Read), turn_id(stream));
+    let (scope, turn_id) = (scope.needing(Permission::Read), stream.turn_id());
     let is_of_turn = |message: &Message| {
         message.body.extra_text(MessageBody::REQUEST_ID) == Some(turn_id.as_str())
     };

@@ -122,6 +122,10 @@ pub(crate) async fn end_stream(
     let EndRequest { state, error, store: stores } = request;
     let ending = StreamEnding { state: state.into(), error };
     let stream = store.get_stream(&scope, &chat_id, &stream_id).await?;
+    if stream.mark.is_stopped() && state == EndState::Cancelled {
+        // What it answered is over, and its chunks with it.
+        return Ok(Json(EndedResponse { stream: stream.into(), turn: None, dropped: Vec::new() }));
+    }
     let bytes = usize::try_from(stream.mark.bytes).unwrap_or(usize::MAX);
     memory.reserve(LEAST_BYTES.saturating_add(bytes.saturating_mul(TIMES_STREAM))).await?;
     let stores = stores.unwrap_or(state != EndState::Failed);

@@ -231,6 +231,8 @@ impl MongoStore {
             let tail = Tail::read(&open_chat_session(&raw)?)?;
             check_expected(scope, chat_id, tail.last_sequence)?;
         }
+        // Before the edit, so that none is left if this breaks off here.
+        self.remove_streams_of(scope, chat_id, &answers_else).await?;
         let repeats = self.repeats_of(scope, chat_id, &answers_else, is_deletion).await?;
         if repeats.is_some() || !matches!(place, MessageLocation::Tail(_)) {
             tx.begin().await?;
