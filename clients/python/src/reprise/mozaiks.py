@@ -112,10 +112,15 @@ class AG2PersistenceManager(_Manager):
     async def persist_initial_messages(
         self, chat_id: str, app_id: str | None = None, messages: Sequence[Mapping[str, Any]] = ()
     ) -> None:
-        """Appends the first messages of a user, unless they are stored."""
-        if messages:
+        """Appends the first messages of a user, unless they are stored.
+
+        A message whose content is ``None`` is left out. One without a role is of the user, and one without a name is named by its
+        role, or AG2 could not resume from it.
+        """
+        said = [_named(message) for message in messages if message.get("content") is not None]
+        if said:
             where = path("api", "chats", self._app(app_id), chat_id, "initial-messages")
-            await self._client.send(Request.post(where, {"messages": [dict(message) for message in messages]}))
+            await self._client.send(Request.post(where, {"messages": said}))
 
     async def load_chat_history(self, chat_id: str, app_id: str | None = None) -> list[dict[str, Any]]:
         """Returns the messages from which AG2 resumes, each with ``role``, ``name`` and ``content``.
@@ -141,9 +146,10 @@ class AG2PersistenceManager(_Manager):
     async def update_last_artifact(
         self, chat_id: str, app_id: str | None = None, artifact: Mapping[str, Any] | None = None
     ) -> None:
-        """Replaces the artifact that a browser shows when it joins."""
+        """Replaces the artifact that a browser shows when it joins. Keys that an artifact does not have are left out."""
         where = path("api", "chats", self._app(app_id), chat_id, "artifact")
-        await self._client.send(Request("PUT", where, body=dict(artifact or {})))
+        kept = {key: value for key, value in (artifact or {}).items() if key in models.NewArtifact.model_fields}
+        await self._client.send(Request("PUT", where, body=kept))
 
     async def update_context_snapshot(
         self, chat_id: str, app_id: str | None = None, context_data: Mapping[str, Any] | None = None
@@ -162,8 +168,19 @@ class AG2PersistenceManager(_Manager):
         return self._client.chat(chat_id, app_id=self._app(app_id))
 
 
+def _named(message: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a message with a role and a name."""
+    role = message.get("role") or "user"
+    name = message.get("name") or message.get("agent_name") or ("user" if role == "user" else "assistant")
+    return {**{key: value for key, value in message.items() if key != "agent_name"}, "role": role, "name": name}
+
+
 class PersistenceManager(_Manager):
-    """Validates apps, and keeps the tokens of users."""
+    """Validates apps, and keeps the tokens of users.
+
+    If the service asks for tokens, no role may do both: ``validate_app`` needs ``operator``, and the wallets need ``service``. Make
+    one manager with each.
+    """
 
     async def validate_app(self, app_id: str | None = None) -> bool:
         """Returns whether the registry has the app, and it is enabled."""
