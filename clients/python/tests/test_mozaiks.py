@@ -122,3 +122,22 @@ def test_only_messages_that_ag2_accepts_are_kept() -> None:
         {"role": "assistant", "name": "planner", "content": ["a", "list"]},
     ]
     assert mozaiks._normalize_to_strict_ag2(None) == []
+
+
+async def test_initial_messages_and_artifacts_are_taken_as_the_original_takes_them(
+    persistence: AG2PersistenceManager, app: str, trip: str
+) -> None:
+    await persistence.create_chat_session(trip, app, "Trips")
+    said: list[dict[str, Any]] = [
+        {"role": "user", "content": None},
+        {"content": "Plan a trip"},
+        {"role": "assistant", "content": "Where?"},
+        {"role": "assistant", "agent_name": "planner", "content": "When?"},
+    ]
+    await persistence.persist_initial_messages(trip, app, said)
+    assert await persistence.load_chat_history(trip, app) == [
+        {"role": "user", "name": "user", "content": "Plan a trip"},
+        {"role": "assistant", "name": "assistant", "content": "Where?"},
+        {"role": "assistant", "name": "planner", "content": "When?"},
+    ]
+    await persistence.update_last_artifact(trip, app, {"ui_tool_id": "map", "payload": {"zoom": 3}, "extra": 1})

@@ -114,7 +114,7 @@ class AG2PersistenceManager(_Manager):
     ) -> None:
         """Appends the first messages of a user, unless they are stored.
 
-        A message whose content is ``None`` is left out. One without a role is of the user, and one without a name is named by its
+        A message whose content is ``None`` is left out. One without a role is of the user. One without a name is named by its
         role, or AG2 could not resume from it.
         """
         said = [_named(message) for message in messages if message.get("content") is not None]
@@ -178,8 +178,8 @@ def _named(message: Mapping[str, Any]) -> dict[str, Any]:
 class PersistenceManager(_Manager):
     """Validates apps, and keeps the tokens of users.
 
-    If the service asks for tokens, no role may do both: ``validate_app`` needs ``operator``, and the wallets need ``service``. Make
-    one manager with each.
+    If the service asks for tokens, no role may do both: ``validate_app`` needs ``operator``, and the wallets need ``service``.
+    Make one manager with each.
     """
 
     async def validate_app(self, app_id: str | None = None) -> bool:
