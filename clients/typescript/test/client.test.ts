@@ -303,8 +303,8 @@ test("an address that is none is refused at once, and one without a service says
   for (const address of ["localhost:8080", "127.0.0.1:8080", "", "ftp://example.org"]) {
     assert.throws(() => new Reprise(address, "acme_corp"), /must begin with http:\/\/ or https:\/\//);
   }
-  const nobody = new Reprise("http://127.0.0.1:1", "acme_corp", { retryForMs: 100 });
-  await assert.rejects(nobody.createChat("Picnic"), /ECONNREFUSED|bad port/);
+  const unreached = new Reprise("http://127.0.0.1:1", "acme_corp", { retryForMs: 100 });
+  await assert.rejects(unreached.createChat("Picnic"), /ECONNREFUSED|bad port/);
 });
 
 test("a lease whose release has failed is released again", async () => {

@@ -53,7 +53,7 @@ class AsyncReprise:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Ends the answers that nobody reads any more, as cancelled, and closes the connections."""
+        """Ends the answers that have no reader any more, as cancelled, and closes the connections."""
         await self._transport.aclose()
 
     def chat(self, chat_id: str, *, app_id: str | None = None) -> AsyncChat:

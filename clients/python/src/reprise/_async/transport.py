@@ -135,7 +135,7 @@ class AsyncTransport:
         return arguments
 
     async def aclose(self) -> None:
-        """Ends the answers that nobody reads any more, and closes the connections, unless the caller brought them."""
+        """Ends the answers that have no reader any more, and closes the connections, unless the caller brought them."""
         for answer in list(self.unfinished):
             try:
                 await answer.end()

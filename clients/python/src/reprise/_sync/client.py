@@ -53,7 +53,7 @@ class Reprise:
         self.close()
 
     def close(self) -> None:
-        """Ends the answers that nobody reads any more, as cancelled, and closes the connections."""
+        """Ends the answers that have no reader any more, as cancelled, and closes the connections."""
         self._transport.close()
 
     def chat(self, chat_id: str, *, app_id: str | None = None) -> Chat:

@@ -135,7 +135,7 @@ class Transport:
         return arguments
 
     def close(self) -> None:
-        """Ends the answers that nobody reads any more, and closes the connections, unless the caller brought them."""
+        """Ends the answers that have no reader any more, and closes the connections, unless the caller brought them."""
         for answer in list(self.unfinished):
             try:
                 answer.end()
