@@ -373,7 +373,8 @@ impl MemoryStore {
 fn changed(message: &Message) -> Option<ChangedMessage> {
     let is_changed = message.edited_at.or(message.deleted_at).is_some();
     let author = message.author.as_ref().map(|author| author.user_id.clone());
-    is_changed.then_some(ChangedMessage { author })
+    let is_deleted = message.deleted_at.is_some();
+    is_changed.then_some(ChangedMessage { author, is_deleted })
 }
 
 impl Chat {

@@ -58,6 +58,8 @@ pub(crate) struct Known {
 #[derive(Debug)]
 pub(crate) struct ChangedMessage {
     pub(crate) author: Option<UserId>,
+    /// Whether it was deleted; otherwise it was edited.
+    pub(crate) is_deleted: bool,
 }
 
 impl Batch {
@@ -152,8 +154,9 @@ impl Batch {
 
     /// Plans the append to a chat that already holds the `known` messages.
     ///
-    /// A known message with another body refuses the whole batch. So does one that was edited or deleted, unless its author sends
-    /// it again: others could find out by trying what it said.
+    /// A known message with another body refuses the whole batch. So does one that was edited or deleted and that another person
+    /// than its author sends again: that person could find out by trying what it said. Who may edit every message may still compare
+    /// one that was edited: an old copy of it must not be taken for an edit.
     pub(crate) fn plan(&self, chat_id: &ChatId, known: &[Known]) -> Result<Plan<'_>, StoreError> {
         let known: HashMap<_, _> = known.iter().map(|known| (&known.event_id, known)).collect();
         let mut places = Vec::with_capacity(self.entries.len());
@@ -188,8 +191,10 @@ impl Batch {
 
     /// Returns whether the caller may learn that a message with this digest is stored.
     fn may_compare(&self, known: &Known) -> bool {
-        let is_author = |changed: &ChangedMessage| changed.author == self.person;
-        self.person.is_none() || known.changed.as_ref().is_none_or(is_author)
+        let may_compare = |changed: &ChangedMessage| {
+            changed.author == self.person || !(self.says_only || changed.is_deleted)
+        };
+        self.person.is_none() || known.changed.as_ref().is_none_or(may_compare)
     }
 }
 

@@ -177,7 +177,7 @@ async fn parallel_starts_create_one_chat() {
     assert_eq!(clients.chat_ids().await.len(), 1);
 }
 
-/// Whoever knows the id of such a chat may join it, so it must not follow from what everyone knows.
+/// Every person that knows the id of such a chat may join it, so it must not follow from what everyone knows.
 #[tokio::test]
 async fn the_id_of_a_started_chat_cannot_be_computed() {
     let body = json!({"user_id": "alice", "client_request_id": "r1", "force_new": true});

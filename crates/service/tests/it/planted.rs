@@ -1,8 +1,9 @@
 //! What a person who may only say something cannot find out, plant or occupy.
 
 use serde_json::{Value, json};
+use service::{AppSettings, AppsConfig, Config};
 
-use crate::harness::Client;
+use crate::harness::{Client, memory};
 use crate::tokens::{client, hs256, token};
 
 const CHAT: &str = "/api/chats/acme_corp/c1";
@@ -52,6 +53,31 @@ async fn nobody_finds_out_by_guessing_what_a_message_said() {
     }
 }
 
+/// A page that was opened earlier puts back what it has, and must neither fail nor undo what others did meanwhile.
+#[tokio::test]
+async fn an_old_page_of_another_person_undoes_no_edit_and_no_deletion() {
+    let apps = AppsConfig {
+        settings: AppSettings { users_may_run: true, ..AppSettings::default() },
+        ..AppsConfig::default()
+    };
+    let config = Config { auth: hs256(), apps, ..Config::default() };
+    let client = Client::over(memory(), config);
+    let of = |claims: Value| client.with_token(token(&claims));
+    let (alice, bob) = (of(json!({})), of(json!({"sub": "bob"})));
+    bob.create_chat("c1").await;
+    bob.put(&format!("{CHAT}/members/alice"), json!({"role": "member"})).await;
+    let said = |id: &str, text: &str| json!({"id": id, "role": "user", "parts": [{"type": "text", "text": text}]});
+    let old = json!({"messages": [said("u1", "one"), said("u2", "two")]});
+    let path = format!("{CHAT}/transcript?dialect=ui-message");
+    assert_eq!(alice.put(&path, old.clone()).await.status, 201);
+    alice.delete(&format!("{MESSAGES}/0")).await;
+    alice.patch(&format!("{MESSAGES}/1"), json!({"content": "(removed)"})).await;
+    let before = alice.get(MESSAGES).await.body();
+    let put = bob.put(&path, old).await;
+    assert_eq!(put.status, 200, "{}", put.text);
+    assert_eq!(alice.get(MESSAGES).await.body(), before);
+}
+
 #[tokio::test]
 async fn a_person_does_not_speak_for_a_tool() {
     let [service, alice, bob] = callers().await;
@@ -88,7 +114,7 @@ async fn nobody_occupies_the_ids_of_an_answer() {
     let [service, alice, bob] = callers().await;
     let turn = json!({"request_id": "req_1", "outcome": "completed",
         "messages": [{"role": "assistant", "content": "Yes."}]});
-    // The ids of a turn follow from its own id, whoever stores it.
+    // The ids of a turn follow from its own id, for every caller that stores it.
     let other = service.create_chat("c2").await;
     let stored = service.post(&format!("{other}/turns"), turn.clone()).await.body();
     let id = stored["messages"][0]["event_id"].as_str().unwrap();

@@ -80,12 +80,28 @@ fn text(counts: &Counts) -> String {
 
 async fn import(arguments: &Arguments, store: &MongoStore) -> anyhow::Result<Counts> {
     let name = arguments.file.display().to_string();
+    let mut importer = None;
+    let read = read(arguments, store, &name, &mut importer).await;
+    let Some(importer) = importer else { return read.and_then(|_| bail!("{name} is empty")) };
+    // Also after a fault: what is stored of a chat that was refused must not be counted.
+    let added_up = importer.add_up().await;
+    ensure!(read?, "{name} is incomplete: its last line is missing");
+    added_up?;
+    Ok(importer.counts)
+}
+
+/// Reads all lines. Returns whether the last one is there.
+async fn read<'a>(
+    arguments: &Arguments,
+    store: &'a MongoStore,
+    name: &str,
+    importer: &mut Option<Importer<'a>>,
+) -> anyhow::Result<bool> {
     let bar = progress::bytes()?;
     let text = source::open_alone(&arguments.file, &bar)?;
     let mut lines = Lines::bounded(text, MAX_LINE_BYTES);
-    let mut importer: Option<Importer<'_>> = None;
     let mut is_ended = false;
-    while let Some(line) = lines.next_line().with_context(|| name.clone())? {
+    while let Some(line) = lines.next_line().with_context(|| name.to_owned())? {
         let number = line.number;
         let text = line.text.with_context(|| format!("{name}:{number}: the line is too large"))?;
         let place = || format!("{name}:{number}");
@@ -95,9 +111,9 @@ async fn import(arguments: &Arguments, store: &MongoStore) -> anyhow::Result<Cou
             None => format!("{}: this is not the first line of an archive", place()),
         })?;
         let bytes = text.len();
-        match (&mut importer, record) {
+        match (&mut *importer, record) {
             (None, Record::Archive { version, format, app_id }) => {
-                importer = Some(Importer::begin(store, version, format, app_id).await?);
+                *importer = Some(Importer::begin(store, version, format, app_id).await?);
             }
             (Some(importer), record) => {
                 is_ended = importer.take(record, number, bytes).await.with_context(place)?;
@@ -106,10 +122,7 @@ async fn import(arguments: &Arguments, store: &MongoStore) -> anyhow::Result<Cou
         }
     }
     bar.finish_and_clear();
-    ensure!(is_ended, "{name} is incomplete: its last line is missing");
-    let importer = importer.with_context(|| format!("{name} is empty"))?;
-    importer.add_up().await?;
-    Ok(importer.counts)
+    Ok(is_ended)
 }
 
 struct Importer<'a> {

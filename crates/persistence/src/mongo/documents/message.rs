@@ -225,11 +225,11 @@ pub(crate) fn known_messages(
 ) -> Result<Vec<Known>, StoreError> {
     let known = |(sequence, fields): (u64, Result<Fields<'_>, StoreError>)| {
         let fields = fields?;
-        let is_changed =
-            !fields.field("edited_at")?.is_null() || !fields.field("deleted_at")?.is_null();
+        let is_deleted = !fields.field("deleted_at")?.is_null();
+        let is_changed = is_deleted || !fields.field("edited_at")?.is_null();
         let author = fields.optional_document("author")?.map(|author| fields.inside(author));
         let author = author.as_ref().map(read_author).transpose()?;
-        let changed = ChangedMessage { author: author.map(|author| author.user_id) };
+        let changed = ChangedMessage { author: author.map(|author| author.user_id), is_deleted };
         Ok(Known {
             event_id: fields.parsed("event_id")?,
             sequence,

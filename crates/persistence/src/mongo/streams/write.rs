@@ -186,7 +186,7 @@ impl MongoStore {
         Ok(Round::Done((stored.with_mark(group.mark.clone()), Some(group))))
     }
 
-    /// Ends a stream, whoever writes it, unless it has ended; returns it, and the group that ends it.
+    /// Ends a stream, also for a caller that does not write it, unless it has ended; returns it, and the group that ends it.
     pub(super) async fn stop_round(
         &self,
         tx: Transaction<'_>,

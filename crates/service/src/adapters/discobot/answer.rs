@@ -80,7 +80,7 @@ fn not_pending() -> Problem {
     Problem::new(ProblemKind::INPUT_NOT_FOUND, "No pending question for this toolUseID")
 }
 
-/// Derives the id of an answer from the question. Its form is one that no message which somebody says may have.
+/// Derives the id of an answer from the question. A person cannot give a message an id of this form.
 fn answer_id(request: &InputRequest) -> Option<EventId> {
     let mut hasher = Hasher::default();
     hasher.field("chat", &Value::from(request.chat_id.as_str()));

@@ -12,7 +12,7 @@ const NAMESPACE: &str = "reprise/mozaiks/starts";
 /// Returns the id of the chat that starts with this digest create, so that one of them creates it.
 ///
 /// The first start stores a document, and its random content id makes the id of the chat. The digest must not make it: everyone can
-/// compute it, and whoever knows the id of the chat may join it. `None` means that there is no such id.
+/// compute it, and every person that knows the id of the chat may join it. `None` means that there is no such id.
 pub(super) async fn agreed_id(
     store: &dyn Store,
     app_id: &AppId,

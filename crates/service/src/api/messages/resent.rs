@@ -1,7 +1,9 @@
 //! Messages whose ids are stored with another body, because they are sent again with more in them.
 
 use persistence::{Append, Appended, Outcome, StoreError};
-use records::{ChatId, EventId, MessageBody, MessageEdit, NewMessage, Permission, Scope};
+use records::{
+    Caller, ChatId, EventId, Message, MessageBody, MessageEdit, NewMessage, Permission, Scope,
+};
 use resume::dialect::{Dialect, Resent};
 use resume::ingest;
 
@@ -87,6 +89,18 @@ async fn replace(
     conflict: StoreError,
 ) -> Result<bool, StoreError> {
     let stored = state.store.get_message(scope, chat_id, sequence).await?;
+    if is_of_another(&scope.caller, &stored) {
+        // The store tells only those who may edit it whether this is an old copy of it, and no person of one that is deleted.
+        if stored.deleted_at.is_some() {
+            return Ok(false);
+        }
+        let editing = scope.needing(Permission::Run);
+        match state.store.append(&editing, chat_id, vec![message.clone()]).await {
+            Ok(_) => return Ok(false),
+            Err(StoreError::EventConflict { .. } | StoreError::Forbidden { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
     // A message that is deleted stays deleted, and one that was said in another role is another message.
     if stored.deleted_at.is_some() || stored.body.role != message.body.role {
         return Err(conflict);
@@ -102,6 +116,12 @@ async fn replace(
     };
     own_or_any(scope, update).await?;
     Ok(true)
+}
+
+/// Returns whether a person sends a message that another caller has written.
+fn is_of_another(caller: &Caller, stored: &Message) -> bool {
+    let author = stored.author.as_ref().map(|author| &author.user_id);
+    caller.person().is_some_and(|person| author != Some(person))
 }
 
 /// Keeps the fields of a stored message that no transcript has, such as the id of its turn.
