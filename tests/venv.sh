@@ -20,6 +20,10 @@ if [[ -n ${NEWEST:-} ]]; then
   exit
 fi
 venv=$target/$1-venv
+# Tests that run beside each other may want the same one.
+mkdir -p "$target"
+exec 9>"$venv.lock"
+flock 9
 if ! cmp --silent "$wanted" "$venv/installed.txt"; then
   python3 -m venv --clear "$venv"
   "$venv/bin/pip" install --quiet --disable-pip-version-check --requirement "$wanted"
