@@ -154,9 +154,9 @@ impl Batch {
 
     /// Plans the append to a chat that already holds the `known` messages.
     ///
-    /// A known message with another body refuses the whole batch. So does one that was edited or deleted and that another person
-    /// than its author sends again: that person could find out by trying what it said. Who may edit every message may still compare
-    /// one that was edited: an old copy of it must not be taken for an edit.
+    /// A known message with another body refuses the whole batch. So does an edited or deleted message that another person than its
+    /// author sends again: that person could otherwise find out by trying what the message said. A person with the permission to
+    /// edit every message may still compare an edited one, because an old copy of it must not be taken for an edit.
     pub(crate) fn plan(&self, chat_id: &ChatId, known: &[Known]) -> Result<Plan<'_>, StoreError> {
         let known: HashMap<_, _> = known.iter().map(|known| (&known.event_id, known)).collect();
         let mut places = Vec::with_capacity(self.entries.len());

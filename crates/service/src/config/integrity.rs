@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ConfigError, listed, unless_empty};
 
-/// The settings of the integrity of what is stored. Nothing is signed without a key.
+/// The settings of the signed checkpoints. The service signs nothing without a key.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct IntegrityConfig {

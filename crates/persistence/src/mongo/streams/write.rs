@@ -172,7 +172,7 @@ impl MongoStore {
         at: (&ChatId, &StreamId),
         takeover: Takeover,
     ) -> Result<Round<(Stream, Option<StreamGroup>)>, Failure> {
-        // Also of a takeover that was made before: its answer is for those who may make it.
+        // This check comes first also for a repeated takeover: only a caller that may take over reads its answer.
         self.session_within(scope, at.0, doc! { "_id": 1 }).await?;
         let stored = self.stored_stream(scope, at).await?;
         let Some(mark) = self.last_mark(&scope.app_id, at).await? else { return Ok(Round::Again) };

@@ -146,7 +146,7 @@ pub(crate) async fn general_transcript(
 /// Returns the number of a general chat among those of its user, in the order of their list.
 async fn number_of(store: &dyn Store, scope: &Scope, chat: &ChatSession) -> Result<usize, Problem> {
     let Some(user_id) = &chat.user_id else { return Ok(1) };
-    // The same for every reader, also for one who may not read the others.
+    // The service counts, because every reader must see the same number. A reader may lack the permission to read the other chats.
     let scope = &Scope::service(scope.app_id.clone()).needing(Permission::Read);
     let all = general_chats(user_id.clone(), chat.workflow_name.clone());
     let (at, later) = (chat.created_at, chat.created_at + TimeDelta::milliseconds(1));

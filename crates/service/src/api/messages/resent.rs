@@ -90,7 +90,8 @@ async fn replace(
 ) -> Result<bool, StoreError> {
     let stored = state.store.get_message(scope, chat_id, sequence).await?;
     if is_of_another(&scope.caller, &stored) {
-        // The store tells only those who may edit it whether this is an old copy of it, and no person of one that is deleted.
+        // The store tells a person whether this is an old copy only if that person may edit the message. It tells no person of a
+        // deleted message.
         if stored.deleted_at.is_some() {
             return Ok(false);
         }
