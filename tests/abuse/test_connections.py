@@ -62,6 +62,13 @@ def test_a_transfer_coding_that_is_not_known_is_refused(service: Service, coding
     assert [it.status for it in found] in ([400], [501]), found
 
 
+def test_a_request_with_two_hosts_is_refused(service: Service) -> None:
+    """A proxy may have let the first one pass, and the service may believe the second."""
+    request = head(service, [f"Host: evil.example:{service.port}"], "GET", "/api/health/live") + SMUGGLED
+    found = exchange(service.port, request, 0.5)
+    assert [it.status for it in found] == [400], found
+
+
 @pytest.mark.parametrize(
     "chunks",
     [

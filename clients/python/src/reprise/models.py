@@ -1304,6 +1304,7 @@ class ProblemCode(str, Enum):
     """
 
     invalid_transfer_encoding = "invalid-transfer-encoding"
+    invalid_host = "invalid-host"
     malformed_json = "malformed-json"
     invalid_app_id = "invalid-app-id"
     unauthenticated = "unauthenticated"

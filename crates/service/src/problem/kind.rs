@@ -46,6 +46,7 @@ macro_rules! kinds {
 
 kinds! {
     INVALID_TRANSFER_ENCODING = BAD_REQUEST, "invalid-transfer-encoding", "Not a transfer coding that is accepted";
+    INVALID_HOST = BAD_REQUEST, "invalid-host", "Not one Host";
     MALFORMED_JSON = BAD_REQUEST, "malformed-json", "The body is not JSON";
     INVALID_APP_ID = BAD_REQUEST, "invalid-app-id", "Not an app id";
     UNAUTHENTICATED = UNAUTHORIZED, "unauthenticated", "A valid token is needed";

@@ -187,8 +187,8 @@ async fn every_route_described_is_served() {
 }
 
 /// The problems of requests that reach no operation.
-const OF_NO_OPERATION: [&str; 3] =
-    ["invalid-transfer-encoding", "no-such-route", "method-not-allowed"];
+const OF_NO_OPERATION: [&str; 4] =
+    ["invalid-transfer-encoding", "invalid-host", "no-such-route", "method-not-allowed"];
 
 #[tokio::test]
 async fn every_kind_of_problem_belongs_to_an_operation() {
