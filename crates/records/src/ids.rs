@@ -263,6 +263,12 @@ impl EventId {
     pub fn mint(ids: &dyn Ids) -> Self {
         Self(ids.mint("evt_"))
     }
+
+    /// Wraps a text that follows the rule.
+    pub(crate) fn of_valid(text: String) -> Self {
+        debug_assert!(is_name(&text), "{text}");
+        Self(text)
+    }
 }
 
 impl CallId {

@@ -106,6 +106,7 @@ mod artifact;
 pub use artifact::{Artifact, NewArtifact};
 
 mod context;
+mod derived_id;
 pub use context::{ContextSnapshot, ContextVersion, KeptContext, merge_patch};
 
 mod money;

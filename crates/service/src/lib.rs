@@ -72,4 +72,5 @@ mod live;
 mod submission;
 mod tls;
 mod traces;
+mod unset_values;
 mod websocket;

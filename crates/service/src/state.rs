@@ -1,13 +1,15 @@
 use std::sync::Arc;
 
 use axum::extract::FromRef;
-use persistence::{Billing, Store};
+use persistence::{Billing, Store, StoreError};
+use records::{ChatId, Scope};
 
 use crate::admission::{FailedAttempts, MemoryBudget, Rates, TrustedProxies};
 use crate::auth::Authenticator;
 use crate::config::{AdaptersConfig, LimitsConfig};
 use crate::live::Hub;
 use crate::metrics::Metrics;
+use crate::problem::Problem;
 use crate::receipts::ReceiptSigner;
 use crate::registry::AppRegistry;
 use crate::search_index::SearchIndex;
@@ -30,6 +32,23 @@ pub(crate) struct AppState {
     pub(crate) receipts: Arc<ReceiptSigner>,
     pub(crate) adapters: Arc<AdaptersConfig>,
     pub(crate) search: Arc<SearchIndex>,
+}
+
+impl AppState {
+    /// Refuses a chat that the caller may not create now: its id is that of a listener of another app, or a quota is used up.
+    pub(crate) fn check_new_chat(
+        &self,
+        scope: &Scope,
+        chat_id: Option<&ChatId>,
+    ) -> Result<(), Problem> {
+        let holder = chat_id.and_then(|chat_id| self.adapters.app_of_session(chat_id));
+        if let (Some(chat_id), Some(holder)) = (chat_id, holder)
+            && *holder != scope.app_id
+        {
+            return Err(StoreError::ChatExists(chat_id.clone()).into());
+        }
+        self.rates.check_new_chat(scope)
+    }
 }
 
 impl FromRef<AppState> for Arc<SearchIndex> {

@@ -106,7 +106,7 @@ impl MemoryStore {
         if turn.messages.len() > 0 && plan.fresh().next().is_none() {
             return Ok(turn.answer(plan.answer(counter, counter), Outcome::Duplicate));
         }
-        let first_id = turn.first_message_id()?;
+        let first_id = turn.first_message_id();
         if turn.messages.len() == 0 && known.iter().any(|known| known.event_id == first_id) {
             return Err(turn.conflict(chat_id));
         }

@@ -178,7 +178,7 @@ impl Batch {
                     let is_ours = known.is_ours || entry.is_minted;
                     Place::Known { sequence: known.sequence, is_ours }
                 }
-                (None, None) if self.says_only && is_derived(&entry.event_id) => {
+                (None, None) if self.says_only && entry.event_id.is_derived() => {
                     let detail = "has the form of an id that is derived from a turn or an answer";
                     let refused = Invalid::value("/event_id", detail);
                     return Err(refused.below(Item::Message(index)).into());
@@ -211,18 +211,6 @@ impl Entry {
     fn same_role_and_content(&self, other: &MessageBody) -> bool {
         self.body.role == other.role && self.body.content == other.content
     }
-}
-
-/// Returns whether an id has the form of those that messages of turns and answers have. A message with such an id would keep the
-/// turn or the answer from being stored.
-fn is_derived(event_id: &EventId) -> bool {
-    let is_hex = |text: &str, length| {
-        text.len() == length && text.bytes().all(|byte| byte.is_ascii_hexdigit())
-    };
-    let id = event_id.as_str();
-    let of_turn = id.strip_prefix("turn_").and_then(|rest| rest.split_once('_'));
-    of_turn.is_some_and(|(digest, _)| is_hex(digest, 32))
-        || id.strip_prefix("answer_").is_some_and(|digest| is_hex(digest, 24))
 }
 
 /// Returns the text of an extra field in the last message that has one.

@@ -47,8 +47,8 @@ impl TurnBatch {
         let open_steps = turn.take_open_steps();
         let NewTurn { request_id, outcome, messages, connector, mode, .. } = turn;
         let named = messages.into_iter().enumerate();
-        let messages = named.map(|(index, message)| named_message(&request_id, index, message));
-        let messages = messages.collect::<Result<_, _>>()?;
+        let messages =
+            named.map(|(index, message)| named_message(&request_id, index, message)).collect();
         let (most, most_bytes) = (NewTurn::MAX_MESSAGES, NewTurn::MAX_MESSAGE_BYTES);
         let mut messages = Batch::check_within(caller, messages, ids, most, most_bytes)?;
         let digest = digest(outcome, connector.as_deref(), mode.as_deref(), &messages, &open_steps);
@@ -89,7 +89,7 @@ impl TurnBatch {
     }
 
     /// Returns the id that the turn's first message has, or would have.
-    pub(crate) fn first_message_id(&self) -> Result<EventId, Invalid> {
+    pub(crate) fn first_message_id(&self) -> EventId {
         message_id(&self.mark.request_id, 0)
     }
 
@@ -129,21 +129,15 @@ fn digest(
     hasher.finish()
 }
 
-fn named_message(
-    request_id: &TurnId,
-    index: usize,
-    message: TurnMessage,
-) -> Result<NewMessage, Invalid> {
+fn named_message(request_id: &TurnId, index: usize, message: TurnMessage) -> NewMessage {
     let TurnMessage { mut body, author } = message;
     body.extra.insert(MessageBody::REQUEST_ID.to_owned(), request_id.as_str().into());
-    Ok(NewMessage { event_id: Some(message_id(request_id, index)?), body, author })
+    NewMessage { event_id: Some(message_id(request_id, index)), body, author }
 }
 
-/// Returns the id of a message of a turn. It is derived from the turn's id and has the same length
-/// for every turn.
-fn message_id(request_id: &TurnId, index: usize) -> Result<EventId, Invalid> {
+/// Returns the id of a message of a turn.
+fn message_id(request_id: &TurnId, index: usize) -> EventId {
     let mut hasher = Hasher::default();
     hasher.field("request_id", &request_id.as_str().into());
-    let id = format!("turn_{}_{index}", hex::encode(hasher.finish()));
-    EventId::parse(id).map_err(|e| Invalid::value("/request_id", e.to_string()))
+    EventId::of_turn(&hasher.finish(), index)
 }

@@ -1,4 +1,4 @@
-use records::Message;
+use records::{EventId, Message};
 use serde_json::Value;
 
 use super::contract::{Dialect, Renderer, Scan};
@@ -27,6 +27,13 @@ mod write;
 /// media are stored where all formats have them, so an edit changes them everywhere.
 #[derive(Debug, Clone, Copy)]
 pub struct Yao;
+
+impl Yao {
+    /// Returns the ids in its chat that a message of a request may have: as one of the agent, and as one of a person.
+    pub fn stored_ids(request_id: &str, id: &str) -> [Option<EventId>; 2] {
+        parse::stored_ids(request_id, id)
+    }
+}
 
 /// The name of the dialect, and of the field of `provider` that holds what only this format has.
 const NAME: &str = "yao";

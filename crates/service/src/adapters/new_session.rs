@@ -36,7 +36,7 @@ impl NewSession {
             return Ok(chat);
         }
         let new = self.into_new(state, &scope).await?;
-        state.rates.check_new_chat(&scope)?;
+        state.check_new_chat(&scope, new.chat_id.as_ref())?;
         match state.store.create_chat(&scope, new).await {
             Err(StoreError::ChatExists(chat_id)) => {
                 match state.store.get_chat(&reading, &chat_id).await? {

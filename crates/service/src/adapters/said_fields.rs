@@ -70,11 +70,40 @@ impl SaidFields {
     }
 }
 
-impl From<Message> for SaidFields {
-    fn from(message: Message) -> Self {
-        let MessageBody { role, name, content, extra, .. } = message.body;
-        Self::of(role, name, content, extra)
+impl SaidFields {
+    /// Returns whether a message says anything that a provider could be sent.
+    pub(super) fn says_anything(body: &MessageBody) -> bool {
+        const OTHERWISE: [&str; 2] = ["content_blocks", "tool_calls"];
+        let has = |field: &str| body.extra.get(field).is_some_and(|value| !is_empty(value));
+        !is_empty(&body.content)
+            || OTHERWISE.into_iter().any(has)
+            || ["tool", "function"].contains(&body.role.as_str())
     }
+
+    /// Returns what a provider accepts of a stored message that says anything.
+    ///
+    /// Every caller with `say` chooses content and name, so one message must not keep a provider from
+    /// answering all later ones.
+    pub(super) fn accepted(message: Message) -> Self {
+        let MessageBody { role, name, content, extra, .. } = message.body;
+        let mut said = Self::of(role, name, content, extra);
+        said.name = said.name.as_ref().and_then(Value::as_str).map(|name| word(name).into());
+        said.content = match said.content.take() {
+            Value::Null if said.content_blocks.is_none() && said.tool_calls.is_none() => "".into(),
+            content @ (Value::Null | Value::String(_)) => content,
+            Value::Array(parts) if parts.iter().all(|part| part["type"].is_string()) => {
+                parts.into()
+            }
+            other => other.to_string().into(),
+        };
+        said
+    }
+}
+
+/// Returns a name in which each character that a provider refuses is `_`.
+fn word(name: &str) -> String {
+    let accepted = |it: char| it.is_ascii_alphanumeric() || matches!(it, '_' | '-');
+    name.chars().take(64).map(|it| if accepted(it) { it } else { '_' }).collect()
 }
 
 /// Returns the text of a list of texts; `None` for any other content.

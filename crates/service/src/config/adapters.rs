@@ -48,6 +48,13 @@ impl AdaptersConfig {
         ]
     }
 
+    /// Returns the app whose listener has the session with an id: ids are unique in the database, and the clients of such a listener
+    /// cannot choose another one.
+    pub(crate) fn app_of_session(&self, chat_id: &ChatId) -> Option<&AppId> {
+        let DiscobotConfig { enabled, app_id, .. } = &self.discobot;
+        app_id.as_ref().filter(|_| *enabled && chat_id.as_str() == self.discobot.session_id())
+    }
+
     /// Checks the settings.
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
         let lacks_app = |mount: &Mount<'_>| mount.listen.is_some() && mount.app_id.is_none();
@@ -127,6 +134,13 @@ pub struct DiscobotConfig {
     pub session_id: Option<ChatId>,
     /// The workflow of the chats that are created; `chat` by default.
     pub workflow_name: Option<WorkflowName>,
+}
+
+impl DiscobotConfig {
+    /// Returns the id of the session of the paths that name none.
+    pub(crate) fn session_id(&self) -> &str {
+        self.session_id.as_ref().map_or("default", ChatId::as_str)
+    }
 }
 
 /// The settings of the adapter for Yao.

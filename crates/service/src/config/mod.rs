@@ -40,8 +40,7 @@ pub use metrics::MetricsConfig;
 mod server;
 pub use server::{ServerConfig, TlsConfig};
 
-mod unless_empty;
-use unless_empty::unless_empty;
+use crate::unset_values::unless_empty;
 
 mod webhooks;
 pub use webhooks::WebhooksConfig;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Body;
 use persistence::memory::MemoryStore;
-use records::{AppId, Clock as _, SystemClock};
+use records::{AppId, Clock as _, EventId, SystemClock};
 use serde_json::{Value, json};
 use service::{AdaptersConfig, ChatsgConfig, Config};
 
@@ -121,7 +121,7 @@ async fn a_session_is_created_once_and_an_existing_one_is_returned_as_it_is() {
 #[tokio::test]
 async fn an_id_that_could_climb_directories_is_refused() {
     let clients = clients();
-    for id in ["../../etc/passwd", "a/b", "..", ""] {
+    for id in ["../../etc/passwd", "a/b", ".."] {
         let refused = clients.chats.post(CHATS, json!({"sessionId": id})).await;
         assert_eq!(error(&refused), invalid(), "{id}");
         assert!(refused.text_of("details").contains("sessionId"), "{}", refused.text);
@@ -810,4 +810,60 @@ async fn an_error_names_the_field_once() {
     let refused = clients.chats.get("/api/chats/a%20b/messages").await;
     let details = refused.text_of("details");
     assert!(details.starts_with("chat_id must be 1 to 128 of"), "{details}");
+}
+
+#[tokio::test]
+async fn nobody_takes_the_id_of_a_reply_before_it_is_stored() {
+    let clients = clients();
+    clients.session("c1").await;
+    let planted = json!({"role": "user", "content": ".", "event_id": "r1:assistant"});
+    assert_eq!(clients.api.post(&format!("{NATIVE}/c1/messages"), planted).await.status, 201);
+    let exchange = json!({"sessionId": "c1", "requestId": "r1", "message": "Hello", "reply": {"content": "Hi"}});
+    for _ in 0..2 {
+        let recorded = clients.chats.post("/api/chat", exchange.clone()).await;
+        assert_eq!((recorded.status, &recorded.body()["messageCount"]), (200, &json!(3)));
+    }
+    let stored = clients.api.get(&format!("{NATIVE}/c1/messages")).await.body();
+    let id = stored["data"][2]["event_id"].as_str().unwrap();
+    assert!(EventId::parse(id).unwrap().is_derived(), "{id}");
+}
+
+#[tokio::test]
+async fn what_cannot_be_saved_holds_up_none_of_the_others() {
+    let clients = clients();
+    let path = clients.session("c1").await;
+    clients.say(&path, json!([{"id": "m1", "content": "a"}])).await;
+    let mut messages: Vec<_> = (0..50).map(|n| json!({"content": n.to_string()})).collect();
+    messages[7] = json!({"id": "m1", "content": "another"});
+    messages[9] = json!({"id": "m2", "content": "x".repeat(5_000_000)});
+    messages[11] = json!({"type": "user"});
+    let saved =
+        clients.chats.post(&format!("{path}/messages"), json!({"messages": messages})).await;
+    let body = saved.body();
+    let named: Vec<_> =
+        body["errors"].as_array().unwrap().iter().map(|it| it["index"].clone()).collect();
+    assert_eq!(
+        (&body["savedMessages"], named),
+        (&json!(47), vec![json!(7), json!(9), json!(11)]),
+        "{}",
+        saved.text
+    );
+    let stored = clients.api.get(&format!("{NATIVE}/c1/messages?limit=100")).await.body();
+    let contents = stored["data"].as_array().unwrap().iter().map(|it| it["content"].clone());
+    let expected = (0..50).filter(|n| ![7, 9, 11].contains(n)).map(|n| json!(n.to_string()));
+    assert!(contents.skip(1).eq(expected), "{}", stored["data"]);
+}
+
+#[tokio::test]
+async fn a_context_has_only_what_a_provider_takes() {
+    let clients = clients();
+    let path = clients.session("c1").await;
+    clients.say(&path, json!([{"content": {"a": 1}}, {"content": []}, {"content": "x"}])).await;
+    let context = clients.chats.get(&format!("{path}/context")).await.body();
+    let contents: Vec<_> =
+        context["messages"].as_array().unwrap().iter().map(|it| &it["content"]).collect();
+    assert_eq!(
+        (contents, &context["totalMessages"]),
+        (vec![&json!("{\"a\":1}"), &json!("x")], &json!(2))
+    );
 }

@@ -609,3 +609,50 @@ async fn an_answer_that_is_being_produced_is_streamed() {
     let unknown = clients.chat.get_as("text/event-stream", "/sessions/none/chat").await;
     assert_eq!(unknown.status, 204);
 }
+
+#[tokio::test]
+async fn a_message_of_another_client_ends_no_completion() {
+    let clients = clients();
+    assert_eq!(clients.start(user("m1", "Hello")).await.status, 202);
+    let other = json!({"role": "user", "content": "x", "request_id": "zz"});
+    assert_eq!(clients.api.post(&format!("{NATIVE}/default/messages"), other).await.status, 201);
+    let status = clients.status().await;
+    assert_eq!((&status["isRunning"], &status["completionId"]), (&json!(true), &json!("m1")));
+    assert_eq!(clients.start(user("m2", "Again")).await.status, 409);
+    assert_eq!(clients.chat.post("/chat/cancel", json!({})).await.status, 200);
+    assert_eq!(clients.status().await["isRunning"], false);
+    assert_eq!(clients.start(user("m2", "Again")).await.status, 202);
+}
+
+#[tokio::test]
+async fn the_only_session_of_a_listener_is_of_its_app() {
+    let clients = clients();
+    let chat = json!({"chat_id": "default", "workflow_name": "W"});
+    let taken = clients.api.post("/api/chats/other", chat.clone()).await;
+    assert_eq!(taken.problem(), (409, "chat-exists".to_owned()));
+    assert_eq!(
+        clients.api.put("/api/chats/other/default", json!({"workflow_name": "W"})).await.status,
+        409
+    );
+    let source =
+        clients.api.post("/api/chats/other", json!({"chat_id": "c1", "workflow_name": "W"})).await;
+    assert_eq!(source.status, 201);
+    let fork = clients.api.post("/api/chats/other/c1/fork", json!({"chat_id": "default"})).await;
+    assert_eq!(fork.problem(), (409, "chat-exists".to_owned()));
+    assert_eq!(clients.start(user("m1", "Hello")).await.status, 202);
+}
+
+#[tokio::test]
+async fn the_questions_of_a_call_may_be_a_text() {
+    let clients = clients();
+    assert_eq!(clients.start(user("m1", "Hello")).await.status, 202);
+    let questions =
+        json!([{"question": "Which?", "header": "H", "options": [], "multiSelect": true}]);
+    let arguments = json!({"questions": questions}).to_string();
+    let request = json!({"request_id": "q1", "prompt": "Which?",
+        "tool_call": {"id": "toolu_1", "name": "AskUserQuestion", "arguments": arguments}});
+    let asked = clients.api.post(&format!("{NATIVE}/default/input-requests"), request).await;
+    assert_eq!(asked.status, 201, "{}", asked.text);
+    let shown = clients.chat.get("/chat/question").await.body();
+    assert_eq!(shown["question"]["questions"], questions);
+}

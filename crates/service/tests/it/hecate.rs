@@ -1,6 +1,6 @@
 //! Chat sessions in the shapes of Hecate.
 
-use records::AppId;
+use records::{AppId, EventId};
 use serde_json::{Value, json};
 use service::{AdaptersConfig, Config, HecateConfig};
 
@@ -446,4 +446,63 @@ async fn an_error_names_the_field_once() {
     assert!(message.starts_with("chat_id must be 1 to 128 of"), "{message}");
     let (_, _, message) = error(&client.get(&format!("{SESSIONS}?limit=-1")).await);
     assert!(message.starts_with("limit query parameter must be"), "{message}");
+}
+
+#[tokio::test]
+async fn an_exchange_needs_an_id_by_which_its_repeat_is_known() {
+    let client = client();
+    let path = session(&client, json!({})).await;
+    let body = json!({"request_id": "", "messages": [said("user", "one")], "call": {"id": ""}});
+    let (status, kind, detail) = error(&client.post(&format!("{path}/record"), body).await);
+    assert_eq!((status, kind.as_str()), (400, "invalid_request"));
+    assert!(detail.contains("request_id: must not be empty"), "{detail}");
+}
+
+#[tokio::test]
+async fn no_message_of_a_person_stands_for_an_exchange() {
+    let client = client();
+    let path = session(&client, json!({})).await;
+    record(&client, &path, "req-1", &[said("user", "one")], "first").await;
+    let shown = data(&client.get(&path).await);
+    // The ids of an exchange are of a form that a caller with `say` alone cannot choose.
+    for message in shown["messages"].as_array().unwrap() {
+        assert!(EventId::parse(message["id"].as_str().unwrap()).unwrap().is_derived(), "{message}");
+    }
+}
+
+#[tokio::test]
+async fn a_prompt_has_only_what_a_provider_takes() {
+    let client = client();
+    let path = session(&client, json!({})).await;
+    let id = path.rsplit('/').next().unwrap();
+    let messages = format!("/api/chats/hecate/{id}/messages");
+    for said in [
+        json!({"role": "user", "content": null}),
+        json!({"role": "user", "content": []}),
+        json!({"role": "user", "content": {"a": 1}}),
+        json!({"role": "user", "content": 5, "name": "a b/ü system"}),
+        json!({"role": "user", "content": [1, {"type": "text", "text": "x"}]}),
+        json!({"role": "user", "content": [{"type": "text", "text": "x"}]}),
+    ] {
+        assert_eq!(client.post(&messages, said).await.status, 201);
+    }
+    let shown = data(&client.get(&format!("{path}/prompt")).await);
+    let expected = json!([
+        {"role": "user", "content": "{\"a\":1}"},
+        {"role": "user", "content": "5", "name": "a_b___system"},
+        {"role": "user", "content": "[1,{\"type\":\"text\",\"text\":\"x\"}]"},
+        {"role": "user", "content": [{"type": "text", "text": "x"}]},
+    ]);
+    assert_eq!(shown, expected);
+}
+
+#[tokio::test]
+async fn values_that_go_programs_send_for_none_are_none() {
+    let client = client();
+    let path = session(&client, json!({})).await;
+    let body = json!({"request_id": "r1", "messages": null, "call": {"id": ""},
+        "response": {"choices": [{"message": said("assistant", "Hi")}]}});
+    assert_eq!(client.post(&format!("{path}/record"), body).await.status, 200);
+    let body = json!({"messages": null, "call": {"id": ""}});
+    assert_eq!(client.post(&format!("{path}/exchanges"), body).await.status, 200);
 }

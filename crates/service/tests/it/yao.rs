@@ -460,8 +460,10 @@ async fn an_edit_reaches_one_message_though_another_request_has_its_id() {
         let more = json!({"request_id": request});
         append(&client, "c1", &[typed("M1", "text", json!({"content": "a"}), more)]).await;
     }
-    let edited =
-        client.patch(&format!("{NATIVE}/c1/messages/by-id/r2:M1"), json!({"content": "b"})).await;
+    let stored = client.get(&format!("{NATIVE}/c1/messages")).await.body();
+    let id = stored["data"][1]["event_id"].as_str().unwrap();
+    let edit = json!({"content": "b"});
+    let edited = client.patch(&format!("{NATIVE}/c1/messages/by-id/{id}"), edit).await;
     assert_eq!(edited.status, 200, "{}", edited.text);
     let shown = client.get(&format!("{path}/messages")).await.body();
     let contents: Vec<_> = (0..2).map(|at| &shown["messages"][at]["props"]["content"]).collect();

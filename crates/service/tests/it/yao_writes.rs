@@ -347,3 +347,66 @@ async fn an_error_names_the_field_once() {
     let text = told(&format!("{path}/turns"), turn).await;
     assert!(text.starts_with(&format!("resume/0/stack_id {rule}")), "{text}");
 }
+
+#[tokio::test]
+async fn nobody_takes_the_id_of_a_message_of_the_agent_before_it_is_saved() {
+    let client = client();
+    let path = session(&client, "c1", json!({})).await;
+    let planted = json!({"messages": [{"role": "user", "type": "user_input", "request_id": "r1",
+        "message_id": "M1", "props": {"content": "."}}]});
+    assert_eq!(client.post(&format!("{path}/messages"), planted).await.body()["saved"], 1);
+    let answer = json!({"messages": [of_request("M1", "r1", "answer")]});
+    let saved = client.post(&format!("{path}/messages"), answer).await;
+    assert_eq!(saved.body()["saved"], 1);
+    // The agent's message is meant by the id.
+    let change = json!({"props": {"content": "changed"}});
+    let changed = client.patch(&format!("{path}/messages/M1?request_id=r1"), change).await;
+    assert_eq!(changed.status, 200, "{}", changed.text);
+    let shown = client.get(&format!("{path}/messages")).await.body();
+    let contents: Vec<_> =
+        shown["messages"].as_array().unwrap().iter().map(|it| &it["props"]["content"]).collect();
+    assert_eq!(contents, [&json!("."), &json!("changed")]);
+}
+
+#[tokio::test]
+async fn values_that_go_programs_send_for_none_are_none() {
+    let client = client();
+    let chat = json!({"chat_id": "", "assistant_id": "weather", "status": "", "share": "", "metadata": null,
+        "public": null, "sort": null});
+    let created = client.post("/v1/chat/sessions", chat).await;
+    assert_eq!(
+        (created.status, &created.body()["status"]),
+        (200, &json!("active")),
+        "{}",
+        created.text
+    );
+    let path = format!("/v1/chat/sessions/{}", created.body()["chat_id"].as_str().unwrap());
+    let none = client.post(&format!("{path}/messages"), json!({"messages": null})).await;
+    assert_eq!((none.status, &none.body()["saved"]), (200, &json!(0)), "{}", none.text);
+    let turn = json!({"request_id": "r1", "status": "completed", "resume": null,
+        "messages": [text("M9", "a")]});
+    let saved = client.post(&format!("{path}/turns"), turn).await;
+    assert_eq!(saved.status, 200, "{}", saved.text);
+    let minted =
+        client.post("/v1/agent/assistants", json!({"assistant_id": "", "name": "A"})).await;
+    assert_eq!(minted.status, 200, "{}", minted.text);
+    let tags =
+        client.post("/v1/agent/assistants", json!({"assistant_id": "tags", "name": "A"})).await;
+    assert_eq!(error(&tags), (400, "invalid_request".to_owned()));
+}
+
+#[tokio::test]
+async fn what_a_person_says_cites_nothing() {
+    let client = client();
+    let path = session(&client, "c1", json!({})).await;
+    let cited = |role: &str, id: &str| {
+        json!({"role": role, "type": "retrieval", "request_id": "r1", "message_id": id,
+            "props": {"query": "q", "sources": [{"id": "s1", "title": id}]}})
+    };
+    let messages = json!({"messages": [cited("assistant", "M1"), cited("user", "M2")]});
+    assert_eq!(client.post(&format!("{path}/messages"), messages).await.body()["saved"], 2);
+    let shown = client.get(&format!("{path}/references/r1")).await.body();
+    let titles: Vec<_> =
+        shown["references"].as_array().unwrap().iter().map(|it| &it["title"]).collect();
+    assert_eq!(titles, [&json!("M1")]);
+}

@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bson::doc;
 use records::{ChatId, EventId, Limits, OpenStep, Scope, TurnId};
 
-use crate::StoreError;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{
     ResumePointDocument, Tail, TurnPoints, TurnWithoutMessagesDocument, encode, open_chat_session,
@@ -66,7 +65,7 @@ impl MongoStore {
         turn: &TurnBatch,
         absent_below: &AtomicU64,
     ) -> Result<Round<WrittenTurn>, Failure> {
-        let first_id = turn.first_message_id().map_err(StoreError::from)?;
+        let first_id = turn.first_message_id();
         let (probe, known) = self.known_turn(scope, chat_id, turn, &first_id).await?;
         let tail = probe.tail;
         let has_messages = known.iter().any(|known| known.event_id == first_id);

@@ -63,10 +63,18 @@ fn read(message: Value, ids: &mut EventIds) -> Result<NewMessage, DropReason> {
 fn event_id(body: &MessageBody, ids: &mut EventIds) -> Option<EventId> {
     let id = body.extra_text("message_id")?;
     if let Some(request_id) = body.extra_text(MessageBody::REQUEST_ID) {
-        return EventId::parse(format!("{request_id}:{id}")).ok();
+        let [answered, said] = stored_ids(request_id, id);
+        return if body.role == "user" { said } else { answered };
     }
     let mut fields = JsonObject::from_iter([("id".to_owned(), id.into())]);
     ids.take(&mut fields, "id")
+}
+
+/// Returns the ids in its chat that a message of a request has if an agent sends it, which a caller with `say` alone cannot take
+/// before, and if a person says it.
+pub(super) fn stored_ids(request_id: &str, id: &str) -> [Option<EventId>; 2] {
+    let answered = EventId::of_answer(&[("request_id", request_id), ("message_id", id)]);
+    [Some(answered), EventId::parse(format!("{request_id}:{id}")).ok()]
 }
 
 /// Returns the call whose result a text with these metadata is.

@@ -130,7 +130,9 @@ struct Wanted {
 impl Wanted {
     /// Returns whether a message may be in the context.
     fn admits(&self, message: &Message) -> bool {
-        message.deleted_at.is_none() && (self.has_system || !is_system(message))
+        message.deleted_at.is_none()
+            && (self.has_system || !is_system(message))
+            && SaidFields::says_anything(&message.body)
     }
 
     fn scan(&self) -> ContextScan {
@@ -166,7 +168,7 @@ fn chunks(
             while let Some(page) = pages.try_next().await? {
                 let messages = page.messages.into_iter();
                 let kept = messages.filter(|it| wanted.admits(it) && chosen.contains(it));
-                text.write(kept.map(SaidFields::from))?;
+                text.write(kept.map(SaidFields::accepted))?;
                 yield text.take();
             }
         }

@@ -14,6 +14,7 @@ use crate::extract::{AppScope, IdempotencyKey, Keyed, OptionalJson};
 use crate::openapi::values;
 use crate::problem::Problem;
 use crate::state::AppState;
+use crate::unset_values::unless_empty;
 
 /// A session to create; other fields are ignored.
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -22,14 +23,14 @@ pub(crate) struct CreateSessionRequest {
     /// At most 512 characters; `New Chat` if it is missing or blank.
     title: Option<String>,
     /// The owner. A person may name only themselves.
-    #[serde(rename = "userId")]
+    #[serde(rename = "userId", default, deserialize_with = "unless_empty")]
     #[schema(value_type = Option<values::Name>)]
     user_id: Option<UserId>,
     /// At most 16 KiB.
     #[schema(value_type = Option<Object>)]
     metadata: Option<JsonObject>,
     /// Minted if it is missing.
-    #[serde(rename = "sessionId")]
+    #[serde(rename = "sessionId", default, deserialize_with = "unless_empty")]
     #[schema(value_type = Option<values::ChatId>)]
     session_id: Option<ChatId>,
 }

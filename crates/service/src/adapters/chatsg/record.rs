@@ -14,6 +14,7 @@ use crate::extract::{AppScope, IdempotencyKey, Json, Keyed};
 use crate::openapi::values;
 use crate::problem::{Problem, ProblemKind};
 use crate::state::AppState;
+use crate::unset_values::unless_empty;
 
 /// What a person said, and what an agent replied. Other fields are ignored.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -27,15 +28,15 @@ pub(crate) struct RecordChatRequest {
     /// A text, not blank.
     message: String,
     /// The session, which is created if it does not exist. Minted if it is missing.
-    #[serde(rename = "sessionId")]
+    #[serde(rename = "sessionId", default, deserialize_with = "unless_empty")]
     #[schema(value_type = Option<values::ChatId>)]
     session_id: Option<ChatId>,
     /// The owner of a new session. A person may name only themselves.
-    #[serde(rename = "userId")]
+    #[serde(rename = "userId", default, deserialize_with = "unless_empty")]
     #[schema(value_type = Option<values::Name>)]
     user_id: Option<UserId>,
     /// An id of this exchange: with it and with `sessionId` the request is safe to repeat. At most 118 characters.
-    #[serde(rename = "requestId")]
+    #[serde(rename = "requestId", default, deserialize_with = "unless_empty")]
     #[schema(value_type = Option<values::Name>)]
     request_id: Option<EventId>,
     /// Without it only the message of the person is stored.
@@ -106,7 +107,7 @@ pub(crate) async fn record_chat(
         ..NewSession::default()
     };
     let said = said(message, user_id, request_id.as_ref())?;
-    let replied = reply.map(|reply| reply.into_sent(request_id.as_ref())).transpose()?;
+    let replied = reply.map(|reply| reply.into_sent(request_id.as_ref()));
     let converted = std::iter::once(said).chain(replied).enumerate().map(|(index, sent)| {
         let converted = sent.into_new(&scope.caller);
         converted.map_err(|invalid| located(invalid.below(Item::Message(index))))
@@ -124,7 +125,7 @@ pub(crate) async fn record_chat(
 
 impl ReplyRequest {
     /// Converts the reply; what is known of it is kept in its metadata.
-    fn into_sent(self, request_id: Option<&EventId>) -> Result<SentMessage, Problem> {
+    fn into_sent(self, request_id: Option<&EventId>) -> SentMessage {
         let known = [
             (AGENT, self.agent),
             ("confidence", self.confidence),
@@ -132,13 +133,13 @@ impl ReplyRequest {
             ("toolsUsed", self.tools_used),
         ];
         let metadata = known.into_iter().filter_map(|(field, value)| Some((field.into(), value?)));
-        Ok(SentMessage {
-            event_id: part_id(request_id, "assistant")?,
+        SentMessage {
+            event_id: request_id.map(|id| EventId::of_answer(&[("requestId", id.as_str())])),
             kind: "assistant".to_owned(),
             content: self.content,
             timestamp: None,
             metadata: metadata.collect(),
-        })
+        }
     }
 }
 
@@ -149,7 +150,7 @@ fn said(
 ) -> Result<SentMessage, Problem> {
     let metadata = user_id.map(|user_id| (USER_ID.to_owned(), user_id.as_str().into()));
     Ok(SentMessage {
-        event_id: part_id(request_id, "user")?,
+        event_id: id_of_said(request_id)?,
         kind: "user".to_owned(),
         content: message.into(),
         timestamp: None,
@@ -169,9 +170,9 @@ fn check_may_append(caller: &Caller, messages: &[NewMessage]) -> Result<(), Prob
     }
 }
 
-/// Returns the id of a message of an exchange.
-fn part_id(request_id: Option<&EventId>, part: &str) -> Result<Option<EventId>, Problem> {
-    let id = request_id.map(|request_id| EventId::parse(format!("{request_id}:{part}")));
+/// Returns the id of what the person said.
+fn id_of_said(request_id: Option<&EventId>) -> Result<Option<EventId>, Problem> {
+    let id = request_id.map(|request_id| EventId::parse(format!("{request_id}:user")));
     id.transpose().map_err(|error| Problem::invalid_body("/requestId", error.to_string()))
 }
 

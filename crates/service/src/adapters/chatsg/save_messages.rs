@@ -2,7 +2,7 @@ use axum::extract::State;
 use operation::operation;
 use persistence::StoreError;
 use records::json::ListLimit;
-use records::{ChatId, Invalid, Limits, Location, NewMessage, Scope};
+use records::{ChatId, Invalid, Item, Limits, Location, NewMessage, Scope};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -97,8 +97,9 @@ pub(crate) async fn save_messages(
             Err(invalid) => errors.push(MessageError { index, error: told(&invalid) }),
         }
     }
-    let refused = save(&state, &scope, &chat_id, &messages).await?;
-    let saved_messages = messages.len() - refused.len();
+    let read = messages.len();
+    let refused = save(&state, &scope, &chat_id, messages).await?;
+    let saved_messages = read - refused.len();
     errors.extend(refused);
     errors.sort_by_key(|error| error.index);
     Ok(Json(SaveMessagesResponse {
@@ -110,42 +111,39 @@ pub(crate) async fn save_messages(
     }))
 }
 
-/// Saves messages: all at once, or one by one if one of them keeps the others from being saved.
+/// Saves messages at once, without those that keep the others from being saved.
 async fn save(
     state: &AppState,
     scope: &Scope,
     chat_id: &ChatId,
-    messages: &[(usize, NewMessage)],
+    mut messages: Vec<(usize, NewMessage)>,
 ) -> Result<Vec<MessageError>, StoreError> {
     if messages.is_empty() {
         // The session must exist nevertheless.
         append_nothing(state, scope, chat_id).await?;
         return Ok(Vec::new());
     }
-    let batch: Vec<_> = messages.iter().map(|(_, message)| message.clone()).collect();
-    match append_within(state, scope, chat_id, batch).await {
-        Err(error) if messages.len() > 1 && of_message(&error).is_some() => {}
-        Err(error) => return refused_alone(error, messages),
-        Ok(_) => return Ok(Vec::new()),
-    }
     let mut refused = Vec::new();
-    for one in messages {
-        let alone = append_within(state, scope, chat_id, vec![one.1.clone()]).await;
-        if let Err(error) = alone {
-            refused.extend(refused_alone(error, std::slice::from_ref(one))?);
-        }
+    while !messages.is_empty() {
+        let batch = messages.iter().map(|(_, message)| message.clone()).collect();
+        let Err(error) = append_within(state, scope, chat_id, batch).await else { break };
+        let place = place_of(&error).filter(|place| *place < messages.len());
+        let (Some(place), Some(told)) = (place, of_message(&error)) else { return Err(error) };
+        let (index, _) = messages.remove(place);
+        refused.push(MessageError { index, error: told });
     }
     Ok(refused)
 }
 
-/// Returns the error of the only message that was to be saved; other errors concern the request.
-fn refused_alone(
-    error: StoreError,
-    messages: &[(usize, NewMessage)],
-) -> Result<Vec<MessageError>, StoreError> {
-    match (of_message(&error), messages) {
-        (Some(told), [(index, _)]) => Ok(vec![MessageError { index: *index, error: told }]),
-        _ => Err(error),
+/// Returns the position of the message that an error is about.
+fn place_of(error: &StoreError) -> Option<usize> {
+    match error {
+        StoreError::Invalid(Invalid {
+            location: Location { item: Some(Item::Message(index)), .. },
+            ..
+        })
+        | StoreError::EventConflict { index, .. } => Some(*index),
+        _ => None,
     }
 }
 

@@ -3,7 +3,6 @@ use std::sync::Arc;
 use axum::extract::State;
 use operation::operation;
 use persistence::{Store, StoreError};
-use records::json::{Hasher, hex};
 use records::{
     BoundToolCall, Closed, Closing, EventId, InputKind, InputRequest, JsonObject, NewInputAnswer,
 };
@@ -80,12 +79,12 @@ fn not_pending() -> Problem {
     Problem::new(ProblemKind::INPUT_NOT_FOUND, "No pending question for this toolUseID")
 }
 
-/// Derives the id of an answer from the question. A person cannot give a message an id of this form.
-fn answer_id(request: &InputRequest) -> Option<EventId> {
-    let mut hasher = Hasher::default();
-    hasher.field("chat", &Value::from(request.chat_id.as_str()));
-    hasher.field("request", &Value::from(request.request_id.as_str()));
-    EventId::parse(format!("answer_{}", &hex(&hasher.finish())[..24])).ok()
+/// Derives the id of an answer from the question.
+fn answer_id(request: &InputRequest) -> EventId {
+    EventId::of_answer(&[
+        ("chat", request.chat_id.as_str()),
+        ("request", request.request_id.as_str()),
+    ])
 }
 
 /// Returns the answer to a request: all answers, or the only one if the request takes a choice or a decision.
@@ -103,7 +102,7 @@ fn answer_to(request: &InputRequest, answers: JsonObject) -> NewInputAnswer {
     };
     NewInputAnswer {
         // So that the same answers again are known.
-        event_id: answer_id(request),
+        event_id: Some(answer_id(request)),
         tool_call: question.tool_call.as_ref().map(BoundToolCall::reference),
         ..NewInputAnswer::of(content)
     }

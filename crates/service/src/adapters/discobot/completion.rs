@@ -1,7 +1,7 @@
 //! Completions: what an agent is asked for. Nothing is stored of them but their messages and turns.
 //!
 //! A completion begins with a message of the user whose `request_id` is its own id. It ends with the turn of the same id, or
-//! with any later turn.
+//! with any later turn. Other messages with a `request_id` neither begin nor end one: a person may save any.
 
 use chrono::{DateTime, Utc};
 use persistence::{MessageRange, ResumePointFilter, Store, StoreError, Transcript};
@@ -54,7 +54,7 @@ impl LastCompletion {
             return Ok(Self { completion: None, last_sequence });
         };
         let ended = ending_of(store, scope, chat_id, &id).await?;
-        let (started_at, state) = if begins(newest, &id) {
+        let (started_at, state) = if begins(newest, id.as_str()) {
             (Some(newest.created_at), ended.unwrap_or(CompletionState::Running))
         } else {
             let first = first_message(store, scope, chat_id, &id).await?;
@@ -84,7 +84,10 @@ async fn newest_of_turn(
         let last_sequence = *counter.get_or_insert(last_sequence);
         examined += messages.len();
         before = messages.first().map(|message| message.sequence);
-        let of_turn = |it: &Message| it.body.extra_text(MessageBody::REQUEST_ID).is_some();
+        let of_turn = |it: &Message| {
+            let id = it.body.extra_text(MessageBody::REQUEST_ID);
+            id.is_some_and(|id| it.event_id.is_of_turn() || begins(it, id))
+        };
         let found = messages.into_iter().rev().find(of_turn);
         if found.is_some() || !has_more || examined >= MAX_EXAMINED {
             return Ok((found, last_sequence));
@@ -93,9 +96,9 @@ async fn newest_of_turn(
 }
 
 /// Returns whether a message begins the completion with an id.
-fn begins(message: &Message, id: &TurnId) -> bool {
-    let names_itself = message.body.extra_text(MessageBody::REQUEST_ID) == Some(id.as_str());
-    names_itself && message.event_id.as_str() == id.as_str() && message.body.role == "user"
+fn begins(message: &Message, id: &str) -> bool {
+    let names_itself = message.body.extra_text(MessageBody::REQUEST_ID) == Some(id);
+    names_itself && message.event_id.as_str() == id && message.body.role == "user"
 }
 
 /// Returns how a completion has ended, as far as its turn tells without messages.
@@ -125,7 +128,7 @@ async fn first_message(
 ) -> Result<Option<Message>, StoreError> {
     let Ok(event_id) = EventId::parse(id.as_str()) else { return Ok(None) };
     let found = store.get_message_by_id(scope, chat_id, &event_id).await?;
-    Ok(found.filter(|message| message.deleted_at.is_none() && begins(message, id)))
+    Ok(found.filter(|message| message.deleted_at.is_none() && begins(message, id.as_str())))
 }
 
 /// Refuses an id that is not that of a completion.

@@ -1,7 +1,5 @@
 //! Chat sessions in the shapes of Discobot: messages of the AI SDK, and one completion at a time.
 
-use records::ChatId;
-
 use super::{Adapter, Below, OneSession, Root};
 use crate::operations::sections;
 
@@ -32,10 +30,7 @@ pub(super) fn adapter() -> Adapter {
         root: Root { dropped: "", kept: "/sessions/", below: Below::App, is_free: false },
         one_session: Some(OneSession {
             prefix: "/chat",
-            below: |config| {
-                let session_id = config.discobot.session_id.as_ref();
-                format!("/sessions/{}", session_id.map_or("default", ChatId::as_str))
-            },
+            below: |config| format!("/sessions/{}", config.discobot.session_id()),
         }),
         token_cookies: &[],
         title: "Chat sessions of Discobot, served by Reprise",

@@ -67,7 +67,12 @@ impl From<InputRequest> for PendingQuestion {
     fn from(request: InputRequest) -> Self {
         let tool_use_id = id_of(&request).to_owned();
         let Question { prompt, agent, options, tool_call, .. } = request.question;
-        let of_call = tool_call.and_then(|BoundToolCall { mut arguments, .. }| {
+        let of_call = tool_call.and_then(|BoundToolCall { arguments, .. }| {
+            // Some formats have the arguments of a call as a text.
+            let mut arguments = match arguments {
+                Value::String(text) => serde_json::from_str(&text).ok()?,
+                arguments => arguments,
+            };
             arguments.get_mut("questions").map(Value::take)
         });
         let questions = of_call.filter(Value::is_array).unwrap_or_else(|| {

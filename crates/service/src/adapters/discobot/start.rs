@@ -22,6 +22,7 @@ use crate::operation::{Description, Output, Prepared};
 use crate::problem::Problem;
 use crate::request_id::RequestId;
 use crate::state::AppState;
+use crate::unset_values::null_as_default;
 
 /// How often a message is stored anew because others were stored meanwhile.
 const MAX_ATTEMPTS: usize = 8;
@@ -33,7 +34,7 @@ const MAX_ATTEMPTS: usize = 8;
 ]}))]
 pub(crate) struct StartRequest {
     /// `UIMessage`s of the AI SDK, of which the last one of the user is stored. Its id makes the request safe to repeat.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
     #[schema(value_type = Vec<Object>, max_items = 50_000)]
     messages: Vec<Value>,
     #[serde(skip)]

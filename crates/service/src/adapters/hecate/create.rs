@@ -46,7 +46,7 @@ pub(crate) async fn create_session(
         visibility: settings.default_visibility,
         ..NewChatSession::of(workflow_name)
     };
-    state.rates.check_new_chat(&scope)?;
+    state.check_new_chat(&scope, new.chat_id.as_ref())?;
     match create_chat_once(&*state.store, &scope, new).await? {
         Creation::New(chat) | Creation::Repeated(chat) => Ok(Json(SessionResponse::empty(chat))),
     }

@@ -27,6 +27,7 @@ use crate::operation::Prepared;
 use crate::problem::Problem;
 use crate::request_id::RequestId;
 use crate::state::AppState;
+use crate::unset_values::{null_as_default, unless_empty};
 use crate::wire::Time;
 
 /// Messages, and the call of a provider that produced those of the assistant.
@@ -34,7 +35,7 @@ use crate::wire::Time;
 #[schema(as = ChatSessionExchange)]
 pub(crate) struct ExchangeRequest {
     /// At most 1,000 messages, in the fields of a session's messages.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
     #[schema(value_type = Vec<Object>, max_items = 1000)]
     messages: Vec<JsonObject>,
     call: ProviderCallRequest,
@@ -55,6 +56,7 @@ pub(super) const MESSAGES: ListLimit =
 #[schema(as = NewChatSessionProviderCall)]
 pub(super) struct ProviderCallRequest {
     /// The id of the call, by which a repeated request is recognised.
+    #[serde(default, deserialize_with = "unless_empty")]
     #[schema(value_type = Option<values::Name>)]
     id: Option<CallId>,
     request_id: Option<String>,

@@ -7,6 +7,7 @@ use axum::http::header::CONTENT_TYPE;
 use futures::Stream;
 use operation::operation;
 use persistence::MessageSource as _;
+use records::Message;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -60,11 +61,12 @@ fn chunks(
         let mut prompt = system_prompt;
         let mut pages = source.pages();
         while let Some(page) = next_page(&mut pages, read_timeout).await? {
-            for message in page.messages.into_iter().filter(|it| it.deleted_at.is_none()) {
+            let is_said = |it: &Message| it.deleted_at.is_none() && SaidFields::says_anything(&it.body);
+            for message in page.messages.into_iter().filter(is_said) {
                 let is_system = message.body.role.eq_ignore_ascii_case("system");
                 let prompt = prompt.take().filter(|_| !is_system);
                 text.write(prompt.map(SaidFields::prompt))?;
-                text.write([SaidFields::from(message)])?;
+                text.write([SaidFields::accepted(message)])?;
             }
             yield text.take();
         }

@@ -21,6 +21,7 @@ use crate::extract::needs::Bill;
 use crate::extract::{ChatScope, Json, Keyed, LimitedLists, ListJson};
 use crate::problem::{Problem, ProblemKind};
 use crate::state::AppState;
+use crate::unset_values::null_as_default;
 
 /// How often a recording starts again because another one came between.
 const MAX_ATTEMPTS: usize = 16;
@@ -35,7 +36,7 @@ pub(crate) struct RecordRequest {
     /// Names the request; a repeat is recognised by it.
     request_id: String,
     /// The messages that the provider was sent: the whole history, or its end.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
     #[schema(value_type = Vec<Object>, max_items = 1000)]
     messages: Vec<JsonObject>,
     /// The response in the form of Chat Completions; its first choice is stored.
@@ -101,15 +102,13 @@ struct Recording {
 impl Recording {
     fn new(request: RecordRequest) -> Result<Self, Problem> {
         let RecordRequest { request_id, messages, response, call } = request;
-        let call_id = CallId::parse(format!("call_{}", derived(&request_id, "call")))
-            .map_err(|error| Problem::invalid_body("/request_id", error.to_string()))?;
-        let call = call.into_call(Some(call_id)).map_err(|e| e.below("/call"))?;
+        let call = call.into_call(Some(call_id(&request_id)?)).map_err(|e| e.below("/call"))?;
         let mut converted = Vec::with_capacity(messages.len() + 1);
         for (index, fields) in messages.into_iter().enumerate() {
             let mut message = message(fields, index)?;
             // What a client sends was not produced by this call.
             message.body.extra.insert(MessageBody::PRODUCED_BY.to_owned(), Value::Null);
-            message.event_id = Some(event_id(&request_id, &index.to_string())?);
+            message.event_id = Some(event_id(&request_id, &index.to_string()));
             converted.push(message);
         }
         let response = first_choice(response).map(|mut fields| {
@@ -121,7 +120,7 @@ impl Recording {
             fields.entry("role").or_insert_with(|| "assistant".into());
             fields.remove("id");
             let mut message = message(fields, 0).map_err(|e| Problem::located(e, in_response))?;
-            message.event_id = Some(event_id(&request_id, "response")?);
+            message.event_id = Some(event_id(&request_id, "response"));
             Ok::<_, Problem>(message)
         });
         Ok(Self { messages: converted, response: response.transpose()?, call })
@@ -253,15 +252,19 @@ async fn newest(
     Ok((found, counter.unwrap_or_default()))
 }
 
-fn event_id(request_id: &str, part: &str) -> Result<EventId, Problem> {
-    EventId::parse(format!("msg_{}", derived(request_id, part)))
-        .map_err(|error| Problem::invalid_body("/request_id", error.to_string()))
+fn event_id(request_id: &str, part: &str) -> EventId {
+    EventId::of_answer(&[("request_id", request_id), ("part", part)])
 }
 
-/// Derives an id from that of a request, so that its repeat has the same.
-fn derived(request_id: &str, part: &str) -> String {
+/// Derives the id of the call from that of its request, so that its repeat has the same.
+fn call_id(request_id: &str) -> Result<CallId, Problem> {
+    if request_id.is_empty() {
+        let detail = "must not be empty: a repeat is recognised by it";
+        return Err(Problem::invalid_body("/request_id", detail));
+    }
     let mut hasher = Hasher::default();
     hasher.field("request_id", &Value::from(request_id));
-    hasher.field("part", &Value::from(part));
-    hex(&hasher.finish())[..24].to_owned()
+    hasher.field("part", &Value::from("call"));
+    CallId::parse(format!("call_{}", &hex(&hasher.finish())[..24]))
+        .map_err(|error| Problem::invalid_body("/request_id", error.to_string()))
 }

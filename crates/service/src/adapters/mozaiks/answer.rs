@@ -20,7 +20,7 @@ pub(super) async fn answer(
     let scope = scope.needing(Permission::Say);
     let name = scope.caller.person().map_or("user", |person| person.as_str()).to_owned();
     let answer = NewInputAnswer {
-        event_id: answer_id(request, &content),
+        event_id: Some(answer_id(request, &content)),
         name: Some(name),
         author: None,
         content,
@@ -34,10 +34,12 @@ pub(super) async fn answer(
 }
 
 /// Derives the id of an answer from the question and the content, so that its repeat has the same.
-fn answer_id(request: &InputRequest, content: &Value) -> Option<EventId> {
+fn answer_id(request: &InputRequest, content: &Value) -> EventId {
     let mut hasher = Hasher::default();
-    hasher.field("chat", &Value::from(request.chat_id.as_str()));
-    hasher.field("request", &Value::from(request.request_id.as_str()));
     hasher.field("content", content);
-    EventId::parse(format!("answer_{}", &hex(&hasher.finish())[..24])).ok()
+    EventId::of_answer(&[
+        ("chat", request.chat_id.as_str()),
+        ("request", request.request_id.as_str()),
+        ("content", &hex(&hasher.finish())),
+    ])
 }

@@ -14,6 +14,7 @@ use crate::extract::{ChatScope, IdempotencyKey, Json, Keyed, Path, check_acts_fo
 use crate::openapi::values;
 use crate::problem::Problem;
 use crate::submission::Submission;
+use crate::unset_values::unless_empty;
 
 /// What a user says to a workflow; other fields are ignored.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -22,9 +23,11 @@ pub(crate) struct SayRequest {
     #[schema(min_length = 1)]
     message: String,
     /// The question that it answers; by default the pending one.
+    #[serde(default, deserialize_with = "unless_empty")]
     #[schema(value_type = Option<values::Name>)]
     request_id: Option<InputRequestId>,
     /// Makes a retry safe.
+    #[serde(default, deserialize_with = "unless_empty")]
     #[schema(value_type = Option<values::Name>)]
     event_id: Option<EventId>,
 }

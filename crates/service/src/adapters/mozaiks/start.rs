@@ -178,7 +178,7 @@ impl Start {
         {
             return Ok(Started { chat, reused: true });
         }
-        state.rates.check_new_chat(&self.scope)?;
+        state.check_new_chat(&self.scope, None)?;
         let chat_id = match self.digest() {
             Some(start) => {
                 agreed_id(&*state.store, &self.scope.app_id, start, self.claimed_for()).await?

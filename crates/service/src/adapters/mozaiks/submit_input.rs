@@ -12,6 +12,7 @@ use crate::openapi::values;
 use crate::problem::Problem;
 use crate::state::AppState;
 use crate::submission::Submission;
+use crate::unset_values::unless_empty;
 
 /// An answer to a question; other fields are ignored.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -22,12 +23,15 @@ pub(crate) struct SubmitInputRequest {
     #[schema(min_length = 1)]
     user_input: String,
     /// The app; by default the one of `adapters.mozaiks.app_id`.
+    #[serde(default, deserialize_with = "unless_empty")]
     #[schema(value_type = Option<values::AppId>)]
     app_id: Option<String>,
     /// The chat; required if several chats of the caller have a question with that id, or only a chat of another user.
+    #[serde(default, deserialize_with = "unless_empty")]
     #[schema(value_type = Option<values::ChatId>)]
     chat_id: Option<ChatId>,
     /// Makes a retry safe.
+    #[serde(default, deserialize_with = "unless_empty")]
     #[schema(value_type = Option<values::Name>)]
     event_id: Option<EventId>,
 }

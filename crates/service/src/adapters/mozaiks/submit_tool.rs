@@ -13,6 +13,7 @@ use crate::extract::{Json, Keyed, UnscopedCaller, record_support};
 use crate::openapi::values;
 use crate::problem::Problem;
 use crate::state::AppState;
+use crate::unset_values::unless_empty;
 
 /// What a user did with a tool of the user interface; other fields are ignored.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -28,9 +29,11 @@ pub(crate) struct SubmitUiToolRequest {
     #[schema(value_type = Value)]
     response_data: Value,
     /// The app; by default the one of `adapters.mozaiks.app_id`.
+    #[serde(default, deserialize_with = "unless_empty")]
     #[schema(value_type = Option<values::AppId>)]
     app_id: Option<String>,
     /// The chat; required if several chats of the caller have a question with that id, or only a chat of another user.
+    #[serde(default, deserialize_with = "unless_empty")]
     #[schema(value_type = Option<values::ChatId>)]
     chat_id: Option<ChatId>,
 }

@@ -15,12 +15,14 @@ use crate::extract::{AppScope, Json, Keyed};
 use crate::openapi::values;
 use crate::problem::{Problem, ProblemKind};
 use crate::state::AppState;
+use crate::unset_values::{null_as_default, unless_empty};
 
 /// A session to create; other fields are ignored.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = CreateChatSession, example = json!({"assistant_id": "weather_assistant", "title": "Rain?"}))]
 pub(crate) struct CreateSessionRequest {
     /// Minted if it is missing. A repeat with the same fields returns the session.
+    #[serde(default, deserialize_with = "unless_empty")]
     #[schema(value_type = Option<values::ChatId>)]
     chat_id: Option<ChatId>,
     /// The assistant, whose id is the name of the workflow, too.
@@ -29,16 +31,18 @@ pub(crate) struct CreateSessionRequest {
     /// At most 512 characters.
     title: Option<String>,
     /// Whether every user of the app finds the session.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
     public: bool,
     /// `private` (default) or `team`. It is kept beside `public`.
+    #[serde(default, deserialize_with = "unless_empty")]
     share: Option<String>,
     /// `active` (default) or `archived`. To create an archived session needs the permission `manage`.
+    #[serde(default, deserialize_with = "unless_empty")]
     status: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
     sort: i32,
     /// At most 16 KiB.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
     #[schema(value_type = Option<Object>)]
     metadata: JsonObject,
 }
@@ -96,7 +100,7 @@ pub(crate) async fn create_session(
         check_may_archive(&scope.caller)?;
     }
     let new = request.into_new(&scope.caller)?;
-    state.rates.check_new_chat(&scope)?;
+    state.check_new_chat(&scope, new.chat_id.as_ref())?;
     let store = &*state.store;
     let (Creation::New(chat) | Creation::Repeated(chat)) =
         create_chat_once(store, &scope, new).await?;

@@ -2,6 +2,7 @@
 
 use persistence::{MessageRange, Store, StoreError, Transcript};
 use records::{ChatId, EventId, Message, MessageBody, Scope};
+use resume::dialect::Yao;
 
 use super::reader::{MAX_EXAMINED, READ_AT_ONCE};
 use crate::problem::{Problem, ProblemKind};
@@ -46,23 +47,27 @@ impl WantedMessages<'_> {
         }
     }
 
-    /// Finds the messages that were saved by themselves: the store made their ids of these ids.
+    /// Finds the messages that were saved by themselves: their ids in the chat were made of these ids.
+    ///
+    /// Of an agent and a person that gave one id in a request, the agent's message is meant.
     async fn find_saved(
         &self,
         store: &dyn Store,
         scope: &Scope,
         chat_id: &ChatId,
     ) -> Result<Vec<Message>, StoreError> {
-        let stored_id = |id: &String| match self.request_id {
-            Some(request_id) => EventId::parse(format!("{request_id}:{id}")).ok(),
-            None => EventId::parse(id.as_str()).ok(),
+        let stored_ids = |id: &String| match self.request_id {
+            Some(request_id) => Yao::stored_ids(request_id, id),
+            None => [EventId::parse(id.as_str()).ok(), None],
         };
-        let ids: Vec<_> = self.message_ids.iter().filter_map(stored_id).collect();
+        let ids: Vec<_> = self.message_ids.iter().flat_map(stored_ids).flatten().collect();
         let sequences = store.find_messages(scope, chat_id, &ids).await?;
-        let mut found = Vec::new();
+        let mut found: Vec<Message> = Vec::new();
         for sequence in sequences.into_iter().flatten() {
             let message = store.get_message(scope, chat_id, sequence).await?;
-            if self.is_one(&message) {
+            let id = shown_id(&message.body, Some(&message.event_id));
+            let is_known = found.iter().any(|it| shown_id(&it.body, Some(&it.event_id)) == id);
+            if self.is_one(&message) && !is_known {
                 found.push(message);
             }
         }

@@ -44,7 +44,8 @@ pub(crate) async fn list_references(
     let filter = TypedFilter { fields, limit: 1_000, part: Part::After(0) };
     let typed = reader::read(&*store, &scope, &chat_id, &filter).await?;
     let mut references = Vec::new();
-    for mut message in typed.messages {
+    // What a person says cites nothing.
+    for mut message in typed.messages.into_iter().filter(|it| it["role"] == "assistant") {
         let sources = message["props"]["sources"].as_array_mut().map(std::mem::take);
         for mut source in sources.unwrap_or_default() {
             if !source.is_object() {

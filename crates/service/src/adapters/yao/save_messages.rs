@@ -16,6 +16,7 @@ use crate::extract::needs::Say;
 use crate::extract::{ChatScope, Json, Keyed, LimitedLists, ListJson};
 use crate::problem::Problem;
 use crate::state::AppState;
+use crate::unset_values::null_as_default;
 
 /// The messages to save; other fields are ignored.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -25,6 +26,7 @@ use crate::state::AppState;
 }]}))]
 pub(crate) struct SaveMessagesRequest {
     /// At most 1,000 messages, each with `role`, `type` and `props`.
+    #[serde(deserialize_with = "null_as_default")]
     #[schema(value_type = Vec<Object>)]
     messages: Vec<Value>,
 }

@@ -22,6 +22,7 @@ use crate::extract::needs::Run;
 use crate::extract::{ChatScope, Json, Keyed, LimitedLists, ListJson, required_id};
 use crate::openapi::values;
 use crate::problem::Problem;
+use crate::unset_values::null_as_default;
 
 /// The field with the steps.
 const RESUME: &str = "resume";
@@ -41,11 +42,11 @@ pub(crate) struct SaveTurnRequest {
     #[schema(value_type = values::TurnOutcome)]
     status: OutcomeField,
     /// The messages in order, each with `role`, `type` and `props`.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
     #[schema(value_type = Vec<Object>)]
     messages: Vec<Value>,
     /// The steps in the order in which they began; those that are not completed become resume records.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
     #[schema(value_type = Vec<Object>, max_items = 1000)]
     resume: Vec<JsonObject>,
     /// The connector that was used last.

@@ -85,7 +85,7 @@ pub(crate) async fn create_chat(
 ) -> Result<Located, Problem> {
     let settings = state.registry.check(&scope.app_id).await?;
     let new = request.on_behalf_of(&scope.caller, settings.default_visibility)?;
-    state.rates.check_new_chat(&scope)?;
+    state.check_new_chat(&scope, new.chat_id.as_ref())?;
     Ok(created(create_chat_once(&*state.store, &scope, new).await?))
 }
 

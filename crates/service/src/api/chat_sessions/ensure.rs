@@ -34,6 +34,6 @@ pub(crate) async fn ensure_chat(
     {
         return Ok(created(Creation::Repeated(chat)));
     }
-    state.rates.check_new_chat(&scope)?;
+    state.check_new_chat(&scope, new.chat_id.as_ref())?;
     Ok(created(persistence::ensure_chat(&*state.store, &scope, new).await?))
 }

@@ -1,18 +1,16 @@
-use std::sync::Arc;
-
 use axum::extract::State;
 use operation::operation;
-use persistence::{Store, fork_chat_once};
+use persistence::fork_chat_once;
 use records::{Caller, ChatId, JsonObject, NewFork, UserId};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::create::{Located, created, own};
-use crate::admission::Rates;
 use crate::extract::needs::Read;
 use crate::extract::{ChatScope, IdempotencyKey, Json, Keyed, Query, check_creates};
 use crate::openapi::values;
 use crate::problem::Problem;
+use crate::state::AppState;
 
 /// A fork to create; its source is in the path.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -53,16 +51,15 @@ impl Keyed for ForkRequest {
     problems = [FORBIDDEN_OWNER, CHAT_EXISTS, METADATA_TOO_LARGE, UPGRADE_PENDING],
 )]
 pub(crate) async fn fork_chat(
-    State(store): State<Arc<dyn Store>>,
-    State(rates): State<Arc<Rates>>,
+    State(state): State<AppState>,
     ChatScope { scope, chat_id, .. }: ChatScope<Read>,
     Query(()): Query<()>,
     Json(request): Json<ForkRequest>,
 ) -> Result<Located, Problem> {
     check_creates(&scope.caller)?;
     let fork = request.on_behalf_of(&scope.caller)?;
-    rates.check_new_chat(&scope)?;
-    Ok(created(fork_chat_once(&*store, &scope, &chat_id, fork).await?))
+    state.check_new_chat(&scope, fork.chat_id.as_ref())?;
+    Ok(created(fork_chat_once(&*state.store, &scope, &chat_id, fork).await?))
 }
 
 impl ForkRequest {

@@ -14,6 +14,9 @@ use crate::extract::needs::Manage;
 use crate::extract::{AssistantsScope, Json};
 use crate::problem::Problem;
 
+/// The path below the assistants at which the list of their tags is.
+const TAGS: &str = "tags";
+
 /// The assistant that was saved.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = SavedAssistant)]
@@ -40,6 +43,10 @@ pub(crate) async fn create_yao_assistant(
     Json(mut model): Json<AssistantModel>,
 ) -> Result<Json<SavedAssistantResponse>, Problem> {
     let given = model.assistant_id.take();
+    if given.as_ref().is_some_and(|id| id.as_str() == TAGS) {
+        let detail = "must not be the name of the list of tags";
+        return Err(Problem::invalid_body("/assistant_id", detail));
+    }
     let assistant_id = given.unwrap_or_else(|| AssistantId::mint(&Uuid7Ids));
     let content = model.new_content(&scope.caller)?;
     let user_id = owned_by(&scope.caller, FieldChange::Keep, None)?;

@@ -9,6 +9,7 @@ use super::filter::names_in;
 use crate::extract::{IdempotencyKey, Keyed, given};
 use crate::openapi::values;
 use crate::problem::Problem;
+use crate::unset_values::unless_empty;
 use crate::wire::Time;
 
 /// The settings of Yao that have texts for people.
@@ -31,6 +32,7 @@ const TIMES: [&str; 2] = ["created_at", "updated_at"];
 }))]
 pub(crate) struct AssistantModel {
     /// Minted by a creation if it is missing; ignored by a change.
+    #[serde(default, deserialize_with = "unless_empty")]
     #[schema(value_type = Option<values::Name>)]
     pub(super) assistant_id: Option<AssistantId>,
     #[serde(default, deserialize_with = "given")]
