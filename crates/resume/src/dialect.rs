@@ -100,6 +100,7 @@ mod open_calls;
 mod pieces;
 
 mod pipeline;
+pub(crate) use pipeline::INTERRUPTED_RESULT;
 
 mod prepare;
 
@@ -112,6 +113,7 @@ mod thinking;
 mod turn_pairs;
 
 mod turns;
+pub(crate) use turns::CONTINUE_PROMPT;
 
 /// The registry: every dialect, in the order in which the documentation lists them.
 const REGISTRY: &[&dyn Dialect] = &[

@@ -1,11 +1,14 @@
 //! Which messages of a transcript a chat has, although they are not those that were stored: their client may have read them in
 //! a rendering, which mends and leaves out what its dialect does not have.
 
-use chrono::DateTime;
-use records::json::Digest;
-use records::{EventId, Message, NewMessage};
+use std::collections::HashSet;
 
-use crate::dialect::{Dialect, Parsed};
+use chrono::DateTime;
+use records::json::{Digest, Hasher};
+use records::{EventId, Message, NewMessage};
+use serde_json::Value;
+
+use crate::dialect::{CONTINUE_PROMPT, Dialect, INTERRUPTED_RESULT, Parsed};
 use crate::{Options, UnsettledPolicy};
 
 /// How a client may have read calls without results.
@@ -35,6 +38,36 @@ pub fn known_beginning(dialect: &dyn Dialect, stored: &[Message], sent: &Parsed)
         }
     }
     known
+}
+
+/// Returns whether a message says what renderings add: nobody may have said it.
+pub fn may_be_added(message: &NewMessage) -> bool {
+    let content = &message.body.content;
+    let text = content.as_str().or_else(|| match content.as_array()?.as_slice() {
+        [part] => part["text"].as_str(),
+        _ => None,
+    });
+    text.is_some_and(|text| [CONTINUE_PROMPT, INTERRUPTED_RESULT].contains(&text))
+}
+
+/// Returns the digest of an item of a transcript.
+pub fn item_digest(item: &Value) -> Digest {
+    let mut hasher = Hasher::default();
+    hasher.field("item", item);
+    hasher.finish()
+}
+
+/// Returns the digests of the items as which a dialect shows messages, whichever way calls without results are read.
+pub fn shown_items(dialect: &dyn Dialect, stored: &[Message]) -> HashSet<Digest> {
+    let policies = if has_open_calls(dialect, stored) { &READ_WITH[..] } else { &READ_WITH[..1] };
+    let mut items = HashSet::new();
+    for policy in policies {
+        let options = Options { unsettled: *policy, ..Options::default() };
+        let mut rendered = dialect.render(stored.to_vec(), &options);
+        dialect.prepare(&mut rendered.messages);
+        items.extend(rendered.messages.iter().map(item_digest));
+    }
+    items
 }
 
 /// Returns whether some calls in messages have no result.

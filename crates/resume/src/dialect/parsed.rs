@@ -18,7 +18,7 @@ pub struct Parsed {
 }
 
 /// A position in a transcript.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TranscriptPosition {
     /// A position in the list of system instructions.
     System(usize),

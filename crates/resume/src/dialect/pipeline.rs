@@ -36,6 +36,7 @@ mod joiner;
 mod late_results;
 
 mod matching;
+pub(crate) use matching::INTERRUPTED_RESULT;
 
 mod names;
 

@@ -6,7 +6,7 @@ use crate::canonical::CanonicalMessage;
 use crate::rendered::{Origin, Rendered};
 
 /// The text of a user turn that is added because the dialect requires one.
-pub(super) const CONTINUE_PROMPT: &str = "Continue.";
+pub(crate) const CONTINUE_PROMPT: &str = "Continue.";
 
 /// Merges neighbouring messages of one role into turns.
 ///

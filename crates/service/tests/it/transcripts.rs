@@ -554,3 +554,162 @@ async fn a_piece_of_which_everything_is_dropped_needs_a_chat() {
     let (status, problem) = append(&client, "/api/chats/acme_corp/none", "acp", usage).await;
     assert_eq!((status, &problem["code"]), (404, &json!("chat-not-found")));
 }
+
+/// Returns a history as a transcript to put.
+async fn history(client: &Client, path: &str, query: &str) -> Value {
+    let history = client.get(&format!("{path}/history?{query}")).await;
+    assert_eq!(history.status, 200, "{query}: {}", history.text);
+    let history = history.body();
+    let system = history.get("system").cloned().unwrap_or_else(|| json!([]));
+    json!({"messages": history["messages"], "system": system})
+}
+
+/// Chats whose messages have what not every dialect shows.
+fn chats() -> Vec<(&'static str, Value)> {
+    let call = |id: &str, arguments: &str| json!({"type": "function_call", "id": format!("f{id}"), "call_id": id, "name": "f", "arguments": arguments});
+    let output = |id: &str| json!({"type": "function_call_output", "call_id": id, "output": "r"});
+    let user = |text: &str| json!({"role": "user", "content": text});
+    let signed = json!({"type": "thinking", "thinking": "hm", "signature": "c2ln"});
+    vec![
+        (
+            "openai-responses",
+            json!({"messages": [user("q"), call("c1", "{}"), call("c2", "{\"a\": 1}"), output("c1"), output("c2"), user("z")]}),
+        ),
+        (
+            "openai-responses",
+            json!({"messages": [user("q"),
+                {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "hm"}], "encrypted_content": "abc"},
+                {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed",
+                    "content": [{"type": "output_text", "text": "a", "annotations": []}]},
+                call("c1", "{}"), output("c1"),
+                {"type": "message", "id": "msg_2", "role": "assistant", "status": "completed",
+                    "content": [{"type": "output_text", "text": "b", "annotations": []}]}]}),
+        ),
+        (
+            "anthropic",
+            json!({"messages": [user("q"),
+                {"role": "assistant", "content": [signed, {"type": "tool_use", "id": "c1", "name": "f", "input": {"a": 1}}]},
+                {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "r"}]},
+                {"role": "assistant", "content": [{"type": "text", "text": "a", "citations": [
+                    {"type": "char_location", "cited_text": "a", "document_index": 0, "document_title": "t",
+                        "start_char_index": 0, "end_char_index": 1}]}]}]}),
+        ),
+        (
+            "ag-ui",
+            json!({"messages": [{"id": "u1", "role": "user", "content": "q"},
+                {"id": "r1", "role": "reasoning", "content": "hm"},
+                {"id": "a1", "role": "assistant", "content": "a", "toolCalls": [
+                    {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+                {"id": "t1", "role": "tool", "toolCallId": "c1", "content": "r"},
+                {"id": "a2", "role": "assistant", "content": "b"}]}),
+        ),
+        (
+            "gemini",
+            json!({"messages": [{"role": "user", "parts": [{"text": "q"}]},
+                {"role": "model", "parts": [{"executableCode": {"language": "PYTHON", "code": "1"}},
+                    {"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "1"}},
+                    {"text": "a", "thoughtSignature": "c2ln"}]}]}),
+        ),
+    ]
+}
+
+#[tokio::test]
+async fn a_history_that_is_put_back_in_any_dialect_changes_nothing() {
+    let client = Client::open();
+    let mut wrong = Vec::new();
+    for (number, (source, transcript)) in chats().into_iter().enumerate() {
+        for name in dialect::parsed().map(Dialect::name) {
+            let path = client.create_chat(&format!("{number}-{name}")).await;
+            let (status, stored) = synchronise(&client, &path, source, transcript.clone()).await;
+            assert_eq!(status, 201, "{source}: {stored}");
+            let own = history(&client, &path, &format!("dialect={source}")).await;
+            let read = history(&client, &path, &format!("dialect={name}")).await;
+            for round in 1..=2 {
+                let before = client.get(&path).await.body()["last_sequence"].clone();
+                let (status, body) = synchronise(&client, &path, name, read.clone()).await;
+                if !(200..300).contains(&status) {
+                    wrong.push(format!(
+                        "{number} {source} as {name}, {round}: {status} {}",
+                        body["detail"]
+                    ));
+                    break;
+                }
+                let after = client.get(&path).await.body()["last_sequence"].clone();
+                if after != before {
+                    wrong.push(format!(
+                        "{number} {source} as {name}, {round}: {before} to {after}, noted {}",
+                        body["noted"]
+                    ));
+                }
+                if history(&client, &path, &format!("dialect={source}")).await != own {
+                    wrong.push(format!(
+                        "{number} {source} as {name}, {round}: its own history differs"
+                    ));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[tokio::test]
+async fn what_a_history_adds_is_not_stored_as_said() {
+    let client = Client::open();
+    let call =
+        json!({"id": "c1", "type": "function", "function": {"name": "book", "arguments": "{}"}});
+    let asked = json!({"messages": [{"role": "user", "content": "book it"},
+        {"role": "assistant", "content": null, "tool_calls": [call]}]});
+    let path = client.create_chat("settled").await;
+    synchronise(&client, &path, "openai", asked).await;
+    let read = history(&client, &path, "dialect=openai&unsettled=settle").await;
+    assert_eq!(read["messages"].as_array().unwrap().len(), 3, "{read}");
+    let (status, put) = synchronise(&client, &path, "openai", read).await;
+    assert_eq!((status, &put["last_sequence"]), (200, &json!(2)), "{put}");
+    let result = json!({"messages": [{"role": "tool", "tool_call_id": "c1", "content": "BOOKED"}]});
+    assert_eq!(append(&client, &path, "openai", result).await.0, 201);
+    let read = history(&client, &path, "dialect=openai").await;
+    assert_eq!(read["messages"][2]["content"], "BOOKED");
+
+    let said = |role: &str, text: &str| json!({"role": role, "content": text});
+    let path = client.create_chat("continued").await;
+    let chat = json!({"messages": [said("user", "hi"), said("assistant", "hello")]});
+    synchronise(&client, &path, "anthropic", chat).await;
+    let mut read = history(&client, &path, "dialect=anthropic").await;
+    assert_eq!(read["messages"][2]["content"][0]["text"], "Continue.");
+    let (_, put) = synchronise(&client, &path, "anthropic", read.clone()).await;
+    assert_eq!(put["last_sequence"], 2, "{put}");
+    let more = [said("user", "q0"), said("assistant", "a0")];
+    read["messages"].as_array_mut().unwrap().extend(more);
+    let (_, put) = synchronise(&client, &path, "anthropic", read).await;
+    assert_eq!(put["last_sequence"], 4, "{put}");
+    assert_eq!(put["noted"][0]["rule"], "known", "{put}");
+}
+
+#[tokio::test]
+async fn a_history_that_is_put_back_after_an_edit_changes_nothing() {
+    let client = Client::open();
+    for name in dialect::parsed().map(Dialect::name) {
+        let path = client.create_chat(name).await;
+        for message in [
+            json!({"role": "user", "content": "a"}),
+            json!({"role": "assistant", "name": "planner", "content": "b"}),
+        ] {
+            client.post(&format!("{path}/messages"), message).await;
+        }
+        let query = format!("dialect={name}");
+        let read = history(&client, &path, &query).await;
+        let copy = client.create_chat(&format!("copy-{name}")).await;
+        let (status, stored) = synchronise(&client, &copy, name, read).await;
+        assert_eq!(status, 201, "{name}: {stored}");
+        let edited = client.patch(&format!("{copy}/messages/1"), json!({"content": "c"})).await;
+        assert_eq!(edited.status, 200, "{name}: {}", edited.text);
+        let read = history(&client, &copy, &query).await;
+        let (status, put) = synchronise(&client, &copy, name, read.clone()).await;
+        assert_eq!(
+            (status, &put["last_sequence"]),
+            (200, &stored["last_sequence"]),
+            "{name}: {put}"
+        );
+        assert_eq!(history(&client, &copy, &query).await, read, "{name}");
+    }
+}

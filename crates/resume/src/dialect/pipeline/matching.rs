@@ -68,7 +68,7 @@ pub(super) enum CallDecision {
 }
 
 /// The content of the result that is added for an interrupted call.
-const INTERRUPTED_RESULT: &str = "The call was interrupted: there is no result.";
+pub(crate) const INTERRUPTED_RESULT: &str = "The call was interrupted: there is no result.";
 
 /// The content of the result that replaces one that comes too late to be moved.
 const LATER_RESULT: &str = "The call was answered later in the conversation.";

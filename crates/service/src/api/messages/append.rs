@@ -8,6 +8,7 @@ use resume::ingest::{Check, speaker_from_role};
 use utoipa::openapi::path::Parameter;
 use utoipa::{IntoParams, ToSchema};
 
+use super::recognised::{SentItems, known_note};
 use super::request::AppendRequest;
 use super::resent::{Resend, Sent, append_nothing, append_resent, append_within};
 use super::transcript::{self, CheckWord, Ids, ReadTranscript, location_of};
@@ -131,7 +132,8 @@ pub(super) async fn append_transcript(
     chat_id: ChatId,
     read: ReadTranscript,
 ) -> Result<(StatusCode, Json<AppendResponse>), Problem> {
-    let ReadTranscript { parsed, has_messages, mut noted, dialect, ids, request_id } = read;
+    let ReadTranscript { parsed, has_messages, mut noted, dialect, ids, request_id, items, memory } =
+        read;
     let Parsed { messages, positions, dropped } = parsed;
     let resent = match (dialect.resent(), ids) {
         // A whole transcript holds each message whole.
@@ -143,13 +145,12 @@ pub(super) async fn append_transcript(
         let append = append_nothing(state, scope, &chat_id).await?;
         return Ok(AppendResponse::from_transcript(chat_id, append, dropped, noted));
     }
-    let how = Resend { resent, dialect, request_id };
-    let append = append_resent(state, scope, &chat_id, messages, &how).await;
-    let append = append.map(|Sent { append, replaced }| {
-        noted.extend(replaced.into_iter().filter_map(|at| replaced_note(positions[at])));
-        append
-    });
-    let append = append.map_err(|error| Problem::located(error, |at| placed(at, &positions)))?;
+    let sent = SentItems { dialect, items: &items, positions: &positions, memory: &memory };
+    let how = Resend { resent, request_id, sent };
+    let Sent { append, replaced, known } =
+        append_resent(state, scope, &chat_id, messages, &how).await?;
+    noted.extend(replaced.into_iter().filter_map(|at| replaced_note(positions[at])));
+    noted.extend(known.into_iter().filter_map(known_note));
     Ok(AppendResponse::from_transcript(chat_id, append, dropped, noted))
 }
 

@@ -1,13 +1,14 @@
 //! What of a transcript a chat has already, although it was stored in another form.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use futures::future::try_join;
 use persistence::{MessageRange, StoreError, Transcript, offload};
+use records::json::Digest;
 use records::{ChatId, EventId, Message, NewMessage, Permission, Scope};
-use resume::dialect::{Resent, TranscriptPosition, Violation};
+use resume::dialect::{Dialect, Resent, TranscriptPosition, Violation};
 use resume::ingest::StoredSteps;
-use resume::known_beginning;
+use resume::{known_beginning, may_be_added, shown_items};
 
 use super::transcript::{self, OWN_ID, ReadTranscript};
 use crate::admission::RequestMemory;
@@ -43,8 +44,9 @@ pub(super) async fn leave_out_known(
     let last_sequence = chat.map_or(0, |chat| chat.last_sequence);
     let Some(unknown) = found.iter().position(Option::is_none) else { return Ok(read) };
     let end = found[..unknown].iter().flatten().max().map_or(0, |last| last + 1);
-    // It continues what was stored, or there is more than can be compared.
-    if end == last_sequence || last_sequence > COMPARED {
+    // It continues what was stored, unless it does so with what a history adds, or there is more than can be compared.
+    let continues = end == last_sequence && !may_be_added(&read.parsed.messages[unknown]);
+    if continues || last_sequence > COMPARED {
         return Ok(read);
     }
     // The messages, how they are shown, and that read again.
@@ -63,6 +65,51 @@ pub(super) async fn leave_out_known(
         read.noted.extend(positions.filter_map(known_note));
     }
     Ok(read)
+}
+
+/// Returns which messages of a transcript, by their places in it, the chat shows already: a history has the ids of the stored messages,
+/// but not always all that is stored under them, and what it leaves out must not get lost when it is put back.
+pub(super) async fn shown_already(
+    state: &AppState,
+    scope: &Scope,
+    chat_id: &ChatId,
+    sent: &SentItems<'_>,
+) -> Result<HashSet<usize>, Problem> {
+    let scope = &scope.needing(Permission::Read);
+    let chat = state.store.get_chat(scope, chat_id).await?;
+    if sent.items.is_empty() || chat.is_none_or(|chat| chat.last_sequence > COMPARED) {
+        return Ok(HashSet::new());
+    }
+    sent.memory.reserve(2 * PAGES * Transcript::PAGE_BYTES).await?;
+    let Some(stored) = stored(state, scope, chat_id).await? else { return Ok(HashSet::new()) };
+    let dialect = sent.dialect;
+    let render = move || Ok::<_, Problem>(shown_items(dialect, &stored));
+    let shown = offload(usize::MAX, render).await?;
+    let index_of = |position: &TranscriptPosition| match position {
+        TranscriptPosition::Message(index) => Some(*index),
+        TranscriptPosition::System(_) => None,
+    };
+    let mut known = HashSet::new();
+    for (place, position) in sent.positions.iter().enumerate() {
+        let Some(first) = index_of(position) else { continue };
+        // Of several items that make one message, all must be shown.
+        let next = sent.positions[place..].iter().filter_map(index_of).find(|next| *next > first);
+        let end =
+            if dialect.splits_messages() { next.unwrap_or(sent.items.len()) } else { first + 1 };
+        if sent.items[first..end].iter().all(|item| shown.contains(item)) {
+            known.insert(place);
+        }
+    }
+    Ok(known)
+}
+
+/// The items of a transcript that was sent, and the messages that were read of them.
+#[derive(Debug)]
+pub(super) struct SentItems<'a> {
+    pub(super) dialect: &'static dyn Dialect,
+    pub(super) items: &'a [Digest],
+    pub(super) positions: &'a [TranscriptPosition],
+    pub(super) memory: &'a RequestMemory,
 }
 
 /// Gives messages, their results and their steps the ids under which the chat has them, of a dialect that sends messages again
@@ -200,7 +247,7 @@ async fn stored(
 }
 
 /// Notes that a message is not stored, because the chat shows it already.
-fn known_note(position: TranscriptPosition) -> Option<Violation> {
+pub(super) fn known_note(position: TranscriptPosition) -> Option<Violation> {
     let TranscriptPosition::Message(index) = position else { return None };
     let detail = "the chat shows this message already: it is not stored again".to_owned();
     Some(Violation { index, rule: "known", detail })

@@ -1,21 +1,27 @@
 //! Messages whose ids are stored with another body, because they are sent again with more in them.
 
+use std::collections::{BTreeSet, HashMap};
+use std::mem;
+
 use persistence::{Append, Appended, Outcome, StoreError};
 use records::{
-    Caller, ChatId, EventId, Message, MessageBody, MessageEdit, NewMessage, Permission, Scope,
+    Caller, ChatId, EventId, Item, Message, MessageBody, MessageEdit, NewMessage, Permission, Scope,
 };
-use resume::dialect::{Dialect, Resent};
+use resume::dialect::{Resent, TranscriptPosition};
 use resume::ingest;
 
 use super::own_or_any;
+use super::recognised::{SentItems, shown_already};
+use super::transcript::location_of;
 use crate::joining;
+use crate::problem::Problem;
 use crate::state::AppState;
 
 /// What happens to a message whose id is stored with another body.
-pub(super) struct Resend {
+pub(super) struct Resend<'a> {
     pub(super) resent: Resent,
-    pub(super) dialect: &'static dyn Dialect,
     pub(super) request_id: Option<EventId>,
+    pub(super) sent: SentItems<'a>,
 }
 
 /// What was appended, and what was replaced.
@@ -24,6 +30,8 @@ pub(super) struct Sent {
     pub(super) append: Append,
     /// The positions of the messages that replaced stored ones.
     pub(super) replaced: Vec<usize>,
+    /// The items that were left out, because the chat shows them already.
+    pub(super) known: BTreeSet<TranscriptPosition>,
 }
 
 /// Appends messages; what happens to one whose id is stored with another body depends on the dialect.
@@ -35,12 +43,13 @@ pub(super) async fn append_resent(
     scope: &Scope,
     chat_id: &ChatId,
     messages: Vec<NewMessage>,
-    resend: &Resend,
-) -> Result<Sent, StoreError> {
-    if resend.resent == Resent::Refused || messages.is_empty() {
+    resend: &Resend<'_>,
+) -> Result<Sent, Problem> {
+    if messages.is_empty() {
         let append = append_within(state, scope, chat_id, messages).await?;
-        return Ok(Sent { append, replaced: Vec::new() });
+        return Ok(Sent { append, replaced: Vec::new(), known: BTreeSet::new() });
     }
+    let mut known = None;
     let mut found: Vec<Option<Appended>> = vec![None; messages.len()];
     let mut replaced = Vec::new();
     let mut rest: Vec<(usize, NewMessage)> = messages.into_iter().enumerate().collect();
@@ -59,24 +68,83 @@ pub(super) async fn append_resent(
             Err(error) => error,
         };
         let StoreError::EventConflict { event_id, sequence, index, .. } = &conflict else {
-            return Err(conflict);
+            return Err(refused(conflict, &rest, resend.sent.positions));
         };
         if resend.resent == Resent::Continues {
             let (message, request_id) = (&mut rest[*index].1, resend.request_id.as_ref());
-            if !ingest::continue_message(resend.dialect, message, request_id) {
-                return Err(conflict);
+            if !ingest::continue_message(resend.sent.dialect, message, request_id) {
+                return Err(refused(conflict, &rest, resend.sent.positions));
             }
             continue;
         }
+        if known.is_none() {
+            let left_out = leave_out_shown(state, scope, chat_id, &mut rest, &resend.sent).await?;
+            let is_any = !left_out.is_empty();
+            let known = known.insert(BTreeSet::new());
+            for (at, stored) in left_out {
+                match stored {
+                    Some(stored) => found[at] = Some(stored),
+                    None => _ = known.insert(resend.sent.positions[at]),
+                }
+            }
+            if is_any {
+                continue;
+            }
+        }
+        if resend.resent == Resent::Refused {
+            return Err(refused(conflict, &rest, resend.sent.positions));
+        }
         let (event_id, sequence) = (event_id.clone(), *sequence);
         let (at, message) = rest.remove(*index);
-        if replace(state, scope, chat_id, sequence, message, conflict).await? {
+        let replacing = replace(state, scope, chat_id, sequence, message, conflict).await;
+        let located = |error| Problem::located(error, |_| location_of(resend.sent.positions[at]));
+        if replacing.map_err(located)? {
             replaced.push(at);
         }
         found[at] = Some(Appended { event_id, sequence, outcome: Outcome::Duplicate });
     };
     let messages = found.into_iter().flatten().collect();
-    Ok(Sent { append: Append { last_sequence, messages }, replaced })
+    let known = known.unwrap_or_default();
+    Ok(Sent { append: Append { last_sequence, messages }, replaced, known })
+}
+
+/// Takes the messages out of the rest that the chat shows already, and returns each with its place and as what it is stored. A message
+/// that is stored as a part of another one has an id of its own in the transcript alone.
+async fn leave_out_shown(
+    state: &AppState,
+    scope: &Scope,
+    chat_id: &ChatId,
+    rest: &mut Vec<(usize, NewMessage)>,
+    sent: &SentItems<'_>,
+) -> Result<Vec<(usize, Option<Appended>)>, Problem> {
+    let shown = shown_already(state, scope, chat_id, sent).await?;
+    let (left_out, kept) = mem::take(rest).into_iter().partition(|(at, _)| shown.contains(at));
+    *rest = kept;
+    let left_out: Vec<(usize, NewMessage)> = left_out;
+    let ids: Vec<_> = left_out.iter().filter_map(|(_, it)| it.event_id.clone()).collect();
+    let found = state.store.find_messages(&scope.needing(Permission::Read), chat_id, &ids).await?;
+    let stored: HashMap<EventId, u64> =
+        ids.into_iter().zip(found).filter_map(|(id, found)| Some((id, found?))).collect();
+    let as_stored = |(at, message): (usize, NewMessage)| {
+        let found = message.event_id.and_then(|id| {
+            let sequence = *stored.get(&id)?;
+            Some(Appended { event_id: id, sequence, outcome: Outcome::Duplicate })
+        });
+        (at, found)
+    };
+    Ok(left_out.into_iter().map(as_stored).collect())
+}
+
+/// Creates the problem for messages that are refused, which are the rest of those that were sent.
+fn refused(
+    error: StoreError,
+    rest: &[(usize, NewMessage)],
+    positions: &[TranscriptPosition],
+) -> Problem {
+    Problem::located(error, |location| match location.item {
+        Some(Item::Message(index)) => location_of(positions[rest[index].0]),
+        _ => location,
+    })
 }
 
 /// Replaces the body of a stored message, unless it is the same already; returns whether it did.

@@ -1,11 +1,11 @@
 use axum::body::HttpBody as _;
 use axum::extract::{FromRequest as _, Request};
 use persistence::{MessageRange, StoreError, offload};
-use records::json::ListLimit;
+use records::json::{Digest, ListLimit};
 use records::{ChatId, EventId, Item, JsonObject, Location, Message, Scope, Segment, TurnMessage};
-use resume::Dropped;
 use resume::dialect::{self, Dialect, Parsed, Resent, TranscriptPosition, Violation};
 use resume::ingest::{self, Check, Checked};
+use resume::{Dropped, item_digest};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -152,6 +152,9 @@ pub(super) struct ReadTranscript {
     pub(super) ids: Ids,
     /// The id of the request.
     pub(super) request_id: Option<EventId>,
+    /// The digests of its items, if some have ids of their own.
+    pub(super) items: Vec<Digest>,
+    pub(super) memory: RequestMemory,
 }
 
 /// How messages of a transcript without an id get one.
@@ -191,7 +194,19 @@ pub(super) async fn read(
         memory.reserve(CONTEXT_BYTES).await?;
     }
     let newest = if needs_context { newest(state, scope, chat_id).await? } else { Vec::new() };
-    offload(bytes.unwrap_or(usize::MAX), move || parse(dialect, check, ids, body, &newest)).await
+    let parse = move || parse(dialect, check, ids, body, &newest);
+    let Read { parsed, has_messages, noted, request_id, items } =
+        offload(bytes.unwrap_or(usize::MAX), parse).await?;
+    Ok(ReadTranscript { parsed, has_messages, noted, dialect, ids, request_id, items, memory })
+}
+
+/// What was read of the body of a request.
+struct Read {
+    parsed: Parsed,
+    has_messages: bool,
+    noted: Vec<Violation>,
+    request_id: Option<EventId>,
+    items: Vec<Digest>,
 }
 
 /// Reads the newest messages of a chat, among which a transcript may have its beginning.
@@ -229,7 +244,7 @@ fn parse(
     ids: Ids,
     body: TranscriptRequest,
     newest: &[Message],
-) -> Result<ReadTranscript, Problem> {
+) -> Result<Read, Problem> {
     let TranscriptRequest { mut messages, system, request_id } = body;
     let system = system.map(Instructions::into_blocks).unwrap_or_default();
     dialect.prepare(&mut messages);
@@ -238,7 +253,11 @@ fn parse(
         return Err(refused(dialect.name(), &found));
     }
     let (is_instructed, has_messages) = (!system.is_empty(), !messages.is_empty());
+    let mut items: Vec<_> = messages.iter().map(item_digest).collect();
     let mut parsed = ingest::parse_piece(dialect, system, messages, newest);
+    if parsed.messages.iter().all(|message| message.event_id.is_none()) {
+        items.clear();
+    }
     if is_instructed
         && !parsed.positions.iter().any(|it| matches!(it, TranscriptPosition::System(_)))
     {
@@ -254,7 +273,7 @@ fn parse(
         let seed = request_id.as_ref().map_or("", EventId::as_str);
         ingest::assign_event_ids(seed, &mut parsed.messages);
     }
-    Ok(ReadTranscript { parsed, has_messages, noted, dialect, ids, request_id })
+    Ok(Read { parsed, has_messages, noted, request_id, items })
 }
 
 /// Returns the location of a message in the body.
