@@ -80,6 +80,7 @@ check_manifests() {
     mkdir "$work/rendered"
     kubectl kustomize deploy/kubernetes/base >"$work/rendered/base.yaml"
     kubectl kustomize deploy/kubernetes/overlays/example >"$work/rendered/example.yaml"
+    kubectl kustomize deploy/check/kustomize >"$work/rendered/components.yaml"
     # chart OUTPUT ARGUMENT...: renders the chart. It prints NOTES.txt, or why it failed, to standard error.
     chart() {
         "$work/chart" deploy/helm/reprise "${@:2}" >"$work/rendered/$1.yaml" 2>"$work/notes" || { cat "$work/notes" >&2; exit 1; }
@@ -92,6 +93,16 @@ check_manifests() {
     cp -r deploy/helm/reprise "$work/planted-chart"
     sed -i 's/\.Values\.replicaCount/.Values.replicas/' "$work/planted-chart/templates/deployment.yaml"
     must_fail "a template of a value that does not exist" "replicas" "$work/chart" "$work/planted-chart" reprise default
+    # refused WHAT EXPECTED RELEASE VALUES: the chart refuses a release with these values.
+    refused() {
+        printf '%s\n' "$4" >"$work/values.yaml"
+        must_fail "$1" "$2" "$work/chart" deploy/helm/reprise "$3" default "$work/values.yaml"
+    }
+    refused "a release with a dot" '"my.release-reprise" cannot be the name of a Service' my.release '{}'
+    refused "a release with a digit first" '"1release-reprise" cannot be the name of a Service' 1release '{}'
+    refused "fewer pods than the fewest" "autoscaling.minReplicas is 7" reprise 'autoscaling: {enabled: true, minReplicas: 7}'
+    refused "files of no Secret" "set files.secretName" reprise 'files: {integrity: integrity.pem}'
+    refused "certificates of probes" "the kubelet has no certificate" reprise 'config: "client_ca_file = \"/etc/ca.pem\""'
     PYTHONDONTWRITEBYTECODE=1 "$python" deploy/check/check.py "$binary" "$work/rendered"
 }
 echo "-- the manifests, the chart and the compose file"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Tests the Python client against a real service, and judges its types.
 #
-# Needs cargo and Python 3.10 or newer with pip; installs the tools below the target directory, once. With --write, the
-# types that are made from the description of the API are replaced, and so is the package for threads. With NEWEST=1, only
-# the tests are run, with the newest versions of the frameworks.
+# Needs cargo and Python 3.11 with pip (the client itself needs 3.10); installs the tools below the target directory, once. With
+# --write, the types that are made from the description of the API are replaced, and so is the package for threads. With NEWEST=1,
+# only the tests are run, with the newest versions of the frameworks.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -13,8 +13,7 @@ ag2=$(realpath "$(tests/venv.sh python-client-ag2 clients/python/requirements-ag
 REPRISE_BIN=$(tests/build.sh reprise)/reprise
 cd clients/python
 work=$(mktemp -d)
-service=
-trap 'kill "$service" 2>/dev/null || true; rm -rf "$work"' EXIT
+trap 'rm -rf "$work"' EXIT
 export PATH="$venv/bin:$PATH" NO_PROXY=127.0.0.1 PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=src REPRISE_BIN
 
 if [[ -n ${NEWEST:-} ]]; then
@@ -23,16 +22,7 @@ if [[ -n ${NEWEST:-} ]]; then
   exit
 fi
 
-# The description needs no database.
-mkfifo "$work/output"
-REPRISE__LOG__FILTER=off "$REPRISE_BIN" serve --listen 127.0.0.1:0 --mongo-uri 'mongodb://127.0.0.1:1/?replicaSet=none' \
-  >"$work/output" &
-service=$!
-exec 3<"$work/output"
-read -r said <&3
-curl --silent --fail "${said#listening on }/openapi.json" >"$work/openapi.json"
-kill "$service"
-wait "$service" || true
+../../tests/description.sh "$REPRISE_BIN" "$work/openapi.json"
 tools/models.sh "$work/openapi.json" "$work/models.py"
 if [[ ${1:-} == --write ]]; then
   cp "$work/models.py" src/reprise/models.py

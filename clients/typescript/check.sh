@@ -14,19 +14,10 @@ if [[ -z ${REPRISE_BIN:-} ]]; then
 fi
 cd clients/typescript
 work=$(mktemp -d)
-trap 'kill "$service" 2>/dev/null || true; rm -rf "$work"' EXIT
+trap 'rm -rf "$work"' EXIT
 export NO_PROXY=127.0.0.1 PATH="$PWD/node_modules/.bin:$PATH" REPRISE_BIN
 
-# The description needs no database.
-mkfifo "$work/output"
-REPRISE__LOG__FILTER=off "$REPRISE_BIN" serve --listen 127.0.0.1:0 --mongo-uri 'mongodb://127.0.0.1:1/?replicaSet=none' \
-  >"$work/output" &
-service=$!
-exec 3<"$work/output"
-read -r said <&3
-curl --silent --fail "${said#listening on }/openapi.json" >"$work/openapi.json"
-kill "$service"
-wait "$service" || true
+../../tests/description.sh "$REPRISE_BIN" "$work/openapi.json"
 node tools/types.js "$work/openapi.json" "$work/openapi.ts"
 if [[ ${1:-} == --write ]]; then
   cp "$work/openapi.ts" src/openapi.ts

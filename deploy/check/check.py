@@ -2,7 +2,7 @@
 
     check.py BINARY DIRECTORY
 
-The directory has base.yaml and example.yaml of kustomize, and default.yaml and everything.yaml of the chart.
+The directory has base.yaml, example.yaml and components.yaml of kustomize, and default.yaml and everything.yaml of the chart.
 """
 
 import sys
@@ -23,7 +23,7 @@ def main():
     binary, directory = sys.argv[1:]
     rendered = {
         name: [document for document in yaml.safe_load_all((Path(directory) / f"{name}.yaml").read_text()) if document]
-        for name in ("base", "example", "default", "everything")
+        for name in ("base", "example", "components", "default", "everything")
     }
     values = schemas.read(CHART / "values.yaml")
     schema = schemas.read(CHART / "values.schema.json")

@@ -23,7 +23,7 @@ def outcomes(binary, rendered, schema, values, compose, unit, texts):
 
 
 def mistakes(binary, rendered, schema, values, compose, unit, texts):
-    base, everything = rendered["base"], rendered["everything"]
+    base, components, everything = (rendered[name] for name in ("base", "components", "everything"))
 
     def by_rules(name, documents, plant, expected):
         return name, rules.findings, documents, plant, expected
@@ -103,6 +103,42 @@ def mistakes(binary, rendered, schema, values, compose, unit, texts):
     yield by_rules(
         "other settings", base, lambda bad: pod(bad)["volumes"][0]["configMap"].update(name="reprise"), "does not exist"
     )
+    yield by_rules(
+        "a volume that is not mounted", base, lambda bad: container(bad).update(volumeMounts=[]), "where they are mounted"
+    )
+    yield by_rules(
+        "a file of no volume", components, lambda bad: toml(bad, "/etc/reprise-files/integ", "/run/integ"), "integrity.key_file names"
+    )
+    yield by_rules(
+        "a file of no volume in a variable",
+        everything,
+        lambda bad: variable(bad, "REPRISE__SERVER__TLS__KEY_FILE").update(value="/run/tls.key"),
+        "TLS__KEY_FILE names",
+    )
+    for secured in (components, everything):
+        yield by_rules("a probe without TLS", secured, lambda bad: of_probe(bad).pop("scheme") and None, "livenessProbe does not")
+        yield by_rules(
+            "a scrape without TLS", secured, lambda bad: endpoint(bad).pop("scheme") and None, "ServiceMonitor does not speak"
+        )
+        yield by_rules(
+            "another name of the port",
+            secured,
+            lambda bad: one(bad, "Service")["spec"]["ports"][0].update(name="http"),
+            "is called https",
+        )
+    yield by_rules("a probe with TLS", base, lambda bad: of_probe(bad).update(scheme="HTTPS"), "livenessProbe does not")
+    yield by_rules(
+        "no way to the collector",
+        everything,
+        lambda bad: variable(bad, "REPRISE__TRACES__ENDPOINT").update(value="http://otel-collector:4318/v1/traces"),
+        "reach the collector",
+    )
+    yield by_rules(
+        "a way to no collector",
+        base,
+        lambda bad: one(bad, "NetworkPolicy")["spec"]["egress"].append({"ports": [{"port": 4318}]}),
+        "there is none",
+    )
     yield by_rules("no URI", base, lambda bad: container(bad).update(env=[]), "REPRISE__MONGO__URI")
     yield by_rules("a Secret", base, lambda bad: bad.append({"kind": "Secret", "metadata": {"name": "reprise"}}), "a Secret is")
     monitored = rendered["example"]
@@ -139,6 +175,18 @@ def mistakes(binary, rendered, schema, values, compose, unit, texts):
     yield in_values("a value of another type", {"replicaCount": "2"}, "is not of type 'integer'")
     yield in_values("no Secret", {"secretName": ""}, "secretName")
     yield in_values("a digest that is none", {"image": {"digest": "sha256:1"}}, "image.digest")
+    yield in_values("a name that is none of a Service", {"fullnameOverride": "my.chats"}, "fullnameOverride")
+    yield in_values("a label that selects", {"podLabels": {"app.kubernetes.io/name": "chats"}}, "podLabels")
+    yield in_values("a label of the chart", {"serviceMonitor": {"labels": {"helm.sh/chart": "x"}}}, "serviceMonitor.labels")
+    yield in_values("an annotation of the chart", {"podAnnotations": {"checksum/config": "x"}}, "podAnnotations")
+    yield in_values("a volume of the chart", {"extraVolumes": [{"name": "tls"}]}, "extraVolumes")
+    yield in_values(
+        "a directory of the chart",
+        {"extraVolumeMounts": [{"name": "roots", "mountPath": "/etc/reprise"}]},
+        "extraVolumeMounts",
+    )
+    yield in_values("an endpoint that is none", {"traces": {"endpoint": "otel:4317"}}, "traces.endpoint")
+    yield in_values("a file outside its directory", {"files": {"auth": "../jwks.json"}}, "files.auth")
     yield in_values("a port that is none", {"service": {"port": 0}}, "service.port")
 
     yield in_compose("an unknown field of compose", "read_only:", "readonly:", "readonly")
@@ -171,6 +219,11 @@ def pod(documents):
 
 def container(documents):
     return rules.container_of(documents)
+
+
+def variable(documents, name):
+    (found,) = (variable for variable in container(documents)["env"] if variable["name"] == name)
+    return found
 
 
 def of_probe(documents):

@@ -3,6 +3,7 @@
 import re
 import tomllib
 from pathlib import Path
+from urllib.parse import urlsplit
 
 PROJECT = Path(__file__).resolve().parents[2]
 DEFAULTS = tomllib.loads((PROJECT / "deploy/config.default.toml").read_text())
@@ -23,7 +24,7 @@ UNITS = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
 
 def findings(documents):
     """What is wrong with the documents of one installation."""
-    for rule in (pods, probes, security, settings, selectors, references, secrets, scraping):
+    for rule in (pods, probes, security, settings, selectors, references, files, tls, egress, secrets, scraping):
         yield from rule(documents)
 
 
@@ -43,6 +44,15 @@ def pod_of(documents):
 def container_of(documents):
     (container,) = pod_of(documents)["containers"]
     return container
+
+
+def mounts_of(documents):
+    return container_of(documents).get("volumeMounts", [])
+
+
+def variables_of(documents):
+    """The variables whose values are in the manifests."""
+    return {variable["name"]: variable["value"] for variable in container_of(documents).get("env", []) if "value" in variable}
 
 
 def is_route(path):
@@ -168,10 +178,53 @@ def references(documents):
     pod = pod_of(documents)
     names = {(document["kind"], document["metadata"]["name"]) for document in documents}
     for volume in pod["volumes"]:
-        if ("ConfigMap", volume.get("configMap", {}).get("name")) not in names:
+        if "secret" not in volume and ("ConfigMap", volume.get("configMap", {}).get("name")) not in names:
             yield f"the volume {volume['name']} is of a ConfigMap that does not exist"
+    if sorted(volume["name"] for volume in pod["volumes"]) != sorted(mount["name"] for mount in mounts_of(documents)):
+        yield "the volumes and where they are mounted differ"
     if ("ServiceAccount", pod.get("serviceAccountName")) not in names:
         yield "the service account does not exist"
+
+
+def files(documents):
+    """Each setting that names a file names one of a Secret or ConfigMap."""
+    given = tomllib.loads(of_kind(documents, "ConfigMap")[0]["data"]["reprise.toml"])
+    named = {f"{section}.{key}": value for section, keys in given.items() for key, value in keys.items() if key.endswith("_file")}
+    named |= {name: value for name, value in variables_of(documents).items() if name.endswith("_FILE")}
+    directories = tuple(mount["mountPath"] + "/" for mount in mounts_of(documents))
+    for name, path in named.items():
+        if not path.startswith(directories):
+            yield f"{name} names {path}, which is in no volume"
+
+
+def tls(documents):
+    """Everything that calls the service speaks TLS, or nothing does."""
+    container = container_of(documents)
+    scheme = "https" if "REPRISE__SERVER__TLS__CERT_FILE" in variables_of(documents) else "http"
+    for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
+        if container.get(probe, {}).get("httpGet", {}).get("scheme", "HTTP") != scheme.upper():
+            yield f"{probe} does not speak {scheme}"
+    ports = [port["name"] for port in container["ports"]]
+    ports += [port["name"] for service in of_kind(documents, "Service") for port in service["spec"]["ports"]]
+    for policy in of_kind(documents, "NetworkPolicy"):
+        ports += [port["port"] for rule in policy["spec"]["ingress"] for port in rule["ports"]]
+    if set(ports) != {scheme}:
+        yield f"not every port is called {scheme}: {ports}"
+    for monitor in of_kind(documents, "ServiceMonitor"):
+        for endpoint in monitor["spec"]["endpoints"]:
+            if endpoint.get("scheme", "http") != scheme or ("tlsConfig" in endpoint) != (scheme == "https"):
+                yield f"ServiceMonitor does not speak {scheme}"
+
+
+def egress(documents):
+    """The NetworkPolicy lets the pods reach the collector of traces, and opens nothing for it otherwise."""
+    endpoint = variables_of(documents).get("REPRISE__TRACES__ENDPOINT") or settings_of(documents)["traces"].get("endpoint")
+    for policy in of_kind(documents, "NetworkPolicy"):
+        open_ports = {port["port"] for rule in policy["spec"]["egress"] for port in rule["ports"]}
+        if endpoint and urlsplit(endpoint).port not in open_ports:
+            yield "the NetworkPolicy does not let the pods reach the collector of traces"
+        if not endpoint and open_ports & {4317, 4318}:
+            yield "the NetworkPolicy opens ports of a collector of traces, and there is none"
 
 
 def secrets(documents):
@@ -202,7 +255,7 @@ def scraping(documents):
         if labels.get(spec.get("jobLabel")) != "reprise":
             yield "the job of the ServiceMonitor is not reprise"
         for endpoint in spec["endpoints"]:
-            if not endpoint.keys() <= {"port", "path", "interval", "scrapeTimeout", "authorization"}:
+            if not endpoint.keys() <= {"port", "path", "scheme", "tlsConfig", "interval", "scrapeTimeout", "authorization"}:
                 yield "an endpoint of the ServiceMonitor has an unknown field"
             if endpoint.get("port") not in [port["name"] for port in service["spec"]["ports"]]:
                 yield "ServiceMonitor scrapes a port that the Service does not name"

@@ -73,9 +73,9 @@ tours() {
 
 settings=$(node --input-type=module --eval 'import { settings } from "./tests/browser/tokens.js";
   for (const [name, value] of Object.entries(settings)) console.log(`${name}=${value}`)')
+tests/description.sh "$reprise" "$document"
 # shellcheck disable=SC2086
 start $settings
-curl --silent --fail --output "$document" "$url/openapi.json"
 
 step "openapi-spec-validator"
 openapi-spec-validator "$document"

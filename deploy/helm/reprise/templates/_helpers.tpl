@@ -1,16 +1,18 @@
+{{- /* The name of every object. It is the name of a Service too, so it must be a label of DNS (RFC 1035). */ -}}
 {{- define "reprise.fullname" -}}
-{{- if .Values.fullnameOverride -}}
-{{- .Values.fullnameOverride | trunc 63 | trimSuffix "-" -}}
-{{- else if contains .Chart.Name .Release.Name -}}
-{{- .Release.Name | trunc 63 | trimSuffix "-" -}}
-{{- else -}}
-{{- printf "%s-%s" .Release.Name .Chart.Name | trunc 63 | trimSuffix "-" -}}
+{{- $name := .Values.fullnameOverride -}}
+{{- if not $name -}}
+{{- $name = ternary .Release.Name (printf "%s-%s" .Release.Name .Chart.Name) (contains .Chart.Name .Release.Name) -}}
 {{- end -}}
+{{- if not (regexMatch "^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$" $name) -}}
+{{- fail (printf "%q cannot be the name of a Service: at most 63 letters a-z, digits and hyphens, with a letter first; set fullnameOverride" $name) -}}
+{{- end -}}
+{{- $name -}}
 {{- end -}}
 
 {{- define "reprise.selectorLabels" -}}
 app.kubernetes.io/name: {{ .Chart.Name }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end -}}
 
 {{- define "reprise.labels" -}}
@@ -26,6 +28,21 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- else -}}
 {{- .Values.serviceAccount.name | default "default" -}}
 {{- end -}}
+{{- end -}}
+
+{{- /* The name of the port of the API. With TLS, the service does not answer without it. */ -}}
+{{- define "reprise.portName" -}}
+{{- ternary "https" "http" (ne .Values.tls.secretName "") -}}
+{{- end -}}
+
+{{- /* The request of a probe: a dictionary with the route, and the context of the chart. */ -}}
+{{- define "reprise.probe" -}}
+httpGet:
+  path: {{ .path }}
+  port: {{ include "reprise.portName" .top }}
+  {{- if .top.Values.tls.secretName }}
+  scheme: HTTPS
+  {{- end }}
 {{- end -}}
 
 {{- define "reprise.image" -}}

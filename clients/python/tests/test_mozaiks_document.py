@@ -1,6 +1,6 @@
-"""What the document on persistence of MozaiksAI (002) shows in Python runs: on a real service, with real group chats of AG2.
+"""What MozaiksAI's own persistence guide shows in Python runs: on a real service, with real group chats of AG2.
 
-The calls are those of the document. README.md lists what is a stub here, and why.
+The calls are those of the guide. README.md lists what is a stub here, and why.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ logger = logging.getLogger("workflow")
 
 @pytest.fixture(autouse=True)
 def environment(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The manager of the document is created without arguments."""
+    """The manager of the guide is created without arguments."""
     monkeypatch.setenv("REPRISE_URL", service.url)
     monkeypatch.setenv("REPRISE_APP_ID", APP)
 
@@ -62,7 +62,7 @@ def chat_id(app: str) -> str:
 
 @pytest.fixture
 async def chat(persistence: AG2PersistenceManager, chat_id: str) -> str:
-    """A chat that was created as the document does."""
+    """A chat that was created as the guide does."""
     await persistence.create_chat_session(
         chat_id=chat_id,
         app_id="acme_corp",
@@ -242,7 +242,7 @@ async def test_update_context_snapshot_and_restore_it(
 
 
 def test_normalization_rules() -> None:
-    from typing import List, Optional  # noqa: UP035  # As the document writes the signature.
+    from typing import List, Optional  # noqa: UP035  # As the guide writes the signature.
 
     raw_msgs: Optional[List[Any]] = [  # noqa: UP006, UP045
         "no dict",
@@ -340,7 +340,7 @@ async def test_pattern_2_pause_and_resume_with_user_input(
 async def test_invalid_app_id(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, chat_id: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The app of the document is a valid id, but no registered app."""
+    """The app of the guide is a valid id, but no registered app."""
     monkeypatch.setenv("REPRISE__APPS__REQUIRE_REGISTERED", "true")
     strict = Service(tmp_path)
     monkeypatch.setenv("REPRISE_URL", strict.url)
