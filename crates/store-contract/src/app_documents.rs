@@ -16,7 +16,7 @@ use super::erasures::{erase, user};
 use super::fixture::{TestChat, assert_invalid, assert_refused, new_chat, race, some_scope};
 use persistence::{
     AppendCondition, AppendedDocument, DocumentChange, DocumentFilter, DocumentRange, Outcome,
-    Store, StoreError,
+    PutCondition, Store, StoreError,
 };
 
 /// More bytes than a part of a content has in any store.
@@ -66,7 +66,7 @@ fn seeing(scope: &Scope, head: &DocumentHead) -> Scope {
 }
 
 async fn put(store: &Arc<dyn Store>, scope: &Scope, at: &str, new: NewDocument) -> DocumentHead {
-    store.put_document(scope, &path(at), new, false).await.unwrap().record
+    store.put_document(scope, &path(at), new, PutCondition::default()).await.unwrap().record
 }
 
 async fn append(
@@ -112,7 +112,10 @@ pub async fn a_document_is_returned_as_it_was_put(store: Arc<dyn Store>) {
         ("a/ä b", bytes(LARGE, 1)),
         ("a", b"{\"$oid\": 1e400}".to_vec()),
     ] {
-        let written = store.put_document(&scope, &path(name), text(&new), false).await.unwrap();
+        let written = store
+            .put_document(&scope, &path(name), text(&new), PutCondition::default())
+            .await
+            .unwrap();
         assert_eq!(written.outcome, Outcome::Stored);
         let head = written.record;
         assert_eq!(
@@ -143,32 +146,67 @@ pub async fn a_put_replaces_the_content(store: Arc<dyn Store>) {
 pub async fn the_same_put_twice_is_one(store: Arc<dyn Store>) {
     let scope = some_scope();
     let first = put(&store, &scope, "a", text("x")).await;
-    let again = store.put_document(&scope, &path("a"), text("x"), true).await.unwrap();
+    let again = store.put_document(&scope, &path("a"), text("x"), PutCondition::NEW).await.unwrap();
     assert_eq!((again.outcome, &again.record), (Outcome::Duplicate, &first));
     let seen = seeing(&scope, &first);
-    let second = store.put_document(&seen, &path("a"), text("y"), false).await.unwrap();
+    let second =
+        store.put_document(&seen, &path("a"), text("y"), PutCondition::default()).await.unwrap();
     // Its repetition depends on what it has changed itself.
-    let again = store.put_document(&seen, &path("a"), text("y"), false).await.unwrap();
+    let again =
+        store.put_document(&seen, &path("a"), text("y"), PutCondition::default()).await.unwrap();
     assert_eq!((again.outcome, again.record), (Outcome::Duplicate, second.record));
-    let changed = store.put_document(&scope, &path("a"), text("y"), true).await.map(drop);
+    let changed =
+        store.put_document(&scope, &path("a"), text("y"), PutCondition::NEW).await.map(drop);
     assert_refused(changed, &StoreError::DocumentChanged(path("a")));
+}
+
+pub async fn of_two_writers_that_have_seen_the_same_one_puts(store: Arc<dyn Store>) {
+    let scope = some_scope();
+    let put_as = async |scope: &Scope, id: &str, content: &str, only_new: bool| {
+        let condition = PutCondition { only_new, write_id: Some(id.to_owned()) };
+        store.put_document(scope, &path("a"), text(content), condition).await
+    };
+    let changed = StoreError::DocumentChanged(path("a"));
+    let first = put_as(&scope, "w1", "x", true).await.unwrap().record;
+    assert_refused(put_as(&scope, "w2", "x", true).await.map(drop), &changed);
+    let seen = seeing(&scope, &first);
+    let second = put_as(&seen, "w3", "y", false).await.unwrap().record;
+    assert_refused(put_as(&seen, "w4", "y", false).await.map(drop), &changed);
+    // Each is known again, and undoes nothing that came after it.
+    for (scope, id, content, only_new) in [(&scope, "w1", "x", true), (&seen, "w3", "y", false)] {
+        let again = put_as(scope, id, content, only_new).await.unwrap();
+        assert_eq!((again.outcome, &again.record), (Outcome::Duplicate, &second));
+    }
+    let appended = store.append_document(&scope, &path("a"), text("+"), with_id("w5")).await;
+    assert_eq!(appended.unwrap().offset, 1);
+    let third = put_as(&scope, "w6", "zz", false).await.unwrap().record;
+    for id in ["w1", "w3", "w6"] {
+        assert_eq!(put_as(&scope, id, "y", false).await.unwrap().record, third, "{id}");
+    }
+    // What was appended before is nowhere, and is not appended again.
+    let again = store.append_document(&scope, &path("a"), text("+"), with_id("w5")).await.unwrap();
+    assert_eq!((again.outcome, again.size), (Outcome::Duplicate, 2));
+    assert_eq!(content(&store, &scope, "a").await, Some(b"zz".to_vec()));
 }
 
 pub async fn a_write_of_a_document_that_was_seen_otherwise_is_refused(store: Arc<dyn Store>) {
     let scope = some_scope();
     let changed = StoreError::DocumentChanged(path("a"));
     let any = Scope { if_match: Some(IfMatch::Any), ..scope.clone() };
-    let none = store.put_document(&any, &path("a"), text("x"), false).await.map(drop);
+    let none =
+        store.put_document(&any, &path("a"), text("x"), PutCondition::default()).await.map(drop);
     assert_refused(none, &changed);
     let condition = AppendCondition::default();
     let none = store.append_document(&any, &path("a"), text("x"), condition).await.map(drop);
     assert_refused(none, &changed);
     let first = put(&store, &scope, "a", text("x")).await;
-    let only_new = store.put_document(&scope, &path("a"), text("z"), true).await.map(drop);
+    let only_new =
+        store.put_document(&scope, &path("a"), text("z"), PutCondition::NEW).await.map(drop);
     assert_refused(only_new, &changed);
     let second = put(&store, &any, "a", text("y")).await;
     let stale = seeing(&scope, &first);
-    let put = store.put_document(&stale, &path("a"), text("z"), false).await.map(drop);
+    let put =
+        store.put_document(&stale, &path("a"), text("z"), PutCondition::default()).await.map(drop);
     assert_refused(put, &changed);
     let condition = AppendCondition::default();
     let appended = store.append_document(&stale, &path("a"), text("z"), condition).await;
@@ -301,7 +339,7 @@ pub async fn of_racing_puts_of_one_document_one_creates_it(store: Arc<dyn Store>
         let (store, scope) = (Arc::clone(&store), scope.clone());
         async move {
             let new = text(bytes(if writer % 2 == 0 { LARGE } else { 9 }, writer));
-            store.put_document(&scope, &path("a"), new, true).await
+            store.put_document(&scope, &path("a"), new, PutCondition::NEW).await
         }
     }))
     .await;
@@ -353,16 +391,18 @@ pub async fn a_document_past_a_limit_is_refused_and_changes_nothing(store: Arc<d
     let scope = some_scope();
     let stored = put(&store, &scope, "a", text("x")).await;
     let large = text(vec![0; NewDocument::MAX_BYTES + 1]);
-    let refused = store.put_document(&scope, &path("a"), large.clone(), false).await;
+    let refused =
+        store.put_document(&scope, &path("a"), large.clone(), PutCondition::default()).await;
     assert_invalid(refused.map(drop), "", TooLarge(SizeLimit::Document));
     let refused =
         store.append_document(&scope, &path("a"), large, AppendCondition::default()).await;
     assert_invalid(refused.map(drop), "", TooLarge(SizeLimit::Document));
     let nameless = NewDocument { content_type: String::new(), ..text("x") };
-    let refused = store.put_document(&scope, &path("a"), nameless, false).await;
+    let refused = store.put_document(&scope, &path("a"), nameless, PutCondition::default()).await;
     assert_invalid(refused.map(drop), "/content_type", NotAdmitted);
     let other = of_owner("y", "ann");
-    let refused = store.put_document(&scope, &path("a"), other.clone(), false).await;
+    let refused =
+        store.put_document(&scope, &path("a"), other.clone(), PutCondition::default()).await;
     assert_invalid(refused.map(drop), "/user_id", NotAdmitted);
     let refused =
         store.append_document(&scope, &path("a"), other, AppendCondition::default()).await;
@@ -420,8 +460,10 @@ pub async fn a_persons_relation_to_a_document_decides_what_they_may_do(store: Ar
         for name in ["private", "team", "link", "app", "of the app"] {
             let may_read = reads.contains(&name);
             assert_eq!(content(&store, &reader, name).await.is_some(), may_read, "{who} {name}");
-            let written =
-                store.put_document(&writer, &path(name), text("x"), false).await.map(drop);
+            let written = store
+                .put_document(&writer, &path(name), text("x"), PutCondition::default())
+                .await
+                .map(drop);
             let deleted = store.delete_document(&writer, &path(name)).await;
             if who == "ann" && may_read {
                 written.unwrap();
@@ -463,10 +505,13 @@ pub async fn the_rights_in_a_document_of_a_chat_are_those_in_the_chat(store: Arc
     assert_refused(store.list_documents(&other, &filter, 9, None).await.map(drop), &not_found);
     assert_eq!(content(&store, &other, "a").await, None);
     let writer = person(scope, "bob", None, Permission::Run);
-    let written = store.put_document(&writer, &path("a"), text("z"), false).await.map(drop);
+    let written =
+        store.put_document(&writer, &path("a"), text("z"), PutCondition::default()).await.map(drop);
     assert_refused(written, &StoreError::DocumentTaken(path("a")));
-    let new =
-        store.put_document(&writer, &path("b"), of_chat("z", &chat.id), false).await.map(drop);
+    let new = store
+        .put_document(&writer, &path("b"), of_chat("z", &chat.id), PutCondition::default())
+        .await
+        .map(drop);
     assert_refused(new, &not_found);
     assert!(!store.delete_document(&writer, &path("a")).await.unwrap());
     assert_eq!(content(&store, scope, "a").await, Some(b"y".to_vec()));
@@ -480,14 +525,18 @@ pub async fn the_documents_of_a_chat_go_with_it(store: Arc<dyn Store>) {
     put(&store, scope, "other", text("x")).await;
     chat.change(SessionChange::to_lifecycle(Lifecycle::Deleted)).await.unwrap();
     assert_eq!(content(&store, scope, "a").await, None);
-    let taken = store.put_document(scope, &path("a"), text("y"), false).await.map(drop);
+    let taken =
+        store.put_document(scope, &path("a"), text("y"), PutCondition::default()).await.map(drop);
     assert_refused(taken, &StoreError::DocumentTaken(path("a")));
     let everything = chat.seen_from(scope.finding_deleted());
     everything.change(SessionChange::to_lifecycle(Lifecycle::Active)).await.unwrap();
     assert_eq!(content(&store, scope, "a").await.map(|it| it.len()), Some(LARGE));
     assert!(store.purge_chat(&Actor::command_line(), scope, &chat.id, None).await.unwrap());
     assert_eq!(listed(&store, scope, &DocumentFilter::default()).await, ["other"]);
-    let late = store.put_document(scope, &path("c"), of_chat("x", &chat.id), false).await.map(drop);
+    let late = store
+        .put_document(scope, &path("c"), of_chat("x", &chat.id), PutCondition::default())
+        .await
+        .map(drop);
     assert_refused(late, &StoreError::ChatNotFound(chat.id.clone()));
     put(&store, scope, "a", text("free")).await;
     assert_eq!(content(&store, scope, "a").await, Some(b"free".to_vec()));
@@ -604,7 +653,7 @@ pub async fn a_document_that_has_expired_is_gone(store: Arc<dyn Store>) {
     tokio::time::sleep(std::time::Duration::from_millis(500)).await;
     assert_eq!(content(&store, &scope, "a").await, None);
     assert_eq!(listed(&store, &scope, &DocumentFilter::default()).await, ["kept"]);
-    let again = store.put_document(&scope, &path("a"), text("z"), true).await.unwrap();
+    let again = store.put_document(&scope, &path("a"), text("z"), PutCondition::NEW).await.unwrap();
     assert_eq!((again.record.version, again.record.expires_at), (1, None));
     assert_eq!(append(&store, &scope, "log", text("new")).await.offset, 0);
     assert_eq!(content(&store, &scope, "log").await, Some(b"new".to_vec()));

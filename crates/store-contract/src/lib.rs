@@ -542,6 +542,7 @@ macro_rules! contract_tests {
                 a_document_is_returned_as_it_was_put,
                 a_put_replaces_the_content,
                 the_same_put_twice_is_one,
+                of_two_writers_that_have_seen_the_same_one_puts,
                 a_write_of_a_document_that_was_seen_otherwise_is_refused,
                 a_document_that_is_created_again_has_another_tag,
                 appends_follow_one_another,

@@ -15,7 +15,8 @@ use crate::rules::app_document::{
 };
 use crate::store::{
     AppDocuments, AppendCondition, AppendedDocument, DeletedDocuments, DocumentChange,
-    DocumentContent, DocumentFilter, DocumentPage, DocumentRange, NamespacePage, Outcome, Written,
+    DocumentContent, DocumentFilter, DocumentPage, DocumentRange, NamespacePage, Outcome,
+    PutCondition, Written,
 };
 
 /// A document with its content.
@@ -34,7 +35,7 @@ impl AppDocuments for MemoryStore {
         scope: &Scope,
         path: &DocumentPath,
         new: NewDocument,
-        only_new: bool,
+        condition: PutCondition,
     ) -> Result<Written<DocumentHead>, StoreError> {
         self.observe(Call::PutDocument, || {
             new.check()?;
@@ -44,7 +45,7 @@ impl AppDocuments for MemoryStore {
             self.check_writes(scope, path, &new, stored)?;
             let content_id = self.ids.mint("content_");
             let (now, content_id) = (self.clock.now(), content_id.as_str());
-            match put(scope, path, &new, only_new, stored, (now, content_id))? {
+            match put(scope, path, &new, &condition, stored, (now, content_id))? {
                 Put::Keep(head) => Ok(Written::found(head, false)),
                 Put::Store(kept) => {
                     let head = kept.head.clone();
@@ -75,6 +76,12 @@ impl AppDocuments for MemoryStore {
             let content_id = self.ids.mint("content_");
             let now = (self.clock.now(), content_id.as_str());
             match append(scope, path, &new, &condition, &write_id, stored, now)? {
+                Append::Replaced => {
+                    let head = stored.map(|stored| &stored.head);
+                    let missing = || StoreError::DocumentOffset { path: path.clone(), size: 0 };
+                    let head = head.ok_or_else(missing)?;
+                    Ok(answer(head, head.size, Outcome::Duplicate))
+                }
                 decision @ (Append::MadeBefore(offset) | Append::DoneIfStored(offset)) => {
                     let Some(document) = documents.get(&key) else {
                         return Err(StoreError::DocumentOffset { path: path.clone(), size: 0 });

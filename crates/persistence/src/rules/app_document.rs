@@ -9,7 +9,7 @@ use records::{
 use sha2::{Digest as _, Sha256};
 
 use crate::StoreError;
-use crate::store::{AppendCondition, AppendedDocument, Outcome, Written};
+use crate::store::{AppendCondition, AppendedDocument, Outcome, PutCondition, Written};
 
 /// The digest of a content and its media type.
 pub(crate) type ContentDigest = [u8; 32];
@@ -20,7 +20,7 @@ pub(crate) struct KeptDocument {
     pub(crate) head: DocumentHead,
     /// The digest of the content, if it was put and nothing was appended to it since.
     pub(crate) digest: Option<ContentDigest>,
-    /// The newest appends, oldest first. There are at most [`AppendCondition::RECOGNISED`].
+    /// The newest writes, puts too, oldest first. There are at most [`AppendCondition::RECOGNISED`].
     pub(crate) appends: VecDeque<KeptAppend>,
 }
 
@@ -45,6 +45,8 @@ pub(crate) enum Put {
 pub(crate) enum Append {
     /// Its key says that it was made before, from here on: with the same bytes, or it is another one.
     MadeBefore(u64),
+    /// Its key says that it was made before, and a put has replaced its bytes.
+    Replaced,
     /// It was made before if the content has these bytes from here on.
     DoneIfStored(u64),
     /// The document is created with the content.
@@ -78,12 +80,17 @@ pub(crate) fn put(
     scope: &Scope,
     path: &DocumentPath,
     new: &NewDocument,
-    only_new: bool,
+    condition: &PutCondition,
     stored: Option<&KeptDocument>,
     (now, content_id): (DateTime<Utc>, &str),
 ) -> Result<Put, StoreError> {
+    let PutCondition { only_new, write_id } = condition;
     let changed = || StoreError::DocumentChanged(path.clone());
     let digest = digest(new);
+    let own = KeptAppend {
+        write_id: write_id.as_deref().unwrap_or(content_id).to_owned(),
+        bytes: new.content.len() as u64,
+    };
     let Some(stored) = stored else {
         if scope.if_match.is_some() {
             return Err(changed());
@@ -92,17 +99,23 @@ pub(crate) fn put(
         return Ok(Put::Store(KeptDocument {
             head,
             digest: Some(digest),
-            appends: VecDeque::new(),
+            appends: VecDeque::from([own]),
         }));
     };
     new.binding.check_agrees(&stored.head.binding)?;
-    let is_same =
-        stored.digest == Some(digest) && new.lifetime.is_none() && stored.head.expires_at.is_none();
-    // What a write would store is there: an earlier request of the same write has stored it.
-    if is_same && (!only_new || stored.head.version == 1) {
+    let is_known = |write_id: &String| stored.appends.iter().any(|it| it.write_id == *write_id);
+    if write_id.as_ref().is_some_and(is_known) {
         return Ok(Put::Keep(stored.head.clone()));
     }
-    if only_new {
+    let is_same =
+        stored.digest == Some(digest) && new.lifetime.is_none() && stored.head.expires_at.is_none();
+    // Another writer may have stored the same, which a write with an id that depends on what it has seen must be told.
+    let depends = *only_new || scope.if_match.is_some();
+    // What a write would store is there: an earlier request of the same write has stored it.
+    if is_same && (write_id.is_none() || !depends) && (!only_new || stored.head.version == 1) {
+        return Ok(Put::Keep(stored.head.clone()));
+    }
+    if *only_new {
         return Err(changed());
     }
     check_seen(scope, &stored.head)?;
@@ -115,7 +128,12 @@ pub(crate) fn put(
         expires_at: new.lifetime.map(|lifetime| now + lifetime),
         ..stored.head.clone()
     };
-    Ok(Put::Store(KeptDocument { head, digest: Some(digest), appends: VecDeque::new() }))
+    // The puts and appends before it are still recognised, so that none of them, sent again, undoes this one.
+    let mut appends: VecDeque<_> = stored.appends.iter().cloned().chain([own]).collect();
+    while appends.len() > AppendCondition::RECOGNISED {
+        appends.pop_front();
+    }
+    Ok(Put::Store(KeptDocument { head, digest: Some(digest), appends }))
 }
 
 /// Decides on an append; `content_id` is that of a document that it creates. The caller's rights in the stored document were checked.
@@ -141,11 +159,13 @@ pub(crate) fn append(
         let appends = VecDeque::from([appended]);
         return Ok(Append::Create(KeptDocument { head, digest: None, appends }));
     };
-    if let Some((offset, appended)) = made_before(stored, write_id) {
-        if appended != bytes {
+    match made_before(stored, write_id) {
+        Some((_, appended)) if appended != bytes => {
             return Err(StoreError::AppendConflict(path.clone()));
         }
-        return Ok(Append::MadeBefore(offset));
+        Some((Some(offset), _)) => return Ok(Append::MadeBefore(offset)),
+        Some((None, _)) => return Ok(Append::Replaced),
+        None => {}
     }
     new.binding.check_agrees(&stored.head.binding)?;
     let size = stored.head.size;
@@ -178,12 +198,14 @@ pub(crate) fn append(
     Ok(Append::Add(KeptDocument { head, digest: None, appends }))
 }
 
-/// Returns where the bytes of an append begin, and how many they are, if the document remembers it. Only appends have followed it.
-fn made_before(stored: &KeptDocument, write_id: &str) -> Option<(u64, u64)> {
+/// Returns where the bytes of a write begin, and how many they are, if the document remembers it. A put begins the content, so that what
+/// was written before one is nowhere.
+fn made_before(stored: &KeptDocument, write_id: &str) -> Option<(Option<u64>, u64)> {
     let mut end = stored.head.size;
-    stored.appends.iter().rev().find_map(|append| {
-        end = end.saturating_sub(append.bytes);
-        (append.write_id == write_id).then_some((end, append.bytes))
+    stored.appends.iter().rev().find_map(|write| {
+        let begin = end.checked_sub(write.bytes);
+        end = begin.unwrap_or(0);
+        (write.write_id == write_id).then_some((begin, write.bytes))
     })
 }
 

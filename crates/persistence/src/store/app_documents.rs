@@ -25,13 +25,15 @@ pub trait AppDocuments: Send + Sync {
     /// Stores a content in place of that of the document, or creates the document. With `only_new` a document that exists is
     /// [`DocumentChanged`](StoreError::DocumentChanged).
     ///
-    /// Safe to repeat: a document that was put like this stays as it is, whatever the write depends on.
+    /// A put that states its `write_id` is safe to repeat: it is recognised until [`AppendCondition::RECOGNISED`] other writes have followed
+    /// it, and undoes none of them. One without is recognised by its content: a document that has this content stays as it
+    /// is, whatever the write depends on, so that of two writers of the same content none is refused.
     async fn put_document(
         &self,
         scope: &Scope,
         path: &DocumentPath,
         new: NewDocument,
-        only_new: bool,
+        condition: PutCondition,
     ) -> Result<Written<DocumentHead>, StoreError>;
 
     /// Appends to the content of a document, or creates the document. Its cost does not grow with the document. The media type
@@ -127,6 +129,20 @@ pub enum DocumentChange {
     },
 }
 
+/// What a put depends on, and how it is recognised.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PutCondition {
+    /// Whether there must be no document.
+    pub only_new: bool,
+    /// The id of the put, if it has one.
+    pub write_id: Option<String>,
+}
+
+impl PutCondition {
+    /// There must be no document.
+    pub const NEW: Self = Self { only_new: true, write_id: None };
+}
+
 /// What an append depends on, and how it is recognised.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AppendCondition {
@@ -137,7 +153,7 @@ pub struct AppendCondition {
 }
 
 impl AppendCondition {
-    /// How many appends of a document are recognised by their ids when they are repeated: the newest.
+    /// How many writes of a document are recognised by their ids when they are repeated: the newest.
     pub const RECOGNISED: usize = 64;
 }
 

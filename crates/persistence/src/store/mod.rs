@@ -53,7 +53,7 @@ mod written;
 pub use access_keys::{AccessKeyPage, AccessKeys};
 pub use app_documents::{
     AppDocuments, AppendCondition, AppendedDocument, DeletedDocuments, DocumentChange,
-    DocumentContent, DocumentFilter, DocumentPage, DocumentRange, NamespacePage,
+    DocumentContent, DocumentFilter, DocumentPage, DocumentRange, NamespacePage, PutCondition,
 };
 pub use apps::{AppPage, Apps};
 pub use artifacts::Artifacts;

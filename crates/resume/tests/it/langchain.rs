@@ -87,3 +87,24 @@ fn a_dumped_message_may_have_any_role() {
     let unknown = json!({"content": "hm", "role": "critic"});
     assert_eq!(ingest::check(&LangChain, &[unknown], Check::Lenient).refused.len(), 1);
 }
+
+#[test]
+fn the_result_of_an_invalid_call_stays_with_it() {
+    let invalid =
+        json!({"type": "invalid_tool_call", "id": "c1", "name": "f", "args": "{bad", "error": "e"});
+    let chat = [
+        json!({"type": "human", "data": {"type": "human", "content": "x", "id": "h1"}}),
+        json!({"type": "ai", "data": {"type": "ai", "id": "a1", "content": "", "tool_calls": [],
+            "invalid_tool_calls": [invalid]}}),
+        json!({"type": "tool", "data": {"type": "tool", "id": "t1", "tool_call_id": "c1", "content": "bad JSON"}}),
+        json!({"type": "ai", "data": {"type": "ai", "id": "a2", "content": "sorry"}}),
+    ];
+    let own = stored_in(&LangChain, &LangChain, &chat);
+    assert_eq!(own.messages.len(), 4, "{own:?}");
+    assert_eq!(own.messages[1]["data"]["invalid_tool_calls"], json!([invalid]));
+    assert_eq!(own.messages[1]["data"]["tool_calls"], json!([]));
+    assert_eq!(own.messages[2]["data"]["tool_call_id"], "c1");
+    let rendered = stored_in(&OpenAi, &LangChain, &chat);
+    assert_eq!(rendered.messages[1]["tool_calls"][0]["id"], "c1");
+    assert_eq!(rendered.messages[2]["content"], "bad JSON");
+}

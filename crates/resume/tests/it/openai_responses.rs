@@ -2,7 +2,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 use resume::Repair;
-use resume::dialect::{Dialect, OpenAi, OpenAiResponses};
+use resume::dialect::{Anthropic, Dialect, OpenAi, OpenAiResponses};
 use resume::ingest::{self, Check};
 use serde_json::{Value, json};
 
@@ -213,4 +213,16 @@ proptest! {
         prop_assert_eq!(parsed.dropped, []);
         check_faulty(&OpenAiResponses, &parsed.messages)?;
     }
+}
+
+#[test]
+fn a_compaction_of_another_provider_is_no_item() {
+    let block = json!({"type": "compaction", "content": "SUM", "encrypted_content": "abc"});
+    let chat = [
+        json!({"role": "user", "content": "hi"}),
+        json!({"role": "assistant", "content": [block, {"type": "text", "text": "ok"}]}),
+        json!({"role": "user", "content": "x"}),
+    ];
+    let rendered = stored_in(&OpenAiResponses, &Anthropic, &chat);
+    assert!(rendered.messages.iter().all(|item| item["type"] != "compaction"), "{rendered:?}");
 }

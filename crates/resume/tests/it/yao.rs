@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use proptest::sample::select;
 use records::{MessageBody, MessageEdit};
-use resume::dialect::{self, Dialect, OpenAi, Rendered};
+use resume::dialect::{self, Dialect, OpenAi, Rendered, Yao};
 use resume::{DropReason, Options};
 use serde_json::{Value, json};
 

@@ -36,7 +36,8 @@ use crate::rules::app_document::{
 };
 use crate::store::{
     AppDocuments, AppendCondition, AppendedDocument, DeletedDocuments, DocumentChange,
-    DocumentContent, DocumentFilter, DocumentPage, DocumentRange, NamespacePage, Outcome, Written,
+    DocumentContent, DocumentFilter, DocumentPage, DocumentRange, NamespacePage, Outcome,
+    PutCondition, Written,
 };
 
 /// The largest tail, in bytes.
@@ -63,12 +64,12 @@ impl AppDocuments for MongoStore {
         scope: &Scope,
         path: &DocumentPath,
         new: NewDocument,
-        only_new: bool,
+        condition: PutCondition,
     ) -> Result<Written<DocumentHead>, StoreError> {
         self.observe(Call::PutDocument, None, async {
             let write = self.document_write(scope, path, new)?;
             self.write(|call| async move {
-                call.transact_without_chat(|tx| call.put_round(tx, &write, only_new)).await
+                call.transact_without_chat(|tx| call.put_round(tx, &write, &condition)).await
             })
             .await
         })
@@ -186,7 +187,7 @@ impl MongoStore {
         &self,
         tx: Transaction<'_>,
         write: &DocumentWrite,
-        only_new: bool,
+        condition: &PutCondition,
     ) -> Result<Round<Written<DocumentHead>>, Failure> {
         let DocumentWrite { scope, path, new, content_id } = write;
         let now = self.inner.clock.now();
@@ -199,7 +200,7 @@ impl MongoStore {
             }
             tx.attempt().note_nothing_applied();
         }
-        let kept = match put(scope, path, new, only_new, stored, (now, content_id))? {
+        let kept = match put(scope, path, new, condition, stored, (now, content_id))? {
             Put::Keep(head) => return Ok(Round::Done(Written::found(head, false))),
             Put::Store(kept) => kept,
         };
@@ -220,7 +221,7 @@ impl MongoStore {
         let existing = self.document_to_write(write, now).await?;
         let stored = existing.as_ref().and_then(|it| it.existing_at(now));
         let decision = append(scope, path, new, condition, write_id, stored, (now, content_id));
-        if !tx.is_first() && !matches!(decision, Ok(Append::MadeBefore(_))) {
+        if !tx.is_first() && !matches!(decision, Ok(Append::MadeBefore(_) | Append::Replaced)) {
             tx.attempt().note_nothing_applied();
         }
         let (kept, existing) = match (decision?, existing) {
@@ -231,6 +232,12 @@ impl MongoStore {
                 let done = self.repeated_append(&existing, offset, &new.content).await?;
                 let done = done.ok_or_else(|| StoreError::AppendConflict(path.clone()))?;
                 return Ok(Round::Done(AppendedDocument { outcome, ..done }));
+            }
+            (Append::Replaced, Some(existing)) => {
+                let outcome =
+                    Outcome::of_found(minted.is_some() || tx.attempt().may_have_applied());
+                let head = &existing.kept.head;
+                return Ok(Round::Done(answer(head, head.size, outcome)));
             }
             (Append::DoneIfStored(offset), Some(existing)) => {
                 let size = existing.kept.head.size;
@@ -245,9 +252,10 @@ impl MongoStore {
                 return Ok(Round::of(is_stored.then_some(answer)));
             }
             (Append::Add(kept), Some(existing)) => (kept, existing),
-            (Append::MadeBefore(_) | Append::DoneIfStored(_) | Append::Add(_), None) => {
-                return Ok(Round::Again);
-            }
+            (
+                Append::MadeBefore(_) | Append::Replaced | Append::DoneIfStored(_) | Append::Add(_),
+                None,
+            ) => return Ok(Round::Again),
         };
         let is_full = existing.tail.len() + new.content.len() > TAIL_BYTES
             || existing.tail_pieces >= TAIL_PIECES;

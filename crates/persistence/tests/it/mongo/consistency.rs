@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bson::{Bson, Document, RawDocumentBuf, doc};
 use persistence::mongo::{DataCheck, DataFault, FaultKind, Interruption, MongoStore};
-use persistence::{AppDocuments, AppendCondition, Forks, Messages, Purges};
+use persistence::{AppDocuments, AppendCondition, Forks, Messages, Purges, PutCondition};
 use records::{
     Actor, AppId, ChatId, DocumentPath, MessageEdit, NewDocument, NewFork, StatedBinding,
 };
@@ -66,7 +66,7 @@ fn path(text: &str) -> DocumentPath {
 
 async fn put(database: &MongoStore, at: &str, bytes: usize, chat_id: Option<&ChatId>) {
     let new = content(bytes, chat_id);
-    database.put_document(&scope(), &path(at), new, false).await.unwrap();
+    database.put_document(&scope(), &path(at), new, PutCondition::default()).await.unwrap();
 }
 
 async fn append(database: &MongoStore, at: &str, bytes: usize, chat_id: Option<&ChatId>) {

@@ -8,8 +8,8 @@ use bson::{Binary, doc};
 use persistence::mongo::{Interruption, MongoStore, WalletVerification, Workflow};
 use persistence::{
     AppDocuments, AppendCondition, Assistants, Billing, ChatSessions, Contexts, Erasures,
-    Exchanges, Forks, InputRequests, Members, Messages, Participants, Presence, Tickets, Turns,
-    Wallets,
+    Exchanges, Forks, InputRequests, Members, Messages, Participants, Presence, PutCondition,
+    Tickets, Turns, Wallets,
 };
 use records::{
     Actor, AssistantContent, AssistantId, Author, CallId, Caller, ChatId, Connection, ConnectionId,
@@ -151,7 +151,7 @@ async fn plant_documents(database: &Database, chat_id: &ChatId, person: &UserId,
             lifetime: None,
         };
         let large = new(token.repeat(10_000));
-        database.put_document(&scope(), &path, large, false).await.unwrap();
+        database.put_document(&scope(), &path, large, PutCondition::default()).await.unwrap();
         let condition = AppendCondition { offset: None, write_id: Some(token.to_owned()) };
         let small = new(token.to_owned());
         database.append_document(&scope(), &path, small, condition).await.unwrap();

@@ -6,7 +6,7 @@ use bson::{Bson, Document, RawDocumentBuf, doc};
 use persistence::mongo::{FinishedUpgrade, FormatStatus, Interruption, MongoStore};
 use persistence::{
     AppDocuments, Apps, Assistants, ChatFilter, ChatOrder, ChatSessions, Forks, MessageRange,
-    Messages, StoreError, Streams, ToolRuns,
+    Messages, PutCondition, StoreError, Streams, ToolRuns,
 };
 use records::{
     Actor, AppId, AssistantContent, AssistantId, ChatId, DocumentPath, Lifecycle, MessageBody,
@@ -211,7 +211,8 @@ async fn before_the_upgrade_is_finished_a_fork_is_refused_and_changes_nothing() 
         content: b"x".to_vec(),
         lifetime: None,
     };
-    let refusal = database.put_document(&scope(), &path, new, false).await.unwrap_err();
+    let refusal =
+        database.put_document(&scope(), &path, new, PutCondition::default()).await.unwrap_err();
     assert!(matches!(refusal, StoreError::UpgradePending { needed: 9, .. }), "{refusal:?}");
     let header = StreamHeader { format: StreamFormat::Text, agent: None, request_id: None };
     let new = NewStream { stream_id: None, header };

@@ -6,7 +6,7 @@ use local_mongod::{Proxy, Source};
 use persistence::mongo::MongoStore;
 use persistence::{
     AppDocuments, AppendCondition, Artifacts, AssistantFilter, Assistants, AuditFilter, AuditLog,
-    ChatSessions, DocumentRange, Erasures, Messages, Outcome, StoreError,
+    ChatSessions, DocumentRange, Erasures, Messages, Outcome, PutCondition, StoreError,
 };
 use records::{
     Actor, AssistantContent, AssistantId, ChatId, ChatStatus, DocumentPath, IfMatch, MessageEdit,
@@ -176,7 +176,7 @@ async fn a_write_of_a_document_that_lost_its_reply_is_made_once() {
     // The answer is not `DocumentChanged`, which would mean that nothing was changed.
     let seen = IfMatch::Tags(vec![stored.head.entity_tag()]);
     let seeing = Scope { if_match: Some(seen), ..scope.clone() };
-    let replacing = database.put_document(&seeing, &path, of(b"new"), false);
+    let replacing = database.put_document(&seeing, &path, of(b"new"), PutCondition::default());
     let replaced = lose(&proxy, "commitTransaction", replacing, by_other()).await.unwrap();
     assert_eq!(replaced.version, stored.head.version + 2);
     assert!(

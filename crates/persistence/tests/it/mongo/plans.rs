@@ -13,7 +13,7 @@ use persistence::{
     AuditLog, Began, Billing, Calls, Changes, ChatFilter, ChatOrder, ChatSessions, ContextHistory,
     Contexts, Direction, DocumentFilter, DocumentRange, Erasures, Exchanges, Forks, InputRequests,
     Integrity, Leases, ListCursor, Members, MessageRange, MessageSearch, Messages, Participants,
-    PendingOrder, Position, Presence, Purges, ResumePointCursor, ResumePointFilter,
+    PendingOrder, Position, Presence, Purges, PutCondition, ResumePointCursor, ResumePointFilter,
     RevocationCursor, Revocations, Search, Stats, Streams, Tickets, ToolRunFilter, ToolRuns, Turns,
     UsageBy, UsageFilter, Wallets, sign_all,
 };
@@ -453,13 +453,16 @@ async fn use_documents(database: &Database, scope: &Scope, chat_id: &ChatId) {
     let namespace = || DocumentPath::parse(owner.to_string()).ok();
     for n in 0..40 {
         let bound = (n % 2 == 0).then_some(chat_id);
-        database.put_document(scope, &path(n), new(300_000, bound), true).await.unwrap();
+        database
+            .put_document(scope, &path(n), new(300_000, bound), PutCondition::NEW)
+            .await
+            .unwrap();
         let condition = AppendCondition::default();
         database.append_document(scope, &path(n), new(9, None), condition).await.unwrap();
         let condition = AppendCondition { offset: Some(0), write_id: None };
         database.append_document(scope, &path(n), new(300_000, None), condition).await.unwrap();
     }
-    database.put_document(scope, &path(0), new(1, None), false).await.unwrap();
+    database.put_document(scope, &path(0), new(1, None), PutCondition::default()).await.unwrap();
     let range = DocumentRange::From(262_000, 200);
     database.read_document(scope, &path(1), range).await.unwrap().unwrap();
     let of_chat = || Some(chat_id.clone());

@@ -1,7 +1,7 @@
 use records::{MessageBody, NewMessage};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use super::write::{AS_GIVEN, ROLE_MARK, file_of_library};
+use super::write::{AS_GIVEN, INVALID_CALLS, INVALID_MARK, ROLE_MARK, file_of_library};
 use super::{NAME, blocks};
 use crate::DropReason;
 use crate::canonical::{PlacedReasoning, is_empty_value, take_list, take_object};
@@ -86,7 +86,15 @@ fn read_answer(
     data: &mut Map<String, Value>,
     kwargs: &mut Map<String, Value>,
 ) {
-    let calls: Vec<_> = take_list(data, "tool_calls").into_iter().map(read_call).collect();
+    let mut calls: Vec<_> = take_list(data, "tool_calls").into_iter().map(read_call).collect();
+    let invalid = take_list(data, INVALID_CALLS).into_iter();
+    let (read, unread): (Vec<_>, Vec<_>) =
+        invalid.map(|call| read_invalid_call(&call).ok_or(call)).partition(Result::is_ok);
+    calls.extend(read.into_iter().filter_map(Result::ok));
+    let unread: Vec<Value> = unread.into_iter().filter_map(Result::err).collect();
+    if !unread.is_empty() {
+        data.insert(INVALID_CALLS.to_owned(), unread.into());
+    }
     set_extra(body, "refusal", take_text(kwargs, "refusal"));
     let reasoning = kwargs.shift_remove("reasoning_content");
     let taken = blocks::take(&mut body.content, &calls, reasoning.is_none());
@@ -118,6 +126,15 @@ fn read_call(call: Value) -> Value {
     }
     let text = |field: &str| call[field].as_str().unwrap_or_default();
     parsed::stored_call(text("id"), text("name"), &call["args"])
+}
+
+/// Reads a call whose arguments the library could not parse. It may have a result, as any call, which says what was wrong.
+fn read_invalid_call(call: &Value) -> Option<Value> {
+    let text = |field: &str| call[field].as_str();
+    let function = json!({"name": text("name")?, "arguments": text("args")?});
+    let mark = json!({NAME: {INVALID_MARK: call}});
+    let id = text("id").filter(|id| !id.is_empty())?;
+    Some(json!({"id": id, "type": "function", "function": function, "extra_content": mark}))
 }
 
 /// Returns whether a value is what the library writes for a field that is not set.

@@ -3,16 +3,20 @@ use std::mem;
 use records::{EventId, JsonObject};
 use serde_json::{Value, json};
 
-use super::blocks;
+use super::{NAME, blocks};
 use crate::Repair;
 use crate::canonical::{
-    CanonicalMessage, Media, MediaSource, Role, is_empty_value, take_list, take_object,
+    Call, CanonicalMessage, Media, MediaSource, Role, is_empty_value, take_list, take_object,
 };
 use crate::dialect::pipeline::MessageWriter;
 use crate::rendered::Rendered;
 
 /// The field with which `LangChain` marks developer instructions.
 pub(super) const ROLE_MARK: &str = "__openai_role__";
+
+/// The field with the calls whose arguments the library could not parse, and the mark of such a stored call.
+pub(super) const INVALID_CALLS: &str = "invalid_tool_calls";
+pub(super) const INVALID_MARK: &str = "invalid_call";
 
 /// The own field of a message whose content has files for which [`file_of_library`] would write others.
 pub(super) const AS_GIVEN: &str = "as_given";
@@ -26,6 +30,7 @@ impl MessageWriter for MessagesWriter {
         let mut own = mem::take(&mut message.provider);
         let kind = kind_of(&message, &own);
         let blocks = take_list(&mut own, "blocks");
+        let invalid_calls = take_invalid_calls(&mut message);
         let calls = write_calls(&mut message);
         let is_as_given = own.shift_remove(AS_GIVEN).is_some();
         let mut content = write_content(&mut message, !blocks.is_empty());
@@ -53,7 +58,7 @@ impl MessageWriter for MessagesWriter {
         match message.role {
             Role::Assistant if kind == "ai" => {
                 put("tool_calls", calls.into());
-                put("invalid_tool_calls", json!([]));
+                put(INVALID_CALLS, invalid_calls.into());
                 put("usage_metadata", Value::Null);
             }
             Role::Tool => {
@@ -67,6 +72,20 @@ impl MessageWriter for MessagesWriter {
         message.report_repairs(rendered);
         rendered.messages.push(json!({"type": kind, "data": data}));
     }
+}
+
+/// Takes the calls that came as invalid ones: the library sends the provider their arguments as the model wrote them.
+fn take_invalid_calls(message: &mut CanonicalMessage) -> Vec<Value> {
+    let is_invalid = |call: &Call| call.extra_content[NAME][INVALID_MARK].is_object();
+    let (invalid, calls) = mem::take(&mut message.calls).into_iter().partition(is_invalid);
+    message.calls = calls;
+    let invalid: Vec<Call> = invalid;
+    let as_given = invalid.into_iter().map(|mut call| {
+        let mut given = call.extra_content[NAME][INVALID_MARK].take();
+        given["id"] = call.id.into();
+        given
+    });
+    as_given.collect()
 }
 
 /// Returns the type of a message; what came with a role of its own is written with it.
@@ -86,7 +105,7 @@ fn add_own_fields(data: &mut JsonObject, own: JsonObject) {
         let fits = match field.as_str() {
             "artifact" => true,
             "response_metadata" | "usage_metadata" => value.is_object(),
-            "invalid_tool_calls" => value.is_array(),
+            INVALID_CALLS => value.is_array() && data[INVALID_CALLS] == json!([]),
             "name" => value.is_string() && data["name"].is_null(),
             "id" => value.as_str().is_some_and(|id| EventId::parse(id).is_err()),
             "tool_calls" | "tool_call_id" => false,

@@ -146,7 +146,9 @@ pub(super) fn kept_item_role(item: &Value) -> Option<&'static str> {
         "tools" => item[required].is_array(),
         _ => item[required].is_string(),
     };
-    if !fits {
+    // Anthropic has blocks of the same type, with the summary beside what it encrypted.
+    let is_of_anthropic = kind == "compaction" && item.get("content").is_some();
+    if !fits || is_of_anthropic {
         return None;
     }
     Some(if kind == APPROVAL_RESPONSE { "user" } else { "assistant" })

@@ -1,7 +1,7 @@
 //! What starts of the same workflow have in common: the id of the chat that one of them creates.
 
 use chrono::TimeDelta;
-use persistence::{DocumentRange, Store, StoreError};
+use persistence::{DocumentRange, PutCondition, Store, StoreError};
 use records::json::{Digest, Hasher, hex};
 use records::{AppId, ChatId, DocumentPath, NewDocument, Permission, Scope, StatedBinding};
 use serde_json::Value;
@@ -30,7 +30,7 @@ pub(super) async fn agreed_id(
         lifetime: Some(lifetime),
     };
     let writing = scope.needing(Permission::Run);
-    let head = match store.put_document(&writing, &path, claim, true).await {
+    let head = match store.put_document(&writing, &path, claim, PutCondition::NEW).await {
         Ok(claimed) => claimed.record,
         Err(StoreError::DocumentChanged { .. }) => {
             let reading = scope.needing(Permission::Read);

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::StatusCode;
 use operation::operation;
-use persistence::{Outcome, Store};
+use persistence::{Outcome, PutCondition, Store};
 
 use super::binding::BindingQuery;
 use crate::extract::conditions::Seen;
@@ -14,8 +14,8 @@ use crate::wire::DocumentHeadResponse;
 
 /// Stores a content under a path: in place of the one that is there, or as a new document.
 ///
-/// A content of the type `application/json` must be JSON, and is returned as it was written. The same request again changes
-/// nothing, even if the document that it depends on was changed by its first attempt.
+/// A content of the type `application/json` must be JSON, and is returned as it was written. A repeated request is recognised by its
+/// `Idempotency-Key` until 64 other writes have followed it, and changes nothing. Without a key it is recognised by its content.
 #[operation(
     answers = "The document was created",
     repeated = "The document has this content now",
@@ -32,8 +32,9 @@ pub(crate) async fn put_document(
         let detail = "must be missing beside If-Match";
         return Err(Problem::invalid_parameter("If-None-Match", detail));
     }
-    let (new, _) = binding.document(&scope.caller, content)?;
-    let written = store.put_document(&scope, &path, new, only_new).await?;
+    let (new, write_id) = binding.document(&scope.caller, content)?;
+    let condition = PutCondition { only_new, write_id };
+    let written = store.put_document(&scope, &path, new, condition).await?;
     let status =
         if written.outcome == Outcome::Stored { StatusCode::CREATED } else { StatusCode::OK };
     let head = written.record;
