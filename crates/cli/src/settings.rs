@@ -73,6 +73,7 @@ pub(crate) struct Log {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Traces {
+    #[serde(serialize_with = "service::without_secrets")]
     pub(crate) endpoint: Option<String>,
     pub(crate) sample_ratio: f64,
     pub(crate) service_name: String,

@@ -5,7 +5,7 @@ pub use config::{
     AdaptersConfig, Algorithm, AppSettings, AppsConfig, AuthConfig, AuthMode, ChatsgConfig, Config,
     ConfigError, DiscobotConfig, ErasureConfig, HecateConfig, IntegrityConfig, LimitsConfig,
     MetricsConfig, MozaiksConfig, SearchConfig, ServerConfig, SignInConfig, TlsConfig,
-    WalletsConfig, WebhooksConfig, YaoConfig, hidden, listen_address,
+    WalletsConfig, WebhooksConfig, YaoConfig, hidden, listen_address, without_secrets,
 };
 
 mod config_check;

@@ -153,7 +153,9 @@ async fn ended(mongod: Option<&LocalMongod>) -> anyhow::Error {
 }
 
 pub(crate) async fn cancel_on_signal(shutdown: CancellationToken) -> std::io::Result<()> {
-    signals::any_of(&[SignalKind::terminate(), SignalKind::interrupt()]).await?;
+    // A session that is closed, or who expects a reload, must lose no request either.
+    let kinds = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()];
+    signals::any_of(&kinds).await?;
     tracing::info!("shutting down");
     shutdown.cancel();
     Ok(())

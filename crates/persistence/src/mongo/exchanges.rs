@@ -17,6 +17,7 @@ use crate::mongo::transcript::unlink::Progress;
 use crate::rules::audit::Audited;
 use crate::rules::exchange_batch::ExchangeBatch;
 use crate::store::{Appended, Billing, Exchange, Exchanges, Outcome};
+use crate::traces;
 
 #[async_trait]
 impl Exchanges for MongoStore {
@@ -155,6 +156,8 @@ impl MongoStore {
         }
         self.notify_payment(chat_id, &appended.answer.payment);
         self.notify_usage(chat_id);
+        let recorded = Some(&appended.answer.call).filter(|it| it.outcome == Outcome::Stored);
+        traces::recorded(&scope.app_id, chat_id, recorded.map(|it| &it.call));
     }
 
     /// Unlinks one batch of messages from a call. The last round also deletes the call and updates the stats.

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 
-use super::{hidden, listed, unless_empty, without_query};
+use super::{hidden, listed, unless_empty, without_secrets};
 
 /// The settings of authentication.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -20,7 +20,7 @@ pub struct AuthConfig {
     #[serde(deserialize_with = "unless_empty")]
     pub key_file: Option<PathBuf>,
     /// The address at which the issuer lists its public keys as JWKS: https, or http on a loopback address.
-    #[serde(deserialize_with = "unless_empty", serialize_with = "without_query")]
+    #[serde(deserialize_with = "unless_empty", serialize_with = "without_secrets")]
     pub jwks_url: Option<String>,
     /// How often the keys are fetched, in seconds, from 1 to 86,400.
     pub jwks_refresh_sec: u64,

@@ -19,8 +19,7 @@ mod error;
 pub use error::ConfigError;
 
 mod hidden;
-pub use hidden::hidden;
-use hidden::without_query;
+pub use hidden::{hidden, without_secrets};
 
 mod integrity;
 pub use integrity::IntegrityConfig;

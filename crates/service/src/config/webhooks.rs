@@ -1,14 +1,14 @@
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 
-use super::{hidden, unless_empty, without_query};
+use super::{hidden, unless_empty, without_secrets};
 
 /// The settings of webhooks.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct WebhooksConfig {
     /// The address of the receiver. Without it no events are kept, and none are sent.
-    #[serde(deserialize_with = "unless_empty", serialize_with = "without_query")]
+    #[serde(deserialize_with = "unless_empty", serialize_with = "without_secrets")]
     pub url: Option<String>,
     /// The secret that signs what is sent: `whsec_`, and 24 to 64 bytes in base64.
     #[serde(deserialize_with = "unless_empty", serialize_with = "hidden")]
