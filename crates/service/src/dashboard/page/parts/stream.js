@@ -3,34 +3,64 @@
 import { h } from "../dom.js";
 import { plain } from "./markdown.js";
 
-const EVENTS = ["stream-started", "stream-chunk", "stream-stalled", "stream-finished"];
+const EVENTS = [
+  "caught-up",
+  "stream-started",
+  "stream-chunk",
+  "stream-stalled",
+  "stream-finished",
+];
 
-/** Shows unfinished answers in `place`. `grown` is called after something was added. */
+/** Shows unfinished answers in `place`. `grown` is called after something has changed. */
 export function streams(place, grown) {
-  /** By id: the element, its paragraph that grows, and the words beside its speaker. */
+  /** By id: the element, its paragraph that grows, the words beside its speaker, and the position that it has. */
   const open = new Map();
 
+  /** Takes the events of a chat; returns whether they continue what is shown, without a gap. */
   function happened(events) {
     const relevant = events.filter(({ name }) => EVENTS.includes(name));
-    for (const { name, data } of relevant) {
-      if (name === "stream-started") started(data);
-      else if (name === "stream-chunk") chunk(data);
-      else if (name === "stream-stalled") say(data.stream_id, "is silent");
-      else finish(data.stream_id);
-    }
+    const isWhole = relevant.map(({ name, data }) => take(name, data)).every(Boolean);
     if (relevant.length > 0) grown();
+    return isWhole;
+  }
+
+  function take(name, data) {
+    if (name === "stream-started") return started(data);
+    if (name === "stream-chunk") return chunk(data);
+    if (name === "stream-stalled") say(data.stream_id, "is silent");
+    else if (name === "stream-finished") finish(data.stream_id);
+    // Every running answer begins again after it: those that do not have ended while there was no connection.
+    else [...open.keys()].forEach(finish);
+    return true;
   }
 
   /** An answer begins, begins again, or is continued by another agent. */
-  function started({ stream_id: id, agent, next }) {
+  function started({ stream_id: id, agent, attempt, next }) {
     if (!open.has(id)) open.set(id, begin(agent));
-    else if (next === 0) open.get(id).words.replaceChildren();
+    const answer = open.get(id);
+    if (next === 0) clear(answer, attempt);
     say(id, "is answering");
+    return answer.attempt === attempt && answer.next === next;
   }
 
-  function chunk({ stream_id: id, chunks }) {
-    open.get(id)?.words.append(chunks.map(textOf).join(""));
+  function chunk({ stream_id: id, attempt, from, next, chunks }) {
+    const answer = open.get(id);
+    if (!answer) return false;
+    if (attempt > answer.attempt) clear(answer, attempt);
+    // What is void, and what is known.
+    if (attempt < answer.attempt || next <= answer.next) return true;
+    const known = answer.next - from;
+    // Of chunks that were joined, there are fewer than positions: nobody can tell which ones are known.
+    if (known < 0 || (known > 0 && chunks.length !== next - from)) return false;
+    answer.next = next;
+    answer.words.append(chunks.slice(known).map(textOf).join(""));
     say(id, "is answering");
+    return true;
+  }
+
+  function clear(answer, attempt) {
+    answer.words.replaceChildren();
+    Object.assign(answer, { attempt, next: 0 });
   }
 
   function say(id, state) {
@@ -57,7 +87,7 @@ export function streams(place, grown) {
       words,
     );
     place.append(element);
-    return { element, words, state };
+    return { element, words, state, attempt: 0, next: 0 };
   }
 
   /** Removes an answer: its messages are stored, and arrive as messages. */
@@ -66,7 +96,7 @@ export function streams(place, grown) {
     open.delete(id);
   }
 
-  return { happened };
+  return { happened, isAny: () => open.size > 0 };
 }
 
 /** Returns the text of a chunk: of plain text, of the AI SDK, or of ACP. */

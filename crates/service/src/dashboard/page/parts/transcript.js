@@ -139,12 +139,13 @@ export function transcript(chat, screen, { signal, happened, log }) {
   }
 
   function received(events) {
-    if (signal.aborted) return;
+    if (signal.aborted) return true;
     const named = (...names) => events.filter(({ name }) => names.includes(name));
     append(named("message").map(({ data }) => data));
     named("message-updated", "message-deleted").forEach(({ data }) => replace(data));
-    unfinished.happened(events);
+    const isWhole = unfinished.happened(events);
     happened(events);
+    return isWhole;
   }
 
   function append(messages) {
