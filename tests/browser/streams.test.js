@@ -57,6 +57,20 @@ test("an answer that ended around a restart of the service is shown once", async
   await opened("restart-1", body, { goesAway: true, answers: [503] });
 });
 
+test("an answer in a chat without messages is visible", async () => {
+  const base = await chat("first-1");
+  await opened("first-1", async (page, place) => {
+    await place.text("This chat has no messages yet.").waitFor();
+    await begin(base, "s1", ["The first words"]);
+    await unfinished(page).getByText("The first words").waitFor();
+    await counts(page.getByText("This chat has no messages yet."), 1);
+    assert.equal(await place.text("This chat has no messages yet.").isVisible(), false);
+    await end(base, "s1", { state: "cancelled", store: false });
+    await counts(unfinished(page), 0);
+    await place.text("This chat has no messages yet.").waitFor();
+  });
+});
+
 test("chunks that come twice are skipped, and a new attempt clears the text", async () => {
   const started = (attempt, next) => event("stream-started", stream({ attempt, next }));
   const events = [

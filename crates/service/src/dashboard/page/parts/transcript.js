@@ -37,7 +37,7 @@ export function transcript(chat, screen, { signal, happened, log }) {
     failed: (problem) => screen.fail(problem),
     signal,
   });
-  const unfinished = streams(list.tail, list.keepEnd);
+  const unfinished = streams(list.tail, grown);
   const inner = [heading, empty, list.box, toEnd];
   let count = 0;
   let started = null;
@@ -87,12 +87,26 @@ export function transcript(chat, screen, { signal, happened, log }) {
     const first = await (early ?? newest(chat, signal));
     keep(first);
     count = (first.at(-1)?.sequence ?? -1) + 1;
-    empty.hidden = count > 0;
-    list.box.hidden = count === 0;
+    showOrHide();
     list.setCount(count);
     fit();
     screen.link("Connecting…");
     reconnect = follow(chat, count - 1, { signal, received, connected });
+  }
+
+  /** Something has changed after the last message. */
+  function grown() {
+    showOrHide();
+    list.keepEnd();
+  }
+
+  /** Shows the list, or that there is nothing in it. */
+  function showOrHide() {
+    const isEmpty = count === 0 && !unfinished.isAny();
+    if (empty.hidden === !isEmpty && list.box.hidden === isEmpty) return;
+    empty.hidden = !isEmpty;
+    list.box.hidden = isEmpty;
+    fit();
   }
 
   function keep(messages) {
@@ -153,8 +167,7 @@ export function transcript(chat, screen, { signal, happened, log }) {
     if (fresh.length === 0) return;
     keep(fresh);
     count = fresh.at(-1).sequence + 1;
-    empty.hidden = true;
-    list.box.hidden = false;
+    showOrHide();
     const wasAtEnd = list.isAtEnd();
     list.setCount(count);
     fresh.flatMap(results).forEach(({ id }) => renew(links.callerOf(id)));
