@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { counts, launch, watched } from "./browser.js";
+import { counts, launch, reads, watched } from "./browser.js";
 import { startService } from "./service.js";
 
 let browser;
@@ -67,7 +67,38 @@ test("an answer in a chat without messages is visible", async () => {
     assert.equal(await place.text("This chat has no messages yet.").isVisible(), false);
     await end(base, "s1", { state: "cancelled", store: false });
     await counts(unfinished(page), 0);
-    await place.text("This chat has no messages yet.").waitFor();
+    await page.getByRole("region", { name: "Broken answer" }).waitFor();
+  });
+});
+
+test("an answer that breaks off leaves its reason, until the chat goes on", async () => {
+  const base = await chat("broken-1", "Go");
+  await opened("broken-1", async (page, place) => {
+    const note = page.getByRole("region", { name: "Broken answer" });
+    const tells = () => reads(note, /The answer of\s*writer\s*failed.*HTTP 502 from booking.*not stored/);
+    await begin(base, "s1", ["Let me see"]);
+    await unfinished(page).waitFor();
+    await end(base, "s1", { state: "failed", error: "HTTP 502 from booking" });
+    await tells();
+    await counts(unfinished(page), 0);
+
+    await page.reload();
+    await place.shows("broken-1");
+    await tells();
+    await page.getByRole("link", { name: "Turns" }).click();
+    await page.locator(".part").getByText("HTTP 502 from booking").waitFor();
+    await page.getByRole("link", { name: "Messages" }).click();
+
+    await begin(base, "s2", ["Once more"]);
+    await unfinished(page).waitFor();
+    await counts(note, 0);
+    await end(base, "s2", { state: "cancelled" });
+    await reads(note, /The answer of\s*writer\s*was cancelled/);
+    await call("POST", `${base}/messages`, { role: "user", name: "user", content: "Never mind" });
+    await counts(note, 0);
+    await page.reload();
+    await place.shows("broken-1");
+    await counts(note, 0);
   });
 });
 

@@ -49,6 +49,7 @@ pub(super) fn find(name: &str) -> Option<File> {
         "parts/actions.js" => script(include_str!("page/parts/actions.js")),
         "parts/activity.js" => script(include_str!("page/parts/activity.js")),
         "parts/answers.js" => script(include_str!("page/parts/answers.js")),
+        "parts/broken_answer.js" => script(include_str!("page/parts/broken_answer.js")),
         "parts/calls.js" => script(include_str!("page/parts/calls.js")),
         "parts/chart.js" => script(include_str!("page/parts/chart.js")),
         "parts/chat_list.js" => script(include_str!("page/parts/chat_list.js")),

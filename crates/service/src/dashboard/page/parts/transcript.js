@@ -4,6 +4,7 @@ import { h } from "../dom.js";
 import { follow, newest, range } from "../messages.js";
 import { toChat } from "../routes.js";
 import { announce } from "../screen.js";
+import { brokenAnswer } from "./broken_answer.js";
 import { feed } from "./feed.js";
 import { message } from "./message.js";
 import { streams } from "./stream.js";
@@ -17,9 +18,10 @@ const MIN_HEIGHT = 460;
 
 /**
  * Keeps the messages of a chat up to date once it is started. `happened` gets the names and data of all
- * events of the chat; `log` has its calls.
+ * events of the chat; `log` has its calls; `changed` is called when the result of `broken` has changed: how the last
+ * answer broke off.
  */
-export function transcript(chat, screen, { signal, happened, log }) {
+export function transcript(chat, screen, { signal, happened, log, changed }) {
   const { appId, chatId } = chat;
   const held = new Map();
   /** The edits since the page was opened: what is read later may have been sent before them. */
@@ -37,7 +39,11 @@ export function transcript(chat, screen, { signal, happened, log }) {
     failed: (problem) => screen.fail(problem),
     signal,
   });
-  const unfinished = streams(list.tail, grown);
+  const answers = h("div", {});
+  const ending = h("div", {});
+  list.tail.append(answers, ending);
+  const unfinished = streams(answers, grown);
+  const broken = brokenAnswer(chat, { signal, isLast, changed: endingChanged });
   const inner = [heading, empty, list.box, toEnd];
   let count = 0;
   let started = null;
@@ -100,9 +106,22 @@ export function transcript(chat, screen, { signal, happened, log }) {
     list.keepEnd();
   }
 
+  /** Whether no message came after a stream. */
+  function isLast({ last_sequence: end, written_at: at }) {
+    if (end !== null) return end >= count;
+    return count === 0 || Date.parse(held.get(count - 1)?.created_at) <= Date.parse(at);
+  }
+
+  /** Tells after the last message how the last answer broke off. */
+  function endingChanged() {
+    ending.replaceChildren(broken.element() ?? "");
+    grown();
+    changed();
+  }
+
   /** Shows the list, or that there is nothing in it. */
   function showOrHide() {
-    const isEmpty = count === 0 && !unfinished.isAny();
+    const isEmpty = count === 0 && !unfinished.isAny() && !broken.isAny();
     if (empty.hidden === !isEmpty && list.box.hidden === isEmpty) return;
     empty.hidden = !isEmpty;
     list.box.hidden = isEmpty;
@@ -158,6 +177,7 @@ export function transcript(chat, screen, { signal, happened, log }) {
     append(named("message").map(({ data }) => data));
     named("message-updated", "message-deleted").forEach(({ data }) => replace(data));
     const isWhole = unfinished.happened(events);
+    broken.happened(events);
     happened(events);
     return isWhole;
   }
@@ -250,5 +270,15 @@ export function transcript(chat, screen, { signal, happened, log }) {
   addEventListener("resize", fit, { signal });
 
   const isStarted = () => started !== null;
-  return { element, offerForks, start, isStarted, show, shownAgain, fit, callsFound };
+  return {
+    element,
+    broken: broken.element,
+    offerForks,
+    start,
+    isStarted,
+    show,
+    shownAgain,
+    fit,
+    callsFound,
+  };
 }

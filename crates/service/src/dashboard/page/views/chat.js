@@ -35,7 +35,7 @@ export const chat = {
     const base = path`api/chats/${appId}/${chatId}`;
     const changed = () => screen.renew();
     const log = callLog(base, { signal, found: (ids) => messages.callsFound(ids) });
-    const messages = transcript({ appId, chatId }, screen, { signal, happened, log });
+    const messages = transcript({ appId, chatId }, screen, { signal, happened, log, changed });
     const asked = questions({ appId, chatId }, { signal, changed });
     /** The parts that were shown, by name. */
     const parts = {};
@@ -169,6 +169,7 @@ export const chat = {
           h(
             "div",
             { class: "part", "data-key": `part ${place.part}` },
+            place.part === "turns" && messages.broken(),
             parts[place.part]?.element(session) ?? h("p", { class: "waiting" }, "Loading…"),
           ),
       ];
