@@ -140,6 +140,65 @@ test("a chunk that was left out makes the page connect again", async () => {
   });
 });
 
+test("an answer in chunks of the AI SDK shows its parts as they come", async () => {
+  const base = await chat("parts-1", "Go");
+  await opened("parts-1", async (page) => {
+    await begin(base, "s1", [], "ui_message");
+    const first = [
+      { type: "start", messageId: "m1" },
+      { type: "reasoning-start", id: "r" },
+      { type: "reasoning-delta", id: "r", delta: "First the " },
+      { type: "reasoning-delta", id: "r", delta: "weather" },
+      { type: "reasoning-end", id: "r" },
+      { type: "text-start", id: "t1" },
+      { type: "text-delta", id: "t1", delta: "I look" },
+      { type: "text-end", id: "t1" },
+      { type: "tool-input-start", toolCallId: "c1", toolName: "forecast" },
+      { type: "tool-input-delta", toolCallId: "c1", inputTextDelta: '{"day"' },
+    ];
+    await say(base, "s1", 0, first);
+    const answer = unfinished(page);
+    await answer.getByText("I look", { exact: true }).waitFor();
+    await reads(answer.locator(".reasoning summary"), /^Reasoning 17 characters$/);
+    assert.equal(await answer.getByText("First the weather").isVisible(), false);
+    const tool = answer.locator(".tool-call");
+    await reads(tool, /^calls forecast\s*running$/);
+    const second = [
+      { type: "tool-input-available", toolCallId: "c1", toolName: "forecast", input: { day: 7 } },
+      { type: "tool-output-error", toolCallId: "c1", errorText: "no such day" },
+      { type: "text-start", id: "t1" },
+      { type: "text-delta", id: "t1", delta: "Rain, " },
+      { type: "text-delta", id: "t1", delta: "maybe" },
+    ];
+    await say(base, "s1", first.length, second);
+    await answer.getByText("Rain, maybe", { exact: true }).waitFor();
+    await reads(tool, /failed.*"day": 7.*no such day/s);
+    assert.deepEqual(await answer.locator("p.words").allTextContents(), [
+      "First the weather",
+      "I look",
+      "Rain, maybe",
+    ]);
+  });
+});
+
+test("an answer in updates of ACP shows its parts as they come", async () => {
+  const base = await chat("parts-2", "Go");
+  await opened("parts-2", async (page) => {
+    const text = (text) => ({ type: "text", text });
+    await begin(base, "s1", [
+      { sessionUpdate: "agent_thought_chunk", content: text("Hm") },
+      { sessionUpdate: "agent_message_chunk", content: text("I re") },
+      { sessionUpdate: "agent_message_chunk", content: text("ad") },
+      { sessionUpdate: "tool_call", toolCallId: "c", title: "Read", kind: "read", status: "pending" },
+      { sessionUpdate: "tool_call_update", toolCallId: "c", status: "completed", rawOutput: "lines" },
+    ], "acp");
+    const answer = unfinished(page);
+    await answer.getByText("I read", { exact: true }).waitFor();
+    await reads(answer.locator(".tool-call"), /^calls Read\s*result\s*Result\s*lines$/);
+    await reads(answer.locator(".reasoning"), /2 characters\s*Hm/);
+  });
+});
+
 const unfinished = (page) => page.locator(".unfinished");
 
 async function chat(chatId, said) {

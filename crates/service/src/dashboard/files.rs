@@ -74,6 +74,7 @@ pub(super) fn find(name: &str) -> Option<File> {
         "parts/questions.js" => script(include_str!("page/parts/questions.js")),
         "parts/search_box.js" => script(include_str!("page/parts/search_box.js")),
         "parts/stream.js" => script(include_str!("page/parts/stream.js")),
+        "parts/stream_parts.js" => script(include_str!("page/parts/stream_parts.js")),
         "parts/summary.js" => script(include_str!("page/parts/summary.js")),
         "parts/table.js" => script(include_str!("page/parts/table.js")),
         "parts/tool_calls.js" => script(include_str!("page/parts/tool_calls.js")),

@@ -1,7 +1,7 @@
 // Answers that agents are producing now. They are shown after the last message until they are stored.
 
 import { h } from "../dom.js";
-import { plain } from "./markdown.js";
+import { streamParts } from "./stream_parts.js";
 
 const EVENTS = [
   "caught-up",
@@ -13,7 +13,7 @@ const EVENTS = [
 
 /** Shows unfinished answers in `place`. `grown` is called after something has changed. */
 export function streams(place, grown) {
-  /** By id: the element, its paragraph that grows, the words beside its speaker, and the position that it has. */
+  /** By id: the element, its parts that grow, the words beside its speaker, and the position that it has. */
   const open = new Map();
 
   /** Takes the events of a chat; returns whether they continue what is shown, without a gap. */
@@ -53,13 +53,13 @@ export function streams(place, grown) {
     // Of chunks that were joined, there are fewer than positions: nobody can tell which ones are known.
     if (known < 0 || (known > 0 && chunks.length !== next - from)) return false;
     answer.next = next;
-    answer.words.append(chunks.slice(known).map(textOf).join(""));
+    answer.parts.add(chunks.slice(known));
     say(id, "is answering");
     return true;
   }
 
   function clear(answer, attempt) {
-    answer.words.replaceChildren();
+    answer.parts.clear();
     Object.assign(answer, { attempt, next: 0 });
   }
 
@@ -69,7 +69,7 @@ export function streams(place, grown) {
   }
 
   function begin(agent) {
-    const words = plain("");
+    const said = h("div", {});
     const state = h("span", { class: "role" }, "is answering");
     const speaker = agent ?? "assistant";
     const element = h(
@@ -84,10 +84,10 @@ export function streams(place, grown) {
         h("span", { class: "who", dir: "auto" }, speaker),
         state,
       ),
-      words,
+      said,
     );
     place.append(element);
-    return { element, words, state, attempt: 0, next: 0 };
+    return { element, parts: streamParts(said), state, attempt: 0, next: 0 };
   }
 
   /** Removes an answer: its messages are stored, and arrive as messages. */
@@ -97,11 +97,4 @@ export function streams(place, grown) {
   }
 
   return { happened, isAny: () => open.size > 0 };
-}
-
-/** Returns the text of a chunk: of plain text, of the AI SDK, or of ACP. */
-function textOf(chunk) {
-  if (typeof chunk === "string") return chunk;
-  if (chunk?.type === "text-delta") return chunk.delta ?? "";
-  return chunk?.sessionUpdate === "agent_message_chunk" ? (chunk.content?.text ?? "") : "";
 }
