@@ -2,12 +2,13 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { launch, watched } from "./browser.js";
+import { launch, reads, watched } from "./browser.js";
 import { seedApp } from "./seed.js";
 import { startService } from "./service.js";
 import { bearer, giveToken, settings } from "./tokens.js";
 
 const OPERATOR = bearer({ sub: "olga", apps: ["*"], role: "operator" });
+const BOT = bearer({ sub: "bot", apps: ["*"], role: "service" });
 const USER = bearer({ sub: "alice", apps: ["acme_corp"] });
 
 let browser;
@@ -15,7 +16,7 @@ let service;
 
 before(async () => {
   service = await startService(settings);
-  await seedApp(service.client(bearer({ sub: "bot", apps: ["*"], role: "service" })), "acme_corp");
+  await seedApp(service.client(BOT), "acme_corp");
   browser = await launch();
 });
 
@@ -152,5 +153,37 @@ test("a view whose modules cannot be loaded says so, and is shown when they can"
       await place.shows("Numbers");
     },
     { answers: [401], goesAway: true },
+  );
+});
+
+test("what is wrong with a request is shown, part by part", async () => {
+  await watched(
+    browser,
+    service,
+    async (page, place) => {
+      await place.open("#/apps/acme_corp/chats?status=bogus");
+      await giveToken(page, BOT);
+      await reads(page.getByRole("alert").getByRole("listitem"), /^status must be some of running, paused/);
+      const errors = [
+        { pointer: "/reason", detail: "must be short" },
+        { parameter: "mode", detail: "is unknown" },
+      ];
+      const problem = { title: "The request is not acceptable", status: 422, detail: "see errors", errors };
+      await page.route("**/pause", (route) =>
+        route.fulfill({ status: 422, json: problem, contentType: "application/problem+json" }),
+      );
+      await place.open("#/apps/acme_corp/chats/acme_corp-gen-23");
+      await place.shows("acme_corp-gen-23");
+      await page.getByRole("button", { name: "Pause" }).click();
+      const submit = page.locator(".action-form").getByRole("button", { name: "Pause" });
+      await submit.click();
+      const refusal = page.locator(".actions .refusal");
+      await reads(refusal, /^The request is not acceptable: \/reason must be short; mode is unknown$/);
+      await page.unroute("**/pause");
+      await page.route("**/pause", (route) => route.abort());
+      await submit.click();
+      await reads(refusal, /^Not done: the service did not answer. Try again.$/);
+    },
+    { answers: [401, 422], goesAway: true },
   );
 });

@@ -7,7 +7,9 @@ export class Problem extends Error {
   constructor({ title, detail, status = 0, code = "", ...more }) {
     super(title);
     const { http_request_id: requestId = null, input_request: inputRequest = null } = more;
-    Object.assign(this, { title, detail, status, code, requestId, inputRequest });
+    // Each names a part of the body or a parameter, and what is wrong with it.
+    const errors = Array.isArray(more.errors) ? more.errors : [];
+    Object.assign(this, { title, detail, status, code, requestId, inputRequest, errors });
   }
 
   /** Whether another token would help. */

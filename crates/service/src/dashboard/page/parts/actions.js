@@ -5,6 +5,7 @@ import { h } from "../dom.js";
 import { announce } from "../screen.js";
 import { download } from "./download.js";
 import { formatJson } from "./json.js";
+import { problemText } from "./problem.js";
 
 /** Every format in which a history can be had, as docs/API.md lists them. */
 const DIALECTS = [
@@ -205,7 +206,7 @@ export function actions({ appId, chatId }, { signal, changed, done }) {
       form,
       isBusy && h("p", { class: "dim" }, "Sending…"),
       note && h("p", { class: "dim" }, note),
-      problem && h("p", { class: "refusal", role: "alert" }, textOf(problem)),
+      problem && h("p", { class: "refusal", role: "alert" }, problemText(problem)),
     );
   }
 
@@ -268,8 +269,4 @@ export function actions({ appId, chatId }, { signal, changed, done }) {
   }
 
   return { element };
-}
-
-function textOf({ title, detail }) {
-  return detail ? `${title}: ${detail}` : title;
 }

@@ -7,6 +7,7 @@ import { poll } from "../../poll.js";
 import { compare } from "../../parts/compare.js";
 import { confirmed } from "../../parts/confirmation.js";
 import { formatJson } from "../../parts/json.js";
+import { problemText } from "../../parts/problem.js";
 import { time } from "../../parts/summary.js";
 import { toChat } from "../../routes.js";
 import { announce } from "../../screen.js";
@@ -127,7 +128,7 @@ export function contextHistory({ appId, chatId }, screen, { signal, changed }) {
         { class: "panel", "data-key": "comparison" },
         h("h2", {}, pair ? `Version ${pair.from} and version ${pair.to}` : "Comparison"),
         refusal &&
-          h("p", { class: "refusal", role: "alert" }, `${refusal.title}. ${refusal.detail}`),
+          h("p", { class: "refusal", role: "alert" }, problemText(refusal)),
         shown && pair && shown.from === pair.from && shown.to === pair.to && once(shown.element),
       ),
     );

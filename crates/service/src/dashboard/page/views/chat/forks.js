@@ -5,6 +5,7 @@ import { h, once } from "../../dom.js";
 import { count } from "../../format.js";
 import { poll } from "../../poll.js";
 import { message } from "../../parts/message.js";
+import { problemText } from "../../parts/problem.js";
 import { toolLinks } from "../../parts/tool_calls.js";
 import { status, time } from "../../parts/summary.js";
 import { name, nameLink } from "../../parts/table.js";
@@ -231,7 +232,7 @@ export function forks({ appId, chatId }, screen, { signal, changed }) {
           isSending ? "Forking…" : "Fork",
         ),
       ),
-      refusal && h("p", { class: "refusal", role: "alert" }, `${refusal.title}. ${refusal.detail}`),
+      refusal && h("p", { class: "refusal", role: "alert" }, problemText(refusal)),
       created &&
         h(
           "p",
@@ -257,12 +258,11 @@ export function forks({ appId, chatId }, screen, { signal, changed }) {
       return h("p", { class: "waiting" }, "Loading…");
     const { other, problem, same, here, there } = comparison;
     if (problem) {
-      const text = `${problem.title}. ${problem.detail}`;
       return h(
         "section",
         { class: "panel", "data-key": "compare" },
         h("h2", {}, "Comparison"),
-        h("p", { class: "refusal" }, text),
+        h("p", { class: "refusal" }, problemText(problem)),
       );
     }
     const isEqual = same === here.last_sequence && same === there.last_sequence;
