@@ -27,30 +27,36 @@ export const numbers = {
   }),
 
   open(screen, { appId, given }, signal) {
+    const frame = () => [appNav(appId, "numbers"), chooser(appId, given)];
+    const refusal = refused(given, Date.now());
+    if (refusal) return screen.show(() => [...frame(), h("p", { role: "status" }, refusal)]);
     const refresh = poll(load, {
       every: 60_000,
       signal,
       failed: (problem) => screen.fail(problem),
     });
     screen.onRetry(refresh);
-    screen.show(() => [
-      appNav(appId, "numbers"),
-      chooser(appId, given),
-      h("p", { class: "waiting" }, "Loading…"),
-    ]);
+    screen.show(() => [...frame(), h("p", { class: "waiting" }, "Loading…")]);
 
     async function load() {
       const range = chosenRange(given);
       const usage = await readUsage(appId, range, signal);
-      screen.show(() => [
-        appNav(appId, "numbers"),
-        chooser(appId, given),
-        render(appId, range, usage),
-      ]);
+      screen.show(() => [...frame(), render(appId, range, usage)]);
       announce(`Cost ${money(usage.now.cost_micros_usd)}`);
     }
   },
 };
+
+/** Says why there is no such range; null if there is one. */
+function refused({ from, before }, now) {
+  for (const [label, at] of Object.entries({ beginning: from, end: before })) {
+    if (at && Number.isNaN(Date.parse(at))) return `The ${label} of the range, “${at}”, is no time.`;
+  }
+  if (from && before && Date.parse(before) <= Date.parse(from))
+    return "The range ends before it begins. Choose an end after the beginning.";
+  if (from && Date.parse(from) >= now) return "The range begins in the future.";
+  return null;
+}
 
 function chosenRange(given) {
   // Read once: a millisecond between two readings would make 7 days longer than 7 days.
@@ -135,17 +141,23 @@ function downloads(appId, { step }, usage) {
   );
 }
 
-function note({ days, step }, { left, ...usage }) {
+function note({ days, step, isCompared, isCut }, { left, ...usage }) {
   const compared =
     days === 1 ? "the same hours of the day before" : `the ${count(days)} days before`;
-  const parts = [`Changes are against ${compared}.`];
+  const parts = [
+    isCompared
+      ? `Changes are against ${compared}.`
+      : "The range is too long to be compared with the one before.",
+  ];
+  if (isCut) parts.push(`Only its last ${count(days)} days are counted.`);
   if (step === "day") parts.push("Days are days in UTC.");
   if (left > 0)
     parts.push(`The ${count(left)} workflows that were updated longest ago are not counted.`);
   for (const of of ["users", "agents", "models"]) {
     if (usage[of].hasMore) parts.push(`Only the most expensive ${of} are listed.`);
     const drawn = usage[of].items.filter((it) => it.points).length;
-    if (drawn < usage[of].items.length)
+    if (drawn === 0 && usage[of].items.length > 0) parts.push(`The ${of} are not listed by ${step}.`);
+    else if (drawn < usage[of].items.length)
       parts.push(`Of the ${of}, the first ${count(drawn)} are listed by ${step}.`);
   }
   return parts.join(" ");
@@ -154,7 +166,7 @@ function note({ days, step }, { left, ...usage }) {
 const average = ({ calls, duration_ms: all }) => (calls === 0 ? null : all / calls);
 
 function totals(_range, { now, past }) {
-  const item = (label, format, of) => [label, format(of(now)), changed(of(now), of(past))];
+  const item = (label, format, of) => [label, format(of(now)), changed(of(now), past && of(past))];
   return figures(
     item("Cost", money, (it) => it.cost_micros_usd),
     item("Tokens", count, (it) => it.total_tokens),
@@ -269,7 +281,7 @@ const averageColumn = {
 
 function workflowTable(appId, range, { workflows }) {
   const rows = workflows
-    .filter(({ now, past }) => now.calls + now.starts + past.calls > 0)
+    .filter(({ now, past }) => now.calls + now.starts + (past?.calls ?? 0) > 0)
     .toSorted((one, other) => other.now.cost_micros_usd - one.now.cost_micros_usd)
     .slice(0, SHOWN);
   if (rows.length === 0) return h("p", { class: "dim" }, "Nothing happened in this range.");
