@@ -171,13 +171,15 @@ test("a range of any length is shown, and one that is none is refused with a wor
     await range({ from: at(900) });
     await reads(figure(page, "Cost"), /\$9\.50none before/);
     for (const [given, words] of [
-      [{ from: "2020-01-01T00:00:00.000Z" }, /too long to be compared.*not listed by day/],
+      [{ from: "2020-01-01T00:00:00.000Z" }, /too long to be compared.*not listed by month/],
       [{ from: "0001-01-01T00:00:00.000Z" }, /Only its last 3,660 days are counted/],
     ]) {
       await range(given);
       await reads(page.getByText("too long to be compared"), words);
       await reads(figure(page, "Cost"), /\$9\.50no comparison/);
       await place.shows("Numbers");
+      await page.getByRole("heading", { name: "By month" }).waitFor();
+      await reads(page.locator(".ticks").first(), /^([A-Z][a-z]{2,3} \d{4}){3,6}$/);
       await place.fits();
     }
     for (const [given, words] of [

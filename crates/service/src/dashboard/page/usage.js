@@ -17,6 +17,8 @@ const MAX_STEPS = 999;
 /** The longest range, and the longest one that is compared with the one before, in days. */
 const MAX_DAYS = 3_660;
 const MAX_COMPARED_DAYS = 1_000;
+/** More days than this are drawn and listed by month: a day would be narrower than a pixel. */
+const MAX_DRAWN_DAYS = 400;
 
 const FIELDS = [
   "calls",
@@ -30,7 +32,8 @@ const FIELDS = [
 /**
  * Returns the range to read: whole hours up to 7 days, else whole days (UTC), with the one to compare it with: the
  * same hours, as many whole days earlier as the range needs. `round` decides on the part of an hour, or of a day, at the
- * beginning. A range that is too long begins later, and is `isCut`; a long one is not compared.
+ * beginning. A range that is too long begins later, and is `isCut`; a long one is not compared. `step` is that of the
+ * requests, and `by` that of what is shown.
  */
 export function rangeOf(from, before, round = Math.floor) {
   const step = before - from > 7 * DAY ? "day" : "hour";
@@ -40,7 +43,9 @@ export function rangeOf(from, before, round = Math.floor) {
   const start = Math.max(first, end - MAX_DAYS * DAY);
   const shift = Math.ceil((end - start) / DAY) * DAY;
   const days = shift / DAY;
-  return { step, start, end, shift, days, isCompared: days <= MAX_COMPARED_DAYS, isCut: start > first };
+  const by = days > MAX_DRAWN_DAYS ? "month" : step;
+  const isCompared = days <= MAX_COMPARED_DAYS;
+  return { step, by, start, end, shift, days, isCompared, isCut: start > first };
 }
 
 /** Reads what an app has used in a range and in the one before, by workflow, user, agent and model. */
@@ -72,14 +77,24 @@ export async function readUsage(appId, range, signal) {
 /** The last moment of a range, which the API takes as included. */
 const last = (end) => new Date(end - 1).toISOString();
 
-async function workflowSeries(appId, name, { step, start, end, shift, isCompared }, signal) {
+async function workflowSeries(appId, name, { step, by, start, end, shift, isCompared }, signal) {
   const base = path`api/stats/${appId}/${name}/series`;
   const points = await seriesPoints(base, step, isCompared ? start - shift : start, end, signal);
   const within = (first, until) =>
     points.filter(({ at }) => Date.parse(at) >= first && Date.parse(at) < until);
   const now = within(start, end);
   const past = isCompared ? sum(within(start - shift, end - shift).map(flat)) : null;
-  return { points: now, now: sum(now.map(flat)), past };
+  return { points: shownBy(by, now), now: sum(now.map(flat)), past };
+}
+
+/** The points of a series for the steps that are shown. */
+function shownBy(by, points) {
+  if (by !== "month") return points;
+  const months = Map.groupBy(points, ({ at }) => at.slice(0, 7));
+  return [...months.values()].map((of) => {
+    const { starts, completions, failures, ...usage } = sum(of.map(flat));
+    return { at: of[0].at, starts, completions, failures, usage };
+  });
 }
 
 /** Reads the points of a series, in as many pieces as it needs. */
@@ -99,7 +114,8 @@ const lengthOf = (step) => (step === "day" ? DAY : HOUR);
 const modelName = ({ provider, model }) => (provider && model ? `${provider}/${model}` : model);
 
 /** What a list says of a range, and of the range before, and step by step of the first ones. */
-async function listed(base, field, nameOf, { step, start, end, shift, isCompared }, signal) {
+async function listed(base, field, nameOf, range, signal) {
+  const { step, by, start, end, shift, isCompared } = range;
   const read = async (first, until, more) => {
     const given = { from: new Date(first).toISOString(), to: last(until), ...more };
     const answer = await get(query(base, given), signal);
@@ -114,7 +130,7 @@ async function listed(base, field, nameOf, { step, start, end, shift, isCompared
     drawn > 0 ? read(start, end, { limit: drawn, step }) : nothing,
   ]);
   const earlier = new Map(past.items.map((it) => [nameOf(it), it.usage]));
-  const points = new Map(first.items.map((it) => [nameOf(it), it.points]));
+  const points = new Map(first.items.map((it) => [nameOf(it), shownBy(by, it.points)]));
   const items = now.items.map((it) => ({
     name: nameOf(it),
     now: it.usage,

@@ -157,9 +157,9 @@ const HOURS_WITHOUT_DAY = 25;
 /** Labels, each as wide as the points it covers. */
 function ticks(at, step) {
   const times = at.map((time) => tick(time, step));
-  const hasDays = step === "day" || at.length > HOURS_WITHOUT_DAY;
+  const hasDays = step !== "hour" || at.length > HOURS_WITHOUT_DAY;
   const begins = (index) =>
-    !hasDays || step === "day" || (index > 0 && times[index].day !== times[index - 1].day);
+    !hasDays || step !== "hour" || (index > 0 && times[index].day !== times[index - 1].day);
   const possible = [...times.keys()].filter(begins);
   const every = Math.max(Math.ceil(possible.length / MAX_TICKS), 1);
   const chosen = possible.filter((_, number) => number % every === 0);

@@ -125,7 +125,7 @@ function render(appId, range, usage) {
   ];
 }
 
-function downloads(appId, { step }, usage) {
+function downloads(appId, { by }, usage) {
   const button = (text, make) => {
     const file = `${appId}-${text.replaceAll(" ", "-")}.csv`;
     return h("button", { type: "button", onclick: () => download(make(), file, "text/csv") }, text);
@@ -136,12 +136,12 @@ function downloads(appId, { step }, usage) {
     { class: "row", role: "group", "aria-label": "Download as CSV", "data-key": "csv" },
     h("span", { class: "dim" }, "Download as CSV:"),
     lists.map((of) => button(`${of}s`, () => listedCsv(of, usage[`${of}s`]))),
-    button(`workflows by ${step}`, () => seriesCsv(usage.workflows)),
-    lists.map((of) => button(`${of}s by ${step}`, () => listedSeriesCsv(of, usage[`${of}s`]))),
+    button(`workflows by ${by}`, () => seriesCsv(usage.workflows)),
+    lists.map((of) => button(`${of}s by ${by}`, () => listedSeriesCsv(of, usage[`${of}s`]))),
   );
 }
 
-function note({ days, step, isCompared, isCut }, { left, ...usage }) {
+function note({ days, step, by, isCompared, isCut }, { left, ...usage }) {
   const compared =
     days === 1 ? "the same hours of the day before" : `the ${count(days)} days before`;
   const parts = [
@@ -156,9 +156,9 @@ function note({ days, step, isCompared, isCut }, { left, ...usage }) {
   for (const of of ["users", "agents", "models"]) {
     if (usage[of].hasMore) parts.push(`Only the most expensive ${of} are listed.`);
     const drawn = usage[of].items.filter((it) => it.points).length;
-    if (drawn === 0 && usage[of].items.length > 0) parts.push(`The ${of} are not listed by ${step}.`);
+    if (drawn === 0 && usage[of].items.length > 0) parts.push(`The ${of} are not listed by ${by}.`);
     else if (drawn < usage[of].items.length)
-      parts.push(`Of the ${of}, the first ${count(drawn)} are listed by ${step}.`);
+      parts.push(`Of the ${of}, the first ${count(drawn)} are listed by ${by}.`);
   }
   return parts.join(" ");
 }
@@ -186,19 +186,18 @@ function changed(now, past) {
   return `${ratio > 0 ? "+" : "−"}${share(Math.abs(ratio))}`;
 }
 
-function charts(appId, { step }, { points }) {
+function charts(appId, { by, end: last }, { points }) {
   const at = points.map((it) => it.at);
-  const length = step === "day" ? 86_400_000 : 3_600_000;
   const chosen = (index) => {
-    const end = new Date(Date.parse(at[index]) + length).toISOString();
+    const end = at[index + 1] ?? new Date(last).toISOString();
     location.hash = toChats(appId, { from: at[index], before: end, lifecycle: "all" });
   };
   const bars = (label, kind, of) => ({ label, kind, style: "bar", values: points.map(of) });
-  const common = { at, step, chosen };
+  const common = { at, step: by, chosen };
   return h(
     "section",
     { class: "panel", "data-key": "charts" },
-    h("h2", {}, step === "day" ? "By day" : "By hour"),
+    h("h2", {}, `By ${by}`),
     h(
       "div",
       { class: "charts" },
@@ -260,15 +259,15 @@ const costColumns = [
 ];
 
 /** The cost of a row step by step, as bars. */
-const timeColumn = ({ step }) => ({
-  title: `By ${step}`,
+const timeColumn = ({ by }) => ({
+  title: `By ${by}`,
   kind: "spark",
   cell: ({ points }) => {
     if (!points) return NONE;
     const costs = points.map((it) => it.usage.cost_micros_usd);
     return sparkline(
       costs,
-      `At most ${money(Math.max(...costs))} ${step === "day" ? "a day" : "an hour"}`,
+      `At most ${money(Math.max(...costs))} ${by === "hour" ? "an hour" : `a ${by}`}`,
     );
   },
 });
