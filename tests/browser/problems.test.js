@@ -9,6 +9,7 @@ import { bearer, giveToken, settings } from "./tokens.js";
 
 const OPERATOR = bearer({ sub: "olga", apps: ["*"], role: "operator" });
 const BOT = bearer({ sub: "bot", apps: ["*"], role: "service" });
+const USER_OF_ALL = bearer({ sub: "alice", apps: ["*"] });
 const USER = bearer({ sub: "alice", apps: ["acme_corp"] });
 
 let browser;
@@ -65,6 +66,10 @@ test("a user without the right to read stats finds the chats they may see", asyn
     async (page, place) => {
       await place.open();
       await giveToken(page, USER);
+      await page.getByRole("table", { name: "Your apps" }).getByRole("link", { name: "acme_corp" }).waitFor();
+      await page.getByRole("searchbox").waitFor();
+      await page.getByRole("button", { name: "Forget token" }).click();
+      await giveToken(page, USER_OF_ALL);
       await page.getByText("This token may not list the apps.").waitFor();
       await page.getByLabel("App id").fill("acme_corp");
       await page.keyboard.press("Enter");

@@ -48,6 +48,23 @@ export const session = {
   },
 };
 
+/** The apps that the token or the session of the caller names; null if it names none, or all. */
+export function namedApps() {
+  const apps = token.get() ? claims(token.get()).apps : signIn.session?.apps;
+  return Array.isArray(apps) && apps.length > 0 && !apps.includes("*") ? apps.map(String) : null;
+}
+
+/** What a token says, unverified: enough to know what to offer, while the service decides. Empty if it is no JWT. */
+function claims(text) {
+  try {
+    const [, payload] = text.split(".");
+    const bytes = atob(payload.replaceAll("-", "+").replaceAll("_", "/"));
+    return JSON.parse(new TextDecoder().decode(Uint8Array.from(bytes, (it) => it.charCodeAt(0)))) ?? {};
+  } catch {
+    return {};
+  }
+}
+
 /** Builds a path of the API; the names in it may have any characters. */
 export function path(parts, ...names) {
   // Browsers resolve `.` and `..` in a path even if they are percent-encoded.
