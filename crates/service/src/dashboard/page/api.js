@@ -51,6 +51,7 @@ export const session = {
 /** The apps that the token or the session of the caller names; null if it names none, or all. */
 export function namedApps() {
   const apps = token.get() ? claims(token.get()).apps : signIn.session?.apps;
+  // The text "*" stands for all.
   return Array.isArray(apps) && apps.length > 0 && !apps.includes("*") ? apps.map(String) : null;
 }
 

@@ -25,6 +25,11 @@ export function count(number) {
   return whole.format(number);
 }
 
+/** 1 message, 2 messages. */
+export function many(number, noun) {
+  return `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
+}
+
 /** Millionths of a dollar: $0.0123, $12.34, $1.2 M. */
 export function money(micros) {
   if (micros === null || micros === undefined) return NONE;

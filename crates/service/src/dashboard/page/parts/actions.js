@@ -2,6 +2,7 @@
 
 import { change, getText, parseExact, path, query } from "../api.js";
 import { h } from "../dom.js";
+import { many } from "../format.js";
 import { announce } from "../screen.js";
 import { download } from "./download.js";
 import { formatJson } from "./json.js";
@@ -162,9 +163,9 @@ export function actions({ appId, chatId }, { signal, changed, done }) {
       const { messages, system, dropped } = answer;
       await use(`${formatJson(system === undefined ? messages : { system, messages })}\n`, dialect);
       const left = dropped?.length
-        ? ` ${dropped.length} messages have no place in this format.`
+        ? ` ${many(dropped.length, "message")} without a place in this format.`
         : "";
-      note = `${messages.length} messages as ${dialect}.${left}`;
+      note = `${many(messages.length, "message")} as ${dialect}.${left}`;
       announce(note);
     } catch (error) {
       if (signal.aborted) return;

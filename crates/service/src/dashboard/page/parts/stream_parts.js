@@ -1,7 +1,7 @@
 // What an agent has produced so far, from the chunks of its stream: plain text, the AI SDK's, or those of ACP.
 
 import { h } from "../dom.js";
-import { count } from "../format.js";
+import { many } from "../format.js";
 import { content, json } from "./content.js";
 import { plain } from "./markdown.js";
 
@@ -77,7 +77,7 @@ function thinking() {
   const element = h("details", { class: "reasoning" }, h("summary", {}, "Reasoning ", size), words);
   const add = (text) => {
     length += text.length;
-    size.textContent = `${count(length)} characters`;
+    size.textContent = many(length, "character");
     words.append(text);
   };
   return { element, add };

@@ -1,6 +1,6 @@
 import { get, pages, path } from "../api.js";
 import { h } from "../dom.js";
-import { count } from "../format.js";
+import { many } from "../format.js";
 import { filtersOf, ordersOf, parametersOf } from "../lists.js";
 import { chatList } from "../parts/chat_list.js";
 import { filterBar } from "../parts/filter_bar.js";
@@ -128,9 +128,7 @@ function openList(screen, { appId, given, frame }, signal) {
 }
 
 const numberOf = ({ total, total_is_at_least: least }) =>
-  total === undefined
-    ? `More than ${count(least)} chats`
-    : `${count(total)} ${total === 1 ? "chat" : "chats"}`;
+  total === undefined ? `More than ${many(least, "chat")}` : many(total, "chat");
 
 function shown(appId, items, total, further) {
   const list = items.length

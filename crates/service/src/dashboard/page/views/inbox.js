@@ -1,6 +1,6 @@
 import { pages, path } from "../api.js";
 import { h } from "../dom.js";
-import { count } from "../format.js";
+import { many } from "../format.js";
 import { answers } from "../parts/answers.js";
 import { appNav } from "../parts/nav.js";
 import { more, nameLink } from "../parts/table.js";
@@ -70,7 +70,7 @@ export const inbox = {
 const waiting = (number) =>
   number === 0
     ? "No question is pending"
-    : `${count(number)} pending ${number === 1 ? "question" : "questions"}`;
+    : many(number, "pending question");
 
 function heading(appId, order, number) {
   const link = ([name, text]) =>

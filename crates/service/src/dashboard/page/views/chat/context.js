@@ -2,7 +2,7 @@
 
 import { getExact, pages, path, post, query } from "../../api.js";
 import { h, once } from "../../dom.js";
-import { count } from "../../format.js";
+import { many } from "../../format.js";
 import { poll } from "../../poll.js";
 import { compare } from "../../parts/compare.js";
 import { confirmed } from "../../parts/confirmation.js";
@@ -163,7 +163,7 @@ export function contextHistory({ appId, chatId }, screen, { signal, changed }) {
         "span",
         { class: "dim" },
         time(created),
-        ` · after ${count(sequence)} messages · ${count(bytes)} bytes`,
+        ` · after ${many(sequence, "message")} · ${many(bytes, "byte")}`,
       ),
       h(
         "span",

@@ -2,7 +2,7 @@
 
 import { path, post } from "../../api.js";
 import { h, once } from "../../dom.js";
-import { count } from "../../format.js";
+import { count, many } from "../../format.js";
 import { poll } from "../../poll.js";
 import { message } from "../../parts/message.js";
 import { problemText } from "../../parts/problem.js";
@@ -69,7 +69,7 @@ export function forks({ appId, chatId }, screen, { signal, changed }) {
       h("h3", {}, nameLink(title, toChat(appId, chat.chat_id)), status(chat.status)),
       messages.map((it) => message(it, { result: links.result, caller: links.caller })),
       messages.length === 0 && h("p", { class: "dim" }, "No messages after this point."),
-      rest > 0 && h("p", { class: "dim" }, `${count(rest)} more messages`),
+      rest > 0 && h("p", { class: "dim" }, many(rest, "more message")),
     );
   }
 
@@ -266,7 +266,7 @@ export function forks({ appId, chatId }, screen, { signal, changed }) {
       );
     }
     const isEqual = same === here.last_sequence && same === there.last_sequence;
-    const share = `${count(same)} ${same === 1 ? "message" : "messages"}`;
+    const share = many(same, "message");
     const differ =
       same === 0
         ? "The chats share no messages."
