@@ -182,7 +182,12 @@ export function actions({ appId, chatId }, { signal, changed, done }) {
     const offered = Object.entries(ACTIONS).filter(
       ([, { isOffered, needs }]) => isOffered(chat) && chat.permissions.includes(needs),
     );
-    if (open && open !== "copy" && !offered.some(([name]) => name === open)) open = null;
+    if (open && open !== "copy" && !offered.some(([name]) => name === open)) {
+      // Somebody else was faster, and what was entered goes away with the form.
+      note = `${ACTIONS[open].text}: no longer possible, the chat is ${chat.status}.`;
+      open = null;
+      announce(note);
+    }
     const button = (name, text, onclick) =>
       h(
         "button",
