@@ -29,6 +29,7 @@ export function transcript(chat, screen, { signal, happened, log, changed }) {
   const loading = new Map();
   const links = toolLinks();
   const empty = h("p", { class: "dim", hidden: true }, "This chat has no messages yet.");
+  const missing = h("p", { class: "missing", role: "status", hidden: true });
   const toEnd = h("button", { type: "button", class: "to-end", hidden: true });
   const heading = h("h2", { tabindex: "-1" }, "Messages");
   const list = feed({
@@ -44,7 +45,7 @@ export function transcript(chat, screen, { signal, happened, log, changed }) {
   list.tail.append(answers, ending);
   const unfinished = streams(answers, grown);
   const broken = brokenAnswer(chat, { signal, isLast, changed: endingChanged });
-  const inner = [heading, empty, list.box, toEnd];
+  const inner = [heading, missing, empty, list.box, toEnd];
   let count = 0;
   let started = null;
   // Asked for at once, beside what the rest of the view needs.
@@ -251,7 +252,9 @@ export function transcript(chat, screen, { signal, happened, log, changed }) {
     list.box.querySelector(".linked")?.classList.remove("linked");
     shown?.classList.add("linked");
     shown?.focus({ preventScroll: true });
-    if (!shown) announce("This chat has no such message");
+    missing.textContent = `This chat has no message #${sequence}.`;
+    missing.hidden = Boolean(shown);
+    fit();
   }
 
   /** Restores the place in the list, which the browser forgets while it is hidden. */
