@@ -97,6 +97,22 @@ test("a token for another app is refused with an explanation, and another token 
   );
 });
 
+test("nothing seems to load below a refused token, and a missing message is reported", async () => {
+  const body = async (page, place) => {
+    await place.open("#/apps/acme_corp/chats");
+    await page.getByRole("alert").waitFor();
+    await page.getByText("Loading…").waitFor({ state: "hidden" });
+    await giveToken(page, BOT);
+    await place.open("#/apps/acme_corp/chats/picnic-1?message=99");
+    const missing = page.getByText("This chat has no message #99.");
+    await missing.waitFor();
+    await place.open("#/apps/acme_corp/chats/picnic-1?message=2");
+    await page.locator('.linked[data-sequence="2"]').waitFor();
+    await missing.waitFor({ state: "hidden" });
+  };
+  await watched(browser, service, body, { answers: [401] });
+});
+
 test("a missing chat is reported as such", async () => {
   await watched(
     browser,
@@ -148,14 +164,28 @@ test("a view whose modules cannot be loaded says so, and is shown when they can"
     service,
     async (page, place) => {
       await place.open("#/apps/acme_corp");
-      await giveToken(page, OPERATOR);
+      await giveToken(page, BOT);
       await place.shows("acme_corp");
       await page.route("**/views/numbers.js", (route) => route.abort());
       await page.getByRole("link", { name: "Numbers" }).click();
       await page.getByRole("alert").getByText("Service unreachable").waitFor();
       await page.unroute("**/views/numbers.js");
-      await page.getByRole("button", { name: "Try again" }).click();
+      // By itself.
       await place.shows("Numbers");
+
+      await page.route("**/api/**", (route) => route.abort());
+      await page.getByText("Not updated").waitFor();
+      await page.unroute("**/api/**");
+      await place.shows("Numbers");
+
+      await place.open("#/apps/acme_corp/chats/acme_corp-gen-23");
+      await place.shows("acme_corp-gen-23");
+      await page.route("**/views/chat/turns.js", (route) => route.abort());
+      await page.getByRole("link", { name: "Turns" }).click();
+      await page.getByRole("alert").getByText("Service unreachable").waitFor();
+      await page.unroute("**/views/chat/turns.js");
+      await page.getByText("This chat has no turns yet.").waitFor();
+      await place.shows("acme_corp-gen-23");
     },
     { answers: [401], goesAway: true },
   );

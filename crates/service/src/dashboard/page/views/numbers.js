@@ -1,3 +1,4 @@
+import { get } from "../api.js";
 import { h } from "../dom.js";
 import { count, duration, money, NONE, roundMoney, share } from "../format.js";
 import { SINCE } from "../lists.js";
@@ -36,6 +37,18 @@ export const numbers = {
       failed: (problem) => screen.fail(problem),
     });
     screen.onRetry(refresh);
+    // The numbers take many requests; a small one notices sooner that the service is away, and that it is back.
+    let isAway = false;
+    const check = async () => {
+      await get("api/health/live", signal);
+      if (isAway) refresh();
+      isAway = false;
+    };
+    const failed = (problem) => {
+      isAway = true;
+      screen.fail(problem);
+    };
+    poll(check, { every: 3_000, signal, failed });
     screen.show(() => [...frame(), h("p", { class: "waiting" }, "Loading…")]);
 
     async function load() {
