@@ -32,6 +32,7 @@ pub(super) fn find(name: &str) -> Option<File> {
         "chat.css" => style(include_str!("page/chat.css")),
         "transcript.css" => style(include_str!("page/transcript.css")),
         "turns.css" => style(include_str!("page/turns.css")),
+        "print.css" => style(include_str!("page/print.css")),
 
         "main.js" => script(include_str!("page/main.js")),
         "routes.js" => script(include_str!("page/routes.js")),
