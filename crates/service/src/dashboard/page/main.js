@@ -46,7 +46,8 @@ async function navigate() {
 
 function showZone() {
   const button = document.getElementById("zone");
-  button.textContent = zone.isUtc() ? "UTC" : "Local time";
+  const name = h("span", { class: "zone-name" }, ` · ${zone.name()}`);
+  button.replaceChildren(zone.isUtc() ? "UTC" : "Local time", zone.isUtc() ? "" : name);
   button.title = `Times are shown in ${zone.name()}`;
 }
 
