@@ -95,6 +95,20 @@ test("a range is compared with the one before, by workflow, user, agent and mode
   });
 });
 
+test("a chart of a whole range agrees with its figure, and one of nothing has no scale", async () => {
+  await watched(browser, service, async (page, place) => {
+    await place.open("#/apps/acme_corp/numbers?since=week");
+    await reads(figure(page, "Average call"), /^Average call1 s/);
+    const chart = (title) => page.locator(".chart").filter({ hasText: title });
+    await reads(chart("Call duration").locator(".legend"), /^average 1 s$/);
+    await reads(chart("Chats ended").locator(".scale"), /^0$/);
+    await reads(chart("Tokens").locator(".scale"), /^\d+\d+0$/);
+    await place.open("#/apps/acme_corp/workflows/Desk");
+    const latest = page.locator(".chart").filter({ hasText: "Call duration" }).locator(".legend");
+    await reads(latest, /^p50 of the last hour 1 s\s*p95 of the last hour 1 s$/);
+  });
+});
+
 test("7 days are read by the hour, even while the clock moves on", async () => {
   await watched(browser, service, async (page, place) => {
     await page.addInitScript(() => {

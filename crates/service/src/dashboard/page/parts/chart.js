@@ -35,12 +35,14 @@ const HEIGHT = 100;
 /**
  * A chart with an axis. `lines` are `{label, kind, values, style}` with one value a point: `style` is
  * "bar" or "step", `kind` the class that gives the colour; a null value means that nothing was counted.
- * Values that cannot be added up, such as percentiles, are `latest`. `scale` formats the numbers of the axis.
+ * Values that cannot be added up, such as percentiles, have the value of the `whole` range, or say which one is the
+ * latest if that is not known. `scale` formats the numbers of the axis.
  * With `chosen`, a click on a point calls it with the number of the point.
  */
 export function chart({ title, lines, at, step, format, scale = format, chosen }) {
   const values = lines.flatMap((line) => line.values).filter((value) => value !== null);
   const top = ceiling(Math.max(...values, 0));
+  const isEmpty = !values.some((value) => value > 0);
   const shapes = lines.map((line) =>
     line.style === "step" ? steps(line, top) : bars(line, lines, top),
   );
@@ -84,7 +86,8 @@ export function chart({ title, lines, at, step, format, scale = format, chosen }
     h(
       "div",
       { class: "scale", "aria-hidden": "true" },
-      [1, 0.5, 0].map((part) => h("span", {}, scale(top * part))),
+      // A chart of nothing has no scale.
+      [1, 0.5, 0].map((part) => h("span", {}, isEmpty && part > 0 ? "" : scale(top * part))),
     ),
     plot,
     h("div", { class: "ticks", "aria-hidden": "true" }, ticks(at, step)),
@@ -101,13 +104,16 @@ function mark(plot, index) {
 function readout(lines, at, step, format) {
   const text = (line, index) => {
     if (index !== null) return format(line.values[index]);
+    if (line.whole !== undefined) return format(line.whole);
     if (line.latest) return format(line.values.findLast((value) => value !== null) ?? null);
     return format(line.values.reduce((sum, value) => sum + value, 0));
   };
+  const label = (line, index) =>
+    line.latest && index === null ? `${line.label} of the last ${step}` : line.label;
   const items = (index) =>
     [
       ...lines.map((line) =>
-        h("span", { class: `key ${line.kind}` }, line.label, " ", h("b", {}, text(line, index))),
+        h("span", { class: `key ${line.kind}` }, label(line, index), " ", h("b", {}, text(line, index))),
       ),
       index !== null && h("span", { class: "when" }, point(at[index], step)),
     ].filter(Boolean);

@@ -199,7 +199,7 @@ function changed(now, past) {
   return `${ratio > 0 ? "+" : "−"}${share(Math.abs(ratio))}`;
 }
 
-function charts(appId, { by, end: last }, { points }) {
+function charts(appId, { by, end: last }, { points, now }) {
   const at = points.map((it) => it.at);
   const chosen = (index) => {
     const end = at[index + 1] ?? new Date(last).toISOString();
@@ -245,7 +245,7 @@ function charts(appId, { by, end: last }, { points }) {
             label: "average",
             kind: "p50",
             style: "step",
-            latest: true,
+            whole: average(now),
             values: points.map(average),
           },
         ],
