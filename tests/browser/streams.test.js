@@ -67,14 +67,14 @@ test("an answer in a chat without messages is visible", async () => {
     assert.equal(await place.text("This chat has no messages yet.").isVisible(), false);
     await end(base, "s1", { state: "cancelled", store: false });
     await counts(unfinished(page), 0);
-    await page.getByRole("region", { name: "Broken answer" }).waitFor();
+    await page.getByRole("article", { name: "Broken answer" }).waitFor();
   });
 });
 
 test("an answer that breaks off leaves its reason, until the chat goes on", async () => {
   const base = await chat("broken-1", "Go");
   await opened("broken-1", async (page, place) => {
-    const note = page.getByRole("region", { name: "Broken answer" });
+    const note = page.getByRole("article", { name: "Broken answer" });
     const tells = () => reads(note, /The answer of\s*writer\s*failed.*HTTP 502 from booking.*not stored/);
     await begin(base, "s1", ["Let me see"]);
     await unfinished(page).waitFor();

@@ -49,7 +49,8 @@ export function brokenAnswer({ appId, chatId }, { signal, isLast, changed }) {
 
 function note({ agent, state, error, last_sequence: stored, written_at: at }) {
   return h(
-    "section",
+    // A feed has articles only.
+    "article",
     {
       class: `notice ${state === "cancelled" ? "paused" : ""}`,
       "data-key": "broken",
