@@ -2,7 +2,7 @@
 
 import { get, path } from "../api.js";
 import { h } from "../dom.js";
-import { time } from "./summary.js";
+import { instant, moment } from "../format.js";
 import { name as shortened } from "./table.js";
 
 const WORDS = { failed: "failed", cancelled: "was cancelled" };
@@ -62,7 +62,8 @@ function note({ agent, state, error, last_sequence: stored, written_at: at }) {
       h("b", {}, "The answer of "),
       shortened(agent ?? "the assistant", "inline-name"),
       h("b", {}, WORDS[state]),
-      h("span", { class: "dim" }, time(at)),
+      // Not how long ago: the note is not rendered again.
+      h("time", { class: "dim", datetime: at, title: moment(at) }, instant(at)),
     ),
     error &&
       h(

@@ -155,8 +155,8 @@ function ceiling(value) {
   return [1, 2, 4, 6, 8, 10].map((factor) => factor * size).find((it) => it >= value);
 }
 
-/** The most labels below a chart. */
-const MAX_TICKS = 6;
+/** The most labels below a chart, by its step: those with a year are longer. */
+const MAX_TICKS = { hour: 6, day: 6, month: 3 };
 /** Hours of more than a day are told apart by their days. */
 const HOURS_WITHOUT_DAY = 25;
 
@@ -167,7 +167,7 @@ function ticks(at, step) {
   const begins = (index) =>
     !hasDays || step !== "hour" || (index > 0 && times[index].day !== times[index - 1].day);
   const possible = [...times.keys()].filter(begins);
-  const every = Math.max(Math.ceil(possible.length / MAX_TICKS), 1);
+  const every = Math.max(Math.ceil(possible.length / MAX_TICKS[step]), 1);
   const chosen = possible.filter((_, number) => number % every === 0);
   const width = (from, end) => `${((end - from) / at.length) * 100}%`;
   const before = h("span", {});
