@@ -96,7 +96,7 @@ test("what ends a chat is asked twice, and Escape takes it back", async () => {
   });
 });
 
-test("an action that somebody else has made impossible says so", async () => {
+test("an action that another client has made impossible says so", async () => {
   await chat("faster-1");
   await as(SERVICE, "faster-1", async (page) => {
     await press(page, "Fail");

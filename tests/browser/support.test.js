@@ -41,8 +41,8 @@ for (const [who, token] of [
   ["all rights", SERVICE],
   ["support", SUPPORT],
 ]) {
-  test(`with a token of ${who}, from “user bob says his rebooking failed” to the step and its error in at most four interactions`, () =>
-    investigate(token));
+  const task = "from “user bob says his rebooking failed” to the step and its error in at most four interactions";
+  test(`with a token of ${who}, ${task}`, () => investigate(token));
 }
 
 async function investigate(token) {

@@ -12,7 +12,7 @@ const MAX_LISTED = 100;
 /** The most of them that are listed step by step, and the most steps of all of them, as the API has it. */
 const MAX_DRAWN = 50;
 const MAX_POINTS = 10_000;
-/** The most steps of one series; longer ones are read in pieces. One less than in the API, which counts from an instant. */
+/** The most steps of a request for a series: one less than in the API, because a range ends within its last step. */
 const MAX_STEPS = 999;
 /** The longest range, and the longest one that is compared with the one before, in days. */
 const MAX_DAYS = 3_660;

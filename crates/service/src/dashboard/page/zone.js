@@ -30,7 +30,7 @@ export function midnight(now) {
   return new Date(now.getFullYear(), now.getMonth(), now.getDate());
 }
 
-/** A time as the value of an input of the type `datetime-local`, and back; empty and null for none, or for a text that is no time. */
+/** A time as the value of an input of the type `datetime-local`, and back; empty and null for what is no time. */
 export function toInput(at) {
   if (!at) return "";
   const date = new Date(at);

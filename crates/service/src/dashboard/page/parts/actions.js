@@ -183,7 +183,7 @@ export function actions({ appId, chatId }, { signal, changed, done }) {
       ([, { isOffered, needs }]) => isOffered(chat) && chat.permissions.includes(needs),
     );
     if (open && open !== "copy" && !offered.some(([name]) => name === open)) {
-      // Somebody else was faster, and what was entered goes away with the form.
+      // Another client was faster. The form is removed with what was entered.
       note = `${ACTIONS[open].text}: no longer possible, the chat is ${chat.status}.`;
       open = null;
       announce(note);

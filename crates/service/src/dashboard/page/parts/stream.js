@@ -50,7 +50,7 @@ export function streams(place, grown) {
     // What is void, and what is known.
     if (attempt < answer.attempt || next <= answer.next) return true;
     const known = answer.next - from;
-    // Of chunks that were joined, there are fewer than positions: nobody can tell which ones are known.
+    // The service may have joined chunks: there are then fewer than positions, and the known ones cannot be left out.
     if (known < 0 || (known > 0 && chunks.length !== next - from)) return false;
     answer.next = next;
     answer.parts.add(chunks.slice(known));

@@ -76,7 +76,7 @@ function openSearch(screen, text, signal) {
   }
 }
 
-/** Returns the apps that the user may search: those that the token or the session names, or else those of the statistics. */
+/** Returns the apps to search: those that the token or the session names, or else those of the statistics. */
 async function searchedApps(signal) {
   const own = namedApps();
   if (own) return { ids: own.slice(0, MAX_SEARCHED), isAll: own.length <= MAX_SEARCHED };
