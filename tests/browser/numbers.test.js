@@ -105,7 +105,7 @@ test("a chart of a whole range agrees with its figure, and one of nothing has no
     await reads(chart("Tokens").locator(".scale"), /^\d+\d+0$/);
     await place.open("#/apps/acme_corp/workflows/Desk");
     const latest = page.locator(".chart").filter({ hasText: "Call duration" }).locator(".legend");
-    await reads(latest, /^p50 of the last hour 1 s\s*p95 of the last hour 1 s$/);
+    await reads(latest, /^latest p50 1 s\s*latest p95 1 s$/);
   });
 });
 

@@ -109,7 +109,7 @@ function readout(lines, at, step, format) {
     return format(line.values.reduce((sum, value) => sum + value, 0));
   };
   const label = (line, index) =>
-    line.latest && index === null ? `${line.label} of the last ${step}` : line.label;
+    line.latest && index === null ? `latest ${line.label}` : line.label;
   const items = (index) =>
     [
       ...lines.map((line) =>
