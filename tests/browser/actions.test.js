@@ -96,6 +96,17 @@ test("what ends a chat is asked twice, and Escape takes it back", async () => {
   });
 });
 
+test("an action that another client has made impossible says so", async () => {
+  await chat("faster-1");
+  await as(SERVICE, "faster-1", async (page) => {
+    await press(page, "Fail");
+    await page.getByLabel("Reason (optional)").fill("my reason");
+    await call("POST", "/api/chats/acme_corp/faster-1/complete", {});
+    const words = "Fail: no longer possible, the chat is completed.";
+    await page.locator(".actions").getByText(words).waitFor();
+  });
+});
+
 test("the problem of a refused action is shown as the service states it", async () => {
   await chat("act-3");
   await as(

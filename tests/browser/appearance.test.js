@@ -26,6 +26,12 @@ const VIEWS = [
   ["chat-empty", "#/apps/beta-labs/chats/trial-1", "trial-1", ".said"],
   ["question", "#/apps/travel_desk/chats/desk-2", "desk-2", ".question"],
   ["answering", "#/apps/acme_corp/chats/answering-1", "answering-1", ".unfinished"],
+  ["broken", "#/apps/acme_corp/chats/broken-1", "broken-1", ".feed .notice"],
+  ["missing", "#/apps/acme_corp/chats/picnic-1?message=99", "picnic-1", ".missing:not([hidden])"],
+  ["search-user", "#/apps/travel_desk/chats?q=rebooking&user_id=bob&status=failed", "Chats"],
+  ["numbers-years", "#/apps/acme_corp/numbers?from=2020-01-01T00:00:00.000Z", "Numbers", ".charts"],
+  ["numbers-none", "#/apps/acme_corp/numbers?from=garbage", "Numbers"],
+  ["context-single", "#/apps/acme_corp/chats/picnic-1?view=context", "picnic-1", ".diff-box"],
   ["failed", "#/apps/acme_corp/chats/rebook-1", "rebook-1"],
   ["turns", "#/apps/acme_corp/chats/rebook-1?view=turns", "rebook-1", ".timeline"],
   ["context", "#/apps/acme_corp/chats/rebook-1?view=context", "rebook-1", ".diff"],
@@ -51,6 +57,7 @@ before(async () => {
   await seedContext(call, "acme_corp", "rebook-1");
   await seedForks(call, "acme_corp", "rebook-1");
   await beginAnswer(call, "acme_corp", "answering-1");
+  await breakAnswer(call, "acme_corp", "broken-1");
   await call("PUT", "/api/chats/beta-labs/trial-1", { workflow_name: "Trial" });
   for (const app of ["beta-labs", "a_long_name_".padEnd(64, "x")]) {
     await call("POST", `/api/chats/${app}`, { workflow_name: "Trial" });
@@ -70,9 +77,29 @@ async function beginAnswer(call, app, chatId) {
   await call("PUT", base, { workflow_name: "Answers" });
   const asked = { role: "user", name: "alice", content: "Tell me a story" };
   await call("POST", `${base}/messages`, asked);
-  await call("POST", `${base}/streams`, { stream_id: "s1", format: "text", agent: "writer" });
-  const chunks = ["Once upon a time ", "there was a lake, and at the lake "];
+  await call("POST", `${base}/streams`, { stream_id: "s1", format: "ui_message", agent: "writer" });
+  const chunks = [
+    { type: "start", messageId: "m1" },
+    { type: "reasoning-delta", id: "r1", delta: "A story needs a place. " },
+    { type: "text-start", id: "t1" },
+    { type: "text-delta", id: "t1", delta: "Let me look for a lake." },
+    { type: "tool-input-available", toolCallId: "c1", toolName: "find_lake", input: { near: "Oslo" } },
+    { type: "tool-output-available", toolCallId: "c1", output: { name: "Sognsvann" } },
+    { type: "tool-input-available", toolCallId: "c2", toolName: "weather", input: { day: 7 } },
+    { type: "text-start", id: "t2" },
+    { type: "text-delta", id: "t2", delta: "Once upon a time there was a lake, and at the lake " },
+  ];
   await call("POST", `${base}/streams/s1/chunks`, { from: 0, chunks });
+}
+
+/** Starts an answer that fails. */
+async function breakAnswer(call, app, chatId) {
+  const base = `/api/chats/${app}/${chatId}`;
+  await call("PUT", base, { workflow_name: "Answers" });
+  await call("POST", `${base}/messages`, { role: "user", name: "bob", content: "Please rebook" });
+  await call("POST", `${base}/streams`, { stream_id: "s1", format: "text", agent: "booker" });
+  const error = "HTTP 502 from the booking system: upstream timed out after 30 s";
+  await call("POST", `${base}/streams/s1/end`, { state: "failed", error });
 }
 
 after(async () => {

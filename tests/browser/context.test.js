@@ -56,6 +56,18 @@ test("two versions are compared side by side, and any pair has an address", asyn
   );
 });
 
+test("a single version is shown, and compared with none", async () => {
+  await call("POST", "/api/chats/acme_corp", { chat_id: "single-1", workflow_name: "Desk" });
+  await call("PUT", "/api/chats/acme_corp/single-1/context", { town: "Oslo" });
+  await watched(browser, service, async (page, place) => {
+    await place.open("#/apps/acme_corp/chats/single-1?view=context");
+    await place.shows("single-1");
+    await reads(page.getByRole("region", { name: "Version 1", exact: true }), /^\{\s*"town": "Oslo"\s*\}$/);
+    await counts(page.getByRole("link", { name: /^(From|To) version/ }), 0);
+    await place.isAccessible();
+  });
+});
+
 test("a version is restored after a confirmation, and not without one", async () => {
   await watched(browser, service, async (page, place) => {
     await place.open(`${CHAT}?view=context`);

@@ -102,6 +102,32 @@ test("a search finds ids, users, titles and words, in one app or in all", async 
   });
 });
 
+test("a search may begin with a user, and may have one in the URL", async () => {
+  const body = async (page, place) => {
+    await place.shows("Chats");
+    const search = async (text) => {
+      await page.getByRole("searchbox").fill(text);
+      await page.keyboard.press("Enter");
+    };
+    for (const text of ["bob rebooking", "Bob  REBOOKING"]) {
+      await search(text);
+      await rows(page, "Chats of user bob by title").filter({ hasText: "Rebooking of LH" }).waitFor();
+      const said = rows(page, "Messages in chats of user bob");
+      await said.filter({ hasText: "Please help: Rebooking" }).waitFor();
+    }
+    await search("carol rebooking");
+    await page.getByText("Nothing was found for").waitFor();
+    await place.open("#/apps/travel_desk/chats?q=help&user_id=carol&status=failed");
+    await rows(page, "Messages in chats of user carol").filter({ hasText: "Refund" }).waitFor();
+    assert.equal(await page.getByText("Rebooking").count(), 0);
+    await page.getByText("Only the chats of user carol are searched.").waitFor();
+    await page.getByText("A search has no filter by status.").waitFor();
+    await page.getByRole("link", { name: "Search all chats" }).click();
+    await rows(page, "Messages").filter({ hasText: "Rebooking" }).waitFor();
+  };
+  await as(SERVICE, "#/apps/travel_desk/chats", body);
+});
+
 test("a list shows who spoke last, and its filters are in the URL", async () => {
   await as(SERVICE, "#/apps/travel_desk/chats", async (page, place) => {
     await place.shows("Chats");

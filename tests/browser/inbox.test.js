@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { launch, watched } from "./browser.js";
+import { launch, reads, watched } from "./browser.js";
 import { startService } from "./service.js";
 
 let browser;
@@ -78,6 +78,37 @@ test("every pending question is shown with its age and expiry, and is answered i
     await card(page, "Shall I go on?").getByRole("link", { name: "ask-3" }).click();
     await place.shows("ask-3");
   });
+});
+
+test("a question says in which chat it was asked, and closed ones are not counted", async () => {
+  const chat = { chat_id: "titled-1", workflow_name: "Desk", user_id: "bob", title: "Rebooking to Oslo" };
+  await call("POST", "/api/chats/titles", chat);
+  for (const id of ["one", "two"]) {
+    const question = { request_id: id, prompt: `Question ${id}?` };
+    await call("POST", "/api/chats/titles/titled-1/input-requests", question);
+  }
+  await watched(
+    browser,
+    service,
+    async (page, place) => {
+      await place.open("#/apps/titles/inbox");
+      await place.shows("Inbox");
+      const where = card(page, "Question one?").locator(".where");
+      await reads(where, /^in Rebooking to Oslotitled-1 · bob · Desk$/);
+      await page.getByText("2 pending questions.").waitFor();
+      await place.isHidden(true);
+      const given = { content: "x", name: "eve" };
+      await call("POST", "/api/chats/titles/titled-1/input-requests/one/answer", given);
+      await card(page, "Question one?").getByLabel("Answer").fill("y");
+      await card(page, "Question one?").getByRole("button", { name: "Answer" }).click();
+      await card(page, "Question one?").getByText("answered first:").waitFor();
+      await page.getByText("1 pending question.").waitFor();
+      await place.isHidden(false);
+      await where.getByRole("link").click();
+      await place.shows("titled-1");
+    },
+    { answers: [409] },
+  );
 });
 
 test("an answer that was too late shows the one that was first", async () => {

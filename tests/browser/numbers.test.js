@@ -95,6 +95,20 @@ test("a range is compared with the one before, by workflow, user, agent and mode
   });
 });
 
+test("a chart of a whole range agrees with its figure, and one of nothing has no scale", async () => {
+  await watched(browser, service, async (page, place) => {
+    await place.open("#/apps/acme_corp/numbers?since=week");
+    await reads(figure(page, "Average call"), /^Average call1 s/);
+    const chart = (title) => page.locator(".chart").filter({ hasText: title });
+    await reads(chart("Call duration").locator(".legend"), /^average 1 s$/);
+    await reads(chart("Chats ended").locator(".scale"), /^0$/);
+    await reads(chart("Tokens").locator(".scale"), /^\d+\d+0$/);
+    await place.open("#/apps/acme_corp/workflows/Desk");
+    const latest = page.locator(".chart").filter({ hasText: "Call duration" }).locator(".legend");
+    await reads(latest, /^latest p50 1 s\s*latest p95 1 s$/);
+  });
+});
+
 test("7 days are read by the hour, even while the clock moves on", async () => {
   await watched(browser, service, async (page, place) => {
     await page.addInitScript(() => {
@@ -162,4 +176,39 @@ test("any range can be chosen, and the numbers are downloaded as CSV without for
       ],
     );
   });
+});
+
+test("a range of any length is shown, and one that is none is refused with a word", async () => {
+  await watched(browser, service, async (page, place) => {
+    const range = (given) => place.open(`#/apps/acme_corp/numbers?${new URLSearchParams(given)}`);
+    const at = (days) => new Date(Date.now() - days * 24 * HOUR).toISOString();
+    await range({ from: at(900) });
+    await reads(figure(page, "Cost"), /\$9\.50none before/);
+    for (const [given, words] of [
+      [{ from: "2020-01-01T00:00:00.000Z" }, /too long to be compared.*not listed by month/],
+      [{ from: "0001-01-01T00:00:00.000Z" }, /Only its last 3,660 days are counted/],
+    ]) {
+      await range(given);
+      await reads(page.getByText("too long to be compared"), words);
+      await reads(figure(page, "Cost"), /\$9\.50no comparison/);
+      await place.shows("Numbers");
+      await page.getByRole("heading", { name: "By month" }).waitFor();
+      await reads(page.locator(".ticks").first(), /^([A-Z][a-z]{2,3} \d{4}){3,6}$/);
+      await place.fits();
+    }
+    for (const [given, words] of [
+      [{ from: "garbage" }, "The beginning of the range, “garbage”, is no time."],
+      [{ from: at(2), before: "x" }, "The end of the range, “x”, is no time."],
+      [{ from: at(1), before: at(2) }, "The range ends before it begins."],
+      [{ from: at(-1) }, "The range begins in the future."],
+    ]) {
+      await range(given);
+      await page.getByText(words).waitFor();
+      assert.equal(await page.getByText("Loading…").count(), 0);
+    }
+    await page.getByRole("link", { name: "last 7 days" }).click();
+    await reads(figure(page, "Cost"), /\$3\.50/);
+    await place.open("#/apps/acme_corp/chats?from=garbage");
+    await place.text("Chats").waitFor();
+  }, { answers: [422] });
 });

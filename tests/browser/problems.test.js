@@ -2,12 +2,14 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { launch, watched } from "./browser.js";
+import { launch, reads, watched } from "./browser.js";
 import { seedApp } from "./seed.js";
 import { startService } from "./service.js";
 import { bearer, giveToken, settings } from "./tokens.js";
 
 const OPERATOR = bearer({ sub: "olga", apps: ["*"], role: "operator" });
+const BOT = bearer({ sub: "bot", apps: ["*"], role: "service" });
+const USER_OF_ALL = bearer({ sub: "alice", apps: ["*"] });
 const USER = bearer({ sub: "alice", apps: ["acme_corp"] });
 
 let browser;
@@ -15,7 +17,7 @@ let service;
 
 before(async () => {
   service = await startService(settings);
-  await seedApp(service.client(bearer({ sub: "bot", apps: ["*"], role: "service" })), "acme_corp");
+  await seedApp(service.client(BOT), "acme_corp");
   browser = await launch();
 });
 
@@ -64,6 +66,10 @@ test("a user without the right to read stats finds the chats they may see", asyn
     async (page, place) => {
       await place.open();
       await giveToken(page, USER);
+      await page.getByRole("table", { name: "Your apps" }).getByRole("link", { name: "acme_corp" }).waitFor();
+      await page.getByRole("searchbox").waitFor();
+      await page.getByRole("button", { name: "Forget token" }).click();
+      await giveToken(page, USER_OF_ALL);
       await page.getByText("This token may not list the apps.").waitFor();
       await page.getByLabel("App id").fill("acme_corp");
       await page.keyboard.press("Enter");
@@ -89,6 +95,22 @@ test("a token for another app is refused with an explanation, and another token 
     },
     { answers: [401, 403] },
   );
+});
+
+test("nothing seems to load below a refused token, and a missing message is reported", async () => {
+  const body = async (page, place) => {
+    await place.open("#/apps/acme_corp/chats");
+    await page.getByRole("alert").waitFor();
+    await page.getByText("Loading…").waitFor({ state: "hidden" });
+    await giveToken(page, BOT);
+    await place.open("#/apps/acme_corp/chats/picnic-1?message=99");
+    const missing = page.getByText("This chat has no message #99.");
+    await missing.waitFor();
+    await place.open("#/apps/acme_corp/chats/picnic-1?message=2");
+    await page.locator('.linked[data-sequence="2"]').waitFor();
+    await missing.waitFor({ state: "hidden" });
+  };
+  await watched(browser, service, body, { answers: [401] });
 });
 
 test("a missing chat is reported as such", async () => {
@@ -142,15 +164,61 @@ test("a view whose modules cannot be loaded says so, and is shown when they can"
     service,
     async (page, place) => {
       await place.open("#/apps/acme_corp");
-      await giveToken(page, OPERATOR);
+      await giveToken(page, BOT);
       await place.shows("acme_corp");
       await page.route("**/views/numbers.js", (route) => route.abort());
       await page.getByRole("link", { name: "Numbers" }).click();
       await page.getByRole("alert").getByText("Service unreachable").waitFor();
       await page.unroute("**/views/numbers.js");
-      await page.getByRole("button", { name: "Try again" }).click();
+      // By itself.
       await place.shows("Numbers");
+
+      await page.route("**/api/**", (route) => route.abort());
+      await page.getByText("Not updated").waitFor();
+      await page.unroute("**/api/**");
+      await place.shows("Numbers");
+
+      await place.open("#/apps/acme_corp/chats/acme_corp-gen-23");
+      await place.shows("acme_corp-gen-23");
+      await page.route("**/views/chat/turns.js", (route) => route.abort());
+      await page.getByRole("link", { name: "Turns" }).click();
+      await page.getByRole("alert").getByText("Service unreachable").waitFor();
+      await page.unroute("**/views/chat/turns.js");
+      await page.getByText("This chat has no turns yet.").waitFor();
+      await place.shows("acme_corp-gen-23");
     },
     { answers: [401], goesAway: true },
+  );
+});
+
+test("what is wrong with a request is shown, part by part", async () => {
+  await watched(
+    browser,
+    service,
+    async (page, place) => {
+      await place.open("#/apps/acme_corp/chats?status=bogus");
+      await giveToken(page, BOT);
+      await reads(page.getByRole("alert").getByRole("listitem"), /^status must be some of running, paused/);
+      const errors = [
+        { pointer: "/reason", detail: "must be short" },
+        { parameter: "mode", detail: "is unknown" },
+      ];
+      const problem = { title: "The request is not acceptable", status: 422, detail: "see errors", errors };
+      await page.route("**/pause", (route) =>
+        route.fulfill({ status: 422, json: problem, contentType: "application/problem+json" }),
+      );
+      await place.open("#/apps/acme_corp/chats/acme_corp-gen-23");
+      await place.shows("acme_corp-gen-23");
+      await page.getByRole("button", { name: "Pause" }).click();
+      const submit = page.locator(".action-form").getByRole("button", { name: "Pause" });
+      await submit.click();
+      const refusal = page.locator(".actions .refusal");
+      await reads(refusal, /^The request is not acceptable: \/reason must be short; mode is unknown$/);
+      await page.unroute("**/pause");
+      await page.route("**/pause", (route) => route.abort());
+      await submit.click();
+      await reads(refusal, /^Not done: the service did not answer. Try again.$/);
+    },
+    { answers: [401, 422], goesAway: true },
   );
 });

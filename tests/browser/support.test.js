@@ -6,13 +6,17 @@ import { launch, reads, watched } from "./browser.js";
 import { seedDesk } from "./seed.js";
 import { seedFailedRun } from "./seed_runs.js";
 import { startService } from "./service.js";
+import { bearer, giveToken, settings } from "./tokens.js";
+
+const SERVICE = bearer({ sub: "bot", apps: ["*"], role: "service" });
+const SUPPORT = bearer({ sub: "sue", apps: ["acme_corp"], role: "support" });
 
 let browser;
 let service;
 
 before(async () => {
-  service = await startService();
-  const call = service.client();
+  service = await startService({ ...settings, REPRISE__APPS__SUPPORT_ACCESS: "true" });
+  const call = service.client(SERVICE);
   await seedFailedRun(call, "acme_corp");
   // Other chats of the same user, one of which failed as well, and chats of others.
   await seedDesk(call, "acme_corp");
@@ -33,12 +37,21 @@ after(async () => {
   await service?.stop();
 });
 
-test("from “user bob says his rebooking failed” to the step and its error in at most four interactions", async () => {
+for (const [who, token] of [
+  ["all rights", SERVICE],
+  ["support", SUPPORT],
+]) {
+  const task = "from “user bob says his rebooking failed” to the step and its error in at most four interactions";
+  test(`with a token of ${who}, ${task}`, () => investigate(token));
+}
+
+async function investigate(token) {
   await watched(
     browser,
     service,
     async (page, place) => {
       await place.open();
+      await giveToken(page, token);
       await place.shows("Apps");
       let interactions = 0;
       const fill = async (field, text) => {
@@ -67,7 +80,7 @@ test("from “user bob says his rebooking failed” to the step and its error in
       assert.ok(top >= 0 && bottom <= 900, `the step is at ${top} to ${bottom}`);
       assert.ok(interactions <= 4, `${interactions} interactions`);
     },
-    // The search looks for a chat with the id "bob".
-    { answers: [404] },
+    // Without a token, of the statistics, and for a chat with the id "bob".
+    { answers: [401, 403, 404] },
   );
-});
+}

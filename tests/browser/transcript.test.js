@@ -56,6 +56,24 @@ async function chat(chatId, messages) {
   return `#/apps/acme_corp/chats/${chatId}`;
 }
 
+test("a printed chat has all messages that are loaded, and no buttons", async () => {
+  await call("POST", "/api/chats/acme_corp", { chat_id: "paper-1", workflow_name: "Desk" });
+  const messages = Array.from({ length: 60 }, (_, index) => ({ role: "user", content: `Line ${index}` }));
+  await call("POST", "/api/chats/acme_corp/paper-1/messages", { messages });
+  await watched(browser, service, async (page, place) => {
+    await place.open("#/apps/acme_corp/chats/paper-1");
+    await place.shows("paper-1");
+    await counts(page.locator(".message"), 60);
+    await page.emulateMedia({ media: "print", colorScheme: "dark" });
+    const box = await page.locator(".feed").evaluate((it) => [it.clientHeight, it.scrollHeight]);
+    assert.equal(box[0], box[1]);
+    assert.equal(await page.getByRole("group", { name: "Actions" }).isVisible(), false);
+    const back = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    assert.equal(back, "rgb(255, 255, 255)");
+    await place.fits();
+  });
+});
+
 test("the page requests every module of a chat at once, and no others", async () => {
   await watched(browser, service, async (page, place) => {
     const requested = [];

@@ -50,7 +50,7 @@ test("every time of a chat is shown in the zone that the user chooses, and it is
         }
         if (zone === "UTC") continue;
         // What is on the screen changes at once.
-        await page.getByRole("button", { name: "Local time" }).click();
+        await page.getByRole("button", { name: "Local time · Asia/Tokyo" }).click();
         await page.getByRole("button", { name: "UTC" }).waitFor();
         await page.locator(PARTS.at(-1)[1]).first().waitFor();
         await areIn(page, "UTC", PARTS.at(-1)[2]);

@@ -32,6 +32,7 @@ pub(super) fn find(name: &str) -> Option<File> {
         "chat.css" => style(include_str!("page/chat.css")),
         "transcript.css" => style(include_str!("page/transcript.css")),
         "turns.css" => style(include_str!("page/turns.css")),
+        "print.css" => style(include_str!("page/print.css")),
 
         "main.js" => script(include_str!("page/main.js")),
         "routes.js" => script(include_str!("page/routes.js")),
@@ -49,6 +50,7 @@ pub(super) fn find(name: &str) -> Option<File> {
         "parts/actions.js" => script(include_str!("page/parts/actions.js")),
         "parts/activity.js" => script(include_str!("page/parts/activity.js")),
         "parts/answers.js" => script(include_str!("page/parts/answers.js")),
+        "parts/broken_answer.js" => script(include_str!("page/parts/broken_answer.js")),
         "parts/calls.js" => script(include_str!("page/parts/calls.js")),
         "parts/chart.js" => script(include_str!("page/parts/chart.js")),
         "parts/chat_list.js" => script(include_str!("page/parts/chat_list.js")),
@@ -73,6 +75,7 @@ pub(super) fn find(name: &str) -> Option<File> {
         "parts/questions.js" => script(include_str!("page/parts/questions.js")),
         "parts/search_box.js" => script(include_str!("page/parts/search_box.js")),
         "parts/stream.js" => script(include_str!("page/parts/stream.js")),
+        "parts/stream_parts.js" => script(include_str!("page/parts/stream_parts.js")),
         "parts/summary.js" => script(include_str!("page/parts/summary.js")),
         "parts/table.js" => script(include_str!("page/parts/table.js")),
         "parts/tool_calls.js" => script(include_str!("page/parts/tool_calls.js")),

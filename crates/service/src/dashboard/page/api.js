@@ -7,7 +7,9 @@ export class Problem extends Error {
   constructor({ title, detail, status = 0, code = "", ...more }) {
     super(title);
     const { http_request_id: requestId = null, input_request: inputRequest = null } = more;
-    Object.assign(this, { title, detail, status, code, requestId, inputRequest });
+    // Each names a part of the body or a parameter, and what is wrong with it.
+    const errors = Array.isArray(more.errors) ? more.errors : [];
+    Object.assign(this, { title, detail, status, code, requestId, inputRequest, errors });
   }
 
   /** Whether another token would help. */
@@ -45,6 +47,24 @@ export const session = {
     await session.load();
   },
 };
+
+/** The apps that the token or the session of the caller names; null if it names none, or all. */
+export function namedApps() {
+  const apps = token.get() ? claims(token.get()).apps : signIn.session?.apps;
+  // The text "*" stands for all.
+  return Array.isArray(apps) && apps.length > 0 && !apps.includes("*") ? apps.map(String) : null;
+}
+
+/** What a token says, unverified: enough to know what to offer, while the service decides. Empty if it is no JWT. */
+function claims(text) {
+  try {
+    const [, payload] = text.split(".");
+    const bytes = atob(payload.replaceAll("-", "+").replaceAll("_", "/"));
+    return JSON.parse(new TextDecoder().decode(Uint8Array.from(bytes, (it) => it.charCodeAt(0)))) ?? {};
+  } catch {
+    return {};
+  }
+}
 
 /** Builds a path of the API; the names in it may have any characters. */
 export function path(parts, ...names) {

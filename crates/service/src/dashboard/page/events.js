@@ -9,14 +9,16 @@ const MAX_PAUSE = 30_000;
 /**
  * Passes the events at an address to `received`, in batches of `{name, data}`, until `signal` aborts.
  *
- * After a failure it reconnects, and continues after the last event. While the tab is hidden there is no
- * connection, because a browser allows only a few for all of its tabs. `connected` is called with whether
- * there is a connection, and with the problem if the service refuses it. Returns a function that retries now.
+ * After a failure it reconnects, and continues after the last event; `received` returns false if an event was left
+ * out, so that it must. While the tab is hidden there is no connection, because a browser allows only a few for all
+ * of its tabs. `connected` is called with whether there is a connection, and with the problem if the service refuses
+ * it. Returns a function that retries now.
  */
 export function listen(address, { signal, received, connected }) {
   let lastId = null;
   let retry = null;
   let failures = 0;
+  let gaps = 0;
   let disconnect = () => {};
   let resume = () => {};
 
@@ -35,6 +37,7 @@ export function listen(address, { signal, received, connected }) {
     let silence = setTimeout(disconnect, MAX_SILENCE);
     const events = new Events();
     let refusal = null;
+    let isWhole = true;
     try {
       const headers = { accept: "text/event-stream" };
       if (lastId !== null) headers["last-event-id"] = lastId;
@@ -46,7 +49,8 @@ export function listen(address, { signal, received, connected }) {
         connected(true);
         const batch = events.take(piece);
         lastId = batch.findLast((event) => event.id !== null)?.id ?? lastId;
-        if (batch.length > 0) received(batch);
+        isWhole = batch.length === 0 || received(batch) !== false;
+        if (!isWhole) break;
       }
     } catch (error) {
       if (signal.aborted) return false;
@@ -58,6 +62,8 @@ export function listen(address, { signal, received, connected }) {
       connection.abort();
       retry = events.retry;
     }
+    gaps = isWhole ? 0 : gaps + 1;
+    if (!isWhole) [retry, failures] = [null, gaps];
     if (signal.aborted) return false;
     connected(false, refusal);
     return !refusal?.wantsToken;

@@ -25,6 +25,11 @@ export function count(number) {
   return whole.format(number);
 }
 
+/** 1 message, 2 messages. */
+export function many(number, noun) {
+  return `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
+}
+
 /** Millionths of a dollar: $0.0123, $12.34, $1.2 M. */
 export function money(micros) {
   if (micros === null || micros === undefined) return NONE;
@@ -72,18 +77,21 @@ const day = inZone(DAY);
 const dayAndHour = inZone({ ...DAY, ...HOUR });
 const exact = inZone({ ...DAY, ...HOUR, second: "2-digit" });
 const full = inZone({ ...DAY, year: "numeric", ...HOUR, second: "2-digit", timeZoneName: "short" });
-// The days of a series are days in UTC.
-const utcDay = new Intl.DateTimeFormat("en-GB", { ...DAY, timeZone: "UTC" });
+// The days and months of a series are those in UTC.
+const utc = {
+  day: new Intl.DateTimeFormat("en-GB", { ...DAY, timeZone: "UTC" }),
+  month: new Intl.DateTimeFormat("en-GB", { month: "short", year: "numeric", timeZone: "UTC" }),
+};
 
 /** The day of a point in a series, and its hour. */
 export function tick(at, step) {
-  if (step === "day") return { day: utcDay.format(new Date(at)), hour: null };
+  if (step !== "hour") return { day: utc[step].format(new Date(at)), hour: null };
   return { day: day(at), hour: hour(at) };
 }
 
 /** The full time of a point in a series. */
 export function point(at, step) {
-  return step === "day" ? utcDay.format(new Date(at)) : dayAndHour(at);
+  return step === "hour" ? dayAndHour(at) : utc[step].format(new Date(at));
 }
 
 /** 2 Oct, 10:00:05 */

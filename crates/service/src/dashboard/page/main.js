@@ -1,11 +1,15 @@
 // Shows the view that the URL names, and changes it when the URL changes.
 
-import { Problem, session, token } from "./api.js";
+import { Problem, getText, session, token } from "./api.js";
 import { h } from "./dom.js";
 import { listenForSlash } from "./parts/search_box.js";
+import { poll } from "./poll.js";
 import { read, toChats } from "./routes.js";
 import { Screen } from "./screen.js";
 import { zone } from "./zone.js";
+
+/** The first pause before a view that could not be loaded is asked for again, in milliseconds. */
+const RELOAD_PAUSE = 2_000;
 
 /** By name: each view is loaded when it is first shown, so that none waits for the modules of the others. */
 const VIEWS = {
@@ -42,7 +46,8 @@ async function navigate() {
 
 function showZone() {
   const button = document.getElementById("zone");
-  button.textContent = zone.isUtc() ? "UTC" : "Local time";
+  const name = h("span", { class: "zone-name" }, ` · ${zone.name()}`);
+  button.replaceChildren(zone.isUtc() ? "UTC" : "Local time", zone.isUtc() ? "" : name);
   button.title = `Times are shown in ${zone.name()}`;
 }
 
@@ -55,11 +60,15 @@ const nowhere = {
 /** Stands in for a view whose modules could not be loaded. */
 const unreachable = {
   frame: () => ({ title: "Not loaded", crumbs: [] }),
-  open(screen) {
-    const detail = "The service did not answer.";
+  open(screen, { view }, signal) {
+    const detail = "The service did not answer. The page keeps trying.";
     // Some browsers remember that a module could not be loaded, until the page is loaded again.
-    screen.onRetry(() => location.reload());
+    const again = () => location.reload();
+    screen.onRetry(again);
     screen.fail(new Problem({ title: "Service unreachable", detail }));
+    const load = () => getText(`dashboard/views/${view}.js`, signal).then(again);
+    // Not at once: it might fail again at once.
+    setTimeout(() => poll(load, { every: RELOAD_PAUSE, signal, failed: () => {} }), RELOAD_PAUSE);
   },
 };
 

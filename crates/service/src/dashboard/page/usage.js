@@ -12,6 +12,13 @@ const MAX_LISTED = 100;
 /** The most of them that are listed step by step, and the most steps of all of them, as the API has it. */
 const MAX_DRAWN = 50;
 const MAX_POINTS = 10_000;
+/** The most steps of a request for a series: one less than in the API, because a range ends within its last step. */
+const MAX_STEPS = 999;
+/** The longest range, and the longest one that is compared with the one before, in days. */
+const MAX_DAYS = 3_660;
+const MAX_COMPARED_DAYS = 1_000;
+/** More days than this are drawn and listed by month: a day would be narrower than a pixel. */
+const MAX_DRAWN_DAYS = 400;
 
 const FIELDS = [
   "calls",
@@ -25,15 +32,20 @@ const FIELDS = [
 /**
  * Returns the range to read: whole hours up to 7 days, else whole days (UTC), with the one to compare it with: the
  * same hours, as many whole days earlier as the range needs. `round` decides on the part of an hour, or of a day, at the
- * beginning.
+ * beginning. A range that is too long begins later, and is `isCut`; a long one is not compared. `step` is that of the
+ * requests, and `by` that of what is shown.
  */
 export function rangeOf(from, before, round = Math.floor) {
   const step = before - from > 7 * DAY ? "day" : "hour";
   const length = step === "day" ? DAY : HOUR;
   const end = Math.ceil(before / length) * length;
-  const start = Math.min(round(from / length) * length, end - length);
+  const first = Math.min(round(from / length) * length, end - length);
+  const start = Math.max(first, end - MAX_DAYS * DAY);
   const shift = Math.ceil((end - start) / DAY) * DAY;
-  return { step, start, end, shift, days: shift / DAY };
+  const days = shift / DAY;
+  const by = days > MAX_DRAWN_DAYS ? "month" : step;
+  const isCompared = days <= MAX_COMPARED_DAYS;
+  return { step, by, start, end, shift, days, isCompared, isCut: start > first };
 }
 
 /** Reads what an app has used in a range and in the one before, by workflow, user, agent and model. */
@@ -54,7 +66,7 @@ export async function readUsage(appId, range, signal) {
     workflows,
     left: newest.length - names.length,
     now: sum(workflows.map((it) => it.now)),
-    past: sum(workflows.map((it) => it.past)),
+    past: range.isCompared ? sum(workflows.map((it) => it.past)) : null,
     points: joined(series.map((it) => it.points)),
     users,
     agents,
@@ -65,36 +77,60 @@ export async function readUsage(appId, range, signal) {
 /** The last moment of a range, which the API takes as included. */
 const last = (end) => new Date(end - 1).toISOString();
 
-async function workflowSeries(appId, name, { step, start, end, shift }, signal) {
+async function workflowSeries(appId, name, { step, by, start, end, shift, isCompared }, signal) {
   const base = path`api/stats/${appId}/${name}/series`;
-  const from = new Date(start - shift).toISOString();
-  const { points } = await get(query(base, { step, from, to: last(end) }), signal);
+  const points = await seriesPoints(base, step, isCompared ? start - shift : start, end, signal);
   const within = (first, until) =>
     points.filter(({ at }) => Date.parse(at) >= first && Date.parse(at) < until);
   const now = within(start, end);
-  const past = within(start - shift, end - shift);
-  return { points: now, now: sum(now.map(flat)), past: sum(past.map(flat)) };
+  const past = isCompared ? sum(within(start - shift, end - shift).map(flat)) : null;
+  return { points: shownBy(by, now), now: sum(now.map(flat)), past };
 }
+
+/** The points of a series for the steps that are shown. */
+function shownBy(by, points) {
+  if (by !== "month") return points;
+  const months = Map.groupBy(points, ({ at }) => at.slice(0, 7));
+  return [...months.values()].map((of) => {
+    const { starts, completions, failures, ...usage } = sum(of.map(flat));
+    return { at: of[0].at, starts, completions, failures, usage };
+  });
+}
+
+/** Reads the points of a series, in as many pieces as it needs. */
+async function seriesPoints(base, step, start, end, signal) {
+  const most = MAX_STEPS * lengthOf(step);
+  const pieces = [];
+  for (let from = start; from < end; from += most) {
+    const to = last(Math.min(from + most, end));
+    pieces.push(get(query(base, { step, from: new Date(from).toISOString(), to }), signal));
+  }
+  return (await Promise.all(pieces)).flatMap(({ points }) => points);
+}
+
+const lengthOf = (step) => (step === "day" ? DAY : HOUR);
 
 /** A model with its provider, if that is known. */
 const modelName = ({ provider, model }) => (provider && model ? `${provider}/${model}` : model);
 
 /** What a list says of a range, and of the range before, and step by step of the first ones. */
-async function listed(base, field, nameOf, { step, start, end, shift }, signal) {
+async function listed(base, field, nameOf, range, signal) {
+  const { step, by, start, end, shift, isCompared } = range;
   const read = async (first, until, more) => {
     const given = { from: new Date(first).toISOString(), to: last(until), ...more };
     const answer = await get(query(base, given), signal);
     return { items: answer[field], hasMore: answer.has_more ?? answer.next_cursor !== null };
   };
-  const steps = (end - start) / (step === "day" ? DAY : HOUR);
-  const drawn = Math.min(MAX_DRAWN, Math.floor(MAX_POINTS / steps));
+  const steps = (end - start) / lengthOf(step);
+  const drawn = steps > MAX_STEPS ? 0 : Math.min(MAX_DRAWN, Math.floor(MAX_POINTS / steps));
+  const nothing = { items: [], hasMore: true };
   const [now, past, first] = await Promise.all([
     read(start, end, { limit: MAX_LISTED }),
-    read(start - shift, end - shift, { limit: MAX_LISTED }),
-    read(start, end, { limit: drawn, step }),
+    isCompared ? read(start - shift, end - shift, { limit: MAX_LISTED }) : nothing,
+    drawn > 0 ? read(start, end, { limit: drawn, step }) : nothing,
   ]);
   const earlier = new Map(past.items.map((it) => [nameOf(it), it.usage]));
-  const points = new Map(first.items.map((it) => [nameOf(it), it.points]));
+  const points = new Map(first.items.map((it) => [nameOf(it), shownBy(by, it.points)]));
   const items = now.items.map((it) => ({
     name: nameOf(it),
     now: it.usage,

@@ -30,10 +30,11 @@ export function midnight(now) {
   return new Date(now.getFullYear(), now.getMonth(), now.getDate());
 }
 
-/** A time as the value of an input of the type `datetime-local`, and back; null for none. */
+/** A time as the value of an input of the type `datetime-local`, and back; empty and null for what is no time. */
 export function toInput(at) {
   if (!at) return "";
   const date = new Date(at);
+  if (Number.isNaN(date.getTime())) return "";
   const shown = isUtc ? date : new Date(date.getTime() - date.getTimezoneOffset() * 60_000);
   return shown.toISOString().slice(0, 16);
 }

@@ -2,9 +2,11 @@
 
 import { change, getText, parseExact, path, query } from "../api.js";
 import { h } from "../dom.js";
+import { many } from "../format.js";
 import { announce } from "../screen.js";
 import { download } from "./download.js";
 import { formatJson } from "./json.js";
+import { problemText } from "./problem.js";
 
 /** Every format in which a history can be had, as docs/API.md lists them. */
 const DIALECTS = [
@@ -161,9 +163,9 @@ export function actions({ appId, chatId }, { signal, changed, done }) {
       const { messages, system, dropped } = answer;
       await use(`${formatJson(system === undefined ? messages : { system, messages })}\n`, dialect);
       const left = dropped?.length
-        ? ` ${dropped.length} messages have no place in this format.`
+        ? ` ${many(dropped.length, "message")} without a place in this format.`
         : "";
-      note = `${messages.length} messages as ${dialect}.${left}`;
+      note = `${many(messages.length, "message")} as ${dialect}.${left}`;
       announce(note);
     } catch (error) {
       if (signal.aborted) return;
@@ -180,7 +182,12 @@ export function actions({ appId, chatId }, { signal, changed, done }) {
     const offered = Object.entries(ACTIONS).filter(
       ([, { isOffered, needs }]) => isOffered(chat) && chat.permissions.includes(needs),
     );
-    if (open && open !== "copy" && !offered.some(([name]) => name === open)) open = null;
+    if (open && open !== "copy" && !offered.some(([name]) => name === open)) {
+      // Another client was faster. The form is removed with what was entered.
+      note = `${ACTIONS[open].text}: no longer possible, the chat is ${chat.status}.`;
+      open = null;
+      announce(note);
+    }
     const button = (name, text, onclick) =>
       h(
         "button",
@@ -205,7 +212,7 @@ export function actions({ appId, chatId }, { signal, changed, done }) {
       form,
       isBusy && h("p", { class: "dim" }, "Sending…"),
       note && h("p", { class: "dim" }, note),
-      problem && h("p", { class: "refusal", role: "alert" }, textOf(problem)),
+      problem && h("p", { class: "refusal", role: "alert" }, problemText(problem)),
     );
   }
 
@@ -268,8 +275,4 @@ export function actions({ appId, chatId }, { signal, changed, done }) {
   }
 
   return { element };
-}
-
-function textOf({ title, detail }) {
-  return detail ? `${title}: ${detail}` : title;
 }

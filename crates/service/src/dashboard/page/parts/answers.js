@@ -88,7 +88,9 @@ export function answers(appId, { signal, changed, where, isNewestFirst = false }
     target?.focus({ preventScroll: true });
   }
 
-  return { elements, ask, close, keep, show, count: () => cards.size };
+  const pending = () => [...cards.values()].filter(({ closed }) => !closed).length;
+
+  return { elements, ask, close, keep, show, count: () => cards.size, pending };
 }
 
 const first = (selector) => document.querySelector(selector);

@@ -35,12 +35,14 @@ const HEIGHT = 100;
 /**
  * A chart with an axis. `lines` are `{label, kind, values, style}` with one value a point: `style` is
  * "bar" or "step", `kind` the class that gives the colour; a null value means that nothing was counted.
- * Values that cannot be added up, such as percentiles, are `latest`. `scale` formats the numbers of the axis.
+ * Values that cannot be added up, such as percentiles, have the value of the `whole` range, or say which one is the
+ * latest if that is not known. `scale` formats the numbers of the axis.
  * With `chosen`, a click on a point calls it with the number of the point.
  */
 export function chart({ title, lines, at, step, format, scale = format, chosen }) {
   const values = lines.flatMap((line) => line.values).filter((value) => value !== null);
   const top = ceiling(Math.max(...values, 0));
+  const isEmpty = !values.some((value) => value > 0);
   const shapes = lines.map((line) =>
     line.style === "step" ? steps(line, top) : bars(line, lines, top),
   );
@@ -84,7 +86,8 @@ export function chart({ title, lines, at, step, format, scale = format, chosen }
     h(
       "div",
       { class: "scale", "aria-hidden": "true" },
-      [1, 0.5, 0].map((part) => h("span", {}, scale(top * part))),
+      // A chart of nothing has no scale.
+      [1, 0.5, 0].map((part) => h("span", {}, isEmpty && part > 0 ? "" : scale(top * part))),
     ),
     plot,
     h("div", { class: "ticks", "aria-hidden": "true" }, ticks(at, step)),
@@ -101,13 +104,16 @@ function mark(plot, index) {
 function readout(lines, at, step, format) {
   const text = (line, index) => {
     if (index !== null) return format(line.values[index]);
+    if (line.whole !== undefined) return format(line.whole);
     if (line.latest) return format(line.values.findLast((value) => value !== null) ?? null);
     return format(line.values.reduce((sum, value) => sum + value, 0));
   };
+  const label = (line, index) =>
+    line.latest && index === null ? `latest ${line.label}` : line.label;
   const items = (index) =>
     [
       ...lines.map((line) =>
-        h("span", { class: `key ${line.kind}` }, line.label, " ", h("b", {}, text(line, index))),
+        h("span", { class: `key ${line.kind}` }, label(line, index), " ", h("b", {}, text(line, index))),
       ),
       index !== null && h("span", { class: "when" }, point(at[index], step)),
     ].filter(Boolean);
@@ -149,19 +155,19 @@ function ceiling(value) {
   return [1, 2, 4, 6, 8, 10].map((factor) => factor * size).find((it) => it >= value);
 }
 
-/** The most labels below a chart. */
-const MAX_TICKS = 6;
+/** The most labels below a chart, by its step: those with a year are longer. */
+const MAX_TICKS = { hour: 6, day: 6, month: 3 };
 /** Hours of more than a day are told apart by their days. */
 const HOURS_WITHOUT_DAY = 25;
 
 /** Labels, each as wide as the points it covers. */
 function ticks(at, step) {
   const times = at.map((time) => tick(time, step));
-  const hasDays = step === "day" || at.length > HOURS_WITHOUT_DAY;
+  const hasDays = step !== "hour" || at.length > HOURS_WITHOUT_DAY;
   const begins = (index) =>
-    !hasDays || step === "day" || (index > 0 && times[index].day !== times[index - 1].day);
+    !hasDays || step !== "hour" || (index > 0 && times[index].day !== times[index - 1].day);
   const possible = [...times.keys()].filter(begins);
-  const every = Math.max(Math.ceil(possible.length / MAX_TICKS), 1);
+  const every = Math.max(Math.ceil(possible.length / MAX_TICKS[step]), 1);
   const chosen = possible.filter((_, number) => number % every === 0);
   const width = (from, end) => `${((end - from) / at.length) * 100}%`;
   const before = h("span", {});

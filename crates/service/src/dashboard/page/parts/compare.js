@@ -2,7 +2,7 @@
 
 import { diffArrays } from "../vendor/diff.js";
 import { h } from "../dom.js";
-import { count } from "../format.js";
+import { many } from "../format.js";
 
 /** Unchanged lines farther from a change than this are left out. */
 const CONTEXT = 3;
@@ -60,7 +60,7 @@ export function compare(before, after) {
               ? h(
                   "tr",
                   { class: "gap" },
-                  h("td", { colspan: 4 }, `${count(row.lines)} equal lines`),
+                  h("td", { colspan: 4 }, many(row.lines, "equal line")),
                 )
               : h(
                   "tr",
@@ -71,7 +71,7 @@ export function compare(before, after) {
           ),
       ),
     ),
-    rest > 0 && h("p", { class: "dim" }, `${count(rest)} more lines are not shown.`),
+    rest > 0 && h("p", { class: "dim" }, `${many(rest, "more line")} not shown.`),
   ];
 }
 

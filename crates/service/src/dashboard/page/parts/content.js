@@ -1,7 +1,7 @@
 // What a message says: text, reasoning, pictures, and anything else as JSON.
 
 import { h } from "../dom.js";
-import { count } from "../format.js";
+import { count, many } from "../format.js";
 import { block, formatJson } from "./json.js";
 import { isWeb, linkAway, markdown, pictureLabel, plain } from "./markdown.js";
 
@@ -85,7 +85,7 @@ export function reasoning(value) {
   return h(
     "details",
     { class: "reasoning" },
-    h("summary", {}, "Reasoning ", h("small", {}, `${count(all.length)} characters`)),
+    h("summary", {}, "Reasoning ", h("small", {}, many(all.length, "character"))),
     plain(all.slice(0, MAX_PIECE)),
   );
 }
@@ -98,7 +98,7 @@ export function json(value) {
   const shown = block(whole.slice(0, MAX_PIECE), { class: "wrapped" });
   return [
     whole.length > MAX_UNFOLDED ? foldedText(shown) : shown,
-    rest > 0 && h("p", { class: "dim" }, `${count(rest)} more characters are not shown.`),
+    rest > 0 && h("p", { class: "dim" }, `${many(rest, "more character")} not shown.`),
   ];
 }
 

@@ -11,39 +11,75 @@ import { name, nameLink, table } from "./table.js";
 const SHOWN = 20;
 const ID = /^[A-Za-z0-9_.:-]{1,128}$/;
 
-/** Searches an app. Each kind is an array, or the problem because of which it was not searched; null if the text fits none. */
-export async function find(appId, text, signal) {
-  const base = path`api/chats/${appId}`;
-  const isName = text.length <= 128;
-  const list = (parameters) =>
-    pages(base, "data", 1, signal, {
-      order_by: "active",
-      limit: SHOWN,
-      lifecycle: "all",
-      ...parameters,
-    });
+/**
+ * Searches an app, or with `user` the chats of that user. Each kind is an array, or the problem because of which it was
+ * not searched; null if the text fits none. A text that begins with the id of a user is also searched without it in the
+ * chats of that user: `own` has those, with the `user` and the `text`.
+ */
+export async function find(appId, text, signal, user = null) {
+  const searched = user ? nothing() : await everywhere(appId, text, signal);
+  const own = user ? await ofUser(appId, user, text, signal) : await ofFirstWord(appId, text, signal);
+  const found = [searched.ids, searched.users, searched.titles, own?.titles];
+  const chats = found.flatMap((kind) => kind?.items ?? []);
+  const known = new Map(chats.map((chat) => [chat.chat_id, chat]));
+  const hits = [...searched.messages.items, ...(own?.messages.items ?? [])];
+  const unknown = [...new Set(hits.map((it) => it.chat_id))].filter((id) => !known.has(id));
+  // A hit does not say how its chat stands.
+  const read = unknown.map((id) => attempt(true, () => get(path`api/chats/${appId}/${id}`, signal)));
+  for (const chat of await Promise.all(read)) known.set(chat.chat_id, chat);
+  return { ...searched, own, known };
+}
+
+const nothing = () => {
+  const none = { items: [] };
+  return { ids: none, users: none, titles: none, messages: none };
+};
+
+async function everywhere(appId, text, signal) {
   const [ids, users, titles, messages] = await Promise.all([
     attempt(ID.test(text), async () => ({
       items: [await get(path`api/chats/${appId}/${text}`, signal)],
     })),
-    attempt(isName, () => list({ user_id: text })),
-    attempt(text.length >= 3 && text.length <= 64, () => list({ title_contains: text })),
-    attempt(true, () =>
-      pages(path`api/search/${appId}`, "data", 1, signal, { q: text, limit: SHOWN }),
-    ),
+    attempt(text.length <= 128, () => list(appId, { user_id: text }, signal)),
+    attempt(isTitle(text), () => list(appId, { title_contains: text }, signal)),
+    attempt(true, () => words(appId, { q: text }, signal)),
   ]);
-  const found = [ids, users, titles].flatMap(({ items }) => items);
-  const known = new Map(found.map((chat) => [chat.chat_id, chat]));
-  const unknown = [...new Set(messages.items.map((it) => it.chat_id))].filter(
-    (id) => !known.has(id),
-  );
-  // A hit does not say how its chat stands.
-  const read = unknown.map((id) =>
-    attempt(true, () => get(path`api/chats/${appId}/${id}`, signal)),
-  );
-  for (const chat of await Promise.all(read)) known.set(chat.chat_id, chat);
-  return { ids, users, titles, messages, known };
+  return { ids, users, titles, messages };
 }
+
+/** Searches the titles and the messages of the chats of a user. */
+async function ofUser(appId, user, text, signal) {
+  const [titles, messages] = await Promise.all([
+    attempt(isTitle(text), () => list(appId, { user_id: user, title_contains: text }, signal)),
+    attempt(true, () => words(appId, { q: text, user_id: user }, signal)),
+  ]);
+  return { user, text, titles, messages };
+}
+
+/** The same for a text that begins with the id of a user, perhaps in another case; null for any other text. */
+async function ofFirstWord(appId, text, signal) {
+  const [, word, rest] = /^(\S{1,128})\s+(\S.*)$/.exec(text) ?? [];
+  if (!word) return null;
+  const spellings = [...new Set([word, word.toLowerCase()])];
+  const chats = await Promise.all(
+    spellings.map((id) => attempt(true, () => list(appId, { user_id: id, limit: 1 }, signal))),
+  );
+  const user = spellings.find((_, index) => chats[index].items.length > 0);
+  return user ? ofUser(appId, user, rest, signal) : null;
+}
+
+const isTitle = (text) => text.length >= 3 && text.length <= 64;
+
+const list = (appId, parameters, signal) =>
+  pages(path`api/chats/${appId}`, "data", 1, signal, {
+    order_by: "active",
+    limit: SHOWN,
+    lifecycle: "all",
+    ...parameters,
+  });
+
+const words = (appId, parameters, signal) =>
+  pages(path`api/search/${appId}`, "data", 1, signal, { limit: SHOWN, ...parameters });
 
 /** Returns what was found; a kind that cannot be searched must not hide the others. */
 async function attempt(isPossible, work) {
@@ -58,9 +94,10 @@ async function attempt(isPossible, work) {
 }
 
 /** The sections of what was found: pairs of a heading and its content. */
-export function foundSections(appId, text, { ids, users, titles, messages, known }) {
+export function foundSections(appId, text, { ids, users, titles, messages, own, known }) {
   const lists = [
     ["Chat with this id", ids, null],
+    own && [`Chats of user ${own.user} by title`, own.titles, null],
     [
       `Chats of user ${text}`,
       users,
@@ -73,18 +110,21 @@ export function foundSections(appId, text, { ids, users, titles, messages, known
     ["Chats by title", titles, null],
   ];
   const sections = lists
+    .filter(Boolean)
     .filter(([, { items }]) => items.length > 0)
     .map(([title, { items }, more]) => [title, chatList(appId, items, title), more]);
-  if (messages.items.length > 0) {
-    sections.push(["Messages", hits(appId, messages.items, known), remark(messages)]);
-  }
-  if (messages.problem) {
-    sections.push([
-      "Messages",
-      h("p", { class: "dim" }, `Not searched: ${messages.problem.title}.`),
-    ]);
-  }
+  if (own) sections.push(...spoken(appId, `Messages in chats of user ${own.user}`, own.messages, known));
+  sections.push(...spoken(appId, "Messages", messages, known));
   return sections;
+}
+
+/** The section of messages; none if none was found. */
+function spoken(appId, title, messages, known) {
+  if (messages.problem) {
+    return [[title, h("p", { class: "dim" }, `Not searched: ${messages.problem.title}.`)]];
+  }
+  if (messages.items.length === 0) return [];
+  return [[title, hits(appId, messages.items, known, title), remark(messages)]];
 }
 
 function remark({ first, hasMore }) {
@@ -96,10 +136,10 @@ function remark({ first, hasMore }) {
   );
 }
 
-function hits(appId, messages, known) {
+function hits(appId, messages, known, caption) {
   const key = (row) => `${row.chat_id} ${row.sequence}`;
   return table({
-    caption: "Messages",
+    caption,
     rows: messages,
     key,
     columns: [

@@ -1,5 +1,5 @@
 import { h } from "../dom.js";
-import { ago, count, duration, instant, moment, money } from "../format.js";
+import { ago, count, duration, instant, many, moment, money } from "../format.js";
 import { content, json, reasoning } from "./content.js";
 import { results, toolCall, toolCalls } from "./tool_calls.js";
 
@@ -117,7 +117,7 @@ function callChip(call) {
   if (!call) return null;
   const model = call.model ?? call.requested_model ?? "unknown model";
   const figures = [
-    `${count(call.total_tokens)} tokens`,
+    many(call.total_tokens, "token"),
     money(call.cost_micros_usd),
     duration(call.duration_ms),
   ].join(" · ");

@@ -8,11 +8,24 @@ export function problemPanel(problem, retry) {
     { class: "problem", role: "alert", "data-key": "problem" },
     h("h2", {}, problem.title),
     problem.detail && h("p", {}, problem.detail),
+    problem.errors?.length > 0 && h("ul", {}, problem.errors.map(errorItem)),
     problem.requestId && h("p", { class: "dim" }, "Request ", h("code", {}, problem.requestId)),
     problem.wantsToken && session.canBegin() && signInLink(),
     problem.wantsToken && tokenForm(),
     !problem.wantsToken && h("button", { type: "button", onclick: retry }, "Try again"),
   );
+}
+
+function errorItem({ parameter, pointer, detail }) {
+  return h("li", {}, h("code", { dir: "auto" }, parameter ?? pointer ?? "/"), " ", detail);
+}
+
+/** The text of a problem, for the place where the user has asked for something that was not done. */
+export function problemText({ status, title, detail, errors = [] }) {
+  if (status === 0) return "Not done: the service did not answer. Try again.";
+  const each = errors.map((it) => `${it.parameter ?? it.pointer ?? "/"} ${it.detail}`);
+  const reason = each.length > 0 ? each.join("; ") : detail;
+  return reason ? `${title}: ${reason}` : title;
 }
 
 function signInLink() {

@@ -1,6 +1,7 @@
 import { h } from "../dom.js";
 import { ago, moment, until } from "../format.js";
 import { block, formatJson } from "./json.js";
+import { problemText } from "./problem.js";
 
 const READ_ONLY = "You may read this chat, but not answer.";
 
@@ -42,7 +43,7 @@ export function question({ request, isSending, problem, closed }, { answer, dism
     call && toolCall(call),
     ending(request, closed, { answer, dismiss }),
     isSending && h("p", { class: "dim" }, "Sending…"),
-    problem && h("p", { class: "refusal", role: "alert" }, problemText(problem)),
+    problem && h("p", { class: "refusal", role: "alert" }, refusal(problem)),
   );
 }
 
@@ -139,8 +140,8 @@ function plain(content) {
   return typeof content === "string" ? content : formatJson(content);
 }
 
-function problemText({ status, title, detail }) {
-  if (status === 0)
+function refusal(problem) {
+  if (problem.status === 0)
     return "The service did not answer. Send the answer again: it is stored only once.";
-  return detail ? `${title}: ${detail}` : title;
+  return problemText(problem);
 }

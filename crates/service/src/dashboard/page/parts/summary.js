@@ -1,7 +1,7 @@
 // The parts that apps, workflows and chats share: statuses, usage, percentiles.
 
 import { h } from "../dom.js";
-import { ago, count, duration, moment, money, share } from "../format.js";
+import { ago, count, duration, many, moment, money, share } from "../format.js";
 import { table } from "./table.js";
 
 export const STATUSES = ["running", "paused", "completed", "failed"];
@@ -33,7 +33,7 @@ export function figures(...items) {
 /** The sums of an app or a workflow; `chats` returns the link to its chats with more filters. */
 export function summaryFigures(of, chats) {
   return figures(
-    ["Chats", count(of.chats), `${count(of.events.starts)} starts`, chats({})],
+    ["Chats", count(of.chats), many(of.events.starts, "start"), chats({})],
     [
       "Running",
       count(of.statuses.running),

@@ -4,6 +4,7 @@ import { h } from "../dom.js";
 import { follow, newest, range } from "../messages.js";
 import { toChat } from "../routes.js";
 import { announce } from "../screen.js";
+import { brokenAnswer } from "./broken_answer.js";
 import { feed } from "./feed.js";
 import { message } from "./message.js";
 import { streams } from "./stream.js";
@@ -17,9 +18,10 @@ const MIN_HEIGHT = 460;
 
 /**
  * Keeps the messages of a chat up to date once it is started. `happened` gets the names and data of all
- * events of the chat; `log` has its calls.
+ * events of the chat; `log` has its calls; `changed` is called when the result of `broken` has changed: how the last
+ * answer broke off.
  */
-export function transcript(chat, screen, { signal, happened, log }) {
+export function transcript(chat, screen, { signal, happened, log, changed }) {
   const { appId, chatId } = chat;
   const held = new Map();
   /** The edits since the page was opened: what is read later may have been sent before them. */
@@ -27,6 +29,7 @@ export function transcript(chat, screen, { signal, happened, log }) {
   const loading = new Map();
   const links = toolLinks();
   const empty = h("p", { class: "dim", hidden: true }, "This chat has no messages yet.");
+  const missing = h("p", { class: "missing", role: "status", hidden: true });
   const toEnd = h("button", { type: "button", class: "to-end", hidden: true });
   const heading = h("h2", { tabindex: "-1" }, "Messages");
   const list = feed({
@@ -37,8 +40,12 @@ export function transcript(chat, screen, { signal, happened, log }) {
     failed: (problem) => screen.fail(problem),
     signal,
   });
-  const unfinished = streams(list.tail, list.keepEnd);
-  const inner = [heading, empty, list.box, toEnd];
+  const answers = h("div", {});
+  const ending = h("div", {});
+  list.tail.append(answers, ending);
+  const unfinished = streams(answers, grown);
+  const broken = brokenAnswer(chat, { signal, isLast, changed: endingChanged });
+  const inner = [heading, missing, empty, list.box, toEnd];
   let count = 0;
   let started = null;
   // Asked for at once, beside what the rest of the view needs.
@@ -87,12 +94,39 @@ export function transcript(chat, screen, { signal, happened, log }) {
     const first = await (early ?? newest(chat, signal));
     keep(first);
     count = (first.at(-1)?.sequence ?? -1) + 1;
-    empty.hidden = count > 0;
-    list.box.hidden = count === 0;
+    showOrHide();
     list.setCount(count);
     fit();
     screen.link("Connecting…");
     reconnect = follow(chat, count - 1, { signal, received, connected });
+  }
+
+  /** Something has changed after the last message. */
+  function grown() {
+    showOrHide();
+    list.keepEnd();
+  }
+
+  /** Whether no message came after a stream. */
+  function isLast({ last_sequence: end, written_at: at }) {
+    if (end !== null) return end >= count;
+    return count === 0 || Date.parse(held.get(count - 1)?.created_at) <= Date.parse(at);
+  }
+
+  /** Tells after the last message how the last answer broke off. */
+  function endingChanged() {
+    ending.replaceChildren(broken.element() ?? "");
+    grown();
+    changed();
+  }
+
+  /** Shows the list, or that there is nothing in it. */
+  function showOrHide() {
+    const isEmpty = count === 0 && !unfinished.isAny() && !broken.isAny();
+    if (empty.hidden === !isEmpty && list.box.hidden === isEmpty) return;
+    empty.hidden = !isEmpty;
+    list.box.hidden = isEmpty;
+    fit();
   }
 
   function keep(messages) {
@@ -139,12 +173,14 @@ export function transcript(chat, screen, { signal, happened, log }) {
   }
 
   function received(events) {
-    if (signal.aborted) return;
+    if (signal.aborted) return true;
     const named = (...names) => events.filter(({ name }) => names.includes(name));
     append(named("message").map(({ data }) => data));
     named("message-updated", "message-deleted").forEach(({ data }) => replace(data));
-    unfinished.happened(events);
+    const isWhole = unfinished.happened(events);
+    broken.happened(events);
     happened(events);
+    return isWhole;
   }
 
   function append(messages) {
@@ -152,8 +188,7 @@ export function transcript(chat, screen, { signal, happened, log }) {
     if (fresh.length === 0) return;
     keep(fresh);
     count = fresh.at(-1).sequence + 1;
-    empty.hidden = true;
-    list.box.hidden = false;
+    showOrHide();
     const wasAtEnd = list.isAtEnd();
     list.setCount(count);
     fresh.flatMap(results).forEach(({ id }) => renew(links.callerOf(id)));
@@ -217,7 +252,9 @@ export function transcript(chat, screen, { signal, happened, log }) {
     list.box.querySelector(".linked")?.classList.remove("linked");
     shown?.classList.add("linked");
     shown?.focus({ preventScroll: true });
-    if (!shown) announce("This chat has no such message");
+    missing.textContent = `This chat has no message #${sequence}.`;
+    missing.hidden = Boolean(shown);
+    fit();
   }
 
   /** Restores the place in the list, which the browser forgets while it is hidden. */
@@ -236,5 +273,15 @@ export function transcript(chat, screen, { signal, happened, log }) {
   addEventListener("resize", fit, { signal });
 
   const isStarted = () => started !== null;
-  return { element, offerForks, start, isStarted, show, shownAgain, fit, callsFound };
+  return {
+    element,
+    broken: broken.element,
+    offerForks,
+    start,
+    isStarted,
+    show,
+    shownAgain,
+    fit,
+    callsFound,
+  };
 }

@@ -1,6 +1,6 @@
 import { get, pages, path } from "../api.js";
 import { h } from "../dom.js";
-import { count } from "../format.js";
+import { count, many } from "../format.js";
 import { poll } from "../poll.js";
 import { lastDay } from "../parts/activity.js";
 import { sparkline } from "../parts/chart.js";
@@ -28,7 +28,7 @@ export const app = {
       try {
         const stats = await get(path`api/stats/${appId}`, signal);
         screen.show(() => render(stats));
-        announce(`${count(stats.chats)} chats, ${count(stats.statuses.running)} running`);
+        announce(`${many(stats.chats, "chat")}, ${count(stats.statuses.running)} running`);
       } catch (problem) {
         if (problem.code !== "forbidden-role") throw problem;
         load = loadChats;

@@ -1,4 +1,4 @@
-import { pages, session } from "../api.js";
+import { namedApps, pages } from "../api.js";
 import { h } from "../dom.js";
 import { count } from "../format.js";
 import { poll } from "../poll.js";
@@ -76,9 +76,9 @@ function openSearch(screen, text, signal) {
   }
 }
 
-/** Returns the apps that the user may search: those of the statistics, or those of the session. */
+/** Returns the apps to search: those that the token or the session names, or else those of the statistics. */
 async function searchedApps(signal) {
-  const own = session.get()?.apps;
+  const own = namedApps();
   if (own) return { ids: own.slice(0, MAX_SEARCHED), isAll: own.length <= MAX_SEARCHED };
   const { items, hasMore } = await pages("api/stats", "apps", 1, signal);
   const ids = items.map((it) => it.app_id).slice(0, MAX_SEARCHED);
@@ -113,9 +113,9 @@ function empty() {
   );
 }
 
-/** For users without statistics: the apps that they may use, if the service tells, and a search across them. */
+/** For users without statistics: the apps that they may use, if their token names them, and a search across them. */
 function restricted() {
-  const own = session.get()?.apps;
+  const own = namedApps();
   if (!own) {
     return h(
       "p",

@@ -21,6 +21,9 @@ const PARTS = {
   forks: async () => (await import("./chat/forks.js")).forks,
 };
 
+/** The pause before a part that could not be loaded is asked for again, in milliseconds. */
+const PART_PAUSE = 3_000;
+
 /** One chat: its messages live, why it failed, and its context, forks, artifact and calls. */
 export const chat = {
   frame: ({ appId, chatId }) => ({
@@ -35,7 +38,7 @@ export const chat = {
     const base = path`api/chats/${appId}/${chatId}`;
     const changed = () => screen.renew();
     const log = callLog(base, { signal, found: (ids) => messages.callsFound(ids) });
-    const messages = transcript({ appId, chatId }, screen, { signal, happened, log });
+    const messages = transcript({ appId, chatId }, screen, { signal, happened, log, changed });
     const asked = questions({ appId, chatId }, { signal, changed });
     /** The parts that were shown, by name. */
     const parts = {};
@@ -46,6 +49,7 @@ export const chat = {
     let failure = null;
     let soon = null;
     let later = null;
+    let isPartLost = false;
     let place = { part: null, given: {}, linked: null };
     // Loaded on demand only: every change is announced by an event.
     const refresh = poll(load, { every: null, signal, failed: (problem) => screen.fail(problem) });
@@ -84,9 +88,14 @@ export const chat = {
         if (signal.aborted) return;
         parts[part] ??= create({ appId, chatId }, screen, { signal, log, changed });
         openParts();
+        if (isPartLost) refresh();
+        isPartLost = false;
       } catch {
-        const detail = "The service did not answer.";
+        if (signal.aborted) return;
+        isPartLost = true;
+        const detail = "The service did not answer. The page keeps trying.";
         screen.fail(new Problem({ title: "Service unreachable", detail }));
+        setTimeout(() => signal.aborted || place.part !== part || loadPart(part), PART_PAUSE);
       }
     }
 
@@ -169,6 +178,7 @@ export const chat = {
           h(
             "div",
             { class: "part", "data-key": `part ${place.part}` },
+            place.part === "turns" && messages.broken(),
             parts[place.part]?.element(session) ?? h("p", { class: "waiting" }, "Loading…"),
           ),
       ];

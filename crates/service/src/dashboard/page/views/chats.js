@@ -1,6 +1,6 @@
 import { get, pages, path } from "../api.js";
 import { h } from "../dom.js";
-import { count } from "../format.js";
+import { many } from "../format.js";
 import { filtersOf, ordersOf, parametersOf } from "../lists.js";
 import { chatList } from "../parts/chat_list.js";
 import { filterBar } from "../parts/filter_bar.js";
@@ -28,7 +28,7 @@ export const chats = {
 
   open(screen, { appId, given }, signal) {
     const frame = (...content) => [appNav(appId, "chats"), search(appId, given), content];
-    if (given.q) openSearch(screen, { appId, text: given.q, frame }, signal);
+    if (given.q) openSearch(screen, { appId, given, frame }, signal);
     else openList(screen, { appId, given, frame }, signal);
   },
 };
@@ -40,13 +40,15 @@ function search(appId, given) {
   });
 }
 
-function openSearch(screen, { appId, text, frame }, signal) {
+function openSearch(screen, { appId, given, frame: bare }, signal) {
+  const { q: text, user_id: user = null } = given;
+  const frame = (...content) => bare(narrowing(appId, given), content);
   const refresh = poll(load, { every: null, signal, failed: (problem) => screen.fail(problem) });
   screen.onRetry(refresh);
   screen.show(() => frame(h("p", { class: "waiting" }, "Searching…")));
 
   async function load() {
-    const found = await find(appId, text, signal);
+    const found = await find(appId, text, signal, user);
     const sections = foundSections(appId, text, found);
     const none = h("p", {}, "Nothing was found for ", h("b", {}, text), ".");
     const back = h("p", {}, h("a", { href: toChats(appId) }, "All chats"));
@@ -63,6 +65,19 @@ function openSearch(screen, { appId, text, frame }, signal) {
         : "Nothing was found",
     );
   }
+}
+
+/** Says which filters of the URL the search has, and which it has not; null without any. */
+function narrowing(appId, { q, user_id: user, ...others }) {
+  const names = Object.keys(others).map((it) => (it === "since" ? "time" : it.replaceAll("_", " ")));
+  if (!user && names.length === 0) return null;
+  return h(
+    "p",
+    {},
+    user && ["Only the chats of user ", h("b", { dir: "auto" }, user), " are searched. "],
+    names.length > 0 && `A search has no filter by ${names.join(", ")}. `,
+    h("a", { href: toChats(appId, { q }) }, "Search all chats"),
+  );
 }
 
 function openList(screen, { appId, given, frame }, signal) {
@@ -113,9 +128,7 @@ function openList(screen, { appId, given, frame }, signal) {
 }
 
 const numberOf = ({ total, total_is_at_least: least }) =>
-  total === undefined
-    ? `More than ${count(least)} chats`
-    : `${count(total)} ${total === 1 ? "chat" : "chats"}`;
+  total === undefined ? `More than ${many(least, "chat")}` : many(total, "chat");
 
 function shown(appId, items, total, further) {
   const list = items.length

@@ -1,3 +1,4 @@
+import { get } from "../api.js";
 import { h } from "../dom.js";
 import { count, duration, money, NONE, roundMoney, share } from "../format.js";
 import { SINCE } from "../lists.js";
@@ -27,30 +28,48 @@ export const numbers = {
   }),
 
   open(screen, { appId, given }, signal) {
+    const frame = () => [appNav(appId, "numbers"), chooser(appId, given)];
+    const refusal = refused(given, Date.now());
+    if (refusal) return screen.show(() => [...frame(), h("p", { role: "status" }, refusal)]);
     const refresh = poll(load, {
       every: 60_000,
       signal,
       failed: (problem) => screen.fail(problem),
     });
     screen.onRetry(refresh);
-    screen.show(() => [
-      appNav(appId, "numbers"),
-      chooser(appId, given),
-      h("p", { class: "waiting" }, "Loading…"),
-    ]);
+    // The numbers take many requests; a small one notices sooner that the service is away, and that it is back.
+    let isAway = false;
+    const check = async () => {
+      await get("api/health/live", signal);
+      if (isAway) refresh();
+      isAway = false;
+    };
+    const failed = (problem) => {
+      isAway = true;
+      screen.fail(problem);
+    };
+    poll(check, { every: 3_000, signal, failed });
+    screen.show(() => [...frame(), h("p", { class: "waiting" }, "Loading…")]);
 
     async function load() {
       const range = chosenRange(given);
       const usage = await readUsage(appId, range, signal);
-      screen.show(() => [
-        appNav(appId, "numbers"),
-        chooser(appId, given),
-        render(appId, range, usage),
-      ]);
+      screen.show(() => [...frame(), render(appId, range, usage)]);
       announce(`Cost ${money(usage.now.cost_micros_usd)}`);
     }
   },
 };
+
+/** Says why there is no such range; null if there is one. */
+function refused({ from, before }, now) {
+  for (const [label, at] of Object.entries({ beginning: from, end: before })) {
+    if (at && Number.isNaN(Date.parse(at))) return `The ${label} of the range, “${at}”, is no time.`;
+  }
+  if (from && before && Date.parse(before) <= Date.parse(from))
+    return "The range ends before it begins. Choose an end after the beginning.";
+  if (from && Date.parse(from) >= now) return "The range begins in the future.";
+  return null;
+}
 
 function chosenRange(given) {
   // Read once: a millisecond between two readings would make 7 days longer than 7 days.
@@ -119,7 +138,7 @@ function render(appId, range, usage) {
   ];
 }
 
-function downloads(appId, { step }, usage) {
+function downloads(appId, { by }, usage) {
   const button = (text, make) => {
     const file = `${appId}-${text.replaceAll(" ", "-")}.csv`;
     return h("button", { type: "button", onclick: () => download(make(), file, "text/csv") }, text);
@@ -130,23 +149,29 @@ function downloads(appId, { step }, usage) {
     { class: "row", role: "group", "aria-label": "Download as CSV", "data-key": "csv" },
     h("span", { class: "dim" }, "Download as CSV:"),
     lists.map((of) => button(`${of}s`, () => listedCsv(of, usage[`${of}s`]))),
-    button(`workflows by ${step}`, () => seriesCsv(usage.workflows)),
-    lists.map((of) => button(`${of}s by ${step}`, () => listedSeriesCsv(of, usage[`${of}s`]))),
+    button(`workflows by ${by}`, () => seriesCsv(usage.workflows)),
+    lists.map((of) => button(`${of}s by ${by}`, () => listedSeriesCsv(of, usage[`${of}s`]))),
   );
 }
 
-function note({ days, step }, { left, ...usage }) {
+function note({ days, step, by, isCompared, isCut }, { left, ...usage }) {
   const compared =
     days === 1 ? "the same hours of the day before" : `the ${count(days)} days before`;
-  const parts = [`Changes are against ${compared}.`];
+  const parts = [
+    isCompared
+      ? `Changes are against ${compared}.`
+      : "The range is too long to be compared with the one before.",
+  ];
+  if (isCut) parts.push(`Only its last ${count(days)} days are counted.`);
   if (step === "day") parts.push("Days are days in UTC.");
   if (left > 0)
     parts.push(`The ${count(left)} workflows that were updated longest ago are not counted.`);
   for (const of of ["users", "agents", "models"]) {
     if (usage[of].hasMore) parts.push(`Only the most expensive ${of} are listed.`);
     const drawn = usage[of].items.filter((it) => it.points).length;
-    if (drawn < usage[of].items.length)
-      parts.push(`Of the ${of}, the first ${count(drawn)} are listed by ${step}.`);
+    if (drawn === 0 && usage[of].items.length > 0) parts.push(`The ${of} are not listed by ${by}.`);
+    else if (drawn < usage[of].items.length)
+      parts.push(`Of the ${of}, the first ${count(drawn)} are listed by ${by}.`);
   }
   return parts.join(" ");
 }
@@ -154,7 +179,7 @@ function note({ days, step }, { left, ...usage }) {
 const average = ({ calls, duration_ms: all }) => (calls === 0 ? null : all / calls);
 
 function totals(_range, { now, past }) {
-  const item = (label, format, of) => [label, format(of(now)), changed(of(now), of(past))];
+  const item = (label, format, of) => [label, format(of(now)), changed(of(now), past && of(past))];
   return figures(
     item("Cost", money, (it) => it.cost_micros_usd),
     item("Tokens", count, (it) => it.total_tokens),
@@ -174,19 +199,18 @@ function changed(now, past) {
   return `${ratio > 0 ? "+" : "−"}${share(Math.abs(ratio))}`;
 }
 
-function charts(appId, { step }, { points }) {
+function charts(appId, { by, end: last }, { points, now }) {
   const at = points.map((it) => it.at);
-  const length = step === "day" ? 86_400_000 : 3_600_000;
   const chosen = (index) => {
-    const end = new Date(Date.parse(at[index]) + length).toISOString();
+    const end = at[index + 1] ?? new Date(last).toISOString();
     location.hash = toChats(appId, { from: at[index], before: end, lifecycle: "all" });
   };
   const bars = (label, kind, of) => ({ label, kind, style: "bar", values: points.map(of) });
-  const common = { at, step, chosen };
+  const common = { at, step: by, chosen };
   return h(
     "section",
     { class: "panel", "data-key": "charts" },
-    h("h2", {}, step === "day" ? "By day" : "By hour"),
+    h("h2", {}, `By ${by}`),
     h(
       "div",
       { class: "charts" },
@@ -221,7 +245,7 @@ function charts(appId, { step }, { points }) {
             label: "average",
             kind: "p50",
             style: "step",
-            latest: true,
+            whole: average(now),
             values: points.map(average),
           },
         ],
@@ -248,15 +272,15 @@ const costColumns = [
 ];
 
 /** The cost of a row step by step, as bars. */
-const timeColumn = ({ step }) => ({
-  title: `By ${step}`,
+const timeColumn = ({ by }) => ({
+  title: `By ${by}`,
   kind: "spark",
   cell: ({ points }) => {
     if (!points) return NONE;
     const costs = points.map((it) => it.usage.cost_micros_usd);
     return sparkline(
       costs,
-      `At most ${money(Math.max(...costs))} ${step === "day" ? "a day" : "an hour"}`,
+      `At most ${money(Math.max(...costs))} ${by === "hour" ? "an hour" : `a ${by}`}`,
     );
   },
 });
@@ -269,7 +293,7 @@ const averageColumn = {
 
 function workflowTable(appId, range, { workflows }) {
   const rows = workflows
-    .filter(({ now, past }) => now.calls + now.starts + past.calls > 0)
+    .filter(({ now, past }) => now.calls + now.starts + (past?.calls ?? 0) > 0)
     .toSorted((one, other) => other.now.cost_micros_usd - one.now.cost_micros_usd)
     .slice(0, SHOWN);
   if (rows.length === 0) return h("p", { class: "dim" }, "Nothing happened in this range.");

@@ -1,6 +1,6 @@
 import { get, pages, path, query } from "../api.js";
 import { h } from "../dom.js";
-import { count, duration, money, seconds } from "../format.js";
+import { count, duration, many, money, seconds } from "../format.js";
 import { poll } from "../poll.js";
 import { activity, range } from "../parts/activity.js";
 import { firstChat } from "../parts/command.js";
@@ -42,7 +42,7 @@ export const workflow = {
           refresh();
         });
       screen.show(() => render(route, stats, series, rows(chats, known), further));
-      announce(`${count(stats.chats)} chats, ${count(stats.statuses.running)} running`);
+      announce(`${many(stats.chats, "chat")}, ${count(stats.statuses.running)} running`);
     }
 
     /** Returns the chat sessions of the same chats; none for operators, who see statistics and no chats. */

@@ -2,7 +2,7 @@
 
 import { getExact } from "../../api.js";
 import { h } from "../../dom.js";
-import { count, duration, money } from "../../format.js";
+import { count, duration, many, money } from "../../format.js";
 import { block, formatJson } from "../../parts/json.js";
 import { more, name, section, table } from "../../parts/table.js";
 
@@ -119,7 +119,7 @@ function json(value, label, otherwise) {
   const rest = text.length - MAX_SHOWN;
   return [
     block(text.slice(0, MAX_SHOWN), { tabindex: "0", role: "region", "aria-label": label }),
-    rest > 0 && h("p", { class: "dim" }, `${count(rest)} more characters are not shown.`),
+    rest > 0 && h("p", { class: "dim" }, `${many(rest, "more character")} not shown.`),
   ];
 }
 

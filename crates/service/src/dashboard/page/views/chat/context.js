@@ -2,14 +2,21 @@
 
 import { getExact, pages, path, post, query } from "../../api.js";
 import { h, once } from "../../dom.js";
-import { count } from "../../format.js";
+import { many } from "../../format.js";
 import { poll } from "../../poll.js";
 import { compare } from "../../parts/compare.js";
 import { confirmed } from "../../parts/confirmation.js";
-import { formatJson } from "../../parts/json.js";
+import { block, formatJson } from "../../parts/json.js";
+import { problemText } from "../../parts/problem.js";
 import { time } from "../../parts/summary.js";
 import { toChat } from "../../routes.js";
 import { announce } from "../../screen.js";
+
+function titleOf(pair) {
+  if (!pair) return "Comparison";
+  const { from, to } = pair;
+  return from === to ? `Version ${to}` : `Version ${from} and version ${to}`;
+}
 
 /** The panel of context versions; `changed` is called when `element` has changed. */
 export function contextHistory({ appId, chatId }, screen, { signal, changed }) {
@@ -55,12 +62,14 @@ export function contextHistory({ appId, chatId }, screen, { signal, changed }) {
             "data-kept": true,
             tabindex: "0",
             role: "region",
-            "aria-label": `Version ${from} and version ${to}`,
+            "aria-label": titleOf({ from, to }),
           },
-          compare(
-            { label: `Version ${from}`, text: before },
-            { label: `Version ${to}`, text: after },
-          ),
+          from === to
+            ? block(after)
+            : compare(
+                { label: `Version ${from}`, text: before },
+                { label: `Version ${to}`, text: after },
+              ),
         ),
       };
     } catch (problem) {
@@ -125,9 +134,9 @@ export function contextHistory({ appId, chatId }, screen, { signal, changed }) {
       h(
         "section",
         { class: "panel", "data-key": "comparison" },
-        h("h2", {}, pair ? `Version ${pair.from} and version ${pair.to}` : "Comparison"),
+        h("h2", {}, titleOf(pair)),
         refusal &&
-          h("p", { class: "refusal", role: "alert" }, `${refusal.title}. ${refusal.detail}`),
+          h("p", { class: "refusal", role: "alert" }, problemText(refusal)),
         shown && pair && shown.from === pair.from && shown.to === pair.to && once(shown.element),
       ),
     );
@@ -162,13 +171,16 @@ export function contextHistory({ appId, chatId }, screen, { signal, changed }) {
         "span",
         { class: "dim" },
         time(created),
-        ` · after ${count(sequence)} messages · ${count(bytes)} bytes`,
+        ` · after ${many(sequence, "message")} · ${many(bytes, "byte")}`,
       ),
       h(
         "span",
         { class: "choice" },
-        choice("From", version === from, { from: version, to }),
-        choice("To", version === to, { from, to: version }),
+        // A single version has none to be compared with.
+        versions.items.length > 1 && [
+          choice("From", version === from, { from: version, to }),
+          choice("To", version === to, { from, to: version }),
+        ],
         isRestorable &&
           version !== newest &&
           h(

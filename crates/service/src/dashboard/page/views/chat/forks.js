@@ -2,9 +2,10 @@
 
 import { path, post } from "../../api.js";
 import { h, once } from "../../dom.js";
-import { count } from "../../format.js";
+import { count, many } from "../../format.js";
 import { poll } from "../../poll.js";
 import { message } from "../../parts/message.js";
+import { problemText } from "../../parts/problem.js";
 import { toolLinks } from "../../parts/tool_calls.js";
 import { status, time } from "../../parts/summary.js";
 import { name, nameLink } from "../../parts/table.js";
@@ -68,7 +69,7 @@ export function forks({ appId, chatId }, screen, { signal, changed }) {
       h("h3", {}, nameLink(title, toChat(appId, chat.chat_id)), status(chat.status)),
       messages.map((it) => message(it, { result: links.result, caller: links.caller })),
       messages.length === 0 && h("p", { class: "dim" }, "No messages after this point."),
-      rest > 0 && h("p", { class: "dim" }, `${count(rest)} more messages`),
+      rest > 0 && h("p", { class: "dim" }, many(rest, "more message")),
     );
   }
 
@@ -231,7 +232,7 @@ export function forks({ appId, chatId }, screen, { signal, changed }) {
           isSending ? "Forking…" : "Fork",
         ),
       ),
-      refusal && h("p", { class: "refusal", role: "alert" }, `${refusal.title}. ${refusal.detail}`),
+      refusal && h("p", { class: "refusal", role: "alert" }, problemText(refusal)),
       created &&
         h(
           "p",
@@ -257,16 +258,15 @@ export function forks({ appId, chatId }, screen, { signal, changed }) {
       return h("p", { class: "waiting" }, "Loading…");
     const { other, problem, same, here, there } = comparison;
     if (problem) {
-      const text = `${problem.title}. ${problem.detail}`;
       return h(
         "section",
         { class: "panel", "data-key": "compare" },
         h("h2", {}, "Comparison"),
-        h("p", { class: "refusal" }, text),
+        h("p", { class: "refusal" }, problemText(problem)),
       );
     }
     const isEqual = same === here.last_sequence && same === there.last_sequence;
-    const share = `${count(same)} ${same === 1 ? "message" : "messages"}`;
+    const share = many(same, "message");
     const differ =
       same === 0
         ? "The chats share no messages."

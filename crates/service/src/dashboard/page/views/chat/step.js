@@ -1,5 +1,5 @@
 import { h } from "../../dom.js";
-import { count, instant, moment } from "../../format.js";
+import { instant, many, moment } from "../../format.js";
 import { block, formatJson } from "../../parts/json.js";
 import { name } from "../../parts/table.js";
 
@@ -94,6 +94,6 @@ export function folded(title, value) {
     { "data-key": title },
     h("summary", {}, title),
     block(text.slice(0, MAX_SHOWN), { class: "wrapped" }),
-    rest > 0 && h("p", { class: "dim" }, `${count(rest)} more characters are not shown.`),
+    rest > 0 && h("p", { class: "dim" }, `${many(rest, "more character")} not shown.`),
   );
 }

@@ -1,5 +1,5 @@
 import { h } from "../../dom.js";
-import { count, duration, money } from "../../format.js";
+import { count, duration, many, money } from "../../format.js";
 import { toChat } from "../../routes.js";
 import { folded } from "./step.js";
 
@@ -19,7 +19,7 @@ export function timeline(turn, chat) {
       { class: "timeline", "aria-label": "Steps of the turn" },
       turn.items.slice(0, MAX_ROWS).map((item) => row(item, turn, chat)),
     ),
-    rest > 0 && h("p", { class: "dim" }, `${count(rest)} more steps are not shown.`),
+    rest > 0 && h("p", { class: "dim" }, `${many(rest, "more step")} not shown.`),
   ];
 }
 

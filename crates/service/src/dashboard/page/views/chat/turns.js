@@ -2,7 +2,7 @@
 
 import { getExact, pages, path, query } from "../../api.js";
 import { h } from "../../dom.js";
-import { count, duration, instant, moment, money } from "../../format.js";
+import { count, duration, instant, many, moment, money } from "../../format.js";
 import { poll } from "../../poll.js";
 import { toChat } from "../../routes.js";
 import { stepCard } from "./step.js";
@@ -172,7 +172,6 @@ function outcomeMark(outcome) {
 }
 
 function facts(turn) {
-  const many = (number, noun) => `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
   const spent = turn.end - turn.start;
   return [
     turn.calls > 0 && h("span", {}, many(turn.calls, "call")),
