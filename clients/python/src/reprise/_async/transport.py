@@ -11,7 +11,7 @@ import httpcore
 import httpx
 
 from .._json import encoded
-from .._request import Attempts, Request, checked_params, checked_url, is_refusal
+from .._request import Attempts, Request, checked_headers, checked_params, checked_token, checked_url, is_refusal, unsendable
 from ..errors import RepriseError
 from .clock import sleep
 
@@ -53,7 +53,7 @@ class AsyncTransport:
         self._timeout, self._given = timeout, http
         #: The process that has the connections, and these.
         self._own = None if http else (os.getpid(), httpx.AsyncClient(timeout=timeout))
-        self._headers = {"authorization": f"Bearer {token}"} if token else {}
+        self._headers = {"authorization": f"Bearer {checked_token(token)}"} if token else {}
         #: The answers that are being written, or whose reader has left them.
         self.unfinished: set[AsyncUnfinished] = set()
 
@@ -84,6 +84,8 @@ class AsyncTransport:
                 outcome = await self._http.request(**self._arguments(request))
             except (httpx.ReadError, httpx.WriteError) as error:
                 outcome = await self._refusal(request) or error
+            except httpx.LocalProtocolError:
+                raise unsendable() from None
             except httpx.RequestError as error:
                 outcome = error
             if isinstance(outcome, httpx.Response) and (outcome.is_success or outcome.status_code in request.answers):
@@ -115,17 +117,20 @@ class AsyncTransport:
     async def stream(self, request: Request, *, read_timeout: float) -> AsyncGenerator[httpx.Response, None]:
         """Opens a stream, once; its status may be an error."""
         timeout = httpx.Timeout(10.0, read=read_timeout)
-        async with self._http.stream(**self._arguments(request), timeout=timeout) as response:
-            if not response.is_success:
-                await response.aread()
-            yield response
+        try:
+            async with self._http.stream(**self._arguments(request), timeout=timeout) as response:
+                if not response.is_success:
+                    await response.aread()
+                yield response
+        except httpx.LocalProtocolError:
+            raise unsendable() from None
 
     def _arguments(self, request: Request) -> dict[str, Any]:
         arguments: dict[str, Any] = {
             "method": request.method,
             "url": self._base_url + request.path,
             "params": checked_params(request.params) or None,
-            "headers": {**self._headers, **request.headers},
+            "headers": {**self._headers, **checked_headers(request.headers)},
         }
         if request.body is not None:
             arguments["content"] = encoded(request.body)
