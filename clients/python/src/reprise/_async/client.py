@@ -26,7 +26,8 @@ class AsyncReprise:
     :param token: the token of the caller, if the service asks for one
     :param timeout: how long one attempt may take, in seconds
     :param retry_for: how long a request is sent again, in seconds
-    :param http: connections to use instead of new ones; the caller closes them
+    :param http: connections to use instead of new ones; the caller closes them. With asyncio, they belong to one event loop;
+        without them, the client may be used in several loops, and opens connections in each.
     """
 
     def __init__(
@@ -53,7 +54,10 @@ class AsyncReprise:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Ends the answers that have no reader any more, as cancelled, and closes the connections."""
+        """Ends the answers that have no reader any more, as cancelled, and closes the connections.
+
+        With asyncio, these are the ones of the event loop that calls; those of other loops end with their loop.
+        """
         await self._transport.aclose()
 
     def chat(self, chat_id: str, *, app_id: str | None = None) -> AsyncChat:

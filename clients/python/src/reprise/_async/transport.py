@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any, Protocol
 
@@ -13,7 +13,7 @@ import httpx
 from .._json import encoded
 from .._request import Attempts, Request, checked_headers, checked_params, checked_token, checked_url, is_refusal, unsendable
 from ..errors import RepriseError
-from .clock import sleep
+from .clock import Owner, check_owner, current_owner, is_gone, sleep
 
 logger = logging.getLogger(__name__)
 #: Bodies of fewer bytes are sent before the service can refuse them: its answer is read.
@@ -36,6 +36,15 @@ class AsyncUnfinished(Protocol):
         ...
 
 
+@dataclass
+class AsyncPlace:
+    """What belongs to one process, and with asyncio to one event loop: another one cannot use it."""
+
+    http: httpx.AsyncClient
+    #: The answers that are being written, or whose reader has left them.
+    unfinished: set[AsyncUnfinished] = field(default_factory=set[AsyncUnfinished])
+
+
 class AsyncTransport:
     """Sends requests until they are answered, for a limited time."""
 
@@ -51,21 +60,40 @@ class AsyncTransport:
         self._base_url = checked_url(base_url).rstrip("/")
         self._retry_for = retry_for
         self._timeout, self._given = timeout, http
-        #: The process that has the connections, and these.
-        self._own = None if http else (os.getpid(), httpx.AsyncClient(timeout=timeout))
+        # It takes longer to make than a request, and is the same for all.
+        self._ssl = None if http else httpx.create_ssl_context()
         self._headers = {"authorization": f"Bearer {checked_token(token)}"} if token else {}
-        #: The answers that are being written, or whose reader has left them.
-        self.unfinished: set[AsyncUnfinished] = set()
+        #: Threads add to it without a lock, which a fork might leave locked: each access is a single one.
+        self._places: dict[Owner, AsyncPlace] = {}
+
+    @property
+    def unfinished(self) -> set[AsyncUnfinished]:
+        """The answers of this process, and with asyncio of this event loop, that end before the connections are closed."""
+        return self._here.unfinished
 
     @property
     def _http(self) -> httpx.AsyncClient:
-        """The connections that the caller brought, or those of this process: a forked one cannot use those of its parent."""
+        return self._here.http
+
+    @property
+    def _here(self) -> AsyncPlace:
+        owner = current_owner()
+        return self._places.get(owner) or self._places.setdefault(owner, self._new_place(owner))
+
+    def _new_place(self, owner: Owner) -> AsyncPlace:
         if self._given is not None:
-            return self._given
-        process = os.getpid()
-        if self._own is None or self._own[0] != process:
-            self._own = process, httpx.AsyncClient(timeout=self._timeout)
-        return self._own[1]
+            for other in list(self._places):
+                check_owner(other, owner)
+            return AsyncPlace(self._given)
+        self._forget_gone()
+        assert self._ssl is not None
+        return AsyncPlace(httpx.AsyncClient(timeout=self._timeout, verify=self._ssl))
+
+    def _forget_gone(self) -> None:
+        """Drops the connections that nothing can use any more; each is closed with its last reference."""
+        for owner in list(self._places):
+            if is_gone(owner):
+                self._places.pop(owner, None)
 
     async def json(self, request: Request) -> Any:
         """Returns the body of a response that is no error; ``None`` if it has none."""
@@ -141,10 +169,13 @@ class AsyncTransport:
 
     async def aclose(self) -> None:
         """Ends the answers that have no reader any more, and closes the connections, unless the caller brought them."""
-        for answer in list(self.unfinished):
-            try:
-                await answer.end()
-            except Exception:
-                logger.exception("an answer was not ended before the client was closed")
-        if self._own is not None:
-            await self._http.aclose()
+        place = self._places.get(current_owner())
+        if place is not None:
+            for answer in list(place.unfinished):
+                try:
+                    await answer.end()
+                except Exception:
+                    logger.exception("an answer was not ended before the client was closed")
+            if self._given is None:
+                await place.http.aclose()
+        self._forget_gone()

@@ -14,7 +14,6 @@ Needs ``claude-agent-sdk`` 0.2.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 from collections import OrderedDict
@@ -37,6 +36,7 @@ from .._async.client import AsyncReprise
 from .._documents import MAX_BODY, Content, ListedDocument
 from ..errors import NotFound, PreconditionFailed
 from ._clients import checked_client
+from ._locks import LoopLock
 from ._paths import join, name_of
 
 #: Of how many transcripts the ids of the entries are remembered.
@@ -200,7 +200,7 @@ class _Transcript:
     #: By which the document is recognised when it is read again.
     last_line: bytes = b""
     uuids: set[str] = field(default_factory=set[str])
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    lock: LoopLock = field(default_factory=LoopLock)
 
     def clear(self) -> None:
         self.end, self.last_line = 0, b""

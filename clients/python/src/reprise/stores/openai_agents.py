@@ -45,7 +45,6 @@ class RepriseSession(SessionABC):
     - ``NaN`` and other values that JSON does not have are an :class:`~reprise.InvalidValue`, which names the field.
     - Messages that other clients append to the chat are no items. Neither are the messages of a session that ``reprise import
       mongo openai-agents`` has imported: add what ``history("openai-responses")`` of its chat returns to a new session.
-    - Like its client, a session belongs to one event loop.
 
     :param session_id: the id of the session. The chat has the same, or a digest if it is no id of a chat (1 to 128 of
         ``A-Z a-z 0-9 _ - . :``). Ids of chats are unique among all apps of a service.
