@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from math import inf
 from time import monotonic
 from typing import Any
 
 from .. import models
 from .._request import Json, Request, new_id, path, with_ids, without_none
+from .clock import sleep
 from .events import AsyncEvents
 from .lease import AsyncLease
 from .pages import pages
@@ -13,8 +15,8 @@ from .stream import AsyncStream, recorded
 from .transport import AsyncTransport, AsyncUnfinished
 from .turn import AsyncTurn
 
-#: How long one request waits for the answer to a question, in seconds.
-WAIT = 25
+#: How long to wait between two requests if the timeout is too short to wait in one, in seconds.
+PAUSE = 1.0
 
 
 class AsyncChat:
@@ -214,10 +216,14 @@ class AsyncChat:
         body = {"request_id": request_id or new_id(), "prompt": prompt, **without_none(fields)}
         question = models.InputRequest.model_validate(await self._send("POST", "input-requests", body=body))
         while question.state == models.InputState.pending:
-            seconds = WAIT if until is None else min(WAIT, until - monotonic())
-            if seconds <= 0:
+            rest = inf if until is None else until - monotonic()
+            if rest <= 0:
                 break
-            found = await self.get("input-requests", question.request_id, wait=f"{max(1, round(seconds))}s")
+            # The service waits for whole seconds.
+            seconds = int(min(self._transport.longest_wait, rest))
+            if seconds == 0:
+                await sleep(min(PAUSE, rest))
+            found = await self.get("input-requests", question.request_id, wait=f"{seconds}s")
             question = models.InputRequest.model_validate(found)
         return question
 

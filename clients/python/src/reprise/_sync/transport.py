@@ -20,6 +20,8 @@ logger = logging.getLogger(__name__)
 LARGE_BODY = 64 * 1024
 #: How long to wait for the refusal of a body that is only announced, in seconds.
 REFUSAL_TIMEOUT = 2.0
+#: The longest that one request asks the service to wait for something to happen, in seconds.
+MAX_WAIT = 25.0
 
 
 def _unsent() -> Iterator[bytes]:
@@ -94,6 +96,14 @@ class Transport:
         for owner in list(self._places):
             if is_gone(owner):
                 self._places.pop(owner, None)
+
+    @property
+    def longest_wait(self) -> float:
+        """How long a request may ask the service to wait, in seconds, so that its answer comes within the timeout in use."""
+        timeout = httpx.Timeout(self._timeout) if self._given is None else self._given.timeout
+        if timeout.read is None:
+            return MAX_WAIT
+        return max(0.0, min(MAX_WAIT, timeout.read - max(0.5, timeout.read / 6)))
 
     def json(self, request: Request) -> Any:
         """Returns the body of a response that is no error; ``None`` if it has none."""
