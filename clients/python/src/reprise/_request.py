@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
+from math import inf
 from typing import Any, cast
 from urllib.parse import quote
 
@@ -40,6 +41,8 @@ class Request:
     content: bytes | None = None
     #: Statuses that are answers, although they are not 2xx.
     answers: frozenset[int] = frozenset()
+    #: How long an answer is of use, in seconds: the request is neither sent again nor waited for after that.
+    patience: float = inf
 
     @property
     def is_write(self) -> bool:

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from math import inf
 from time import monotonic
 from typing import Any, Protocol
 
@@ -22,6 +23,8 @@ LARGE_BODY = 64 * 1024
 REFUSAL_TIMEOUT = 2.0
 #: The longest that one request asks the service to wait for something to happen, in seconds.
 MAX_WAIT = 25.0
+#: The shortest timeout of an attempt, in seconds.
+MIN_TIMEOUT = 0.01
 
 
 def _unsent() -> Iterator[bytes]:
@@ -100,10 +103,13 @@ class Transport:
     @property
     def longest_wait(self) -> float:
         """How long a request may ask the service to wait, in seconds, so that its answer comes within the timeout in use."""
+        timeout = self._read_timeout
+        return max(0.0, min(MAX_WAIT, timeout - max(0.5, timeout / 6)))
+
+    @property
+    def _read_timeout(self) -> float:
         timeout = httpx.Timeout(self._timeout) if self._given is None else self._given.timeout
-        if timeout.read is None:
-            return MAX_WAIT
-        return max(0.0, min(MAX_WAIT, timeout.read - max(0.5, timeout.read / 6)))
+        return inf if timeout.read is None else timeout.read
 
     def json(self, request: Request) -> Any:
         """Returns the body of a response that is no error; ``None`` if it has none."""
@@ -115,11 +121,12 @@ class Transport:
 
     def send(self, request: Request) -> httpx.Response:
         """Returns a response that is no error, or one that the request calls an answer."""
-        attempts, until = Attempts(request.is_write), monotonic() + self._retry_for
+        attempts, started = Attempts(request.is_write), monotonic()
+        until = started + min(self._retry_for, request.patience)
         outcome: httpx.Response | httpx.RequestError
         while True:
             try:
-                outcome = self._http.request(**self._arguments(request))
+                outcome = self._http.request(**self._arguments(request), **self._timeout_of(request, started))
             except (httpx.ReadError, httpx.WriteError) as error:
                 outcome = self._refusal(request) or error
             except httpx.LocalProtocolError:
@@ -132,6 +139,13 @@ class Transport:
             if pause is None or monotonic() + pause > until:
                 raise attempts.failure(outcome)
             sleep(pause)
+
+    def _timeout_of(self, request: Request, started: float) -> dict[str, Any]:
+        """Returns the timeout of the next attempt, if it is another one than that of the connections."""
+        if request.patience == inf:
+            return {}
+        rest = started + request.patience - monotonic()
+        return {"timeout": max(MIN_TIMEOUT, min(self._read_timeout, rest))}
 
     def _refusal(self, request: Request) -> httpx.Response | None:
         """Announces a large body without sending it, and returns the answer if the service refuses the request.
