@@ -53,7 +53,7 @@ def test_an_answer_that_is_not_json_is_an_error_of_the_client(chat: Chat, faults
 def test_renewals_go_on_after_an_answer_that_is_not_json(chat: Chat, faults: Faults) -> None:
     answers: list[Fault] = [page]
     faults.fault = of_renewals(answers)
-    with chat.lease("worker-1", ttl=0.6):
+    with chat.lease("worker-1", ttl=1.2):
         time.sleep(1.5)
         assert not answers
         with pytest.raises(Busy):
@@ -65,7 +65,7 @@ async def test_renewals_go_on_after_an_answer_that_is_not_json_with_asyncio(
 ) -> None:
     answers: list[Fault] = [page]
     async_faults.fault = of_renewals(answers)
-    async with async_chat.lease("worker-1", ttl=0.6):
+    async with async_chat.lease("worker-1", ttl=1.2):
         await asyncio.sleep(1.5)
         assert not answers
         with pytest.raises(Busy):
@@ -81,7 +81,7 @@ def test_renewals_that_fail_are_logged_and_go_on(
 
     answers: list[Fault] = [fails, fails]
     faults.fault = of_renewals(answers)
-    with chat.lease("worker-1", ttl=0.6):
+    with chat.lease("worker-1", ttl=1.2):
         time.sleep(1.5)
         assert not answers
         with pytest.raises(Busy):
@@ -98,7 +98,7 @@ async def test_renewals_that_fail_are_logged_and_go_on_with_asyncio(
 
     answers: list[Fault] = [fails, fails]
     async_faults.fault = of_renewals(answers)
-    async with async_chat.lease("worker-1", ttl=0.6):
+    async with async_chat.lease("worker-1", ttl=1.2):
         await asyncio.sleep(1.5)
         assert not answers
         with pytest.raises(Busy):

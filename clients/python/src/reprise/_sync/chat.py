@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import logging
 from collections.abc import Generator, Iterator, Sequence
 from math import inf
 from time import monotonic
@@ -7,7 +8,7 @@ from typing import Any
 
 from .. import models
 from .._request import Json, Request, new_id, path, with_ids, without_none
-from .clock import sleep
+from .clock import settled, sleep
 from .events import Events
 from .lease import Lease
 from .pages import pages
@@ -15,6 +16,7 @@ from .stream import Stream, recorded
 from .transport import Transport, Unfinished
 from .turn import Turn
 
+logger = logging.getLogger(__name__)
 #: How long to wait between two requests if the timeout is too short to wait in one, in seconds.
 PAUSE = 1.0
 
@@ -139,10 +141,20 @@ class Chat:
         return recorded(self, upstream, fields)
 
     def start_stream(self, format: str, **fields: Any) -> Stream:
-        """Starts an answer that others follow while it is produced: ``text``, ``ui_message`` or ``acp``."""
+        """Starts an answer that others follow while it is produced: ``text``, ``ui_message`` or ``acp``.
+
+        A call that is cancelled ends when the service has answered, and then ends the stream as cancelled.
+        """
         request = self._request("POST", "streams", body={**without_none(fields), "format": format})
         request.headers["idempotency-key"] = new_id()
-        return Stream(self, models.Stream.model_validate(self._transport.json(request)))
+        started: list[models.Stream] = []
+        try:
+            settled(self._start_stream(request, started))
+        except BaseException:
+            for stream in started:
+                settled(self._end_unused(stream))
+            raise
+        return Stream(self, started[0])
 
     def take_over_stream(self, stream_id: str, mode: str, attempt: int | None = None) -> Stream:
         """Goes on with a stream whose agent is gone: ``continue`` after its chunks, or ``restart``. Needs a newer lease.
@@ -265,6 +277,16 @@ class Chat:
         request = self._request("DELETE")
         request.params = {"purge": purge or None}
         self._transport.json(request)
+
+    def _start_stream(self, request: Request, started: list[models.Stream]) -> None:
+        started.append(models.Stream.model_validate(self._transport.json(request)))
+
+    def _end_unused(self, stream: models.Stream) -> None:
+        try:
+            self.end_stream(stream.stream_id, "cancelled")
+        except Exception:
+            # The cancellation counts.
+            logger.exception("the stream %s was not ended", stream.stream_id)
 
     def _change_status(self, verb: str, body: Json) -> models.ChatSession:
         return models.ChatSession.model_validate(self._send("POST", verb, body=without_none(body)))
