@@ -19,7 +19,9 @@ class AsyncReprise:
     """A client of one app.
 
     Every request is sent again until it is answered, for ``retry_for`` seconds: a service that restarts, or a database that
-    elects, is not seen by the caller. Writes keep their ids, so that none is stored twice.
+    elects, is not seen by the caller. Writes keep their ids, so that no
+    message, call, turn or question is stored twice. What is promised of documents is said at :meth:`AsyncDocuments.put`,
+    :meth:`AsyncDocuments.append` and :meth:`AsyncDocuments.delete`.
 
     :param base_url: the address of the service, such as ``http://127.0.0.1:8080``
     :param app_id: the app whose chats are meant

@@ -50,6 +50,9 @@ class Documents:
     ) -> models.Document:
         """Replaces the content of a document, and creates the document if there is none.
 
+        A call without a condition whose answer is lost is sent again, and then replaces what another client has written in
+        between. Where several clients write a document, pass ``if_match`` or ``if_none_match``.
+
         :param content: bytes and text are stored as they are; everything else as JSON
         :param if_match: replace it only if its ``entity_tag`` is this; otherwise :class:`~reprise.PreconditionFailed`
         :param if_none_match: ``"*"`` only creates; :class:`~reprise.PreconditionFailed` if the document exists
@@ -70,6 +73,9 @@ class Documents:
         **fields: Any,
     ) -> models.AppendedDocument:
         """Appends to a document, and creates it if there is none.
+
+        A call whose answer is lost is sent again. Without ``offset`` and ``if_match``, the service recognises it among the last
+        64 appends to the document: after 64 others in between it is stored twice.
 
         :param offset: append only if the document has this many bytes; otherwise :class:`~reprise.PreconditionFailed`.
             No other client has then written in between. If exactly these bytes are at this offset already, the service
@@ -106,7 +112,11 @@ class Documents:
         return info_of(self._transport.send(Request("HEAD", document_url(self._app_id, path))))
 
     def delete(self, path: str, *, if_match: str | None = None) -> None:
-        """Deletes a document; nothing happens if there is none."""
+        """Deletes a document; nothing happens if there is none.
+
+        A call without ``if_match`` whose answer is lost is sent again, and then deletes what another client has written under
+        the path in between.
+        """
         self._transport.send(Request("DELETE", document_url(self._app_id, path), headers=conditions(if_match)))
 
     def list(
