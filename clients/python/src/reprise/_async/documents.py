@@ -145,7 +145,11 @@ class AsyncDocuments:
             yield document, value
 
     async def delete_all(self, namespace: str) -> int:
-        """Deletes the documents below a namespace, and returns how many there were."""
+        """Deletes the documents below a namespace, and returns how many deletions the service has confirmed.
+
+        After the call, all are deleted that were there before. A request whose answer is lost is sent again, and then finds
+        nothing: its documents are not counted, so that the number may be smaller than that of the deleted documents.
+        """
         request = Request("DELETE", joined("api", "documents", self._app_id), params={"namespace": namespace})
         count = 0
         while True:
