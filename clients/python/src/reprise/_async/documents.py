@@ -31,7 +31,8 @@ MAX_READ_ATTEMPTS = 5
 class AsyncDocuments:
     """The documents of an app: content under a path, such as ``notes/2026/lake``, that is replaced, appended to and listed.
 
-    A path is 1 to 32 segments joined by ``/``, each 1 to 256 bytes. One write holds at most 8 MiB, a document at most 1 GiB.
+    A path is 1 to 32 segments joined by ``/``, each 1 to 256 bytes, and has at most 1,024 bytes in all.
+    One write holds at most 8 MiB, a document at most 1 GiB.
     A namespace is the beginning of paths: a document is below it, but not at it.
     """
 

@@ -48,7 +48,8 @@ class RepriseKnowledgeStore(KnowledgeStore):
     what another client has written to the file in between. An ``append`` that is sent again is stored twice if there were 64
     others in between. One write holds at most 8 MiB, a file at most 1 GiB. ``list`` and ``exists`` of a directory go through
     all files below it. ``on_change`` tells several changes of a file as one if the connection was broken meanwhile. A name in a
-    path has at most 256 bytes, a path at most 30 names.
+    path has at most 256 bytes, a path at most 30 names. Together with ``prefix``, it has at most 1,024 bytes, in which a ``%``
+    or a control character counts as 3.
 
     :param client: the client of the app; the caller closes it
     :param prefix: the namespace of the documents

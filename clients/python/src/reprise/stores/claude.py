@@ -55,7 +55,8 @@ class RepriseSessionStore(SessionStore):
     several writes, of which the first may be there without the others if the process dies. The first append to a session in a
     process reads its transcript, to know the ids. A summary is written after the entries; if that fails or the process dies in
     between, the next append catches up, and until then the SDK sees by its time that it is old. ``project_key`` and
-    ``session_id`` have at most 256 bytes each.
+    ``session_id`` have at most 256 bytes each, as has each name of a ``subpath``. Together with ``prefix``, they have at most
+    1,024 bytes, in which a ``/``, a ``%`` or a control character within a name counts as 3.
 
     :param client: the client of the app; the caller closes it
     :param prefix: the namespace of the documents
