@@ -93,6 +93,13 @@ def checked_headers(headers: Mapping[str, str]) -> dict[str, str]:
     return dict(headers)
 
 
+def check_dictionaries(records: Sequence[object], pointer: str) -> None:
+    """Raises ``TypeError`` for a record that is no dictionary."""
+    for index, record in enumerate(records):
+        if not isinstance(record, Mapping):
+            raise TypeError(f"{pointer}/{index}: pass a dictionary, not a {type(record).__name__}")
+
+
 def unsendable() -> InvalidRequest:
     """Returns the error for a request that the connections refuse to send. What they say of it may have the token."""
     return InvalidRequest("the request was not sent: one of its headers has a value that HTTP does not permit")
@@ -105,6 +112,8 @@ def _named(character: str) -> str:
 def path(*parts: str) -> str:
     """Joins parts of a path, whatever characters they have."""
     check_segments(parts)
+    if "" in parts:
+        raise ValueError(f"{'/'.join(parts)!r} has an empty segment: pass the id that belongs there")
     return "/" + "/".join(quote(checked(part, "path"), safe="") for part in parts)
 
 
@@ -124,8 +133,9 @@ def checked_params(params: Json) -> dict[str, Any]:
     return {name: checked(value, name) if isinstance(value, str) else value for name, value in without_none(params).items()}
 
 
-def with_ids(records: Sequence[Json], id_field: str) -> list[dict[str, Any]]:
+def with_ids(records: Sequence[Json], id_field: str, pointer: str) -> list[dict[str, Any]]:
     """Gives an id to each record that has none, so that all may be sent again."""
+    check_dictionaries(records, pointer)
     return [{id_field: new_id(), **without_none(record)} for record in records]
 
 

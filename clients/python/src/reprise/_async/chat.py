@@ -76,7 +76,7 @@ class AsyncChat:
         :param expected_last_sequence: append only if the chat has this many messages; otherwise :class:`~reprise.Conflict`
         """
         if dialect is None:
-            body: dict[str, Any] = {"messages": with_ids(messages, "event_id")}
+            body: dict[str, Any] = {"messages": with_ids(messages, "event_id", "/messages")}
             request = self._request("POST", "messages", body=body)
         else:
             request = self._request("POST", "messages", body={"messages": list(messages)})
@@ -194,7 +194,7 @@ class AsyncChat:
 
     async def record_calls(self, calls: Sequence[Json]) -> list[models.RecordedCall]:
         """Records calls of models, all or none."""
-        recorded = await self._send("POST", "calls", body={"calls": with_ids(calls, "call_id")})
+        recorded = await self._send("POST", "calls", body={"calls": with_ids(calls, "call_id", "/calls")})
         return models.RecordCallsResponse.model_validate(recorded).calls
 
     async def context(self) -> dict[str, Any] | None:
@@ -278,15 +278,20 @@ class AsyncChat:
         request.params = {"purge": purge or None}
         await self._transport.json(request)
 
-    async def _start_stream(self, request: Request, started: list[models.Stream]) -> None:
+    async def _start_stream(self, request: Request, started: list[models.Stream]) -> int:
+        """Starts a stream, for a caller that may be cancelled and then gets no result; returns how many were started."""
         started.append(models.Stream.model_validate(await self._transport.json(request)))
+        return len(started)
 
-    async def _end_unused(self, stream: models.Stream) -> None:
+    async def _end_unused(self, stream: models.Stream) -> bool:
+        """Ends a stream whose start was cancelled; returns whether it has ended."""
         try:
             await self.end_stream(stream.stream_id, "cancelled")
+            return True
         except Exception:
             # The cancellation counts.
             logger.exception("the stream %s was not ended", stream.stream_id)
+            return False
 
     async def _change_status(self, verb: str, body: Json) -> models.ChatSession:
         return models.ChatSession.model_validate(await self._send("POST", verb, body=without_none(body)))

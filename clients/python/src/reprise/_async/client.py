@@ -8,6 +8,7 @@ import httpx
 from typing_extensions import Self
 
 from .. import models
+from .._json import checked_id
 from .._request import Json, Request, path, without_none
 from .chat import AsyncChat
 from .documents import AsyncDocuments
@@ -42,7 +43,7 @@ class AsyncReprise:
         retry_for: float = 60.0,
         http: httpx.AsyncClient | None = None,
     ) -> None:
-        self.app_id = app_id
+        self.app_id = checked_id(app_id, "app_id")
         self._transport = AsyncTransport(base_url, token=token, timeout=timeout, retry_for=retry_for, http=http)
         #: The documents of the app.
         self.documents = AsyncDocuments(self._transport, app_id)
@@ -64,7 +65,7 @@ class AsyncReprise:
 
     def chat(self, chat_id: str, *, app_id: str | None = None) -> AsyncChat:
         """Returns a chat by its id, without asking for it."""
-        return AsyncChat(self._transport, app_id or self.app_id, chat_id)
+        return AsyncChat(self._transport, app_id or self.app_id, checked_id(chat_id, "chat_id"))
 
     async def create_chat(self, workflow_name: str, *, chat_id: str | None = None, **fields: Any) -> AsyncChat:
         """Creates a chat; ``fields`` are those of ``CreateChatRequest``, such as ``title``, ``user_id`` or ``visibility``.

@@ -19,7 +19,7 @@ from .._documents import (
 )
 from .._request import Request, new_id
 from .._request import path as joined
-from ..errors import Conflict, NotFound
+from ..errors import Conflict, Denied, InvalidRequest, NotFound
 from .events import AsyncEvents
 from .pages import pages
 from .transport import AsyncTransport
@@ -54,7 +54,7 @@ class AsyncDocuments:
         A call without a condition whose answer is lost is sent again, and then replaces what another client has written in
         between. Where several clients write a document, pass ``if_match`` or ``if_none_match``.
 
-        :param content: bytes and text are stored as they are; everything else as JSON
+        :param content: bytes (``bytearray`` and ``memoryview``, too) and text are stored as they are; everything else as JSON
         :param if_match: replace it only if its ``entity_tag`` is this; otherwise :class:`~reprise.PreconditionFailed`
         :param if_none_match: ``"*"`` only creates; :class:`~reprise.PreconditionFailed` if the document exists
         :param fields: ``chat_id``, ``user_id``, ``team_id``, ``visibility`` and ``ttl_seconds``
@@ -110,7 +110,14 @@ class AsyncDocuments:
 
     async def head(self, path: str) -> DocumentInfo:
         """Reads the size, the type and the ``entity_tag`` of a document, without its content."""
-        return info_of(await self._transport.send(Request("HEAD", document_url(self._app_id, path))))
+        try:
+            return info_of(await self._transport.send(Request("HEAD", document_url(self._app_id, path))))
+        except (Denied, InvalidRequest, NotFound) as error:
+            if error.problem:
+                raise
+        # The answer to HEAD has no body: that to GET says what is wrong.
+        found = await self._read_part(path, 0, 1)
+        return DocumentInfo(found.size, found.content_type, found.entity_tag)
 
     async def delete(self, path: str, *, if_match: str | None = None) -> None:
         """Deletes a document; nothing happens if there is none.

@@ -22,7 +22,7 @@ from agents.memory.session_settings import coerce_session_settings, resolve_sess
 from .._async.client import AsyncReprise
 from .._async.items import AsyncItemLog
 from .._items import item_message, text_path
-from .._request import Json
+from .._request import Json, check_dictionaries
 from ._clients import checked_client
 
 
@@ -79,6 +79,7 @@ class RepriseSession(SessionABC):
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         """Appends items, all or none."""
+        check_dictionaries(items, "/items")
         if items:
             await self._log.append([_message(cast("Json", item)) for item in items])
 
