@@ -46,7 +46,7 @@ class AiohttpClient(httpx.AsyncClient):
         fields = [(name.decode(), value.decode()) for name, value in request.headers.raw]
         headers = [(name, value) for name, value in fields if name.lower() not in SET_BY_AIOHTTP]
         body = request.content or None
-        limit = aiohttp.ClientTimeout(total=request.extensions["timeout"]["read"])
+        limit = aiohttp.ClientTimeout(total=request.extensions.get("timeout", self.timeout.as_dict())["read"])
         try:
             async with self._connections().request(
                 request.method, url, headers=headers, data=body, timeout=limit, allow_redirects=False

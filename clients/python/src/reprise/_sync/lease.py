@@ -62,7 +62,8 @@ class Lease:
     def renew(self) -> bool:
         """Renews the lease; returns whether it is still held.
 
-        It is kept while the service cannot be reached, until its ``ttl`` is over: then another worker may hold it.
+        It is kept while the service cannot be reached, until its ``ttl`` is over: then another worker may hold it. In the last
+        quarter of the ``ttl``, the call tries again until then.
         """
         while self._lease is not None and self._lost is None:
             started = monotonic()
