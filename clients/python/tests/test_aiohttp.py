@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 
+import httpx
 import pytest
 
 from reprise import AsyncReprise, Conflict, NotFound, OutcomeUnknown, Unavailable
@@ -64,3 +65,8 @@ async def test_an_attempt_takes_no_longer_than_its_timeout(app: str) -> None:
         with pytest.raises(OutcomeUnknown):
             await asyncio.wait_for(AsyncReprise(url, app, http=http, retry_for=0).create_chat("Picnic"), 3)
     silent.close()
+
+
+async def test_a_request_that_the_caller_made_has_the_timeout_of_the_connections(service: Service, http: AiohttpClient) -> None:
+    response = await http.send(httpx.Request("GET", f"{service.url}/api/health/ready"))
+    assert response.is_success

@@ -329,3 +329,10 @@ def test_an_answer_that_cannot_be_decoded_is_asked_for_again(service: Service, a
         faults.fault = broken
         with pytest.raises(OutcomeUnknown):
             Reprise(service.url, app, http=http, retry_for=0).chat(chat.chat_id).append({**HELLO, "event_id": "evt-1"})
+
+
+@pytest.mark.parametrize("name", ["limit", "cursor"])
+def test_what_a_list_sets_itself_is_refused(client: Reprise, name: str) -> None:
+    for calls in (client.chats, client.documents.list, client.documents.list_values):
+        with pytest.raises(TypeError, match=f"^{name}: .* page_size"):
+            list(calls(**{name: 2}))  # type: ignore[arg-type]

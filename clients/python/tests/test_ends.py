@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
+from typing_extensions import override
 
 from reprise import AsyncReprise, Reprise, Unavailable, models
 
@@ -171,3 +172,36 @@ async def test_an_answer_that_is_cancelled_during_a_request_has_each_chunk_once(
         said = [str(message.content).split() async for message in chat.messages()]
         assert len(said) == 8
         assert all(words == [str(number) for number in range(len(words))] for words in said)
+
+
+async def test_an_answer_that_is_cancelled_while_its_stream_starts_is_ended(service: Service, app: str) -> None:
+    started, answered = asyncio.Event(), asyncio.Event()
+
+    class Slow(httpx.AsyncHTTPTransport):
+        @override
+        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+            response = await super().handle_async_request(request)
+            if request.url.path.endswith("/streams"):
+                started.set()
+                await answered.wait()
+            return response
+
+    async with httpx.AsyncClient(transport=Slow()) as http, AsyncReprise(service.url, app, http=http) as client:
+        chat = await client.create_chat("Picnic")
+
+        async def short() -> AsyncIterator[str]:
+            yield "Hello"
+
+        async def work() -> None:
+            async for _ in chat.stream(short()):
+                pass
+
+        working = asyncio.create_task(work())
+        await started.wait()
+        working.cancel()
+        await asyncio.sleep(0)
+        answered.set()
+        await asyncio.wait([working])
+        assert working.cancelled()
+        (stream,) = await chat.streams()
+        assert stream.state is models.StreamState.cancelled

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 import sys
 import time
 
 import httpx
 import pytest
+from typing_extensions import override
 
 from reprise import AsyncChat, AsyncReprise, Busy, Chat, Fenced, Reprise, RepriseError
+from reprise.aiohttp import AiohttpClient
 
+from .conftest import Line, Service
 from .faults import AsyncFaults, Fault, Faults, refused
 
 
@@ -49,7 +53,7 @@ def test_an_answer_that_is_not_json_is_an_error_of_the_client(chat: Chat, faults
 def test_renewals_go_on_after_an_answer_that_is_not_json(chat: Chat, faults: Faults) -> None:
     answers: list[Fault] = [page]
     faults.fault = of_renewals(answers)
-    with chat.lease("worker-1", ttl=0.6):
+    with chat.lease("worker-1", ttl=1.2):
         time.sleep(1.5)
         assert not answers
         with pytest.raises(Busy):
@@ -61,7 +65,7 @@ async def test_renewals_go_on_after_an_answer_that_is_not_json_with_asyncio(
 ) -> None:
     answers: list[Fault] = [page]
     async_faults.fault = of_renewals(answers)
-    async with async_chat.lease("worker-1", ttl=0.6):
+    async with async_chat.lease("worker-1", ttl=1.2):
         await asyncio.sleep(1.5)
         assert not answers
         with pytest.raises(Busy):
@@ -77,7 +81,7 @@ def test_renewals_that_fail_are_logged_and_go_on(
 
     answers: list[Fault] = [fails, fails]
     faults.fault = of_renewals(answers)
-    with chat.lease("worker-1", ttl=0.6):
+    with chat.lease("worker-1", ttl=1.2):
         time.sleep(1.5)
         assert not answers
         with pytest.raises(Busy):
@@ -94,7 +98,7 @@ async def test_renewals_that_fail_are_logged_and_go_on_with_asyncio(
 
     answers: list[Fault] = [fails, fails]
     async_faults.fault = of_renewals(answers)
-    async with async_chat.lease("worker-1", ttl=0.6):
+    async with async_chat.lease("worker-1", ttl=1.2):
         await asyncio.sleep(1.5)
         assert not answers
         with pytest.raises(Busy):
@@ -169,3 +173,88 @@ async def test_a_lease_that_is_acquired_again_is_not_lost(async_chat: AsyncChat)
     async with lease as held:
         await held.append({"role": "user", "name": "user", "content": "Hello"})
     assert lease.lost is None
+
+
+class SilentLine(Line):
+    """A connection that may keep its answers."""
+
+    is_silent = False
+
+    def __init__(self, service: Service) -> None:
+        super().__init__(int(service.url.rsplit(":", 1)[1]))
+
+    @override
+    def _answer(self, server: socket.socket, client: socket.socket) -> None:
+        try:
+            while data := server.recv(65_536):
+                if not self.is_silent:
+                    client.sendall(data)
+        except OSError:
+            pass
+
+
+def denied(request: httpx.Request) -> httpx.Response | None:
+    """Refuses the token of whatever is written."""
+    problem = {"code": "unauthenticated", "detail": "the token has expired"}
+    return httpx.Response(401, json=problem) if request.method == "PUT" else None
+
+
+async def test_a_lease_that_the_token_cannot_renew_any_more_ends_the_block(
+    async_chat: AsyncChat, async_faults: AsyncFaults
+) -> None:
+    started = time.monotonic()
+    with pytest.raises(Fenced, match="is lost: unauthenticated: the token has expired") as fenced:
+        async with async_chat.lease("worker-1", ttl=2):
+            async_faults.fault = denied
+            await asyncio.sleep(30)
+    assert time.monotonic() - started < 1.5
+    assert fenced.value.code == "unauthenticated"
+
+
+def test_a_lease_that_the_token_cannot_renew_any_more_is_lost(chat: Chat, faults: Faults) -> None:
+    with pytest.raises(Fenced, match="unauthenticated"):
+        with chat.lease("worker-1", ttl=0.6):
+            faults.fault = denied
+            time.sleep(1)
+
+
+@pytest.mark.parametrize("retry_for", [0, 60])
+async def test_a_lease_that_was_not_renewed_for_its_ttl_ends_the_block(service: Service, app: str, retry_for: float) -> None:
+    async with httpx.AsyncClient(transport=AsyncFaults()) as http:
+        faults = http._transport
+        assert isinstance(faults, AsyncFaults)
+        chat = await AsyncReprise(service.url, app, http=http, retry_for=retry_for).create_chat("Picnic")
+        started = time.monotonic()
+        with pytest.raises(Fenced, match=r"was not renewed for 1\.2 s: .*refused by the test"):
+            async with chat.lease("worker-1", ttl=1.2):
+                faults.fault = refused("PUT", "/lease/")
+                await asyncio.sleep(30)
+        assert 0.8 < time.monotonic() - started < 1.6
+
+
+@pytest.mark.parametrize("connections", [httpx.AsyncClient, AiohttpClient])
+async def test_a_lease_whose_renewal_gets_no_answer_ends_the_block(
+    service: Service, app: str, connections: type[httpx.AsyncClient]
+) -> None:
+    line = SilentLine(service)
+    async with connections(timeout=30) as http:
+        chat = await AsyncReprise(line.url, app, http=http).create_chat("Picnic")
+        started = time.monotonic()
+        with pytest.raises(Fenced, match=r"was not renewed for 1\.2 s"):
+            async with chat.lease("worker-1", ttl=1.2):
+                line.is_silent = True
+                await asyncio.sleep(30)
+        assert 0.8 < time.monotonic() - started < 1.6
+    line.close()
+
+
+def test_a_block_does_not_wait_long_for_a_renewal_that_gets_no_answer(service: Service, app: str) -> None:
+    line = SilentLine(service)
+    chat = Reprise(line.url, app).create_chat("Picnic")
+    started = time.monotonic()
+    with pytest.raises(Fenced, match=r"was not renewed for 1\.2 s"):
+        with chat.lease("worker-1", ttl=1.2):
+            line.is_silent = True
+            time.sleep(1)
+    assert 0.8 < time.monotonic() - started < 1.8
+    line.close()

@@ -6,7 +6,7 @@ import base64
 import json
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 from urllib.parse import quote
 
 import httpx
@@ -15,6 +15,7 @@ from . import models
 from ._json import checked
 from ._json import encoded as json_of
 from ._request import check_segments
+from .errors import InvalidValue
 
 #: How many bytes one request may write, and one answer may hold.
 MAX_BODY = 8 * 1024 * 1024
@@ -79,14 +80,16 @@ class Content(DocumentInfo):
 
 def document_url(app_id: str, path: str) -> str:
     """Returns the path of a request for a document."""
+    if not path:
+        raise InvalidValue("path", "is empty: pass 1 to 32 names, joined by /, such as notes/lake")
     check_segments(path.split("/"))
     return f"/api/documents/{quote(app_id, safe='')}/{quote(checked(path, 'path'), safe='/')}"
 
 
 def encoded(content: Any, content_type: str | None) -> tuple[bytes, str]:
     """Returns the bytes and the type of a content: bytes and text as they are, everything else as JSON."""
-    if isinstance(content, bytes):
-        return content, content_type or BYTES
+    if isinstance(content, (bytes, bytearray, memoryview)):
+        return bytes(cast("bytes", content)), content_type or BYTES
     if isinstance(content, str):
         return checked(content, "").encode(), content_type or TEXT
     return json_of(content), content_type or JSON

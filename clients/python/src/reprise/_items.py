@@ -9,7 +9,7 @@ from typing import Any, cast
 from pydantic import ValidationError
 
 from . import models
-from ._json import checked
+from ._json import checked_id
 from ._request import Json, new_id, without_none
 
 #: The ``type`` of a message that keeps an item in its ``props``.
@@ -105,7 +105,8 @@ def mark_message(kind: str, props: Json) -> dict[str, Any]:
 
 def chat_id_of(session_id: str) -> str:
     """Returns the id of the chat of a session: the same, or a digest of it if it cannot be the id of a chat."""
+    checked_id(session_id, "session_id")
     try:
         return models.ChatId.model_validate(session_id).root
     except ValidationError:
-        return f"session_{hashlib.sha256(checked(session_id, 'session_id').encode()).hexdigest()}"
+        return f"session_{hashlib.sha256(session_id.encode()).hexdigest()}"

@@ -22,6 +22,20 @@ def encoded(body: Any) -> bytes:
         if found is None:
             raise
         raise InvalidValue(*found) from error
+    except TypeError as error:
+        foreign = next(_foreign(body), None)
+        if foreign is None:
+            raise
+        raise TypeError(foreign) from error
+
+
+def checked_id(value: object, name: str) -> str:
+    """Returns an id; ``TypeError`` or ``ValueError``, which names it, if it is no text or empty."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name}: pass a text, not a {type(value).__name__}")
+    if not value:
+        raise ValueError(f"{name}: pass a text that is not empty")
+    return checked(value, name)
 
 
 def checked(text: str, pointer: str) -> str:
@@ -48,11 +62,19 @@ def _invalid(value: Any, pointer: str) -> Iterator[tuple[str, str]]:
             yield from _surrogates(leaf, place)
 
 
+def _foreign(body: Any) -> Iterator[str]:
+    """Yields what to do about each value of a class that JSON does not have."""
+    for place, leaf in _leaves(body, ""):
+        if leaf is not None and not isinstance(leaf, (str, int, float)):
+            advice = "pass it as a text, a number, a list or a dictionary"
+            yield f"{place.lstrip() or 'the body'}: a {type(leaf).__name__} is no value of JSON: {advice}"
+
+
 def _leaves(value: Any, pointer: str) -> Iterator[tuple[str, Any]]:
     """Yields what is no list and no dictionary, the names of fields as well, each with its pointer."""
     if isinstance(value, dict):
-        for name, item in cast("dict[str, Any]", value).items():
-            yield from _leaves(name, f"{pointer} (a name of a field)")
+        for name, item in cast("dict[object, Any]", value).items():
+            yield f"{pointer} (a name of a field)", name
             yield from _leaves(item, f"{pointer}/{_escaped(str(name))}")
     elif isinstance(value, (list, tuple)):
         for index, item in enumerate(cast("list[Any]", value)):

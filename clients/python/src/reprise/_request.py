@@ -9,13 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
+from math import inf
 from typing import Any, cast
 from urllib.parse import quote
 
 import httpx
 
 from ._json import checked
-from .errors import OutcomeUnknown, RepriseError, Unavailable, from_problem
+from .errors import InvalidRequest, InvalidValue, OutcomeUnknown, RepriseError, Unavailable, from_problem
 
 #: How long a pause between two attempts may be, in seconds.
 MAX_PAUSE = 5.0
@@ -40,6 +41,8 @@ class Request:
     content: bytes | None = None
     #: Statuses that are answers, although they are not 2xx.
     answers: frozenset[int] = frozenset()
+    #: How long an answer is of use, in seconds: the request is neither sent again nor waited for after that.
+    patience: float = inf
 
     @property
     def is_write(self) -> bool:
@@ -66,14 +69,51 @@ def checked_url(base_url: str) -> str:
     except httpx.InvalidURL as error:
         raise ValueError(f"{base_url!r} is no base URL: {error}") from error
     is_address = url.scheme in ("http", "https") and url.host and (url.port or 0) < 65_536 and not re.search(r"\s", base_url)
-    if not is_address or url.query or url.fragment:
+    if not is_address or not {"?", "#"}.isdisjoint(base_url):
         raise ValueError(f"{base_url!r} is no base URL: it is http:// or https:// with a host, such as http://127.0.0.1:8080")
     return base_url
+
+
+def checked_token(token: str) -> str:
+    """Returns a token, unless it has a character that no header can have; the error does not say the token."""
+    found = re.search(r"[^\x21-\x7e]", token)
+    if found is not None:
+        detail = f"the character {found.start()} is {_named(found[0])}; a token has letters, digits and signs of ASCII alone"
+        raise ValueError(f"token: {detail}: read it without the line break or the space at its end, for example with strip()")
+    return token
+
+
+def checked_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    """Returns the headers; a value that HTTP does not permit is an :class:`~reprise.InvalidValue`."""
+    for name, value in headers.items():
+        found = re.search(r"[^\x20-\x7e]|^ | \Z", value)
+        if found is not None:
+            place = f"the character {found.start()} is {_named(found[0])}"
+            raise InvalidValue(name, f"{place}, which a header cannot have there: use ASCII, without spaces around it")
+    return dict(headers)
+
+
+def check_dictionaries(records: Sequence[object], pointer: str) -> None:
+    """Raises ``TypeError`` for a record that is no dictionary."""
+    for index, record in enumerate(records):
+        if not isinstance(record, Mapping):
+            raise TypeError(f"{pointer}/{index}: pass a dictionary, not a {type(record).__name__}")
+
+
+def unsendable() -> InvalidRequest:
+    """Returns the error for a request that the connections refuse to send. What they say of it may have the token."""
+    return InvalidRequest("the request was not sent: one of its headers has a value that HTTP does not permit")
+
+
+def _named(character: str) -> str:
+    return f"U+{ord(character):04X}"
 
 
 def path(*parts: str) -> str:
     """Joins parts of a path, whatever characters they have."""
     check_segments(parts)
+    if "" in parts:
+        raise ValueError(f"{'/'.join(parts)!r} has an empty segment: pass the id that belongs there")
     return "/" + "/".join(quote(checked(part, "path"), safe="") for part in parts)
 
 
@@ -93,8 +133,9 @@ def checked_params(params: Json) -> dict[str, Any]:
     return {name: checked(value, name) if isinstance(value, str) else value for name, value in without_none(params).items()}
 
 
-def with_ids(records: Sequence[Json], id_field: str) -> list[dict[str, Any]]:
+def with_ids(records: Sequence[Json], id_field: str, pointer: str) -> list[dict[str, Any]]:
     """Gives an id to each record that has none, so that all may be sent again."""
+    check_dictionaries(records, pointer)
     return [{id_field: new_id(), **without_none(record)} for record in records]
 
 

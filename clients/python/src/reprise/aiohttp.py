@@ -35,7 +35,6 @@ class AiohttpClient(httpx.AsyncClient):
 
     def __init__(self, *, timeout: float = 30.0) -> None:
         super().__init__(timeout=timeout)
-        self._limit = aiohttp.ClientTimeout(total=timeout)
         self._session: aiohttp.ClientSession | None = None
 
     @override
@@ -47,9 +46,10 @@ class AiohttpClient(httpx.AsyncClient):
         fields = [(name.decode(), value.decode()) for name, value in request.headers.raw]
         headers = [(name, value) for name, value in fields if name.lower() not in SET_BY_AIOHTTP]
         body = request.content or None
+        limit = aiohttp.ClientTimeout(total=request.extensions.get("timeout", self.timeout.as_dict())["read"])
         try:
             async with self._connections().request(
-                request.method, url, headers=headers, data=body, allow_redirects=False
+                request.method, url, headers=headers, data=body, timeout=limit, allow_redirects=False
             ) as response:
                 content = await response.read()
         except aiohttp.ClientConnectorError as error:
@@ -63,7 +63,6 @@ class AiohttpClient(httpx.AsyncClient):
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=0),
-                timeout=self._limit,
                 cookie_jar=aiohttp.DummyCookieJar(),
             )
         return self._session

@@ -72,7 +72,8 @@ class Unavailable(RepriseError):
 class OutcomeUnknown(RepriseError):
     """The service did not confirm a write for as long as the client tried. It may be stored.
 
-    Repeat the call with the same ids to find out: what is stored already is not stored again.
+    Repeat the call with the same ids to find out: what is stored already is not stored again. Writes of documents have no ids
+    that a caller can pass: read the document to find out.
     """
 
 

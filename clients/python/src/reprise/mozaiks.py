@@ -27,6 +27,8 @@ from ._request import Json, Request, new_id, path, without_none
 from .errors import Conflict, InvalidRequest, NotFound, RepriseError
 
 DEFAULT_URL = "http://127.0.0.1:8080"
+#: The app of a client whose calls name an app each; it is never asked for.
+NO_APP = "none"
 
 
 class InvalidAppIdError(ValueError):
@@ -52,7 +54,7 @@ class _Manager:
             self._app(None)
         url = base_url or os.environ.get("REPRISE_URL") or DEFAULT_URL
         token = token or os.environ.get("REPRISE_TOKEN")
-        self._client = client or AsyncReprise(url, self._app_id or "", token=token)
+        self._client = client or AsyncReprise(url, self._app_id or NO_APP, token=token)
 
     async def aclose(self) -> None:
         """Closes the connections."""

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from math import inf
 from time import monotonic
 from typing import Any
 
 from .. import models
 from .._request import Json, Request, new_id, path, with_ids, without_none
+from .clock import settled, sleep
 from .events import AsyncEvents
 from .lease import AsyncLease
 from .pages import pages
@@ -13,8 +16,9 @@ from .stream import AsyncStream, recorded
 from .transport import AsyncTransport, AsyncUnfinished
 from .turn import AsyncTurn
 
-#: How long one request waits for the answer to a question, in seconds.
-WAIT = 25
+logger = logging.getLogger(__name__)
+#: How long to wait between two requests if the timeout is too short to wait in one, in seconds.
+PAUSE = 1.0
 
 
 class AsyncChat:
@@ -72,7 +76,7 @@ class AsyncChat:
         :param expected_last_sequence: append only if the chat has this many messages; otherwise :class:`~reprise.Conflict`
         """
         if dialect is None:
-            body: dict[str, Any] = {"messages": with_ids(messages, "event_id")}
+            body: dict[str, Any] = {"messages": with_ids(messages, "event_id", "/messages")}
             request = self._request("POST", "messages", body=body)
         else:
             request = self._request("POST", "messages", body={"messages": list(messages)})
@@ -137,10 +141,20 @@ class AsyncChat:
         return recorded(self, upstream, fields)
 
     async def start_stream(self, format: str, **fields: Any) -> AsyncStream:
-        """Starts an answer that others follow while it is produced: ``text``, ``ui_message`` or ``acp``."""
+        """Starts an answer that others follow while it is produced: ``text``, ``ui_message`` or ``acp``.
+
+        A call that is cancelled ends when the service has answered, and then ends the stream as cancelled.
+        """
         request = self._request("POST", "streams", body={**without_none(fields), "format": format})
         request.headers["idempotency-key"] = new_id()
-        return AsyncStream(self, models.Stream.model_validate(await self._transport.json(request)))
+        started: list[models.Stream] = []
+        try:
+            await settled(self._start_stream(request, started))
+        except BaseException:
+            for stream in started:
+                await settled(self._end_unused(stream))
+            raise
+        return AsyncStream(self, started[0])
 
     async def take_over_stream(self, stream_id: str, mode: str, attempt: int | None = None) -> AsyncStream:
         """Goes on with a stream whose agent is gone: ``continue`` after its chunks, or ``restart``. Needs a newer lease.
@@ -180,7 +194,7 @@ class AsyncChat:
 
     async def record_calls(self, calls: Sequence[Json]) -> list[models.RecordedCall]:
         """Records calls of models, all or none."""
-        recorded = await self._send("POST", "calls", body={"calls": with_ids(calls, "call_id")})
+        recorded = await self._send("POST", "calls", body={"calls": with_ids(calls, "call_id", "/calls")})
         return models.RecordCallsResponse.model_validate(recorded).calls
 
     async def context(self) -> dict[str, Any] | None:
@@ -214,10 +228,14 @@ class AsyncChat:
         body = {"request_id": request_id or new_id(), "prompt": prompt, **without_none(fields)}
         question = models.InputRequest.model_validate(await self._send("POST", "input-requests", body=body))
         while question.state == models.InputState.pending:
-            seconds = WAIT if until is None else min(WAIT, until - monotonic())
-            if seconds <= 0:
+            rest = inf if until is None else until - monotonic()
+            if rest <= 0:
                 break
-            found = await self.get("input-requests", question.request_id, wait=f"{max(1, round(seconds))}s")
+            # The service waits for whole seconds.
+            seconds = int(min(self._transport.longest_wait, rest))
+            if seconds == 0:
+                await sleep(min(PAUSE, rest))
+            found = await self.get("input-requests", question.request_id, wait=f"{seconds}s")
             question = models.InputRequest.model_validate(found)
         return question
 
@@ -259,6 +277,21 @@ class AsyncChat:
         request = self._request("DELETE")
         request.params = {"purge": purge or None}
         await self._transport.json(request)
+
+    async def _start_stream(self, request: Request, started: list[models.Stream]) -> int:
+        """Starts a stream, for a caller that may be cancelled and then gets no result; returns how many were started."""
+        started.append(models.Stream.model_validate(await self._transport.json(request)))
+        return len(started)
+
+    async def _end_unused(self, stream: models.Stream) -> bool:
+        """Ends a stream whose start was cancelled; returns whether it has ended."""
+        try:
+            await self.end_stream(stream.stream_id, "cancelled")
+            return True
+        except Exception:
+            # The cancellation counts.
+            logger.exception("the stream %s was not ended", stream.stream_id)
+            return False
 
     async def _change_status(self, verb: str, body: Json) -> models.ChatSession:
         return models.ChatSession.model_validate(await self._send("POST", verb, body=without_none(body)))

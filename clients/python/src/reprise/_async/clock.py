@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
@@ -12,6 +13,28 @@ AsyncLock = asyncio.Lock
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
+
+#: What connections belong to: a process and an event loop.
+Owner = tuple[int, asyncio.AbstractEventLoop]
+
+
+def current_owner() -> Owner:
+    """Returns this process and the event loop that runs."""
+    return os.getpid(), asyncio.get_running_loop()
+
+
+def is_gone(owner: Owner) -> bool:
+    """Tells whether connections are of another process, or of a loop that is closed."""
+    return owner[0] != os.getpid() or owner[1].is_closed()
+
+
+def check_owner(first: Owner, now: Owner) -> None:
+    """Raises ``RuntimeError`` if connections are used elsewhere than at first."""
+    if first != now:
+        raise RuntimeError(
+            "the connections that were passed as http= belong to another event loop: make a client in each loop, or leave "
+            "http= out, so that the client opens connections in each loop itself"
+        )
 
 
 async def settled(call: Coroutine[Any, Any, T]) -> T:

@@ -12,7 +12,13 @@ T = TypeVar("T")
 async def pages(
     transport: AsyncTransport, path: str, read: Callable[[Any], T], page_size: int, filters: dict[str, Any]
 ) -> AsyncIterator[T]:
-    """Reads a list, page by page."""
+    """Reads a list, page by page; ``TypeError`` for a filter that would say which page."""
+    for name in ("limit", "cursor"):
+        if name in filters:
+            raise TypeError(
+                f"{name}: the list follows its pages itself: pass page_size for how many records one request reads, and leave "
+                f'the loop when you have enough; one page alone is read with request("GET", "{path}", {name}=…)'
+            )
     cursor: str | None = None
     while True:
         params = {**filters, "limit": page_size, "cursor": cursor}

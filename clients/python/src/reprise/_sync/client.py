@@ -8,6 +8,7 @@ import httpx
 from typing_extensions import Self
 
 from .. import models
+from .._json import checked_id
 from .._request import Json, Request, path, without_none
 from .chat import Chat
 from .documents import Documents
@@ -19,14 +20,17 @@ class Reprise:
     """A client of one app.
 
     Every request is sent again until it is answered, for ``retry_for`` seconds: a service that restarts, or a database that
-    elects, is not seen by the caller. Writes keep their ids, so that none is stored twice.
+    elects, is not seen by the caller. Writes keep their ids, so that no
+    message, call, turn or question is stored twice. What is promised of documents is said at :meth:`Documents.put`,
+    :meth:`Documents.append` and :meth:`Documents.delete`.
 
     :param base_url: the address of the service, such as ``http://127.0.0.1:8080``
     :param app_id: the app whose chats are meant
     :param token: the token of the caller, if the service asks for one
     :param timeout: how long one attempt may take, in seconds
     :param retry_for: how long a request is sent again, in seconds
-    :param http: connections to use instead of new ones; the caller closes them
+    :param http: connections to use instead of new ones; the caller closes them. With asyncio, they belong to one event loop;
+        without them, the client may be used in several loops, and opens connections in each.
     """
 
     def __init__(
@@ -39,7 +43,7 @@ class Reprise:
         retry_for: float = 60.0,
         http: httpx.Client | None = None,
     ) -> None:
-        self.app_id = app_id
+        self.app_id = checked_id(app_id, "app_id")
         self._transport = Transport(base_url, token=token, timeout=timeout, retry_for=retry_for, http=http)
         #: The documents of the app.
         self.documents = Documents(self._transport, app_id)
@@ -53,12 +57,15 @@ class Reprise:
         self.close()
 
     def close(self) -> None:
-        """Ends the answers that have no reader any more, as cancelled, and closes the connections."""
+        """Ends the answers that have no reader any more, as cancelled, and closes the connections.
+
+        With asyncio, these are the ones of the event loop that calls; those of other loops end with their loop.
+        """
         self._transport.close()
 
     def chat(self, chat_id: str, *, app_id: str | None = None) -> Chat:
         """Returns a chat by its id, without asking for it."""
-        return Chat(self._transport, app_id or self.app_id, chat_id)
+        return Chat(self._transport, app_id or self.app_id, checked_id(chat_id, "chat_id"))
 
     def create_chat(self, workflow_name: str, *, chat_id: str | None = None, **fields: Any) -> Chat:
         """Creates a chat; ``fields`` are those of ``CreateChatRequest``, such as ``title``, ``user_id`` or ``visibility``.

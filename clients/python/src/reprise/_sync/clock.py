@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -13,6 +14,19 @@ Lock = threading.Lock
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
+
+#: What connections belong to: a process.
+Owner = int
+current_owner = os.getpid
+
+
+def is_gone(owner: Owner) -> bool:
+    """Tells whether connections are of another process."""
+    return owner != os.getpid()
+
+
+def check_owner(first: Owner, now: Owner) -> None:
+    """Does nothing: threads share connections, and what the caller passed is the caller's."""
 
 
 def settled(result: T) -> T:

@@ -19,7 +19,7 @@ from .._documents import (
 )
 from .._request import Request, new_id
 from .._request import path as joined
-from ..errors import Conflict, NotFound
+from ..errors import Conflict, Denied, InvalidRequest, NotFound
 from .events import Events
 from .pages import pages
 from .transport import Transport
@@ -31,7 +31,8 @@ MAX_READ_ATTEMPTS = 5
 class Documents:
     """The documents of an app: content under a path, such as ``notes/2026/lake``, that is replaced, appended to and listed.
 
-    A path is 1 to 32 segments joined by ``/``, each 1 to 256 bytes. One write holds at most 8 MiB, a document at most 1 GiB.
+    A path is 1 to 32 segments joined by ``/``, each 1 to 256 bytes, and has at most 1,024 bytes in all.
+    One write holds at most 8 MiB, a document at most 1 GiB.
     A namespace is the beginning of paths: a document is below it, but not at it.
     """
 
@@ -50,7 +51,10 @@ class Documents:
     ) -> models.Document:
         """Replaces the content of a document, and creates the document if there is none.
 
-        :param content: bytes and text are stored as they are; everything else as JSON
+        A call without a condition whose answer is lost is sent again, and then replaces what another client has written in
+        between. Where several clients write a document, pass ``if_match`` or ``if_none_match``.
+
+        :param content: bytes (``bytearray`` and ``memoryview``, too) and text are stored as they are; everything else as JSON
         :param if_match: replace it only if its ``entity_tag`` is this; otherwise :class:`~reprise.PreconditionFailed`
         :param if_none_match: ``"*"`` only creates; :class:`~reprise.PreconditionFailed` if the document exists
         :param fields: ``chat_id``, ``user_id``, ``team_id``, ``visibility`` and ``ttl_seconds``
@@ -70,6 +74,9 @@ class Documents:
         **fields: Any,
     ) -> models.AppendedDocument:
         """Appends to a document, and creates it if there is none.
+
+        A call whose answer is lost is sent again. Without ``offset`` and ``if_match``, the service recognises it among the last
+        64 appends to the document: after 64 others in between it is stored twice.
 
         :param offset: append only if the document has this many bytes; otherwise :class:`~reprise.PreconditionFailed`.
             No other client has then written in between. If exactly these bytes are at this offset already, the service
@@ -103,10 +110,21 @@ class Documents:
 
     def head(self, path: str) -> DocumentInfo:
         """Reads the size, the type and the ``entity_tag`` of a document, without its content."""
-        return info_of(self._transport.send(Request("HEAD", document_url(self._app_id, path))))
+        try:
+            return info_of(self._transport.send(Request("HEAD", document_url(self._app_id, path))))
+        except (Denied, InvalidRequest, NotFound) as error:
+            if error.problem:
+                raise
+        # The answer to HEAD has no body: that to GET says what is wrong.
+        found = self._read_part(path, 0, 1)
+        return DocumentInfo(found.size, found.content_type, found.entity_tag)
 
     def delete(self, path: str, *, if_match: str | None = None) -> None:
-        """Deletes a document; nothing happens if there is none."""
+        """Deletes a document; nothing happens if there is none.
+
+        A call without ``if_match`` whose answer is lost is sent again, and then deletes what another client has written under
+        the path in between.
+        """
         self._transport.send(Request("DELETE", document_url(self._app_id, path), headers=conditions(if_match)))
 
     def list(
@@ -135,7 +153,11 @@ class Documents:
             yield document, value
 
     def delete_all(self, namespace: str) -> int:
-        """Deletes the documents below a namespace, and returns how many there were."""
+        """Deletes the documents below a namespace, and returns how many deletions the service has confirmed.
+
+        After the call, all are deleted that were there before. A request whose answer is lost is sent again, and then finds
+        nothing: its documents are not counted, so that the number may be smaller than that of the deleted documents.
+        """
         request = Request("DELETE", joined("api", "documents", self._app_id), params={"namespace": namespace})
         count = 0
         while True:

@@ -36,6 +36,7 @@ from .._documents import ListedDocument
 from ..errors import NotFound, PreconditionFailed
 from ._adk_lines import Summary, Tiers, delta_of, json_of, line, selected, stored_form
 from ._clients import checked_client
+from ._locks import LoopLock
 from ._paths import join, name_of
 
 #: Of how many sessions the ids of the events are remembered.
@@ -328,7 +329,7 @@ class _Log:
     unmerged: dict[str, Tiers] = field(default_factory=dict[str, Tiers])
     #: How a session is created whose creation is not known to have ended.
     creation: _Creation | None = None
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    lock: LoopLock = field(default_factory=LoopLock)
 
 
 def last_name(document: ListedDocument) -> str:

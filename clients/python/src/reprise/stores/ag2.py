@@ -44,9 +44,12 @@ logger = logging.getLogger(__name__)
 class RepriseKnowledgeStore(KnowledgeStore):
     """Keeps each file as a document.
 
-    What it does not do: one write holds at most 8 MiB, a file at most 1 GiB. ``list`` and ``exists`` of a directory go through
+    What it does not do: ``write`` and ``delete`` have no condition: one that is sent again, because its answer was lost, undoes
+    what another client has written to the file in between. An ``append`` that is sent again is stored twice if there were 64
+    others in between. One write holds at most 8 MiB, a file at most 1 GiB. ``list`` and ``exists`` of a directory go through
     all files below it. ``on_change`` tells several changes of a file as one if the connection was broken meanwhile. A name in a
-    path has at most 256 bytes, a path at most 30 names.
+    path has at most 256 bytes, a path at most 30 names. Together with ``prefix``, it has at most 1,024 bytes, in which a ``%``
+    or a control character counts as 3.
 
     :param client: the client of the app; the caller closes it
     :param prefix: the namespace of the documents
@@ -212,7 +215,8 @@ class RepriseStorage(Storage):
     Reading imports the modules of the classes that are named in the document, as AG2 does with its logs: do not read
     documents that others may write.
 
-    What it does not do: a history that is set as a whole has at most 8 MiB, as does one event; a history that grows has at
+    What it does not do: an event that is sent again, because its answer was lost, is stored twice if there were 64 others in
+    between. A history that is set as a whole has at most 8 MiB, as does one event; a history that grows has at
     most 1 GiB.
 
     :param client: the client of the app; the caller closes it

@@ -14,7 +14,6 @@ Needs ``claude-agent-sdk`` 0.2.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 from collections import OrderedDict
@@ -37,6 +36,7 @@ from .._async.client import AsyncReprise
 from .._documents import MAX_BODY, Content, ListedDocument
 from ..errors import NotFound, PreconditionFailed
 from ._clients import checked_client
+from ._locks import LoopLock
 from ._paths import join, name_of
 
 #: Of how many transcripts the ids of the entries are remembered.
@@ -55,7 +55,8 @@ class RepriseSessionStore(SessionStore):
     several writes, of which the first may be there without the others if the process dies. The first append to a session in a
     process reads its transcript, to know the ids. A summary is written after the entries; if that fails or the process dies in
     between, the next append catches up, and until then the SDK sees by its time that it is old. ``project_key`` and
-    ``session_id`` have at most 256 bytes each.
+    ``session_id`` have at most 256 bytes each, as has each name of a ``subpath``. Together with ``prefix``, they have at most
+    1,024 bytes, in which a ``/``, a ``%`` or a control character within a name counts as 3.
 
     :param client: the client of the app; the caller closes it
     :param prefix: the namespace of the documents
@@ -200,7 +201,7 @@ class _Transcript:
     #: By which the document is recognised when it is read again.
     last_line: bytes = b""
     uuids: set[str] = field(default_factory=set[str])
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    lock: LoopLock = field(default_factory=LoopLock)
 
     def clear(self) -> None:
         self.end, self.last_line = 0, b""

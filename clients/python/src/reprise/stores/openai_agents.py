@@ -22,7 +22,7 @@ from agents.memory.session_settings import coerce_session_settings, resolve_sess
 from .._async.client import AsyncReprise
 from .._async.items import AsyncItemLog
 from .._items import item_message, text_path
-from .._request import Json
+from .._request import Json, check_dictionaries
 from ._clients import checked_client
 
 
@@ -45,7 +45,6 @@ class RepriseSession(SessionABC):
     - ``NaN`` and other values that JSON does not have are an :class:`~reprise.InvalidValue`, which names the field.
     - Messages that other clients append to the chat are no items. Neither are the messages of a session that ``reprise import
       mongo openai-agents`` has imported: add what ``history("openai-responses")`` of its chat returns to a new session.
-    - Like its client, a session belongs to one event loop.
 
     :param session_id: the id of the session. The chat has the same, or a digest if it is no id of a chat (1 to 128 of
         ``A-Z a-z 0-9 _ - . :``). Ids of chats are unique among all apps of a service.
@@ -80,6 +79,7 @@ class RepriseSession(SessionABC):
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         """Appends items, all or none."""
+        check_dictionaries(items, "/items")
         if items:
             await self._log.append([_message(cast("Json", item)) for item in items])
 

@@ -46,7 +46,9 @@ class RepriseSaver(BaseCheckpointSaver[str]):
     most 1 GiB. What :meth:`prune` and :meth:`delete_for_runs` keep of a namespace has at most 8 MiB. The latter reads every
     thread. The tuples of one :meth:`list` share the elements of their lists; do not change them in place. A serializer whose
     output differs each time, such as one that encrypts, makes lists be stored whole. The asynchronous methods run the others
-    in threads. ``thread_id`` has at most 256 bytes, as has each of up to 29 parts of ``checkpoint_ns``.
+    in threads. ``thread_id`` has at most 256 bytes, as has each of up to 29 parts of ``checkpoint_ns``. Together
+    with ``prefix``, they have at most 1,024 bytes, in which a ``/``, a ``%`` or a control character counts as 3. The name of a
+    nested subgraph has some 60 bytes.
 
     :param client: the client of the app; the caller closes it
     :param prefix: the namespace of the documents
