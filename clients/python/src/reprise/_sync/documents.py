@@ -51,8 +51,8 @@ class Documents:
     ) -> models.Document:
         """Replaces the content of a document, and creates the document if there is none.
 
-        A call without a condition whose answer is lost is sent again, and then replaces what another client has written in
-        between. Where several clients write a document, pass ``if_match`` or ``if_none_match``.
+        A call whose answer is lost is sent again, and the service recognises it among the last 64 writes of the document. Where
+        several clients write a document, pass ``if_match`` or ``if_none_match``.
 
         :param content: bytes (``bytearray`` and ``memoryview``, too) and text are stored as they are; everything else as JSON
         :param if_match: replace it only if its ``entity_tag`` is this; otherwise :class:`~reprise.PreconditionFailed`
