@@ -102,6 +102,8 @@ export class Transport {
       return { status, headers, body: await connection.body() };
     } catch (error) {
       signal?.throwIfAborted();
+      // A redirect is no fault of the network, and comes again.
+      if (error instanceof RepriseError) throw error;
       return error instanceof Error ? error : new Error(String(error));
     }
   }

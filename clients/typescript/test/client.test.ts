@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { once as emitted } from "node:events";
+import type { AddressInfo } from "node:net";
 import { before, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import {
@@ -14,7 +17,7 @@ import {
   Reprise,
   Unavailable,
 } from "reprise-chats";
-import { Line, Service, all, closedAddress, newApp, sharedService } from "./service.js";
+import { Line, Service, all, atEnd, closedAddress, newApp, sharedService } from "./service.js";
 
 const HELLO = { role: "user", name: "user", content: "Hello" };
 
@@ -413,6 +416,48 @@ test("a restart of the service is not seen", async () => {
   await Promise.all([restarting, listening]);
   assert.deepEqual(said, ["before", "after"]);
 });
+
+test("a redirect is an error that names the new address, and nothing is written or repeated", async () => {
+  const chat = await client().createChat("Picnic");
+  for (const status of [301, 302, 303, 307, 308]) {
+    const { address, requests } = await redirecting(status);
+    const redirected = new Reprise(address, chat.appId);
+    const error = { name: "RepriseError", status, message: new RegExp(`to ${service.url}/api/.* final address`) };
+    await assert.rejects(redirected.chat(chat.chatId).append(HELLO), error);
+    await assert.rejects(redirected.createChat("Picnic", { chat_id: `c${status}` }), error);
+    await assert.rejects(redirected.documents.append("notes/lake", "towels"), error);
+    await assert.rejects(redirected.chat(chat.chatId).session(), error);
+    await assert.rejects(all(redirected.chat(chat.chatId).events()), error);
+    assert.equal(requests(), 5);
+  }
+  assert.deepEqual(await contents(chat.messages()), []);
+});
+
+test("a redirect that a browser hides is an error that says what to do", async () => {
+  const hidden = { type: "opaqueredirect", status: 0, headers: new Headers(), body: null } as Response;
+  const reprise = new Reprise(service.url, newApp(), { fetch: () => Promise.resolve(hidden) });
+  await assert.rejects(reprise.createChat("Picnic"), {
+    name: "RepriseError",
+    message: /another address.*final address/,
+  });
+});
+
+/** Starts a server that redirects every request to the service; returns its address, and how many requests it has had. */
+async function redirecting(status: number): Promise<{ address: string; requests: () => number }> {
+  let requests = 0;
+  const server = createServer((request, response) => {
+    requests += 1;
+    request.resume().on("end", () => {
+      response.writeHead(status, { location: service.url + (request.url ?? "") }).end();
+    });
+  }).listen(0, "127.0.0.1");
+  await emitted(server, "listening");
+  atEnd(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests: () => requests };
+}
 
 async function contents(messages: AsyncIterable<{ content: unknown }>): Promise<unknown[]> {
   return (await all(messages)).map((message) => message.content);
