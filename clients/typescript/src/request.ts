@@ -7,7 +7,7 @@ export interface Request {
   /** What is sent as JSON. */
   readonly body?: unknown;
   /** What is sent as it is, with a `content-type` among the headers. */
-  readonly content?: Uint8Array<ArrayBuffer> | undefined;
+  readonly content?: Uint8Array<ArrayBuffer> | Blob | undefined;
   /** Statuses that are no errors, beside those of success. */
   readonly answers?: readonly number[] | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;

@@ -56,9 +56,10 @@ export class Transport {
   /** Returns a response that is no error. */
   async send(request: Request, signal?: AbortSignal): Promise<Answer> {
     const until = Date.now() + (this.#options.retryForMs ?? 60_000);
+    const encoded = withBytes(request);
     let mayBeStored = false;
     for (let count = 1; ; count += 1) {
-      const outcome = await this.#attempt(request, signal);
+      const outcome = await this.#attempt(await encoded, signal);
       if (isAnswer(outcome) && (outcome.status < 300 || request.answers?.includes(outcome.status))) return outcome;
       mayBeStored ||= isWrite(request) && leavesOpen(outcome);
       const pauseMs = pauseAfter(outcome, count);
@@ -84,12 +85,8 @@ export class Transport {
     const bearer = typeof token === "function" ? await token() : token;
     if (bearer !== undefined) headers.set("authorization", `Bearer ${bearer}`);
     const init: RequestInit = { method: request.method, headers };
-    if (request.body !== undefined) {
-      headers.set("content-type", "application/json");
-      init.body = JSON.stringify(request.body);
-    } else if (request.content !== undefined) {
-      init.body = request.content;
-    }
+    if (request.content !== undefined) init.body = request.content;
+    if (request.body !== undefined) headers.set("content-type", "application/json");
     return [this.#baseUrl + request.path + search(request.query), init];
   }
 
@@ -107,6 +104,15 @@ export class Transport {
       return error instanceof Error ? error : new Error(String(error));
     }
   }
+}
+
+/** Returns a request with its body as bytes, which stay the same however often it is sent. */
+async function withBytes(request: Request): Promise<Request> {
+  const { body, content } = request;
+  if (body !== undefined) return { ...request, content: new TextEncoder().encode(JSON.stringify(body)) };
+  // A file is read once: it may change.
+  if (content instanceof Blob) return { ...request, content: new Uint8Array(await content.arrayBuffer()) };
+  return request;
 }
 
 function checkedUrl(text: string): URL {
