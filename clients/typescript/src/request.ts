@@ -10,6 +10,8 @@ export interface Request {
   readonly content?: Uint8Array<ArrayBuffer> | Blob | undefined;
   /** Statuses that are no errors, beside those of success. */
   readonly answers?: readonly number[] | undefined;
+  /** How long the service is asked to wait before it answers, in milliseconds: only then the time begins in which it must answer. */
+  readonly waitMs?: number | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 

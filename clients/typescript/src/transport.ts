@@ -43,6 +43,11 @@ export class Transport {
     this.#options = options;
   }
 
+  /** How long an attempt may receive nothing, in milliseconds. */
+  get timeoutMs(): number {
+    return this.#options.timeoutMs ?? 30_000;
+  }
+
   /** Returns the body of a response that is no error; `undefined` if it has none. */
   async json<T>(request: Request, signal?: AbortSignal): Promise<T> {
     const { status, body } = await this.send(request, signal);
@@ -92,7 +97,7 @@ export class Transport {
 
   async #attempt(request: Request, signal?: AbortSignal): Promise<Answer | Error> {
     const [url, init] = await this.prepare(request);
-    const limits = { silenceMs: this.#options.timeoutMs ?? 30_000, signal };
+    const limits = { silenceMs: this.timeoutMs + (request.waitMs ?? 0), signal };
     try {
       const connection = await Connection.open(this.#fetch, url, init, limits);
       const { status, headers } = connection.response;

@@ -398,6 +398,19 @@ test("a question waits for its answer and survives its asker", async () => {
   assert.equal(question.answer?.content, "The big one");
 });
 
+test("a question is waited for with any timeout, for as long as the caller says", async () => {
+  for (const timeoutMs of [400, 2_500]) {
+    const reprise = new Reprise(service.url, newApp(), { timeoutMs, retryForMs: 500 });
+    const chat = await reprise.createChat("Picnic");
+    const begun = Date.now();
+    assert.equal((await chat.ask("Which lake?", { waitMs: 3_000 })).state, "pending");
+    const took = Date.now() - begun;
+    assert.ok(took >= 2_500 && took < 5_000, `it took ${took} ms`);
+    setTimeout(() => void chat.answer("ask-1", "The big one"), 2_000);
+    assert.equal((await chat.ask("Which lake?", { request_id: "ask-1" })).answer?.content, "The big one");
+  }
+});
+
 test("a restart of the service is not seen", async () => {
   const restarted = await Service.started();
   const chat = await new Reprise(restarted.url, newApp()).createChat("Picnic");
