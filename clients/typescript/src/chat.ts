@@ -372,8 +372,12 @@ export class Chat {
   }
 
   /** @internal */
-  sendLease<T>(method: "POST" | "PUT" | "DELETE", token: number | undefined, body?: object): Promise<T> {
-    return this.#send(method, token === undefined ? ["lease"] : ["lease", token], { body });
+  sendLease<T>(
+    method: "POST" | "PUT" | "DELETE",
+    token: number | undefined,
+    options: Pick<Request, "body" | "onAttempt"> = {},
+  ): Promise<T> {
+    return this.#send(method, token === undefined ? ["lease"] : ["lease", token], options);
   }
 
   async #get<T>(parts: readonly string[], query?: Query): Promise<T> {
@@ -383,7 +387,7 @@ export class Chat {
   async #send<T>(
     method: Request["method"],
     parts: readonly (string | number)[],
-    options: Pick<Request, "query" | "body" | "headers" | "waitMs"> = {},
+    options: Pick<Request, "query" | "body" | "headers" | "waitMs" | "onAttempt"> = {},
   ): Promise<T> {
     const request: Request = { ...options, method, path: this.#path(parts) };
     const fencing =

@@ -13,6 +13,8 @@ export interface Request {
   /** How long the service is asked to wait before it answers, in milliseconds: only then the time begins in which it must answer. */
   readonly waitMs?: number | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Is called before each attempt. */
+  readonly onAttempt?: (() => void) | undefined;
 }
 
 export type Query = Readonly<Record<string, string | number | boolean | null | undefined>>;

@@ -97,6 +97,7 @@ export class Transport {
 
   async #attempt(request: Request, signal?: AbortSignal): Promise<Answer | Error> {
     const [url, init] = await this.prepare(request);
+    request.onAttempt?.();
     const limits = { silenceMs: this.timeoutMs + (request.waitMs ?? 0), signal };
     try {
       const connection = await Connection.open(this.#fetch, url, init, limits);

@@ -274,6 +274,47 @@ test("the loss of a lease ends the work", async () => {
   assert.equal((await contents(chat.messages())).length, 0);
 });
 
+test("a lease that cannot be renewed is lost, and the work with it", async () => {
+  const refuse = (status: number) => () => Promise.resolve(new Response("", { status }));
+  const hang = (_: string, { signal }: RequestInit) =>
+    once(signal ?? undefined).then((reason) => Promise.reject<Response>(reason));
+  const faults = [
+    { renewal: refuse(401), lost: /no longer be renewed: the service answered with 401/, beforeMs: 900 },
+    { renewal: refuse(403), lost: /no longer be renewed: the service answered with 403/, beforeMs: 900 },
+    { renewal: refuse(503), lost: /not renewed for 900 ms/, beforeMs: 1_800 },
+    { renewal: hang, lost: /not renewed for 900 ms/, beforeMs: 1_800 },
+  ];
+  for (const { renewal, lost, beforeMs } of faults) {
+    let isBroken = false;
+    const fetch = (url: string, init: RequestInit) =>
+      isBroken && init.method === "PUT" ? renewal(url, init) : globalThis.fetch(url, init);
+    const chat = await new Reprise(service.url, newApp(), { fetch }).createChat("Picnic");
+    const begun = Date.now();
+    const work = async (_: Chat, lease: Lease) => {
+      isBroken = true;
+      await once(lease.signal);
+      const took = Date.now() - begun;
+      assert.ok(took < beforeMs, `it was lost after ${took} ms`);
+      assert.ok(lease.signal.reason instanceof Fenced);
+      return "done";
+    };
+    await assert.rejects(chat.withLease("worker-1", work, { ttlMs: 900 }), { name: "Fenced", message: lost });
+  }
+});
+
+test("a lease outlives faults that are shorter than its time", async () => {
+  let faults = 2;
+  const fetch = (url: string, init: RequestInit) =>
+    init.method === "PUT" && faults-- > 0
+      ? Promise.resolve(new Response("", { status: 503 }))
+      : globalThis.fetch(url, init);
+  const chat = await new Reprise(service.url, newApp(), { fetch, retryForMs: 0 }).createChat("Picnic");
+  const lease = await chat.acquireLease("worker-1", { ttlMs: 1_500 });
+  await pause(3_000);
+  assert.equal(lease.signal.aborted, false);
+  await lease.release();
+});
+
 test("a lease is released when its work is stopped", async () => {
   const stop = new AbortController();
   const chat = await client().createChat("Picnic");
