@@ -93,11 +93,14 @@ export class Reprise {
    *
    * It may be sent several times: give a `POST` the id of what it stores, or the header `idempotency-key`.
    */
-  request<T>(
+  async request<T>(
     method: Request["method"],
     path: string,
     options: { query?: Request["query"]; body?: unknown; headers?: Record<string, string> } = {},
   ): Promise<T> {
+    if (!path.startsWith("/")) {
+      throw new TypeError(`the path is ${JSON.stringify(path)}: it must begin with a slash, such as /api/health/ready`);
+    }
     return this.#json<T>({ method, path, ...options });
   }
 

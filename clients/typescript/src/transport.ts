@@ -123,9 +123,18 @@ async function withBytes(request: Request): Promise<Request> {
 
 function checkedUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url?.protocol === "http:" || url?.protocol === "https:") return url;
-  const example = "it must begin with http:// or https://, such as http://127.0.0.1:8080";
-  throw new TypeError(`the address of the service is ${JSON.stringify(text)}: ${example}`);
+  if (url?.protocol !== "http:" && url?.protocol !== "https:") {
+    const example = "it must begin with http:// or https://, such as http://127.0.0.1:8080";
+    throw new TypeError(`the address of the service is ${JSON.stringify(text)}: ${example}`);
+  }
+  // The address is not repeated: it has a password.
+  if (url.username !== "" || url.password !== "") {
+    throw new TypeError("the address of the service holds a user name or a password: remove it, and pass a token");
+  }
+  if (/[?#]/.test(text)) {
+    throw new TypeError(`the address of the service holds a query or a fragment (${text}): remove it`);
+  }
+  return url;
 }
 
 /** Returns what went wrong below an error of `fetch`, which by itself says only that it failed. */

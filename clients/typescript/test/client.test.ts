@@ -347,6 +347,18 @@ test("an address that is none is refused at once, and one without a service says
   for (const address of ["localhost:8080", "127.0.0.1:8080", "", "ftp://example.org"]) {
     assert.throws(() => new Reprise(address, "acme_corp"), /must begin with http:\/\/ or https:\/\//);
   }
+  const refused = { name: "TypeError", message: /holds a (user name or a password.*token|query or a fragment)/ };
+  for (const rest of ["alice:secret@lake", "alice@lake", "lake?x=1", "lake#x", "lake?"]) {
+    assert.throws(() => new Reprise(`http://${rest}`, "acme_corp"), refused);
+  }
+  assert.throws(
+    () => new Reprise("http://alice:secret@lake", "acme_corp"),
+    (error: Error) => !error.message.includes("secret"),
+  );
+  await assert.rejects(client().request("GET", "api/health/ready"), {
+    name: "TypeError",
+    message: 'the path is "api/health/ready": it must begin with a slash, such as /api/health/ready',
+  });
   const unreached = new Reprise("http://127.0.0.1:1", "acme_corp", { retryForMs: 100 });
   await assert.rejects(unreached.createChat("Picnic"), /ECONNREFUSED|bad port/);
 });
