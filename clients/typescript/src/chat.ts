@@ -3,7 +3,7 @@ import { Lease, type LeaseOptions } from "./lease.js";
 import type * as models from "./openapi.js";
 import { pages } from "./pages.js";
 import { type Query, type Request, isWrite, newId, path, withIds } from "./request.js";
-import type { QueryOf } from "./client.js";
+import type { ListQueryOf, QueryOf } from "./client.js";
 import { type StreamFields, StreamWriter, writeAll } from "./streams.js";
 import { Turn, type TurnFields } from "./turn.js";
 import type { Transport } from "./transport.js";
@@ -124,7 +124,7 @@ export class Chat {
   }
 
   /** Reads the stored messages, the oldest first. */
-  messages(query: Omit<QueryOf<"list_messages">, "newest"> = {}): AsyncGenerator<models.Message, void> {
+  messages(query: Omit<ListQueryOf<"list_messages">, "newest"> = {}): AsyncGenerator<models.Message, void> {
     return pages(this.#transport, ["chats", this.appId, this.chatId, "messages"], query, this.signal);
   }
 

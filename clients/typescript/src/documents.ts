@@ -1,8 +1,8 @@
-import type { QueryOf } from "./client.js";
+import type { ListQueryOf } from "./client.js";
 import { Conflict, RepriseError } from "./errors.js";
 import { type DocumentEvent, Events } from "./events.js";
 import type * as models from "./openapi.js";
-import { pages } from "./pages.js";
+import { checkedLimit, pages } from "./pages.js";
 import { type Query, type Request, newId, path } from "./request.js";
 import type { Answer, Transport } from "./transport.js";
 
@@ -127,7 +127,7 @@ export class Documents {
   /** Lists the documents below a namespace, ordered by their paths. With `content`, documents of up to 1 MiB have theirs. */
   list(
     namespace?: string,
-    query: Omit<QueryOf<"list_documents">, "namespace"> = {},
+    query: Omit<ListQueryOf<"list_documents">, "namespace"> = {},
   ): AsyncGenerator<models.ListedDocument, void> {
     return pages(this.#transport, ["documents", this.#appId], { ...query, namespace }, this.#signal);
   }
@@ -146,15 +146,20 @@ export class Documents {
   /** Lists the namespaces below another one that have documents, each cut off at a depth below it. */
   async *namespaces(
     within?: string,
-    query: Omit<QueryOf<"list_document_namespaces">, "namespace"> = {},
+    { limit, ...query }: Omit<ListQueryOf<"list_document_namespaces">, "namespace"> = {},
   ): AsyncGenerator<string, void> {
     const parts = ["document-namespaces", this.#appId];
     const listed = pages<models.Namespace>(this.#transport, parts, { ...query, namespace: within }, this.#signal);
+    let remaining = checkedLimit(limit);
     let previous: string | undefined;
-    for await (const { namespace } of listed) {
+    while (remaining > 0) {
+      const { done, value } = await listed.next();
+      if (done === true) return;
       // The first one of a page may be the last one of the page before.
-      if (namespace !== previous) yield namespace;
-      previous = namespace;
+      if (value.namespace === previous) continue;
+      yield value.namespace;
+      previous = value.namespace;
+      remaining -= 1;
     }
   }
 

@@ -38,7 +38,7 @@ test("a chat is written and read", async () => {
     stored.messages.map((it) => it.sequence),
     [0, 1],
   );
-  assert.deepEqual(await contents(chat.messages({ limit: 1 })), ["Hello", "Where to?"]);
+  assert.deepEqual(await contents(chat.messages({ pageSize: 1 })), ["Hello", "Where to?"]);
   const { messages } = await chat.history("openai");
   assert.deepEqual(
     messages.map((it) => it["role"]),
@@ -47,7 +47,7 @@ test("a chat is written and read", async () => {
   await chat.setContext({ place: "lake", food: "cake" });
   await chat.mergeContext({ food: null });
   assert.deepEqual(await chat.context(), { place: "lake" });
-  const listed = await all(reprise.chats({ limit: 1 }));
+  const listed = await all(reprise.chats({ pageSize: 1 }));
   assert.deepEqual(
     listed.map((it) => it.chat_id),
     [chat.chatId],
@@ -64,6 +64,32 @@ test("a chat is written and read", async () => {
   assert.equal((await chat.complete()).status, "completed");
   await chat.delete();
   await assert.rejects(chat.session(), NotFound);
+});
+
+test("a list yields at most what it is asked for, in pages of the size that it is asked for", async () => {
+  const reprise = client();
+  const chat = await reprise.createChat("Picnic");
+  await chat.append(Array.from({ length: 130 }, (_, number) => ({ ...HELLO, content: number })));
+  const read = async (query: Parameters<Chat["messages"]>[0]) => (await contents(chat.messages(query))).length;
+  for (const [limit, pageSize] of [
+    [0, 1],
+    [2, 1],
+    [3, 2],
+    [2, undefined],
+    [101, undefined],
+    [120, 50],
+  ] as const) {
+    assert.equal(await read({ limit, pageSize }), limit);
+  }
+  assert.equal(await read({ limit: 1_000 }), 130);
+  assert.equal(await read({}), 130);
+  for (const limit of [-1, 1.5, NaN]) {
+    await assert.rejects(read({ limit }), { name: "RangeError", message: /^limit is .*: it must be an integer/ });
+  }
+  await assert.rejects(read({ pageSize: 0 }), InvalidRequest);
+  for (const path of ["a/1", "b/1", "c/1"]) await reprise.documents.put(path, "");
+  assert.deepEqual(await all(reprise.documents.namespaces(undefined, { limit: 2, pageSize: 1 })), ["a", "b"]);
+  assert.equal((await all(reprise.documents.list(undefined, { limit: 2 }))).length, 2);
 });
 
 test("messages of another format are appended and synchronised", async () => {

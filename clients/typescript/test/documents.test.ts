@@ -172,14 +172,14 @@ test("documents and namespaces are listed and deleted", async () => {
   const documents = newDocuments();
   for (const path of ["a/1", "a/b/2", "a/b/c/3", "ab/4"]) await documents.put(path, { path });
   await documents.put("a/text", "text");
-  const listed = await all(documents.list("a", { content: true, limit: 2 }));
+  const listed = await all(documents.list("a", { content: true, pageSize: 2 }));
   assert.deepEqual(
     listed.map(({ path }) => path),
     ["a/1", "a/b/2", "a/b/c/3", "a/text"],
   );
   assert.deepEqual(listed[1]?.content, { path: "a/b/2" });
   assert.equal(listed[3]?.content_base64, btoa("text"));
-  assert.deepEqual(await all(documents.namespaces("a", { limit: 1 })), ["a/b"]);
+  assert.deepEqual(await all(documents.namespaces("a", { pageSize: 1 })), ["a/b"]);
   assert.deepEqual(await all(documents.namespaces()), ["a", "ab"]);
   assert.equal(await documents.deleteAll("a"), 4);
   assert.deepEqual(await all(documents.namespaces()), ["ab"]);
