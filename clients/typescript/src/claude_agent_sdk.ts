@@ -168,7 +168,9 @@ export class RepriseSessionStore implements SessionStore {
       const folded = foldSessionSummary(previous, key, entriesOf(bytes));
       const condition: PutOptions = stored === undefined ? { onlyCreate: true } : { ifMatch: stored.entityTag };
       try {
-        await this.#documents.put(summaryPath, { through: end, data: folded.data }, condition);
+        // The escapes of JSON keep halves of characters, which the SDK may have cut.
+        const json = new TextEncoder().encode(JSON.stringify({ through: end, data: folded.data }));
+        await this.#documents.put(summaryPath, json, { ...condition, contentType: "application/json" });
         return;
       } catch (error) {
         if (!(error instanceof PreconditionFailed)) throw error;

@@ -1,6 +1,7 @@
 import type { ListQueryOf } from "./client.js";
 import { Conflict, RepriseError } from "./errors.js";
 import { type DocumentEvent, Events } from "./events.js";
+import { checkText, jsonOf } from "./json.js";
 import type * as models from "./openapi.js";
 import { checkedLimit, pages } from "./pages.js";
 import { type Query, type Request, newId, path } from "./request.js";
@@ -235,12 +236,15 @@ function encoded(content: NewContent): [content: Uint8Array<ArrayBuffer> | Blob,
     return [new Uint8Array(new Uint8Array(content.buffer, content.byteOffset, content.byteLength)), BYTES];
   }
   const encoder = new TextEncoder();
-  if (typeof content === "string") return [encoder.encode(content), "text/plain; charset=utf-8"];
+  if (typeof content === "string") {
+    checkText(content, "");
+    return [encoder.encode(content), "text/plain; charset=utf-8"];
+  }
   if (!isJson(content)) {
     const accepted = "bytes (an ArrayBuffer, a view of one, a Blob), a text, or what JSON has";
     throw new TypeError(`a document cannot hold a value of the kind ${kindOf(content)}: pass ${accepted}`);
   }
-  return [encoder.encode(JSON.stringify(content)), "application/json"];
+  return [encoder.encode(jsonOf(content)), "application/json"];
 }
 
 const BYTES = "application/octet-stream";

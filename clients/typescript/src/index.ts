@@ -25,6 +25,7 @@ export {
   Denied,
   Fenced,
   InvalidRequest,
+  InvalidValue,
   NotFound,
   OutcomeUnknown,
   PreconditionFailed,

@@ -1,3 +1,5 @@
+import { checkText } from "./json.js";
+
 /** A request that is sent until it is answered, always with the same ids. */
 export interface Request {
   readonly method: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -37,11 +39,13 @@ function segment(part: string): string {
   // Every client resolves these before it sends a request, so that it would reach another path.
   if (part === "" || part === "." || part === "..")
     throw new TypeError(`${JSON.stringify(part)} cannot be part of a path`);
+  checkText(part, "the path");
   return encodeURIComponent(part);
 }
 
 /** Returns the parameters as they stand in a URL, with a question mark if there are any. */
 export function search(query: Query = {}): string {
+  for (const [name, value] of Object.entries(query)) if (typeof value === "string") checkText(value, name);
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
   return given.length === 0
     ? ""

@@ -1,6 +1,7 @@
 import { backoff, sleep } from "./clock.js";
 import { Connection, type Fetch } from "./connection.js";
 import { OutcomeUnknown, RepriseError, Unavailable, fromProblem } from "./errors.js";
+import { jsonOf } from "./json.js";
 import type { Problem } from "./openapi.js";
 import { type Request, isWrite, search } from "./request.js";
 
@@ -115,7 +116,7 @@ export class Transport {
 /** Returns a request with its body as bytes, which stay the same however often it is sent. */
 async function withBytes(request: Request): Promise<Request> {
   const { body, content } = request;
-  if (body !== undefined) return { ...request, content: new TextEncoder().encode(JSON.stringify(body)) };
+  if (body !== undefined) return { ...request, content: new TextEncoder().encode(jsonOf(body)) };
   // A file is read once: it may change.
   if (content instanceof Blob) return { ...request, content: new Uint8Array(await content.arrayBuffer()) };
   return request;

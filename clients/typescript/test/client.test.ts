@@ -10,6 +10,7 @@ import {
   Conflict,
   Fenced,
   InvalidRequest,
+  InvalidValue,
   type Lease,
   NotFound,
   OutcomeUnknown,
@@ -130,6 +131,48 @@ test("refusals are errors that say what is wrong", async () => {
   });
   await assert.rejects(chat.append(HELLO, { expectedLastSequence: 0 }), Conflict);
   await assert.rejects(reprise.chat("..").session(), TypeError);
+});
+
+test("a value that JSON does not have is refused with its pointer, and nothing is sent", async () => {
+  let requests = 0;
+  const fetch = (url: string, init: RequestInit) => {
+    requests += 1;
+    return globalThis.fetch(url, init);
+  };
+  const reprise = new Reprise(service.url, newApp(), { fetch });
+  const chat = await reprise.createChat("Picnic");
+  await chat.append({ ...HELLO, content: { 'a/"b~c': [1.5, null, "😀", { ended: new Date(0) }, undefined] } });
+  requests = 0;
+  const half = "lake \ud800 park";
+  class Weight {
+    toJSON = () => ({ kg: NaN });
+  }
+  const refused: [content: unknown, message: string | RegExp][] = [
+    [NaN, /^\/messages\/0\/content: NaN is no number of JSON: replace it/],
+    [{ "a/b~": [1, -Infinity] }, /^\/messages\/0\/content\/a~1b~0\/1: -Infinity is no number/],
+    [half, /^\/messages\/0\/content: the character 5 is U\+D800, half of a character: replace it/],
+    [{ [half]: 1 }, /^\/messages\/0\/content\/lake \ufffd park \(a name of a field\): the character 5/],
+    [{ weight: new Weight() }, /^\/messages\/0\/content\/weight\/kg: NaN/],
+    [[new Map([["a", 1]])], /^\/messages\/0\/content\/0: JSON cannot hold the kind Map/],
+    [new Uint8Array(2), /^\/messages\/0\/content: JSON cannot hold the kind Uint8Array/],
+  ];
+  for (const [content, message] of refused) {
+    await assert.rejects(chat.append({ ...HELLO, content }), (error: unknown) => {
+      assert.ok(error instanceof InvalidValue && error instanceof InvalidRequest);
+      assert.match(error.message, new RegExp(message));
+      assert.ok(error.message.startsWith(error.pointer));
+      return true;
+    });
+  }
+  const { documents } = reprise;
+  await assert.rejects(async () => documents.put("x", { depth: [NaN] }), { name: "InvalidValue", pointer: "/depth/0" });
+  await assert.rejects(async () => documents.append("x", NaN), { name: "InvalidValue", pointer: "" });
+  await assert.rejects(async () => documents.put("x", half), { name: "InvalidValue", pointer: "" });
+  await assert.rejects(async () => documents.put("x", { a: new Set([1]) }), { name: "InvalidValue", pointer: "/a" });
+  await assert.rejects(async () => documents.put(half, "x"), { name: "InvalidValue", pointer: "the path" });
+  await assert.rejects(all(reprise.search(half)), { name: "InvalidValue", pointer: "q" });
+  assert.equal(requests, 0);
+  assert.equal((await contents(chat.messages())).length, 1);
 });
 
 test("a write whose answer is lost is stored once", async () => {
