@@ -3,13 +3,13 @@ import { Lease, type LeaseOptions } from "./lease.js";
 import type * as models from "./openapi.js";
 import { pages } from "./pages.js";
 import { type Query, type Request, isWrite, newId, path, withIds } from "./request.js";
-import type { QueryOf } from "./client.js";
+import type { ListQueryOf, QueryOf } from "./client.js";
 import { type StreamFields, StreamWriter, writeAll } from "./streams.js";
 import { Turn, type TurnFields } from "./turn.js";
 import type { Transport } from "./transport.js";
 
-/** How long one request waits for the answer to a question. */
-const WAIT_SECONDS = 25;
+/** How long one request waits for the answer to a question at most. */
+const MAX_WAIT_SECONDS = 25;
 
 /** The service sends a comment at least this often, with much room for slow networks. */
 const SILENCE_MS = 90_000;
@@ -124,7 +124,7 @@ export class Chat {
   }
 
   /** Reads the stored messages, the oldest first. */
-  messages(query: Omit<QueryOf<"list_messages">, "newest"> = {}): AsyncGenerator<models.Message, void> {
+  messages(query: Omit<ListQueryOf<"list_messages">, "newest"> = {}): AsyncGenerator<models.Message, void> {
     return pages(this.#transport, ["chats", this.appId, this.chatId, "messages"], query, this.signal);
   }
 
@@ -302,12 +302,21 @@ export class Chat {
     const body: models.NewInputRequest = { request_id: newId(), prompt, ...fields };
     let question = await this.#send<models.InputRequest>("POST", ["input-requests"], { body });
     while (question.state === "pending") {
-      const seconds = Math.min(WAIT_SECONDS, (until - Date.now()) / 1_000);
-      if (seconds <= 0) break;
-      const wait = `${Math.max(1, Math.round(seconds))}s`;
-      question = await this.#get(["input-requests", question.request_id], { wait });
+      const remainingMs = until - Date.now();
+      if (remainingMs <= 0) break;
+      question = await this.#waitForAnswer(question.request_id, remainingMs);
     }
     return question;
+  }
+
+  /** Reads a question when it is closed, or after a part of the time that remains. */
+  #waitForAnswer(requestId: string, remainingMs: number): Promise<models.InputRequest> {
+    // A caller that gives up on silent connections early may be behind a proxy that closes them early.
+    const wantedMs = Math.min(MAX_WAIT_SECONDS * 1_000, this.#transport.timeoutMs / 2, remainingMs);
+    // The service takes whole seconds.
+    const seconds = Math.max(1, Math.round(wantedMs / 1_000));
+    const options = { query: { wait: `${seconds}s` }, waitMs: seconds * 1_000 };
+    return this.#send("GET", ["input-requests", requestId], options);
   }
 
   /** Answers a question. */
@@ -363,8 +372,12 @@ export class Chat {
   }
 
   /** @internal */
-  sendLease<T>(method: "POST" | "PUT" | "DELETE", token: number | undefined, body?: object): Promise<T> {
-    return this.#send(method, token === undefined ? ["lease"] : ["lease", token], { body });
+  sendLease<T>(
+    method: "POST" | "PUT" | "DELETE",
+    token: number | undefined,
+    options: Pick<Request, "body" | "onAttempt"> = {},
+  ): Promise<T> {
+    return this.#send(method, token === undefined ? ["lease"] : ["lease", token], options);
   }
 
   async #get<T>(parts: readonly string[], query?: Query): Promise<T> {
@@ -374,7 +387,7 @@ export class Chat {
   async #send<T>(
     method: Request["method"],
     parts: readonly (string | number)[],
-    options: Pick<Request, "query" | "body" | "headers"> = {},
+    options: Pick<Request, "query" | "body" | "headers" | "waitMs" | "onAttempt"> = {},
   ): Promise<T> {
     const request: Request = { ...options, method, path: this.#path(parts) };
     const fencing =

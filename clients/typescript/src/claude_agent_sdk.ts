@@ -42,8 +42,8 @@ const LINES = "application/jsonl";
  *
  * What it does not do: one entry holds at most 8 MiB and a transcript at most 1 GiB. A batch of more than 8 MiB is stored in
  * several writes, of which the first may be there without the others if the process dies. The first append to a session in a
- * process reads its transcript, to know the ids. A summary is written after the entries; if the process dies in between, the next
- * append catches up, and until then the SDK sees by its time that it is old. `projectKey` and `sessionId` have at most 256 bytes
+ * process reads its transcript, to know the ids. A summary is written after the entries; if that fails or the process dies in
+ * between, the next append catches up, and until then the SDK sees by its time that it is old. `projectKey` and `sessionId` have at most 256 bytes
  * each. Summaries are apart from those of the Python SDK, which have other fields.
  */
 export class RepriseSessionStore implements SessionStore {
@@ -65,7 +65,11 @@ export class RepriseSessionStore implements SessionStore {
     await transcript.exclusively(async () => {
       let end = 0;
       for (const batch of batches(entries)) end = await this.#append(path, transcript, batch);
-      if (key.subpath === undefined) await this.#summarise(key, path, end);
+      if (key.subpath !== undefined) return;
+      await this.#summarise(key, path, end).catch((error: unknown) => {
+        // The entries are stored: the SDK would append them again, also those without a uuid.
+        console.warn(`the summary of the session ${key.sessionId} is old until the next append:`, error);
+      });
     });
   }
 
@@ -164,7 +168,9 @@ export class RepriseSessionStore implements SessionStore {
       const folded = foldSessionSummary(previous, key, entriesOf(bytes));
       const condition: PutOptions = stored === undefined ? { onlyCreate: true } : { ifMatch: stored.entityTag };
       try {
-        await this.#documents.put(summaryPath, { through: end, data: folded.data }, condition);
+        // The escapes of JSON keep halves of characters, which the SDK may have cut.
+        const json = new TextEncoder().encode(JSON.stringify({ through: end, data: folded.data }));
+        await this.#documents.put(summaryPath, json, { ...condition, contentType: "application/json" });
         return;
       } catch (error) {
         if (!(error instanceof PreconditionFailed)) throw error;

@@ -1,7 +1,7 @@
 import { Chat } from "./chat.js";
 import { Documents } from "./documents.js";
 import type * as models from "./openapi.js";
-import { pages } from "./pages.js";
+import { type ListOptions, pages } from "./pages.js";
 import { type Request, newId, path } from "./request.js";
 import { Transport, type TransportOptions } from "./transport.js";
 
@@ -10,6 +10,11 @@ export type QueryOf<Operation extends keyof models.operations> = Omit<
   NonNullable<models.operations[Operation]["parameters"]["query"]>,
   "cursor"
 >;
+
+/** The parameters of a list. */
+export type ListQueryOf<Operation extends keyof models.operations> = Omit<QueryOf<Operation>, "limit"> &
+  // A mapped type may stand where any parameter may, and an interface may not.
+  Pick<ListOptions, keyof ListOptions>;
 
 /**
  * A client of one app.
@@ -69,17 +74,20 @@ export class Reprise {
   }
 
   /** Lists the chats of the app. */
-  chats(query: QueryOf<"list_chats"> = {}): AsyncGenerator<models.ListedChat, void> {
+  chats(query: ListQueryOf<"list_chats"> = {}): AsyncGenerator<models.ListedChat, void> {
     return pages(this.#transport, ["chats", this.appId], query, this.#signal);
   }
 
   /** Lists the questions of all chats that wait for an answer. */
-  pendingQuestions(query: QueryOf<"list_pending_inputs"> = {}): AsyncGenerator<models.PendingInputRequest, void> {
+  pendingQuestions(query: ListQueryOf<"list_pending_inputs"> = {}): AsyncGenerator<models.PendingInputRequest, void> {
     return pages(this.#transport, ["input-requests", this.appId], query, this.#signal);
   }
 
   /** Finds messages by what was said, the newest first. */
-  search(words: string, query: Omit<QueryOf<"search_messages">, "q"> = {}): AsyncGenerator<models.HitResponse, void> {
+  search(
+    words: string,
+    query: Omit<ListQueryOf<"search_messages">, "q"> = {},
+  ): AsyncGenerator<models.HitResponse, void> {
     return pages(this.#transport, ["search", this.appId], { ...query, q: words }, this.#signal);
   }
 
@@ -93,11 +101,14 @@ export class Reprise {
    *
    * It may be sent several times: give a `POST` the id of what it stores, or the header `idempotency-key`.
    */
-  request<T>(
+  async request<T>(
     method: Request["method"],
     path: string,
     options: { query?: Request["query"]; body?: unknown; headers?: Record<string, string> } = {},
   ): Promise<T> {
+    if (!path.startsWith("/")) {
+      throw new TypeError(`the path is ${JSON.stringify(path)}: it must begin with a slash, such as /api/health/ready`);
+    }
     return this.#json<T>({ method, path, ...options });
   }
 

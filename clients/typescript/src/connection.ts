@@ -1,4 +1,5 @@
 import { anyOf } from "./clock.js";
+import { RepriseError } from "./errors.js";
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
@@ -14,10 +15,17 @@ export class Connection {
 
   static async open(fetch: Fetch, url: string, init: RequestInit, limits: Limits): Promise<Connection> {
     const silence = new SilenceTimer(limits.silenceMs);
+    const signal = anyOf(silence.signal, limits.signal);
     try {
-      const response = await fetch(url, { ...init, signal: anyOf(silence.signal, limits.signal) });
+      // A redirect that is followed makes a GET of a POST, which looks like a success and stores nothing.
+      const response = await fetch(url, { ...init, redirect: "manual", signal });
       silence.restart();
-      return new Connection(response, silence);
+      const connection = new Connection(response, silence);
+      if (isRedirect(response)) {
+        connection.close();
+        throw redirectError(response, url, init.method);
+      }
+      return connection;
     } catch (error) {
       silence.stop();
       throw error;
@@ -84,6 +92,21 @@ export class Connection {
     this.#silence.stop();
     this.#silence.abort(new DOMException("the response is not needed any more", "AbortError"));
   }
+}
+
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+
+function isRedirect({ type, status }: Response): boolean {
+  return type === "opaqueredirect" || REDIRECTS.has(status);
+}
+
+function redirectError({ status, headers }: Response, url: string, method = "GET"): RepriseError {
+  // Browsers hide the status and where it leads.
+  const location = headers.get("location") ?? "";
+  const known = location !== "" && URL.canParse(location, url) ? new URL(location, url).href : undefined;
+  const target = known ?? "another address, which the response does not show";
+  const detail = `${method} ${url} is redirected to ${target}: the client follows no redirects, give it the final address of the service`;
+  return new RepriseError(detail, status === 0 ? {} : { status });
 }
 
 export interface Limits {

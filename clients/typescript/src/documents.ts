@@ -1,8 +1,9 @@
-import type { QueryOf } from "./client.js";
+import type { ListQueryOf } from "./client.js";
 import { Conflict, RepriseError } from "./errors.js";
 import { type DocumentEvent, Events } from "./events.js";
+import { checkText, jsonOf } from "./json.js";
 import type * as models from "./openapi.js";
-import { pages } from "./pages.js";
+import { checkedLimit, pages } from "./pages.js";
 import { type Query, type Request, newId, path } from "./request.js";
 import type { Answer, Transport } from "./transport.js";
 
@@ -28,7 +29,11 @@ export interface DocumentFields {
 }
 
 /** What is stored: bytes and text as they are, everything else as JSON. */
-export type NewContent = Uint8Array<ArrayBuffer> | string | number | boolean | null | object;
+export type NewContent = ArrayBuffer | ArrayBufferView | Blob | string | number | boolean | null | JsonObject;
+
+/** A list or an object of JSON: no `Map`, no `Set`, no stream and no promise, of which JSON keeps nothing. */
+type JsonObject =
+  Readonly<Record<string, unknown>> | (object & { readonly [Symbol.toStringTag]?: never; readonly getReader?: never });
 
 export interface WriteOptions extends DocumentFields {
   readonly contentType?: string;
@@ -123,7 +128,7 @@ export class Documents {
   /** Lists the documents below a namespace, ordered by their paths. With `content`, documents of up to 1 MiB have theirs. */
   list(
     namespace?: string,
-    query: Omit<QueryOf<"list_documents">, "namespace"> = {},
+    query: Omit<ListQueryOf<"list_documents">, "namespace"> = {},
   ): AsyncGenerator<models.ListedDocument, void> {
     return pages(this.#transport, ["documents", this.#appId], { ...query, namespace }, this.#signal);
   }
@@ -142,15 +147,20 @@ export class Documents {
   /** Lists the namespaces below another one that have documents, each cut off at a depth below it. */
   async *namespaces(
     within?: string,
-    query: Omit<QueryOf<"list_document_namespaces">, "namespace"> = {},
+    { limit, ...query }: Omit<ListQueryOf<"list_document_namespaces">, "namespace"> = {},
   ): AsyncGenerator<string, void> {
     const parts = ["document-namespaces", this.#appId];
     const listed = pages<models.Namespace>(this.#transport, parts, { ...query, namespace: within }, this.#signal);
+    let remaining = checkedLimit(limit);
     let previous: string | undefined;
-    for await (const { namespace } of listed) {
+    while (remaining > 0) {
+      const { done, value } = await listed.next();
+      if (done === true) return;
       // The first one of a page may be the last one of the page before.
-      if (namespace !== previous) yield namespace;
-      previous = namespace;
+      if (value.namespace === previous) continue;
+      yield value.namespace;
+      previous = value.namespace;
+      remaining -= 1;
     }
   }
 
@@ -218,11 +228,39 @@ export class Documents {
   }
 }
 
-function encoded(content: NewContent): [bytes: Uint8Array<ArrayBuffer>, contentType: string] {
-  if (content instanceof Uint8Array) return [content, "application/octet-stream"];
+function encoded(content: NewContent): [content: Uint8Array<ArrayBuffer> | Blob, contentType: string] {
+  if (content instanceof Blob) return [content, content.type || BYTES];
+  // A copy: the caller may change or transfer the bytes before they are sent again.
+  if (content instanceof ArrayBuffer) return [new Uint8Array(content).slice(), BYTES];
+  if (ArrayBuffer.isView(content)) {
+    return [new Uint8Array(new Uint8Array(content.buffer, content.byteOffset, content.byteLength)), BYTES];
+  }
   const encoder = new TextEncoder();
-  if (typeof content === "string") return [encoder.encode(content), "text/plain; charset=utf-8"];
-  return [encoder.encode(JSON.stringify(content)), "application/json"];
+  if (typeof content === "string") {
+    checkText(content, "");
+    return [encoder.encode(content), "text/plain; charset=utf-8"];
+  }
+  if (!isJson(content)) {
+    const accepted = "bytes (an ArrayBuffer, a view of one, a Blob), a text, or what JSON has";
+    throw new TypeError(`a document cannot hold a value of the kind ${kindOf(content)}: pass ${accepted}`);
+  }
+  return [encoder.encode(jsonOf(content)), "application/json"];
+}
+
+const BYTES = "application/octet-stream";
+
+/** Returns whether JSON keeps a value: of an object of another class, it keeps only the fields, if it has any. */
+function isJson(value: unknown): boolean {
+  if (typeof value !== "object") return typeof value === "number" || typeof value === "boolean";
+  if (value === null || Array.isArray(value)) return true;
+  if ("toJSON" in value) return true;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  // That of a plain object has none, also if the object comes from another frame.
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+function kindOf(value: unknown): string {
+  return typeof value === "object" && value !== null ? value.constructor.name : typeof value;
 }
 
 function contentOf({ status, headers, body }: Answer, start: number, wanted: number): DocumentContent {

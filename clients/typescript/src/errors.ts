@@ -25,6 +25,18 @@ export class InvalidRequest extends RepriseError {
   override readonly name: string = "InvalidRequest";
 }
 
+/** A value is none that JSON has, such as infinity or half of a character, and would be stored as another one. Nothing was sent. */
+export class InvalidValue extends InvalidRequest {
+  override readonly name: string = "InvalidValue";
+  /** Where the value is: its JSON pointer in the body of the request, or the name of the parameter. */
+  readonly pointer: string;
+
+  constructor(pointer: string, detail: string) {
+    super(`${pointer || "the body"}: ${detail}`);
+    this.pointer = pointer;
+  }
+}
+
 /** The token is missing or not valid, or does not permit this. */
 export class Denied extends RepriseError {
   override readonly name: string = "Denied";

@@ -11,7 +11,7 @@
  * @module
  */
 export { Chat, type ChatOptions, type QuestionFields } from "./chat.js";
-export { Reprise } from "./client.js";
+export { type ListQueryOf, type QueryOf, Reprise } from "./client.js";
 export {
   type DocumentContent,
   type DocumentFields,
@@ -25,6 +25,7 @@ export {
   Denied,
   Fenced,
   InvalidRequest,
+  InvalidValue,
   NotFound,
   OutcomeUnknown,
   PreconditionFailed,
@@ -33,6 +34,7 @@ export {
 } from "./errors.js";
 export { type ChatEvent, type DocumentEvent, Events } from "./events.js";
 export { Lease, type LeaseOptions } from "./lease.js";
+export type { ListOptions } from "./pages.js";
 export type * as models from "./openapi.js";
 export { type StreamEnd, type StreamFields, StreamWriter } from "./streams.js";
 export type { TransportOptions } from "./transport.js";

@@ -1,6 +1,6 @@
 import type { Chat } from "./chat.js";
 import { anyOf, sleep } from "./clock.js";
-import { Busy, Conflict, Fenced, NotFound } from "./errors.js";
+import { Busy, Conflict, Denied, Fenced, NotFound, type RepriseError } from "./errors.js";
 import type * as models from "./openapi.js";
 import { newId } from "./request.js";
 
@@ -20,22 +20,34 @@ export class Lease {
   readonly #ttlMs: number;
   readonly #lost = new AbortController();
   readonly #released = new AbortController();
+  /** Ends the renewals. */
+  readonly #ends: AbortSignal;
+  /** Why the last renewal failed. */
+  #fault: unknown;
   #releasing: Promise<void> | undefined;
+  #expiry: ReturnType<typeof setTimeout> | undefined;
 
-  private constructor(chat: Chat, lease: models.Lease, ttlMs: number) {
+  private constructor(chat: Chat, lease: models.Lease, ttlMs: number, sentAt: number) {
     this.fencingToken = lease.fencing_token;
     this.chat = chat.with({ fencingToken: lease.fencing_token, signal: anyOf(chat.signal, this.signal) });
     this.#unleased = chat;
+    this.#ends = anyOf(this.#released.signal, this.signal, chat.signal);
     this.#ttlMs = ttlMs;
+    this.#expireAfter(sentAt);
   }
 
   /** @internal */
   static async acquire(chat: Chat, owner: string, { ttlMs = 30_000, waitMs = 0 }: LeaseOptions): Promise<Lease> {
     const until = Date.now() + waitMs;
     const body = { owner, lease_id: newId(), ttl_ms: ttlMs };
+    let sentAt = 0;
+    const onAttempt = () => {
+      sentAt = Date.now();
+    };
     for (;;) {
       try {
-        const lease = new Lease(chat, await chat.sendLease<models.Lease>("POST", undefined, body), ttlMs);
+        const acquired = await chat.sendLease<models.Lease>("POST", undefined, { body, onAttempt });
+        const lease = new Lease(chat, acquired, ttlMs, sentAt);
         void lease.#renewAgainAndAgain();
         return lease;
       } catch (error) {
@@ -50,13 +62,16 @@ export class Lease {
   static #giveBack(chat: Chat, body: models.NewLease): void {
     const unended = chat.with({ signal: undefined });
     unended
-      .sendLease<models.Lease>("POST", undefined, body)
+      .sendLease<models.Lease>("POST", undefined, { body })
       .then(({ fencing_token }) => unended.sendLease("DELETE", fencing_token))
       // It expires.
       .catch(() => undefined);
   }
 
-  /** Is aborted, with a `Fenced` as its reason, when the lease is lost. */
+  /**
+   * Is aborted, with a `Fenced` as its reason, when the lease is lost: another worker has it, the service refuses the token of the
+   * caller, or no renewal was confirmed for the whole time of the lease.
+   */
   get signal(): AbortSignal {
     return this.#lost.signal;
   }
@@ -79,11 +94,20 @@ export class Lease {
 
   /** Renews the lease; returns whether it is still held. */
   async renew(): Promise<boolean> {
+    let sentAt = 0;
+    const onAttempt = () => {
+      sentAt = Date.now();
+    };
+    const unended = this.#unleased.with({ signal: this.#ends });
     try {
-      await this.#unleased.sendLease("PUT", this.fencingToken, { ttl_ms: this.#ttlMs });
+      await unended.sendLease("PUT", this.fencingToken, { body: { ttl_ms: this.#ttlMs }, onAttempt });
+      this.#fault = undefined;
+      if (!this.#ends.aborted) this.#expireAfter(sentAt);
     } catch (error) {
-      // While the service cannot be reached, the lease is kept: a worker that takes it over fences this one.
-      if (error instanceof Conflict || error instanceof NotFound) this.#lose(error);
+      if (error instanceof Conflict || error instanceof NotFound) this.#lose(error, error.message);
+      else if (error instanceof Denied) this.#lose(error, `the lease can no longer be renewed: ${error.message}`);
+      // While the service cannot be reached, the lease is kept until it expires.
+      else this.#fault = error;
     }
     return !this.signal.aborted;
   }
@@ -91,6 +115,7 @@ export class Lease {
   /** Releases the lease, and stops renewing it. After an error it may be called again. */
   async release(): Promise<void> {
     this.#released.abort();
+    clearTimeout(this.#expiry);
     // It was over already if it was lost.
     if (this.signal.aborted) return;
     this.#releasing ??= this.#sendRelease();
@@ -109,10 +134,10 @@ export class Lease {
   }
 
   async #renewAgainAndAgain(): Promise<void> {
-    const ends = anyOf(this.#released.signal, this.signal, this.#unleased.signal);
     try {
-      while (!ends.aborted) {
-        await sleep(this.#ttlMs / 3, ends);
+      while (!this.#ends.aborted) {
+        // After a fault there is less time left.
+        await sleep(this.#ttlMs / (this.#fault === undefined ? 3 : 10), this.#ends);
         await this.renew();
       }
     } catch {
@@ -120,9 +145,22 @@ export class Lease {
     }
   }
 
-  #lose(error: Conflict | NotFound): void {
-    const { message, status, problem } = error;
+  /** Counts the time of the lease from when a request was sent that the service has granted: it cannot have begun before. */
+  #expireAfter(sentAt: number): void {
+    clearTimeout(this.#expiry);
+    this.#expiry = setTimeout(
+      () => {
+        const detail = `the lease was not renewed for ${this.#ttlMs} ms, so that another worker may hold it: stop the work`;
+        this.#lost.abort(new Fenced(detail, { cause: this.#fault }));
+      },
+      sentAt + this.#ttlMs - Date.now(),
+    );
+  }
+
+  #lose(error: RepriseError, detail: string): void {
+    clearTimeout(this.#expiry);
+    const { status, problem } = error;
     const options = { ...(status === undefined ? {} : { status }), problem, cause: error };
-    this.#lost.abort(error instanceof Fenced ? error : new Fenced(message, options));
+    this.#lost.abort(error instanceof Fenced ? error : new Fenced(detail, options));
   }
 }

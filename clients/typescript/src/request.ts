@@ -1,3 +1,5 @@
+import { checkText } from "./json.js";
+
 /** A request that is sent until it is answered, always with the same ids. */
 export interface Request {
   readonly method: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -7,10 +9,14 @@ export interface Request {
   /** What is sent as JSON. */
   readonly body?: unknown;
   /** What is sent as it is, with a `content-type` among the headers. */
-  readonly content?: Uint8Array<ArrayBuffer> | undefined;
+  readonly content?: Uint8Array<ArrayBuffer> | Blob | undefined;
   /** Statuses that are no errors, beside those of success. */
   readonly answers?: readonly number[] | undefined;
+  /** How long the service is asked to wait before it answers, in milliseconds: only then the time begins in which it must answer. */
+  readonly waitMs?: number | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Is called before each attempt. */
+  readonly onAttempt?: (() => void) | undefined;
 }
 
 export type Query = Readonly<Record<string, string | number | boolean | null | undefined>>;
@@ -33,11 +39,13 @@ function segment(part: string): string {
   // Every client resolves these before it sends a request, so that it would reach another path.
   if (part === "" || part === "." || part === "..")
     throw new TypeError(`${JSON.stringify(part)} cannot be part of a path`);
+  checkText(part, "the path");
   return encodeURIComponent(part);
 }
 
 /** Returns the parameters as they stand in a URL, with a question mark if there are any. */
 export function search(query: Query = {}): string {
+  for (const [name, value] of Object.entries(query)) if (typeof value === "string") checkText(value, name);
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
   return given.length === 0
     ? ""

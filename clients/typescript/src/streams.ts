@@ -1,6 +1,7 @@
 import type { Chat } from "./chat.js";
 import { anyOf, unlessAborted } from "./clock.js";
-import { Conflict, InvalidRequest } from "./errors.js";
+import { Conflict, InvalidRequest, InvalidValue } from "./errors.js";
+import { jsonOf } from "./json.js";
 import type * as models from "./openapi.js";
 import { WholeCharacters } from "./whole_characters.js";
 
@@ -50,7 +51,7 @@ export class StreamWriter {
     }, ALIVE_MS);
   }
 
-  /** Adds a chunk. It is sent as soon as the one before it is stored. Throws `InvalidRequest` if it cannot be written as JSON. */
+  /** Adds a chunk. It is sent as soon as the one before it is stored. Throws `InvalidRequest` if JSON cannot hold it as it is. */
   add(chunk: unknown): void {
     this.#addAll(this.#characters.add(chunk));
   }
@@ -169,9 +170,9 @@ export async function writeAll(
 /** Throws if a chunk cannot be sent: the request of several chunks would not say which of them it is. */
 function checkJson(chunk: unknown): void {
   try {
-    const text: unknown = JSON.stringify(chunk);
-    if (text !== undefined) return;
+    if (jsonOf(chunk) !== undefined) return;
   } catch (error) {
+    if (error instanceof InvalidValue) throw error;
     throw new InvalidRequest(`a chunk is not JSON: ${reasonText(error)}`, { cause: error });
   }
   throw new InvalidRequest(`a chunk is not JSON: ${String(chunk)}`);

@@ -1,6 +1,7 @@
 import { backoff, sleep } from "./clock.js";
 import { Connection, type Fetch } from "./connection.js";
 import { OutcomeUnknown, RepriseError, Unavailable, fromProblem } from "./errors.js";
+import { jsonOf } from "./json.js";
 import type { Problem } from "./openapi.js";
 import { type Request, isWrite, search } from "./request.js";
 
@@ -43,6 +44,11 @@ export class Transport {
     this.#options = options;
   }
 
+  /** How long an attempt may receive nothing, in milliseconds. */
+  get timeoutMs(): number {
+    return this.#options.timeoutMs ?? 30_000;
+  }
+
   /** Returns the body of a response that is no error; `undefined` if it has none. */
   async json<T>(request: Request, signal?: AbortSignal): Promise<T> {
     const { status, body } = await this.send(request, signal);
@@ -56,9 +62,10 @@ export class Transport {
   /** Returns a response that is no error. */
   async send(request: Request, signal?: AbortSignal): Promise<Answer> {
     const until = Date.now() + (this.#options.retryForMs ?? 60_000);
+    const encoded = withBytes(request);
     let mayBeStored = false;
     for (let count = 1; ; count += 1) {
-      const outcome = await this.#attempt(request, signal);
+      const outcome = await this.#attempt(await encoded, signal);
       if (isAnswer(outcome) && (outcome.status < 300 || request.answers?.includes(outcome.status))) return outcome;
       mayBeStored ||= isWrite(request) && leavesOpen(outcome);
       const pauseMs = pauseAfter(outcome, count);
@@ -84,34 +91,51 @@ export class Transport {
     const bearer = typeof token === "function" ? await token() : token;
     if (bearer !== undefined) headers.set("authorization", `Bearer ${bearer}`);
     const init: RequestInit = { method: request.method, headers };
-    if (request.body !== undefined) {
-      headers.set("content-type", "application/json");
-      init.body = JSON.stringify(request.body);
-    } else if (request.content !== undefined) {
-      init.body = request.content;
-    }
+    if (request.content !== undefined) init.body = request.content;
+    if (request.body !== undefined) headers.set("content-type", "application/json");
     return [this.#baseUrl + request.path + search(request.query), init];
   }
 
   async #attempt(request: Request, signal?: AbortSignal): Promise<Answer | Error> {
     const [url, init] = await this.prepare(request);
-    const limits = { silenceMs: this.#options.timeoutMs ?? 30_000, signal };
+    request.onAttempt?.();
+    const limits = { silenceMs: this.timeoutMs + (request.waitMs ?? 0), signal };
     try {
       const connection = await Connection.open(this.#fetch, url, init, limits);
       const { status, headers } = connection.response;
       return { status, headers, body: await connection.body() };
     } catch (error) {
       signal?.throwIfAborted();
+      // A redirect is no fault of the network, and comes again.
+      if (error instanceof RepriseError) throw error;
       return error instanceof Error ? error : new Error(String(error));
     }
   }
 }
 
+/** Returns a request with its body as bytes, which stay the same however often it is sent. */
+async function withBytes(request: Request): Promise<Request> {
+  const { body, content } = request;
+  if (body !== undefined) return { ...request, content: new TextEncoder().encode(jsonOf(body)) };
+  // A file is read once: it may change.
+  if (content instanceof Blob) return { ...request, content: new Uint8Array(await content.arrayBuffer()) };
+  return request;
+}
+
 function checkedUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url?.protocol === "http:" || url?.protocol === "https:") return url;
-  const example = "it must begin with http:// or https://, such as http://127.0.0.1:8080";
-  throw new TypeError(`the address of the service is ${JSON.stringify(text)}: ${example}`);
+  if (url?.protocol !== "http:" && url?.protocol !== "https:") {
+    const example = "it must begin with http:// or https://, such as http://127.0.0.1:8080";
+    throw new TypeError(`the address of the service is ${JSON.stringify(text)}: ${example}`);
+  }
+  // The address is not repeated: it has a password.
+  if (url.username !== "" || url.password !== "") {
+    throw new TypeError("the address of the service holds a user name or a password: remove it, and pass a token");
+  }
+  if (/[?#]/.test(text)) {
+    throw new TypeError(`the address of the service holds a query or a fragment (${text}): remove it`);
+  }
+  return url;
 }
 
 /** Returns what went wrong below an error of `fetch`, which by itself says only that it failed. */

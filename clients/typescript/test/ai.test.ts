@@ -11,7 +11,7 @@ import {
   safeValidateUIMessages,
   validateUIMessages,
 } from "ai";
-import { type Chat, Reprise, Unavailable } from "reprise-chats";
+import { type Chat, Conflict, Reprise, Unavailable } from "reprise-chats";
 import { RepriseChatTransport, loadMessages, saveMessages, watchMessages } from "reprise-chats/ai";
 import { answer } from "./answer.js";
 import { respond } from "./readme/streaming.js";
@@ -108,6 +108,55 @@ test("an answer that is regenerated and a message that is edited replace what wa
     assert.equal(chat.messages.length, 2);
     assert.equal(texts(chat.messages)[0], said);
     assert.deepEqual(await loadMessages(stored), asJson(chat.messages));
+  }
+});
+
+test("a page deletes nothing that another page has said meanwhile", async () => {
+  for (const change of ["regenerate", "edit"] as const) {
+    const app = newApp();
+    const [first, stored] = storedChat(new Reprise(service.url, app));
+    await first.sendMessage({ text: "park" });
+    const messages = await loadMessages(stored);
+    const [second] = storedChat(new Reprise(service.url, app), answer, { id: first.id, messages });
+    await first.sendMessage({ text: "lake" });
+    const before = await stored.history("ui-message");
+    if (change === "regenerate") await second.regenerate();
+    else await second.sendMessage({ text: "beach", messageId: messages[0]?.id ?? "" });
+    assert.ok(second.error instanceof Conflict);
+    assert.match(second.error.message, /2 messages.* this page has not loaded.*nothing was changed.*loadMessages/);
+    assert.deepEqual(await stored.history("ui-message"), before);
+
+    second.messages = await loadMessages(stored);
+    second.clearError();
+    assert.equal(second.messages.length, 4);
+    if (change === "regenerate") await second.regenerate({ messageId: second.messages[1]?.id ?? "" });
+    else await second.sendMessage({ text: "beach", messageId: messages[0]?.id ?? "" });
+    assert.ifError(second.error);
+    assert.deepEqual(await loadMessages(stored), asJson(second.messages));
+    assert.equal(second.messages.length, 2);
+  }
+});
+
+test("a page deletes what it was given by its server, and no message of a person that it does not know", async () => {
+  for (const storedBy of ["page", "endpoint"] as const) {
+    const reprise = new Reprise(service.url, newApp());
+    const route: Route = storedBy === "page" ? answer : (request) => respond(reprise, request);
+    const [first, stored] = storedChat(reprise, route, {}, storedBy);
+    await first.sendMessage({ text: "park" });
+    // As a server sends them, which has loaded them.
+    const messages = JSON.parse(JSON.stringify(await loadMessages(stored))) as UIMessage[];
+    const options = { reprise, workflowName: "Picnic", transport: endpoint(route), storedBy, messages };
+    const page = () =>
+      new UiChat<UIMessage>({ id: first.id, messages, transport: new RepriseChatTransport<UIMessage>(options) });
+    const second = page();
+    const third = page();
+    await second.regenerate();
+    assert.ifError(second.error);
+    assert.equal((await loadMessages(stored)).length, 2);
+    await second.sendMessage({ text: "lake" });
+    await third.regenerate();
+    assert.ok(third.error instanceof Conflict);
+    assert.equal((await loadMessages(stored)).length, 4);
   }
 });
 

@@ -137,6 +137,7 @@ test("the client writes, listens and is refused in a page as in Node.js", async 
       title: "From a page",
       note: "towels.",
       refused: "NotFound",
+      moved: true,
     });
   });
 });
@@ -212,6 +213,10 @@ async function startApplication(): Promise<string> {
         // A page that is loaded again reads no further.
         if (body !== null) await pipeline(Readable.fromWeb(body as WebStream), response).catch(() => undefined);
       });
+      return;
+    }
+    if (request.url?.startsWith("/moved/") === true) {
+      response.writeHead(302, { location: service.url + request.url.slice("/moved".length) }).end();
       return;
     }
     const [type, content] = files[request.url ?? ""] ?? [];

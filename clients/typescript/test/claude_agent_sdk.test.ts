@@ -148,6 +148,32 @@ test("entries that are sent again are stored once, whichever process sends them"
   assert.deepEqual(summary?.data, foldSessionSummary(undefined, KEY, batches.flat()).data);
 });
 
+test("an append whose summary cannot be written has stored its entries, and the next one catches up", async (context) => {
+  const warned = context.mock.method(console, "warn", () => undefined);
+  let isBroken = true;
+  const fetch = (url: string, init: RequestInit) => {
+    const isSummary = init.method === "PUT" && url.includes("/summaries-js/");
+    if (isBroken && isSummary) return Promise.resolve(new Response("", { status: 503 }));
+    return globalThis.fetch(url, init);
+  };
+  const store = new RepriseSessionStore(new Reprise(service.url, newApp(), { fetch, retryForMs: 0 }));
+  const entries = [entry("u1"), entry(undefined, { note: "without an id" })];
+  // The SDK repeats an append that throws, and an entry without an id would be stored twice.
+  await store.append(KEY, entries);
+  assert.deepEqual(await store.load(KEY), entries);
+  assert.deepEqual(await store.listSessionSummaries("proj"), []);
+  assert.match(
+    String(warned.mock.calls[0]?.arguments[0]),
+    /the summary of the session sess is old until the next append/,
+  );
+  isBroken = false;
+  entries.push(entry("u2"));
+  await store.append(KEY, entries.slice(2));
+  const [summary] = await store.listSessionSummaries("proj");
+  assert.deepEqual(summary?.data, foldSessionSummary(undefined, KEY, entries).data);
+  assert.equal(warned.mock.callCount(), 1);
+});
+
 test("what many processes append at once stays whole, and none is lost", async () => {
   const app = newApp();
   const append = async (worker: number) => {

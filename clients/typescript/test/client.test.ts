@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { once as emitted } from "node:events";
+import type { AddressInfo } from "node:net";
 import { before, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import {
@@ -7,6 +10,7 @@ import {
   Conflict,
   Fenced,
   InvalidRequest,
+  InvalidValue,
   type Lease,
   NotFound,
   OutcomeUnknown,
@@ -14,7 +18,7 @@ import {
   Reprise,
   Unavailable,
 } from "reprise-chats";
-import { Line, Service, all, closedAddress, newApp, sharedService } from "./service.js";
+import { Line, Service, all, atEnd, closedAddress, newApp, sharedService } from "./service.js";
 
 const HELLO = { role: "user", name: "user", content: "Hello" };
 
@@ -35,7 +39,7 @@ test("a chat is written and read", async () => {
     stored.messages.map((it) => it.sequence),
     [0, 1],
   );
-  assert.deepEqual(await contents(chat.messages({ limit: 1 })), ["Hello", "Where to?"]);
+  assert.deepEqual(await contents(chat.messages({ pageSize: 1 })), ["Hello", "Where to?"]);
   const { messages } = await chat.history("openai");
   assert.deepEqual(
     messages.map((it) => it["role"]),
@@ -44,7 +48,7 @@ test("a chat is written and read", async () => {
   await chat.setContext({ place: "lake", food: "cake" });
   await chat.mergeContext({ food: null });
   assert.deepEqual(await chat.context(), { place: "lake" });
-  const listed = await all(reprise.chats({ limit: 1 }));
+  const listed = await all(reprise.chats({ pageSize: 1 }));
   assert.deepEqual(
     listed.map((it) => it.chat_id),
     [chat.chatId],
@@ -61,6 +65,32 @@ test("a chat is written and read", async () => {
   assert.equal((await chat.complete()).status, "completed");
   await chat.delete();
   await assert.rejects(chat.session(), NotFound);
+});
+
+test("a list yields at most what it is asked for, in pages of the size that it is asked for", async () => {
+  const reprise = client();
+  const chat = await reprise.createChat("Picnic");
+  await chat.append(Array.from({ length: 130 }, (_, number) => ({ ...HELLO, content: number })));
+  const read = async (query: Parameters<Chat["messages"]>[0]) => (await contents(chat.messages(query))).length;
+  for (const [limit, pageSize] of [
+    [0, 1],
+    [2, 1],
+    [3, 2],
+    [2, undefined],
+    [101, undefined],
+    [120, 50],
+  ] as const) {
+    assert.equal(await read({ limit, pageSize }), limit);
+  }
+  assert.equal(await read({ limit: 1_000 }), 130);
+  assert.equal(await read({}), 130);
+  for (const limit of [-1, 1.5, NaN]) {
+    await assert.rejects(read({ limit }), { name: "RangeError", message: /^limit is .*: it must be an integer/ });
+  }
+  await assert.rejects(read({ pageSize: 0 }), InvalidRequest);
+  for (const path of ["a/1", "b/1", "c/1"]) await reprise.documents.put(path, "");
+  assert.deepEqual(await all(reprise.documents.namespaces(undefined, { limit: 2, pageSize: 1 })), ["a", "b"]);
+  assert.equal((await all(reprise.documents.list(undefined, { limit: 2 }))).length, 2);
 });
 
 test("messages of another format are appended and synchronised", async () => {
@@ -101,6 +131,48 @@ test("refusals are errors that say what is wrong", async () => {
   });
   await assert.rejects(chat.append(HELLO, { expectedLastSequence: 0 }), Conflict);
   await assert.rejects(reprise.chat("..").session(), TypeError);
+});
+
+test("a value that JSON does not have is refused with its pointer, and nothing is sent", async () => {
+  let requests = 0;
+  const fetch = (url: string, init: RequestInit) => {
+    requests += 1;
+    return globalThis.fetch(url, init);
+  };
+  const reprise = new Reprise(service.url, newApp(), { fetch });
+  const chat = await reprise.createChat("Picnic");
+  await chat.append({ ...HELLO, content: { 'a/"b~c': [1.5, null, "😀", { ended: new Date(0) }, undefined] } });
+  requests = 0;
+  const half = "lake \ud800 park";
+  class Weight {
+    toJSON = () => ({ kg: NaN });
+  }
+  const refused: [content: unknown, message: string | RegExp][] = [
+    [NaN, /^\/messages\/0\/content: NaN is no number of JSON: replace it/],
+    [{ "a/b~": [1, -Infinity] }, /^\/messages\/0\/content\/a~1b~0\/1: -Infinity is no number/],
+    [half, /^\/messages\/0\/content: the character 5 is U\+D800, half of a character: replace it/],
+    [{ [half]: 1 }, /^\/messages\/0\/content\/lake \ufffd park \(a name of a field\): the character 5/],
+    [{ weight: new Weight() }, /^\/messages\/0\/content\/weight\/kg: NaN/],
+    [[new Map([["a", 1]])], /^\/messages\/0\/content\/0: JSON cannot hold the kind Map/],
+    [new Uint8Array(2), /^\/messages\/0\/content: JSON cannot hold the kind Uint8Array/],
+  ];
+  for (const [content, message] of refused) {
+    await assert.rejects(chat.append({ ...HELLO, content }), (error: unknown) => {
+      assert.ok(error instanceof InvalidValue && error instanceof InvalidRequest);
+      assert.match(error.message, new RegExp(message));
+      assert.ok(error.message.startsWith(error.pointer));
+      return true;
+    });
+  }
+  const { documents } = reprise;
+  await assert.rejects(async () => documents.put("x", { depth: [NaN] }), { name: "InvalidValue", pointer: "/depth/0" });
+  await assert.rejects(async () => documents.append("x", NaN), { name: "InvalidValue", pointer: "" });
+  await assert.rejects(async () => documents.put("x", half), { name: "InvalidValue", pointer: "" });
+  await assert.rejects(async () => documents.put("x", { a: new Set([1]) }), { name: "InvalidValue", pointer: "/a" });
+  await assert.rejects(async () => documents.put(half, "x"), { name: "InvalidValue", pointer: "the path" });
+  await assert.rejects(all(reprise.search(half)), { name: "InvalidValue", pointer: "q" });
+  assert.equal(requests, 0);
+  assert.equal((await contents(chat.messages())).length, 1);
 });
 
 test("a write whose answer is lost is stored once", async () => {
@@ -271,6 +343,47 @@ test("the loss of a lease ends the work", async () => {
   assert.equal((await contents(chat.messages())).length, 0);
 });
 
+test("a lease that cannot be renewed is lost, and the work with it", async () => {
+  const refuse = (status: number) => () => Promise.resolve(new Response("", { status }));
+  const hang = (_: string, { signal }: RequestInit) =>
+    once(signal ?? undefined).then((reason) => Promise.reject<Response>(reason));
+  const faults = [
+    { renewal: refuse(401), lost: /no longer be renewed: the service answered with 401/, beforeMs: 900 },
+    { renewal: refuse(403), lost: /no longer be renewed: the service answered with 403/, beforeMs: 900 },
+    { renewal: refuse(503), lost: /not renewed for 900 ms/, beforeMs: 1_800 },
+    { renewal: hang, lost: /not renewed for 900 ms/, beforeMs: 1_800 },
+  ];
+  for (const { renewal, lost, beforeMs } of faults) {
+    let isBroken = false;
+    const fetch = (url: string, init: RequestInit) =>
+      isBroken && init.method === "PUT" ? renewal(url, init) : globalThis.fetch(url, init);
+    const chat = await new Reprise(service.url, newApp(), { fetch }).createChat("Picnic");
+    const begun = Date.now();
+    const work = async (_: Chat, lease: Lease) => {
+      isBroken = true;
+      await once(lease.signal);
+      const took = Date.now() - begun;
+      assert.ok(took < beforeMs, `it was lost after ${took} ms`);
+      assert.ok(lease.signal.reason instanceof Fenced);
+      return "done";
+    };
+    await assert.rejects(chat.withLease("worker-1", work, { ttlMs: 900 }), { name: "Fenced", message: lost });
+  }
+});
+
+test("a lease outlives faults that are shorter than its time", async () => {
+  let faults = 2;
+  const fetch = (url: string, init: RequestInit) =>
+    init.method === "PUT" && faults-- > 0
+      ? Promise.resolve(new Response("", { status: 503 }))
+      : globalThis.fetch(url, init);
+  const chat = await new Reprise(service.url, newApp(), { fetch, retryForMs: 0 }).createChat("Picnic");
+  const lease = await chat.acquireLease("worker-1", { ttlMs: 1_500 });
+  await pause(3_000);
+  assert.equal(lease.signal.aborted, false);
+  await lease.release();
+});
+
 test("a lease is released when its work is stopped", async () => {
   const stop = new AbortController();
   const chat = await client().createChat("Picnic");
@@ -303,6 +416,18 @@ test("an address that is none is refused at once, and one without a service says
   for (const address of ["localhost:8080", "127.0.0.1:8080", "", "ftp://example.org"]) {
     assert.throws(() => new Reprise(address, "acme_corp"), /must begin with http:\/\/ or https:\/\//);
   }
+  const refused = { name: "TypeError", message: /holds a (user name or a password.*token|query or a fragment)/ };
+  for (const rest of ["alice:secret@lake", "alice@lake", "lake?x=1", "lake#x", "lake?"]) {
+    assert.throws(() => new Reprise(`http://${rest}`, "acme_corp"), refused);
+  }
+  assert.throws(
+    () => new Reprise("http://alice:secret@lake", "acme_corp"),
+    (error: Error) => !error.message.includes("secret"),
+  );
+  await assert.rejects(client().request("GET", "api/health/ready"), {
+    name: "TypeError",
+    message: 'the path is "api/health/ready": it must begin with a slash, such as /api/health/ready',
+  });
   const unreached = new Reprise("http://127.0.0.1:1", "acme_corp", { retryForMs: 100 });
   await assert.rejects(unreached.createChat("Picnic"), /ECONNREFUSED|bad port/);
 });
@@ -395,6 +520,19 @@ test("a question waits for its answer and survives its asker", async () => {
   assert.equal(question.answer?.content, "The big one");
 });
 
+test("a question is waited for with any timeout, for as long as the caller says", async () => {
+  for (const timeoutMs of [400, 2_500]) {
+    const reprise = new Reprise(service.url, newApp(), { timeoutMs, retryForMs: 500 });
+    const chat = await reprise.createChat("Picnic");
+    const begun = Date.now();
+    assert.equal((await chat.ask("Which lake?", { waitMs: 3_000 })).state, "pending");
+    const took = Date.now() - begun;
+    assert.ok(took >= 2_500 && took < 5_000, `it took ${took} ms`);
+    setTimeout(() => void chat.answer("ask-1", "The big one"), 2_000);
+    assert.equal((await chat.ask("Which lake?", { request_id: "ask-1" })).answer?.content, "The big one");
+  }
+});
+
 test("a restart of the service is not seen", async () => {
   const restarted = await Service.started();
   const chat = await new Reprise(restarted.url, newApp()).createChat("Picnic");
@@ -413,6 +551,48 @@ test("a restart of the service is not seen", async () => {
   await Promise.all([restarting, listening]);
   assert.deepEqual(said, ["before", "after"]);
 });
+
+test("a redirect is an error that names the new address, and nothing is written or repeated", async () => {
+  const chat = await client().createChat("Picnic");
+  for (const status of [301, 302, 303, 307, 308]) {
+    const { address, requests } = await redirecting(status);
+    const redirected = new Reprise(address, chat.appId);
+    const error = { name: "RepriseError", status, message: new RegExp(`to ${service.url}/api/.* final address`) };
+    await assert.rejects(redirected.chat(chat.chatId).append(HELLO), error);
+    await assert.rejects(redirected.createChat("Picnic", { chat_id: `c${status}` }), error);
+    await assert.rejects(redirected.documents.append("notes/lake", "towels"), error);
+    await assert.rejects(redirected.chat(chat.chatId).session(), error);
+    await assert.rejects(all(redirected.chat(chat.chatId).events()), error);
+    assert.equal(requests(), 5);
+  }
+  assert.deepEqual(await contents(chat.messages()), []);
+});
+
+test("a redirect that a browser hides is an error that says what to do", async () => {
+  const hidden = { type: "opaqueredirect", status: 0, headers: new Headers(), body: null } as Response;
+  const reprise = new Reprise(service.url, newApp(), { fetch: () => Promise.resolve(hidden) });
+  await assert.rejects(reprise.createChat("Picnic"), {
+    name: "RepriseError",
+    message: /another address.*final address/,
+  });
+});
+
+/** Starts a server that redirects every request to the service; returns its address, and how many requests it has had. */
+async function redirecting(status: number): Promise<{ address: string; requests: () => number }> {
+  let requests = 0;
+  const server = createServer((request, response) => {
+    requests += 1;
+    request.resume().on("end", () => {
+      response.writeHead(status, { location: service.url + (request.url ?? "") }).end();
+    });
+  }).listen(0, "127.0.0.1");
+  await emitted(server, "listening");
+  atEnd(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests: () => requests };
+}
 
 async function contents(messages: AsyncIterable<{ content: unknown }>): Promise<unknown[]> {
   return (await all(messages)).map((message) => message.content);

@@ -36,6 +36,100 @@ test("content comes back as it was given", async () => {
   await assert.rejects(documents.read("notes/lake"), NotFound);
 });
 
+test("bytes are stored as they are, whatever holds them", async () => {
+  const documents = newDocuments();
+  const bytes = [0, 1, 128, 255, 7, 8, 9, 10];
+  const { buffer } = new Uint8Array(bytes);
+  const shared = new Uint8Array(new SharedArrayBuffer(8));
+  shared.set(bytes);
+  const held = [
+    [buffer, bytes],
+    [new DataView(buffer, 1, 3), bytes.slice(1, 4)],
+    [new Float32Array(buffer), bytes],
+    [new Uint16Array(buffer, 2, 2), bytes.slice(2, 6)],
+    [Buffer.from(buffer, 4), bytes.slice(4)],
+    [new Blob([buffer]), bytes],
+    [shared, bytes],
+  ] as const;
+  for (const [content, stored] of held) {
+    const head = await documents.put("put", content);
+    assert.equal(head.content_type, "application/octet-stream");
+    assert.deepEqual([...(await documents.read("put")).bytes], stored);
+    const { offset } = await documents.append("appended", content);
+    assert.deepEqual([...(await documents.read("appended", { start: offset })).bytes], stored);
+  }
+  assert.equal((await documents.put("put", new Blob(["{}"], { type: "text/css" }))).content_type, "text/css");
+});
+
+test("content that would be stored as something else is refused", async () => {
+  const documents = newDocuments();
+  class Lake {
+    depth = 7;
+  }
+  const refused: [content: unknown, kind: string][] = [
+    [new Map([["a", 1]]), "Map"],
+    [new Set([1]), "Set"],
+    [new ReadableStream(), "ReadableStream"],
+    [Promise.resolve("text"), "Promise"],
+    [new Lake(), "Lake"],
+    [new Error("gone"), "Error"],
+    [/x/, "RegExp"],
+    [() => 1, "function"],
+    [Symbol("x"), "symbol"],
+    [undefined, "undefined"],
+    [1n, "bigint"],
+  ];
+  for (const [content, kind] of refused) {
+    for (const write of ["put", "append"] as const) {
+      const writing = () => documents[write]("refused", content as string);
+      assert.throws(writing, { name: "TypeError", message: new RegExp(`^a document cannot hold .*${kind}: pass `) });
+    }
+  }
+  // @ts-expect-error JSON keeps nothing of a Map.
+  assert.throws(() => documents.put("refused", new Map()));
+  // @ts-expect-error JSON keeps nothing of a Set.
+  assert.throws(() => documents.put("refused", new Set()));
+  // @ts-expect-error JSON keeps nothing of a stream.
+  assert.throws(() => documents.append("refused", new ReadableStream()));
+  // @ts-expect-error JSON keeps nothing of a promise.
+  assert.throws(() => documents.put("refused", Promise.resolve(1)));
+  await assert.rejects(documents.read("refused"), NotFound);
+  interface Place {
+    name: string;
+    at?: Date;
+  }
+  const place: Place = { name: "lake", at: new Date(0) };
+  await documents.put("place", place);
+  assert.equal(await textOf(documents, "place"), '{"name":"lake","at":"1970-01-01T00:00:00.000Z"}');
+  await documents.put("url", new URL("http://lake/"));
+  assert.equal(await textOf(documents, "url"), '"http://lake/"');
+  await documents.put("list", Object.assign(Object.create(null) as object, { list: [1, null, true] }));
+  assert.equal(await textOf(documents, "list"), '{"list":[1,null,true]}');
+});
+
+test("what is sent again is what was given, also if it has changed meanwhile", async () => {
+  const line = await Line.to(service);
+  const reprise = new Reprise(line.url, newApp());
+  const { documents } = reprise;
+  await documents.put("warm", "");
+  line.lostAnswers = 1;
+  const bytes = new Uint8Array([1, 2, 3]);
+  const putting = documents.put("bytes", bytes);
+  structuredClone(bytes.buffer, { transfer: [bytes.buffer] });
+  await putting;
+  assert.deepEqual([...(await documents.read("bytes")).bytes], [1, 2, 3]);
+  assert.throws(() => documents.put("detached", bytes), TypeError);
+
+  const chat = await reprise.createChat("Picnic");
+  line.lostAnswers = 1;
+  const content = { place: "lake" };
+  const appending = chat.append({ role: "user", content });
+  content.place = "park";
+  await appending;
+  const [message] = await all(chat.messages());
+  assert.deepEqual(message?.content, { place: "lake" });
+});
+
 test("a write with a condition that fails changes nothing", async () => {
   const documents = newDocuments();
   const first = await documents.put("notes/lake", "1", { onlyCreate: true });
@@ -78,14 +172,14 @@ test("documents and namespaces are listed and deleted", async () => {
   const documents = newDocuments();
   for (const path of ["a/1", "a/b/2", "a/b/c/3", "ab/4"]) await documents.put(path, { path });
   await documents.put("a/text", "text");
-  const listed = await all(documents.list("a", { content: true, limit: 2 }));
+  const listed = await all(documents.list("a", { content: true, pageSize: 2 }));
   assert.deepEqual(
     listed.map(({ path }) => path),
     ["a/1", "a/b/2", "a/b/c/3", "a/text"],
   );
   assert.deepEqual(listed[1]?.content, { path: "a/b/2" });
   assert.equal(listed[3]?.content_base64, btoa("text"));
-  assert.deepEqual(await all(documents.namespaces("a", { limit: 1 })), ["a/b"]);
+  assert.deepEqual(await all(documents.namespaces("a", { pageSize: 1 })), ["a/b"]);
   assert.deepEqual(await all(documents.namespaces()), ["a", "ab"]);
   assert.equal(await documents.deleteAll("a"), 4);
   assert.deepEqual(await all(documents.namespaces()), ["ab"]);

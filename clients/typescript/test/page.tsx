@@ -40,7 +40,11 @@ window.tour = async () => {
     .chat("no_such_chat")
     .session()
     .catch((error: unknown) => (error as Error).name);
-  return { heard, title, note, refused };
+  const moved = await new Reprise(`${location.origin}/moved`, given("app"))
+    .chat(chat.chatId)
+    .append({ role: "user", name: "alice", content: "Lost" })
+    .catch((error: unknown) => /another address.*final address/.test((error as Error).message));
+  return { heard, title, note, refused, moved };
 };
 
 const root = document.querySelector("body > div");

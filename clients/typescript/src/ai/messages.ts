@@ -1,6 +1,8 @@
 import type { UIMessage } from "ai";
 import type { Chat } from "../chat.js";
+import { Conflict } from "../errors.js";
 import { newId } from "../request.js";
+import { rememberLoad } from "./known.js";
 
 /** How many messages, and how many characters of them, are sent at a time. */
 const MAX_SENT = 50;
@@ -13,12 +15,19 @@ const MAX_CHARACTERS = 2_000_000;
  * assistant without parts. Messages that were written in another format are converted.
  */
 export async function loadMessages<M extends UIMessage = UIMessage>(chat: Chat): Promise<M[]> {
-  return (await chat.history("ui-message")).messages as unknown[] as M[];
+  const messages = (await chat.history("ui-message")).messages as unknown[] as M[];
+  rememberLoad(chat, messages);
+  return messages;
 }
 
 export interface SaveOptions {
   /** Deletes what is stored after the last of the messages: another answer replaces it. */
   readonly truncate?: boolean;
+  /**
+   * Tells whether the caller knows a message that is to be deleted. If it does not know one of them, such as what another page has
+   * said meanwhile, the error is `Conflict` and nothing is deleted. Without it, everything after the last message is deleted.
+   */
+  readonly isKnown?: (message: UIMessage) => boolean;
 }
 
 /**
@@ -30,8 +39,9 @@ export interface SaveOptions {
 export async function saveMessages(
   chat: Chat,
   messages: readonly UIMessage[],
-  { truncate = false }: SaveOptions = {},
+  { truncate = false, isKnown }: SaveOptions = {},
 ): Promise<void> {
+  const end = truncate && isKnown !== undefined ? await checkedEnd(chat, messages, isKnown) : Infinity;
   let last = -1;
   for (const some of pieces(truncate ? withChangedLast(messages) : messages)) {
     const { messages: stored } = await chat.sync("ui-message", some);
@@ -40,9 +50,34 @@ export async function saveMessages(
   if (!truncate) return;
   const later: string[] = [];
   for await (const message of chat.messages({ after: last })) {
+    if (message.sequence >= end) throw unknownMessages(1, message.event_id, "nothing was deleted");
     if (message.deleted_at === undefined || message.deleted_at === null) later.push(message.event_id);
   }
   await chat.deleteMessages(later);
+}
+
+/** Checks that the caller knows what is stored after its messages; returns the sequence up to which it was checked. */
+async function checkedEnd(
+  chat: Chat,
+  messages: readonly UIMessage[],
+  isKnown: (message: UIMessage) => boolean,
+): Promise<number> {
+  const history = await chat.history("ui-message");
+  const stored = history.messages as unknown[] as UIMessage[];
+  const kept = new Set(messages.map(({ id }) => id));
+  const later = stored.slice(stored.findLastIndex(({ id }) => kept.has(id)) + 1);
+  const unknown = later.filter((message) => !isKnown(message));
+  const [first] = unknown;
+  if (first !== undefined) throw unknownMessages(unknown.length, first.id, "nothing was changed");
+  return history.last_sequence;
+}
+
+function unknownMessages(count: number, firstId: string, outcome: string): Conflict {
+  const found = count === 1 ? `1 message (${firstId})` : `${count} messages (the first is ${firstId})`;
+  const repair = "load the messages again with loadMessages, and repeat";
+  return new Conflict(
+    `the chat has ${found} after the last one kept that this page has not loaded; ${outcome}: ${repair}`,
+  );
 }
 
 /**

@@ -3,6 +3,7 @@ import type { Chat } from "../chat.js";
 import type { Reprise } from "../client.js";
 import { unlessAborted } from "../clock.js";
 import { isRefusal } from "../errors.js";
+import { loadedWith } from "./known.js";
 import { type SaveOptions, saveMessages } from "./messages.js";
 import { recorded } from "./recorded.js";
 import { runningAnswer } from "./running.js";
@@ -16,6 +17,8 @@ export interface RepriseChatTransportOptions<M extends UIMessage> {
   readonly transport?: ChatTransport<M>;
   /** Who stores the answers: the page that asks (the default), or the endpoint, by `streamAnswer`; the page stores the rest. */
   readonly storedBy?: "page" | "endpoint";
+  /** The messages that the page begins with, if not `loadMessages` in the page but its server has loaded them. */
+  readonly messages?: readonly M[];
 }
 
 type SendOptions<M extends UIMessage> = Parameters<ChatTransport<M>["sendMessages"]>[0];
@@ -30,7 +33,10 @@ const SENT_AGAIN = 20;
  * A message is stored before it is sent, and the answer when its stream ends. An answer that breaks off or is stopped is stored as
  * far as it came. If a message cannot be stored, it is not sent, and the chat has an error. The next message stores it, unless the
  * service has refused it. A chat is created with its first
- * message, under the id that `useChat` has. A regenerated answer, and everything after an edited message, is deleted.
+ * message, under the id that `useChat` has. A regenerated answer, and everything after an edited message, is deleted. If there is
+ * more than the page knows, such as what another tab has said meanwhile, nothing is deleted and the chat has a `Conflict` as its
+ * error: set the messages of the page to those of `loadMessages`. If the endpoint stores the answers, this holds for the
+ * messages of persons, because the page does not have the ids of the answers.
  *
  * An answer is stored by the page that asked for it. That needs the permission `run`, which a person has in their own chats if the
  * setting `users_may_run` of the app says so. With a page that is closed, the rest of its answer is lost. Let the endpoint save
@@ -48,6 +54,8 @@ export class RepriseChatTransport<M extends UIMessage = UIMessage> implements Ch
   readonly #transport: ChatTransport<M>;
   /** The chats that are stored, up to their last messages. */
   readonly #stored = new Set<string>();
+  /** The ids of the messages that the page has sent or received, by chats. */
+  readonly #known = new Map<string, Set<string>>();
   /** The messages that the service has refused, as JSON. They are not sent again. */
   readonly #refused = new Set<string>();
   /** The ids that the page has for answers which the endpoint goes on with, by chats. */
@@ -64,10 +72,14 @@ export class RepriseChatTransport<M extends UIMessage = UIMessage> implements Ch
     const chat = this.#options.reprise.chat(options.chatId);
     const isEndpoints = this.#options.storedBy === "endpoint";
     await this.#stopped(options);
+    const known = this.#knownOf(chat, options.messages);
     await this.#store(chat.with({ signal: options.abortSignal }), options);
     if (!isEndpoints) {
       const chunks = await this.#transport.sendMessages(options);
-      return recorded(chunks, continuedBy(options), (answer) => this.#save(chat, [answer]));
+      return recorded(chunks, continuedBy(options), (answer) => {
+        known.add(answer.id);
+        return this.#save(chat, [answer]);
+      });
     }
     const continued = continuedBy(options);
     if (continued !== undefined) this.#continued.set(options.chatId, continued.id);
@@ -89,8 +101,10 @@ export class RepriseChatTransport<M extends UIMessage = UIMessage> implements Ch
       // It is aborted also when the page resumes again, so that only the next message stops the answer.
       abortSignal?.addEventListener("abort", () => this.#stopping.set(chatId, () => stopAnswers(chat)));
     }
+    if (chunks === null) return null;
     const continued = this.#continued.get(chatId);
-    return continued === undefined || chunks === null ? chunks : chunks.pipeThrough(underId(continued, chat));
+    const named = continued === undefined ? chunks : chunks.pipeThrough(underId(continued, chat));
+    return named.pipeThrough(withIdsIn(this.#knownOf(chat, [])));
   }
 
   /** Waits until an answer that was stopped has ended. */
@@ -107,8 +121,21 @@ export class RepriseChatTransport<M extends UIMessage = UIMessage> implements Ch
     if (!isKnown) await chat.ensure({ workflow_name: this.#options.workflowName });
     const messages = this.#own(isKnown ? options.messages.slice(-SENT_AGAIN) : options.messages);
     const isEdit = options.messages.some((message) => message.id === options.messageId && message.role === "user");
-    await this.#save(chat, messages, { truncate: options.trigger === "regenerate-message" || isEdit });
+    const known = this.#knownOf(chat, options.messages);
+    await this.#save(chat, messages, {
+      truncate: options.trigger === "regenerate-message" || isEdit,
+      isKnown: ({ id, role }) => known.has(id) || (this.#options.storedBy === "endpoint" && role === "assistant"),
+    });
     this.#stored.add(chat.chatId);
+  }
+
+  /** Returns the ids of the messages that the page knows, with those of these messages and of what was loaded with them. */
+  #knownOf(chat: Chat, messages: readonly UIMessage[]): Set<string> {
+    const known = this.#known.get(chat.chatId) ?? new Set(this.#options.messages?.map(({ id }) => id));
+    this.#known.set(chat.chatId, known);
+    for (const { id } of messages) known.add(id);
+    for (const id of loadedWith(chat, messages)) known.add(id);
+    return known;
   }
 
   /** Saves messages, without those that the service has refused before. */
@@ -142,6 +169,16 @@ function underId(id: string, chat: Chat): TransformStream<UIMessageChunk, UIMess
       const isIts =
         chunk.type === "start" && chunk.messageId !== undefined && (await isOwnId(chat, chunk.messageId, id));
       controller.enqueue(isIts ? { ...chunk, messageId: id } : chunk);
+    },
+  });
+}
+
+/** Adds the ids of answers to those that the page knows. */
+function withIdsIn(known: Set<string>): TransformStream<UIMessageChunk, UIMessageChunk> {
+  return new TransformStream({
+    transform(chunk, controller) {
+      if (chunk.type === "start" && chunk.messageId !== undefined) known.add(chunk.messageId);
+      controller.enqueue(chunk);
     },
   });
 }
