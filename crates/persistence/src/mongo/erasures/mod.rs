@@ -214,16 +214,21 @@ impl MongoStore {
         let mut found = one.clone();
         let held: Vec<&str> = erasure.held.iter().map(ChatId::as_str).collect();
         let mut add = doc! { "$addToSet": { "held": { "$each": held } } };
-        let counts = erasure.erased.iter().map(|(kind, count)| {
-            let known = before.erased.get(kind).copied().unwrap_or_default();
-            (format!("erased.{kind}"), Bson::from(counter(count - known)))
+        // A kind that was never counted begins with what this step has found, also if that is nothing.
+        let known = |kind: &str| before.erased.get(kind).copied();
+        let counts = erasure.erased.iter().filter(|(kind, count)| known(kind) != Some(**count));
+        let counts = counts.map(|(kind, count)| {
+            let new = count - known(kind).unwrap_or_default();
+            (format!("erased.{kind}"), Bson::from(counter(new)))
         });
         let counts: Document = counts.collect();
+        let has_found =
+            erasure.erased.iter().any(|(kind, count)| known(kind).unwrap_or(0) < *count);
+        if has_found && from.pass == to.pass {
+            add.insert("$set", doc! { HAS_FOUND: true });
+        }
         if !counts.is_empty() {
             add.insert("$inc", counts);
-            if from.pass == to.pass {
-                add.insert("$set", doc! { HAS_FOUND: true });
-            }
         }
         with_mark(&self.inner.ids.mint("step_"), &mut found, &mut add);
         let mut at_place = one;

@@ -279,6 +279,26 @@ async fn an_erasure_that_is_killed_at_any_write_is_finished_by_another_process()
     }
 }
 
+/// The second search finds nothing, so it is the last.
+#[tokio::test]
+async fn an_erasure_searches_all_chats_twice() {
+    let database = Database::create().await;
+    let person = UserId::parse("alice").unwrap();
+    let of_person = NewChatSession {
+        user_id: Some(person.clone()),
+        ..NewChatSession::of(WorkflowName::parse("Generator").unwrap())
+    };
+    database.create_chat(&scope(), of_person).await.unwrap();
+    for _ in 0..4 {
+        faults::chat(&database).await;
+    }
+    for (user_id, chats) in [("nobody", None), ("alice", Some(1))] {
+        let erasure = erase(&database, &UserId::parse(user_id).unwrap(), 2).await;
+        assert_eq!(erasure.searched, 10, "{user_id}");
+        assert_eq!(erasure.erased.get("chats").copied(), chats, "{user_id}");
+    }
+}
+
 #[tokio::test]
 async fn context_snapshots_that_are_being_moved_are_erased() {
     let (server, database) = faults::database().await;
