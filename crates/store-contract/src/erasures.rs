@@ -390,7 +390,7 @@ pub async fn what_an_erasure_would_find_is_found_before_it_and_not_after(store: 
     assert_eq!(find(&store, &theirs.scope, "ada").await.0, vec![]);
 }
 
-/// Returns the chats in which there is anything of a person, and how many were searched.
+/// Returns the chats in which there is anything of a person, in the order of their ids, and how many were searched.
 async fn find(store: &Arc<dyn Store>, scope: &Scope, person: &str) -> (Vec<ChatId>, u64) {
     let (mut found, mut searched, mut after) = (Vec::new(), 0, None);
     loop {
@@ -400,6 +400,7 @@ async fn find(store: &Arc<dyn Store>, scope: &Scope, person: &str) -> (Vec<ChatI
         searched += step.searched;
         after = step.last;
         if after.is_none() {
+            found.sort();
             return (found, searched);
         }
     }

@@ -14,7 +14,7 @@ use crate::metrics::Call;
 use crate::rules::audit::Audited;
 use crate::rules::erasure::{ERASED_NAME, Extent, Person, ended};
 use crate::rules::stored_digest::{ERASED, StoredDigest};
-use crate::store::{Erasures, PersonChats};
+use crate::store::{Erasures, PersonChats, SearchPosition};
 
 #[async_trait]
 impl Erasures for MemoryStore {
@@ -93,21 +93,25 @@ impl Erasures for MemoryStore {
         &self,
         app_id: &AppId,
         user_id: &UserId,
-        after: Option<&ChatId>,
+        after: Option<&SearchPosition>,
         limit: usize,
     ) -> Result<PersonChats, StoreError> {
         self.observe(Call::FindChatsOf, || {
             let chats = self.chats();
             let of_app = |(_, chat): &(&ChatId, &Chat)| chat.session.app_id == *app_id;
             let mut chats: Vec<_> = chats.iter().filter(of_app).collect();
-            chats.retain(|(id, _)| after.is_none_or(|after| *id > after));
+            chats.retain(|(id, _)| after.is_none_or(|after| **id > after.chat_id));
             chats.sort_by_key(|(id, _)| *id);
             chats.truncate(limit);
             let found = chats.iter().filter(|(_, chat)| chat.concerns(user_id));
             Ok(PersonChats {
                 found: found.map(|(id, _)| (*id).clone()).collect(),
                 searched: chats.len() as u64,
-                last: chats.last().map(|(id, _)| (*id).clone()),
+                last: chats.last().map(|(id, chat)| SearchPosition {
+                    workflow_name: chat.session.workflow_name.clone(),
+                    created_at: chat.session.created_at,
+                    chat_id: (*id).clone(),
+                }),
             })
         })
         .await
