@@ -141,6 +141,7 @@ macro_rules! contract_tests {
                 an_erasure_goes_on_where_it_was_and_its_receipt_names_no_person,
                 an_erased_message_cannot_be_edited,
                 what_an_erasure_would_find_is_found_before_it_and_not_after,
+                what_only_forks_still_show_of_a_person_is_found,
                 writes_that_race_with_an_erasure_leave_nothing_of_the_person,
                 processes_that_share_an_erasure_count_everything_once,
             }

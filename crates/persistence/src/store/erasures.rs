@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use records::{Actor, AppId, ChatId, Erasure, Pseudonym, UserId, WorkflowName};
@@ -42,7 +44,7 @@ pub trait Erasures: Send + Sync {
     async fn unfinished_erasures(&self, limit: usize) -> Result<Vec<Erasure>, StoreError>;
 
     /// Searches up to `limit` chats of an app for anything of a person, after the position of a chat. Finds what an erasure
-    /// finds, in chats that are deleted, too.
+    /// takes away, in chats that are deleted, too: also in forks, which show messages as their source had them.
     ///
     /// The order is one in which a chat never changes its place. A chat that is created meanwhile may be before the position.
     async fn find_chats_of(
@@ -58,11 +60,29 @@ pub trait Erasures: Send + Sync {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PersonChats {
     /// The chats in which there is anything of the person.
-    pub found: Vec<ChatId>,
+    pub found: Vec<PersonChat>,
     /// How many chats were searched.
     pub searched: u64,
     /// The position of the last chat that was searched; `None` if there are no more.
     pub last: Option<SearchPosition>,
+}
+
+/// A chat in which there is anything of a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PersonChat {
+    /// The chat.
+    pub chat_id: ChatId,
+    /// What it has taken over from chats of the person, in order.
+    pub inherited: Vec<Inherited>,
+}
+
+/// Messages that a fork has taken over from a chat, or from a fork of it. The chat may show them differently now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Inherited {
+    /// The chat.
+    pub source: ChatId,
+    /// The sequences of the messages, the same in both chats.
+    pub span: Range<u64>,
 }
 
 /// The position of a chat in a search of all chats of an app.

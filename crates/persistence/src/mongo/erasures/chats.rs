@@ -16,7 +16,7 @@ use crate::mongo::MongoStore;
 use crate::mongo::collection_names::CHAT_SESSIONS;
 use crate::mongo::collections::{FORKED_FROM, MEMBERS_PATH, session_index};
 use crate::mongo::documents::stored::read_document;
-use crate::mongo::documents::{LIFECYCLE, LIFECYCLE_AT, NEWEST_VERSION, erased_digest};
+use crate::mongo::documents::{Base, LIFECYCLE, LIFECYCLE_AT, NEWEST_VERSION, erased_digest};
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::format::Shape;
 use crate::mongo::engine::hinted::SortedFind;
@@ -33,18 +33,20 @@ pub(super) struct Candidate {
     pub(super) chat_id: ChatId,
     workflow_name: WorkflowName,
     created_at: DateTime,
-    user_id: Option<UserId>,
+    pub(super) user_id: Option<UserId>,
     first_sequence: u64,
     revision: i64,
     input_version: Option<u64>,
-    forked_from: Option<Origin>,
+    pub(super) forked_from: Option<Origin>,
+    bases: Option<Vec<Base>>,
     #[serde(default)]
     hold: Option<Document>,
 }
 
-#[derive(Debug, Deserialize)]
-struct Origin {
-    sequence: u64,
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Origin {
+    pub(super) chat_id: ChatId,
+    pub(super) sequence: u64,
 }
 
 /// A fork of a chat, or of one of its forks.
@@ -56,6 +58,16 @@ struct Descendant {
 }
 
 impl Candidate {
+    /// Returns the sequence of the first message that is not from a source of the chat.
+    pub(super) fn start(&self) -> u64 {
+        self.forked_from.as_ref().map_or(0, |origin| origin.sequence)
+    }
+
+    /// Returns the chats whose sealed messages the chat shares.
+    pub(super) fn bases(&self) -> &[Base] {
+        self.bases.as_deref().unwrap_or_default()
+    }
+
     /// Returns where a search goes on after the chat.
     pub(super) fn position(&self) -> SearchPosition {
         SearchPosition {
@@ -85,14 +97,14 @@ fn ranges_after(after: Option<&SearchPosition>) -> Vec<(Document, Document)> {
     ]
 }
 
-fn candidate_projection() -> Document {
+pub(super) fn candidate_projection() -> Document {
     doc! {
-        "workflow_name": 1, "created_at": 1, "user_id": 1, "first_sequence": 1, "revision": 1, "input_version": 1, "forked_from": 1,
+        "workflow_name": 1, "created_at": 1, "user_id": 1, "first_sequence": 1, "revision": 1, "input_version": 1, "forked_from": 1, "bases": 1,
         "hold": 1, "schema_version": 1,
     }
 }
 
-fn candidate(raw: &RawDocument) -> Result<Candidate, StoreError> {
+pub(super) fn candidate(raw: &RawDocument) -> Result<Candidate, StoreError> {
     read_document(CHAT_SESSIONS, raw)
 }
 
@@ -176,7 +188,7 @@ impl MongoStore {
         }
         // Only now all of them are known: no more are made.
         let forks = self.read(|| self.descendants(app_id, chat)).await?;
-        let start = chat.forked_from.as_ref().map_or(0, |origin| origin.sequence);
+        let start = chat.start();
         let all = |chat_id, span| Erasing { person, app_id, chat_id, extent: Extent::All, span };
         if !forks.is_empty() {
             let own = all(chat_id, start..u64::MAX);
@@ -290,7 +302,7 @@ impl MongoStore {
         app_id: &AppId,
         chat: &Candidate,
     ) -> Result<Vec<Descendant>, Failure> {
-        let start = chat.forked_from.as_ref().map_or(0, |origin| origin.sequence);
+        let start = chat.start();
         let mut found: Vec<Descendant> = Vec::new();
         let mut sources = vec![(chat.chat_id.clone(), u64::MAX)];
         while let Some((source, end)) = sources.pop() {
@@ -369,7 +381,7 @@ impl MongoStore {
 /// The path to the person who answered a question.
 const ANSWERED_BY: &str = "answer.author.user_id";
 
-fn with(mut filter: Document, condition: Document) -> Document {
+pub(super) fn with(mut filter: Document, condition: Document) -> Document {
     filter.extend(condition);
     filter
 }

@@ -6,6 +6,7 @@
 mod chats;
 mod inherited;
 mod messages;
+mod shown;
 mod user;
 
 use std::collections::BTreeMap;
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use self::chats::Candidate;
+use self::shown::NamedByChat;
 use crate::StoreError;
 use crate::metrics::Call;
 use crate::mongo::MongoStore;
@@ -32,7 +34,7 @@ use crate::mongo::engine::marks::with_mark;
 use crate::mongo::engine::transaction::Round;
 use crate::rules::audit::Audited;
 use crate::rules::erasure::{Person, ended};
-use crate::store::{Erasures, PersonChats, SearchPosition};
+use crate::store::{Erasures, PersonChat, PersonChats, SearchPosition};
 
 /// The field that only unfinished erasures have.
 pub(crate) const ERASED_USER: &str = "user_id";
@@ -151,10 +153,14 @@ impl Erasures for MongoStore {
     ) -> Result<PersonChats, StoreError> {
         self.observe(Call::FindChatsOf, None, async {
             let chats = self.chats_after(app_id, after, limit).await?;
-            let mut found = Vec::new();
+            let (mut found, mut known) = (Vec::new(), NamedByChat::new());
             for chat in &chats {
-                if self.read(|| self.concerns(user_id, app_id, chat)).await? {
-                    found.push(chat.chat_id.clone());
+                let inherited = self.read(|| self.inherited_from(user_id, app_id, chat)).await?;
+                if !inherited.is_empty()
+                    || self.read(|| self.concerns(user_id, app_id, chat)).await?
+                    || self.shares_named(user_id, app_id, chat, &mut known).await?
+                {
+                    found.push(PersonChat { chat_id: chat.chat_id.clone(), inherited });
                 }
             }
             let last = chats.last().map(Candidate::position);

@@ -319,7 +319,7 @@ async fn a_search_does_not_read_the_chats_of_other_apps() {
     let (mut found, mut after) = (Vec::new(), None);
     loop {
         let step = database.find_chats_of(&app_id, &alice, after.as_ref(), 2).await.unwrap();
-        found.extend(step.found);
+        found.extend(step.found.into_iter().map(|chat| chat.chat_id));
         after = step.last;
         if after.is_none() {
             break;
