@@ -273,10 +273,10 @@ impl MessageBody {
         hasher.finish()
     }
 
-    /// Returns the body of the message after its deletion: only the role and the name.
+    /// Returns the body of the message after its deletion: only the role. The name may be that of a person.
     #[must_use]
     pub fn tombstone(&self) -> Self {
-        Self { role: self.role.clone(), name: self.name.clone(), ..Self::default() }
+        Self { role: self.role.clone(), ..Self::default() }
     }
 }
 

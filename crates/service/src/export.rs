@@ -1,6 +1,7 @@
 //! Everything that is stored about a person in an app, as lines of JSON.
 
 use std::future::ready;
+use std::ops::Range;
 use std::pin::pin;
 use std::sync::Arc;
 
@@ -8,14 +9,15 @@ use async_stream::try_stream;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use chrono::{DateTime, Utc};
+use futures::stream::BoxStream;
 use futures::{Stream, StreamExt as _, TryStreamExt as _};
 use persistence::{
     AssistantCursor, AssistantFilter, DocumentContent, DocumentFilter, DocumentRange, HourlyStats,
-    InputCursor, ParticipantCursor, ResumePointFilter, Store, StoreError, ToolRunCursor,
-    ToolRunFilter,
+    Inherited, InputCursor, ParticipantCursor, PersonChat, ResumePointFilter, Store, StoreError,
+    ToolRunCursor, ToolRunFilter,
 };
 use records::{
-    AppId, ChatId, ChatSession, DocumentHead, DocumentPath, Scope, UserId, WorkflowName,
+    AppId, ChatId, ChatSession, DocumentHead, DocumentPath, Message, Scope, UserId, WorkflowName,
 };
 use serde::Serialize;
 
@@ -44,7 +46,8 @@ enum Record {
     Export { app_id: AppId, user_id: UserId, exported_at: Time },
     /// A chat of the person; everything in it follows.
     Chat { chat: Box<ChatSessionResponse> },
-    /// A chat of another owner; what the person said and is called in it follows.
+    /// A chat of another owner; what the person said and is called in it follows, and what it has taken over from a chat of the
+    /// person that shows it differently now.
     OtherChat { chat_id: ChatId, workflow_name: WorkflowName, created_at: Time },
     /// A message, also one that is deleted.
     Message { chat_id: ChatId, message: Box<MessageResponse> },
@@ -120,8 +123,8 @@ pub fn export(
             let app_id = &person.scope.app_id;
             let step = person.store.find_chats_of(app_id, &person.user_id, after.as_ref(), BATCH);
             let step = step.await?;
-            for chat_id in step.found {
-                let mut records = pin!(person.in_chat(&chat_id));
+            for chat in step.found {
+                let mut records = pin!(person.in_chat(&chat));
                 while let Some(record) = records.try_next().await? {
                     match record {
                         Record::Chat { .. } | Record::OtherChat { .. } => chats += 1,
@@ -170,6 +173,37 @@ fn whole<T, C>(
     }
 }
 
+/// What a chat of the person shows of the messages that a fork has taken over, read beside the fork.
+struct Source<'a> {
+    span: Range<u64>,
+    messages: BoxStream<'a, Result<Message, StoreError>>,
+    /// The last message that was read.
+    shown: Option<Message>,
+}
+
+impl<'a> Source<'a> {
+    fn new(store: &'a Arc<dyn Store>, scope: &'a Scope, inherited: &'a Inherited) -> Self {
+        let messages = store.history(scope, &inherited.source);
+        Self { span: inherited.span.clone(), messages, shown: None }
+    }
+
+    /// Returns whether a fork has text that the chat does not show. The messages of the fork must come in order.
+    async fn differs(&mut self, message: &Message) -> Result<bool, StoreError> {
+        if message.deleted_at.is_some() || !self.span.contains(&message.sequence) {
+            return Ok(false);
+        }
+        while self.shown.as_ref().is_none_or(|shown| shown.sequence < message.sequence) {
+            match self.messages.try_next().await {
+                Ok(Some(next)) => self.shown = Some(next),
+                // The chat was purged meanwhile.
+                Ok(None) | Err(StoreError::ChatNotFound(_)) => return Ok(true),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(self.shown.as_ref().is_none_or(|shown| shown.body != message.body))
+    }
+}
+
 /// A person in an app.
 struct Person {
     store: Arc<dyn Store>,
@@ -179,13 +213,15 @@ struct Person {
 
 impl Person {
     /// Reads what a chat holds of the person: all of it, if the chat is theirs.
-    fn in_chat(&self, chat_id: &ChatId) -> impl Stream<Item = Result<Record, StoreError>> {
+    fn in_chat(&self, found: &PersonChat) -> impl Stream<Item = Result<Record, StoreError>> {
         try_stream! {
-            // A chat that was purged meanwhile is left out.
+            let PersonChat { chat_id, inherited } = found;
+            // A chat that was purged is left out. Forks that show its messages are found themselves.
             let Some(chat) = self.store.get_chat(&self.scope, chat_id).await? else { return };
             let is_theirs = chat.user_id.as_ref() == Some(&self.user_id);
             yield first_of(chat, is_theirs);
-            let said = self.said_in(chat_id, is_theirs);
+            let messages = Box::pin(self.messages_in(chat_id, inherited, is_theirs));
+            let said = messages.chain(self.asked_in(chat_id, is_theirs));
             let mut records = pin!(said.chain(self.people_in(chat_id, is_theirs)));
             while let Some(record) = records.try_next().await? {
                 yield record;
@@ -199,27 +235,44 @@ impl Person {
         }
     }
 
-    /// Reads messages and questions: all, or those that the person wrote, changed or answered.
-    fn said_in<'a>(
+    /// Reads messages: all; or those that the person wrote or changed, and of those that were taken over from chats of the person
+    /// the ones that these chats show differently now.
+    fn messages_in(
+        &self,
+        chat_id: &ChatId,
+        inherited: &[Inherited],
+        all: bool,
+    ) -> impl Stream<Item = Result<Record, StoreError>> {
+        let Self { store, scope, user_id } = self;
+        try_stream! {
+            let mut sources: Vec<_> = inherited.iter().map(|it| Source::new(store, scope, it)).collect();
+            let mut messages = store.history(scope, chat_id);
+            while let Some(message) = messages.try_next().await? {
+                let mut is_read = all || message.names(user_id);
+                for source in &mut sources {
+                    is_read |= source.differs(&message).await?;
+                }
+                if is_read {
+                    let message = Box::new(message.into());
+                    yield Record::Message { chat_id: chat_id.clone(), message };
+                }
+            }
+        }
+    }
+
+    /// Reads questions: all, or those that the person answered.
+    fn asked_in<'a>(
         &'a self,
         chat_id: &'a ChatId,
         all: bool,
     ) -> impl Stream<Item = Result<Record, StoreError>> + 'a {
         let Self { store, scope, user_id } = self;
-        let messages = store.history(scope, chat_id);
-        let messages = messages.try_filter(move |it| ready(all || it.names(user_id)));
-        let messages = messages.map_ok(|message| {
-            let message = Box::new(message.into());
-            Record::Message { chat_id: chat_id.clone(), message }
-        });
         let requests = whole(async |after: Option<InputCursor>| {
             let page = store.list_input_requests(scope, chat_id, BATCH, after.as_ref()).await?;
             Ok((page.requests, page.next))
         });
         let requests = requests.try_filter(move |it| ready(all || it.is_answered_by(user_id)));
-        let requests = requests
-            .map_ok(|request| Record::InputRequest { input_request: Box::new(request.into()) });
-        messages.chain(requests)
+        requests.map_ok(|request| Record::InputRequest { input_request: Box::new(request.into()) })
     }
 
     /// Reads members and participants: all, or the person as one of them.

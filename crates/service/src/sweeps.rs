@@ -64,7 +64,7 @@ pub async fn index_metadata(store: Arc<dyn Store>) {
     sweep_repeatedly("metadata of chats", 1_500..2_500, sweep).await;
 }
 
-/// Goes on with the erasures that are under way, until the future is dropped.
+/// Goes on with the erasures that are under way, until the future is dropped. They take turns: a step ends after a few seconds.
 pub async fn continue_erasures(store: Arc<dyn Store>) {
     let sweep = || async {
         let unfinished = store.unfinished_erasures(BATCH_SIZE).await?;

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use records::{ChatStatus, JsonObject, MessageBody, NewChatSession, NewMessage};
+use records::{ChatStatus, JsonObject, MessageBody, NewChatSession, NewFork, NewMessage};
 use serde_json::{Value, json};
 
 use super::fixture::{
@@ -94,6 +94,28 @@ pub async fn a_chat_has_the_speaker_of_its_last_message(store: Arc<dyn Store>) {
     let many = (0..40).map(|n| said(&format!("m{n}"), "assistant", Some(&format!("Agent {n}"))));
     chat.append(many.collect::<Vec<_>>()).await.unwrap();
     assert_eq!(last().await.as_deref(), Some("Agent 39"));
+}
+
+/// A tombstone has its role only, and so has the chat whose last message it is.
+pub async fn a_deleted_message_takes_its_name_with_it(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    let last = async || chat.session().await.last_speaker;
+    let said = |name: &str| NewMessage::from(MessageBody::new("assistant", Some(name), "hello"));
+    // So many that they are stored in a segment at once.
+    chat.append((0..40).map(|n| said(&format!("Agent {n}")))).await.unwrap();
+    chat.delete_message(3).await.unwrap();
+    assert_eq!(last().await.as_deref(), Some("Agent 39"), "an older message was deleted");
+    let fork = chat.fork(NewFork::default()).await.unwrap();
+    for chat in [&chat, &fork] {
+        let deleted = chat.delete_message(39).await.unwrap();
+        assert_eq!((deleted.body.role.as_str(), deleted.body.name), ("assistant", None));
+    }
+    assert_eq!(last().await.as_deref(), Some("assistant"));
+    assert!(chat.history().await.unwrap()[38].body.name.is_some());
+    chat.append([said("Coder")]).await.unwrap();
+    assert_eq!(last().await.as_deref(), Some("Coder"));
+    chat.delete_message(40).await.unwrap();
+    assert_eq!(last().await.as_deref(), Some("assistant"));
 }
 
 pub async fn a_chat_has_the_last_connector_and_mode_of_its_messages(store: Arc<dyn Store>) {

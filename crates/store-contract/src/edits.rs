@@ -75,7 +75,7 @@ pub async fn a_deleted_message_leaves_a_tombstone_and_no_gap(store: Arc<dyn Stor
         assert_eq!(deleted.deleted_at, Some(session.last_updated_at));
         assert!(session.last_updated_at > before.last_updated_at);
         let original = &mut expected[index(sequence)];
-        original.body = MessageBody::new("user", Some("Ada"), Value::Null);
+        original.body = MessageBody::new("user", None, Value::Null);
         original.deleted_at = deleted.deleted_at;
         assert_eq!(deleted, *original);
         assert_eq!(chat.get_message(sequence).await.unwrap(), deleted);
@@ -86,7 +86,7 @@ pub async fn a_deleted_message_leaves_a_tombstone_and_no_gap(store: Arc<dyn Stor
     assert_eq!(sequences(&next), [expected.len() as u64]);
 }
 
-pub async fn a_tombstone_keeps_only_role_and_name(store: Arc<dyn Store>) {
+pub async fn a_tombstone_keeps_only_the_role(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let body = MessageBody {
         timestamp: Some("then".to_owned()),
@@ -97,7 +97,7 @@ pub async fn a_tombstone_keeps_only_role_and_name(store: Arc<dyn Store>) {
     chat.append([body.into()]).await.unwrap();
     chat.delete_message(0).await.unwrap();
     let left = chat.get_message(0).await.unwrap().body;
-    assert_eq!(left, MessageBody::new("tool", Some("search"), Value::Null));
+    assert_eq!(left, MessageBody::new("tool", None, Value::Null));
 }
 
 pub async fn deleting_twice_gets_the_first_answer(store: Arc<dyn Store>) {

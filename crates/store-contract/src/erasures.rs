@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use persistence::{AuditFilter, Billing, Outcome, ResumePointFilter, Store, StoreError};
+use persistence::{AuditFilter, Billing, Inherited, Outcome, ResumePointFilter, Store, StoreError};
 use records::{
     Actor, AuditAction, Author, ChatId, DisplayName, Erasure, Lifecycle, MemberRole, Message,
     MessageEdit, NewChatSession, NewFork, NewInputAnswer, NewInputRequest, NewMessage,
@@ -390,16 +390,52 @@ pub async fn what_an_erasure_would_find_is_found_before_it_and_not_after(store: 
     assert_eq!(find(&store, &theirs.scope, "ada").await.0, vec![]);
 }
 
-/// Returns the chats in which there is anything of a person, and how many were searched.
+/// A fork shows messages as its source had them when it was forked.
+pub async fn what_only_forks_still_show_of_a_person_is_found(store: Arc<dyn Store>) {
+    let theirs = TestChat::create_from(&store, of_person("ada")).await;
+    let of_others = [(); 2].map(|()| TestChat::create_in(&theirs.scope, &store, of_person("bob")));
+    let [edited, purged] = of_others;
+    let (edited, purged) = (edited.await, purged.await);
+    let mut expected = Vec::new();
+    for chat in [&theirs, &edited, &purged] {
+        chat.append([said("ada", message("mine")), message("about ada")]).await.unwrap();
+        chat.append_filler().await;
+        let fork =
+            || NewFork { user_id: Some(user("carl")), sequence: Some(2), ..NewFork::default() };
+        let fork_of = chat.fork(fork()).await.unwrap();
+        let fork_of_it = fork_of.fork(fork()).await.unwrap();
+        expected.extend([fork_of, fork_of_it].map(|fork| (fork.id, chat.id == theirs.id)));
+    }
+    theirs.delete_message(0).await.unwrap();
+    edited.update_message(0, new_content("edited")).await.unwrap();
+    store.purge_chat(&Actor::command_line(), &purged.scope, &purged.id, None).await.unwrap();
+    let step = store.find_chats_of(&theirs.scope.app_id, &user("ada"), None, 100).await.unwrap();
+    for (fork, is_of_theirs) in &expected {
+        let found = step.found.iter().find(|found| found.chat_id == *fork).expect("it is found");
+        let inherited = Inherited { source: theirs.id.clone(), span: 0..2 };
+        assert_eq!(
+            found.inherited,
+            is_of_theirs.then_some(inherited).into_iter().collect::<Vec<_>>()
+        );
+    }
+    let (alone, carl) = (theirs.fork(NewFork::default()).await.unwrap(), user("carl"));
+    let step = store.find_chats_of(&theirs.scope.app_id, &carl, None, 100).await.unwrap();
+    assert!(step.found.iter().all(|found| found.chat_id != alone.id && found.inherited.is_empty()));
+    erase(&store, &theirs.scope, "ada").await;
+    assert_eq!(find(&store, &theirs.scope, "ada").await.0, vec![]);
+}
+
+/// Returns the chats in which there is anything of a person, in the order of their ids, and how many were searched.
 async fn find(store: &Arc<dyn Store>, scope: &Scope, person: &str) -> (Vec<ChatId>, u64) {
     let (mut found, mut searched, mut after) = (Vec::new(), 0, None);
     loop {
         let step = store.find_chats_of(&scope.app_id, &user(person), after.as_ref(), 2).await;
         let step = step.unwrap();
-        found.extend(step.found);
+        found.extend(step.found.into_iter().map(|chat| chat.chat_id));
         searched += step.searched;
         after = step.last;
         if after.is_none() {
+            found.sort();
             return (found, searched);
         }
     }

@@ -5,7 +5,8 @@ use chrono::{DateTime, Utc};
 use indicatif::ProgressBar;
 use persistence::mongo::MongoStore;
 use persistence::{
-    AuditLog as _, DueChat, Purges as _, Retained, apply_retention, count_due_tool_runs,
+    AuditLog as _, ChatSessions as _, DueChat, Purges as _, Retained, StoreError, apply_retention,
+    count_due_tool_runs,
 };
 use records::{Actor, AppId, AuditAction, ChatId, Clock as _, Due, Retention, Scope, SystemClock};
 use serde_json::json;
@@ -31,7 +32,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "CHAT", requires = "app")]
     chat: Option<ChatId>,
     /// List the chats that are due, count them and the runs of tools that are; purge nothing.
-    #[arg(long, conflicts_with = "chat")]
+    #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
     output: Output,
@@ -64,6 +65,7 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
         }
     };
     let text = || match &arguments.chat {
+        Some(_) if is_dry_run => format!("{purged} chats to be purged"),
         Some(_) => format!("{purged} chats purged"),
         None if is_dry_run => format!(
             "{purged} chats due\n{archived} chats to be archived\n{tool_runs} runs of tools due"
@@ -83,6 +85,14 @@ async fn purge_one(
 ) -> anyhow::Result<Counts> {
     let app_id = arguments.app.clone().context("--chat needs --app")?;
     let scope = Scope::service(app_id);
+    if arguments.dry_run {
+        let chat = store.get_chat(&scope.finding_deleted(), chat_id).await?;
+        let chat = chat.ok_or_else(|| StoreError::ChatNotFound(chat_id.clone()))?;
+        if chat.hold.is_some() {
+            return Err(StoreError::ChatHeld(chat.chat_id).into());
+        }
+        return Ok(Counts { purged: 1, ..Counts::default() });
+    }
     let is_purged = store.purge_chat(&Actor::command_line(), &scope, chat_id, None).await?;
     Ok(Counts { purged: is_purged.into(), ..Counts::default() })
 }

@@ -14,7 +14,7 @@ use crate::metrics::Call;
 use crate::rules::audit::Audited;
 use crate::rules::erasure::{ERASED_NAME, Extent, Person, ended};
 use crate::rules::stored_digest::{ERASED, StoredDigest};
-use crate::store::{Erasures, PersonChats};
+use crate::store::{Erasures, Inherited, PersonChat, PersonChats, SearchPosition};
 
 #[async_trait]
 impl Erasures for MemoryStore {
@@ -93,21 +93,29 @@ impl Erasures for MemoryStore {
         &self,
         app_id: &AppId,
         user_id: &UserId,
-        after: Option<&ChatId>,
+        after: Option<&SearchPosition>,
         limit: usize,
     ) -> Result<PersonChats, StoreError> {
         self.observe(Call::FindChatsOf, || {
-            let chats = self.chats();
+            let all = self.chats();
             let of_app = |(_, chat): &(&ChatId, &Chat)| chat.session.app_id == *app_id;
-            let mut chats: Vec<_> = chats.iter().filter(of_app).collect();
-            chats.retain(|(id, _)| after.is_none_or(|after| *id > after));
+            let mut chats: Vec<_> = all.iter().filter(of_app).collect();
+            chats.retain(|(id, _)| after.is_none_or(|after| **id > after.chat_id));
             chats.sort_by_key(|(id, _)| *id);
             chats.truncate(limit);
-            let found = chats.iter().filter(|(_, chat)| chat.concerns(user_id));
+            let found = chats.iter().filter_map(|(id, chat)| {
+                let inherited = inherited_from(&all, user_id, chat);
+                let is_found = !inherited.is_empty() || chat.concerns(user_id);
+                is_found.then(|| PersonChat { chat_id: (*id).clone(), inherited })
+            });
             Ok(PersonChats {
-                found: found.map(|(id, _)| (*id).clone()).collect(),
+                found: found.collect(),
                 searched: chats.len() as u64,
-                last: chats.last().map(|(id, _)| (*id).clone()),
+                last: chats.last().map(|(id, chat)| SearchPosition {
+                    workflow_name: chat.session.workflow_name.clone(),
+                    created_at: chat.session.created_at,
+                    chat_id: (*id).clone(),
+                }),
             })
         })
         .await
@@ -211,6 +219,23 @@ fn inherited(chats: &HashMap<ChatId, Chat>, chat_id: &ChatId) -> Vec<(ChatId, Ra
     }
     found.remove(0);
     found
+}
+
+/// Returns which messages a fork has taken over from chats of a person.
+fn inherited_from(chats: &HashMap<ChatId, Chat>, user_id: &UserId, fork: &Chat) -> Vec<Inherited> {
+    let (mut inherited, mut end) = (Vec::new(), u64::MAX);
+    let mut origin = fork.session.forked_from.as_ref();
+    while let Some(from) = origin {
+        end = end.min(from.sequence);
+        let Some(source) = chats.get(&from.chat_id) else { break };
+        origin = source.session.forked_from.as_ref();
+        let start = origin.map_or(0, |origin| origin.sequence);
+        if source.session.user_id.as_ref() == Some(user_id) && start < end {
+            inherited.push(Inherited { source: from.chat_id.clone(), span: start..end });
+        }
+    }
+    inherited.reverse();
+    inherited
 }
 
 impl Chat {

@@ -305,6 +305,9 @@ impl MemoryStore {
         message.deleted_at = Some(now);
         message.deleted_by = scope.caller.person().cloned();
         let message = message.clone();
+        if sequence + 1 == chat.session.last_sequence {
+            chat.session.last_speaker = Some(message.body.speaker().to_owned());
+        }
         chat.rewrite_answers(&message, now);
         chat.forget_steps(&said);
         chat.forget_streams(&said);

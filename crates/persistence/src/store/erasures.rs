@@ -1,5 +1,8 @@
+use std::ops::Range;
+
 use async_trait::async_trait;
-use records::{Actor, AppId, ChatId, Erasure, Pseudonym, UserId};
+use chrono::{DateTime, Utc};
+use records::{Actor, AppId, ChatId, Erasure, Pseudonym, UserId, WorkflowName};
 
 use crate::StoreError;
 
@@ -21,8 +24,8 @@ pub trait Erasures: Send + Sync {
         user_id: &UserId,
     ) -> Result<Erasure, StoreError>;
 
-    /// Goes on with an erasure by one step: up to `limit` chats. Returns how it stands then; `None` if there is none with
-    /// this pseudonym.
+    /// Goes on with an erasure by one step: up to `limit` chats, fewer if they take long. Returns how it stands then; `None` if
+    /// there is none with this pseudonym.
     async fn continue_erasure(
         &self,
         app_id: &AppId,
@@ -40,13 +43,15 @@ pub trait Erasures: Send + Sync {
     /// Lists up to `limit` erasures that are not finished, of all apps.
     async fn unfinished_erasures(&self, limit: usize) -> Result<Vec<Erasure>, StoreError>;
 
-    /// Searches up to `limit` chats of an app for anything of a person, in the order of the ids of the chats, after a given
-    /// one. Finds what an erasure finds, in chats that are deleted, too.
+    /// Searches up to `limit` chats of an app for anything of a person, after the position of a chat. Finds what an erasure
+    /// takes away, in chats that are deleted, too: also in forks, which show messages as their source had them.
+    ///
+    /// The order is one in which a chat never changes its place. A chat that is created meanwhile may be before the position.
     async fn find_chats_of(
         &self,
         app_id: &AppId,
         user_id: &UserId,
-        after: Option<&ChatId>,
+        after: Option<&SearchPosition>,
         limit: usize,
     ) -> Result<PersonChats, StoreError>;
 }
@@ -55,9 +60,38 @@ pub trait Erasures: Send + Sync {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PersonChats {
     /// The chats in which there is anything of the person.
-    pub found: Vec<ChatId>,
+    pub found: Vec<PersonChat>,
     /// How many chats were searched.
     pub searched: u64,
-    /// The last chat that was searched; `None` if there are no more.
-    pub last: Option<ChatId>,
+    /// The position of the last chat that was searched; `None` if there are no more.
+    pub last: Option<SearchPosition>,
+}
+
+/// A chat in which there is anything of a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PersonChat {
+    /// The chat.
+    pub chat_id: ChatId,
+    /// What it has taken over from chats of the person, in order.
+    pub inherited: Vec<Inherited>,
+}
+
+/// Messages that a fork has taken over from a chat, or from a fork of it. The chat may show them differently now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Inherited {
+    /// The chat.
+    pub source: ChatId,
+    /// The sequences of the messages, the same in both chats.
+    pub span: Range<u64>,
+}
+
+/// The position of a chat in a search of all chats of an app.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SearchPosition {
+    /// The workflow of the chat.
+    pub workflow_name: WorkflowName,
+    /// When the chat was created.
+    pub created_at: DateTime<Utc>,
+    /// The chat.
+    pub chat_id: ChatId,
 }

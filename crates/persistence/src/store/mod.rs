@@ -71,7 +71,7 @@ pub use chat_sessions::{
 pub(crate) use chat_sessions::{page_end, sort_page};
 pub use context_history::{ContextHistory, ContextVersionPage};
 pub use contexts::{Contexts, RecordVersions};
-pub use erasures::{Erasures, PersonChats};
+pub use erasures::{Erasures, Inherited, PersonChat, PersonChats, SearchPosition};
 pub use exchanges::{Exchange, Exchanges};
 pub use forks::Forks;
 pub use input_requests::{

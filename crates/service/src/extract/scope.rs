@@ -177,7 +177,15 @@ pub(crate) async fn record_support(
         (Permission::Say, _) => AuditAction::SayInChat,
         _ => return Ok(()),
     };
-    Ok(state.store.record_chat_read(scope, chat_id, action).await?)
+    let store = &state.store;
+    match store.record_chat_read(scope, chat_id, action).await {
+        // It may be deleted, and read as such by those who manage it.
+        Err(StoreError::ChatNotFound(_)) if action == AuditAction::ReadChat => {
+            let managing = scope.needing(Permission::Manage).finding_deleted();
+            Ok(store.record_chat_read(&managing, chat_id, action).await?)
+        }
+        recorded => Ok(recorded?),
+    }
 }
 
 /// Refuses a user that acts for another user, whether the requested record exists or not. `detail` says what

@@ -226,6 +226,19 @@ async fn a_read_by_support_without_an_entry_is_refused() {
     }
 }
 
+/// Support finds deleted chats in the list and restores them, so it reads them, too.
+#[tokio::test]
+async fn support_reads_a_deleted_chat() {
+    let playground = Playground::new().await;
+    let (path, support) = ("/api/chats/acme_corp/c1", playground.role("sue", "support"));
+    assert_eq!(support.delete(path).await.status, 204);
+    let before = entries(&playground.store).await.len();
+    assert_eq!(support.get(path).await.problem(), (404, "chat-not-found".to_owned()));
+    let deleted = support.get(&format!("{path}?deleted=true")).await;
+    assert_eq!((deleted.status, &deleted.body()["lifecycle"]), (200, &json!("deleted")));
+    assert!(entries(&playground.store).await.len() > before);
+}
+
 #[tokio::test]
 async fn a_read_of_a_chat_that_does_not_exist_leaves_no_entry() {
     let playground = Playground::new().await;

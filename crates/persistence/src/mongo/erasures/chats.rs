@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
-use bson::{Bson, Document, RawDocument, RawDocumentBuf, doc};
+use bson::{Bson, DateTime, Document, RawDocument, RawDocumentBuf, doc};
 use futures::TryStreamExt as _;
-use mongodb::options::Hint;
-use records::{AppId, ChatId, ErasedKind, Erasure, InputRequestId, Lifecycle, Scope, UserId};
+use records::{
+    AppId, ChatId, ErasedKind, Erasure, InputRequestId, Lifecycle, Scope, UserId, WorkflowName,
+};
 use serde::Deserialize;
 
 use super::messages::{Erasing, named_in};
@@ -13,33 +14,39 @@ use super::step_deadline;
 use crate::StoreError;
 use crate::mongo::MongoStore;
 use crate::mongo::collection_names::CHAT_SESSIONS;
-use crate::mongo::collections::{FORKED_FROM, MEMBERS_PATH};
+use crate::mongo::collections::{FORKED_FROM, MEMBERS_PATH, session_index};
 use crate::mongo::documents::stored::read_document;
-use crate::mongo::documents::{LIFECYCLE, LIFECYCLE_AT, NEWEST_VERSION, erased_digest};
+use crate::mongo::documents::{Base, LIFECYCLE, LIFECYCLE_AT, NEWEST_VERSION, erased_digest};
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::format::Shape;
+use crate::mongo::engine::hinted::SortedFind;
 use crate::mongo::engine::scope::chat_filter;
 use crate::mongo::input_requests::push_recent_inputs;
 use crate::mongo::purges::records_filter;
 use crate::rules::erasure::{ERASED_NAME, Extent, Person};
+use crate::store::SearchPosition;
 
 /// What an erasure reads of a session before it decides.
 #[derive(Debug, Deserialize)]
 pub(super) struct Candidate {
     #[serde(rename = "_id")]
     pub(super) chat_id: ChatId,
-    user_id: Option<UserId>,
+    workflow_name: WorkflowName,
+    created_at: DateTime,
+    pub(super) user_id: Option<UserId>,
     first_sequence: u64,
     revision: i64,
     input_version: Option<u64>,
-    forked_from: Option<Origin>,
+    pub(super) forked_from: Option<Origin>,
+    bases: Option<Vec<Base>>,
     #[serde(default)]
     hold: Option<Document>,
 }
 
-#[derive(Debug, Deserialize)]
-struct Origin {
-    sequence: u64,
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Origin {
+    pub(super) chat_id: ChatId,
+    pub(super) sequence: u64,
 }
 
 /// A fork of a chat, or of one of its forks.
@@ -50,33 +57,82 @@ struct Descendant {
     is_held: bool,
 }
 
-fn candidate_projection() -> Document {
+impl Candidate {
+    /// Returns the sequence of the first message that is not from a source of the chat.
+    pub(super) fn start(&self) -> u64 {
+        self.forked_from.as_ref().map_or(0, |origin| origin.sequence)
+    }
+
+    /// Returns the chats whose sealed messages the chat shares.
+    pub(super) fn bases(&self) -> &[Base] {
+        self.bases.as_deref().unwrap_or_default()
+    }
+
+    /// Returns where a search goes on after the chat.
+    pub(super) fn position(&self) -> SearchPosition {
+        SearchPosition {
+            workflow_name: self.workflow_name.clone(),
+            created_at: self.created_at.to_chrono(),
+            chat_id: self.chat_id.clone(),
+        }
+    }
+}
+
+/// Returns the ranges of chats after a position, in order, and how each is sorted: the rest of its moment, of its workflow, and
+/// the other workflows. One query for all of them would read the chats before the position, too.
+fn ranges_after(after: Option<&SearchPosition>) -> Vec<(Document, Document)> {
+    let all = doc! { "workflow_name": 1, "created_at": -1, "_id": -1 };
+    let Some(SearchPosition { workflow_name, created_at, chat_id }) = after else {
+        return vec![(Document::new(), all)];
+    };
+    let (workflow, at) = (workflow_name.as_str(), DateTime::from_chrono(*created_at));
+    let (created, chat_id) = (doc! { "$lt": at }, doc! { "$lt": chat_id.as_str() });
+    vec![
+        (doc! { "workflow_name": workflow, "created_at": at, "_id": chat_id }, doc! { "_id": -1 }),
+        (
+            doc! { "workflow_name": workflow, "created_at": created },
+            doc! { "created_at": -1, "_id": -1 },
+        ),
+        (doc! { "workflow_name": { "$gt": workflow } }, all),
+    ]
+}
+
+pub(super) fn candidate_projection() -> Document {
     doc! {
-        "user_id": 1, "first_sequence": 1, "revision": 1, "input_version": 1, "forked_from": 1,
+        "workflow_name": 1, "created_at": 1, "user_id": 1, "first_sequence": 1, "revision": 1, "input_version": 1, "forked_from": 1, "bases": 1,
         "hold": 1, "schema_version": 1,
     }
 }
 
-fn candidate(raw: &RawDocument) -> Result<Candidate, StoreError> {
+pub(super) fn candidate(raw: &RawDocument) -> Result<Candidate, StoreError> {
     read_document(CHAT_SESSIONS, raw)
 }
 
 impl MongoStore {
-    /// Returns the next chats of an app in the order of ids, whatever their lifecycle.
+    /// Returns the next chats of an app, whatever their lifecycle, by workflow and creation, the newest first.
+    ///
+    /// A chat keeps its place in this order. Only chats of the app are read, however many other apps have.
     pub(super) async fn chats_after(
         &self,
         app_id: &AppId,
-        after: Option<&ChatId>,
+        after: Option<&SearchPosition>,
         limit: usize,
     ) -> Result<Vec<Candidate>, StoreError> {
         self.read(|| async {
-            let after = after.map_or("", ChatId::as_str);
-            let filter = doc! { "_id": { "$gt": after }, "app_id": app_id.as_str() };
-            let find = self.inner.chat_sessions.find(filter).sort(doc! { "_id": 1 });
-            let find = find.hint(Hint::Keys(doc! { "_id": 1 }));
-            let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-            let found = find.limit(limit).projection(candidate_projection()).await?;
-            let found: Vec<RawDocumentBuf> = found.try_collect().await?;
+            let mut found = Vec::new();
+            for (after, sort) in ranges_after(after) {
+                let find = SortedFind {
+                    filter: with(doc! { "app_id": app_id.as_str() }, after),
+                    sort,
+                    index: session_index("cs_app_workflow_created"),
+                    limit: limit - found.len(),
+                    projection: candidate_projection(),
+                };
+                found.extend(find.read(&self.inner.chat_sessions).await?);
+                if found.len() >= limit {
+                    break;
+                }
+            }
             Ok(found.iter().map(|raw| candidate(raw)).collect::<Result<_, _>>()?)
         })
         .await
@@ -132,7 +188,7 @@ impl MongoStore {
         }
         // Only now all of them are known: no more are made.
         let forks = self.read(|| self.descendants(app_id, chat)).await?;
-        let start = chat.forked_from.as_ref().map_or(0, |origin| origin.sequence);
+        let start = chat.start();
         let all = |chat_id, span| Erasing { person, app_id, chat_id, extent: Extent::All, span };
         if !forks.is_empty() {
             let own = all(chat_id, start..u64::MAX);
@@ -174,7 +230,7 @@ impl MongoStore {
         let close = doc! {
             "$set": {
                 LIFECYCLE: Lifecycle::Deleted.number(),
-                LIFECYCLE_AT: bson::DateTime::from_chrono(person.now),
+                LIFECYCLE_AT: DateTime::from_chrono(person.now),
                 "lease": Bson::Null,
             },
             "$inc": { "session_version": 1_i64 },
@@ -246,7 +302,7 @@ impl MongoStore {
         app_id: &AppId,
         chat: &Candidate,
     ) -> Result<Vec<Descendant>, Failure> {
-        let start = chat.forked_from.as_ref().map_or(0, |origin| origin.sequence);
+        let start = chat.start();
         let mut found: Vec<Descendant> = Vec::new();
         let mut sources = vec![(chat.chat_id.clone(), u64::MAX)];
         while let Some((source, end)) = sources.pop() {
@@ -325,7 +381,7 @@ impl MongoStore {
 /// The path to the person who answered a question.
 const ANSWERED_BY: &str = "answer.author.user_id";
 
-fn with(mut filter: Document, condition: Document) -> Document {
+pub(super) fn with(mut filter: Document, condition: Document) -> Document {
     filter.extend(condition);
     filter
 }

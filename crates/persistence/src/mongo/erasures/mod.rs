@@ -6,6 +6,7 @@
 mod chats;
 mod inherited;
 mod messages;
+mod shown;
 mod user;
 
 use std::collections::BTreeMap;
@@ -14,10 +15,12 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bson::{Bson, DateTime, Document, RawDocument, RawDocumentBuf, doc};
 use futures::TryStreamExt as _;
-use records::{Actor, AppId, AuditAction, ChatId, Erasure, Pseudonym, UserId};
+use records::{Actor, AppId, AuditAction, ChatId, Erasure, Pseudonym, UserId, WorkflowName};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
+use self::chats::Candidate;
+use self::shown::NamedByChat;
 use crate::StoreError;
 use crate::metrics::Call;
 use crate::mongo::MongoStore;
@@ -31,7 +34,7 @@ use crate::mongo::engine::marks::with_mark;
 use crate::mongo::engine::transaction::Round;
 use crate::rules::audit::Audited;
 use crate::rules::erasure::{Person, ended};
-use crate::store::{Erasures, PersonChats};
+use crate::store::{Erasures, PersonChat, PersonChats, SearchPosition};
 
 /// The field that only unfinished erasures have.
 pub(crate) const ERASED_USER: &str = "user_id";
@@ -39,12 +42,19 @@ pub(crate) const ERASED_USER: &str = "user_id";
 /// The field of the place that says whether a pass has found anything.
 const HAS_FOUND: &str = "has_found";
 
+/// The field of the place with the position of the last chat, and the id of that chat.
+const POSITION: &str = "position";
+const POSITION_CHAT: &str = "position.chat_id";
+
 /// How often all chats are searched at least. A call that was under way during the first search may have stored a record
 /// behind it.
 const PASSES: u32 = 2;
 
 /// How often they are searched at most, if each search finds something: a fork that is made during a search may be behind it.
 const MAX_PASSES: u32 = 8;
+
+/// After how long a step handles no more chats, so that its place is recorded often and other erasures have their turn.
+const STEP_TIME: Duration = Duration::from_secs(2);
 
 #[async_trait]
 impl Erasures for MongoStore {
@@ -138,18 +148,22 @@ impl Erasures for MongoStore {
         &self,
         app_id: &AppId,
         user_id: &UserId,
-        after: Option<&ChatId>,
+        after: Option<&SearchPosition>,
         limit: usize,
     ) -> Result<PersonChats, StoreError> {
         self.observe(Call::FindChatsOf, None, async {
             let chats = self.chats_after(app_id, after, limit).await?;
-            let mut found = Vec::new();
+            let (mut found, mut known) = (Vec::new(), NamedByChat::new());
             for chat in &chats {
-                if self.read(|| self.concerns(user_id, app_id, chat)).await? {
-                    found.push(chat.chat_id.clone());
+                let inherited = self.read(|| self.inherited_from(user_id, app_id, chat)).await?;
+                if !inherited.is_empty()
+                    || self.read(|| self.concerns(user_id, app_id, chat)).await?
+                    || self.shares_named(user_id, app_id, chat, &mut known).await?
+                {
+                    found.push(PersonChat { chat_id: chat.chat_id.clone(), inherited });
                 }
             }
-            let last = chats.last().map(|chat| chat.chat_id.clone());
+            let last = chats.last().map(Candidate::position);
             Ok(PersonChats { found, searched: chats.len() as u64, last })
         })
         .await
@@ -180,16 +194,19 @@ impl MongoStore {
         let chats = self.chats_after(&app_id, place.after.as_ref(), limit).await?;
         let mut next = place.clone();
         let mut is_done = false;
-        if let Some(last) = chats.last() {
-            next.after = Some(last.chat_id.clone());
-            erasure.searched += chats.len() as u64;
-            for chat in &chats {
-                self.erase_in_chat(&person, chat, &mut erasure).await?;
-            }
-        } else {
+        if chats.is_empty() {
             self.erase_of_user(&person, &mut erasure).await?;
             next = Place { pass: place.pass + 1, after: None, has_found: false };
             is_done = next.pass >= PASSES && !place.has_found || next.pass == MAX_PASSES;
+        }
+        let begun = Instant::now();
+        for chat in &chats {
+            self.erase_in_chat(&person, chat, &mut erasure).await?;
+            erasure.searched += 1;
+            next.after = Some(chat.position());
+            if begun.elapsed() >= STEP_TIME {
+                break;
+            }
         }
         if is_done {
             self.delete_pseudonym_key(Some(&app_id), &person.user_id).await?;
@@ -214,29 +231,39 @@ impl MongoStore {
         let mut found = one.clone();
         let held: Vec<&str> = erasure.held.iter().map(ChatId::as_str).collect();
         let mut add = doc! { "$addToSet": { "held": { "$each": held } } };
-        let counts = erasure.erased.iter().map(|(kind, count)| {
-            let known = before.erased.get(kind).copied().unwrap_or_default();
-            (format!("erased.{kind}"), Bson::from(counter(count - known)))
+        // A kind that was never counted begins with what this step has found, also if that is nothing.
+        let known = |kind: &str| before.erased.get(kind).copied();
+        let counts = erasure.erased.iter().filter(|(kind, count)| known(kind) != Some(**count));
+        let counts = counts.map(|(kind, count)| {
+            let new = count - known(kind).unwrap_or_default();
+            (format!("erased.{kind}"), Bson::from(counter(new)))
         });
         let counts: Document = counts.collect();
+        let has_found =
+            erasure.erased.iter().any(|(kind, count)| known(kind).unwrap_or(0) < *count);
+        if has_found && from.pass == to.pass {
+            add.insert("$set", doc! { HAS_FOUND: true });
+        }
         if !counts.is_empty() {
             add.insert("$inc", counts);
-            if from.pass == to.pass {
-                add.insert("$set", doc! { HAS_FOUND: true });
-            }
         }
         with_mark(&self.inner.ids.mint("step_"), &mut found, &mut add);
         let mut at_place = one;
         at_place.insert("pass", from.pass);
-        at_place.insert("after", from.after.as_ref().map(ChatId::as_str));
-        let set = doc! {
+        at_place.insert(POSITION_CHAT, from.after.as_ref().map(|after| after.chat_id.as_str()));
+        let mut set = doc! {
             "searched": counter(erasure.searched),
             "pass": counter(to.pass.into()),
-            "after": to.after.as_ref().map(ChatId::as_str),
             "finished_at": erasure.finished_at.map(DateTime::from_chrono),
         };
         let mut gone = Document::new();
+        match &to.after {
+            Some(after) => drop(set.insert(POSITION, PositionDocument::new(after).document())),
+            None => drop(gone.insert(POSITION, "")),
+        }
         if from.pass != to.pass {
+            // An earlier release searches in another order, and begins again, too.
+            set.insert("after", Bson::Null);
             at_place.insert(HAS_FOUND, from.has_found.then_some(true));
             gone.insert(HAS_FOUND, "");
         }
@@ -269,8 +296,8 @@ fn step_deadline() -> Instant {
 pub(crate) struct Place {
     /// How often all chats were searched.
     pass: u32,
-    /// The last chat that was searched in this pass.
-    after: Option<ChatId>,
+    /// The position of the last chat that was searched in this pass.
+    after: Option<SearchPosition>,
     /// Whether this pass has found anything.
     has_found: bool,
 }
@@ -294,13 +321,52 @@ pub(crate) struct ErasureDocument {
     erased: BTreeMap<String, u64>,
     held: Vec<ChatId>,
     pass: u32,
+    /// The place of earlier releases, which search in the order of ids.
     after: Option<ChatId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    position: Option<PositionDocument>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     has_found: bool,
     /// The marks of the newest steps, by which a retry recognises its own write.
     #[serde(default)]
     recent_writes: Vec<String>,
     schema_version: i64,
+}
+
+/// The position of a chat in a search.
+#[derive(Debug, Serialize, Deserialize)]
+struct PositionDocument {
+    workflow_name: WorkflowName,
+    created_at: DateTime,
+    chat_id: ChatId,
+}
+
+impl PositionDocument {
+    fn new(position: &SearchPosition) -> Self {
+        Self {
+            workflow_name: position.workflow_name.clone(),
+            created_at: DateTime::from_chrono(position.created_at),
+            chat_id: position.chat_id.clone(),
+        }
+    }
+
+    fn document(&self) -> Document {
+        doc! {
+            "workflow_name": self.workflow_name.as_str(),
+            "created_at": self.created_at,
+            "chat_id": self.chat_id.as_str(),
+        }
+    }
+}
+
+impl From<PositionDocument> for SearchPosition {
+    fn from(document: PositionDocument) -> Self {
+        Self {
+            workflow_name: document.workflow_name,
+            created_at: document.created_at.to_chrono(),
+            chat_id: document.chat_id,
+        }
+    }
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -329,6 +395,7 @@ impl ErasureDocument {
             held: erasure.held.clone(),
             pass: 0,
             after: None,
+            position: None,
             has_found: false,
             recent_writes: Vec::new(),
             schema_version: SCHEMA_VERSION,
@@ -351,8 +418,11 @@ impl TryFrom<ErasureDocument> for StoredErasure {
             erased: document.erased,
             held: document.held,
         };
-        let place =
-            Place { pass: document.pass, after: document.after, has_found: document.has_found };
+        let place = Place {
+            pass: document.pass,
+            after: document.position.map(SearchPosition::from),
+            has_found: document.has_found,
+        };
         Ok(Self { erasure, place })
     }
 }

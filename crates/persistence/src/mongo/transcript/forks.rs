@@ -190,7 +190,9 @@ impl MongoStore {
         if fork.shared_below > 0 {
             shared.insert("schema_version", Shape::Forks.format());
         }
-        let share = doc! { "$max": shared };
+        // An update that changes nothing would conflict with nothing. The counter changes with every fork, so that a deletion,
+        // a purge or an erasure of the source comes before this fork or sees it.
+        let share = doc! { "$max": shared, "$inc": { "fork_count": 1_i64 } };
         // The source is updated first, which locks it: concurrent appends wait for this transaction.
         // Otherwise any of them could make it fail.
         let sharing = self.inner.chat_sessions.update_one(source, share);

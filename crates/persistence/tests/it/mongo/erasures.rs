@@ -12,12 +12,13 @@ use persistence::{
     Tickets, Turns, Wallets,
 };
 use records::{
-    Actor, AssistantContent, AssistantId, Author, CallId, Caller, ChatId, Connection, ConnectionId,
-    DisplayName, DocumentPath, EntryId, Erasure, EventId, FieldChange, Grant, Ids as _, MemberRole,
-    MessageBody, MessageEdit, NewAssistant, NewChatSession, NewDocument, NewFork, NewInputAnswer,
-    NewInputRequest, NewMessage, NewProviderCall, NewTicket, NewTurn, NewWalletEntry, Permission,
-    Question, Scope, StackFrame, StackId, StatedBinding, Step, StepKind, TicketDigest, TurnId,
-    TurnMessage, TurnOutcome, UserId, Uuid7Ids, Visibility, WorkflowName,
+    Actor, AppId, AssistantContent, AssistantId, Author, CallId, Caller, ChatId, Connection,
+    ConnectionId, DisplayName, DocumentPath, EntryId, Erasure, EventId, FieldChange, Grant,
+    Ids as _, MemberRole, MessageBody, MessageEdit, NewAssistant, NewChatSession, NewDocument,
+    NewFork, NewInputAnswer, NewInputRequest, NewMessage, NewProviderCall, NewTicket, NewTurn,
+    NewWalletEntry, Permission, Question, Scope, StackFrame, StackId, StatedBinding, Step,
+    StepKind, TicketDigest, TurnId, TurnMessage, TurnOutcome, UserId, Uuid7Ids, Visibility,
+    WorkflowName,
 };
 use serde_json::json;
 
@@ -277,6 +278,87 @@ async fn an_erasure_that_is_killed_at_any_write_is_finished_by_another_process()
             return;
         }
     }
+}
+
+/// The second search finds nothing, so it is the last.
+#[tokio::test]
+async fn an_erasure_searches_all_chats_twice() {
+    let database = Database::create().await;
+    let person = UserId::parse("alice").unwrap();
+    let of_person = NewChatSession {
+        user_id: Some(person.clone()),
+        ..NewChatSession::of(WorkflowName::parse("Generator").unwrap())
+    };
+    database.create_chat(&scope(), of_person).await.unwrap();
+    for _ in 0..4 {
+        faults::chat(&database).await;
+    }
+    for (user_id, chats) in [("nobody", None), ("alice", Some(1))] {
+        let erasure = erase(&database, &UserId::parse(user_id).unwrap(), 2).await;
+        assert_eq!(erasure.searched, 10, "{user_id}");
+        assert_eq!(erasure.erased.get("chats").copied(), chats, "{user_id}");
+    }
+}
+
+/// A search reads the chats of its app alone, each once, also those of one moment.
+#[tokio::test]
+async fn a_search_does_not_read_the_chats_of_other_apps() {
+    const OWN: i64 = 7;
+    let database = Database::create().await;
+    let chat_id = faults::chat(&database).await;
+    let copy = |app_id: &str, number: i64, copy: &mut bson::Document| {
+        copy.insert("_id", format!("chat_{app_id}_{number}"));
+        copy.insert("app_id", app_id);
+        copy.insert("user_id", "alice");
+        copy.insert("workflow_name", format!("Workflow{}", number % 2));
+    };
+    database.copy_session(&chat_id, 0..OWN, |n, session| copy("small_app", n, session)).await;
+    database.copy_session(&chat_id, 0..500, |n, session| copy("large_app", n, session)).await;
+    let (app_id, alice) = (AppId::parse("small_app").unwrap(), UserId::parse("alice").unwrap());
+    database.raw.run_command(doc! { "profile": 2 }).await.unwrap();
+    let (mut found, mut after) = (Vec::new(), None);
+    loop {
+        let step = database.find_chats_of(&app_id, &alice, after.as_ref(), 2).await.unwrap();
+        found.extend(step.found.into_iter().map(|chat| chat.chat_id));
+        after = step.last;
+        if after.is_none() {
+            break;
+        }
+    }
+    database.raw.run_command(doc! { "profile": 0 }).await.unwrap();
+    found.sort();
+    let expected = (0..OWN).map(|n| ChatId::parse(format!("chat_small_app_{n}")).unwrap());
+    assert_eq!(found, expected.collect::<Vec<_>>());
+    let examined = database.all("system.profile").await.into_iter().map(|operation| {
+        let number = |field| operation.get_i32(field).unwrap_or_default();
+        number("docsExamined").max(number("keysExamined"))
+    });
+    assert!(examined.clone().sum::<i32>() < 40, "{:?}", examined.collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn a_step_of_an_erasure_ends_when_it_takes_long() {
+    let (server, database) = faults::database().await;
+    let client = mongodb::Client::with_uri_str(server.uri()).await.unwrap();
+    for _ in 0..10 {
+        faults::chat(&database).await;
+    }
+    let wait = doc! {
+        "failCommands": ["find"],
+        "namespace": format!("{}.chat_participants", database.raw.name()),
+        "appName": "under-test",
+        "blockConnection": true,
+        "blockTimeMS": 1_000,
+    };
+    let point = FailPoint::set(&client, "failCommand", "alwaysOn", wait).await;
+    let (actor, app_id) = (Actor::command_line(), &scope().app_id);
+    let alice = UserId::parse("alice").unwrap();
+    let begun = database.begin_erasure(&actor, app_id, &alice).await.unwrap();
+    database.continue_erasure(app_id, begun.pseudonym, 100).await.unwrap();
+    point.off().await;
+    let step = database.get_erasure(app_id, begun.pseudonym).await.unwrap().unwrap();
+    assert!((1..10).contains(&step.searched), "{}", step.searched);
+    assert_eq!(finish(&database, begun, 100).await.searched, 20);
 }
 
 #[tokio::test]

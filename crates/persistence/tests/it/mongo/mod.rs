@@ -12,6 +12,7 @@ pub(crate) mod database;
 mod edits;
 mod erasures;
 mod faults;
+mod fork_races;
 mod forks;
 mod formats;
 mod goldens;

@@ -20,7 +20,7 @@ use crate::mongo::documents::{
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::read_at::ReadAt;
-use crate::mongo::engine::scope::writable_chat;
+use crate::mongo::engine::scope::{permitted_chat, writable_chat};
 use crate::mongo::engine::transaction::{Round, Transaction};
 use crate::mongo::transcript::reader::{
     Direction, MAX_READ_ATTEMPTS, SealedCursor, SessionView, gap_error,
@@ -233,6 +233,9 @@ impl MongoStore {
         }
         // Before the edit, so that none is left if this breaks off here.
         self.remove_streams_of(scope, chat_id, &answers_else).await?;
+        if is_deletion {
+            self.forget_speaker(scope, chat_id, &found).await?;
+        }
         let repeats = self.repeats_of(scope, chat_id, &answers_else, is_deletion).await?;
         if repeats.is_some() || !matches!(place, MessageLocation::Tail(_)) {
             tx.begin().await?;
@@ -254,6 +257,23 @@ impl MongoStore {
             self.rewrite_repeats(&tx, scope, chat_id, repeats, says).await?;
         }
         Ok(Round::of(written.map(|()| messages)))
+    }
+
+    /// Lets a chat show the role in place of the name of its last speaker, if that is in a message that is deleted.
+    async fn forget_speaker(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        deleted: &[StoredMessage],
+    ) -> Result<(), Failure> {
+        let Some(last) = deleted.last().map(|last| &last.message) else { return Ok(()) };
+        let Some(name) = &last.body.name else { return Ok(()) };
+        let mut named = permitted_chat(scope, chat_id);
+        named.insert("last_sequence", counter(last.sequence.saturating_add(1)));
+        named.insert("last_speaker", name);
+        let forget = doc! { "$set": { "last_speaker": &last.body.role } };
+        self.inner.chat_sessions.update_one(named, forget).await?;
+        Ok(())
     }
 
     /// Finds the first of some messages, and those of the others that are stored in the same place.
