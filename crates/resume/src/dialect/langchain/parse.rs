@@ -1,3 +1,5 @@
+use std::collections::HashSet;
+
 use records::{MessageBody, NewMessage};
 use serde_json::{Map, Value, json};
 
@@ -9,11 +11,24 @@ use crate::dialect::parsed::{self, EventIds, Parsed, as_object, keep_own, set_ex
 
 pub(super) fn parse(messages: Vec<Value>) -> Parsed {
     let mut ids = EventIds::default();
-    Parsed::from_transcript(Vec::new(), messages, |message| read(message, &mut ids).map(Some))
+    let answered: HashSet<String> = messages.iter().filter_map(answered_call).collect();
+    Parsed::from_transcript(Vec::new(), messages, |message| {
+        read(message, &mut ids, &answered).map(Some)
+    })
+}
+
+/// Returns the call whose result a message is.
+fn answered_call(message: &Value) -> Option<String> {
+    let data = message.get("data").unwrap_or(message);
+    data.get("tool_call_id")?.as_str().map(str::to_owned)
 }
 
 /// Reads a message: its fields are in `data`, or beside the role.
-fn read(message: Value, ids: &mut EventIds) -> Result<NewMessage, DropReason> {
+fn read(
+    message: Value,
+    ids: &mut EventIds,
+    answered: &HashSet<String>,
+) -> Result<NewMessage, DropReason> {
     let mut object = as_object(message)?;
     let mut kind = take_text(&mut object, "type");
     let mut data = if let Some(Value::Object(data)) = object.remove("data") {
@@ -28,7 +43,7 @@ fn read(message: Value, ids: &mut EventIds) -> Result<NewMessage, DropReason> {
     let event_id = ids.take(&mut data, "id");
     let mut message = match kind.as_str() {
         "tool" => read_result(&mut data),
-        _ => read_other(&kind, &mut data)?.into(),
+        _ => read_other(&kind, &mut data, answered)?.into(),
     };
     message.event_id = event_id;
     data.retain(|field, value| field != "type" && !is_default(value));
@@ -40,7 +55,11 @@ fn read(message: Value, ids: &mut EventIds) -> Result<NewMessage, DropReason> {
     Ok(message)
 }
 
-fn read_other(kind: &str, data: &mut Map<String, Value>) -> Result<MessageBody, DropReason> {
+fn read_other(
+    kind: &str,
+    data: &mut Map<String, Value>,
+    answered: &HashSet<String>,
+) -> Result<MessageBody, DropReason> {
     let mut kwargs = take_object(data, "additional_kwargs");
     let name = take_text(data, "name");
     let mut body =
@@ -54,7 +73,7 @@ fn read_other(kind: &str, data: &mut Map<String, Value>) -> Result<MessageBody, 
         other => return Err(DropReason::unsupported_role(other)),
     };
     if body.role == "assistant" {
-        read_answer(&mut body, data, &mut kwargs);
+        read_answer(&mut body, data, &mut kwargs, answered);
     }
     if !kwargs.is_empty() {
         data.insert("additional_kwargs".to_owned(), kwargs.into());
@@ -85,11 +104,15 @@ fn read_answer(
     body: &mut MessageBody,
     data: &mut Map<String, Value>,
     kwargs: &mut Map<String, Value>,
+    answered: &HashSet<String>,
 ) {
     let mut calls: Vec<_> = take_list(data, "tool_calls").into_iter().map(read_call).collect();
     let invalid = take_list(data, INVALID_CALLS).into_iter();
-    let (read, unread): (Vec<_>, Vec<_>) =
-        invalid.map(|call| read_invalid_call(&call).ok_or(call)).partition(Result::is_ok);
+    let read = |call: Value| {
+        let is_answered = call["id"].as_str().is_some_and(|id| answered.contains(id));
+        read_invalid_call(&call).filter(|_| is_answered).ok_or(call)
+    };
+    let (read, unread): (Vec<_>, Vec<_>) = invalid.map(read).partition(Result::is_ok);
     calls.extend(read.into_iter().filter_map(Result::ok));
     let unread: Vec<Value> = unread.into_iter().filter_map(Result::err).collect();
     if !unread.is_empty() {
@@ -128,7 +151,8 @@ fn read_call(call: Value) -> Value {
     parsed::stored_call(text("id"), text("name"), &call["args"])
 }
 
-/// Reads a call whose arguments the library could not parse. It may have a result, as any call, which says what was wrong.
+/// Reads a call whose arguments the library could not parse, and whose result says what was wrong. One without a result
+/// is no call that a provider would be sent.
 fn read_invalid_call(call: &Value) -> Option<Value> {
     let text = |field: &str| call[field].as_str();
     let function = json!({"name": text("name")?, "arguments": text("args")?});

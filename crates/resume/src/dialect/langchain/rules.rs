@@ -1,5 +1,5 @@
 use crate::dialect::pipeline::rules::{
-    Arguments, CustomCalls, DialectRules, LibraryParts, MediaRules, OwnFields,
+    Arguments, CallFields, CustomCalls, DialectRules, LibraryParts, MediaRules, OwnFields,
 };
 
 /// `LangChain`: its adapters convert for the provider, so that content stays as it is.
@@ -7,6 +7,8 @@ pub(super) const LANGCHAIN: DialectRules = DialectRules {
     own_fields: OwnFields::all_of("langchain"),
     media: MediaRules { library_parts: LibraryParts::Kept, ..MediaRules::ANY },
     custom_calls: CustomCalls::Converted,
+    // The mark of a call whose arguments the library could not parse.
+    call_fields: CallFields::Under("langchain"),
     // Reference "ToolCall": `args` is a dictionary.
     arguments: Arguments::Object,
     // Pages show it; a model that was stopped while it thought has said nothing else.
