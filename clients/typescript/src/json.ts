@@ -42,7 +42,7 @@ function checkObject(value: object, pointer: string): void {
   }
   const names = Object.keys(value);
   const kind = Object.prototype.toString.call(value).slice("[object ".length, -1);
-  // Of a Map, a Set, a Promise or bytes, JSON has an empty object, or one that nobody can read.
+  // Of a Map, a Set, a Promise or bytes, JSON has an empty object, or one without their content.
   if (ArrayBuffer.isView(value) || (kind !== "Object" && names.length === 0)) {
     throw new InvalidValue(pointer, `JSON cannot hold the kind ${kind}: make a list, a plain object or a text of it`);
   }

@@ -40,7 +40,7 @@ pub fn known_beginning(dialect: &dyn Dialect, stored: &[Message], sent: &Parsed)
     known
 }
 
-/// Returns whether a message says what renderings add: nobody may have said it.
+/// Returns whether a message has the text that renderings add. It may be such an addition that comes back.
 pub fn may_be_added(message: &NewMessage) -> bool {
     let content = &message.body.content;
     let text = content.as_str().or_else(|| match content.as_array()?.as_slice() {

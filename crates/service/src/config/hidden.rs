@@ -16,7 +16,6 @@ pub fn hidden<S: Serializer>(
 }
 
 /// Writes an address without its query and without a user and a password, which may be secrets.
-#[expect(clippy::ref_option, reason = "serde passes the field")]
 pub fn without_secrets<S: Serializer>(
     url: &Option<String>,
     serializer: S,
