@@ -311,6 +311,11 @@ async fn purge_removes_what_is_due_and_says_what_it_would() -> Result<()> {
     let refused = run(&held, &settings).await?;
     assert!(String::from_utf8(refused.stderr)?.contains("is under hold"));
     let one = store.create_chat(&scope, new()).await?.chat_id;
+    let would = [&held[..4], &[one.as_str(), "--dry-run"]].concat();
+    let would = run(&would, &settings).await?;
+    assert_eq!(String::from_utf8(would.stdout)?, "1 chats to be purged\n");
+    let refused = run(&[&held[..], &["--dry-run"]].concat(), &settings).await?;
+    assert!(String::from_utf8(refused.stderr)?.contains("is under hold"));
     let purged = run(&["purge", "--app", APP, "--chat", one.as_str()], &settings).await?;
     assert_eq!(String::from_utf8(purged.stdout)?, "1 chats purged\n");
     // Nothing is due yet: a deleted chat is kept for days.

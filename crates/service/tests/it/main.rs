@@ -23,6 +23,7 @@ mod discobot_messages;
 mod document_events;
 mod documents;
 mod events;
+mod export;
 mod failed_attempts;
 mod failures;
 mod faulty;

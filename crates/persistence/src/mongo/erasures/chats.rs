@@ -1,5 +1,6 @@
 //! Erases a person from one chat.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use bson::{Bson, DateTime, Document, RawDocument, RawDocumentBuf, doc};
@@ -186,22 +187,7 @@ impl MongoStore {
             erasure.leave(chat_id);
             return Ok(());
         }
-        // Only now all of them are known: no more are made.
-        let forks = self.read(|| self.descendants(app_id, chat)).await?;
-        let start = chat.start();
-        let all = |chat_id, span| Erasing { person, app_id, chat_id, extent: Extent::All, span };
-        if !forks.is_empty() {
-            let own = all(chat_id, start..u64::MAX);
-            self.write_until(step_deadline(), |_| self.erase_messages(&own)).await?;
-        }
-        for Descendant { chat_id: fork, inherited, .. } in &forks {
-            let erasing = all(fork, inherited.clone());
-            let inherited =
-                self.write_until(step_deadline(), |_| self.erase_messages(&erasing)).await?;
-            erasure.add(ErasedKind::Messages, inherited);
-            let forget = |_| self.forget_inherited_state(app_id, fork);
-            self.write_until(self.deadline(), forget).await?;
-        }
+        self.erase_inherited(person, app_id, chat, erasure).await?;
         let scope = Scope::service(app_id.clone());
         match self.purge(&scope.actor(), &scope, chat_id, None).await {
             // Not if another process was faster.
@@ -212,6 +198,42 @@ impl MongoStore {
             Err(error) => return Err(error),
         }
         Ok(())
+    }
+
+    /// Erases what forks have taken over from a closed chat of the person.
+    ///
+    /// Forks of the forks may be made meanwhile, of what these had before. So they are searched until there is no new one: a fork
+    /// of one that was erased has nothing.
+    async fn erase_inherited(
+        &self,
+        person: &Person,
+        app_id: &AppId,
+        chat: &Candidate,
+        erasure: &mut Erasure,
+    ) -> Result<(), StoreError> {
+        let mut done = BTreeSet::new();
+        loop {
+            let extent = Extent::All;
+            let all = |chat_id, span| Erasing { person, app_id, chat_id, extent, span };
+            let mut forks = self.read(|| self.descendants(app_id, chat)).await?;
+            forks.retain(|fork| !done.contains(&fork.chat_id));
+            if forks.is_empty() {
+                return Ok(());
+            }
+            if done.is_empty() {
+                let own = all(&chat.chat_id, chat.start()..u64::MAX);
+                self.write_until(step_deadline(), |_| self.erase_messages(&own)).await?;
+            }
+            for Descendant { chat_id: fork, inherited, .. } in &forks {
+                let erasing = all(fork, inherited.clone());
+                let wiped =
+                    self.write_until(step_deadline(), |_| self.erase_messages(&erasing)).await?;
+                erasure.add(ErasedKind::Messages, wiped);
+                let forget = |_| self.forget_inherited_state(app_id, fork);
+                self.write_until(self.deadline(), forget).await?;
+            }
+            done.extend(forks.into_iter().map(|fork| fork.chat_id));
+        }
     }
 
     /// Deletes a chat; returns whether it is deleted now, and under no hold.

@@ -20,6 +20,7 @@ use crate::mongo::engine::format::Shape;
 use crate::mongo::engine::json::to_document;
 use crate::mongo::engine::scope::permitted_chat;
 use crate::mongo::engine::transaction::{Round, Transaction};
+use crate::mongo::leases::same_number;
 use crate::rules::new_chat::forked;
 use crate::store::Forks;
 
@@ -58,6 +59,9 @@ struct Fork {
     source: ChatId,
     /// The revision of the source when the fork was prepared.
     revision: i64,
+    /// The context version and the system prompt that it had then.
+    context_version: u64,
+    system_prompt: Option<String>,
     /// The messages of the source below this sequence are shared.
     shared_below: u64,
 }
@@ -113,10 +117,12 @@ impl MongoStore {
         let raw = self.session_within(scope, chat_id, fields).await?;
         let fields = open_chat_session(&raw)?;
         let (clock, ids) = (&*self.inner.clock, &*self.inner.ids);
-        let chat = forked(scope, &chat_session_record(&raw)?, fork.clone(), clock, ids)?;
+        let source = chat_session_record(&raw)?;
+        let chat = forked(scope, &source, fork.clone(), clock, ids)?;
         let keys = self.declared_keys(&chat.app_id).await?;
         let mut document = ChatSessionDocument::new(&chat, creation_id, &keys);
-        let context = match fields.count("context_version")? {
+        let context_version = fields.count("context_version")?;
+        let context = match context_version {
             0 => Placed::nothing(),
             _ => self.fork_context(scope, chat_id, &chat, &mut document).await?,
         };
@@ -142,6 +148,8 @@ impl MongoStore {
             context,
             source: chat_id.clone(),
             revision: fields.integer("revision")?,
+            context_version,
+            system_prompt: source.system_prompt,
             shared_below: taken.first_sequence,
         })
     }
@@ -173,7 +181,7 @@ impl MongoStore {
         Ok(placed)
     }
 
-    /// Inserts a fork; `None` if its source was edited since it was read. From then on, the shared
+    /// Inserts a fork; `None` if its source was changed since it was read. From then on, the shared
     /// messages are never written again.
     async fn insert_fork(
         &self,
@@ -183,6 +191,9 @@ impl MongoStore {
     ) -> Result<Option<()>, Failure> {
         let mut source = permitted_chat(scope, &fork.source);
         source.insert("revision", fork.revision);
+        // An erasure takes these from a fork, and a fork of it must not keep them.
+        source.insert("context_version", same_number(fork.context_version));
+        source.insert("system_prompt", fork.system_prompt.as_deref());
         let mut shared = doc! {
             "shared_below": counter(fork.shared_below),
             "shared_revision": fork.revision,

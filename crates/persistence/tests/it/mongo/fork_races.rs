@@ -59,6 +59,21 @@ async fn while_forked(
     forking.await.unwrap();
 }
 
+/// The fork of a fork is made after the erasure has searched the forks of the chat.
+#[tokio::test]
+async fn an_erasure_finds_a_fork_of_a_fork_that_is_made_meanwhile() {
+    let (server, database) = faults::database().await;
+    let client = mongodb::Client::with_uri_str(server.uri()).await.unwrap();
+    let token = Uuid7Ids.mint("token_");
+    let chat_id = forked_before(&database, &token).await;
+    let fork = database.fork_chat(&scope(), &chat_id, new_fork()).await.unwrap().chat_id;
+    let erasing = async {
+        erase(&database, &UserId::parse(&token).unwrap(), 100).await;
+    };
+    while_forked(&client, &database, &fork, erasing).await;
+    assert_eq!(holding(&database, &token).await, [].into());
+}
+
 #[tokio::test]
 async fn a_fork_of_a_chat_that_was_forked_before_locks_it() {
     let (server, database) = faults::database().await;
