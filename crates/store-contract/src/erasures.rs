@@ -411,7 +411,7 @@ pub async fn what_only_forks_still_show_of_a_person_is_found(store: Arc<dyn Stor
     store.purge_chat(&Actor::command_line(), &purged.scope, &purged.id, None).await.unwrap();
     let step = store.find_chats_of(&theirs.scope.app_id, &user("ada"), None, 100).await.unwrap();
     for (fork, is_of_theirs) in &expected {
-        let found = step.found.iter().find(|found| found.chat_id == *fork).expect("it is found");
+        let found = step.found.iter().find(|found| found.chat_id == *fork).unwrap();
         let inherited = Inherited { source: theirs.id.clone(), span: 0..2 };
         assert_eq!(
             found.inherited,
