@@ -274,7 +274,9 @@ async fn a_person_is_exported_and_then_erased_with_a_receipt() -> Result<()> {
     let kinds: Vec<_> = exported.iter().filter_map(|line| line["record"].as_str()).collect();
     let mut chats =
         [(&theirs, vec!["chat"]), (&held, vec!["chat"]), (&other, vec!["other_chat", "message"])];
+    // The newest is first; ids that were minted later sort after.
     chats.sort();
+    chats.reverse();
     let [first, second, third] = chats.map(|(_, kinds)| kinds);
     assert_eq!(kinds, [vec!["export"], first, second, third, vec!["usage", "end"]].concat());
     let end = json!({ "record": "end", "searched": 3, "chats": 3, "messages": 1 });
