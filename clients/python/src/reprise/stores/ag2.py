@@ -44,12 +44,12 @@ logger = logging.getLogger(__name__)
 class RepriseKnowledgeStore(KnowledgeStore):
     """Keeps each file as a document.
 
-    What it does not do: ``delete`` has no condition: one that is sent again, because its answer was lost, deletes what another
-    client has written to the file in between. A ``write`` or an ``append`` that is sent again counts as another one if there
-    were 64 others in between. One write holds at most 8 MiB, a file at most 1 GiB. ``list`` and ``exists`` of a directory go
-    through all files below it. ``on_change`` tells several changes of a file as one if the connection was broken meanwhile. A name in a
-    path has at most 256 bytes, a path at most 30 names. Together with ``prefix``, it has at most 1,024 bytes, in which a ``%``
-    or a control character counts as 3.
+    What it does not do: ``delete`` has no condition: one that is sent again, because its answer was lost, deletes what
+    another client has written to the file in between. A ``write`` or an ``append`` that is sent again counts as another one
+    if there were 64 others in between. One write holds at most 8 MiB, a file at most 1 GiB. ``list`` and ``exists`` of a
+    directory go through all files below it. ``on_change`` tells several changes of a file as one if the connection was broken
+    meanwhile. A name in a path has at most 256 bytes, a path at most 30 names. Together with ``prefix``, it has at most 1,024
+    bytes, in which a ``%`` or a control character counts as 3.
 
     :param client: the client of the app; the caller closes it
     :param prefix: the namespace of the documents
