@@ -30,4 +30,4 @@ node tools/readme.js
 tsc --project .
 tsc --project test
 eslint .
-node --test --test-timeout=120000 --test-reporter=spec build/index.js
+node --test --test-timeout=300000 --test-reporter=spec build/index.js

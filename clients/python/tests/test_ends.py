@@ -160,13 +160,15 @@ async def test_an_answer_that_is_cancelled_during_a_request_has_each_chunk_once(
                 yield f"{number} "
                 await asyncio.sleep(0.01)
 
-        async def work() -> None:
+        async def work(begun: asyncio.Event) -> None:
             async for _ in chat.stream(slow()):
-                pass
+                begun.set()
 
         for count in range(8):
-            working = asyncio.create_task(work())
-            await asyncio.sleep(0.15 + 0.02 * count)
+            begun = asyncio.Event()
+            working = asyncio.create_task(work(begun))
+            await begun.wait()
+            await asyncio.sleep(0.1 + 0.02 * count)
             working.cancel()
             await asyncio.wait([working])
         said = [str(message.content).split() async for message in chat.messages()]
