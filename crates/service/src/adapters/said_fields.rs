@@ -68,9 +68,7 @@ impl SaidFields {
         let calls = tool_calls.map(without_index);
         json!([role, content, blocks, name, tool_call_id, calls])
     }
-}
 
-impl SaidFields {
     /// Returns whether a message says anything that a provider could be sent.
     pub(super) fn says_anything(body: &MessageBody) -> bool {
         const OTHERWISE: [&str; 2] = ["content_blocks", "tool_calls"];

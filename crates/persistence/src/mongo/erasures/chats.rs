@@ -100,8 +100,8 @@ fn ranges_after(after: Option<&SearchPosition>) -> Vec<(Document, Document)> {
 
 pub(super) fn candidate_projection() -> Document {
     doc! {
-        "workflow_name": 1, "created_at": 1, "user_id": 1, "first_sequence": 1, "revision": 1, "input_version": 1, "forked_from": 1, "bases": 1,
-        "hold": 1, "schema_version": 1,
+        "workflow_name": 1, "created_at": 1, "user_id": 1, "first_sequence": 1, "revision": 1,
+        "input_version": 1, "forked_from": 1, "bases": 1, "hold": 1, "schema_version": 1,
     }
 }
 
