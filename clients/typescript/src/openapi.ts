@@ -1126,6 +1126,8 @@ export interface components {
              * @description The number of times the chat session itself has been changed, such as its title.
              */
             session_version: number;
+            /** @description `active` or `archived`. */
+            lifecycle: components["schemas"]["Lifecycle"];
             /** @description The ids of the pending input requests; an `input-request` event for each follows. */
             pending_inputs: string[];
         };

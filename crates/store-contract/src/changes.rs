@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures::StreamExt as _;
 use futures::stream::BoxStream;
-use records::{CallId, ChatId, ChatStatus, NewArtifact, NewProviderCall, SessionChange};
+use records::{CallId, ChatId, ChatStatus, Lifecycle, NewArtifact, NewProviderCall, SessionChange};
 use serde_json::json;
 use tokio::time::timeout;
 
@@ -109,6 +109,7 @@ pub async fn every_change_moves_the_head(store: Arc<dyn Store>) {
         recent_inputs: Vec::new(),
         pending_inputs: Vec::new(),
         session_version: 0,
+        lifecycle: Lifecycle::Active,
     };
     assert_eq!(head(&chat).await, expected);
 
@@ -141,6 +142,15 @@ pub async fn every_change_moves_the_head(store: Arc<dyn Store>) {
     chat.change(SessionChange { sort: Some(1), ..SessionChange::default() }).await.unwrap();
     expected.session_version = 1;
     assert_eq!(head(&chat).await, expected);
+
+    chat.change(SessionChange::to_lifecycle(Lifecycle::Archived)).await.unwrap();
+    (expected.session_version, expected.lifecycle) = (2, Lifecycle::Archived);
+    assert_eq!(head(&chat).await, expected);
+    let mut listener = ChangeListener::listen(&store).await;
+    chat.append([message("again")]).await.unwrap();
+    (expected.last_sequence, expected.lifecycle) = (4, Lifecycle::Active);
+    assert_eq!(head(&chat).await, expected);
+    listener.until(&chat.id, |change| change.last_sequence.is_none()).await;
 }
 
 pub async fn a_head_lists_the_last_edits_of_old_and_new_messages(store: Arc<dyn Store>) {

@@ -2782,6 +2782,10 @@ class CaughtUp(BaseModel):
     """
     The number of times the chat session itself has been changed, such as its title.
     """
+    lifecycle: Lifecycle
+    """
+    `active` or `archived`.
+    """
     pending_inputs: list[str]
     """
     The ids of the pending input requests; an `input-request` event for each follows.

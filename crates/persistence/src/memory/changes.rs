@@ -100,6 +100,7 @@ impl Chat {
             recent_inputs: self.recent_inputs.clone(),
             pending_inputs: self.session.pending_inputs.clone(),
             session_version: self.session.session_version,
+            lifecycle: self.session.lifecycle,
         }
     }
 }

@@ -1,6 +1,7 @@
 use std::cmp::Ordering;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::mem;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
@@ -235,10 +236,10 @@ impl Chat {
         self.members.iter().any(|member| member.user_id == *user_id)
     }
 
-    /// Makes an archived chat active.
-    pub(super) fn activate(&mut self) {
-        self.session.lifecycle = Lifecycle::Active;
+    /// Makes an archived chat active. Returns whether it was archived.
+    pub(super) fn activate(&mut self) -> bool {
         self.session.lifecycle_at = None;
+        mem::take(&mut self.session.lifecycle) == Lifecycle::Archived
     }
 
     /// Changes the status.

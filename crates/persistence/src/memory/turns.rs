@@ -119,7 +119,9 @@ impl MemoryStore {
         chat.session.last_updated_at = now;
         chat.turns += 1;
         let mark = &turn.mark;
-        chat.activate();
+        if chat.activate() {
+            self.notify_change(chat);
+        }
         chat.session.last_turn = Some(mark.last_turn(chat.turns));
         if let Some(connector) = &mark.connector {
             chat.session.last_connector = Some(connector.clone());

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures::stream::BoxStream;
-use records::{ChatId, ChatStatus, InputRequestId, Message, Scope};
+use records::{ChatId, ChatStatus, InputRequestId, Lifecycle, Message, Scope};
 
 use super::{Interest, StreamChange};
 use crate::StoreError;
@@ -105,6 +105,8 @@ pub struct ChatHead {
     pub pending_inputs: Vec<InputRequestId>,
     /// The number of changes of the chat session itself, such as of its title.
     pub session_version: u64,
+    /// The lifecycle. A message makes an archived chat active, and leaves the version as it is.
+    pub lifecycle: Lifecycle,
 }
 
 impl ChatHead {
@@ -169,6 +171,7 @@ mod tests {
             recent_inputs: Vec::new(),
             pending_inputs: Vec::new(),
             session_version: 0,
+            lifecycle: Lifecycle::Active,
         }
     }
 

@@ -238,6 +238,7 @@ impl Subscription {
 /// Returns the events for what differs between two heads, besides messages and input requests.
 fn head_changes(sent: &ChatHead, head: &ChatHead) -> impl Iterator<Item = Event> {
     let status = |head: &ChatHead| (head.status, head.status_reason.clone());
+    let session_of = |head: &ChatHead| (head.session_version, head.lifecycle);
     let context = VersionResponse { version: head.context_version };
     let artifact = VersionResponse { version: head.artifact_version };
     let session = VersionResponse { version: head.session_version };
@@ -245,7 +246,7 @@ fn head_changes(sent: &ChatHead, head: &ChatHead) -> impl Iterator<Item = Event>
         (status(sent) != status(head)).then(|| Event::Status(head.into())),
         (sent.context_version != head.context_version).then_some(Event::Context(context)),
         (sent.artifact_version != head.artifact_version).then_some(Event::Artifact(artifact)),
-        (sent.session_version != head.session_version).then_some(Event::Chat(session)),
+        (session_of(sent) != session_of(head)).then_some(Event::Chat(session)),
     ];
     events.into_iter().flatten()
 }

@@ -24,6 +24,9 @@ pub(crate) struct CaughtUpResponse {
     artifact_version: u64,
     /// The number of times the chat session itself has been changed, such as its title.
     session_version: u64,
+    /// `active` or `archived`.
+    #[schema(value_type = values::Lifecycle)]
+    lifecycle: &'static str,
     /// The ids of the pending input requests; an `input-request` event for each follows.
     pending_inputs: Vec<String>,
 }
@@ -39,6 +42,7 @@ impl CaughtUpResponse {
             context_version: head.context_version,
             artifact_version: head.artifact_version,
             session_version: head.session_version,
+            lifecycle: head.lifecycle.as_str(),
             pending_inputs: head.pending_inputs.iter().map(ToString::to_string).collect(),
         }
     }

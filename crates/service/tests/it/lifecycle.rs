@@ -163,8 +163,13 @@ async fn an_archived_chat_is_listed_where_it_is_asked_for() {
     ] {
         assert_eq!(listed(&alice, query).await.len(), expected, "{query}");
     }
+    let mut events = Reader::open(&alice, &format!("{C1}/events"), None).await;
+    let caught_up = events.until("caught-up").await.pop().unwrap();
+    assert_eq!(caught_up.data["lifecycle"], "archived");
     let said = json!({"role": "user", "content": "still there?"});
     assert_eq!(alice.post(&format!("{C1}/messages"), said).await.status, 201);
+    let changed = events.until("chat").await.pop().unwrap();
+    assert_eq!(changed.data, json!({"version": 1}), "a message is no change of the chat itself");
     assert_eq!(alice.get(C1).await.body()["lifecycle"], "active");
     let again = alice.poke(&format!("{C1}/archive")).await.body();
     assert_eq!(again["session_version"], 2);

@@ -420,6 +420,12 @@ pub(crate) fn read_status(field: &Field<'_>) -> Result<ChatStatus, StoreError> {
     field.required(field.number().ok().and_then(ChatStatus::from_number))
 }
 
+/// Reads the lifecycle of a chat, which is stored as a number; an active chat has none.
+fn read_lifecycle(field: &Field<'_>) -> Result<Lifecycle, StoreError> {
+    let Some(number) = field.optional_number()? else { return Ok(Lifecycle::default()) };
+    field.required(Lifecycle::from_number(number))
+}
+
 /// The `$slice` that keeps the ids and digests of the 16 newest turns of a chat. They identify a retry of a
 /// turn that has no messages.
 const RECENT_TURNS: i64 = -16;
@@ -535,7 +541,7 @@ pub(crate) fn head_projection() -> Document {
     doc! {
         "last_sequence": 1, "revision": 1, "recent_edits": 1, "status": 1, "status_reason": 1,
         "context_version": 1, "artifact_version": 1, "input_version": 1, "recent_inputs": 1,
-        "pending_inputs": 1, "session_version": 1, "schema_version": 1,
+        "pending_inputs": 1, "session_version": 1, LIFECYCLE: 1, "schema_version": 1,
     }
 }
 
@@ -557,6 +563,7 @@ pub(crate) fn chat_head_record(raw: &RawDocument) -> Result<ChatHead, StoreError
         recent_inputs: field("recent_inputs").optional_each_parsed()?,
         pending_inputs: field("pending_inputs").optional_each_parsed()?,
         session_version: field("session_version").optional_number()?.unwrap_or_default(),
+        lifecycle: read_lifecycle(&field(LIFECYCLE))?,
     })
 }
 

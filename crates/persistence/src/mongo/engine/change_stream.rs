@@ -25,8 +25,8 @@ use crate::mongo::MongoStore;
 use crate::mongo::collection_names::{
     CHAT_PARTICIPANTS, CHAT_SESSIONS, PRESENCE, PROVIDER_CALLS, STREAM_GROUPS,
 };
-use crate::mongo::documents::StoredMessage;
 use crate::mongo::documents::fields::Fields;
+use crate::mongo::documents::{LIFECYCLE, StoredMessage};
 use crate::mongo::engine::failure::code;
 use crate::mongo::streams::{StoredGroup, stream_group_record};
 use crate::store::{Change, ChatChange, Interest, StreamChange};
@@ -57,6 +57,9 @@ const WATCHED_FIELDS: [&str; 7] = [
 
 /// The fields that an update has changed.
 const UPDATED_FIELDS: &str = "updateDescription.updatedFields";
+
+/// The names of the fields that an update has removed.
+const REMOVED_FIELDS: &str = "updateDescription.removedFields";
 
 /// The field with a group of a stream.
 const GROUP: &str = "fullDocument";
@@ -134,6 +137,8 @@ fn pipeline(selected: Option<&HashSet<ChatId>>) -> [Document; 2] {
     let mut worth_telling: Vec<Document> =
         WATCHED_FIELDS.iter().map(|field| is_there(field)).collect();
     worth_telling.push(is_there("last_sequence"));
+    // An active chat has no lifecycle: a message, or a turn without messages, has made an archived one active.
+    worth_telling.push(doc! { REMOVED_FIELDS: LIFECYCLE });
     // The server may replace a small document as a whole, and then reports a replacement.
     worth_telling.push(doc! { "operationType": { "$in": ["replace", "delete"] } });
     let ids = selected.map(|chats| chats.iter().map(ChatId::as_str).collect::<Vec<_>>());
@@ -163,6 +168,8 @@ fn pipeline(selected: Option<&HashSet<ChatId>>) -> [Document; 2] {
         let is_there = doc! { "$ne": [{ "$type": format!("${}", updated(field)) }, "missing"] };
         ((*field).to_owned(), Bson::Document(is_there))
     }));
+    let removed = doc! { "$ifNull": [format!("${REMOVED_FIELDS}"), []] };
+    fields.insert(LIFECYCLE, doc! { "$in": [LIFECYCLE, removed] });
     // A group of a stream is told with its chunks, so that it needs no read.
     let is_group = doc! { "$eq": ["$ns.coll", STREAM_GROUPS] };
     let group = doc! { "$cond": [is_group, "$fullDocument", "$$REMOVE"] };
@@ -207,8 +214,8 @@ fn change(event: &RawDocument) -> Option<Change> {
         PRESENCE | CHAT_PARTICIPANTS => return Some(Change::Presence(chat_id)),
         _ => {}
     }
-    let is_more =
-        WATCHED_FIELDS.iter().any(|field| event.get_bool(field).is_ok_and(|is_there| is_there));
+    let mut told = WATCHED_FIELDS.iter().chain([&LIFECYCLE]);
+    let is_more = told.any(|field| event.get_bool(field).is_ok_and(|is_there| is_there));
     let counter = last_sequence(event);
     let appended = counter.and_then(|counter| appended(&chat_id, event, counter));
     let appended = appended.unwrap_or_default().into();
