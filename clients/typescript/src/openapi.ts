@@ -33,6 +33,22 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/apps/app_id/holds": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["list_holds"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/assistant-tags/app_id": {
         parameters: {
             query?: never;
@@ -1946,6 +1962,18 @@ export interface components {
             /** @example 3 */
             count: number;
         };
+        /** @description A chat under hold. */
+        HeldChat: {
+            /** @description The chat. */
+            chat_id: components["schemas"]["ChatId"];
+            /**
+             * @description Why, for operators.
+             * @example dispute 7
+             */
+            reason: string;
+            /** @description When the hold began, or when its reason was changed. */
+            since: components["schemas"]["Time"];
+        };
         /** @description The last line. If it is missing, the response was aborted. */
         HistoryEnd: {
             /** @description Always true; no message has this field. */
@@ -3101,6 +3129,12 @@ export interface components {
         /** @description A page of a list. */
         Page_ContextVersion: {
             data: components["schemas"]["ContextVersion"][];
+            /** @description The cursor of the next page; null on the last page. */
+            next_cursor: string | null;
+        };
+        /** @description A page of a list. */
+        Page_HeldChat: {
+            data: components["schemas"]["HeldChat"][];
             /** @description The cursor of the next page; null on the last page. */
             next_cursor: string | null;
         };
@@ -4663,6 +4697,7 @@ export type FieldError = components['schemas']['FieldError'];
 export type ForkOrigin = components['schemas']['ForkOrigin'];
 export type ForkRequest = components['schemas']['ForkRequest'];
 export type GroupCount = components['schemas']['GroupCount'];
+export type HeldChat = components['schemas']['HeldChat'];
 export type HistoryEnd = components['schemas']['HistoryEnd'];
 export type HistoryLine = components['schemas']['HistoryLine'];
 export type HistoryMessage = components['schemas']['HistoryMessage'];
@@ -4741,6 +4776,7 @@ export type OverallAvg = components['schemas']['OverallAvg'];
 export type Page_App = components['schemas']['Page_App'];
 export type Page_Assistant = components['schemas']['Page_Assistant'];
 export type Page_ContextVersion = components['schemas']['Page_ContextVersion'];
+export type Page_HeldChat = components['schemas']['Page_HeldChat'];
 export type Page_HitResponse = components['schemas']['Page_HitResponse'];
 export type Page_InputRequest = components['schemas']['Page_InputRequest'];
 export type Page_ListedChat = components['schemas']['Page_ListedChat'];
@@ -4873,6 +4909,21 @@ export interface operations {
         responses: never;
     };
     list_apps: {
+        parameters: {
+            query?: {
+                /** @description The most entries of a page: 20 by default, at most 100; fewer if they are large. */
+                limit?: number;
+                /** @description The `next_cursor` of the previous page, asked for with the same filters. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    list_holds: {
         parameters: {
             query?: {
                 /** @description The most entries of a page: 20 by default, at most 100; fewer if they are large. */

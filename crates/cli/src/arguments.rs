@@ -3,8 +3,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    acp, apps, audit, check, completions, config, demo, erase, export, history, import, keys, man,
-    mcp, purge, resume_sweep, search, serve, stats, tokens, upgrade, views, wallets,
+    acp, apps, audit, check, completions, config, demo, erase, export, history, holds, import,
+    keys, man, mcp, purge, resume_sweep, search, serve, stats, tokens, upgrade, views, wallets,
 };
 use crate::settings::{Settings, SettingsError};
 
@@ -58,6 +58,8 @@ pub(crate) enum Command {
     Erase(erase::Arguments),
     /// Remove for good what was said in the chats whose retention is over.
     Purge(purge::Arguments),
+    /// Keep chats from being purged, such as for a dispute.
+    Holds(holds::Arguments),
     /// Pause the running chats whose lease has expired.
     ResumeSweep(resume_sweep::Arguments),
     /// Rebuild the index of the search in what was said.

@@ -107,6 +107,8 @@ named! {
         HoldChat = "hold_chat",
         /// The hold of a chat was lifted.
         LiftHold = "lift_hold",
+        /// The chats under hold were listed.
+        ListHolds = "list_holds",
         /// The erasure of a person was begun.
         EraseUser = "erase_user",
         /// What is stored about a person was exported.

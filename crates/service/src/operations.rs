@@ -196,6 +196,7 @@ pub(crate) static OPERATIONS: LazyLock<Vec<Section>> = LazyLock::new(|| {
             PATCH  "/api/apps/{app_id}" => apps::update::update_app;
             POST   "/api/apps/{app_id}/disable" => apps::disable::disable_app;
             POST   "/api/apps/{app_id}/enable" => apps::enable::enable_app;
+            GET    "/api/apps/{app_id}/holds" => apps::list_holds::list_holds;
             PUT    "/api/apps/{app_id}/holds/{chat_id}" => apps::hold_chat::hold_chat;
             DELETE "/api/apps/{app_id}/holds/{chat_id}" => apps::lift_hold::lift_hold;
             POST   "/api/apps/{app_id}/erasures" => apps::erase_user::erase_user;

@@ -1,9 +1,10 @@
 //! Responses of the API, for commands that print the same JSON.
 
 use persistence::{Store, StoreError, UserStats, UserStatsPage};
-use records::{App, AppId, Erasure, UserId, WorkflowName};
+use records::{App, AppId, ChatId, Erasure, Hold, UserId, WorkflowName};
 use serde::Serialize;
 
+use crate::api::apps::list_holds::HeldChat;
 pub use crate::api::stats::shares::hours;
 use crate::api::stats::workflow::WorkflowStatsResponse;
 use crate::api::stats::workflows::AppStatsResponse;
@@ -16,6 +17,11 @@ use crate::wire::{AppResponse, ErasureResponse};
 /// Returns an app as `GET /api/apps/{app_id}` does.
 pub fn app(app: App) -> impl Serialize {
     AppResponse::from(app)
+}
+
+/// Returns a chat under hold as `GET /api/apps/{app_id}/holds` does.
+pub fn held_chat(chat_id: ChatId, hold: Hold) -> impl Serialize {
+    HeldChat::from((chat_id, hold))
 }
 
 /// Returns an erasure as `GET /api/apps/{app_id}/erasures/{pseudonym}` does.

@@ -121,6 +121,8 @@ macro_rules! contract_tests {
                 a_purge_changes_no_number_of_the_statistics,
                 forks_keep_what_they_share_with_a_purged_chat,
                 a_chat_under_hold_is_not_purged,
+                chats_under_hold_are_listed_by_id,
+                what_retention_does_is_counted,
                 retention_purges_what_is_due_and_nothing_else,
                 retention_archives_inactive_chats_and_that_is_no_activity,
                 a_purge_is_in_the_audit_log,

@@ -5,15 +5,16 @@ use std::sync::Arc;
 use chrono::{DateTime, TimeDelta, Utc};
 use records::{
     Actor, AuditAction, ChatStatus, Clock as _, Due, Hold, Lifecycle, NewChatSession, NewFork,
-    NewProviderCall, Retention, Scope, SessionChange, SystemClock, Visibility,
+    NewProviderCall, NewToolRun, Retention, Scope, SessionChange, SystemClock, UserId, Visibility,
 };
 
 use super::fixture::{
     TestChat, a_moment_passes, assert_invalid, assert_refused, event, message, new_chat,
     new_content, race, some_scope, workflow,
 };
+use super::metrics;
 use super::scopes::{assert_hidden, full_chat};
-use persistence::{AuditFilter, Store, StoreError, archive_due, purge_due};
+use persistence::{AuditFilter, HoldPage, Store, StoreError, archive_due, purge_due};
 use records::InvalidKind::Value as NotAdmitted;
 
 fn actor() -> Actor {
@@ -125,6 +126,81 @@ pub async fn a_chat_under_hold_is_not_purged(store: Arc<dyn Store>) {
     assert!(store.purge_chat(&actor(), &chat.scope, &chat.id, due).await.unwrap());
     let long = "x".repeat(Hold::REASON_CHARS + 1);
     assert_invalid(hold(&chat, Some(&long)).await, "/reason", NotAdmitted);
+}
+
+pub async fn chats_under_hold_are_listed_by_id(store: Arc<dyn Store>) {
+    let scope = some_scope();
+    let mut chats = Vec::new();
+    for _ in 0..5 {
+        chats.push(TestChat::create_in(&scope, &store, new_chat()).await);
+    }
+    chats.sort_by(|one, other| one.id.cmp(&other.id));
+    let [free, first, deleted, lifted, last] = chats.as_slice() else { unreachable!() };
+    let mut held = Vec::new();
+    for chat in [last, deleted, lifted, first] {
+        let reason = format!("dispute about {}", chat.id);
+        held.push((chat.id.clone(), hold(chat, Some(&reason)).await.unwrap().unwrap()));
+    }
+    hold(lifted, None).await.unwrap();
+    delete(deleted).await;
+    held.sort_by(|(one, _), (other, _)| one.cmp(other));
+    held.retain(|(chat_id, _)| *chat_id != lifted.id);
+
+    let mut listed = Vec::new();
+    let mut after = None;
+    loop {
+        let page = store.list_holds(&scope.app_id, 2, after.as_ref()).await.unwrap();
+        listed.extend(page.holds);
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    assert_eq!(listed, held);
+    assert!(held.iter().all(|(chat_id, _)| *chat_id != free.id));
+    let other = store.list_holds(&some_scope().app_id, 2, None).await.unwrap();
+    assert_eq!(other, HoldPage { holds: vec![], next: None });
+}
+
+pub async fn what_retention_does_is_counted(store: Arc<dyn Store>) {
+    let scope = some_scope();
+    let mut chats = Vec::new();
+    for _ in 0..4 {
+        chats.push(TestChat::create_in(&scope, &store, new_chat()).await);
+    }
+    let [requested, deleted, inactive, of_alice] = chats.as_slice() else { unreachable!() };
+    let later = SystemClock.now() + TimeDelta::days(1);
+    delete(deleted).await;
+    for _ in 0..2 {
+        purge(requested).await.unwrap();
+        let due = Some((Due::Deleted, later));
+        store.purge_chat(&actor(), &scope, &deleted.id, due).await.unwrap();
+        store.archive_inactive(&actor(), &scope.app_id, &inactive.id, later).await.unwrap();
+    }
+    let run = NewToolRun { tool_name: "search".to_owned(), ..NewToolRun::default() };
+    store.record_tool_runs(&scope, &of_alice.id, vec![run.clone(), run]).await.unwrap();
+    store.remove_tool_runs(&scope.app_id, later, 10, None).await.unwrap();
+    let alice = UserId::parse("alice").unwrap();
+    let erasure = store.begin_erasure(&actor(), &scope.app_id, &alice).await.unwrap();
+    while store
+        .continue_erasure(&scope.app_id, erasure.pseudonym, 100)
+        .await
+        .unwrap()
+        .is_some_and(|erasure| erasure.finished_at.is_none())
+    {}
+    store.continue_erasure(&scope.app_id, erasure.pseudonym, 100).await.unwrap();
+
+    for (action, expected) in [
+        ("purge_requested", 1),
+        ("purge_deleted", 1),
+        ("purge_completed", 0),
+        ("archive", 1),
+        ("remove_tool_run", 2),
+        ("erase_user", 1),
+    ] {
+        let count = metrics::count(&*store, "reprise_store_retention_actions_total", &[action]);
+        assert_eq!(count, expected, "{action}");
+    }
 }
 
 /// Returns the ids of the chats of an app that are due, by the reason.

@@ -3258,6 +3258,36 @@ class GroupCount(BaseModel):
     count: Annotated[int, Field(examples=[3], ge=0)]
 
 
+class HeldChat(BaseModel):
+    """
+    A chat under hold.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    chat_id: Annotated[
+        str,
+        Field(
+            examples=["chat_abc123def456"],
+            max_length=128,
+            min_length=1,
+            pattern="^[A-Za-z0-9_][A-Za-z0-9_.:-]*$",
+        ),
+    ]
+    """
+    The chat.
+    """
+    reason: Annotated[str, Field(examples=["dispute 7"])]
+    """
+    Why, for operators.
+    """
+    since: Annotated[AwareDatetime, Field(examples=["2025-10-02T10:00:00.000Z"])]
+    """
+    When the hold began, or when its reason was changed.
+    """
+
+
 class HistoryEnd(BaseModel):
     """
     The last line. If it is missing, the response was aborted.
@@ -4142,6 +4172,21 @@ class PageContextVersion(BaseModel):
         extra="allow",
     )
     data: list[ContextVersion]
+    next_cursor: str | None
+    """
+    The cursor of the next page; null on the last page.
+    """
+
+
+class PageHeldChat(BaseModel):
+    """
+    A page of a list.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    data: list[HeldChat]
     next_cursor: str | None
     """
     The cursor of the next page; null on the last page.

@@ -10,6 +10,7 @@ pub(crate) mod demo;
 pub(crate) mod erase;
 pub(crate) mod export;
 pub(crate) mod history;
+pub(crate) mod holds;
 pub(crate) mod import;
 pub(crate) mod keys;
 pub(crate) mod man;
@@ -58,6 +59,9 @@ pub(crate) async fn run(command: Command, settings: Settings) -> anyhow::Result<
         Command::Import(arguments) => import::run(&arguments, &settings).await,
         Command::Erase(arguments) => erase::run(&arguments, &settings).await,
         Command::Purge(arguments) => purge::run(&arguments, &settings).await,
+        Command::Holds(arguments) => {
+            holds::run(&arguments, &settings).await.map(|()| ExitCode::SUCCESS)
+        }
         Command::ResumeSweep(arguments) => {
             resume_sweep::run(&arguments, &settings).await.map(|()| ExitCode::SUCCESS)
         }

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{Chat, Kept, MemoryStore, held};
 use crate::StoreError;
-use crate::metrics::Call;
+use crate::metrics::{Call, RetentionAction};
 use crate::rules::audit::Audited;
 use crate::rules::erasure::{ERASED_NAME, Extent, Person, ended};
 use crate::rules::stored_digest::{ERASED, StoredDigest};
@@ -61,6 +61,7 @@ impl Erasures for MemoryStore {
                 self.erase_of_user(erasure, &person);
                 held(&self.pseudonym_keys).remove(&(Some(app_id.clone()), user_id));
                 *erasure = ended(erasure, self.clock.now());
+                self.metrics.retention.did(RetentionAction::EraseUser, 1);
             }
             Ok(Some(erasure.clone()))
         })

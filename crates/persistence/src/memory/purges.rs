@@ -6,10 +6,10 @@ use records::{
 
 use super::{Chat, MemoryStore};
 use crate::StoreError;
-use crate::metrics::Call;
+use crate::metrics::{Call, RetentionAction};
 use crate::rules::audit::Audited;
 use crate::rules::purge::{archived, check_purge, check_reason, hold_action, remains};
-use crate::store::Purges;
+use crate::store::{HoldPage, Purges};
 
 #[async_trait]
 impl Purges for MemoryStore {
@@ -33,6 +33,7 @@ impl Purges for MemoryStore {
                 let audited = Audited::of_operator(actor, app_id, Some(chat_id), action);
                 self.add_audit_entry(&audited, now)?;
                 chat.purge(now);
+                self.metrics.retention.purged(due.map(|(due, _)| due));
                 self.notify_change(chat);
                 Ok(true)
             });
@@ -94,6 +95,7 @@ impl Purges for MemoryStore {
                 let audited = Audited::of_operator(actor, Some(app_id), Some(chat_id), action);
                 self.add_audit_entry(&audited, now)?;
                 chat.session = archived(&chat.session, now);
+                self.metrics.retention.did(RetentionAction::Archive, 1);
                 self.notify_change(chat);
                 Ok(true)
             });
@@ -147,6 +149,25 @@ impl Purges for MemoryStore {
                 }
                 Ok(chat.session.hold.clone())
             })
+        })
+        .await
+    }
+
+    async fn list_holds(
+        &self,
+        app_id: &AppId,
+        limit: usize,
+        after: Option<&ChatId>,
+    ) -> Result<HoldPage, StoreError> {
+        self.observe(Call::ListHolds, || {
+            let chats = self.chats();
+            let of_app = chats.values().map(|chat| &chat.session).filter(|chat| {
+                chat.app_id == *app_id && after.is_none_or(|after| chat.chat_id > *after)
+            });
+            let held = of_app.filter_map(|chat| Some((chat.chat_id.clone(), chat.hold.clone()?)));
+            let mut holds: Vec<_> = held.collect();
+            holds.sort_by(|(one, _), (other, _)| one.cmp(other));
+            Ok(HoldPage::cut(holds, limit))
         })
         .await
     }

@@ -6,7 +6,7 @@ use records::{AppId, ChatId, NewToolRun, Scope, ToolRun, ToolSums};
 
 use super::{Chat, MemoryStore};
 use crate::StoreError;
-use crate::metrics::Call;
+use crate::metrics::{Call, RetentionAction};
 use crate::rules::tool_run_batch::{DigestedRun, ToolRunBatch};
 use crate::store::{
     Began, DueToolRuns, RecordedCursor, RecordedToolRun, ToolRunCursor, ToolRunFilter, ToolRunPage,
@@ -94,6 +94,7 @@ impl ToolRuns for MemoryStore {
             let mut chats = self.chats();
             let (due, next) = due_runs(&chats, app_id, recorded_until, limit, after);
             let count = u64::try_from(due.len()).unwrap_or(u64::MAX);
+            self.metrics.retention.did(RetentionAction::RemoveToolRun, count);
             for RecordedCursor { chat_id, run_id, .. } in due {
                 if let Some(chat) = chats.get_mut(&chat_id) {
                     chat.tool_runs.retain(|kept| kept.run.run_id != run_id);

@@ -24,6 +24,7 @@ label! {
         RemoveDeletedTexts = "remove_deleted_texts",
         NextAppWithChats = "next_app_with_chats",
         SetHold = "set_hold",
+        ListHolds = "list_holds",
         BeginErasure = "begin_erasure",
         ContinueErasure = "continue_erasure",
         GetErasure = "get_erasure",

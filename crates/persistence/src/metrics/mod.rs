@@ -13,6 +13,7 @@ mod appends;
 mod attempts;
 mod calls;
 mod pool;
+mod retention;
 mod sealing;
 mod search;
 mod sweeps;
@@ -27,6 +28,7 @@ pub(crate) use attempts::{AttemptMetrics, Direction, FailureReason};
 pub(crate) use calls::{CallMetrics, RunningCall};
 pub(crate) use label::Label;
 pub(crate) use pool::PoolMetrics;
+pub(crate) use retention::{RetentionAction, RetentionMetrics};
 pub(crate) use sealing::SealingMetrics;
 pub(crate) use search::SearchMetrics;
 pub(crate) use sweeps::{Sweep, SweepMetrics};
@@ -39,6 +41,7 @@ pub struct StoreMetrics {
     pub(crate) sealing: SealingMetrics,
     pub(crate) search: SearchMetrics,
     pub(crate) sweeps: SweepMetrics,
+    pub(crate) retention: RetentionMetrics,
     pub(crate) attempts: AttemptMetrics,
     pub(crate) pool: PoolMetrics,
 }
@@ -54,6 +57,7 @@ impl StoreMetrics {
             self.sealing.families(),
             self.search.families(),
             self.sweeps.families(),
+            self.retention.families(),
             self.attempts.families(),
             self.pool.families(),
         ]

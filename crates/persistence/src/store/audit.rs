@@ -28,7 +28,7 @@ pub trait AuditLog: Send + Sync {
         action: AuditAction,
     ) -> Result<(), StoreError>;
 
-    /// Records that an operator reads an app of the registry, or the list of apps. Repeats are treated as those of
+    /// Records that an operator reads an app of the registry, the list of apps, or the chats of an app that are under hold. Repeats are treated as those of
     /// [`record_chat_read`](Self::record_chat_read).
     async fn record_registry_read(
         &self,

@@ -89,7 +89,7 @@ pub use messages::{
 };
 pub use participants::{Joined, ParticipantCursor, ParticipantPage, Participants};
 pub use presence::{ChatPresence, Presence};
-pub use purges::{PURGED_AGAIN_AFTER_MINUTES, Purges};
+pub use purges::{HoldPage, PURGED_AGAIN_AFTER_MINUTES, Purges};
 pub(crate) use resumption::resume_points_too_large;
 pub use resumption::{MessageSource, ResumeSnapshot, Resumption};
 pub use revocations::{RevocationCursor, RevocationEntry, RevocationPage, Revocations};

@@ -84,6 +84,33 @@ pub trait Purges: Send + Sync {
         chat_id: &ChatId,
         reason: Option<&str>,
     ) -> Result<Option<Hold>, StoreError>;
+
+    /// Lists the chats of an app that are under hold, also the deleted ones, after `after` and in the order of their ids.
+    ///
+    /// `limit` must be at least 1.
+    async fn list_holds(
+        &self,
+        app_id: &AppId,
+        limit: usize,
+        after: Option<&ChatId>,
+    ) -> Result<HoldPage, StoreError>;
+}
+
+/// A page of the chats of an app that are under hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HoldPage {
+    /// The chats, each with its hold.
+    pub holds: Vec<(ChatId, Hold)>,
+    /// The chat after which the next page begins, if there is a next page.
+    pub next: Option<ChatId>,
+}
+
+impl HoldPage {
+    /// Makes a page of the first `limit` holds.
+    pub(crate) fn cut(mut holds: Vec<(ChatId, Hold)>, limit: usize) -> Self {
+        let next = super::cut(&mut holds, limit).map(|(chat_id, _)| chat_id.clone());
+        Self { holds, next }
+    }
 }
 
 /// How long after a purge its records are removed once more, in minutes: far longer than any call lasts.

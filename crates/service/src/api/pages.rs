@@ -11,7 +11,7 @@ use persistence::{
     AssistantCursor, CallCursor, HitPosition, InputCursor, ListCursor, ParticipantCursor,
     PendingCursor, Position, ResumePointCursor, ToolRunCursor, UserStatsCursor,
 };
-use records::{AppId, DocumentPath};
+use records::{AppId, ChatId, DocumentPath};
 use serde::Serialize;
 use utoipa::__dev::ComposeSchema;
 use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
@@ -170,6 +170,16 @@ impl Cursor for AppId {
 
     fn decode(text: &str) -> Option<Self> {
         Self::parse(text).ok()
+    }
+}
+
+impl Cursor for ChatId {
+    fn encode(&self) -> String {
+        URL_SAFE_NO_PAD.encode(self.as_str())
+    }
+
+    fn decode(text: &str) -> Option<Self> {
+        Self::parse(String::from_utf8(URL_SAFE_NO_PAD.decode(text).ok()?).ok()?).ok()
     }
 }
 

@@ -232,6 +232,12 @@ async fn a_chat_under_hold_is_not_purged_and_then_it_is_gone() {
     let answer = operator.put(hold, json!({"reason": "dispute 7"})).await;
     assert_eq!((answer.status, &answer.body()["reason"]), (200, &json!("dispute 7")));
     assert_eq!(operator.put(hold, json!({"reason": "dispute 7"})).await.body(), answer.body());
+    let holds = "/api/apps/acme_corp/holds";
+    let mut held = answer.body();
+    held["chat_id"] = json!("c1");
+    let listed = operator.get(holds).await.body();
+    assert_eq!(listed, json!({"data": [held], "next_cursor": null}));
+    assert_eq!(service.get(holds).await.status, 403);
     let long = operator.put(hold, json!({"reason": "x".repeat(1_001)})).await;
     assert_eq!((long.status, &*long.culprit()), (422, "/reason"));
     let unknown = operator.put("/api/apps/acme_corp/holds/c2", json!({"reason": "x"})).await;
@@ -245,6 +251,7 @@ async fn a_chat_under_hold_is_not_purged_and_then_it_is_gone() {
     for _ in 0..2 {
         assert_eq!(operator.delete(hold).await.status, 204);
     }
+    assert_eq!(operator.get(holds).await.body()["data"], json!([]));
     let stale = service.request("DELETE", &purge).header("if-match", "\"7\"");
     let stale = service.send(stale.body(Body::empty()).unwrap()).await;
     assert_eq!(stale.problem(), (412, "precondition-failed".to_owned()));

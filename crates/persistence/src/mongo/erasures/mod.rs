@@ -22,7 +22,7 @@ use tokio::time::Instant;
 use self::chats::Candidate;
 use self::shown::NamedByChat;
 use crate::StoreError;
-use crate::metrics::Call;
+use crate::metrics::{Call, RetentionAction};
 use crate::mongo::MongoStore;
 use crate::mongo::collection_names::ERASURES;
 use crate::mongo::documents::stored::{FieldError, read_record};
@@ -111,7 +111,13 @@ impl Erasures for MongoStore {
             let Some(StoredErasure { erasure, place }) = found else { return Ok(None) };
             match erasure.user_id.clone() {
                 None => Ok(Some(erasure)),
-                Some(user_id) => self.erase_step(erasure, place, user_id, limit).await.map(Some),
+                Some(user_id) => {
+                    let erasure = self.erase_step(erasure, place, user_id, limit).await?;
+                    if erasure.finished_at.is_some() {
+                        self.inner.metrics.retention.did(RetentionAction::EraseUser, 1);
+                    }
+                    Ok(Some(erasure))
+                }
             }
         })
         .await

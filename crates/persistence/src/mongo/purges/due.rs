@@ -5,7 +5,7 @@ use chrono::{DateTime as Time, Utc};
 use mongodb::options::Hint;
 use records::{AppId, Due, Lifecycle};
 
-use crate::mongo::collections::session_index;
+use crate::mongo::collections::{HOLD, session_index};
 use crate::mongo::documents::{LIFECYCLE, LIFECYCLE_AT, NEWEST_VERSION};
 
 /// Returns the filter for the chats of an app that are due. It agrees with [`Due::includes`].
@@ -28,7 +28,7 @@ fn due_filter(app_id: &AppId, due: Due, before: Time<Utc>) -> Document {
         }
         filter.insert(LIFECYCLE, doc! { "$in": lifecycles });
     }
-    filter.insert("hold", Bson::Null);
+    filter.insert(HOLD, Bson::Null);
     filter.insert("schema_version", doc! { "$lte": NEWEST_VERSION });
     filter
 }

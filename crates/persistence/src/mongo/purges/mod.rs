@@ -19,10 +19,10 @@ use records::{
 
 use self::due::{due_index, due_order, only_due};
 use crate::StoreError;
-use crate::metrics::{Call, Sweep};
+use crate::metrics::{Call, RetentionAction, Sweep};
 use crate::mongo::MongoStore;
 use crate::mongo::chat_sessions::without_large_fields;
-use crate::mongo::collections::{EDITED_AT, session_index};
+use crate::mongo::collections::{EDITED_AT, HOLD, session_index};
 use crate::mongo::documents::{
     ATTRS, LIFECYCLE, LIFECYCLE_AT, NEWEST_VERSION, TITLE_KEY, TITLE_TRIGRAMS, Tail,
     chat_session_record, counter, open_chat_session,
@@ -36,7 +36,7 @@ use crate::mongo::engine::sweep::Overdue;
 use crate::mongo::engine::transaction::{Round, Transaction};
 use crate::rules::audit::Audited;
 use crate::rules::purge::{check_purge, check_reason, hold_action, remains};
-use crate::store::{PURGED_AGAIN_AFTER_MINUTES, Purges};
+use crate::store::{HoldPage, PURGED_AGAIN_AFTER_MINUTES, Purges};
 
 /// The field of a purged chat with the time at which its records are removed once more.
 pub(crate) const PURGE_AGAIN_AT: &str = "purge_again_at";
@@ -51,7 +51,11 @@ impl Purges for MongoStore {
         due: Option<(Due, Time<Utc>)>,
     ) -> Result<bool, StoreError> {
         let purging = self.purge(actor, scope, chat_id, due);
-        self.observe(Call::PurgeChat, Some(chat_id), purging).await
+        let is_purged = self.observe(Call::PurgeChat, Some(chat_id), purging).await?;
+        if is_purged {
+            self.inner.metrics.retention.purged(due.map(|(due, _)| due));
+        }
+        Ok(is_purged)
     }
 
     async fn list_due(
@@ -111,7 +115,11 @@ impl Purges for MongoStore {
         inactive_since: Time<Utc>,
     ) -> Result<bool, StoreError> {
         let archiving = self.archive_if_inactive(actor, app_id, chat_id, inactive_since);
-        self.observe(Call::ArchiveInactive, Some(chat_id), archiving).await
+        let is_archived = self.observe(Call::ArchiveInactive, Some(chat_id), archiving).await?;
+        if is_archived {
+            self.inner.metrics.retention.did(RetentionAction::Archive, 1);
+        }
+        Ok(is_archived)
     }
 
     async fn finish_purges(&self, limit: usize) -> Result<usize, StoreError> {
@@ -190,6 +198,36 @@ impl Purges for MongoStore {
                 call.transact(&scope, &chat_id, round).await
             })
             .await
+        })
+        .await
+    }
+
+    async fn list_holds(
+        &self,
+        app_id: &AppId,
+        limit: usize,
+        after: Option<&ChatId>,
+    ) -> Result<HoldPage, StoreError> {
+        self.observe(Call::ListHolds, None, async {
+            let list = || async {
+                let after = after.map_or("", ChatId::as_str);
+                let find = SortedFind {
+                    filter: doc! {
+                        "app_id": app_id.as_str(),
+                        HOLD: { "$exists": true },
+                        "_id": { "$gt": after },
+                    },
+                    sort: doc! { "_id": 1 },
+                    index: session_index("cs_app_held"),
+                    limit: limit.saturating_add(1),
+                    projection: without_large_fields(),
+                };
+                let found = find.read(&self.inner.chat_sessions).await?;
+                let chats = found.iter().map(|raw| chat_session_record(raw));
+                let held = chats.map(|chat| chat.map(|it| Some((it.chat_id, it.hold?))));
+                Ok(held.filter_map(Result::transpose).collect::<Result<_, _>>()?)
+            };
+            Ok(HoldPage::cut(self.read(list).await?, limit))
         })
         .await
     }
@@ -273,7 +311,7 @@ impl MongoStore {
         let entry = self.audit_document(&audited).await?;
         let now = self.inner.clock.now();
         let mut filter = writable_chat(scope, chat_id);
-        filter.insert("hold", Bson::Null);
+        filter.insert(HOLD, Bson::Null);
         filter.insert("status", chat.status.number());
         filter.insert("duration_sec", chat.duration_sec);
         filter.insert("last_sequence", counter(tail.last_sequence));
@@ -307,9 +345,9 @@ impl MongoStore {
         let entry = self.audit_document(&audited).await?;
         let now = DateTime::from_chrono(self.inner.clock.now());
         let mut filter = writable_chat(scope, chat_id);
-        let mut update = doc! { "$unset": { "hold": "" } };
+        let mut update = doc! { "$unset": { HOLD: "" } };
         if let Some(reason) = reason {
-            update = doc! { "$set": { "hold": { "reason": reason, "since": now } } };
+            update = doc! { "$set": { HOLD: { "reason": reason, "since": now } } };
         }
         with_mark(mark, &mut filter, &mut update);
         tx.begin().await?;
@@ -375,7 +413,7 @@ fn remains_update(chat: &ChatSession, now: Time<Utc>) -> Document {
         ATTRS,
         "updated_by",
         "creation_digest",
-        "hold",
+        HOLD,
         EDITED_AT,
     ];
     let unset = gone.into_iter().map(|field| (field.to_owned(), Bson::from("")));

@@ -15,7 +15,7 @@ use records::{AppId, ChatId, NewToolRun, Scope};
 
 use self::document::{read_tool_run, tool_run_key};
 use crate::StoreError;
-use crate::metrics::Call;
+use crate::metrics::{Call, RetentionAction};
 use crate::mongo::MongoStore;
 use crate::mongo::collections::tool_run_index;
 use crate::mongo::documents::{encode, open_chat_session};
@@ -106,7 +106,9 @@ impl ToolRuns for MongoStore {
             let (app_id, after) = (app_id.clone(), after.cloned());
             self.write(|call| async move {
                 let remove = |_| call.remove_runs(&app_id, recorded_until, limit, after.as_ref());
-                call.attempt(remove).await
+                let removed = call.attempt(remove).await?;
+                call.inner.metrics.retention.did(RetentionAction::RemoveToolRun, removed.count);
+                Ok(removed)
             })
             .await
         })

@@ -88,6 +88,7 @@ const SCATTERED: &[(&str, &[&str])] = &[
             "audit_entries: app_id, chat_id",
             "audit_entries: app_id, persons",
             "chat_sessions: $and, app_id, workflow_name",
+            "chat_sessions: _id, app_id, hold",
             "chat_sessions: app_id, attrs, lifecycle, status",
             "chat_sessions: app_id, workflow_name",
             "chat_sessions: $and, app_id, is_listed, lifecycle, status",
@@ -818,6 +819,7 @@ async fn use_apps(database: &Database) {
     database.count_chats(&scope, &filter).await.unwrap();
     database.list_apps(10, None).await.unwrap();
     database.list_apps(10, Some(&app_id)).await.unwrap();
+    database.list_holds(&app_id, 10, ChatId::parse("chat").ok().as_ref()).await.unwrap();
 }
 
 async fn use_audit_log(database: &Database, app_id: &AppId) {

@@ -11,6 +11,7 @@ pub(crate) mod hold_chat;
 pub(crate) mod lift_hold;
 pub(crate) mod lift_revocation;
 pub(crate) mod list;
+pub(crate) mod list_holds;
 pub(crate) mod register;
 pub(crate) mod revoke_tokens;
 pub(crate) mod update;
