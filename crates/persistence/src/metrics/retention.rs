@@ -5,7 +5,7 @@ use super::instrument::Counter;
 use super::label::{By, label};
 
 label! {
-    /// What was done for the retention of an app, or because somebody asked for it.
+    /// What retention does, and what is done on request.
     RetentionAction: "action" {
         PurgeRequested = "purge_requested",
         PurgeCompleted = "purge_completed",
