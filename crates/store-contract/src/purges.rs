@@ -146,17 +146,17 @@ pub async fn chats_under_hold_are_listed_by_id(store: Arc<dyn Store>) {
     held.sort_by(|(one, _), (other, _)| one.cmp(other));
     held.retain(|(chat_id, _)| *chat_id != lifted.id);
 
-    let mut listed = Vec::new();
+    let mut found = Vec::new();
     let mut after = None;
     loop {
         let page = store.list_holds(&scope.app_id, 2, after.as_ref()).await.unwrap();
-        listed.extend(page.holds);
+        found.extend(page.holds);
         after = page.next;
         if after.is_none() {
             break;
         }
     }
-    assert_eq!(listed, held);
+    assert_eq!(found, held);
     assert!(held.iter().all(|(chat_id, _)| *chat_id != free.id));
     let other = store.list_holds(&some_scope().app_id, 2, None).await.unwrap();
     assert_eq!(other, HoldPage { holds: vec![], next: None });
