@@ -14,6 +14,9 @@ mod blocks;
 mod call;
 pub(crate) use call::{Call, NO_SIGNATURE};
 
+mod json_text;
+pub(crate) use json_text::{serialise, serialise_content, serialise_part};
+
 mod library_media;
 
 mod media;

@@ -67,6 +67,13 @@ pub enum Repair {
     RefusalGivenAsText,
     /// A content part became its JSON text, because the dialect has no such part.
     PartSerialised,
+    /// Long inline data were left out of a JSON text, where a model could read nothing in them.
+    InlineDataLeftOut {
+        /// The media type or the format; `data` if neither is known. Shortened if it is long.
+        kind: String,
+        /// How many bytes they were.
+        bytes: usize,
+    },
     /// Fields of a content part besides its text or data were removed.
     PartFieldsRemoved,
     /// Text that is only white space was removed.
@@ -175,6 +182,7 @@ impl Repair {
             Self::MalformedCallsRemoved => "malformed_calls_removed",
             Self::RefusalGivenAsText => "refusal_given_as_text",
             Self::PartSerialised => "part_serialised",
+            Self::InlineDataLeftOut { .. } => "inline_data_left_out",
             Self::PartFieldsRemoved => "part_fields_removed",
             Self::BlankTextRemoved => "blank_text_removed",
             Self::SpeakerFolded => "speaker_folded",
@@ -277,6 +285,9 @@ impl fmt::Display for Repair {
             }
             Self::RefusalGivenAsText => f.write_str("the refusal became text"),
             Self::PartSerialised => f.write_str("a content part became its JSON text"),
+            Self::InlineDataLeftOut { kind, bytes } => {
+                write!(f, "inline data were left out of a JSON text: {kind}, {bytes} bytes")
+            }
             Self::PartFieldsRemoved => {
                 f.write_str("fields of a content part were removed: the dialect has no such fields")
             }

@@ -1,5 +1,6 @@
 use serde_json::{Value, json};
 
+use super::json_text::{serialise_content, serialise_part};
 use super::media::Media;
 use super::media_type::URL_TYPE;
 use super::message::CanonicalMessage;
@@ -32,8 +33,7 @@ impl CanonicalMessage {
                 list.into_iter().map(|part| self.read_part(part)).collect()
             }
             other => {
-                self.repairs.push(Repair::ContentSerialised);
-                vec![ContentPart::Text(other.to_string())]
+                vec![ContentPart::Text(serialise_content(other, &mut self.repairs))]
             }
         };
         if let Some(refusal) = self.refusal.take() {
@@ -51,8 +51,8 @@ impl CanonicalMessage {
         let fit = |part: Value| {
             let mut part = Media::as_typed_part(&part).filter(&fits).unwrap_or(part);
             if !fits(&part) {
-                self.repairs.push(Repair::PartSerialised);
-                return json!({"type": "text", "text": part.to_string()});
+                let text = serialise_part(part, &mut self.repairs);
+                return json!({"type": "text", "text": text});
             }
             self.remove_extra_fields(&mut part);
             part
@@ -64,10 +64,7 @@ impl CanonicalMessage {
     pub(crate) fn take_text(&mut self) -> String {
         match self.content.take() {
             Value::String(text) => text,
-            other => {
-                self.repairs.push(Repair::ContentSerialised);
-                other.to_string()
-            }
+            other => serialise_content(other, &mut self.repairs),
         }
     }
 
@@ -85,10 +82,7 @@ impl CanonicalMessage {
     pub(crate) fn part_text(&mut self, part: ContentPart) -> String {
         match part {
             ContentPart::Text(text) => text,
-            ContentPart::Media(media) => {
-                self.repairs.push(Repair::PartSerialised);
-                Value::from(media).to_string()
-            }
+            ContentPart::Media(media) => serialise_part(media.into(), &mut self.repairs),
         }
     }
 
@@ -105,7 +99,7 @@ impl CanonicalMessage {
             self.repairs.push(Repair::RefusalGivenAsText);
         }
         let Some(read) = read else {
-            return self.serialise_part(&part);
+            return ContentPart::Text(serialise_part(part, &mut self.repairs));
         };
         if part.pointer("/image_url/detail").is_some_and(Value::is_string) {
             self.repairs.push(Repair::PartFieldsRemoved);
@@ -135,12 +129,6 @@ impl CanonicalMessage {
             self.repairs.push(Repair::PartFieldsRemoved);
         }
         fields.retain(|field, _| is_known(field));
-    }
-
-    /// Converts a part into its JSON text, because the dialect has no part for it.
-    pub(crate) fn serialise_part(&mut self, part: &Value) -> ContentPart {
-        self.repairs.push(Repair::PartSerialised);
-        ContentPart::Text(part.to_string())
     }
 }
 

@@ -270,3 +270,53 @@ fn langchain_is_given_files_in_its_own_form() {
         assert_eq!(rendered.repaired, []);
     }
 }
+
+/// Returns every text in a value that holds the JSON text of an object.
+fn json_texts(value: &Value) -> Vec<&str> {
+    match value {
+        Value::String(text) if text.contains("{\"") => vec![text],
+        Value::Array(items) => items.iter().flat_map(json_texts).collect(),
+        Value::Object(fields) => fields.values().flat_map(json_texts).collect(),
+        _ => Vec::new(),
+    }
+}
+
+#[test]
+fn a_json_text_has_no_long_inline_data() {
+    let data = "QUJD".repeat(1000);
+    let url = |media_type: &str| format!("data:{media_type};base64,{data}");
+    let zip =
+        json!({"type": "file", "file": {"file_data": url("application/zip"), "filename": "a.zip"}});
+    let sound = json!({"type": "input_audio", "input_audio": {"data": data, "format": "flac"}});
+    let drawing = json!({"type": "image_url", "image_url": {"url": url("image/svg+xml")}});
+    let unknown = json!({"type": "hologram", "of": {"mimeType": "model/gltf", "bytes": data}});
+    let parts = json!([{"type": "text", "text": "see"}, zip, sound, drawing, unknown]);
+    let call = json!({"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}});
+    let chat = [
+        json!({"role": "system", "content": parts}),
+        json!({"role": "user", "content": parts}),
+        json!({"role": "assistant", "content": parts, "tool_calls": [call]}),
+        json!({"role": "tool", "tool_call_id": "c", "content": parts}),
+        json!({"role": "user", "content": {"of": url("image/png")}}),
+    ];
+    let failed = json!({"tool_call_id": "c", "content": parts, "is_error": true});
+    let mut of_failed = chat.clone();
+    of_failed[3] = json!({"role": "tool", "tool_responses": [failed]});
+    for (dialect, chat) in dialect::all().flat_map(|it| [(it, &chat), (it, &of_failed)]) {
+        let rendered = dialect.render(log(chat), &Options::default());
+        let whole = json!([rendered.system, rendered.messages]);
+        let texts = json_texts(&whole);
+        assert!(texts.iter().all(|text| !text.contains(&data)), "{dialect:?}");
+        let left_out: usize = texts.iter().map(|text| text.matches("[left out: ").count()).sum();
+        let noted = repaired(&rendered).iter().filter(|it| it.1 == "inline_data_left_out").count();
+        // AG2 repeats the result of a call beside the list of all results.
+        assert!(noted <= left_out && (noted > 0) == (left_out > 0), "{dialect:?}");
+    }
+    let rendered = rendered(&Anthropic, &json!([{"type": "text", "text": "see"}, zip]));
+    let file = json!({"file_data": "[left out: application/zip, 3000 bytes]", "filename": "a.zip"});
+    let text = json!({"type": "file", "file": file}).to_string();
+    assert_eq!(rendered.messages[0]["content"][1], json!({"type": "text", "text": text}));
+    let details: Vec<_> = rendered.repaired.iter().map(|it| it.repair.to_string()).collect();
+    let detail = "inline data were left out of a JSON text: application/zip, 3000 bytes";
+    assert_eq!(details, ["a content part became its JSON text", detail]);
+}

@@ -176,6 +176,7 @@ pub(super) fn write_end(message: &mut CanonicalMessage) -> Value {
             repair,
             Repair::ContentSerialised
                 | Repair::PartSerialised
+                | Repair::InlineDataLeftOut { .. }
                 | Repair::PartFieldsRemoved
                 | Repair::RefusalGivenAsText
         )
@@ -215,8 +216,8 @@ pub(super) fn write_content(message: &mut CanonicalMessage, part: ContentPart) -
             link
         }
         (kind, source @ MediaSource::Id { .. }) => {
-            message.repairs.push(Repair::PartSerialised);
-            json!({"type": "text", "text": Value::from(Media::new(kind, source, name)).to_string()})
+            let media = Media::new(kind, source, name);
+            json!({"type": "text", "text": message.part_text(ContentPart::Media(media))})
         }
     }
 }

@@ -2,7 +2,9 @@ use serde_json::{Map, Value, json};
 
 use super::profile::Profile;
 use crate::Repair;
-use crate::canonical::{CanonicalMessage, ResultName, Role, are_parts, is_empty_value};
+use crate::canonical::{
+    CanonicalMessage, ResultName, Role, are_parts, is_empty_value, serialise_content,
+};
 use crate::dialect::pipeline::MessageWriter;
 use crate::rendered::Rendered;
 
@@ -139,10 +141,7 @@ fn write_content(message: &mut CanonicalMessage) -> Value {
         Value::String(text) if makes_calls && text == "None" => empty_text(message),
         text @ Value::String(_) => text,
         Value::Array(parts) if are_parts(&parts) => message.fit_parts(parts, fits),
-        other => {
-            message.repairs.push(Repair::ContentSerialised);
-            other.to_string().into()
-        }
+        other => serialise_content(other, &mut message.repairs).into(),
     }
 }
 

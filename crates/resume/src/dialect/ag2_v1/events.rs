@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use crate::canonical::{Media, MediaKind, MediaSource};
+use crate::canonical::{Media, MediaKind, MediaSource, serialise};
 
 /// Creates the event for a message of the user.
 pub(super) fn request(parts: &[Value]) -> Value {
@@ -64,7 +64,9 @@ pub(super) fn read_arguments(text: &str) -> Option<Value> {
 
 /// Returns the message of an error, for a result that does not tell it apart from its content.
 pub(super) fn error_text(content: &Value) -> String {
-    content.as_str().map_or_else(|| content.to_string(), str::to_owned)
+    // The parts of the result hold the data, so nothing is lost that would be reported.
+    let text = || serialise(content.clone(), &mut Vec::new());
+    content.as_str().map_or_else(text, str::to_owned)
 }
 
 /// Creates the event that lists all results of a message, and so closes its calls.

@@ -270,10 +270,7 @@ fn write_part(message: &mut CanonicalMessage, part: ContentPart) -> Value {
         ContentPart::Text(text) => return text_block(&text),
         ContentPart::Media(media) => media,
     };
-    write_block(&media).unwrap_or_else(|| {
-        message.repairs.push(Repair::PartSerialised);
-        text_block(&Value::from(media).to_string())
-    })
+    write_block(&media).unwrap_or_else(|| text_block(&message.part_text(ContentPart::Media(media))))
 }
 
 fn write_result(message: &mut CanonicalMessage) -> Value {

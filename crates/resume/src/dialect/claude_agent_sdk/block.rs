@@ -1,7 +1,6 @@
 use records::JsonObject;
 use serde_json::{Value, json};
 
-use crate::Repair;
 use crate::canonical::anthropic::{read_media, write_block};
 use crate::canonical::{Call, CanonicalMessage, ContentPart, are_parts, take_field, take_list};
 use crate::dialect::parsed::{self, add_missing, aligned, text_part};
@@ -48,10 +47,9 @@ pub(super) fn write_piece(message: &mut CanonicalMessage, piece: Piece, own: Val
     let mut block = match piece {
         Piece::Kept(part) => return part,
         Piece::Content(ContentPart::Text(text)) => json!({"type": "text", "text": text}),
-        Piece::Content(ContentPart::Media(media)) => write_block(&media).unwrap_or_else(|| {
-            message.repairs.push(Repair::PartSerialised);
-            json!({"type": "text", "text": Value::from(media).to_string()})
-        }),
+        Piece::Content(ContentPart::Media(media)) => write_block(&media).unwrap_or_else(
+            || json!({"type": "text", "text": message.part_text(ContentPart::Media(media))}),
+        ),
     };
     add_own(&mut block, own);
     block

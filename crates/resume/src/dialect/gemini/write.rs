@@ -178,10 +178,7 @@ fn write_part(api: GeminiApi, message: &mut CanonicalMessage, part: ContentPart)
         }
         return json!({"fileData": file});
     }
-    write_media(&media).unwrap_or_else(|| {
-        message.repairs.push(Repair::PartSerialised);
-        text_part(&Value::from(media).to_string())
-    })
+    write_media(&media).unwrap_or_else(|| text_part(&message.part_text(ContentPart::Media(media))))
 }
 
 /// Creates the part of an image, a sound or a file; `None` if only another provider has the bytes.

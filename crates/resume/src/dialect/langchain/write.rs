@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use super::{NAME, blocks};
 use crate::Repair;
 use crate::canonical::{
-    Call, CanonicalMessage, Media, MediaSource, Role, is_empty_value, take_list, take_object,
+    Call, CanonicalMessage, Media, MediaSource, Role, is_empty_value, serialise_content, take_list,
+    take_object,
 };
 use crate::dialect::pipeline::MessageWriter;
 use crate::rendered::Rendered;
@@ -127,10 +128,7 @@ fn write_content(message: &mut CanonicalMessage, has_blocks: bool) -> Value {
         }
         Value::Array(parts) if parts.iter().all(is_part) => parts.into(),
         text @ Value::String(_) => text,
-        other => {
-            message.repairs.push(Repair::ContentSerialised);
-            other.to_string().into()
-        }
+        other => serialise_content(other, &mut message.repairs).into(),
     }
 }
 

@@ -1,7 +1,6 @@
 use serde_json::Value;
 
-use crate::Repair;
-use crate::canonical::{CanonicalMessage, Role, are_parts};
+use crate::canonical::{CanonicalMessage, Role, are_parts, serialise_content};
 
 /// Converts the content of a message into one that its role may have.
 pub(super) fn convert(message: &mut CanonicalMessage) {
@@ -12,10 +11,7 @@ pub(super) fn convert(message: &mut CanonicalMessage) {
         Value::Array(parts) if role != Role::Function && !parts.is_empty() && are_parts(&parts) => {
             message.fit_parts(parts, |part| is_part(role, part))
         }
-        other => {
-            message.repairs.push(Repair::ContentSerialised);
-            other.to_string().into()
-        }
+        other => serialise_content(other, &mut message.repairs).into(),
     };
 }
 
@@ -43,6 +39,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::Repair;
     use crate::rendered::Origin;
 
     fn converted(role: Role, content: &Value) -> (Value, Vec<&'static str>) {

@@ -2,7 +2,9 @@ use serde_json::{Value, json};
 
 use super::items::kept_item_role;
 use crate::Repair;
-use crate::canonical::{CanonicalMessage, Media, Role, are_parts};
+use crate::canonical::{
+    CanonicalMessage, Media, Role, are_parts, serialise_content, serialise_part,
+};
 use crate::dialect::parsed::text_part;
 
 /// A part of the content of a message, ready to be written.
@@ -19,10 +21,7 @@ pub(super) fn take_pieces(message: &mut CanonicalMessage) -> Vec<Piece> {
         Value::Null => Vec::new(),
         Value::String(text) => vec![text_part(text)],
         Value::Array(list) if !list.is_empty() && are_parts(&list) => list,
-        other => {
-            message.repairs.push(Repair::ContentSerialised);
-            vec![text_part(other.to_string())]
-        }
+        other => vec![text_part(serialise_content(other, &mut message.repairs))],
     };
     let mut pieces: Vec<_> = parts.into_iter().map(|part| write_piece(message, part)).collect();
     if let Some(refusal) = message.refusal.take() {
@@ -38,10 +37,7 @@ pub(super) fn take_output(message: &mut CanonicalMessage) -> Value {
         Value::Array(list) if !list.is_empty() && are_parts(&list) => {
             list.into_iter().map(|part| write_part(message, part)).collect()
         }
-        other => {
-            message.repairs.push(Repair::ContentSerialised);
-            other.to_string().into()
-        }
+        other => serialise_content(other, &mut message.repairs).into(),
     }
 }
 
@@ -75,8 +71,7 @@ fn write_part(message: &mut CanonicalMessage, part: Value) -> Value {
         add_fields(message, &mut written, part);
         written
     } else {
-        message.repairs.push(Repair::PartSerialised);
-        json!({"type": text_type, "text": part.to_string()})
+        json!({"type": text_type, "text": serialise_part(part, &mut message.repairs)})
     };
     if written["type"] == "output_text" && written.get("annotations").is_none() {
         written["annotations"] = json!([]);

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use super::media::{is_media, kept_part, read_media, write_media};
 use super::own::{ContentForm, OwnFields, add_fields, remove_empty};
 use crate::Repair;
-use crate::canonical::{CanonicalMessage, ContentPart, are_parts};
+use crate::canonical::{CanonicalMessage, ContentPart, are_parts, serialise_part};
 use crate::dialect::parsed::{add_missing, text_part};
 pub(super) use crate::dialect::pieces::{Piece, take_pieces};
 
@@ -23,10 +23,7 @@ pub(super) fn take_joined_text(message: &mut CanonicalMessage, default_user_name
 fn write_text(message: &mut CanonicalMessage, piece: Piece) -> String {
     match piece {
         Piece::Content(part) => message.part_text(part),
-        Piece::Kept(part) => {
-            message.repairs.push(Repair::PartSerialised);
-            part.to_string()
-        }
+        Piece::Kept(part) => serialise_part(part, &mut message.repairs),
     }
 }
 

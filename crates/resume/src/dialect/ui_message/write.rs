@@ -217,10 +217,9 @@ fn write_part(message: &mut CanonicalMessage, part: ContentPart) -> Value {
         ContentPart::Text(text) => return json!({"type": "text", "text": text}),
         ContentPart::Media(media) => media,
     };
-    write_file(&media).unwrap_or_else(|| {
-        message.repairs.push(Repair::PartSerialised);
-        json!({"type": "text", "text": Value::from(media).to_string()})
-    })
+    write_file(&media).unwrap_or_else(
+        || json!({"type": "text", "text": message.part_text(ContentPart::Media(media))}),
+    )
 }
 
 /// Creates the part of an image, a sound or a file; `None` if only a provider has the bytes.

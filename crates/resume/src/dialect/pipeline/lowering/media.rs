@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use crate::Repair;
 use crate::canonical::{
-    CanonicalMessage, Media, MediaKind, MediaSource, Role, URL_TYPE, are_parts,
+    CanonicalMessage, Media, MediaKind, MediaSource, Role, URL_TYPE, are_parts, serialise_part,
 };
 use crate::dialect::pipeline::rules::{
     LibraryParts, MediaNames, MediaRules, ResultMedia, UrlTypes, Verdict,
@@ -29,7 +29,7 @@ pub(super) fn lower(rules: &MediaRules, message: &mut CanonicalMessage) {
             message.repairs.extend(parts.iter_mut().filter_map(read_of_library));
         }
         let media = parts.iter_mut().filter(|part| is_media(part));
-        message.repairs.extend(media.filter_map(|part| lower_part(rules, place, part)));
+        media.for_each(|part| lower_part(rules, place, part, &mut message.repairs));
     }
 }
 
@@ -45,12 +45,12 @@ fn is_media(part: &Value) -> bool {
     matches!(part["type"].as_str(), Some("image_url" | "input_audio" | "file"))
 }
 
-/// Changes a part so that the target accepts it, and returns what to report.
-fn lower_part(rules: &MediaRules, place: ResultMedia, part: &mut Value) -> Option<Repair> {
+/// Changes a part so that the target accepts it, and reports that.
+fn lower_part(rules: &MediaRules, place: ResultMedia, part: &mut Value, repairs: &mut Vec<Repair>) {
     let media = Media::read(part);
     let verdict = match &media {
         // A part that cannot be read as media is not checked where any media are accepted.
-        None if rules.is_any() => return None,
+        None if rules.is_any() => return,
         Some(media) if lacks_type(rules, media) => Verdict::Refused,
         Some(media) if may_be_there(place, media) => rules.judge(media),
         _ => Verdict::Refused,
@@ -62,20 +62,17 @@ fn lower_part(rules: &MediaRules, place: ResultMedia, part: &mut Value) -> Optio
             }
             let fields = part.as_object_mut().filter(|_| rules.url_types == UrlTypes::Removed);
             if fields.is_some_and(|fields| fields.shift_remove(URL_TYPE).is_some()) {
-                return Some(Repair::PartFieldsRemoved);
+                repairs.push(Repair::PartFieldsRemoved);
+            } else if place != ResultMedia::Inline {
+                repairs.extend(lower_name(rules.names, &media, part));
             }
-            let is_in_response = place == ResultMedia::Inline;
-            if is_in_response { None } else { lower_name(rules.names, &media, part) }
         }
         (Verdict::GivenAsText(text), media) => {
             *part = json!({"type": "text", "text": text});
             let name = media.and_then(|media| media.name);
-            Some(Repair::FileGivenAsText { name: name.as_deref().map(shorten) })
+            repairs.push(Repair::FileGivenAsText { name: name.as_deref().map(shorten) });
         }
-        _ => {
-            *part = json!({"type": "text", "text": part.to_string()});
-            Some(Repair::PartSerialised)
-        }
+        _ => *part = json!({"type": "text", "text": serialise_part(part.take(), repairs)}),
     }
 }
 
