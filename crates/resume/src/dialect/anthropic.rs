@@ -15,6 +15,7 @@ pub(super) use rules::ANTHROPIC;
 
 mod validate;
 mod write;
+pub(super) use write::add_result_fields;
 
 /// The messages of Anthropic's Messages API, and the blocks of its `system`.
 ///

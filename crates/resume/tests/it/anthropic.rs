@@ -256,3 +256,103 @@ fn what_an_api_of_tomorrow_writes_is_stored_and_noted() {
         assert_eq!(checked.refused.len(), 1, "{refused}");
     }
 }
+
+/// The conversation with one call, and what is asked after it.
+fn with_call(call: &Value, result: &Value) -> Vec<Value> {
+    vec![
+        user(&json!([{"type": "text", "text": "hi"}])),
+        model(&json!([call])),
+        user(&json!([result])),
+    ]
+}
+
+#[test]
+fn the_toolset_of_a_call_and_the_state_of_its_browser_come_back() {
+    let call = json!({
+        "type": "tool_use", "id": "a", "name": "navigate", "input": {"url": "https://example.org"},
+        "toolset_name": "browser",
+    });
+    let tab = json!({"tab_id": "1", "title": "", "url": "", "active": true});
+    let opened = json!({"type": "tab_opened", "tab_id": "1"});
+    let state = json!({"type": "browser_state", "tabs": [tab], "state_changes": [opened]});
+    let seen = json!([{"type": "text", "text": "Done."}, state]);
+    let result = json!({
+        "type": "tool_result", "tool_use_id": "a", "content": seen, "toolset_name": "browser",
+    });
+    let messages = with_call(&call, &result);
+    assert_kept(&Anthropic, &messages);
+    let elsewhere = stored_in(&OpenAi, &Anthropic, &messages);
+    let expected = [(1, "call_fields_removed"), (2, "part_serialised"), (2, "call_fields_removed")];
+    let mut noted = repaired(&elsewhere);
+    noted.sort_unstable();
+    assert_eq!(noted, [expected[0], expected[2], expected[1]]);
+    // A failed call has only text.
+    let mut failed = result.clone();
+    failed["is_error"] = json!(true);
+    let rendered = stored_in(&Anthropic, &Anthropic, &with_call(&call, &failed));
+    assert_eq!(repaired(&rendered), [(2, "part_serialised")]);
+}
+
+#[test]
+fn what_the_library_says_of_a_document_in_a_result_comes_back() {
+    let source = json!({"type": "base64", "media_type": "application/pdf", "data": "JVBE"});
+    let document = json!({
+        "type": "document", "source": source, "title": "Sun", "context": "A report.",
+        "citations": {"enabled": true},
+    });
+    let call = json!({"type": "tool_use", "id": "a", "name": "f", "input": {}});
+    let result = json!({"type": "tool_result", "tool_use_id": "a", "content": [document]});
+    assert_kept(&Anthropic, &with_call(&call, &result));
+}
+
+#[test]
+fn fields_without_a_value_and_marks_for_the_cache_make_no_block_unknown() {
+    let mut found = found_page();
+    found["content"][0]["citations"] = json!(null);
+    found["content"][0]["cache_control"] = json!({"type": "ephemeral"});
+    let mut document = document_of_blocks();
+    document["citations"] = json!(null);
+    document["context"] = json!(null);
+    document["source"]["content"][0]["citations"] = json!(null);
+    document["source"]["content"][0]["cache_control"] = json!(null);
+    let text = json!({"type": "text", "text": "Look."});
+    let blocks = json!([found, document, text]);
+    let expected = json!([found_page(), document_of_blocks(), text]);
+    let rendered = stored_in(&Anthropic, &Anthropic, &[user(&blocks)]);
+    assert_eq!(rendered.messages[0]["content"], expected);
+    assert_eq!(repaired(&rendered), [(0, "part_fields_removed")]);
+    let call = json!({"type": "tool_use", "id": "a", "name": "f", "input": {}});
+    let result = json!({"type": "tool_result", "tool_use_id": "a", "content": blocks});
+    let rendered = stored_in(&Anthropic, &Anthropic, &with_call(&call, &result));
+    assert_eq!(rendered.messages[2]["content"][0]["content"], expected);
+    assert_eq!(repaired(&rendered), [(2, "part_fields_removed")]);
+    // The default of the library for an object without fields.
+    let mut plain = found_page();
+    plain["citations"] = json!({});
+    assert_kept(&Anthropic, &[user(&json!([plain, text]))]);
+}
+
+#[test]
+fn a_change_of_the_tools_stays_where_it_is() {
+    let addition =
+        json!({"type": "tool_addition", "tool": {"type": "tool_reference", "name": "f"}});
+    let removal = json!({"type": "tool_removal", "tool": {
+        "type": "mcp_toolset_reference", "server_name": "files",
+    }});
+    let text = |text: &str| json!([{"type": "text", "text": text}]);
+    let messages = [
+        user(&text("hi")),
+        model(&text("Hi.")),
+        json!({"role": "system", "content": [addition, removal]}),
+        user(&text("Go on.")),
+    ];
+    assert_eq!(Anthropic.validate(&messages), []);
+    let checked = ingest::check(&Anthropic, &messages, Check::Lenient);
+    assert_eq!((checked.refused.len(), checked.noted.len()), (0, 0));
+    assert_kept(&Anthropic, &messages);
+    let elsewhere = stored_in(&OpenAi, &Anthropic, &messages);
+    assert_eq!(repaired(&elsewhere), [(2, "part_serialised"), (2, "part_serialised")]);
+    let compaction =
+        json!({"type": "compaction", "encrypted_content": "e", "tool_changes": [addition]});
+    assert_kept(&Anthropic, &[user(&text("hi")), model(&json!([compaction])), user(&text("hi"))]);
+}

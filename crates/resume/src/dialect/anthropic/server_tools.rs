@@ -23,7 +23,7 @@ const RESULTS: [&str; 8] = [
     "mcp_tool_result",
 ];
 
-/// The other blocks that a model writes by such tools, with the field that each must have.
+/// The other blocks that a model writes by such tools, with the field that says what they are about.
 const OTHERS: [(&str, &str); 4] = [
     ("container_upload", "file_id"),
     ("compaction", "content"),
@@ -49,7 +49,13 @@ pub(super) fn is_block(part: &Value) -> bool {
         return is_text("tool_use_id") && !part["content"].is_null();
     }
     OTHERS.iter().any(|(other, field)| {
-        *other == kind && (is_text(field) || kind == "fallback" && part[field].is_object())
+        *other == kind
+            && match kind {
+                "fallback" => part[field].is_object(),
+                // Without a content, the conversation could not be compacted.
+                "compaction" => is_text(field) || part[field].is_null(),
+                _ => is_text(field),
+            }
     })
 }
 

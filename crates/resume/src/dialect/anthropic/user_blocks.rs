@@ -1,12 +1,21 @@
-//! The blocks of a user, and of the results of calls, that no other format has: they come back as they were.
+//! The blocks of a user, of instructions and of the results of calls that no other format has: they come back as they were.
 
-use serde_json::Value;
+use records::JsonObject;
+use serde_json::{Value, json};
 
 use crate::Repair;
 use crate::canonical::CanonicalMessage;
 
 /// Such blocks; each may have a mark for the cache.
-const KINDS: [&str; 4] = ["container_upload", "document", "search_result", "tool_reference"];
+const KINDS: [&str; 7] = [
+    "browser_state",
+    "container_upload",
+    "document",
+    "search_result",
+    "tool_addition",
+    "tool_reference",
+    "tool_removal",
+];
 
 /// Returns whether the API accepts a content part of a user as the block that it was.
 pub(super) fn is_of_user(part: &Value) -> bool {
@@ -24,22 +33,50 @@ pub(super) fn is_of_result(part: &Value) -> bool {
         Some("tool_reference") => {
             has_fields(part, &["tool_name"], &[]) && is_text(&part["tool_name"])
         }
+        Some("browser_state") => {
+            let is_list = |field: &str| is_list_of(&part[field], Value::is_object);
+            has_fields(part, &["tabs"], &["state_changes"])
+                && (part["tabs"] == json!([]) || is_list("tabs"))
+                && (part.get("state_changes").is_none() || is_list("state_changes"))
+        }
         _ => is_of_both(part),
     }
 }
 
-/// Removes the marks for the cache, of which a request may have four.
-pub(super) fn remove_cache_marks(message: &mut CanonicalMessage) {
+/// Returns whether a part of an instruction offers the model a tool from there on, or withdraws it.
+pub(super) fn is_tool_change(part: &Value) -> bool {
+    (part["type"] == "tool_addition" || part["type"] == "tool_removal")
+        && has_fields(part, &["tool"], &[])
+        && is_text(&part["tool"]["type"])
+}
+
+/// Removes the fields without a value, and the marks for the cache, of which a request may have four.
+pub(super) fn clean(message: &mut CanonicalMessage) {
     let mut removes_any = false;
     for part in message.content.as_array_mut().into_iter().flatten() {
         let is_such = part["type"].as_str().is_some_and(|kind| KINDS.contains(&kind));
         if let Some(part) = part.as_object_mut().filter(|_| is_such) {
-            removes_any |= part.shift_remove("cache_control").is_some();
+            removes_any |= clean_block(part);
         }
     }
     if removes_any {
         message.repairs.push(Repair::PartFieldsRemoved);
     }
+}
+
+/// Cleans a block and those in it; returns whether there was a mark for the cache.
+fn clean_block(block: &mut JsonObject) -> bool {
+    block.retain(|_, value| !value.is_null());
+    let mut removes_any = block.shift_remove("cache_control").is_some();
+    let inner = match block.get_mut("source") {
+        Some(Value::Object(source)) => source.get_mut("content"),
+        _ => block.get_mut("content"),
+    };
+    let inner = inner.and_then(Value::as_array_mut).into_iter().flatten();
+    for block in inner.filter_map(Value::as_object_mut) {
+        removes_any |= clean_block(block);
+    }
+    removes_any
 }
 
 fn is_of_both(part: &Value) -> bool {
@@ -81,7 +118,8 @@ fn is_text(value: &Value) -> bool {
 }
 
 fn is_citations(value: &Value) -> bool {
-    value.as_object().is_some_and(|it| it.len() == 1) && value["enabled"].is_boolean()
+    let is_flag = |(field, value): (&String, &Value)| field == "enabled" && value.is_boolean();
+    value.as_object().is_some_and(|fields| fields.iter().all(is_flag))
 }
 
 fn is_list_of(value: &Value, is_block: fn(&Value) -> bool) -> bool {

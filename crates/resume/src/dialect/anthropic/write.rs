@@ -1,5 +1,5 @@
 use std::collections::HashSet;
-use std::mem;
+use std::{iter, mem};
 
 use records::JsonObject;
 use serde_json::{Value, json};
@@ -110,12 +110,15 @@ impl MessagesWriter {
             self.turns.add(turn, rendered);
             return;
         }
+        let changes_tools = parts_of(&message).iter().any(user_blocks::is_tool_change);
         let blocks = self.write_speech(&mut message, pauses);
         if blocks.iter().all(is_reasoning) {
             rendered.drop(message.origin, DropReason::BlankContent);
             return;
         }
         let role = match message.role {
+            // A change of the tools has a meaning only where it stands.
+            Role::System if changes_tools => "system",
             Role::System | Role::Developer => {
                 if self.turns.observe_instruction(message.origin) {
                     message.repairs.push(Repair::InstructionHoisted);
@@ -160,9 +163,15 @@ impl MessagesWriter {
         let kept = match message.role {
             Role::Assistant => self.keep_blocks_of_model(message, pauses),
             Role::User => {
-                user_blocks::remove_cache_marks(message);
+                user_blocks::clean(message);
                 let parts = parts_of(message).iter().enumerate();
                 parts.filter(|(_, part)| user_blocks::is_of_user(part)).map(|(at, _)| at).collect()
+            }
+            Role::System => {
+                user_blocks::clean(message);
+                let parts = parts_of(message).iter().enumerate();
+                let kept = parts.filter(|(_, part)| user_blocks::is_tool_change(part));
+                kept.map(|(at, _)| at).collect()
             }
             _ => HashSet::new(),
         };
@@ -280,12 +289,13 @@ fn write_result(message: &mut CanonicalMessage) -> Value {
         block["content"] = message.content.take();
     }
     let is_error = message.is_error;
-    user_blocks::remove_cache_marks(message);
+    let mut own = take_own_fields(message, is_of_document);
+    user_blocks::clean(message);
     // A failed call has only text.
     let mut pieces =
         take_pieces_at(message, |_, part| !is_error && user_blocks::is_of_result(part));
     if pieces.len() > 1 {
-        pieces = remove_blank(message, pieces, Vec::new(), |_| false).0;
+        (pieces, own) = remove_blank(message, pieces, own, |_| false);
     }
     match &pieces[..] {
         [] => {}
@@ -293,14 +303,23 @@ fn write_result(message: &mut CanonicalMessage) -> Value {
             block["content"] = text.as_str().into();
         }
         _ => {
-            let write = |piece| write_piece(message, piece, JsonObject::new());
-            block["content"] = pieces.into_iter().map(write).collect();
+            let own = own.into_iter().chain(iter::repeat_with(JsonObject::new));
+            let write = |(piece, own)| write_piece(message, piece, own);
+            block["content"] = pieces.into_iter().zip(own).map(write).collect();
         }
     }
     if message.is_error {
         block["is_error"] = true.into();
     }
+    add_result_fields(&mut block, message);
     block
+}
+
+/// Adds the fields of a result that the API accepts again.
+pub(in crate::dialect) fn add_result_fields(block: &mut Value, message: &mut CanonicalMessage) {
+    if let Some(Value::Object(own)) = message.result_fields.get_mut("anthropic").map(Value::take) {
+        add_missing(block, own);
+    }
 }
 
 fn text_block(text: &str) -> Value {

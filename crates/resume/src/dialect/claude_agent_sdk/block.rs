@@ -3,6 +3,7 @@ use serde_json::{Value, json};
 
 use crate::canonical::anthropic::{read_media, write_block};
 use crate::canonical::{Call, CanonicalMessage, ContentPart, are_parts, take_field, take_list};
+use crate::dialect::anthropic::add_result_fields;
 use crate::dialect::parsed::{self, add_missing, aligned, text_part};
 use crate::dialect::pieces::Piece;
 
@@ -140,6 +141,7 @@ pub(super) fn write_result(message: &mut CanonicalMessage, own: Value) -> Value 
     }
     own.insert("type".to_owned(), "tool_result".into());
     add_own(&mut block, own.into());
+    add_result_fields(&mut block, message);
     block
 }
 

@@ -104,19 +104,29 @@ fn lower_calls(rules: &DialectRules, message: &mut CanonicalMessage) {
     lower_result_fields(rules.call_fields, message);
 }
 
-/// Removes the fields of a result for which the dialect has no place: only Gemini accepts any of them again.
+/// Removes the fields of a result for which the dialect has no place.
 fn lower_result_fields(rule: CallFields, message: &mut CanonicalMessage) {
     let own = match rule {
-        CallFields::Of(Provider::Gemini) => Some(Provider::Gemini.name()),
+        CallFields::Of(provider @ (Provider::Gemini | Provider::Anthropic)) => {
+            Some(provider.name())
+        }
         _ => None,
     };
     let fields = &mut message.result_fields;
     if fields.is_null() || is_only_mark(fields) {
         return;
     }
-    let own = own.and_then(|name| Some((name, fields.get_mut(name)?.take())));
+    let mut own = own.and_then(|name| Some((name, fields.get_mut(name)?.take())));
     let count = fields.as_object().map_or(usize::MAX, JsonObject::len);
-    if count > own.iter().len() {
+    let mut removes_any = count > own.iter().len();
+    if let Some((_, Value::Object(own))) = &mut own
+        && rule == CallFields::Of(Provider::Anthropic)
+    {
+        let count = own.len();
+        own.retain(|field, _| field == TOOLSET);
+        removes_any |= own.len() < count;
+    }
+    if removes_any {
         message.repairs.push(Repair::CallFieldsRemoved);
     }
     message.result_fields = own.map_or(Value::Null, |(name, own)| json!({name: own}));
@@ -124,7 +134,10 @@ fn lower_result_fields(rule: CallFields, message: &mut CanonicalMessage) {
 
 /// The fields of a call that Anthropic accepts again. It counts the marks in `cache_control`, of which
 /// a request may have four, so that they are not repeated.
-const ANTHROPIC_FIELDS: [&str; 1] = ["caller"];
+const ANTHROPIC_FIELDS: [&str; 2] = ["caller", TOOLSET];
+
+/// The field of a call and of its result with the tools of Anthropic among which the tool is, such as its browser.
+const TOOLSET: &str = "toolset_name";
 
 /// Removes the fields of providers for which the dialect has no place; returns whether there are any.
 fn lower_call_fields(rule: CallFields, call: &mut Call) -> bool {

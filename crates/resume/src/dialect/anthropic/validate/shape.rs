@@ -7,8 +7,8 @@ use crate::dialect::violation_list::ViolationList;
 const USER_BLOCKS: [&str; 6] =
     ["text", "image", "document", "tool_result", "search_result", "container_upload"];
 
-/// The newest types of the `anthropic` package have messages of the system with texts.
-const SYSTEM_BLOCKS: [&str; 1] = ["text"];
+/// The newest types of the `anthropic` package have messages of the system with texts and changes of the tools.
+const SYSTEM_BLOCKS: [&str; 3] = ["text", "tool_addition", "tool_removal"];
 
 const ASSISTANT_BLOCKS: [&str; 4] = ["text", "tool_use", "thinking", "redacted_thinking"];
 
@@ -24,7 +24,9 @@ pub(super) fn problems(message: &Value) -> Vec<Problem> {
             |kind: &str| ASSISTANT_BLOCKS.contains(&kind) || server_tools::is_known(kind)
         }
         Some("system") => {
-            problems.push(("system_message", "instructions belong to `system`".to_owned()));
+            if !changes_tools(&message["content"]) {
+                problems.push(("system_message", "instructions belong to `system`".to_owned()));
+            }
             |kind: &str| SYSTEM_BLOCKS.contains(&kind)
         }
         _ => return vec![("unknown_role", format!("the dialect has no role {}", message["role"]))],
@@ -47,6 +49,12 @@ pub(super) fn problems(message: &Value) -> Vec<Problem> {
         )),
     }
     problems
+}
+
+/// Returns whether a message of the system changes which tools there are from there on.
+fn changes_tools(content: &Value) -> bool {
+    let blocks = content.as_array().into_iter().flatten();
+    blocks.filter_map(|block| block["type"].as_str()).any(|kind| kind.starts_with("tool_"))
 }
 
 fn blank_problem(text: &str) -> Option<Problem> {
