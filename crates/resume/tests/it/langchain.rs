@@ -108,3 +108,32 @@ fn the_result_of_an_invalid_call_stays_with_it() {
     assert_eq!(rendered.messages[1]["tool_calls"][0]["id"], "c1");
     assert_eq!(rendered.messages[2]["content"], "bad JSON");
 }
+
+/// `langchain-aws` takes blocks of Bedrock as they are, which have no type.
+#[test]
+fn the_blocks_of_bedrock_without_a_type_come_back_and_are_no_text_elsewhere() {
+    let cached = json!({"cachePoint": {"type": "default"}});
+    let guarded = json!({"guardContent": {"text": {"text": "Mind.", "qualifiers": ["query"]}}});
+    let text = json!({"type": "text", "text": "Hi."});
+    let call = json!({"name": "f", "args": {}, "id": "c", "type": "tool_call"});
+    let called = json!({"type": "tool_use", "id": "c", "name": "f", "input": {}});
+    let typed = |kind: &str, data: Value| json!({"type": kind, "data": data});
+    let chat = [
+        typed("system", json!({"content": [text, cached], "id": "m1"})),
+        typed("human", json!({"content": [guarded, text, cached], "id": "m2"})),
+        typed("ai", json!({"content": [text, called, cached], "tool_calls": [call], "id": "m3"})),
+        typed("tool", json!({"content": [text, cached], "tool_call_id": "c", "id": "m4"})),
+    ];
+    let own = stored_in(&LangChain, &LangChain, &chat);
+    for (written, given) in own.messages.iter().zip(&chat) {
+        assert_eq!(written["data"]["content"], given["data"]["content"]);
+    }
+    assert_eq!(own.repaired, []);
+    let rendered = stored_in(&OpenAi, &LangChain, &chat);
+    let mind = json!({"type": "text", "text": "Mind."});
+    assert_eq!(rendered.messages[0]["content"], json!([text]));
+    assert_eq!(rendered.messages[1]["content"], json!([mind, text]));
+    assert_eq!(rendered.messages[3]["content"], json!([text]));
+    let noted: Vec<_> = rendered.repaired.iter().map(|it| it.repair.slug()).collect();
+    assert_eq!(noted, ["provider_fields_removed"; 4]);
+}

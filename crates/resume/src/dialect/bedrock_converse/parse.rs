@@ -27,19 +27,26 @@ pub(super) fn parse(system: Vec<Value>, messages: Vec<Value>) -> Parsed {
 
 /// Parses the instructions: each is a text, or a block; marks belong to the instruction before them.
 fn read_system(system: Vec<Value>) -> Parsed {
-    let mut read: Vec<(usize, Value, Vec<Value>)> = Vec::new();
+    let mut read: Vec<(usize, Value, Layout)> = Vec::new();
     for (index, mut block) in system.into_iter().enumerate() {
-        if let Some((_, _, marks)) = read.last_mut().filter(|_| is_mark(&block)) {
-            marks.push(block);
+        if let Some((_, _, layout)) = read.last_mut().filter(|_| is_mark(&block)) {
+            layout.marks.push(block);
             continue;
         }
-        let text = take_field(&mut block, "text");
-        read.push((index, if text.is_null() { block } else { text }, Vec::new()));
+        let guarded = block.get("guardContent").and_then(|it| read_content("guardContent", it));
+        let (text, layout) = if let Some((mut part, fields)) = guarded {
+            let left = LeftBlock { kind: BlockKind::Content, fields };
+            (take_field(&mut part, "text"), Layout { blocks: vec![left], ..Layout::default() })
+        } else {
+            let text = take_field(&mut block, "text");
+            (if text.is_null() { block } else { text }, Layout::default())
+        };
+        read.push((index, text, layout));
     }
     let mut parsed = Parsed::default();
-    for (index, text, marks) in read {
+    for (index, text, layout) in read {
         let mut body = records::MessageBody::new("system", None, text);
-        Layout { marks, ..Layout::default() }.keep(&mut body);
+        layout.keep(&mut body);
         parsed.add(TranscriptPosition::System(index), body.into());
     }
     parsed

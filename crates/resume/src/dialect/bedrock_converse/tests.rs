@@ -255,3 +255,19 @@ fn shapes_are_checked() {
         assert!(found.iter().any(|violation| violation.rule == rule), "{message}: {found:?}");
     }
 }
+
+#[test]
+fn an_instruction_that_a_guardrail_checks_comes_back_and_is_a_text_elsewhere() {
+    let guarded = json!({"guardContent": {"text": {"text": "Be safe.", "qualifiers": ["query"]}}});
+    let system = vec![text("Be brief."), guarded, cached()];
+    let messages = vec![message("user", &[text("hi")])];
+    let parsed = || BedrockConverse.parse(system.clone(), messages.clone());
+    let back = rendered("bedrock-converse", parsed());
+    assert_eq!(
+        back,
+        Rendered { messages: messages.clone(), system: system.clone(), ..Rendered::default() }
+    );
+    let elsewhere = rendered("openai", parsed());
+    assert_eq!(elsewhere.messages[1], json!({"role": "system", "content": "Be safe."}));
+    assert_eq!(slugs(&elsewhere), ["provider_fields_removed"]);
+}

@@ -173,7 +173,7 @@ impl BlockWriter<'_> {
         let block = left.shift_remove("block");
         let role = self.message.role;
         let (mut payload, name) = match block.as_ref().and_then(Value::as_str) {
-            Some("guardContent") if role == Role::User => {
+            Some("guardContent") if role != Role::Assistant => {
                 self.removes_any |= retain(&mut left, GUARD);
                 let mut payload = json!({"text": {"text": text}});
                 merge(&mut payload["text"], left);

@@ -1,9 +1,11 @@
-//! The blocks of an answer's content that other formats keep apart from its content: reasoning and calls.
+//! The blocks of a content that other formats keep apart from it: reasoning, calls, and what only Bedrock knows.
 
 use records::JsonObject;
 use serde_json::{Map, Value, json};
 
+use crate::Repair;
 use crate::canonical::{Call, CanonicalMessage, PlacedReasoning, Reasoning};
+use crate::dialect::parsed::text_part;
 
 /// What was taken from a content.
 #[derive(Debug, Default)]
@@ -13,7 +15,12 @@ pub(super) struct Taken {
     pub(super) blocks: Vec<Value>,
 }
 
-/// Takes the blocks that repeat one of the calls, and reasoning as Anthropic writes it, from the content of an answer.
+/// The blocks that Bedrock has without a type: a mark for its cache, and a text that its guardrails check.
+const CACHE_POINT: &str = "cachePoint";
+const GUARD: &str = "guardContent";
+const GUARDED_TEXT: &str = "/guardContent/text/text";
+
+/// Takes the blocks that repeat one of the calls, reasoning as Anthropic writes it, and marks of Bedrock from a content.
 pub(super) fn take(content: &mut Value, calls: &[Value], takes_reasoning: bool) -> Taken {
     let mut taken = Taken::default();
     let Some(list) = content.as_array_mut() else {
@@ -21,7 +28,16 @@ pub(super) fn take(content: &mut Value, calls: &[Value], takes_reasoning: bool) 
     };
     let is_called = |id: &str| calls.iter().any(|call| call["id"] == id);
     let mut parts = Vec::with_capacity(list.len());
-    for (at, block) in std::mem::take(list).into_iter().enumerate() {
+    for (at, mut block) in std::mem::take(list).into_iter().enumerate() {
+        if let Some(text) = block.pointer_mut(GUARDED_TEXT).filter(|text| text.is_string()) {
+            parts.push(text_part(text.take()));
+            taken.blocks.push(json!({"at": at, "block": block}));
+            continue;
+        }
+        if block.get("type").is_none() && block[CACHE_POINT].is_object() {
+            taken.blocks.push(json!({"at": at, "block": block}));
+            continue;
+        }
         let read = Reasoning::read(&block).filter(|it| takes_reasoning && !it.is_empty());
         let repeats_call = call_id(&block).is_some_and(is_called);
         let stored_elsewhere: &[&str] = if repeats_call { &INPUTS } else { &REASONING };
@@ -74,6 +90,22 @@ pub(super) fn put_back(
         let at =
             placed["at"].as_u64().and_then(|at| usize::try_from(at).ok()).unwrap_or(usize::MAX);
         let Value::Object(block) = placed["block"].take() else { continue };
+        if block.contains_key(GUARD) {
+            let Some(part) = parts.get_mut(at).filter(|part| part["type"] == "text") else {
+                message.repairs.push(Repair::ProviderFieldsRemoved);
+                continue;
+            };
+            let text = part["text"].take();
+            *part = block.into();
+            if let Some(guarded) = part.pointer_mut(GUARDED_TEXT) {
+                *guarded = text;
+            }
+            continue;
+        }
+        if block.contains_key(CACHE_POINT) {
+            parts.insert(at.min(parts.len()), block.into());
+            continue;
+        }
         let block = match call_id(&Value::Object(block.clone())) {
             Some(id) => {
                 calls.iter().find(|call| call["id"] == id).map(|call| with_input(block, call))

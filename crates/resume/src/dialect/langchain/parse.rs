@@ -74,6 +74,8 @@ fn read_other(
     };
     if body.role == "assistant" {
         read_answer(&mut body, data, &mut kwargs, answered);
+    } else {
+        keep_blocks(data, blocks::take(&mut body.content, &[], false).blocks);
     }
     if !kwargs.is_empty() {
         data.insert("additional_kwargs".to_owned(), kwargs.into());
@@ -123,19 +125,25 @@ fn read_answer(
     let taken = blocks::take(&mut body.content, &calls, reasoning.is_none());
     let reasoning = reasoning.unwrap_or_else(|| PlacedReasoning::into_stored(taken.reasoning));
     set_extra(body, "reasoning_content", reasoning);
-    if !taken.blocks.is_empty() {
-        data.insert("blocks".to_owned(), taken.blocks.into());
-    }
+    keep_blocks(data, taken.blocks);
     if calls.is_empty() {
         set_extra(body, "function_call", kwargs.shift_remove("function_call"));
     }
     set_extra(body, "tool_calls", calls);
 }
 
+/// Keeps the blocks that were taken from a content in the data of its message.
+fn keep_blocks(data: &mut Map<String, Value>, blocks: Vec<Value>) {
+    if !blocks.is_empty() {
+        data.insert("blocks".to_owned(), blocks.into());
+    }
+}
+
 fn read_result(data: &mut Map<String, Value>) -> NewMessage {
     let call_id = take_text(data, "tool_call_id").unwrap_or_default();
     let failed = data.remove("status").is_some_and(|status| status == "error");
-    let content = data.remove("content").unwrap_or_default();
+    let mut content = data.remove("content").unwrap_or_default();
+    keep_blocks(data, blocks::take(&mut content, &[], false).blocks);
     let mut message = parsed::stored_result(&call_id, content, failed);
     // It stays in the data as well: it is that of the tool, which other sources of results do not mean by their names.
     message.body.name = data.get("name").and_then(Value::as_str).map(str::to_owned);
