@@ -38,7 +38,7 @@ mod read;
 pub(crate) use read::{read_message, take_field, take_list, take_object};
 
 mod reasoning;
-pub(crate) use reasoning::{PlacedReasoning, Reasoning, interleave};
+pub(crate) use reasoning::{PlacedReasoning, Reasoning, THOUGHT, interleave};
 
 mod role;
 pub(crate) use role::Role;

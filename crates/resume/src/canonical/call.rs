@@ -14,6 +14,9 @@ const LITELLM_FIELDS: &str = "provider_specific_fields";
 /// The text in place of an unknown signature of Gemini: its API then skips the check.
 pub(crate) const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
+/// The type of a call of a function that Kimi has built in.
+const BUILTIN: &str = "builtin_function";
+
 /// A tool call that an assistant message makes.
 #[derive(Debug)]
 pub(crate) struct Call {
@@ -22,6 +25,8 @@ pub(crate) struct Call {
     /// The id by which results name the call.
     pub(crate) stored_id: String,
     kind: CallKind,
+    /// Whether the provider, Kimi, has the function built in.
+    pub(crate) is_builtin: bool,
     pub(crate) target: CallTarget,
     /// The signature with which the provider marks its reasoning before the call.
     pub(crate) signature: Option<String>,
@@ -129,10 +134,11 @@ impl Call {
                 repairs.push(Repair::CallTypeAdded { call_id: shorten(&id) });
                 CallKind::Function
             }
-            Value::String(kind) if kind == "function" => CallKind::Function,
+            Value::String(kind) if kind == "function" || kind == BUILTIN => CallKind::Function,
             Value::String(kind) if kind == "custom" => CallKind::Custom,
             _ => return None,
         };
+        let is_builtin = call.get("type").is_some_and(|kind| kind == BUILTIN);
         let target = CallTarget::read(call.remove(kind.as_str())?, kind, &mut repairs)?;
         let mut extra_content = call.remove("extra_content").unwrap_or_default();
         let of_litellm = call.remove(LITELLM_FIELDS).unwrap_or_default();
@@ -151,6 +157,7 @@ impl Call {
             id,
             stored_id,
             kind,
+            is_builtin,
             target,
             signature,
             extra_content,
@@ -172,6 +179,7 @@ impl Call {
             stored_id: id.clone(),
             id,
             kind: CallKind::Function,
+            is_builtin: false,
             target,
             signature: None,
             extra_content: Value::Null,
@@ -233,7 +241,7 @@ impl From<Call> for Value {
     fn from(call: Call) -> Self {
         let mut written = Value::from_iter([
             ("id", Value::from(call.id)),
-            ("type", call.kind.as_str().into()),
+            ("type", if call.is_builtin { BUILTIN } else { call.kind.as_str() }.into()),
             (call.kind.as_str(), call.target.write(call.kind)),
         ]);
         let signature = &call.extra_content["google"]["thought_signature"];

@@ -7,31 +7,37 @@ use super::media::{Media, MediaKind, MediaSource};
 /// The fields that such a part may have and that mean nothing for another reader.
 const MEANINGLESS: [&str; 3] = ["id", "index", "detail"];
 
+/// The fields with the name of a file.
+const NAMES: [&str; 3] = ["filename", "name", "document_name"];
+
 impl Media {
     /// Reads a content part that has not the stored form, and whether all its fields were read; `None` if it is no such part.
     ///
     /// `LangChain` has `base64`, `url` or `file_id` beside `mime_type`, or `source_type` and `data` in its first version; Anthropic
-    /// has a `source`; Google has the type `media` with `data` or `file_uri`; the Responses API has `input_image`, and some
-    /// servers take the address of an image alone.
+    /// has a `source`; Google has the type `media` with `data` or `file_uri`; the Responses API has `input_image`; servers with the
+    /// API of `OpenAI` have `video_url` and `audio_url`, and some take the address of an image alone; Mistral has `document_url`;
+    /// the Model Context Protocol has `data` beside `mimeType`.
     pub(crate) fn read_of_library(part: &Value) -> Option<(Self, bool)> {
         let kind = match part["type"].as_str()? {
             "image" | "image_url" | "input_image" => MediaKind::Image,
-            "audio" => MediaKind::Audio,
-            "video" | "file" | "media" => MediaKind::File,
+            "audio" | "audio_url" => MediaKind::Audio,
+            "video" | "file" | "media" | "video_url" | "document_url" => MediaKind::File,
             _ => return None,
         };
         // A part of `OpenAI` has its payload in an object.
         if ["image_url", "file"].iter().any(|payload| part[*payload].is_object()) {
             return None;
         }
-        let from = part.get("source").filter(|source| source.is_object()).unwrap_or(part);
+        let mut payloads = ["source", "video_url", "audio_url"].into_iter();
+        let inner = payloads.find_map(|payload| part.get(payload)?.as_object());
+        let from = |name: &str| inner.map_or_else(|| part.get(name), |inner| inner.get(name));
         let text = |names: &[&'static str]| {
-            let mut found = names.iter().filter_map(|name| Some((*name, from[*name].as_str()?)));
+            let mut found = names.iter().filter_map(|name| Some((*name, from(name)?.as_str()?)));
             found.next()
         };
-        let media_type = text(&["mime_type", "media_type"]);
+        let media_type = text(&["mime_type", "media_type", "mimeType", "mediaType"]);
         let data = text(&["base64", "data"]);
-        let url = text(&["url", "file_uri", "image_url"]);
+        let url = text(&["url", "file_uri", "image_url", "video_url", "audio_url", "document_url"]);
         let id = text(&["file_id"]);
         let source = match (data, url, id) {
             (Some((_, data)), None, None) => {
@@ -43,16 +49,17 @@ impl Media {
             }
             _ => return None,
         };
-        let name = ["filename", "name"].into_iter().find_map(|field| part[field].as_str());
+        let name = NAMES.into_iter().find_map(|field| part[field].as_str());
         let name = name.or_else(|| part["extras"]["filename"].as_str());
         let read = [media_type, data, url, id].map(|it| it.map(|(field, _)| field));
         let is_read = |field: &str| {
             read.contains(&Some(field))
-                || ["type", "source", "source_type", "filename", "name"].contains(&field)
+                || ["type", "source", "source_type", "video_url", "audio_url"].contains(&field)
+                || NAMES.contains(&field)
                 || MEANINGLESS.contains(&field)
         };
         let fields = part.as_object()?.iter();
-        let mut fields = fields.chain(part["source"].as_object().into_iter().flatten());
+        let mut fields = fields.chain(inner.into_iter().flatten());
         let is_whole = fields.all(|(field, value)| value.is_null() || is_read(field));
         let media = Self::new(kind, source, name.map(str::to_owned));
         Some((media.with_url_type(media_type.map(|(_, said)| said)), is_whole))
@@ -77,6 +84,7 @@ mod tests {
             json!({"type": "image", "source_type": "base64", "data": "iVBO", "mime_type": "image/png"}),
             json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBO"}}),
             json!({"type": "media", "mime_type": "image/png", "data": "iVBO"}),
+            json!({"type": "image", "mimeType": "image/png", "data": "iVBO", "annotations": null}),
             json!({"type": "input_image", "image_url": "data:image/png;base64,iVBO", "detail": "low"}),
             json!({"type": "image_url", "image_url": "data:image/png;base64,iVBO"}),
         ] {
@@ -89,9 +97,15 @@ mod tests {
         let input =
             json!({"type": "input_audio", "input_audio": {"data": "AAAA", "format": "wav"}});
         assert_eq!(read(&sound), Some((input, true)));
-        let at = json!({"type": "video", "url": "https://example.org/a.mp4"});
-        let file = json!({"type": "file", "file": {"file_url": "https://example.org/a.mp4"}});
-        assert_eq!(read(&at), Some((file, true)));
+        let url = "https://example.org/a.mp4";
+        let file = json!({"type": "file", "file": {"file_url": url}});
+        for at in [
+            json!({"type": "video", "url": url}),
+            json!({"type": "video_url", "video_url": {"url": url}}),
+            json!({"type": "document_url", "document_url": url}),
+        ] {
+            assert_eq!(read(&at), Some((file.clone(), true)), "{at}");
+        }
     }
 
     #[test]

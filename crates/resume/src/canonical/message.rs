@@ -145,12 +145,6 @@ impl CanonicalMessage {
         called.chain(self.function_call.as_ref()).map(|target| &target.name)
     }
 
-    /// Returns the name of every function that the message calls, to be changed.
-    pub(crate) fn function_names_mut(&mut self) -> impl Iterator<Item = &mut String> {
-        let called = self.calls.iter_mut().map(|call| &mut call.target);
-        called.chain(self.function_call.as_mut()).map(|target| &mut target.name)
-    }
-
     /// Moves the repairs of the message and of its calls into the rendering.
     pub(crate) fn report_repairs(&mut self, rendered: &mut Rendered) {
         let origin = self.origin;

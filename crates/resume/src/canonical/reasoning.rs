@@ -50,6 +50,32 @@ impl CanonicalMessage {
     }
 }
 
+/// The field of a stored image with which Gemini marks one that a model made while it thought.
+pub(crate) const THOUGHT: &str = "thought";
+
+impl CanonicalMessage {
+    /// Removes the images of thoughts; returns whether there were any.
+    pub(crate) fn remove_thoughts(&mut self) -> bool {
+        let Value::Array(parts) = &mut self.content else { return false };
+        let count = parts.len();
+        parts.retain(|part| part.get(THOUGHT) != Some(&Value::Bool(true)));
+        let removes_any = parts.len() < count;
+        if removes_any && parts.is_empty() {
+            self.content = Value::Null;
+        }
+        removes_any
+    }
+
+    /// Removes the mark from the images of thoughts.
+    pub(crate) fn unmark_thoughts(&mut self) {
+        for part in self.content.as_array_mut().into_iter().flatten() {
+            if part.get(THOUGHT) == Some(&Value::Bool(true)) {
+                part.as_object_mut().map(|part| part.shift_remove(THOUGHT));
+            }
+        }
+    }
+}
+
 /// A block of reasoning, and where it stands in its message.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct PlacedReasoning {

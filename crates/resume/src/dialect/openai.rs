@@ -10,6 +10,7 @@ use crate::rendered::Rendered;
 
 mod content;
 mod own_fields;
+pub(super) use own_fields::show_images;
 mod parse;
 mod rules;
 pub(super) use rules::OPENAI_IMAGES;

@@ -1,10 +1,10 @@
 //! What only Gemini has, as its library writes it.
 
-use resume::dialect::{Dialect, Gemini, GeminiApi, GoogleAdk, OpenAi, Rendered};
+use resume::dialect::{Dialect, Gemini, GeminiApi, GoogleAdk, OpenAi, Rendered, UiMessage};
 use resume::ingest::{self, Check};
 use serde_json::{Value, json};
 
-use crate::openai::repaired;
+use crate::openai::{dropped, repaired};
 use crate::round_trip::{assert_kept, stored_in};
 use crate::transcript::rendered_in;
 
@@ -191,4 +191,32 @@ fn contents_without_parts_are_dropped_and_functions_answer_as_the_user() {
     let expected = contents.clone();
     contents[2]["role"] = json!("function");
     assert_eq!(again(&GEMINI, &contents, &[]).messages, expected);
+}
+
+/// A model that makes images makes some while it thinks.
+#[test]
+fn an_image_of_a_thought_is_reasoning() {
+    let image = json!({"mimeType": "image/png", "data": "iVBO"});
+    let thought = json!({"inlineData": image, "thought": true});
+    let made = json!({"inlineData": image, "thoughtSignature": "c2ln"});
+    let user = json!({"role": "user", "parts": [{"text": "Draw."}]});
+    let chat = [user.clone(), model(&json!([thought, made])), user.clone()];
+    let rendered = stored_in(&GEMINI, &GEMINI, &chat);
+    assert_eq!(rendered.messages[1]["parts"], json!([made]));
+    assert_eq!(repaired(&rendered), [(1, "reasoning_removed")]);
+    let shown = stored_in(&UiMessage, &GEMINI, &chat);
+    assert_eq!(shown.messages[1]["parts"].as_array().map(Vec::len), Some(1));
+    let alone = stored_in(&UiMessage, &GEMINI, &[user.clone(), model(&json!([thought])), user]);
+    assert_eq!(dropped(&alone), [(1, "only_reasoning")]);
+    // The Agent Development Kit keeps what it stored, and others do not show it.
+    let said = json!({"role": "model", "parts": [thought, made]});
+    let event = json!({
+        "id": "e1", "author": "painter", "invocationId": "i", "timestamp": 1.5, "content": said,
+        "actions": {},
+    });
+    let own = stored_in(&GoogleAdk, &GoogleAdk, std::slice::from_ref(&event));
+    assert_eq!(own.messages[0]["content"], event["content"]);
+    assert_eq!(own.repaired, []);
+    let elsewhere = stored_in(&GEMINI, &GoogleAdk, &[event]);
+    assert_eq!(elsewhere.messages[1]["parts"].as_array().map(Vec::len), Some(1));
 }

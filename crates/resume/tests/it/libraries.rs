@@ -35,7 +35,7 @@ fn passed(from: &dyn Dialect, to: &dyn Dialect, messages: &[Value]) -> Rendered 
 fn parts_that_a_format_does_not_have_are_noted() {
     let chat: [&dyn Dialect; 2] = [&OpenAi, &OpenAiCompatible];
     for part in [
-        json!({"type": "video_url", "video_url": {"url": "https://example.org/a.mp4"}}),
+        json!({"type": "hologram", "hologram": {"url": "https://example.org/a.glb"}}),
         json!({"type": "input_audio", "input_audio": {"data": "AAAA", "format": "flac"}}),
         json!({"type": "document_url", "document_url": "https://example.org/a.pdf"}),
     ] {
@@ -46,9 +46,14 @@ fn parts_that_a_format_does_not_have_are_noted() {
             assert_eq!(repaired(&rendered), [(0, "part_serialised")]);
         }
     }
+    let video = json!({"type": "video_url", "video_url": {"url": "https://example.org/a.mp4"}});
+    let message = json!({"role": "user", "content": [video]});
+    assert_eq!(noted(&OpenAi, std::slice::from_ref(&message)), ["unknown_block"]);
+    assert_eq!(noted(&OpenAiCompatible, &[message]), [""; 0]);
     let thinking = json!({"type": "thinking", "thinking": [{"type": "text", "text": "t"}]});
     let answer = json!({"role": "assistant", "content": [thinking, {"type": "text", "text": "a"}]});
-    assert_eq!(noted(&OpenAiCompatible, &[said(), answer]), ["unknown_block"]);
+    assert_eq!(noted(&OpenAi, &[said(), answer.clone()]), ["unknown_field"]);
+    assert_eq!(noted(&OpenAiCompatible, &[said(), answer]), [""; 0]);
     let sound = json!({"type": "input_audio", "input_audio": {"data": "AAAA", "format": "wav"}});
     let message = json!({"role": "user", "content": [sound]});
     assert_eq!(noted(&OpenAiResponses, &[message]), ["unknown_block"]);

@@ -2,7 +2,7 @@ use serde_json::{Map, Value, json};
 
 use super::own::{LeftPart, PartKind};
 use super::{fields, media};
-use crate::canonical::Reasoning;
+use crate::canonical::{Reasoning, THOUGHT};
 use crate::dialect::gemini::call_ids::CallIdResolver;
 use crate::dialect::parsed::{self, MessageBuilder, text_part};
 
@@ -37,7 +37,10 @@ impl PartReader {
         if let Some(call) = fields.remove("functionCall") {
             return self.read_call(call, fields, resolver);
         }
-        if let Some((part, payload)) = media::take(fields) {
+        if let Some((mut part, payload)) = media::take(fields) {
+            if fields.get(THOUGHT) == Some(&Value::Bool(true)) {
+                part[THOUGHT] = true.into();
+            }
             self.builder.parts.push(part);
             return (PartKind::Content, payload);
         }

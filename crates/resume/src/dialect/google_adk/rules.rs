@@ -1,6 +1,7 @@
 use crate::canonical::{Provider, Role};
 use crate::dialect::pipeline::rules::{
     Arguments, CallFields, CustomCalls, DialectRules, FileIds, MediaRules, OwnFields, ResultMedia,
+    Thoughts,
 };
 
 /// Google's Agent Development Kit, whose models convert for their providers.
@@ -11,7 +12,11 @@ pub(super) const GOOGLE_ADK: DialectRules = DialectRules {
     // `google.genai.types.Part.thought_signature`.
     call_fields: CallFields::GeminiSignatures,
     // An event may have only actions.
-    own_fields: OwnFields { may_be_all: true, ..OwnFields::all_of("google-adk") },
+    own_fields: OwnFields {
+        may_be_all: true,
+        thoughts: Thoughts::Kept,
+        ..OwnFields::all_of("google-adk")
+    },
     media: MediaRules {
         // `LlmAgent.instruction` is a text.
         roles: &[Role::User, Role::Assistant],

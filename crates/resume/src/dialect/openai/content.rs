@@ -1,22 +1,26 @@
 use serde_json::Value;
 
+use super::Target;
 use crate::canonical::{CanonicalMessage, Role, are_parts, serialise_content};
 
+/// The parts that other providers added to the format.
+pub(super) const ADDED_MEDIA: &[&str] = &["video_url", "audio_url"];
+
 /// Converts the content of a message into one that its role may have.
-pub(super) fn convert(message: &mut CanonicalMessage) {
+pub(super) fn convert(target: Target, message: &mut CanonicalMessage) {
     let role = message.role;
     message.content = match message.content.take() {
         text @ Value::String(_) => text,
         Value::Null if matches!(role, Role::Assistant | Role::Function) => Value::Null,
         Value::Array(parts) if role != Role::Function && !parts.is_empty() && are_parts(&parts) => {
-            message.fit_parts(parts, |part| is_part(role, part))
+            message.fit_parts(parts, |part| is_part(target, role, part))
         }
         other => serialise_content(other, &mut message.repairs).into(),
     };
 }
 
 /// Returns whether a value is a content part that the role may have.
-fn is_part(role: Role, part: &Value) -> bool {
+fn is_part(target: Target, role: Role, part: &Value) -> bool {
     let Some(kind) = part.get("type").and_then(Value::as_str) else {
         return false;
     };
@@ -28,6 +32,9 @@ fn is_part(role: Role, part: &Value) -> bool {
         (Role::User, "input_audio") => {
             let format = payload["format"].as_str().unwrap_or_default();
             payload["data"].is_string() && ["wav", "mp3"].contains(&format)
+        }
+        (Role::User, kind) if ADDED_MEDIA.contains(&kind) => {
+            target == Target::OtherProviders && payload["url"].is_string()
         }
         (Role::User, "file") => payload["file_data"].is_string() || payload["file_id"].is_string(),
         _ => false,
@@ -45,7 +52,7 @@ mod tests {
     fn converted(role: Role, content: &Value) -> (Value, Vec<&'static str>) {
         let origin = Origin { index: 0, sequence: 0 };
         let mut message = CanonicalMessage::new(origin, role, content.clone());
-        convert(&mut message);
+        convert(Target::OpenAi, &mut message);
         (message.content, message.repairs.iter().map(Repair::slug).collect())
     }
 

@@ -4,13 +4,17 @@ use serde_json::{Value, json};
 
 use super::Target;
 use crate::Repair;
-use crate::canonical::{CanonicalMessage, is_empty_value};
+use crate::canonical::{CanonicalMessage, Role, is_empty_value};
+use crate::dialect::parsed::text_part;
 
 /// The speech of a model, which the provider keeps under an id.
 pub(super) const AUDIO: &str = "audio";
 
-/// What litellm and `OpenRouter` say of the reasoning of other providers.
-pub(super) const REASONING: [&str; 2] = ["thinking_blocks", "reasoning_details"];
+/// The images that a model made.
+const IMAGES: &str = "images";
+
+/// What litellm and `OpenRouter` say of the reasoning of other providers, and of images.
+pub(super) const ADDED: [&str; 3] = ["thinking_blocks", "reasoning_details", IMAGES];
 
 /// Returns the text of what was spoken, which is what every other format has of it.
 pub(super) fn transcript(audio: &Value) -> Option<&str> {
@@ -33,7 +37,13 @@ pub(super) fn lower(target: Target, message: &mut CanonicalMessage) {
             removes_any = true;
         }
     }
-    for field in REASONING {
+    // Only the built-in functions of Kimi have such names.
+    let is_builtin = |name: &Value| name.as_str().is_some_and(|name| name.starts_with('$'));
+    if target == Target::OpenAi && message.provider.get("name").is_some_and(is_builtin) {
+        message.provider.shift_remove("name");
+        removes_any = true;
+    }
+    for field in ADDED {
         if message.provider.get(field).is_some_and(|value| !is_block_list(value)) {
             message.provider.shift_remove(field);
             removes_any = true;
@@ -49,9 +59,31 @@ pub(super) fn leaves_nothing(message: &CanonicalMessage) -> bool {
     message.says_nothing() && !message.provider.contains_key(AUDIO)
 }
 
-/// Returns whether an answer has reasoning in the form of litellm or `OpenRouter`.
-pub(super) fn has_reasoning(message: &CanonicalMessage) -> bool {
-    REASONING.iter().any(|field| message.provider.contains_key(*field))
+/// Adds the images that a model made to its content, for formats without a field for them; returns whether it could.
+pub(in crate::dialect) fn show_images(
+    message: &mut CanonicalMessage,
+    field: &str,
+    value: &Value,
+) -> bool {
+    let image = |listed: &Value| {
+        let url = listed.pointer("/image_url/url").filter(|url| url.is_string())?;
+        Some(json!({"type": "image_url", "image_url": {"url": url}}))
+    };
+    let images = value.as_array().filter(|_| field == IMAGES && message.role == Role::Assistant);
+    let images: Option<Vec<Value>> = images.and_then(|list| list.iter().map(image).collect());
+    let Some(images) = images else { return false };
+    let parts = match message.content.take() {
+        Value::Array(parts) => parts,
+        content if is_empty_value(&content) => Vec::new(),
+        content => vec![text_part(content)],
+    };
+    message.content = parts.into_iter().chain(images).collect();
+    true
+}
+
+/// Returns whether an answer has what litellm or `OpenRouter` added.
+pub(super) fn has_added(message: &CanonicalMessage) -> bool {
+    ADDED.iter().any(|field| message.provider.contains_key(*field))
 }
 
 /// Returns whether a value is a list of objects that is not empty.

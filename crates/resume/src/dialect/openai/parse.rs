@@ -20,6 +20,7 @@ pub(super) fn prepare(messages: &mut [Value]) {
         if let Some(Value::Array(parts)) = message.get_mut("content") {
             parts.iter_mut().for_each(prepare_part);
         }
+        read_thinking(message);
         let is_result = message.get("role").is_some_and(|role| role == "tool");
         if let Some(content @ (Value::Object(_) | Value::Number(_) | Value::Bool(_))) =
             message.get_mut("content").filter(|_| is_result)
@@ -28,6 +29,43 @@ pub(super) fn prepare(messages: &mut [Value]) {
         }
     }
     items_of("tool_calls", messages).for_each(prepare_call);
+}
+
+/// Mistral has its reasoning among the parts of an answer: its texts become the reasoning.
+///
+/// Thinking that has more than texts, such as a signature, is kept beside them.
+fn read_thinking(message: &mut Map<String, Value>) {
+    let Some(Value::Array(parts)) = message.get_mut("content") else { return };
+    let is_thinking = |part: &mut Value| part["type"] == "thinking" && part["thinking"].is_array();
+    let thinking: Vec<Value> = parts.extract_if(.., is_thinking).collect();
+    if thinking.is_empty() {
+        return;
+    }
+    if parts.is_empty() {
+        message.insert("content".to_owned(), "".into());
+    }
+    let texts = thinking.iter().flat_map(|it| it["thinking"].as_array().into_iter().flatten());
+    let text: String = texts.filter_map(|text| text["text"].as_str()).collect();
+    let is_whole =
+        thinking.iter().all(is_plain_thinking) && !message.contains_key("reasoning_content");
+    if !is_whole {
+        message.insert("thinking".to_owned(), thinking.into());
+    }
+    if !text.is_empty() {
+        message.entry("reasoning_content").or_insert_with(|| text.into());
+    }
+}
+
+/// Returns whether thinking of Mistral has nothing but texts.
+fn is_plain_thinking(part: &Value) -> bool {
+    let is_plain = |(field, value): (&String, &Value)| match field.as_str() {
+        "type" | "closed" => true,
+        "thinking" => {
+            value.as_array().is_some_and(|list| list.iter().all(|it| it["type"] == "text"))
+        }
+        _ => value.is_null(),
+    };
+    part.as_object().is_some_and(|fields| fields.iter().all(is_plain))
 }
 
 /// A text alone, the parts of the Responses API, and the address of an image alone are parts that this API has, too.
@@ -85,7 +123,9 @@ fn read_transcript(body: &mut MessageBody) {
 
 /// Notes that a result has the name of its tool, which other sources of results do not mean by their names.
 fn keep_tool_name(body: &mut MessageBody) {
-    let is_word = |name: &String| name.len() <= 64 && name.chars().all(is_word);
+    // The built-in functions of Kimi have a mark before their names.
+    let plain = |name: &str| name.strip_prefix('$').unwrap_or(name).chars().all(is_word);
+    let is_word = |name: &String| name.len() <= 64 && plain(name);
     let name = body.name.clone().filter(|name| body.role == "tool" && is_word(name));
     let Some(name) = name else { return };
     let provider = body.extra.entry(MessageBody::PROVIDER);

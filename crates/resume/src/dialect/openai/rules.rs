@@ -1,9 +1,10 @@
-use super::own_fields::{AUDIO, REASONING};
+use super::content::ADDED_MEDIA;
+use super::own_fields::{ADDED, AUDIO};
 use crate::canonical::{Provider, Role};
 use crate::dialect::pipeline::rules::{
     AcceptedFields, Arguments, CallFields, CallIdRule, CustomCalls, DialectRules, FileIds,
     LegacyCalls, MediaNames, MediaRule, MediaRules, NameRule, OwnFields, ReasoningRule,
-    ResultMedia, TextFiles, UniqueIn, UrlTypes, Urls,
+    ResultMedia, TextFiles, Thoughts, UniqueIn, UrlTypes, Urls,
 };
 
 /// `OpenAI` Chat Completions.
@@ -23,6 +24,7 @@ pub(super) const OPENAI: DialectRules = DialectRules {
         may_be_all: true,
         may_interrupt: false,
         has_call_places: false,
+        thoughts: Thoughts::Removed,
     },
     // 400 "array too long", expected at most 128 `tool_calls`: openai/openai-dotnet#317.
     max_calls: 128,
@@ -73,14 +75,15 @@ pub(super) const OPENAI_COMPATIBLE: DialectRules = DialectRules {
         accepted: AcceptedFields::Of(&[
             (Role::Tool, "name"),
             (Role::Assistant, AUDIO),
-            // litellm and OpenRouter give them back to the provider that signed them.
-            (Role::Assistant, REASONING[0]),
-            (Role::Assistant, REASONING[1]),
+            // litellm and OpenRouter give them back to the provider that wrote them.
+            (Role::Assistant, ADDED[0]),
+            (Role::Assistant, ADDED[1]),
+            (Role::Assistant, ADDED[2]),
         ]),
         ..OPENAI.own_fields
     },
     // No other provider has the files that were uploaded to `OpenAI`.
-    media: MediaRules { ids: FileIds::Refused, ..OPENAI.media },
+    media: MediaRules { ids: FileIds::Refused, own_parts: ADDED_MEDIA, ..OPENAI.media },
     ..OPENAI
 };
 

@@ -1,6 +1,8 @@
 use serde_json::Value;
 
-use super::own_fields::{REASONING, is_block_list};
+use super::content::ADDED_MEDIA;
+use super::own_fields::{ADDED, is_block_list};
+use crate::dialect::parsed::text_part;
 use crate::dialect::violation::Violation;
 use crate::dialect::violation_list::ViolationList;
 
@@ -27,7 +29,16 @@ pub(super) fn without_added_fields(messages: &[Value]) -> Vec<Value> {
         if message.get("reasoning_content").is_some_and(Value::is_string) {
             message.shift_remove("reasoning_content");
         }
-        for field in REASONING {
+        if message.get("role").is_some_and(|role| role == "user") {
+            let parts = message.get_mut("content").and_then(Value::as_array_mut);
+            for part in parts.into_iter().flatten().filter(|part| is_added_media(part)) {
+                *part = text_part("media");
+            }
+        }
+        if message.get("role").is_some_and(|role| role == "tool") {
+            message.get_mut("name").map(without_mark);
+        }
+        for field in ADDED {
             if message.get(field).is_some_and(is_block_list) {
                 message.shift_remove(field);
             }
@@ -39,9 +50,26 @@ pub(super) fn without_added_fields(messages: &[Value]) -> Vec<Value> {
                     call.shift_remove(field);
                 }
             }
+            if call.get("type").is_some_and(|kind| kind == "builtin_function") {
+                call.insert("type".to_owned(), "function".into());
+                let function = call.get_mut("function");
+                function.and_then(|function| function.get_mut("name")).map(without_mark);
+            }
         }
     }
     messages
+}
+
+fn is_added_media(part: &Value) -> bool {
+    let kind = part["type"].as_str().filter(|kind| ADDED_MEDIA.contains(kind));
+    kind.is_some_and(|kind| part[kind]["url"].is_string())
+}
+
+/// Removes the mark of a built-in function of Kimi from its name.
+fn without_mark(name: &mut Value) {
+    if let Some(rest) = name.as_str().and_then(|name| name.strip_prefix('$')) {
+        *name = rest.into();
+    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ pub(super) fn write(target: Target, mut message: CanonicalMessage, rendered: &mu
     own_fields::lower(target, &mut message);
     let reasoning = reasoning_text(&mut message);
     if own_fields::leaves_nothing(&message) {
-        if reasoning.is_none() && !own_fields::has_reasoning(&message) {
+        if reasoning.is_none() && !own_fields::has_added(&message) {
             rendered.drop(message.origin, DropReason::NullContent);
             return;
         }
@@ -18,12 +18,12 @@ pub(super) fn write(target: Target, mut message: CanonicalMessage, rendered: &mu
         message.content = "".into();
         message.repairs.push(Repair::NullContentFilled);
     }
-    convert_content(&mut message);
+    convert_content(target, &mut message);
     message.report_repairs(rendered);
     rendered.messages.push(message_object(message, reasoning));
 }
 
-fn convert_content(message: &mut CanonicalMessage) {
+fn convert_content(target: Target, message: &mut CanonicalMessage) {
     let is_null = message.content.is_null();
     if message.makes_calls() && !is_null && is_empty_value(&message.content) {
         message.content = Value::Null;
@@ -36,7 +36,7 @@ fn convert_content(message: &mut CanonicalMessage) {
         message.content = json!([{"type": "refusal", "refusal": refusal}]);
         message.repairs.push(Repair::RefusalMoved);
     }
-    content::convert(message);
+    content::convert(target, message);
 }
 
 /// Takes the reasoning as one text; encrypted reasoning has none.

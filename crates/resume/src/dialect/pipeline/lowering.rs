@@ -144,6 +144,7 @@ fn lower_call_fields(rule: CallFields, call: &mut Call) -> bool {
     if rule == CallFields::Kept {
         return false;
     }
+    let is_builtin = std::mem::take(&mut call.is_builtin);
     let count = call.anthropic_fields.len();
     let is_kept = |field: &str| {
         rule == CallFields::Of(Provider::Anthropic) && ANTHROPIC_FIELDS.contains(&field)
@@ -164,7 +165,7 @@ fn lower_call_fields(rule: CallFields, call: &mut Call) -> bool {
             }
     };
     let mut names = call.extra_content.as_object().into_iter().flat_map(JsonObject::keys);
-    let loses_any = loses_signature || loses_anthropic_fields || names.any(is_lost);
+    let loses_any = is_builtin || loses_signature || loses_anthropic_fields || names.any(is_lost);
     if rule == CallFields::Removed {
         call.extra_content = Value::Null;
     }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use records::json::Hasher;
 use serde_json::Value;
 
-use super::rules::{DialectRules, NameRule};
+use super::rules::{CallFields, DialectRules, NameRule};
 use crate::Repair;
-use crate::canonical::CanonicalMessage;
+use crate::canonical::{Call, CanonicalMessage};
 
 /// Replaces the names that a dialect does not accept, and keeps all names distinct.
 #[derive(Debug)]
@@ -32,7 +32,12 @@ impl NameSanitiser {
         if let Some(name) = &mut message.name {
             repairs.extend(self.sanitise_name(&self.rules.speakers, name));
         }
-        for name in message.function_names_mut() {
+        // A provider knows the functions that it has built in by their names.
+        let is_known = |call: &Call| call.is_builtin && self.rules.call_fields == CallFields::Kept;
+        let others = message.calls.iter_mut().filter(|call| !is_known(call));
+        let called = others.map(|call| &mut call.target).chain(message.function_call.as_mut());
+        for target in called {
+            let name = &mut target.name;
             repairs.extend(self.sanitise_name(&self.rules.functions, name));
         }
         message.repairs.extend(repairs);

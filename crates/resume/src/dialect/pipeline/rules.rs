@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::canonical::{self, CONTINUED, CanonicalMessage, Provider, Role};
 use crate::dialect::call_places::CALLS_AFTER;
+use crate::dialect::openai::show_images;
 use crate::dialect::pipeline::joiner::AnswerJoiner;
 use crate::dialect::{call_places, google_adk};
 use crate::rendered::Rendered;
@@ -73,6 +74,8 @@ pub(in crate::dialect) struct OwnFields {
     pub(in crate::dialect) may_interrupt: bool,
     /// Whether the calls have places among other blocks of Anthropic, also those of another dialect.
     pub(in crate::dialect) has_call_places: bool,
+    /// The images that a model made while it thought.
+    pub(in crate::dialect) thoughts: Thoughts,
 }
 
 /// Which of its own fields a dialect renders again.
@@ -82,6 +85,15 @@ pub(in crate::dialect) enum AcceptedFields {
     All,
     /// The fields that the provider accepts, with the role that has them.
     Of(&'static [(Role, &'static str)]),
+}
+
+/// What happens to images that a model made while it thought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::dialect) enum Thoughts {
+    /// The own fields of a message say which of its images they are.
+    Kept,
+    /// They are left out, like the texts of thoughts.
+    Removed,
 }
 
 /// What happens to legacy function calls, which have no ids.
@@ -226,11 +238,12 @@ impl DialectRules {
         handle: &mut impl FnMut(CanonicalMessage, &mut Rendered),
     ) {
         message.repeats_results = google_adk::repeats_results(&message);
+        let thought = self.lower_thoughts(&mut message);
         self.own_fields.choose(&mut message);
         let has_own = self.own_fields.may_be_all && !message.provider.is_empty();
         let only_thinks = || self.reasoning_alone && message.thinks();
         if message.says_nothing() && !has_own && !only_thinks() {
-            let thinks = message.thinks();
+            let thinks = thought || message.thinks();
             let reason = if thinks { DropReason::OnlyReasoning } else { DropReason::NullContent };
             rendered.drop(message.origin, reason);
             return;
@@ -242,6 +255,26 @@ impl DialectRules {
     }
 }
 
+impl DialectRules {
+    /// Removes the images of thoughts, unless the dialect keeps what it stored of them; returns whether there were any.
+    fn lower_thoughts(&self, message: &mut CanonicalMessage) -> bool {
+        let keeps = self.own_fields.thoughts == Thoughts::Kept;
+        if keeps && message.provider.contains_key(self.own_fields.dialect) {
+            message.unmark_thoughts();
+            return false;
+        }
+        let thought = message.remove_thoughts();
+        if thought {
+            message.repairs.push(Repair::ReasoningRemoved);
+            // They count the stored parts.
+            for fields in message.provider.values_mut().filter_map(Value::as_object_mut) {
+                fields.shift_remove(CALLS_AFTER);
+            }
+        }
+        thought
+    }
+}
+
 impl OwnFields {
     /// No fields.
     const NONE: Self = Self {
@@ -250,6 +283,7 @@ impl OwnFields {
         may_be_all: false,
         may_interrupt: false,
         has_call_places: false,
+        thoughts: Thoughts::Removed,
     };
 
     /// All fields that are stored under the name of the dialect.
@@ -276,7 +310,7 @@ impl OwnFields {
                 };
                 if dialect == self.dialect && is_accepted {
                     message.provider.insert(field, value);
-                } else {
+                } else if dialect != "openai" || !show_images(message, &field, &value) {
                     // Where a message stands among the pieces of another is no loss.
                     let is_place = self.has_call_places && field == CALLS_AFTER;
                     removes_any |= field != CONTINUED && !is_place;

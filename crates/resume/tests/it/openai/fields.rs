@@ -1,4 +1,4 @@
-use resume::dialect::{Anthropic, Dialect, OpenAi, OpenAiCompatible};
+use resume::dialect::{Anthropic, Dialect, Gemini, GeminiApi, OpenAi, OpenAiCompatible};
 use resume::ingest::{self, Check};
 use serde_json::{Value, json};
 
@@ -214,4 +214,90 @@ fn an_image_in_a_result_is_stored() {
         let rendered = stored_in(&Anthropic, dialect, &chat);
         assert_eq!(rendered.messages[2]["content"][0]["content"][0]["type"], "image");
     }
+}
+
+/// Mistral has its reasoning among the parts of an answer.
+#[test]
+fn the_thinking_of_mistral_is_reasoning() {
+    let thinking = json!({"type": "thinking", "thinking": [
+        {"type": "text", "text": "Hm. "}, {"type": "text", "text": "So."},
+    ], "closed": true});
+    let text = json!({"type": "text", "text": "Four."});
+    let user = json!({"role": "user", "content": "2+2?"});
+    let chat = |content: Value| {
+        let mut chat = [user.clone(), json!({"role": "assistant", "content": content})];
+        OpenAiCompatible.prepare(&mut chat);
+        chat
+    };
+    let answered = chat(json!([thinking, text]));
+    assert_eq!(ingest::check(&OpenAiCompatible, &answered, Check::Strict).refused, []);
+    let expected = json!({"role": "assistant", "content": [text], "reasoning_content": "Hm. So."});
+    let rendered = stored_in(&OpenAiCompatible, &OpenAiCompatible, &answered);
+    assert_eq!((&rendered.messages[1], &rendered.repaired[..]), (&expected, &[][..]));
+    let rendered = stored_in(&OpenAi, &OpenAiCompatible, &answered);
+    assert_eq!(repaired(&rendered), [(1, "reasoning_removed")]);
+    // What is more than a text is stored, and its loss is reported.
+    let mut signed = thinking.clone();
+    signed["signature"] = json!("c2ln");
+    let rendered = stored_in(&OpenAiCompatible, &OpenAiCompatible, &chat(json!([signed, text])));
+    assert_eq!(rendered.messages[1], expected);
+    assert_eq!(repaired(&rendered), [(1, "provider_fields_removed")]);
+    let alone = stored_in(&OpenAiCompatible, &OpenAiCompatible, &chat(json!([thinking])));
+    assert_eq!(alone.messages[1]["reasoning_content"], "Hm. So.");
+}
+
+/// `LiteLLM` and `OpenRouter` have the images that a model made in a field of their own.
+#[test]
+fn the_images_that_a_model_made_come_back_and_are_images_elsewhere() {
+    let image = json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBO"}});
+    let mut listed = image.clone();
+    listed["index"] = json!(0);
+    let user = json!({"role": "user", "content": "Draw."});
+    for content in [json!("Here."), json!("")] {
+        let answer = json!({"role": "assistant", "content": content, "images": [listed]});
+        let chat = [user.clone(), answer, user.clone()];
+        assert_kept(&OpenAiCompatible, &chat);
+        let rendered = stored_in(&Gemini { api: GeminiApi::Developer }, &OpenAiCompatible, &chat);
+        let parts = rendered.messages[1]["parts"].as_array().unwrap();
+        let inline = json!({"inlineData": {"mimeType": "image/png", "data": "iVBO"}});
+        assert_eq!(parts.last(), Some(&inline));
+        assert_eq!(rendered.repaired, []);
+        let rendered = stored_in(&OpenAi, &OpenAiCompatible, &chat);
+        assert_eq!(repaired(&rendered), [(1, "part_serialised")]);
+    }
+}
+
+#[test]
+fn a_video_is_one_for_other_providers_and_a_file_elsewhere() {
+    let url = "data:video/mp4;base64,AAAA";
+    let video = json!({"type": "video_url", "video_url": {"url": url}});
+    let chat = [json!({"role": "user", "content": [{"type": "text", "text": "See."}, video]})];
+    assert_kept(&OpenAiCompatible, &chat);
+    let rendered = stored_in(&Gemini { api: GeminiApi::Developer }, &OpenAiCompatible, &chat);
+    let inline = json!({"inlineData": {"mimeType": "video/mp4", "data": "AAAA"}});
+    assert_eq!(rendered.messages[0]["parts"][1], inline);
+    assert_eq!(rendered.repaired, []);
+    let rendered = stored_in(&OpenAi, &OpenAiCompatible, &chat);
+    assert_eq!(repaired(&rendered), [(0, "part_serialised")]);
+}
+
+/// Kimi runs its own tools when their arguments come back to it as the result.
+#[test]
+fn the_built_in_functions_of_kimi_come_back_and_are_functions_elsewhere() {
+    let function = json!({"name": "$web_search", "arguments": "{\"q\":\"sun\"}"});
+    let call = json!({"id": "a", "type": "builtin_function", "function": function});
+    let chat = [
+        json!({"role": "user", "content": "hi"}),
+        json!({"role": "assistant", "content": "", "tool_calls": [call]}),
+        json!({"role": "tool", "tool_call_id": "a", "name": "$web_search", "content": "{}"}),
+    ];
+    let checked = ingest::check(&OpenAiCompatible, &chat, Check::Lenient);
+    assert_eq!(checked.refused, []);
+    let rendered = stored_in(&OpenAiCompatible, &OpenAiCompatible, &chat);
+    assert_eq!(rendered.messages[1]["tool_calls"], json!([call]));
+    assert_eq!(rendered.messages[2]["name"], "$web_search");
+    let rendered = stored_in(&OpenAi, &OpenAiCompatible, &chat);
+    let function = json!({"name": "_web_search", "arguments": "{\"q\":\"sun\"}"});
+    let call = json!({"id": "a", "type": "function", "function": function});
+    assert_eq!(rendered.messages[1]["tool_calls"], json!([call]));
 }

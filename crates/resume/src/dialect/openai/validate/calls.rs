@@ -10,6 +10,7 @@ pub(super) fn problems(message: &Map<String, Value>) -> Vec<Problem> {
     let function_call = message.get("function_call");
     if let Some(calls) = tool_calls {
         problems.extend(list_problem(calls));
+        problems.extend(builtin_problem(calls));
         problems.extend(id_problem(calls));
     }
     if let Some(call) = function_call
@@ -37,6 +38,11 @@ fn list_problem(calls: &Value) -> Option<Problem> {
     Some(("invalid_calls", format!("call {broken} lacks a valid id, type, name or input")))
 }
 
+fn builtin_problem(calls: &Value) -> Option<Problem> {
+    let builtin = calls.as_array()?.iter().position(|call| call["type"] == "builtin_function")?;
+    Some(("call_not_accepted", format!("call {builtin} is one of a built-in function of Kimi")))
+}
+
 /// The length of the longest call id, in characters.
 const MAX_ID_CHARS: usize = 40;
 
@@ -50,7 +56,7 @@ fn id_problem(calls: &Value) -> Option<Problem> {
 fn is_call(call: &Value) -> bool {
     let has_id = call["id"].as_str().is_some_and(|id| !id.is_empty());
     let has_target = match call["type"].as_str() {
-        Some("function") => is_target(&call["function"], "arguments"),
+        Some("function" | "builtin_function") => is_target(&call["function"], "arguments"),
         Some("custom") => is_target(&call["custom"], "input"),
         _ => false,
     };

@@ -26,7 +26,9 @@ pub(super) fn lower(rules: &MediaRules, message: &mut CanonicalMessage) {
     };
     if place != ResultMedia::Raw && are_parts(parts) {
         if rules.library_parts == LibraryParts::Read {
-            message.repairs.extend(parts.iter_mut().filter_map(read_of_library));
+            let own = |part: &Value| rules.own_parts.iter().any(|kind| part["type"] == **kind);
+            let others = parts.iter_mut().filter(|part| !own(part));
+            message.repairs.extend(others.filter_map(read_of_library));
         }
         let media = parts.iter_mut().filter(|part| is_media(part));
         media.for_each(|part| lower_part(rules, place, part, &mut message.repairs));

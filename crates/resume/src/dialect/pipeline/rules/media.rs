@@ -20,6 +20,8 @@ pub(in crate::dialect) struct MediaRules {
     pub(in crate::dialect) ids: FileIds,
     /// Media that a library or another provider wrote in a form of its own.
     pub(in crate::dialect) library_parts: LibraryParts,
+    /// The types of such parts that stay as they are nonetheless.
+    pub(in crate::dialect) own_parts: &'static [&'static str],
     /// The media in the result of a call.
     pub(in crate::dialect) results: ResultMedia,
     /// The media in the result of a failed call.
@@ -183,6 +185,7 @@ impl MediaRules {
         names: MediaNames::Kept,
         ids: FileIds::Any,
         library_parts: LibraryParts::Read,
+        own_parts: &[],
         results: ResultMedia::Raw,
         error_results: ResultMedia::Raw,
     };
