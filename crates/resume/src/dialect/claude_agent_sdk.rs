@@ -48,6 +48,11 @@ fn is_own(message: &CanonicalMessage) -> bool {
     message.provider.contains_key(own::ENTRY)
 }
 
+/// Returns whether the calls of a message may have several results each: those of an entry, whose own fields are still there.
+pub(in crate::dialect) fn repeats_results(message: &CanonicalMessage) -> bool {
+    message.provider.get(NAME).is_some_and(|own| own.get(own::ENTRY).is_some())
+}
+
 impl ToolDialect for ClaudeAgentSdk {
     // `getSessionMessages` and a resumed session take a call without a result as one that was interrupted.
     const RULES: &'static DialectRules = &DialectRules { waits: is_own, ..rules::CLAUDE_AGENT_SDK };

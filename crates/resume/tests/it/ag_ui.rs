@@ -114,3 +114,26 @@ fn an_error_without_a_content_is_the_content_in_other_formats() {
     assert_kept(&AgUi, &transcript);
     assert_eq!(stored_in(&OpenAi, &AgUi, &transcript).messages[2]["content"], "BOOM");
 }
+
+/// A part of versions before 1.0 is written as one of 1.0: both must be the same message when they come back.
+#[test]
+fn a_binary_part_is_stored_as_the_part_as_which_it_is_shown() {
+    for (binary, kind) in [
+        (json!({"type": "binary", "mimeType": "image/png", "data": "iVBO"}), "image"),
+        (
+            json!({"type": "binary", "mimeType": "image/png", "data": "iVBO", "filename": "a.png"}),
+            "image",
+        ),
+        (
+            json!({"type": "binary", "mimeType": "video/mp4", "url": "https://example.org/a"}),
+            "video",
+        ),
+        (json!({"type": "binary", "mimeType": "application/pdf", "id": "file-1"}), "document"),
+    ] {
+        let said = json!({"id": "u", "role": "user", "content": [binary]});
+        let stored = |said: Value| AgUi.parse(Vec::new(), vec![said]).messages.remove(0);
+        let shown = stored_in(&AgUi, &AgUi, std::slice::from_ref(&said)).messages.remove(0);
+        assert_eq!(shown["content"][0]["type"], kind);
+        assert_eq!(stored(said).body, stored(shown).body, "{binary}");
+    }
+}

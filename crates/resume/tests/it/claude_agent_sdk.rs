@@ -329,3 +329,20 @@ fn thinking_between_calls_keeps_its_place_in_the_api_and_comes_back() {
     let rendered = stored_in(&Anthropic, &ClaudeAgentSdk, &entries);
     assert_eq!(rendered.messages[1]["content"], answer);
 }
+
+/// A tool that runs on in the background, or a session that was resumed, may answer a call twice.
+#[test]
+fn a_second_result_of_a_call_stays_in_the_session() {
+    let entries = [
+        user(0, &json!("Read it.")),
+        answer(1, "msg_1", &[call("a")]),
+        result(2, "a", &json!("It runs.")),
+        result(3, "a", &json!("1")),
+        answer(4, "msg_2", &[text("It is read.")]),
+    ];
+    let rendered = stored_in(&ClaudeAgentSdk, &ClaudeAgentSdk, &entries);
+    assert_eq!(rendered.messages, entries, "{:?}", rendered.dropped);
+    let rendered = stored_in(&Anthropic, &ClaudeAgentSdk, &entries);
+    assert_eq!(Anthropic.validate(&rendered.messages), []);
+    assert_eq!(rendered.dropped.len(), 1);
+}

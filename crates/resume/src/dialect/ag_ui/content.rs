@@ -110,8 +110,11 @@ fn read_part(part: Value) -> (Value, Value) {
         return (text_part(text), own);
     }
     if kind == "binary" {
-        let stored = read_binary(&fields).map(Value::from);
-        return (stored.unwrap_or_else(|| fields.into()), Value::Null);
+        // As the part as which it is shown, so that both are the same message when they come back.
+        return match read_binary(&fields) {
+            Some(media) => read_part(write_media(&media, &Value::Null)),
+            None => (fields.into(), Value::Null),
+        };
     }
     if !MEDIA.contains(&kind.as_str()) {
         return (fields.into(), Value::Null);

@@ -2,7 +2,8 @@ use records::MessageBody;
 use serde_json::{Map, Value};
 
 use super::NAME;
-use crate::canonical::{CanonicalMessage, take_list, take_object};
+use super::kept::CITATIONS;
+use crate::canonical::{CanonicalMessage, is_empty_value, take_list, take_object};
 use crate::dialect::parsed::keep_own;
 use crate::dialect::shapes::{Shape, Table, fits};
 
@@ -55,6 +56,8 @@ impl BlockKind {
 /// The blocks that say nothing to a model.
 const MARKS: Table = &[
     ("cachePoint", Shape::Fields(&[("ttl", Shape::Text), ("type", Shape::Text)])),
+    // Without a text; Nova has such blocks between those with its texts.
+    ("citationsContent", Shape::Fields(CITATIONS)),
     ("toolAddition", Shape::Fields(TOOL)),
     ("toolRemoval", Shape::Fields(TOOL)),
 ];
@@ -66,9 +69,10 @@ const TOOL_FIELDS: Table =
 
 /// Returns whether a block is one that says nothing to a model.
 pub(super) fn is_mark(block: &Value) -> bool {
+    let has_text = !is_empty_value(&block["citationsContent"]["content"]);
     block.as_object().is_some_and(|it| {
         it.len() == 1 && it.keys().all(|name| MARKS.iter().any(|(known, _)| known == name))
-    })
+    }) && !has_text
 }
 
 /// Returns whether the API accepts a mark.

@@ -271,3 +271,21 @@ fn an_instruction_that_a_guardrail_checks_comes_back_and_is_a_text_elsewhere() {
     assert_eq!(elsewhere.messages[1], json!({"role": "system", "content": "Be safe."}));
     assert_eq!(slugs(&elsewhere), ["provider_fields_removed"]);
 }
+
+/// Nova puts what it cites between the texts, in blocks without a text.
+#[test]
+fn citations_without_a_text_come_back_and_are_no_text_elsewhere() {
+    let web = json!({"web": {"url": "https://example.org", "domain": "example.org"}});
+    let cited = json!({"citationsContent": {"citations": [{"location": web}]}});
+    let answer =
+        message("assistant", &[text("It is sunny."), cited.clone(), text("And warm."), cited]);
+    let messages = vec![message("user", &[text("hi")]), answer, message("user", &[text("ok")])];
+    let parsed = || BedrockConverse.parse(Vec::new(), messages.clone());
+    let back = rendered("bedrock-converse", parsed());
+    assert_eq!(back, Rendered { messages: messages.clone(), ..Rendered::default() });
+    let elsewhere = rendered("openai", parsed());
+    let texts =
+        json!([{"type": "text", "text": "It is sunny."}, {"type": "text", "text": "And warm."}]);
+    assert_eq!(elsewhere.messages[1]["content"], texts);
+    assert_eq!(slugs(&elsewhere), ["provider_fields_removed"]);
+}

@@ -16,6 +16,8 @@ pub(super) const CLAUDE_AGENT_SDK: DialectRules = DialectRules {
     },
     // The SDK sends only what its model accepts; other providers behind it sign with an empty text.
     reasoning: ReasoningRule::Kept,
+    // A tool may be answered when it begins and again when it ends, and a resumed session may repeat a result.
+    keeps_repeated_results: true,
     // A session may begin and end with any entry.
     turns: TurnRules::ANY,
     ..ANTHROPIC

@@ -81,7 +81,9 @@ impl<'a> Validator<'a> {
                 }
                 Some("tool_result") => {
                     let id = block["tool_use_id"].as_str().unwrap_or_default();
-                    self.violations.report(index, self.open.close_with_result(id));
+                    let problem = self.open.close_with_result(id);
+                    // A call may be answered again.
+                    self.violations.report(index, problem.filter(|_| !self.calls.contains(id)));
                 }
                 _ => {}
             }

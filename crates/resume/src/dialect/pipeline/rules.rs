@@ -8,7 +8,7 @@ use crate::canonical::{self, CONTINUED, CanonicalMessage, Provider, Role};
 use crate::dialect::call_places::CALLS_AFTER;
 use crate::dialect::openai::show_images;
 use crate::dialect::pipeline::joiner::AnswerJoiner;
-use crate::dialect::{call_places, google_adk};
+use crate::dialect::{call_places, claude_agent_sdk, google_adk};
 use crate::rendered::Rendered;
 use crate::{DropReason, Repair};
 
@@ -237,7 +237,8 @@ impl DialectRules {
         rendered: &mut Rendered,
         handle: &mut impl FnMut(CanonicalMessage, &mut Rendered),
     ) {
-        message.repeats_results = google_adk::repeats_results(&message);
+        message.repeats_results =
+            google_adk::repeats_results(&message) || claude_agent_sdk::repeats_results(&message);
         let thought = self.lower_thoughts(&mut message);
         self.own_fields.choose(&mut message);
         let has_own = self.own_fields.may_be_all && !message.provider.is_empty();

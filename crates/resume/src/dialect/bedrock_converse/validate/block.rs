@@ -219,7 +219,10 @@ fn own_problem(name: &str, payload: &Value) -> Option<Problem> {
                 })
         }
         "citationsContent" => {
-            are_texts(&payload["content"])
+            // Nova cites without a text, too.
+            let has_text = payload.get("content").is_none_or(are_texts);
+            has_text
+                && (payload.get("content").is_some() || payload.get("citations").is_some())
                 && has_only(payload, &["content", "citations"]).is_none()
                 && payload.get("citations").is_none_or(|it| {
                     it.as_array().is_some_and(|it| it.iter().all(Value::is_object))
