@@ -713,3 +713,21 @@ async fn a_history_that_is_put_back_after_an_edit_changes_nothing() {
         assert_eq!(history(&client, &copy, &query).await, read, "{name}");
     }
 }
+
+/// A page that shows only the newest messages of a long chat puts those back.
+#[tokio::test]
+async fn the_newest_messages_that_are_put_back_are_not_stored_again() {
+    let client = Client::open();
+    // Those in which a message has the id under which it is stored.
+    for name in ["langchain", "google-adk", "ui-message", "ag-ui", "acp", "yao"] {
+        let path = client.create_chat(name).await;
+        for number in 0..6 {
+            let role = if number % 2 == 0 { "user" } else { "assistant" };
+            let said = json!({"role": role, "content": format!("m{number}"), "name": "planner"});
+            client.post(&format!("{path}/messages"), said).await;
+        }
+        let read = history(&client, &path, &format!("dialect={name}&newest=3")).await;
+        let (status, put) = synchronise(&client, &path, name, read).await;
+        assert_eq!((status, &put["last_sequence"]), (200, &json!(6)), "{name}: {put}");
+    }
+}

@@ -68,12 +68,14 @@ pub(super) async fn leave_out_known(
 }
 
 /// Returns which messages of a transcript, by their places in it, the chat shows already: a history has the ids of the stored messages,
-/// but not always all that is stored under them, and what it leaves out must not get lost when it is put back.
+/// but not always all that is stored under them, and what it leaves out must not get lost when it is put back. `first` is the id of
+/// the first of them: a history may begin with it, as one of the newest messages alone does.
 pub(super) async fn shown_already(
     state: &AppState,
     scope: &Scope,
     chat_id: &ChatId,
     sent: &SentItems<'_>,
+    first: Option<&EventId>,
 ) -> Result<HashSet<usize>, Problem> {
     let scope = &scope.needing(Permission::Read);
     let chat = state.store.get_chat(scope, chat_id).await?;
@@ -83,7 +85,15 @@ pub(super) async fn shown_already(
     sent.memory.reserve(2 * PAGES * Transcript::PAGE_BYTES).await?;
     let Some(stored) = stored(state, scope, chat_id).await? else { return Ok(HashSet::new()) };
     let dialect = sent.dialect;
-    let render = move || Ok::<_, Problem>(shown_items(dialect, &stored));
+    let begin = stored.iter().position(|message| Some(&message.event_id) == first);
+    let render = move || {
+        let mut shown = shown_items(dialect, &stored);
+        // The first item of a history may be shown in another way than behind others.
+        if let Some(begin) = begin.filter(|begin| *begin > 0) {
+            shown.extend(shown_items(dialect, &stored[begin..]));
+        }
+        Ok::<_, Problem>(shown)
+    };
     let shown = offload(usize::MAX, render).await?;
     let index_of = |position: &TranscriptPosition| match position {
         TranscriptPosition::Message(index) => Some(*index),
