@@ -2,27 +2,14 @@
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
-import { after, before, test } from "node:test";
-import { launch, watched } from "./browser.js";
-import { startService } from "./service.js";
+import { test } from "node:test";
+import { watched } from "./browser.js";
+import { browser, call, service, setUp } from "./setup.js";
 import { bearer, giveToken, settings } from "./tokens.js";
 
 const SERVICE = bearer({ sub: "bot", apps: ["*"], role: "service" });
 
-let browser;
-let service;
-let call;
-
-before(async () => {
-  service = await startService({ ...settings, REPRISE__APPS__SUPPORT_ACCESS: "true" });
-  call = service.client(SERVICE);
-  browser = await launch();
-});
-
-after(async () => {
-  await browser?.close();
-  await service?.stop();
-});
+setUp({ settings: { ...settings, REPRISE__APPS__SUPPORT_ACCESS: "true" }, token: SERVICE });
 
 async function chat(chatId, fields = {}) {
   await call("POST", "/api/chats/acme_corp", { chat_id: chatId, workflow_name: "Desk", ...fields });

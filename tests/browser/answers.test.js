@@ -1,22 +1,11 @@
 // Answers that are followed while an agent produces them.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { bothWatched, counts, launch, watched } from "./browser.js";
-import { startService } from "./service.js";
+import { test } from "node:test";
+import { bothWatched, counts, watched } from "./browser.js";
+import { browser, service, setUp } from "./setup.js";
 
-let browser;
-let service;
-
-before(async () => {
-  service = await startService();
-  browser = await launch();
-});
-
-after(async () => {
-  await browser?.close();
-  await service?.stop();
-});
+setUp();
 
 /** An agent that writes one answer. */
 class Agent {

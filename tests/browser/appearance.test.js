@@ -1,10 +1,10 @@
 // Every view, light, dark and narrow: it fits, a screen reader can read it, and a screenshot is taken.
 
-import { after, before, test } from "node:test";
-import { APPEARANCES, launch, watched } from "./browser.js";
+import { test } from "node:test";
+import { APPEARANCES, watched } from "./browser.js";
 import { seedApp, seedDesk, seedTranscript } from "./seed.js";
 import { seedContext, seedFailedRun, seedForks } from "./seed_runs.js";
-import { startService } from "./service.js";
+import { browser, call, service, setUp } from "./setup.js";
 
 const VIEWS = [
   ["apps", "#/", "Apps"],
@@ -41,28 +41,24 @@ const VIEWS = [
   ["fork", "#/apps/acme_corp/chats/rebook-1?view=forks&at=1", "rebook-1", ".fields"],
 ];
 
-let browser;
-let service;
-
-before(async () => {
-  service = await startService();
-  const call = service.client();
-  await seedApp(call, "acme_corp");
-  await seedDesk(call, "travel_desk");
-  await ask(call, "desk-2", { prompt: "How much may the trip cost?", agent: "planner" });
-  const options = ["Charge the fee", "Waive the fee"];
-  await ask(call, "desk-4", { prompt: "The fee is 80 EUR.", kind: "choice", options });
-  await seedTranscript(call, "acme_corp", "captain-1");
-  await seedFailedRun(call, "acme_corp");
-  await seedContext(call, "acme_corp", "rebook-1");
-  await seedForks(call, "acme_corp", "rebook-1");
-  await beginAnswer(call, "acme_corp", "answering-1");
-  await breakAnswer(call, "acme_corp", "broken-1");
-  await call("PUT", "/api/chats/beta-labs/trial-1", { workflow_name: "Trial" });
-  for (const app of ["beta-labs", "a_long_name_".padEnd(64, "x")]) {
-    await call("POST", `/api/chats/${app}`, { workflow_name: "Trial" });
-  }
-  browser = await launch();
+setUp({
+  async seed() {
+    await seedApp(call, "acme_corp");
+    await seedDesk(call, "travel_desk");
+    await ask(call, "desk-2", { prompt: "How much may the trip cost?", agent: "planner" });
+    const options = ["Charge the fee", "Waive the fee"];
+    await ask(call, "desk-4", { prompt: "The fee is 80 EUR.", kind: "choice", options });
+    await seedTranscript(call, "acme_corp", "captain-1");
+    await seedFailedRun(call, "acme_corp");
+    await seedContext(call, "acme_corp", "rebook-1");
+    await seedForks(call, "acme_corp", "rebook-1");
+    await beginAnswer(call, "acme_corp", "answering-1");
+    await breakAnswer(call, "acme_corp", "broken-1");
+    await call("PUT", "/api/chats/beta-labs/trial-1", { workflow_name: "Trial" });
+    for (const app of ["beta-labs", "a_long_name_".padEnd(64, "x")]) {
+      await call("POST", `/api/chats/${app}`, { workflow_name: "Trial" });
+    }
+  },
 });
 
 async function ask(call, chatId, question) {
@@ -101,11 +97,6 @@ async function breakAnswer(call, app, chatId) {
   const error = "HTTP 502 from the booking system: upstream timed out after 30 s";
   await call("POST", `${base}/streams/s1/end`, { state: "failed", error });
 }
-
-after(async () => {
-  await browser?.close();
-  await service?.stop();
-});
 
 for (const [look, options] of Object.entries(APPEARANCES)) {
   test(`every view is accessible and fits: ${look}`, async () => {

@@ -1,29 +1,19 @@
 // Versions of the context side by side, and the fork tree.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { counts, launch, reads, watched } from "./browser.js";
+import { test } from "node:test";
+import { counts, reads, watched } from "./browser.js";
 import { seedContext, seedFailedRun, seedForks } from "./seed_runs.js";
-import { startService } from "./service.js";
+import { browser, call, service, setUp } from "./setup.js";
 
 const CHAT = "#/apps/acme_corp/chats/rebook-1";
 
-let browser;
-let service;
-let call;
-
-before(async () => {
-  service = await startService();
-  call = service.client();
-  await seedFailedRun(call, "acme_corp");
-  await seedContext(call, "acme_corp", "rebook-1");
-  await seedForks(call, "acme_corp", "rebook-1");
-  browser = await launch();
-});
-
-after(async () => {
-  await browser?.close();
-  await service?.stop();
+setUp({
+  async seed() {
+    await seedFailedRun(call, "acme_corp");
+    await seedContext(call, "acme_corp", "rebook-1");
+    await seedForks(call, "acme_corp", "rebook-1");
+  },
 });
 
 test("two versions are compared side by side, and any pair has an address", async () => {

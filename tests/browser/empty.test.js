@@ -2,22 +2,11 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { after, before, test } from "node:test";
-import { launch, watched } from "./browser.js";
-import { startService } from "./service.js";
+import { test } from "node:test";
+import { watched } from "./browser.js";
+import { browser, service, setUp } from "./setup.js";
 
-let browser;
-let service;
-
-before(async () => {
-  service = await startService();
-  browser = await launch();
-});
-
-after(async () => {
-  await browser?.close();
-  await service?.stop();
-});
+setUp();
 
 test("a workflow and an app without data say so", async () => {
   await watched(browser, service, async (page, place) => {

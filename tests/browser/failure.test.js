@@ -1,28 +1,14 @@
 // From a failed chat to the failed step and its error, and what the page shows of the turns.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { counts, launch, reads, watched } from "./browser.js";
+import { test } from "node:test";
+import { counts, reads, watched } from "./browser.js";
 import { seedFailedRun } from "./seed_runs.js";
-import { startService } from "./service.js";
+import { browser, call, service, setUp } from "./setup.js";
 
 const CHAT = "#/apps/acme_corp/chats/rebook-1";
 
-let browser;
-let service;
-let call;
-
-before(async () => {
-  service = await startService();
-  call = service.client();
-  await seedFailedRun(call, "acme_corp");
-  browser = await launch();
-});
-
-after(async () => {
-  await browser?.close();
-  await service?.stop();
-});
+setUp({ seed: () => seedFailedRun(call, "acme_corp") });
 
 test("a chat whose last turn failed shows the step and its error at once, and one click leads to the turn", async () => {
   await watched(browser, service, async (page, place) => {

@@ -1,29 +1,21 @@
 // A user looks for a chat: by a search across apps, by filters in the URL, and by clicks on numbers.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { launch, watched } from "./browser.js";
+import { test } from "node:test";
+import { watched } from "./browser.js";
 import { seedApp, seedDesk } from "./seed.js";
-import { startService } from "./service.js";
+import { browser, call, service, setUp } from "./setup.js";
 import { bearer, giveToken, settings } from "./tokens.js";
 
 const SERVICE = bearer({ sub: "bot", apps: ["*"], role: "service" });
 
-let browser;
-let service;
-let call;
-
-before(async () => {
-  service = await startService(settings);
-  call = service.client(SERVICE);
-  await seedApp(call, "acme_corp");
-  await seedDesk(call, "travel_desk");
-  browser = await launch();
-});
-
-after(async () => {
-  await browser?.close();
-  await service?.stop();
+setUp({
+  settings,
+  token: SERVICE,
+  async seed() {
+    await seedApp(call, "acme_corp");
+    await seedDesk(call, "travel_desk");
+  },
 });
 
 /** Opens a view with a token; a chat that is looked up by an id that no chat has is 404. */

@@ -1,9 +1,9 @@
 // Everything that callers write is shown as text.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { launch, watched } from "./browser.js";
-import { startService } from "./service.js";
+import { test } from "node:test";
+import { watched } from "./browser.js";
+import { browser, call, service, setUp } from "./setup.js";
 
 const TEXTS = [
   "<img src=x onerror=alert(1)>",
@@ -20,68 +20,59 @@ const NAMES = TEXTS.filter((text) => !text.includes("\u202E"));
 const LONG = "W".repeat(128);
 const WORKFLOWS = [TEXTS[0], TEXTS[4], TEXTS[6], LONG, "a/b?c#d&e=f%2F", "99 %"];
 
-let browser;
-let service;
-
-before(async () => {
-  service = await startService();
-  const call = service.client();
-  for (const [index, workflow] of WORKFLOWS.entries()) {
-    await call("POST", "/api/chats/hostile", { chat_id: `h-${index}`, workflow_name: workflow });
-  }
-  await call("POST", "/api/chats/hostile", {
-    chat_id: "c".repeat(128),
-    workflow_name: LONG,
-    user_id: LONG,
-    title: `${TEXTS[0]} ${LONG}`,
-  });
-  const base = `/api/chats/hostile/${"c".repeat(128)}`;
-  const messages = TEXTS.flatMap((text) => [
-    { role: "user", name: NAMES.includes(text) ? text : "user", content: text },
-    {
-      role: NAMES.includes(text) ? text : "user",
-      content: { [text]: text },
-      metadata: { [text]: text },
-    },
-  ]);
-  messages.push({ role: "user", name: LONG, content: "x".repeat(3_000) });
-  messages.push({
-    role: "assistant",
-    tool_calls: [{ function: { name: TEXTS[1], arguments: TEXTS[0] } }],
-  });
-  messages.push({
-    role: "assistant",
-    content: "",
-    tool_calls: [null, 1, "x", { function: { name: {}, arguments: [] } }],
-  });
-  await call("POST", `${base}/messages`, { messages });
-  await call(
-    "PUT",
-    `${base}/context`,
-    Object.fromEntries([...TEXTS, LONG].map((text) => [text, text])),
-  );
-  await call("PUT", `${base}/artifact`, {
-    ui_tool_id: TEXTS[0],
-    display: TEXTS[1],
-    payload: { html: TEXTS[1] },
-  });
-  await call("POST", `${base}/calls`, {
-    calls: [...NAMES, LONG].map((text) => ({
-      agent: text,
-      requested_provider: text,
-      requested_model: text,
-      prompt_tokens: 999_999_999,
-      cost_micros_usd: 987_654_321,
-      duration_ms: 99_999_999,
-    })),
-  });
-  await call("POST", `${base}/fail`, { reason: TEXTS[1] });
-  browser = await launch();
-});
-
-after(async () => {
-  await browser?.close();
-  await service?.stop();
+setUp({
+  async seed() {
+    for (const [index, workflow] of WORKFLOWS.entries()) {
+      await call("POST", "/api/chats/hostile", { chat_id: `h-${index}`, workflow_name: workflow });
+    }
+    await call("POST", "/api/chats/hostile", {
+      chat_id: "c".repeat(128),
+      workflow_name: LONG,
+      user_id: LONG,
+      title: `${TEXTS[0]} ${LONG}`,
+    });
+    const base = `/api/chats/hostile/${"c".repeat(128)}`;
+    const messages = TEXTS.flatMap((text) => [
+      { role: "user", name: NAMES.includes(text) ? text : "user", content: text },
+      {
+        role: NAMES.includes(text) ? text : "user",
+        content: { [text]: text },
+        metadata: { [text]: text },
+      },
+    ]);
+    messages.push({ role: "user", name: LONG, content: "x".repeat(3_000) });
+    messages.push({
+      role: "assistant",
+      tool_calls: [{ function: { name: TEXTS[1], arguments: TEXTS[0] } }],
+    });
+    messages.push({
+      role: "assistant",
+      content: "",
+      tool_calls: [null, 1, "x", { function: { name: {}, arguments: [] } }],
+    });
+    await call("POST", `${base}/messages`, { messages });
+    await call(
+      "PUT",
+      `${base}/context`,
+      Object.fromEntries([...TEXTS, LONG].map((text) => [text, text])),
+    );
+    await call("PUT", `${base}/artifact`, {
+      ui_tool_id: TEXTS[0],
+      display: TEXTS[1],
+      payload: { html: TEXTS[1] },
+    });
+    await call("POST", `${base}/calls`, {
+      calls: [...NAMES, LONG].map((text) => ({
+        agent: text,
+        requested_provider: text,
+        requested_model: text,
+        prompt_tokens: 999_999_999,
+        cost_micros_usd: 987_654_321,
+        duration_ms: 99_999_999,
+      })),
+    });
+    await call("POST", `${base}/fail`, { reason: TEXTS[1] });
+  },
 });
 
 for (const width of [1280, 360]) {

@@ -1,24 +1,11 @@
 // The pending questions of an app, answered in one place.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { launch, reads, watched } from "./browser.js";
-import { startService } from "./service.js";
+import { test } from "node:test";
+import { reads, watched } from "./browser.js";
+import { browser, call, service, setUp } from "./setup.js";
 
-let browser;
-let service;
-let call;
-
-before(async () => {
-  service = await startService();
-  call = service.client();
-  browser = await launch();
-});
-
-after(async () => {
-  await browser?.close();
-  await service?.stop();
-});
+setUp();
 
 async function ask(chatId, question) {
   await call("PUT", `/api/chats/acme_corp/${chatId}`, { workflow_name: "Desk" });

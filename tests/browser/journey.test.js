@@ -1,26 +1,12 @@
 // A user searches for a chat and opens it while it continues.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { counts, launch, reads, watched } from "./browser.js";
+import { test } from "node:test";
+import { counts, reads, watched } from "./browser.js";
 import { seedApp, seedTranscript } from "./seed.js";
-import { startService } from "./service.js";
+import { browser, call, service, setUp } from "./setup.js";
 
-let browser;
-let service;
-let call;
-
-before(async () => {
-  service = await startService();
-  call = service.client();
-  await seedApp(call, "acme_corp");
-  browser = await launch();
-});
-
-after(async () => {
-  await browser?.close();
-  await service?.stop();
-});
+setUp({ seed: () => seedApp(call, "acme_corp") });
 
 test("a click leads from the apps to a workflow and to a chat, and Back leads back", async () => {
   await watched(browser, service, async (page, place) => {

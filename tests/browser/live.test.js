@@ -1,24 +1,11 @@
 // Several pages show one chat while it continues, and while the service is down.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { bothWatched, launch, watched } from "./browser.js";
-import { startService } from "./service.js";
+import { test } from "node:test";
+import { bothWatched, watched } from "./browser.js";
+import { browser, call, service, setUp } from "./setup.js";
 
-let browser;
-let service;
-let call;
-
-before(async () => {
-  service = await startService();
-  call = service.client();
-  browser = await launch();
-});
-
-after(async () => {
-  await browser?.close();
-  await service?.stop();
-});
+setUp();
 
 test("two pages on one chat show the same, in order and once, through a restart", async () => {
   const base = await chat("shared-1");

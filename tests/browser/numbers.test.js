@@ -2,32 +2,22 @@
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
-import { after, before, test } from "node:test";
-import { launch, reads, watched } from "./browser.js";
-import { startService } from "./service.js";
+import { test } from "node:test";
+import { reads, watched } from "./browser.js";
+import { browser, call, service, setUp } from "./setup.js";
 
 const HOUR = 3_600_000;
 const FORMULA = "=1+1";
 
-let browser;
-let service;
-let call;
-
-before(async () => {
-  service = await startService();
-  call = service.client();
-  await spend("week-1", "ann", "Desk", [
-    [3, 2_000_000],
-    [9, 1_000_000],
-  ]);
-  await spend("week-2", "ben", FORMULA, [[2, 500_000]]);
-  await spend("week-3", "ann", "Desk", [[24 * 8, 6_000_000]]);
-  browser = await launch();
-});
-
-after(async () => {
-  await browser?.close();
-  await service?.stop();
+setUp({
+  async seed() {
+    await spend("week-1", "ann", "Desk", [
+      [3, 2_000_000],
+      [9, 1_000_000],
+    ]);
+    await spend("week-2", "ben", FORMULA, [[2, 500_000]]);
+    await spend("week-3", "ann", "Desk", [[24 * 8, 6_000_000]]);
+  },
 });
 
 /** Records calls: pairs of the hours since then and the cost. */

@@ -1,10 +1,10 @@
 // The service refuses requests, or is down: the page says so, and continues as soon as it can.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { launch, reads, watched } from "./browser.js";
+import { test } from "node:test";
+import { reads, watched } from "./browser.js";
 import { seedApp } from "./seed.js";
-import { startService } from "./service.js";
+import { browser, call, service, setUp } from "./setup.js";
 import { bearer, giveToken, settings } from "./tokens.js";
 
 const OPERATOR = bearer({ sub: "olga", apps: ["*"], role: "operator" });
@@ -12,18 +12,10 @@ const BOT = bearer({ sub: "bot", apps: ["*"], role: "service" });
 const USER_OF_ALL = bearer({ sub: "alice", apps: ["*"] });
 const USER = bearer({ sub: "alice", apps: ["acme_corp"] });
 
-let browser;
-let service;
-
-before(async () => {
-  service = await startService(settings);
-  await seedApp(service.client(BOT), "acme_corp");
-  browser = await launch();
-});
-
-after(async () => {
-  await browser?.close();
-  await service?.stop();
+setUp({
+  settings,
+  token: BOT,
+  seed: () => seedApp(call, "acme_corp"),
 });
 
 test("the page asks for a missing token, keeps it in the tab only, and forgets it on request", async () => {

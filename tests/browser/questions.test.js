@@ -1,28 +1,15 @@
 // People in a chat, and the questions of its workflow.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { bothWatched, counts, eventually, launch, watched } from "./browser.js";
-import { startService } from "./service.js";
+import { test } from "node:test";
+import { bothWatched, counts, eventually, watched } from "./browser.js";
+import { browser, call, service, setUp } from "./setup.js";
 import { bearer, giveToken, settings } from "./tokens.js";
 
 const PEOPLE = ["ada", "bob"].map((sub) => bearer({ sub, apps: ["acme_corp"] }));
 const HOSTILE = ["<img src=x onerror=alert(1)>", "\u202Eltr gnorw eht", "W".repeat(100)];
 
-let browser;
-let service;
-let call;
-
-before(async () => {
-  service = await startService(settings);
-  call = service.client(bearer({ sub: "bot", apps: ["*"], role: "service" }));
-  browser = await launch();
-});
-
-after(async () => {
-  await browser?.close();
-  await service?.stop();
-});
+setUp({ settings, token: bearer({ sub: "bot", apps: ["*"], role: "service" }) });
 
 test("two people see a question and each other, one answers, and both see the answer once", async () => {
   const base = await chat("shared-1");

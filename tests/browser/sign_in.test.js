@@ -3,38 +3,30 @@
 import assert from "node:assert/strict";
 import { createHash, generateKeyPairSync, sign } from "node:crypto";
 import { createServer } from "node:http";
-import { after, before, test } from "node:test";
-import { launch, watched } from "./browser.js";
+import { after, test } from "node:test";
+import { watched } from "./browser.js";
 import { seedApp } from "./seed.js";
-import { startService } from "./service.js";
+import { browser, call, service, setUp } from "./setup.js";
 import { bearer, settings } from "./tokens.js";
 
-let browser;
-let service;
-let issuer;
+const port = await freePort();
+const issuer = await startIssuer({ sub: "olga", apps: ["*"], role: "operator" });
 
-before(async () => {
-  const port = await freePort();
-  issuer = await startIssuer({ sub: "olga", apps: ["*"], role: "operator" });
-  service = await startService(
-    {
-      ...settings,
-      REPRISE__AUTH__SIGN_IN__ISSUER: issuer.url,
-      REPRISE__AUTH__SIGN_IN__CLIENT_ID: "reprise",
-      REPRISE__AUTH__SIGN_IN__ALGORITHM: "ES256",
-      REPRISE__AUTH__SIGN_IN__PUBLIC_URL: `http://localhost:${port}`,
-    },
-    { address: `127.0.0.1:${port}`, name: "localhost" },
-  );
-  await seedApp(service.client(bearer({ sub: "bot", apps: ["*"], role: "service" })), "acme_corp");
-  browser = await launch();
+setUp({
+  settings: {
+    ...settings,
+    REPRISE__AUTH__SIGN_IN__ISSUER: issuer.url,
+    REPRISE__AUTH__SIGN_IN__CLIENT_ID: "reprise",
+    REPRISE__AUTH__SIGN_IN__ALGORITHM: "ES256",
+    REPRISE__AUTH__SIGN_IN__PUBLIC_URL: `http://localhost:${port}`,
+  },
+  address: `127.0.0.1:${port}`,
+  name: "localhost",
+  token: bearer({ sub: "bot", apps: ["*"], role: "service" }),
+  seed: () => seedApp(call, "acme_corp"),
 });
 
-after(async () => {
-  await browser?.close();
-  await service?.stop();
-  issuer?.stop();
-});
+after(() => issuer.stop());
 
 test("a person signs in, comes back to the view, and signs out", async () => {
   await watched(

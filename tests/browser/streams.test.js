@@ -1,24 +1,11 @@
 // Streams that end, break off or lose events while pages follow them.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { counts, launch, reads, watched } from "./browser.js";
-import { startService } from "./service.js";
+import { test } from "node:test";
+import { counts, reads, watched } from "./browser.js";
+import { browser, call, service, setUp } from "./setup.js";
 
-let browser;
-let service;
-let call;
-
-before(async () => {
-  service = await startService();
-  call = service.client();
-  browser = await launch();
-});
-
-after(async () => {
-  await browser?.close();
-  await service?.stop();
-});
+setUp();
 
 test("an answer that ended while the page was hidden is shown once", async () => {
   const base = await chat("hidden-1", "Go");

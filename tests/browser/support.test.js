@@ -1,40 +1,33 @@
 // A task of support, counted by interactions: a user reports a failure, and support looks for its cause.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { launch, reads, watched } from "./browser.js";
+import { test } from "node:test";
+import { reads, watched } from "./browser.js";
 import { seedDesk } from "./seed.js";
 import { seedFailedRun } from "./seed_runs.js";
-import { startService } from "./service.js";
+import { browser, call, service, setUp } from "./setup.js";
 import { bearer, giveToken, settings } from "./tokens.js";
 
 const SERVICE = bearer({ sub: "bot", apps: ["*"], role: "service" });
 const SUPPORT = bearer({ sub: "sue", apps: ["acme_corp"], role: "support" });
 
-let browser;
-let service;
-
-before(async () => {
-  service = await startService({ ...settings, REPRISE__APPS__SUPPORT_ACCESS: "true" });
-  const call = service.client(SERVICE);
-  await seedFailedRun(call, "acme_corp");
-  // Other chats of the same user, one of which failed as well, and chats of others.
-  await seedDesk(call, "acme_corp");
-  await seedFailedRun(call, "travel_desk", "rebook-2", { user: "carol" });
-  for (let index = 0; index < 8; index += 1) {
-    await call("POST", "/api/chats/acme_corp", {
-      chat_id: `trip-${index}`,
-      workflow_name: "Trips",
-      user_id: "bob",
-      title: `Trip ${index}`,
-    });
-  }
-  browser = await launch();
-});
-
-after(async () => {
-  await browser?.close();
-  await service?.stop();
+setUp({
+  settings: { ...settings, REPRISE__APPS__SUPPORT_ACCESS: "true" },
+  token: SERVICE,
+  async seed() {
+    await seedFailedRun(call, "acme_corp");
+    // Other chats of the same user, one of which failed as well, and chats of others.
+    await seedDesk(call, "acme_corp");
+    await seedFailedRun(call, "travel_desk", "rebook-2", { user: "carol" });
+    for (let index = 0; index < 8; index += 1) {
+      await call("POST", "/api/chats/acme_corp", {
+        chat_id: `trip-${index}`,
+        workflow_name: "Trips",
+        user_id: "bob",
+        title: `Trip ${index}`,
+      });
+    }
+  },
 });
 
 for (const [who, token] of [

@@ -1,10 +1,10 @@
 // The transcript: Markdown that does no harm, folded tools, call chips, links to messages, long chats, live answers.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { counts, launch, reads, watched } from "./browser.js";
+import { test } from "node:test";
+import { counts, reads, watched } from "./browser.js";
 import { seedFailedRun, seedLong } from "./seed_runs.js";
-import { startService } from "./service.js";
+import { browser, call, service, setUp } from "./setup.js";
 
 const PIXEL =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
@@ -30,21 +30,7 @@ const HOSTILE = [
   "<!-- --!> <iframe srcdoc='<script>alert(1)</script>'>",
 ];
 
-let browser;
-let service;
-let call;
-
-before(async () => {
-  service = await startService();
-  call = service.client();
-  await seedFailedRun(call, "acme_corp");
-  browser = await launch();
-});
-
-after(async () => {
-  await browser?.close();
-  await service?.stop();
-});
+setUp({ seed: () => seedFailedRun(call, "acme_corp") });
 
 async function chat(chatId, messages) {
   await call("POST", "/api/chats/acme_corp", { chat_id: chatId, workflow_name: "Talk" });

@@ -1,10 +1,10 @@
 // Times of a chat in the zone that the user chooses: that of the browser, or UTC.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { launch, watched } from "./browser.js";
+import { test } from "node:test";
+import { watched } from "./browser.js";
 import { seedContext, seedFailedRun, seedForks } from "./seed_runs.js";
-import { startService } from "./service.js";
+import { browser, call, service, setUp } from "./setup.js";
 
 const CHAT = "#/apps/acme_corp/chats/rebook-1";
 /** The parts of a chat: their parameters, what they show, and how many times at least. */
@@ -16,24 +16,15 @@ const PARTS = [
 ];
 const TOKYO = "Asia/Tokyo";
 
-let browser;
-let service;
-
-before(async () => {
-  service = await startService();
-  const call = service.client();
-  await seedFailedRun(call, "acme_corp");
-  await seedContext(call, "acme_corp", "rebook-1");
-  await seedForks(call, "acme_corp", "rebook-1");
-  const question = { request_id: "ask-seat", prompt: "Which seat?", expires_in_sec: 7_200 };
-  await call("POST", "/api/chats/acme_corp/rebook-1/input-requests", question);
-  await call("POST", "/api/chats/acme_corp/rebook-1/lease", { owner: "worker-7", ttl_ms: 600_000 });
-  browser = await launch();
-});
-
-after(async () => {
-  await browser?.close();
-  await service?.stop();
+setUp({
+  async seed() {
+    await seedFailedRun(call, "acme_corp");
+    await seedContext(call, "acme_corp", "rebook-1");
+    await seedForks(call, "acme_corp", "rebook-1");
+    const question = { request_id: "ask-seat", prompt: "Which seat?", expires_in_sec: 7_200 };
+    await call("POST", "/api/chats/acme_corp/rebook-1/input-requests", question);
+    await call("POST", "/api/chats/acme_corp/rebook-1/lease", { owner: "worker-7", ttl_ms: 600_000 });
+  },
 });
 
 test("every time of a chat is shown in the zone that the user chooses, and it is remembered", async () => {
