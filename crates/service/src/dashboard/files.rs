@@ -48,6 +48,7 @@ pub(super) fn find(name: &str) -> Option<File> {
         "zone.js" => script(include_str!("page/zone.js")),
 
         "parts/actions.js" => script(include_str!("page/parts/actions.js")),
+        "parts/actions/table.js" => script(include_str!("page/parts/actions/table.js")),
         "parts/activity.js" => script(include_str!("page/parts/activity.js")),
         "parts/answers.js" => script(include_str!("page/parts/answers.js")),
         "parts/broken_answer.js" => script(include_str!("page/parts/broken_answer.js")),
@@ -80,6 +81,7 @@ pub(super) fn find(name: &str) -> Option<File> {
         "parts/table.js" => script(include_str!("page/parts/table.js")),
         "parts/tool_calls.js" => script(include_str!("page/parts/tool_calls.js")),
         "parts/transcript.js" => script(include_str!("page/parts/transcript.js")),
+        "parts/transcript/held.js" => script(include_str!("page/parts/transcript/held.js")),
 
         "views/app.js" => script(include_str!("page/views/app.js")),
         "views/apps.js" => script(include_str!("page/views/apps.js")),
@@ -98,6 +100,10 @@ pub(super) fn find(name: &str) -> Option<File> {
         "views/chats.js" => script(include_str!("page/views/chats.js")),
         "views/inbox.js" => script(include_str!("page/views/inbox.js")),
         "views/numbers.js" => script(include_str!("page/views/numbers.js")),
+        "views/numbers/charts.js" => script(include_str!("page/views/numbers/charts.js")),
+        "views/numbers/figures.js" => script(include_str!("page/views/numbers/figures.js")),
+        "views/numbers/range.js" => script(include_str!("page/views/numbers/range.js")),
+        "views/numbers/tables.js" => script(include_str!("page/views/numbers/tables.js")),
         "views/workflow.js" => script(include_str!("page/views/workflow.js")),
 
         "vendor/diff.js" => script(include_str!("page/vendor/diff.js")),

@@ -1,18 +1,16 @@
 // The messages of a chat: the newest are shown first, all others when the user scrolls to them.
 
 import { h } from "../dom.js";
-import { follow, newest, range } from "../messages.js";
+import { follow, newest } from "../messages.js";
 import { toChat } from "../routes.js";
 import { announce } from "../screen.js";
 import { brokenAnswer } from "./broken_answer.js";
 import { feed } from "./feed.js";
 import { message } from "./message.js";
 import { streams } from "./stream.js";
-import { results, toolCalls, toolLinks } from "./tool_calls.js";
+import { results } from "./tool_calls.js";
+import { heldMessages } from "./transcript/held.js";
 
-/** How many messages are read at once, and how many are kept. */
-const PAGE = 100;
-const MAX_HELD = 2_000;
 /** The list is at least this high, in pixels: on small screens the page scrolls as well. */
 const MIN_HEIGHT = 460;
 
@@ -23,18 +21,14 @@ const MIN_HEIGHT = 460;
  */
 export function transcript(chat, screen, { signal, happened, log, changed }) {
   const { appId, chatId } = chat;
-  const held = new Map();
-  /** The edits since the page was opened: what is read later may have been sent before them. */
-  const edits = new Map();
-  const loading = new Map();
-  const links = toolLinks();
+  const held = heldMessages(chat, { signal, renew });
   const empty = h("p", { class: "dim", hidden: true }, "This chat has no messages yet.");
   const missing = h("p", { class: "missing", role: "status", hidden: true });
   const toEnd = h("button", { type: "button", class: "to-end", hidden: true });
   const heading = h("h2", { tabindex: "-1" }, "Messages");
   const list = feed({
     label: "Messages",
-    load,
+    load: held.load,
     render: (it) => message(it, about),
     scrolled: seen,
     failed: (problem) => screen.fail(problem),
@@ -58,8 +52,8 @@ export function transcript(chat, screen, { signal, happened, log, changed }) {
     address: (sequence) => toChat(appId, chatId, { message: sequence }),
     turnAddress: (id) => toChat(appId, chatId, { view: "turns", turn: id }),
     call: (id) => log.find(id),
-    result: links.result,
-    caller: links.caller,
+    result: held.links.result,
+    caller: held.links.caller,
   };
 
   /** Makes each message offer a fork from it; called before the first start. */
@@ -92,7 +86,7 @@ export function transcript(chat, screen, { signal, happened, log, changed }) {
 
   async function begin() {
     const first = await (early ?? newest(chat, signal));
-    keep(first);
+    held.keep(first);
     count = (first.at(-1)?.sequence ?? -1) + 1;
     showOrHide();
     list.setCount(count);
@@ -129,49 +123,6 @@ export function transcript(chat, screen, { signal, happened, log, changed }) {
     fit();
   }
 
-  function keep(messages) {
-    for (const it of messages) {
-      const current = edits.get(it.sequence) ?? it;
-      held.delete(it.sequence);
-      held.set(it.sequence, current);
-      links.add(current);
-    }
-    const old = held.keys();
-    while (held.size > MAX_HELD) held.delete(old.next().value);
-  }
-
-  /** Returns the messages of a range, which is within one page. */
-  async function load(first, end) {
-    const wanted = Array.from({ length: end - first }, (_, index) => first + index);
-    if (!wanted.every((sequence) => held.has(sequence))) await loadPage(Math.floor(first / PAGE));
-    return wanted.map((sequence) => held.get(sequence)).filter(Boolean);
-  }
-
-  async function loadPage(page) {
-    if (!loading.has(page)) {
-      const work = range(chat, page * PAGE, (page + 1) * PAGE, signal).then((messages) => {
-        keep(messages);
-        joinTools(messages);
-      });
-      loading.set(
-        page,
-        work.finally(() => loading.delete(page)),
-      );
-    }
-    await loading.get(page);
-  }
-
-  /** Renders messages of other pages again whose calls or results are among these. */
-  function joinTools(messages) {
-    const first = messages[0]?.sequence;
-    const others = messages.flatMap((it) => [
-      ...results(it).map(({ id }) => links.caller(id, it.sequence)?.sequence),
-      ...toolCalls(it).map(({ id }) => links.result(id, it.sequence)?.sequence),
-    ]);
-    const isOutside = (sequence) => sequence < first || sequence > messages.at(-1).sequence;
-    others.filter(isOutside).forEach(renew);
-  }
-
   function received(events) {
     if (signal.aborted) return true;
     const named = (...names) => events.filter(({ name }) => names.includes(name));
@@ -186,12 +137,12 @@ export function transcript(chat, screen, { signal, happened, log, changed }) {
   function append(messages) {
     const fresh = messages.filter(({ sequence }) => sequence >= count);
     if (fresh.length === 0) return;
-    keep(fresh);
+    held.keep(fresh);
     count = fresh.at(-1).sequence + 1;
     showOrHide();
     const wasAtEnd = list.isAtEnd();
     list.setCount(count);
-    fresh.flatMap(results).forEach(({ id }) => renew(links.callerOf(id)));
+    fresh.flatMap(results).forEach(({ id }) => renew(held.links.callerOf(id)));
     announce(`${fresh.length} new ${fresh.length === 1 ? "message" : "messages"}`);
     if (wasAtEnd) return;
     unseen += fresh.length;
@@ -200,14 +151,13 @@ export function transcript(chat, screen, { signal, happened, log, changed }) {
   }
 
   function replace(changed) {
-    edits.set(changed.sequence, changed);
-    if (held.has(changed.sequence)) held.set(changed.sequence, changed);
-    links.add(changed);
+    held.replace(changed);
     list.update(changed);
   }
 
   function renew(sequence) {
-    if (held.has(sequence)) list.update(held.get(sequence));
+    const it = held.get(sequence);
+    if (it) list.update(it);
   }
 
   /** Renders the messages again that those calls have produced. */
