@@ -3825,7 +3825,7 @@ export interface components {
              *     it over.
              */
             stalled: boolean;
-            /** @description Why it failed. */
+            /** @description Why it failed, or how the end of its chat cancelled it. */
             error?: string | null;
             /**
              * Format: int64

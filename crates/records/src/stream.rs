@@ -60,7 +60,7 @@ pub enum StreamState {
     Finished,
     /// An error occurred.
     Failed,
-    /// It was cancelled.
+    /// It was cancelled: by its agent, which was asked to stop, or because its chat ended or was deleted.
     Cancelled,
     /// A later agent has started another stream in its place.
     Superseded,
@@ -83,7 +83,7 @@ pub struct StreamMark {
     pub is_cancel_requested: bool,
     /// Whether it goes on.
     pub state: StreamState,
-    /// Why it failed.
+    /// Why it failed, or what of its chat cancelled it.
     pub error: Option<String>,
     /// The counter of the chat after the turn that the stream became, if it became one.
     pub last_sequence: Option<u64>,
@@ -173,9 +173,12 @@ impl StreamEvent {
 
 impl StreamMark {
     /// Returns whether the stream was ended without its agent, which is told with its next chunks.
+    ///
+    /// A stream that ended with its chat has an error and is not one of them: its agent is refused.
     pub fn is_stopped(&self) -> bool {
         self.state == StreamState::Cancelled
             && self.is_cancel_requested
+            && self.error.is_none()
             && self.last_sequence.is_none()
     }
 }

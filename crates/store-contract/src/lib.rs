@@ -450,6 +450,8 @@ macro_rules! contract_tests {
                 the_next_holder_of_the_lease_takes_a_stream_over,
                 a_stream_in_the_place_of_an_abandoned_one_supersedes_it,
                 every_group_of_a_stream_is_notified,
+                a_chat_that_ends_cancels_its_running_streams,
+                a_chat_that_ends_while_a_stream_starts_leaves_none_running,
                 a_deleted_chat_takes_no_chunks,
                 a_purge_removes_the_streams,
                 chunks_after_a_restart_are_stored_at_positions_that_were_void,

@@ -1,5 +1,6 @@
 //! Streams: chunks in order and once, takeovers, cancellations, and ends together with a turn.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -360,16 +361,85 @@ pub async fn every_group_of_a_stream_is_notified(store: Arc<dyn Store>) {
     assert_eq!(seen[2].event, StreamEvent::Ended);
 }
 
+pub async fn a_chat_that_ends_cancels_its_running_streams(store: Arc<dyn Store>) {
+    for status in [ChatStatus::Completed, ChatStatus::Failed] {
+        let chat = TestChat::create(&store).await;
+        let held = lease(&chat, "ann").await;
+        for id in ["s1", "s2", "s3"] {
+            store.start_stream(&held, &chat.id, new(id)).await.unwrap();
+            store.append_chunks(&held, &chat.id, &stream_id(id), 0, text(&["a"])).await.unwrap();
+        }
+        store.cancel_stream(&chat.scope, &chat.id, &stream_id("s2")).await.unwrap();
+        let finished_one =
+            store.end_stream(&held, &chat.id, &stream_id("s3"), finished(), None).await.unwrap();
+        let mut changes = store.changes(Interest::in_all_chats());
+        while changes.next().await != Some(Change::Began) {}
+
+        chat.set_status(status, None).await.unwrap();
+        let mut told = HashSet::new();
+        let seen = async {
+            while told.len() < 2 {
+                let Some(Change::Stream(change)) = changes.next().await else { continue };
+                if change.chat_id == chat.id && change.group.event == StreamEvent::Ended {
+                    told.insert(change.stream_id);
+                }
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(10), seen).await.unwrap();
+        assert_eq!(told, HashSet::from([stream_id("s1"), stream_id("s2")]));
+        let why = format!("the chat has ended: {status}");
+        for id in ["s1", "s2"] {
+            assert_is_over(&chat, &held, id, &why).await;
+        }
+        let kept = store.get_stream(&chat.scope, &chat.id, &stream_id("s3")).await.unwrap();
+        assert_eq!(kept, finished_one.stream);
+
+        // What was cancelled stays so in a chat that is opened again, and another stream may be started.
+        chat.set_status(ChatStatus::Running, None).await.unwrap();
+        assert_is_over(&chat, &held, "s1", &why).await;
+        start(&chat, "s4").await;
+        assert_eq!(append(&chat, "s4", 0, &["b"]).await.unwrap(), at(1));
+    }
+}
+
+pub async fn a_chat_that_ends_while_a_stream_starts_leaves_none_running(store: Arc<dyn Store>) {
+    for _ in 0..8 {
+        let chat = TestChat::create(&store).await;
+        start(&chat, "s1").await;
+        let (started, added, ended) = tokio::join!(
+            store.start_stream(&chat.scope, &chat.id, new("s2")),
+            append(&chat, "s1", 0, &["a"]),
+            chat.set_status(ChatStatus::Completed, None),
+        );
+        ended.unwrap();
+        let chat_ended =
+            StoreError::ChatEnded { chat_id: chat.id.clone(), status: ChatStatus::Completed };
+        if started.is_err() {
+            assert_refused(started, &chat_ended);
+        }
+        assert_refused(end(&chat, "s1", finished(), Some(turn("r1", "a"))).await, &chat_ended);
+        if added.is_err() {
+            let is_over = StreamRefusal::Ended(StreamState::Cancelled);
+            assert_stream_refused(added, "s1", is_over);
+        }
+        let listed = store.list_streams(&chat.scope, &chat.id).await.unwrap();
+        let states: HashSet<_> = listed.iter().map(|stream| stream.mark.state).collect();
+        assert_eq!(states, HashSet::from([StreamState::Cancelled]), "{listed:?}");
+    }
+}
+
 pub async fn a_deleted_chat_takes_no_chunks(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     start(&chat, "s1").await;
     append(&chat, "s1", 0, &["a"]).await.unwrap();
+    chat.change(SessionChange::to_lifecycle(Lifecycle::Archived)).await.unwrap();
+    assert_eq!(append(&chat, "s1", 1, &["b"]).await.unwrap(), at(2));
     chat.change(SessionChange::to_lifecycle(Lifecycle::Deleted)).await.unwrap();
-    let refused = append(&chat, "s1", 1, &["b"]).await;
+    let refused = append(&chat, "s1", 2, &["c"]).await;
     assert_refused(refused, &StoreError::ChatNotFound(chat.id.clone()));
     let restored = SessionChange::to_lifecycle(Lifecycle::Active);
     chat.seen_from(chat.scope.finding_deleted()).change(restored).await.unwrap();
-    assert_eq!(append(&chat, "s1", 1, &["b"]).await.unwrap(), at(2));
+    assert_is_over(&chat, &chat.scope, "s1", "the chat was deleted").await;
 }
 
 pub async fn a_purge_removes_the_streams(store: Arc<dyn Store>) {
@@ -381,6 +451,19 @@ pub async fn a_purge_removes_the_streams(store: Arc<dyn Store>) {
     assert!(store.purge_chat(&actor, &chat.scope, &chat.id, None).await.unwrap());
     let refused = store.list_streams(&chat.scope, &chat.id).await;
     assert_refused(refused, &StoreError::ChatNotFound(chat.id.clone()));
+}
+
+/// Asserts that a stream was cancelled with its chat, and that its agent is refused.
+async fn assert_is_over(chat: &TestChat, agent: &Scope, id: &str, why: &str) {
+    let (store, id) = (&chat.store, stream_id(id));
+    let stream = store.get_stream(&chat.scope, &chat.id, &id).await.unwrap();
+    assert_eq!((stream.mark.state, stream.mark.last_sequence), (StreamState::Cancelled, None));
+    assert_eq!(stream.mark.error.as_deref(), Some(why));
+    let is_over = StreamRefusal::Ended(StreamState::Cancelled);
+    let added = store.append_chunks(agent, &chat.id, &id, stream.mark.next, text(&["late"])).await;
+    assert_stream_refused(added, id.as_str(), is_over);
+    let ended = store.end_stream(agent, &chat.id, &id, finished(), None).await;
+    assert_stream_refused(ended, id.as_str(), is_over);
 }
 
 fn stream_id(id: &str) -> StreamId {

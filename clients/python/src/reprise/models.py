@@ -4779,7 +4779,7 @@ class Stream(BaseModel):
     """
     error: str | None = None
     """
-    Why it failed.
+    Why it failed, or how the end of its chat cancelled it.
     """
     last_sequence: Annotated[int | None, Field(examples=[2], ge=0)] = None
     """

@@ -123,6 +123,7 @@ impl ChatSessions for MemoryStore {
                     self.add_audit_entry(&audited, now)?;
                 }
                 chat.change_status(next, reason, now);
+                self.end_streams(chat, now);
                 self.count(&chat.session, now);
                 self.notify_change(chat);
                 Ok(chat.session.clone())
@@ -151,6 +152,7 @@ impl ChatSessions for MemoryStore {
                 let audited = Audited::in_scope(scope, Some(chat_id), action);
                 self.add_audit_entry(&audited, now)?;
                 chat.session = changed;
+                self.end_streams(chat, now);
                 self.notify_change(chat);
                 Ok(chat.session.clone())
             })

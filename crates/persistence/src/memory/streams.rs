@@ -163,6 +163,7 @@ impl Streams for MemoryStore {
                 };
                 let is_written = chat.turn_digests.contains_key(&turn.mark.request_id);
                 if !is_written {
+                    chat.check_open(chat_id)?;
                     // The counter is not known yet: it only says that there is a turn.
                     rules::end(scope, at, &mark, &ending, Some(0), now)?;
                 }
@@ -244,6 +245,17 @@ impl MemoryStore {
         work: impl FnOnce(&mut KeptStream) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         self.with_chat(scope, chat_id, |chat| work(chat.stream(stream_id)?))
+    }
+
+    /// Cancels the running streams of a chat that has ended or was deleted.
+    pub(super) fn end_streams(&self, chat: &mut Chat, now: DateTime<Utc>) {
+        if !rules::is_over(&chat.session) {
+            return;
+        }
+        for kept in &mut chat.streams {
+            let group = rules::end_with_chat(&kept.stream.mark, &chat.session, now);
+            self.add_any(kept, group);
+        }
     }
 
     fn add_any(&self, kept: &mut KeptStream, group: Option<StreamGroup>) {

@@ -2,7 +2,8 @@
 
 use bson::{Bson, DateTime, Document, doc};
 use records::{
-    ChatId, ChatSession, Lifecycle, Scope, SessionChange, TeamId, Visibility, title_key,
+    ChatId, ChatSession, Lifecycle, Scope, SessionChange, StreamGroup, StreamId, TeamId,
+    Visibility, title_key,
 };
 
 use crate::StoreError;
@@ -34,9 +35,10 @@ impl MongoStore {
         let (scope, chat_id) = (scope.clone(), chat_id.clone());
         self.write(|call| async move {
             let round = |tx| call.change_round(tx, &scope, &chat_id, &change, &mark);
-            let chat = call.transact(&scope, &chat_id, round).await?;
+            let (chat, ended) = call.transact(&scope, &chat_id, round).await?;
             call.inner.chains.forget_chat(&chat_id);
             call.notify_change(&chat_id);
+            call.notify_streams(&chat_id, ended);
             Ok(chat)
         })
         .await
@@ -50,18 +52,18 @@ impl MongoStore {
         chat_id: &ChatId,
         change: &SessionChange,
         mark: &str,
-    ) -> Result<Round<ChatSession>, Failure> {
+    ) -> Result<Round<(ChatSession, Vec<(StreamId, StreamGroup)>)>, Failure> {
         let is_written = self.was_written(tx.attempt(), scope, chat_id, mark).await?;
         let chat = self.known_chat(scope, chat_id).await?;
         if is_written {
-            return Ok(Round::Done(chat));
+            return Ok(Round::Done((chat, Vec::new())));
         }
         let held = chat.lease.as_ref().map(|lease| lease.fencing_token);
         check_fence(chat_id, scope.fencing_token, held)?;
         Versioned::Session.check(scope, chat_id, chat.session_version, true)?;
         let now = self.inner.clock.now();
         let changed = change.apply(&chat, scope.caller.person(), now).map_err(StoreError::from)?;
-        let Some(changed) = changed else { return Ok(Round::Done(chat)) };
+        let Some(changed) = changed else { return Ok(Round::Done((chat, Vec::new()))) };
         if !changed.lifecycle.exists() {
             self.require(Shape::DeletedChats).await?;
         }
@@ -75,7 +77,8 @@ impl MongoStore {
         let updated = self.updated_session(Some(&tx), filter, update).await?;
         let Some(updated) = updated else { return Ok(Round::Again) };
         self.insert_audit_document(&tx, &entry).await?;
-        Ok(Round::Done(updated))
+        let ended = self.end_streams_within(&tx, scope, &updated).await?;
+        Ok(Round::Done((updated, ended)))
     }
 }
 

@@ -2,8 +2,8 @@
 
 use chrono::{DateTime, Utc};
 use records::{
-    ChatId, IdError, Ids, Invalid, NewStream, Scope, Stream, StreamEnding, StreamEvent,
-    StreamGroup, StreamId, StreamMark, StreamState,
+    ChatId, ChatSession, IdError, Ids, Invalid, NewStream, Scope, Stream, StreamEnding,
+    StreamEvent, StreamGroup, StreamId, StreamMark, StreamState,
 };
 
 use crate::StoreError;
@@ -141,6 +141,26 @@ pub(crate) fn stop(mark: &StreamMark, now: DateTime<Utc>) -> Option<StreamGroup>
     let asked = StreamMark { is_cancel_requested: true, ..mark.clone() };
     let ending = StreamEnding { state: StreamState::Cancelled, error: None };
     (mark.state == StreamState::Running).then(|| ended(&asked, &ending, None, now))
+}
+
+/// Returns whether a chat is one whose streams do not go on.
+pub(crate) fn is_over(chat: &ChatSession) -> bool {
+    chat.status.is_ended() || !chat.lifecycle.exists()
+}
+
+/// Returns the group that cancels a stream whose chat has ended or was deleted; `None` if the stream has ended.
+pub(crate) fn end_with_chat(
+    mark: &StreamMark,
+    chat: &ChatSession,
+    now: DateTime<Utc>,
+) -> Option<StreamGroup> {
+    let why = if chat.lifecycle.exists() {
+        format!("the chat has ended: {}", chat.status)
+    } else {
+        "the chat was deleted".to_owned()
+    };
+    let ending = StreamEnding { state: StreamState::Cancelled, error: Some(why) };
+    (mark.state == StreamState::Running).then(|| ended(mark, &ending, None, now))
 }
 
 /// Returns the group that ends a stream; `None` if it has ended in the same way, for a caller without a turn.

@@ -11,6 +11,8 @@ use crate::StoreError;
 /// Each write of a stream is a group, and the numbers of the groups have no gap. So two writers never write the same
 /// group: the later one reads what the earlier one wrote, and decides again. A stream that was taken over, was
 /// cancelled or has ended is noticed in this way, without a read.
+///
+/// A change that ends or deletes a chat cancels its running streams, atomically. Their chunks become no turn.
 #[async_trait]
 pub trait Streams: Send + Sync {
     /// Starts a stream in a chat that has not ended. The streams that an earlier holder of the lease has left running

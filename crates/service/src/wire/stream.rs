@@ -40,7 +40,7 @@ pub(crate) struct StreamResponse {
     /// Whether it is running, and nothing was written to it for 30 s: its agent is lost, and the next holder of the lease may take
     /// it over.
     stalled: bool,
-    /// Why it failed.
+    /// Why it failed, or how the end of its chat cancelled it.
     error: Option<String>,
     /// The counter of the chat after the turn that it became, if it became one.
     #[schema(example = 2)]

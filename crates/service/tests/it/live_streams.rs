@@ -495,3 +495,26 @@ async fn a_write_to_begin_after_is_within_what_is_stored() {
     assert_eq!(beyond.status, 422, "{}", beyond.text);
     assert!(beyond.text.contains("after"), "{}", beyond.text);
 }
+
+#[tokio::test]
+async fn viewers_are_told_that_the_end_of_the_chat_ends_its_streams() {
+    let client = Client::open();
+    let base = chat(&client).await;
+    start(&client, &base, "s1", "text").await;
+    add(&client, &base, "s1", 0, json!(["a"])).await;
+    let mut viewer = Reader::open(&client, &format!("{base}/events"), None).await;
+    let mut view = View::default();
+    while view.next < 1 {
+        view.take(&mut viewer).await;
+    }
+    assert_eq!(client.post(&format!("{base}/complete"), json!({})).await.status, 200);
+    while view.finished.is_none() {
+        view.take(&mut viewer).await;
+    }
+    assert_eq!((view.finished.as_deref(), view.text.as_str()), (Some("cancelled"), "a"));
+    let late = json!({ "from": 1, "chunks": ["b"] });
+    let late = client.post(&format!("{base}/streams/s1/chunks"), late).await;
+    assert_eq!(late.problem(), (409, "stream-conflict".to_owned()));
+    let ended = client.get(&format!("{base}/streams/s1")).await.body();
+    assert_eq!(ended["error"], "the chat has ended: completed");
+}

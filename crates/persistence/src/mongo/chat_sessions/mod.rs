@@ -124,8 +124,9 @@ impl ChatSessions for MongoStore {
             let (scope, chat_id) = (scope.clone(), chat_id.clone());
             self.write(|call| async move {
                 let round = |tx| call.set_status_round(tx, &scope, &chat_id, &change);
-                let chat = call.transact(&scope, &chat_id, round).await?;
+                let (chat, ended) = call.transact(&scope, &chat_id, round).await?;
                 call.notify_change(&chat_id);
+                call.notify_streams(&chat_id, ended);
                 Ok(chat)
             })
             .await

@@ -1,7 +1,7 @@
 //! The status of a chat.
 
 use bson::{Bson, DateTime, doc};
-use records::{ChatId, ChatSession, ChatStatus, Scope, StatusChange, Tally};
+use records::{ChatId, ChatSession, ChatStatus, Scope, StatusChange, StreamGroup, StreamId, Tally};
 
 use crate::StoreError;
 use crate::mongo::MongoStore;
@@ -29,22 +29,22 @@ impl MongoStore {
         scope: &Scope,
         chat_id: &ChatId,
         new: &NewStatus,
-    ) -> Result<Round<ChatSession>, Failure> {
+    ) -> Result<Round<(ChatSession, Vec<(StreamId, StreamGroup)>)>, Failure> {
         let chat = self.known_chat(scope, chat_id).await?;
         let (next, reason) = (new.status, new.reason.as_deref());
         if !tx.is_first() {
             let has_status_change = self.has_status_change(scope, chat_id, &new.change_id).await?;
             let is_written = self.was_written(tx.attempt(), scope, chat_id, &new.change_id).await?;
             if has_status_change || is_written {
-                return Ok(Round::Done(chat));
+                return Ok(Round::Done((chat, Vec::new())));
             }
         }
         if changes_pause_reason(&chat, next, reason) {
             let paused = self.change_pause_reason(scope, &chat, reason, &new.change_id).await?;
-            return Ok(Round::of(paused));
+            return Ok(Round::of(paused.map(|paused| (paused, Vec::new()))));
         }
         if chat.status == next {
-            return Ok(Round::Done(chat));
+            return Ok(Round::Done((chat, Vec::new())));
         }
         if !chat.status.may_become(next) {
             let (chat_id, from, to) = (chat_id.clone(), chat.status, next);
@@ -56,10 +56,12 @@ impl MongoStore {
         tx.begin_counted(&chat).await?;
         let moved = moved(&chat, next, reason, self.inner.clock.now());
         let moved = self.change_status_within(&tx, scope, &chat, &moved, &new.change_id).await?;
-        if let (Some(_), Some(entry)) = (&moved, &entry) {
+        let Some(moved) = moved else { return Ok(Round::Again) };
+        if let Some(entry) = &entry {
             self.insert_audit_document(&tx, entry).await?;
         }
-        Ok(Round::of(moved))
+        let ended = self.end_streams_within(&tx, scope, &moved).await?;
+        Ok(Round::Done((moved, ended)))
     }
 
     /// Sets a new reason for a paused chat; `None` if the chat has changed since it was read.

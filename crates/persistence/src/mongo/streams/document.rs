@@ -214,6 +214,13 @@ pub(super) fn streams_of_chat(scope: &Scope, chat_id: &ChatId) -> Document {
     doc! { "_id": range, "app_id": scope.app_id.as_str() }
 }
 
+/// Returns the filter for the running streams of a chat.
+pub(super) fn running_streams(scope: &Scope, chat_id: &ChatId) -> Document {
+    let mut filter = streams_of_chat(scope, chat_id);
+    filter.insert("state", StreamState::Running.as_str());
+    filter
+}
+
 /// Returns the filter for the groups of a stream from a number on, by a range of their ids.
 pub(super) fn groups_filter(
     app_id: &AppId,

@@ -23,6 +23,7 @@ use async_trait::async_trait;
 use bson::{DateTime, Document, RawDocumentBuf, doc};
 use chrono::TimeDelta;
 use futures::TryStreamExt as _;
+use mongodb::action::FindOne;
 use records::{
     AppId, ChatId, Message, NewStream, NewTurn, Scope, Stream, StreamEnding, StreamEvent,
     StreamGroup, StreamId, StreamMark, StreamState, TurnId,
@@ -61,9 +62,7 @@ impl Streams for MongoStore {
                     call.transact(&scope, &chat_id, round).await
                 })
                 .await?;
-            for (stream_id, group) in superseded {
-                self.notify_stream(&started.chat_id, &stream_id, group);
-            }
+            self.notify_streams(&started.chat_id, superseded);
             if started.outcome == Outcome::Stored {
                 let first = StreamGroup { mark: started.mark.clone(), event: StreamEvent::Started };
                 self.notify_stream(&started.chat_id, &started.stream_id, first);
@@ -303,6 +302,13 @@ impl MongoStore {
         self.announce_change(Change::Stream(StreamChange { chat_id, stream_id, group }));
     }
 
+    /// Notifies listeners of the groups that another write of a chat has ended its streams with.
+    pub(crate) fn notify_streams(&self, chat_id: &ChatId, ended: Vec<(StreamId, StreamGroup)>) {
+        for (stream_id, group) in ended {
+            self.notify_stream(chat_id, &stream_id, group);
+        }
+    }
+
     fn notify_written(&self, stream: &Stream, group: Option<StreamGroup>) {
         if let Some(group) = group {
             self.notify_stream(&stream.chat_id, &stream.stream_id, group);
@@ -345,11 +351,18 @@ impl MongoStore {
         app_id: &AppId,
         (chat_id, stream_id): (&ChatId, &StreamId),
     ) -> Result<Option<StreamMark>, Failure> {
+        let find = self.find_last_group(app_id, (chat_id, stream_id));
+        find.await?.map(mark_of).transpose()
+    }
+
+    /// Returns the query for the newest group of a stream, without its chunks.
+    fn find_last_group(
+        &self,
+        app_id: &AppId,
+        (chat_id, stream_id): (&ChatId, &StreamId),
+    ) -> FindOne<'_, RawDocumentBuf> {
         let find = self.inner.stream_groups.find_one(groups_filter(app_id, chat_id, stream_id, 0));
-        let found = find.sort(doc! { "_id": -1 }).projection(doc! { "chunks": 0 }).await?;
-        let Some(mut raw) = found else { return Ok(None) };
-        raw.append(bson::cstr!("chunks"), bson::RawArrayBuf::new());
-        Ok(Some(stream_group_record(&raw)?.group.mark))
+        find.sort(doc! { "_id": -1 }).projection(doc! { "chunks": 0 })
     }
 
     /// Removes a stream whose time is over, or looks again later. Returns whether it removed it.
@@ -403,4 +416,10 @@ impl MongoStore {
         self.inner.chains.forget(chat_id, stream_id);
         Ok(())
     }
+}
+
+/// Reads where a stream stands from a group that was read without its chunks.
+fn mark_of(mut group: RawDocumentBuf) -> Result<StreamMark, Failure> {
+    group.append(bson::cstr!("chunks"), bson::RawArrayBuf::new());
+    Ok(stream_group_record(&group)?.group.mark)
 }

@@ -2,14 +2,15 @@
 
 use bson::{DateTime, doc};
 use chrono::{DateTime as Time, TimeDelta, Utc};
+use futures::TryStreamExt as _;
 use records::{
-    AppId, ChatId, Scope, Stream, StreamEnding, StreamEvent, StreamGroup, StreamId, StreamMark,
-    StreamState,
+    AppId, ChatId, ChatSession, Scope, Stream, StreamEnding, StreamEvent, StreamGroup, StreamId,
+    StreamMark, StreamState,
 };
 
 use super::chain::Chain;
-use super::document::{stream_filter, streams_of_chat};
-use super::{REMOVED_AT, StreamDocument, StreamGroupDocument};
+use super::document::{StoredStream, running_streams, stream_filter};
+use super::{REMOVED_AT, StreamDocument, StreamGroupDocument, mark_of, stream_record};
 use crate::StoreError;
 use crate::error::StreamRefusal;
 use crate::mongo::MongoStore;
@@ -17,6 +18,7 @@ use crate::mongo::documents::encode;
 use crate::mongo::engine::calls::Attempt;
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::format::Shape;
+use crate::mongo::engine::scope::writable_chat;
 use crate::mongo::engine::transaction::{Round, Transaction};
 use crate::rules::stream::{self as rules, StreamEnd};
 use crate::store::{AppendedTurn, Outcome, StreamProgress, Takeover, Written};
@@ -54,9 +56,7 @@ impl MongoStore {
             return Err(StoreError::ChatEnded { chat_id, status }.into());
         }
         let (mut superseded, mut running) = (Vec::new(), 0);
-        let mut filter = streams_of_chat(scope, chat_id);
-        filter.insert("state", StreamState::Running.as_str());
-        for other in self.stored_streams(filter).await? {
+        for other in self.stored_streams(running_streams(scope, chat_id)).await? {
             let at = (chat_id, &other.stream_id);
             let Some(mark) = self.last_mark(&scope.app_id, at).await? else { continue };
             if rules::supersedes(scope, &mark) {
@@ -70,7 +70,15 @@ impl MongoStore {
             return Err(rules::refusal(&stream.stream_id, StreamRefusal::TooMany).into());
         }
         tx.begin().await?;
-        self.touch_within(&tx, scope, chat_id).await?;
+        // The chat may have ended since it was read, and then nothing would end this stream.
+        let mut unchanged = writable_chat(scope, chat_id);
+        unchanged.insert("status", chat.status.number());
+        let now = DateTime::from_chrono(self.inner.clock.now());
+        let touch = doc! { "$set": { "last_updated_at": now } };
+        let touch = self.inner.chat_sessions.update_one(unchanged, touch);
+        if touch.session(&mut *tx.session().await?).await?.matched_count == 0 {
+            return Ok(Round::Again);
+        }
         for (stream_id, group) in &superseded {
             self.end_within(&tx, scope, (chat_id, stream_id), group).await?;
         }
@@ -254,6 +262,46 @@ impl MongoStore {
             Some(group) => self.end_within(tx, scope, at, &group).await,
             None => Ok(()),
         }
+    }
+
+    /// Cancels the running streams of a chat within the transaction that has ended or deleted it. Returns the groups that
+    /// end them, for listeners.
+    ///
+    /// The streams are read within the transaction. So the start of a stream was committed before and is seen, or it conflicts
+    /// with the change of the chat.
+    pub(crate) async fn end_streams_within(
+        &self,
+        tx: &Transaction<'_>,
+        scope: &Scope,
+        chat: &ChatSession,
+    ) -> Result<Vec<(StreamId, StreamGroup)>, Failure> {
+        let mut ended = Vec::new();
+        if !rules::is_over(chat) {
+            return Ok(ended);
+        }
+        for stream in self.running_within(tx, scope, &chat.chat_id).await? {
+            let at = (&stream.chat_id, &stream.stream_id);
+            let find = self.find_last_group(&scope.app_id, at);
+            let Some(group) = find.session(&mut *tx.session().await?).await? else { continue };
+            let now = self.inner.clock.now();
+            let Some(group) = rules::end_with_chat(&mark_of(group)?, chat, now) else { continue };
+            self.end_within(tx, scope, at, &group).await?;
+            ended.push((stream.stream_id, group));
+        }
+        Ok(ended)
+    }
+
+    async fn running_within(
+        &self,
+        tx: &Transaction<'_>,
+        scope: &Scope,
+        chat_id: &ChatId,
+    ) -> Result<Vec<StoredStream>, Failure> {
+        let find = self.inner.streams.find(running_streams(scope, chat_id));
+        let mut session = tx.session().await?;
+        let mut found = find.session(&mut *session).await?;
+        let found: Vec<_> = found.stream(&mut session).try_collect().await?;
+        Ok(found.iter().map(|raw| stream_record(raw)).collect::<Result<_, _>>()?)
     }
 
     async fn end_within(

@@ -3,7 +3,7 @@
 import { query } from "../../api.js";
 
 const ENDING =
-  "Its pending questions are closed for good, and a worker that holds its lease loses it. The chat can be reopened.";
+  "Its pending questions are closed for good, answers that are being written are cancelled, and a worker that holds its lease loses it. The chat can be reopened.";
 
 /** By name: the text of the button, the permission, when it is offered, the request, and what to ask before. */
 export const ACTIONS = {
