@@ -3821,8 +3821,8 @@ export interface components {
             /** @description Whether its agent was asked to stop. */
             cancel_requested: boolean;
             /**
-             * @description Whether it is running, and nothing was written to it for 30 s: its agent is lost, and the next holder of the lease may take
-             *     it over.
+             * @description Whether it is running, and its agent has written nothing for 30 s: the agent is lost, and the next holder of the lease may
+             *     take the stream over.
              */
             stalled: boolean;
             /** @description Why it failed, or how the end of its chat cancelled it. */
@@ -3834,7 +3834,7 @@ export interface components {
              */
             last_sequence?: number | null;
             started_at: components["schemas"]["Time"];
-            /** @description When it was last written. */
+            /** @description When its agent last wrote it, or when it ended. */
             written_at: components["schemas"]["Time"];
         };
         /** @description With `stream-chunk`: chunks of a stream. */

@@ -87,7 +87,7 @@ pub struct StreamMark {
     pub error: Option<String>,
     /// The counter of the chat after the turn that the stream became, if it became one.
     pub last_sequence: Option<u64>,
-    /// When the group was written.
+    /// When the group was written; with a request to cancel, when the group before it was.
     pub written_at: DateTime<Utc>,
 }
 

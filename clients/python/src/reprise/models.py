@@ -4774,8 +4774,8 @@ class Stream(BaseModel):
     """
     stalled: bool
     """
-    Whether it is running, and nothing was written to it for 30 s: its agent is lost, and the next holder of the lease may take
-    it over.
+    Whether it is running, and its agent has written nothing for 30 s: the agent is lost, and the next holder of the lease may
+    take the stream over.
     """
     error: str | None = None
     """
@@ -4793,7 +4793,7 @@ class Stream(BaseModel):
     """
     written_at: Annotated[AwareDatetime, Field(examples=["2025-10-02T10:00:00.000Z"])]
     """
-    When it was last written.
+    When its agent last wrote it, or when it ended.
     """
 
 

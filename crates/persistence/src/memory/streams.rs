@@ -110,9 +110,8 @@ impl Streams for MemoryStore {
         stream_id: &StreamId,
     ) -> Result<Stream, StoreError> {
         self.observe(Call::CancelStream, || {
-            let now = self.clock.now();
             self.with_stream(scope, chat_id, stream_id, |kept| {
-                let group = rules::cancel(&kept.stream.mark, now);
+                let group = rules::cancel(&kept.stream.mark);
                 self.add_any(kept, group);
                 Ok(kept.stream.clone())
             })

@@ -128,11 +128,13 @@ pub(crate) fn take_over(
 }
 
 /// Returns the group that asks the agent to stop; `None` if it was asked, or the stream has ended.
-pub(crate) fn cancel(mark: &StreamMark, now: DateTime<Utc>) -> Option<StreamGroup> {
+///
+/// Its agent did not write this, so the stream is as silent as before.
+pub(crate) fn cancel(mark: &StreamMark) -> Option<StreamGroup> {
     if mark.is_cancel_requested || mark.state != StreamState::Running {
         return None;
     }
-    let mark = StreamMark { is_cancel_requested: true, ..following(mark, now) };
+    let mark = StreamMark { is_cancel_requested: true, ..following(mark, mark.written_at) };
     Some(StreamGroup { mark, event: StreamEvent::CancelRequested })
 }
 

@@ -202,7 +202,8 @@ impl LiveStream {
             return Pushed::Gap;
         }
         self.stream.mark = group.mark.clone();
-        self.is_stalled = false;
+        // A request to cancel is no sign of the agent.
+        self.is_stalled &= group.event == StreamEvent::CancelRequested;
         let event = group_event(&self.stream, group);
         self.bytes += event.as_ref().map_or(0, Event::bytes);
         self.groups.push_back(HeldGroup { number, event });

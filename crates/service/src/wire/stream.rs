@@ -37,8 +37,8 @@ pub(crate) struct StreamResponse {
     bytes: u64,
     /// Whether its agent was asked to stop.
     cancel_requested: bool,
-    /// Whether it is running, and nothing was written to it for 30 s: its agent is lost, and the next holder of the lease may take
-    /// it over.
+    /// Whether it is running, and its agent has written nothing for 30 s: the agent is lost, and the next holder of the lease may
+    /// take the stream over.
     stalled: bool,
     /// Why it failed, or how the end of its chat cancelled it.
     error: Option<String>,
@@ -46,7 +46,7 @@ pub(crate) struct StreamResponse {
     #[schema(example = 2)]
     last_sequence: Option<u64>,
     started_at: Time,
-    /// When it was last written.
+    /// When its agent last wrote it, or when it ended.
     written_at: Time,
 }
 

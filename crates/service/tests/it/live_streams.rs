@@ -472,6 +472,12 @@ async fn nobody_waits_for_an_agent_that_is_gone() {
     assert!(answer.text.contains("Hel") && answer.text.ends_with(ends), "{}", answer.text);
     assert_eq!(client.get(&path).await.status, 204);
 
+    // A request to cancel is no sign of the agent.
+    ago(0);
+    let asked = client.post(&format!("{base}/streams/s1/cancel"), json!({})).await.body();
+    assert_eq!((&asked["cancel_requested"], &asked["stalled"]), (&json!(true), &json!(true)));
+    assert_eq!(client.get(&path).await.status, 204);
+
     // A later answer shows that the agent of this one is not waited for.
     ago(100);
     start(&client, &base, "s2", "ui_message").await;

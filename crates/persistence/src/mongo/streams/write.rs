@@ -113,7 +113,7 @@ impl MongoStore {
         at: (&ChatId, &StreamId),
     ) -> Result<Stream, Failure> {
         let stored = self.stored_stream(scope, at).await?;
-        let decide = |mark: &StreamMark| Ok(rules::cancel(mark, self.inner.clock.now()));
+        let decide = |mark: &StreamMark| Ok(rules::cancel(mark));
         let mark = self.add_group(&attempt, scope, at, decide).await?;
         Ok(stored.with_mark(mark))
     }
