@@ -524,3 +524,33 @@ async fn viewers_are_told_that_the_end_of_the_chat_ends_its_streams() {
     let ended = client.get(&format!("{base}/streams/s1")).await.body();
     assert_eq!(ended["error"], "the chat has ended: completed");
 }
+
+#[tokio::test]
+async fn an_answer_larger_than_a_message_is_refused_at_its_end() {
+    let client = Client::open();
+    let base = chat(&client).await;
+    let piece = "x".repeat(1 << 20);
+    let answer = async |id: &str, less: usize| {
+        start(&client, &base, id, "text").await;
+        for from in 0..4 {
+            // With its quotes, a chunk is as large as the chunks of one request may be.
+            let left_out = if from == 3 { less } else { 2 };
+            add(&client, &base, id, from, json!([&piece[left_out..]])).await;
+        }
+        let path = format!("{base}/streams/{id}/end");
+        client.post(&path, json!({ "state": "finished" })).await
+    };
+    // A message has at most 4 MiB, with its role and the name of the agent.
+    let fits = answer("s1", 100).await;
+    assert_eq!(fits.status, 200, "{}", fits.text);
+    let refused = answer("s2", 2).await;
+    assert_eq!(refused.problem(), (413, "message-too-large".to_owned()));
+
+    // Nothing is stored, and the agent decides what becomes of its answer.
+    let stream = client.get(&format!("{base}/streams/s2")).await.body();
+    assert_eq!((&stream["state"], &stream["next"]), (&json!("running"), &json!(4)));
+    let ending = json!({ "state": "failed", "error": "the answer is too long" });
+    assert_eq!(end(&client, &base, "s2", ending).await["turn"], Value::Null);
+    let chat = client.get(&base).await.body();
+    assert_eq!(chat["last_sequence"], 1);
+}
