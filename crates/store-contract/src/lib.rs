@@ -715,6 +715,7 @@ macro_rules! contract_tests {
                 every_call_is_counted_with_its_outcome,
                 concurrent_calls_are_all_counted,
                 appends_are_measured_by_their_requested_size,
+                streams_are_counted_by_what_is_written,
             }
         }
     };

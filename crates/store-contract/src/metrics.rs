@@ -3,11 +3,14 @@
 use std::sync::Arc;
 
 use futures::future::try_join_all;
-use records::ChatStatus;
+use records::{
+    ChatStatus, NewStream, Stream, StreamEnding, StreamFormat, StreamHeader, StreamId, StreamState,
+};
 
 use super::fixture::{TestChat, event, message};
-use persistence::Store;
+use super::streams::turn;
 use persistence::metrics::Series;
+use persistence::{Store, Takeover};
 
 /// Returns the sum of the series of a metric whose label values include `values`. For a histogram
 /// this is the number of observations.
@@ -97,4 +100,47 @@ pub async fn appends_are_measured_by_their_requested_size(store: Arc<dyn Store>)
     assert!(sum(&*store, "reprise_append_size_bytes") >= 4 * "three".len() as u64);
     chat.append([]).await.unwrap_err();
     assert_eq!(counts(), (4, 5), "an invalid append is not measured");
+}
+
+pub async fn streams_are_counted_by_what_is_written(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    let (scope, chat_id) = (&chat.scope, &chat.id);
+    let id = |id: &str| StreamId::parse(id).unwrap();
+    let counted = |name: &str, values: &[&str]| count(&*store, name, values);
+    for name in ["s1", "s2", "s2"] {
+        let header = StreamHeader { format: StreamFormat::Text, agent: None, request_id: None };
+        let new = NewStream { stream_id: Some(id(name)), header };
+        store.start_stream(scope, chat_id, new).await.unwrap();
+    }
+    assert_eq!(counted("reprise_streams_started_total", &[]), 2, "a repeat is counted");
+
+    // Chunks that the stream has, and too many of them, are not stored.
+    for (from, chunks) in [(0, vec!["ab", "c"]), (0, vec!["ab", "c", "def"]), (3, Vec::new())] {
+        let chunks = chunks.into_iter().map(str::to_owned).collect();
+        store.append_chunks(scope, chat_id, &id("s1"), from, chunks).await.unwrap();
+    }
+    let many = vec![String::new(); Stream::MAX_CHUNKS + 1];
+    store.append_chunks(scope, chat_id, &id("s1"), 3, many).await.unwrap_err();
+    assert_eq!(counted("reprise_stream_chunks_total", &[]), 3);
+    assert_eq!(counted("reprise_stream_chunk_bytes_total", &[]), 6);
+
+    for _ in 0..2 {
+        store.cancel_stream(scope, chat_id, &id("s1")).await.unwrap();
+        let restart = Takeover::Restart { attempt: Some(1) };
+        store.take_over_stream(scope, chat_id, &id("s1"), restart).await.unwrap();
+    }
+    assert_eq!(counted("reprise_stream_cancel_requests_total", &[]), 1);
+    assert_eq!(counted("reprise_streams_taken_over_total", &["restart"]), 1);
+    assert_eq!(counted("reprise_streams_taken_over_total", &["continue"]), 0);
+
+    let finished = StreamEnding { state: StreamState::Finished, error: None };
+    for _ in 0..2 {
+        let turn = Some(turn("r1", "abc"));
+        store.end_stream(scope, chat_id, &id("s1"), finished.clone(), turn).await.unwrap();
+    }
+    chat.set_status(ChatStatus::Completed, None).await.unwrap();
+    let ended = |outcome| counted("reprise_streams_ended_total", &[outcome]);
+    assert_eq!((ended("finished"), ended("cancelled"), ended("failed")), (1, 1, 0));
+    // Two starts, three writes of the agent, a cancellation, a restart and two ends.
+    assert_eq!(counted("reprise_stream_groups_total", &[]), 9);
 }

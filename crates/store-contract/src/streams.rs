@@ -488,7 +488,7 @@ fn finished() -> StreamEnding {
     StreamEnding { state: StreamState::Finished, error: None }
 }
 
-fn turn(id: &str, content: &str) -> NewTurn {
+pub(crate) fn turn(id: &str, content: &str) -> NewTurn {
     NewTurn {
         request_id: TurnId::parse(id).unwrap(),
         outcome: TurnOutcome::Completed,

@@ -264,6 +264,7 @@ impl MemoryStore {
     }
 
     fn add(&self, kept: &mut KeptStream, group: StreamGroup) {
+        self.metrics.streams.written(&group);
         kept.stream.mark = group.mark.clone();
         let group = Arc::new(group);
         kept.groups.push(Arc::clone(&group));

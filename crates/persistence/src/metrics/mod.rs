@@ -16,6 +16,7 @@ mod pool;
 mod retention;
 mod sealing;
 mod search;
+mod streams;
 mod sweeps;
 
 pub use calls::Call;
@@ -31,6 +32,7 @@ pub(crate) use pool::PoolMetrics;
 pub(crate) use retention::{RetentionAction, RetentionMetrics};
 pub(crate) use sealing::SealingMetrics;
 pub(crate) use search::SearchMetrics;
+pub(crate) use streams::StreamMetrics;
 pub(crate) use sweeps::{Sweep, SweepMetrics};
 
 /// The metrics of one store; clones of a store share them.
@@ -40,6 +42,7 @@ pub struct StoreMetrics {
     pub(crate) appends: AppendMetrics,
     pub(crate) sealing: SealingMetrics,
     pub(crate) search: SearchMetrics,
+    pub(crate) streams: StreamMetrics,
     pub(crate) sweeps: SweepMetrics,
     pub(crate) retention: RetentionMetrics,
     pub(crate) attempts: AttemptMetrics,
@@ -56,6 +59,7 @@ impl StoreMetrics {
             self.appends.families(),
             self.sealing.families(),
             self.search.families(),
+            self.streams.families(),
             self.sweeps.families(),
             self.retention.families(),
             self.attempts.families(),

@@ -107,6 +107,9 @@ impl MongoStore {
         let duplicates = failed.as_ref().map(duplicates).unwrap_or_default();
         // A group that was not refused is stored then.
         let failed = failed.filter(|error| !failed_only_on_duplicates(error));
+        if failed.is_none() {
+            self.inner.metrics.streams.inserted(replies.len() - duplicates.len());
+        }
         for (index, reply) in replies.into_iter().enumerate() {
             let is_duplicate = duplicates.contains(&index);
             let answer = match &failed {

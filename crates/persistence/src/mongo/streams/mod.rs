@@ -186,7 +186,13 @@ impl Streams for MongoStore {
                 })
                 .await?;
             self.inner.chains.forget(chat_id, stream_id);
-            self.notify_written(&ended.stream, group);
+            let is_repeated =
+                ended.turn.as_ref().is_some_and(|turn| turn.outcome == Outcome::Duplicate);
+            match group {
+                // It was counted when the turn was written.
+                Some(group) if is_repeated => self.announce_group(chat_id, stream_id, group),
+                group => self.notify_written(&ended.stream, group),
+            }
             Ok(ended)
         })
         .await
@@ -295,8 +301,14 @@ impl Streams for MongoStore {
 }
 
 impl MongoStore {
-    /// Notifies listeners of a group.
+    /// Counts a group that this process has written, and notifies listeners.
     fn notify_stream(&self, chat_id: &ChatId, stream_id: &StreamId, group: StreamGroup) {
+        self.inner.metrics.streams.written(&group);
+        self.announce_group(chat_id, stream_id, group);
+    }
+
+    /// Notifies listeners of a group.
+    fn announce_group(&self, chat_id: &ChatId, stream_id: &StreamId, group: StreamGroup) {
         let (chat_id, stream_id) = (chat_id.clone(), stream_id.clone());
         let group = Arc::new(group);
         self.announce_change(Change::Stream(StreamChange { chat_id, stream_id, group }));
