@@ -295,6 +295,22 @@ test("a message has an address, which scrolls to it and is copied", async () => 
   );
 });
 
+test("the place in a long chat is kept when the window is turned or resized", async () => {
+  await seedLong(call, "acme_corp", "turned-1", 1_500);
+  await watched(browser, service, async (page, place) => {
+    const sizes = [[360, 740], [740, 360], [1280, 900]];
+    for (const [address, sequence] of [["", 1_499], ["?message=432", 432]]) {
+      await place.open(`#/apps/acme_corp/chats/turned-1${address}`);
+      await place.shows("turned-1");
+      await inView(page, sequence);
+      for (const [width, height] of sizes) {
+        await page.setViewportSize({ width, height });
+        await inView(page, sequence);
+      }
+    }
+  });
+});
+
 test("ten thousand messages: a fast first view, and scrolling without a stall", async (context) => {
   await seedLong(call, "acme_corp", "long-1", 10_000);
   await watched(browser, service, async (page, place) => {

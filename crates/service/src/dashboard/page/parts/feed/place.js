@@ -13,6 +13,9 @@ export function placeIn(box, { firstVisible, scrolled }) {
   let lastTop = 0;
   /** The scroll position that this module has set; any other one comes from the user. */
   let ownTop = null;
+  /** The first visible item and where it is in the box, while the box has this width. */
+  let seen = null;
+  let width = 0;
 
   const isAtEnd = () => box.scrollTop + box.clientHeight >= box.scrollHeight - END;
 
@@ -21,11 +24,31 @@ export function placeIn(box, { firstVisible, scrolled }) {
     ownTop = box.scrollTop;
   }
 
+  const topOf = (item) => item.getBoundingClientRect().top - box.getBoundingClientRect().top;
+
+  function remember() {
+    // The box has another width, and `resized` is called after this.
+    if (box.clientWidth !== width) return;
+    const item = firstVisible();
+    seen = item ? { item, top: topOf(item) } : null;
+  }
+
+  /** Keeps the place in a box of another size: text that is broken into other lines moves what is below it. */
+  function resized() {
+    if (box.clientHeight === 0) return;
+    width = box.clientWidth;
+    if (isPinned) scrollTo(box.scrollHeight);
+    else if (seen?.item.isConnected) scrollTo(box.scrollTop + topOf(seen.item) - seen.top);
+  }
+
+  new ResizeObserver(resized).observe(box);
+
   /** Notices where the user has scrolled to. */
   function notice() {
     // A hidden list is reported to be at its top.
     if (box.clientHeight === 0) return;
     lastTop = box.scrollTop;
+    remember();
     if (ownTop !== null && Math.abs(box.scrollTop - ownTop) < 2) return;
     ownTop = null;
     isPinned = isAtEnd();
