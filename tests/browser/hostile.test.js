@@ -136,6 +136,17 @@ test("every workflow can be opened, whatever its name", async () => {
   });
 });
 
+test("a separator is before each name of the breadcrumbs, also before one from right to left", async () => {
+  await watched(browser, service, async (page, place) => {
+    await place.open("#/apps/hostile/chats/h-1");
+    await place.shows("h-1");
+    const crumbs = page.locator("#crumbs a");
+    assert.equal(await crumbs.last().textContent(), TEXTS[4]);
+    const directions = await crumbs.evaluateAll((all) => all.map((it) => getComputedStyle(it).direction));
+    assert.deepEqual(directions, ["ltr", "ltr", "ltr"]);
+  });
+});
+
 test("an invalid address does no harm", async () => {
   await watched(browser, service, async (page, place) => {
     for (const hash of [

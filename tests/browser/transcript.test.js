@@ -311,6 +311,17 @@ test("the place in a long chat is kept when the window is turned or resized", as
   });
 });
 
+test("a list that is written from right to left has its marks at the right", async () => {
+  await chat("rtl-1", [{ role: "user", name: "ada", content: "- أول\n- ثاني\n\n1. first" }]);
+  await watched(browser, service, async (page, place) => {
+    await place.open("#/apps/acme_corp/chats/rtl-1");
+    await place.shows("rtl-1");
+    const direction = (list) => page.locator(list).first().evaluate((it) => getComputedStyle(it).direction);
+    assert.equal(await direction(".message ul > li"), "rtl");
+    assert.equal(await direction(".message ol > li"), "ltr");
+  });
+});
+
 test("ten thousand messages: a fast first view, and scrolling without a stall", async (context) => {
   await seedLong(call, "acme_corp", "long-1", 10_000);
   await watched(browser, service, async (page, place) => {

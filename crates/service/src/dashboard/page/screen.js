@@ -39,7 +39,8 @@ export class Screen {
 
   /** Shows the breadcrumbs, outermost first: pairs of a text and a URL. */
   crumbs(crumbs) {
-    const links = crumbs.map(([text, href]) => h("a", { href, title: text, dir: "auto" }, text));
+    // The separator stays before the text, also before one that is written from right to left.
+    const links = crumbs.map(([text, href]) => h("a", { href, title: text }, h("bdi", {}, text)));
     byId("crumbs").replaceChildren(...links);
   }
 

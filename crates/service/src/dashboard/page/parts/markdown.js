@@ -85,6 +85,8 @@ export function markdown(text) {
     if (isWeb(link.getAttribute("href") ?? "")) linkAway(link);
     else link.removeAttribute("href");
   }
+  // The marks of a list are at the side where its text begins.
+  for (const list of fragment.querySelectorAll("ul, ol, blockquote")) list.dir = "auto";
   return h("div", { class: "words markdown" }, fragment);
 }
 
