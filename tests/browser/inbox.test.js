@@ -131,6 +131,27 @@ test("an inbox without questions says so", async () => {
   await watched(browser, service, async (page, place) => {
     await place.open("#/apps/nothing_here/inbox");
     await page.getByText("No question is pending.").waitFor();
+    assert.equal(await page.getByRole("navigation", { name: "Order" }).count(), 0);
+    await place.isAccessible();
+  });
+});
+
+test("an inbox with more questions than are shown says so", async () => {
+  const prompts = Array.from({ length: 21 }, (_, index) => `Question ${index}`);
+  await call("PUT", "/api/chats/busy/busy-1", { workflow_name: "Desk" });
+  await call("PUT", "/api/chats/busy/busy-2", { workflow_name: "Desk" });
+  for (const [index, prompt] of prompts.entries()) {
+    const base = `/api/chats/busy/busy-${1 + (index % 2)}`;
+    await call("POST", `${base}/input-requests`, { request_id: `q${index}`, prompt });
+  }
+  await watched(browser, service, async (page, place) => {
+    await place.open("#/apps/busy/inbox");
+    await page.getByText("The first 20 pending questions; there are more.").waitFor();
+    await page.getByRole("button", { name: "More questions" }).click();
+    await page.getByText("21 pending questions.", { exact: true }).waitFor();
+    // In a chat, not all of them are in sight.
+    await place.open("#/apps/busy/chats/busy-1");
+    await page.getByText("11 pending questions.", { exact: true }).waitFor();
     await place.isAccessible();
   });
 });

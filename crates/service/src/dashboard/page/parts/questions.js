@@ -1,6 +1,7 @@
 // The questions that a chat waits for, and the user's answers.
 
 import { h } from "../dom.js";
+import { many } from "../format.js";
 import { announce } from "../screen.js";
 import { answers } from "./answers.js";
 
@@ -18,7 +19,14 @@ export function questions({ appId }, { signal, changed }) {
 
   const element = ({ isAnswerable }) =>
     cards.count() > 0 &&
-    h("div", { class: "questions", "data-key": "questions" }, cards.elements({ isAnswerable }));
+    h(
+      "div",
+      { class: "questions", "data-key": "questions" },
+      // Not all of them are in sight.
+      cards.pending() > 2 &&
+        h("p", { class: "dim", "data-key": "number" }, `${many(cards.pending(), "pending question")}.`),
+      cards.elements({ isAnswerable }),
+    );
 
   function happened(events) {
     const relevant = events.filter(({ name }) => EVENTS.includes(name));

@@ -55,7 +55,7 @@ export const inbox = {
         });
       screen.show(() => [
         appNav(appId, "inbox"),
-        heading(appId, order, cards.pending()),
+        heading(appId, order, cards.pending(), list.hasMore),
         cards.elements(),
         further,
       ]);
@@ -88,7 +88,7 @@ const waiting = (number) =>
     ? "No question is pending"
     : many(number, "pending question");
 
-function heading(appId, order, number) {
+function heading(appId, order, number, hasMore) {
   const link = ([named, text]) =>
     h(
       "a",
@@ -98,7 +98,7 @@ function heading(appId, order, number) {
   return h(
     "div",
     { class: "between", "data-key": "heading" },
-    h("p", {}, `${waiting(number)}.`),
-    h("nav", { class: "choice", "aria-label": "Order" }, ORDERS.map(link)),
+    h("p", {}, hasMore ? `The first ${waiting(number)}; there are more.` : `${waiting(number)}.`),
+    number > 0 && h("nav", { class: "choice", "aria-label": "Order" }, ORDERS.map(link)),
   );
 }
