@@ -120,6 +120,41 @@ test("7 days are read by the hour, even while the clock moves on", async () => {
   });
 });
 
+test("the labels of a chart do not touch on a narrow screen", async () => {
+  await watched(
+    browser,
+    service,
+    async (page, place) => {
+      await place.open("#/apps/acme_corp/numbers?since=week");
+      await place.shows("Numbers");
+      const ticks = page.locator(".ticks").first();
+      await ticks.waitFor();
+      const gaps = await ticks.evaluate((all) => {
+        const boxes = [...all.children]
+          .filter((it) => it.textContent && getComputedStyle(it).visibility === "visible")
+          .map((it) => {
+            const text = document.createRange();
+            text.selectNodeContents(it);
+            return text.getBoundingClientRect();
+          });
+        return boxes.slice(1).map(({ left }, index) => left - boxes[index].right);
+      });
+      assert.ok(gaps.length > 0);
+      for (const gap of gaps) assert.ok(gap >= 4, `${gaps}`);
+    },
+    { viewport: { width: 360, height: 740 } },
+  );
+});
+
+test("a range in which nothing happened has no charts", async () => {
+  await watched(browser, service, async (page, place) => {
+    await place.open("#/apps/nothing_here/numbers");
+    await page.getByText("Nothing happened in this range.").waitFor();
+    assert.equal(await page.locator(".chart").count(), 0);
+    await place.isAccessible();
+  });
+});
+
 test("any range can be chosen, and the numbers are downloaded as CSV without formulas", async () => {
   await watched(browser, service, async (page, place) => {
     await place.open("#/apps/acme_corp/numbers");

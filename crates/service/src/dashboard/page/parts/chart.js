@@ -90,7 +90,7 @@ export function chart({ title, lines, at, step, format, scale = format, chosen }
       [1, 0.5, 0].map((part) => h("span", {}, isEmpty && part > 0 ? "" : scale(top * part))),
     ),
     plot,
-    h("div", { class: "ticks", "aria-hidden": "true" }, ticks(at, step)),
+    ticks(at, step),
   );
 }
 
@@ -160,7 +160,7 @@ const MAX_TICKS = { hour: 6, day: 6, month: 3 };
 /** Hours of more than a day are told apart by their days. */
 const HOURS_WITHOUT_DAY = 25;
 
-/** Labels, each as wide as the points it covers. */
+/** The labels below a chart, each as wide as the points it covers. */
 function ticks(at, step) {
   const times = at.map((time) => tick(time, step));
   const hasDays = step !== "hour" || at.length > HOURS_WITHOUT_DAY;
@@ -180,5 +180,6 @@ function ticks(at, step) {
     label.style.width = width(index, end);
     return label;
   });
-  return [before, ...labels];
+  const long = hasDays ? "ticks long" : "ticks";
+  return h("div", { class: long, "aria-hidden": "true" }, before, labels);
 }

@@ -57,6 +57,11 @@ export const numbers = {
 };
 
 function render(appId, range, usage) {
+  const { calls, starts, completions, failures } = usage.now;
+  if (calls + starts + completions + failures === 0) {
+    const nothing = "Nothing happened in this range.";
+    return [totals(usage), h("p", { class: "dim", "data-key": "nothing" }, nothing)];
+  }
   return [
     totals(usage),
     charts(appId, range, usage),
