@@ -29,6 +29,7 @@ fn main() -> ExitCode {
     };
     match run(arguments) {
         Ok(code) => code,
+        Err(_) if output::is_closed() => ExitCode::from(output::CLOSED_STATUS),
         Err(error) => {
             // It may repeat what is in a file of others.
             let reason = format!("reprise: {error:#}");
@@ -65,7 +66,7 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     // Background work, such as sealing, is safe to stop anywhere.
     runtime.shutdown_background();
     // A log in JSON contains the reason as well, because standard error must hold nothing else.
-    if let (LogFormat::Json, Err(error)) = (format, &ended) {
+    if let (LogFormat::Json, Err(error), false) = (format, &ended, output::is_closed()) {
         tracing::error!(cause = format!("{error:#}"), "the command failed");
         return Ok(ExitCode::FAILURE);
     }

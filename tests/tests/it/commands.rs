@@ -698,6 +698,46 @@ async fn every_command_of_an_operator_is_in_the_audit_log() -> Result<()> {
 }
 
 #[tokio::test]
+async fn a_command_whose_reader_has_gone_ends_quietly() -> Result<()> {
+    let database = Database::create().await?;
+    let settings = Settings::of(&database);
+    let store = MongoStore::connect(&MongoOptions::new(database.uri(), database.name())).await?;
+    let scope = Scope::service(AppId::parse(APP)?);
+    let new = NewChatSession::of(WorkflowName::parse("Generator")?);
+    let chat_id = store.create_chat(&scope, new).await?.chat_id;
+    let hello: NewMessage = MessageBody::new("user", Some("user"), "hello").into();
+    store.append(&scope, &chat_id, vec![hello]).await?;
+    assert!(run(&["apps", "register", APP], &settings).await?.status.success());
+    for arguments in [
+        &["config", "--defaults"][..],
+        &["completions", "bash"],
+        &["check"],
+        &["history", APP, chat_id.as_str()],
+        &["export", "app", APP],
+        &["export", "--app", APP, "--user", "alice"],
+        &["apps", "list", "--json"],
+        &["audit"],
+        &["stats", "show", APP],
+        &["stats", "verify"],
+        &["upgrade"],
+    ] {
+        for format in ["text", "json"] {
+            let mut command = tests::binary::command(arguments).await?;
+            settings.clone().with("log.format", format).apply(&mut command);
+            let (reader, writer) = std::io::pipe()?;
+            drop(reader);
+            let child = command.stdout(writer).stderr(Stdio::piped()).spawn()?;
+            // It holds the other end of the pipe.
+            drop(command);
+            let output = child.wait_with_output().await?;
+            let said = String::from_utf8(output.stderr)?;
+            assert_eq!((output.status.code(), said.as_str()), (Some(141), ""), "{arguments:?}");
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
 async fn upgrade_says_what_is_pending_and_finishes_it_once() -> Result<()> {
     let database = Database::create().await?;
     // What tells the database of an older release from a new one.

@@ -8,7 +8,7 @@ use records::{Actor, AppId, AuditAction, AuditEntry, ChatId, Pseudonym, UserId};
 use serde_json::json;
 
 use crate::backend::Backend;
-use crate::output::Output;
+use crate::output::{Output, stdout};
 use crate::settings::Settings;
 use crate::time_argument::time;
 
@@ -83,7 +83,7 @@ async fn print_entries(arguments: &Arguments, store: &MongoStore) -> anyhow::Res
     store
         .record_action(&Actor::command_line(), app.as_ref(), None, AuditAction::ReadAuditLog)
         .await?;
-    let mut out = BufWriter::new(io::stdout());
+    let mut out = BufWriter::new(stdout());
     let mut left = if *limit == 0 { usize::MAX } else { *limit };
     let mut after = None;
     while left > 0 {

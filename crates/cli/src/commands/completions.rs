@@ -4,6 +4,7 @@ use clap::CommandFactory as _;
 use clap_complete::Shell;
 
 use crate::arguments;
+use crate::output::stdout;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
@@ -21,5 +22,5 @@ pub(crate) fn run(arguments: &Arguments) -> io::Result<()> {
     let mut script = Vec::new();
     let mut command = arguments::Arguments::command();
     clap_complete::generate(arguments.shell, &mut command, "reprise", &mut script);
-    io::stdout().write_all(&script)
+    stdout().write_all(&script)
 }

@@ -1,5 +1,6 @@
 use std::io::Write as _;
 
+use crate::output::stdout;
 use crate::settings::{DEFAULTS, Settings};
 
 #[derive(Debug, clap::Args)]
@@ -16,5 +17,5 @@ pub(crate) struct Arguments {
 /// Prints the settings as they are in force, or the default ones.
 pub(crate) fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<()> {
     let text = if arguments.defaults { DEFAULTS.to_owned() } else { toml::to_string(settings)? };
-    Ok(std::io::stdout().write_all(text.as_bytes())?)
+    Ok(stdout().write_all(text.as_bytes())?)
 }

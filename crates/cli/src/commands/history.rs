@@ -15,6 +15,7 @@ use serde_json::Value;
 use service::history::{self, Format, Source};
 
 use crate::backend::Backend;
+use crate::output::stdout;
 use crate::settings::Settings;
 use crate::terminal::{safe_json, safe_line};
 
@@ -100,7 +101,7 @@ async fn print(
     let format = if output == Output::Json { Format::Json } else { Format::Ndjson };
     let chunks = history::read(source, form, format, read_timeout).await;
     let mut chunks = pin!(chunks.context("cannot read the chat")?);
-    let mut out = BufWriter::new(io::stdout());
+    let mut out = BufWriter::new(stdout());
     while let Some(chunk) = chunks.try_next().await.context("cannot read the chat")? {
         // A chunk consists of whole texts, and of whole lines.
         let text = String::from_utf8_lossy(&chunk);

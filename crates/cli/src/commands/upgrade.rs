@@ -8,7 +8,7 @@ use records::{Actor, AuditAction};
 use serde_json::json;
 
 use crate::backend::Backend;
-use crate::output::Output;
+use crate::output::{Output, stdout};
 use crate::settings::Settings;
 
 #[derive(Debug, clap::Args)]
@@ -45,7 +45,7 @@ async fn show(output: Output, store: &MongoStore) -> anyhow::Result<ExitCode> {
         output.print(|| object, String::new)?;
         return Ok(if stored > newest { ExitCode::FAILURE } else { ExitCode::SUCCESS });
     }
-    let mut out = std::io::stdout();
+    let mut out = stdout();
     writeln!(out, "database      format {stored}")?;
     writeln!(out, "this release  format {newest}")?;
     if stored > newest {
@@ -77,7 +77,7 @@ async fn finish(output: Output, store: &MongoStore) -> anyhow::Result<ExitCode> 
         output.print(finished, String::new)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut out = std::io::stdout();
+    let mut out = stdout();
     if from == to {
         writeln!(out, "the database was at format {to} already")?;
     } else {

@@ -21,6 +21,7 @@ use secrecy::SecretString;
 
 use super::serve;
 use crate::backend::{mongo_options, mongod_options};
+use crate::output::stdout;
 use crate::settings::Settings;
 use transcript::Transcript;
 
@@ -186,5 +187,5 @@ fn one_line(value: &serde_json::Value) -> String {
 }
 
 fn say(line: std::fmt::Arguments<'_>) -> anyhow::Result<()> {
-    Ok(writeln!(std::io::stdout(), "{line}")?)
+    Ok(writeln!(stdout(), "{line}")?)
 }

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::backend::Backend;
 use crate::commands::import::ARCHIVE_VERSION;
+use crate::output::{Stdout, stdout};
 use crate::progress;
 use crate::settings::Settings;
 use crate::terminal::safe_json;
@@ -84,7 +85,7 @@ pub(crate) async fn run_chat(arguments: &ChatArguments, settings: &Settings) -> 
 
 /// Writes an archive to standard output.
 struct Writer {
-    out: BufWriter<io::Stdout>,
+    out: BufWriter<Stdout>,
     bar: ProgressBar,
     chats: u64,
     documents: BTreeMap<&'static str, u64>,
@@ -97,7 +98,7 @@ impl Writer {
         store.record_action(&actor, Some(app), chat, action).await?;
         let format = store.format_status().await?.stored;
         let bar = progress::counter("chats")?;
-        let out = BufWriter::new(io::stdout());
+        let out = BufWriter::new(stdout());
         let mut archive = Self { out, bar, chats: 0, documents: BTreeMap::new() };
         archive.line(&json!({
             "record": "archive", "version": ARCHIVE_VERSION, "format": format, "app_id": app, "chat_id": chat,

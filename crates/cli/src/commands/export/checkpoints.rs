@@ -1,9 +1,10 @@
-use std::io::{self, Write as _};
+use std::io::Write as _;
 
 use anyhow::ensure;
 use records::AppId;
 
 use crate::backend::Backend;
+use crate::output::stdout;
 use crate::settings::Settings;
 
 #[derive(Debug, clap::Args)]
@@ -30,7 +31,7 @@ pub(super) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
 }
 
 async fn print(arguments: &Arguments, backend: &Backend) -> anyhow::Result<()> {
-    let mut out = io::stdout();
+    let mut out = stdout();
     let mut after = None;
     loop {
         let page = backend.store.checkpoints(&arguments.app, after.as_ref(), PAGE).await?;

@@ -1,4 +1,4 @@
-use std::io::{self, BufWriter, Write as _};
+use std::io::{BufWriter, Write as _};
 use std::pin::pin;
 use std::sync::Arc;
 
@@ -10,6 +10,7 @@ use records::{Actor, AppId, AuditAction, Clock as _, SystemClock, UserId};
 use service::{Exported, export};
 
 use crate::backend::Backend;
+use crate::output::stdout;
 use crate::progress;
 use crate::settings::Settings;
 use crate::terminal::safe_json;
@@ -38,7 +39,7 @@ async fn print(arguments: &Person, store: &MongoStore) -> anyhow::Result<()> {
     let store = Arc::new(store.clone());
     let mut steps = pin!(export(store, app.clone(), user.clone(), SystemClock.now()));
     let bar = progress::counter("chats searched")?;
-    let mut out = BufWriter::new(io::stdout());
+    let mut out = BufWriter::new(stdout());
     while let Some(step) = steps.try_next().await? {
         match step {
             Exported::Line(line) => writeln!(out, "{}", safe_json(&line))?,

@@ -11,7 +11,7 @@ use records::{
 use service::responses;
 
 use crate::backend::Backend;
-use crate::output::Output;
+use crate::output::{Output, stdout};
 use crate::settings::Settings;
 
 #[derive(Debug, clap::Args)]
@@ -39,7 +39,7 @@ async fn print(arguments: &Arguments, store: &MongoStore) -> anyhow::Result<()> 
     match workflow {
         _ if !output.is_json() => {
             let shown = shown(arguments, store).await?;
-            Ok(write!(std::io::stdout(), "{shown}")?)
+            Ok(write!(stdout(), "{shown}")?)
         }
         None => {
             let stats = responses::app_stats(store, app.clone()).await?;
