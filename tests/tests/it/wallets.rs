@@ -49,7 +49,25 @@ async fn verify_finds_what_does_not_add_up_and_nothing_else() -> Result<()> {
     let elsewhere = run(&["wallets", "verify", "--app", "other_app"], &settings).await?;
     assert_eq!(told(&elsewhere)?, "1 wallets verified, 0 differences\n");
     assert!(elsewhere.status.success());
-    service.stop().await
+
+    // Entries whose wallet is gone, in an app that has another wallet and in one that has none.
+    service.stop().await?;
+    let wallets = database.raw().collection::<RawDocumentBuf>("wallets");
+    for (app, user) in [("acme_corp", "carol"), ("other_app", "alice")] {
+        let gone = doc! { "_id": { "app_id": app, "user_id": user } };
+        assert_eq!(wallets.delete_one(gone).await?.deleted_count, 1);
+        let owned = doc! { "app_id": app, "user_id": user };
+        let entries = lines.count_documents(owned).await?;
+        assert!(entries > 0);
+        let orphans = format!("{app} {user}: {entries} archived entries have no wallet\n");
+        for arguments in [&["wallets", "verify"][..], &["wallets", "verify", "--app", app]] {
+            let found = run(arguments, &settings).await?;
+            let report = told(&found)?;
+            assert_eq!(found.status.code(), Some(1), "{report}");
+            assert!(report.contains(&orphans), "{report}");
+        }
+    }
+    Ok(())
 }
 
 /// Credits a wallet with 1,000 tokens and debits 20 of them, one at a time: some entries are archived.

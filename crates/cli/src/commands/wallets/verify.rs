@@ -2,7 +2,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use persistence::mongo::WalletVerification;
-use records::AppId;
+use records::{AppId, UserId};
 use serde_json::json;
 
 use crate::backend::Backend;
@@ -27,6 +27,13 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
     let backend = Backend::join(settings).await?;
     let bar = progress::bar("entries")?;
     let (mut wallets, mut differences) = (0_u64, 0_u64);
+    let mut tell_difference = |app: &AppId, user: &UserId, difference: &str| {
+        differences += 1;
+        let object = || json!({ "app_id": app, "user_id": user, "difference": difference });
+        let text = || format!("{app} {user}: {difference}");
+        // If standard output is closed, there is no other place to report to.
+        bar.suspend(|| drop(arguments.output.print(object, text)));
+    };
     let mut tell = |proof: WalletVerification<'_>| match proof {
         WalletVerification::Wallet(wallet) => {
             wallets += 1;
@@ -34,12 +41,11 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
         }
         WalletVerification::Entries(entries) => bar.inc(entries),
         WalletVerification::Difference(wallet, difference) => {
-            differences += 1;
-            let (app, user) = (&wallet.app_id, &wallet.user_id);
-            let object = || json!({ "app_id": app, "user_id": user, "difference": difference });
-            let text = || format!("{app} {user}: {difference}");
-            // If standard output is closed, there is no other place to report to.
-            bar.suspend(|| drop(arguments.output.print(object, text)));
+            tell_difference(&wallet.app_id, &wallet.user_id, &difference);
+        }
+        WalletVerification::Orphans(app_id, user_id, entries) => {
+            let difference = format!("{entries} archived entries have no wallet");
+            tell_difference(app_id, user_id, &difference);
         }
     };
     let verified = backend.store.verify_wallets(arguments.app.as_ref(), &mut tell).await;

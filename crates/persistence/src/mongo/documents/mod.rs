@@ -98,8 +98,8 @@ pub(crate) use turn_without_messages::{
     TurnWithoutMessagesDocument, turn_without_messages, turn_without_messages_digest,
 };
 pub(crate) use wallet::{
-    EntryDocument, LineDocument, StoredWallet, WalletDocument, line_id, line_record, stored_wallet,
-    wallet_filter, wallet_id, wallets_after,
+    EntryDocument, LineDocument, StoredWallet, WalletDocument, line_id, line_owner, line_record,
+    stored_wallet, wallet_filter, wallet_id, wallets_after,
 };
 
 /// The `schema_version` of documents that every release can read. A document of a newer

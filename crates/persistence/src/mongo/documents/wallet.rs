@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::StoreError;
 use crate::mongo::collection_names::{WALLET_ENTRIES, WALLETS};
 use crate::mongo::documents::SCHEMA_VERSION;
-use crate::mongo::documents::stored::{FieldError, read_record};
+use crate::mongo::documents::stored::{FieldError, read_document, read_record};
 use crate::mongo::documents::word::StoredName;
 
 /// A wallet with its newest entries.
@@ -217,4 +217,10 @@ pub(crate) fn stored_wallet(raw: &RawDocument) -> Result<StoredWallet, StoreErro
 /// Reads a line.
 pub(crate) fn line_record(raw: &RawDocument) -> Result<WalletEntry, StoreError> {
     read_record::<LineDocument, _>(WALLET_ENTRIES, raw)
+}
+
+/// Returns the app and the person of a line.
+pub(crate) fn line_owner(raw: &RawDocument) -> Result<(AppId, UserId), StoreError> {
+    let line: LineDocument = read_document(WALLET_ENTRIES, raw)?;
+    Ok((line.app_id, line.user_id))
 }

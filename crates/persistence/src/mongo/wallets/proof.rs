@@ -5,12 +5,14 @@
 
 use bson::{RawDocumentBuf, doc};
 use futures::TryStreamExt;
-use records::{AppId, Wallet, WalletEntry};
+use records::{AppId, UserId, Wallet, WalletEntry};
 use tokio::time::Instant;
 
 use crate::StoreError;
 use crate::mongo::MongoStore;
-use crate::mongo::documents::{StoredWallet, counter, line_record, stored_wallet, wallets_after};
+use crate::mongo::documents::{
+    StoredWallet, counter, line_owner, line_record, stored_wallet, wallet_id, wallets_after,
+};
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::stats::MAX_STEP;
 
@@ -29,6 +31,8 @@ pub enum WalletVerification<'a> {
     Entries(u64),
     /// The wallet differs from the sum of its entries; a description.
     Difference(&'a Wallet, String),
+    /// This many archived entries are of a person without a wallet.
+    Orphans(&'a AppId, &'a UserId, u64),
 }
 
 /// The sum of the first entries of a wallet.
@@ -41,25 +45,83 @@ struct Sum {
 }
 
 impl MongoStore {
-    /// Compares the wallets of one app, or of all, with their entries.
+    /// Compares the wallets of one app, or of all, with their entries, and then finds archived entries that have no wallet.
     ///
-    /// It takes as long as it needs while services continue, and resumes after a failure where it was.
+    /// Until an erasure or an import ends, entries may be there without their wallet. It takes as long as it needs while services
+    /// continue, and resumes after a failure where it was.
     pub async fn verify_wallets(
         &self,
         app_id: Option<&AppId>,
         tell: &mut (dyn FnMut(WalletVerification<'_>) + Send),
     ) -> Result<(), StoreError> {
         if let Some(app_id) = app_id {
-            return self.verify_wallets_of(app_id, tell).await;
+            self.verify_wallets_of(app_id, tell).await?;
+            return self.find_orphans_of(app_id, tell).await;
         }
         let mut after: Option<AppId> = None;
         loop {
             let next = || self.app_with_wallets_after(after.as_ref());
             let next = self.read_until(Instant::now() + MAX_STEP, next).await?;
-            let Some(app_id) = next else { return Ok(()) };
+            let Some(app_id) = next else { break };
             self.verify_wallets_of(&app_id, tell).await?;
             after = Some(app_id);
         }
+        let mut after: Option<AppId> = None;
+        loop {
+            let next = || self.app_with_lines_after(after.as_ref());
+            let next = self.read_until(Instant::now() + MAX_STEP, next).await?;
+            let Some(app_id) = next else { return Ok(()) };
+            self.find_orphans_of(&app_id, tell).await?;
+            after = Some(app_id);
+        }
+    }
+
+    /// Finds archived entries of an app without a wallet, person by person: the index leads from one to the next.
+    async fn find_orphans_of(
+        &self,
+        app_id: &AppId,
+        tell: &mut (dyn FnMut(WalletVerification<'_>) + Send),
+    ) -> Result<(), StoreError> {
+        let mut after: Option<UserId> = None;
+        loop {
+            let next = || self.lines_without_wallet(app_id, after.as_ref());
+            let next = self.read_until(Instant::now() + MAX_STEP, next).await?;
+            let Some((user_id, orphans)) = next else { return Ok(()) };
+            if orphans > 0 {
+                tell(WalletVerification::Orphans(app_id, &user_id, orphans));
+            }
+            after = Some(user_id);
+        }
+    }
+
+    /// Returns the next person with archived entries, and how many of them have no wallet: all or none.
+    async fn lines_without_wallet(
+        &self,
+        app_id: &AppId,
+        after: Option<&UserId>,
+    ) -> Result<Option<(UserId, u64)>, Failure> {
+        let after = after.map_or("", UserId::as_str);
+        let query = doc! { "app_id": app_id.as_str(), "user_id": { "$gt": after } };
+        let find = self.inner.wallet_entries.find_one(query);
+        let Some(line) = find.sort(doc! { "user_id": 1, "sequence": -1 }).await? else {
+            return Ok(None);
+        };
+        let (_, user_id) = line_owner(&line)?;
+        // The wallet is read after the line: it is there before its first line.
+        let wallet = doc! { "_id": wallet_id(app_id, user_id.as_str()) };
+        let has_wallet = self.inner.wallets.find_one(wallet).await?.is_some();
+        let lines = doc! { "app_id": app_id.as_str(), "user_id": user_id.as_str() };
+        let orphans =
+            if has_wallet { 0 } else { self.inner.wallet_entries.count_documents(lines).await? };
+        Ok(Some((user_id, orphans)))
+    }
+
+    /// Returns the first app after `after` that has archived entries.
+    async fn app_with_lines_after(&self, after: Option<&AppId>) -> Result<Option<AppId>, Failure> {
+        let query = doc! { "app_id": { "$gt": after.map_or("", AppId::as_str) } };
+        let find = self.inner.wallet_entries.find_one(query);
+        let line = find.sort(doc! { "app_id": 1, "user_id": 1, "sequence": -1 }).await?;
+        Ok(line.map(|line| line_owner(&line)).transpose()?.map(|(app_id, _)| app_id))
     }
 
     async fn verify_wallets_of(

@@ -201,6 +201,7 @@ async fn wallet_differences(store: &MongoStore) -> Result<(u64, Vec<String>), St
         WalletVerification::Difference(wallet, words) => {
             differences.push(format!("{}: {words}", wallet.user_id));
         }
+        WalletVerification::Orphans(_, user_id, _) => differences.push(user_id.to_string()),
     };
     store.verify_wallets(None, &mut tell).await?;
     Ok((entries, differences))
