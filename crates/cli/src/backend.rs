@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use directories::ProjectDirs;
 use local_mongod::{Attached, LocalMongod, Lookup, Options};
 use persistence::mongo::{MongoOptions, MongoStore};
-use records::{Clock, SystemClock, Uuid7Ids};
+use records::{AppId, Clock, SystemClock, Uuid7Ids};
 use secrecy::SecretString;
 
 use crate::logging;
@@ -116,6 +116,17 @@ impl Backend {
             mongod.stop().await;
         }
     }
+}
+
+/// Refuses an app of which the database has nothing. An app need not be registered, so any of its records will do.
+pub(crate) async fn expect_app(store: &MongoStore, app_id: Option<&AppId>) -> anyhow::Result<()> {
+    let Some(app_id) = app_id else { return Ok(()) };
+    ensure!(
+        store.knows_app(app_id).await?,
+        "there is no app {app_id}: it is not registered, and has no chats or other records; check its name, and that \
+         mongo.uri and mongo.database name the right database"
+    );
+    Ok(())
 }
 
 /// Returns the options with which every private mongod starts.

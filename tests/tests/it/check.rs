@@ -247,6 +247,8 @@ async fn check_deep_names_what_does_not_fit() -> Result<()> {
     let (report, is_right) = check(&settings, &["--deep", "--app", APP]).await?;
     let found = line(&report, "data");
     assert!(!is_right && found.starts_with("FAULT") && found.ends_with("(counters)"), "{report}");
+    let registered = run(&["apps", "register", "other_app"], &settings).await?;
+    assert!(registered.status.success());
     let (report, is_right) = check(&settings, &["--deep", "--app", "other_app"]).await?;
     assert!(is_right && line(&report, "data").contains("of 0 chats"), "{report}");
     let (report, is_right) = check(&settings, &[]).await?;

@@ -8,7 +8,7 @@ use mongodb::bson::{DateTime, Document, doc};
 use persistence::mongo::{MongoOptions, MongoStore};
 use persistence::{
     AuditLog as _, ChatSessions as _, Leases as _, Members as _, Messages as _, Purges as _,
-    Store as _, ToolRuns as _,
+    Store as _, ToolRuns as _, Wallets as _,
 };
 use records::{
     Actor, AppId, Author, ChatId, ChatStatus, Clock as _, Lease, Lifecycle, MemberRole,
@@ -27,6 +27,8 @@ use tests::settings::Settings;
 use tests::transcript;
 use tests::waiting::until;
 use tokio::time::sleep;
+
+use crate::integrity::Key;
 
 #[tokio::test]
 async fn check_finds_nothing_wrong_with_a_replica_set() -> Result<()> {
@@ -323,7 +325,9 @@ async fn purge_removes_what_is_due_and_says_what_it_would() -> Result<()> {
     // Nothing is due yet: a deleted chat is kept for days.
     let deleted = SessionChange::to_lifecycle(Lifecycle::Deleted);
     store.change_chat(&scope, &kept, deleted).await?;
-    run(&["apps", "register", APP], &settings).await?;
+    for app in [APP, "other"] {
+        run(&["apps", "register", app], &settings).await?;
+    }
     for (arguments, expected) in [
         (&["purge", "--dry-run"][..], "0 chats due\n0 chats to be archived\n0 runs of tools due\n"),
         (&["purge"], "0 chats purged\n0 chats archived\n0 runs of tools removed\n"),
@@ -414,6 +418,7 @@ async fn purge_removes_old_runs_of_tools_and_says_how_many_it_would() -> Result<
     let new = NewChatSession::of(WorkflowName::parse("Generator")?);
     let chat = store.create_chat(&scope, new.clone()).await?.chat_id;
     let held = store.create_chat(&scope, new).await?.chat_id;
+    run(&["apps", "register", "other"], &settings).await?;
     let run_of = |tool: &str| NewToolRun { tool_name: tool.to_owned(), ..NewToolRun::default() };
     for chat_id in [&chat, &held] {
         store.record_tool_runs(&scope, chat_id, vec![run_of("old"); 3]).await?;
@@ -627,7 +632,8 @@ async fn every_command_of_an_operator_is_in_the_audit_log() -> Result<()> {
     let sessions = tempfile::tempdir()?;
     let sessions = sessions.path().to_str().context("a path that is no text")?;
     for command in [
-        &["keys", "list"][..],
+        &["apps", "register", APP][..],
+        &["keys", "list"],
         &["keys", "revoke", id],
         // The second time it changes nothing.
         &["keys", "revoke", id],
@@ -668,6 +674,7 @@ async fn every_command_of_an_operator_is_in_the_audit_log() -> Result<()> {
         .collect();
     let expected = [
         ("create_key", None),
+        ("register_app", Some(APP)),
         ("list_keys", None),
         ("revoke_key", None),
         ("revoke_tokens", Some(APP)),
@@ -732,6 +739,57 @@ async fn a_command_whose_reader_has_gone_ends_quietly() -> Result<()> {
             let output = child.wait_with_output().await?;
             let said = String::from_utf8(output.stderr)?;
             assert_eq!((output.status.code(), said.as_str()), (Some(141), ""), "{arguments:?}");
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn commands_refuse_an_app_of_which_there_is_nothing() -> Result<()> {
+    let database = Database::create().await?;
+    let folder = tempfile::tempdir()?;
+    let key = Key::create(folder.path())?;
+    let settings = Settings::of(&database).with("integrity.key_file", key.file.display());
+    let sessions = folder.path().join("sessions");
+    let sessions = sessions.to_str().context("a path that is no text")?;
+    let commands = |app| {
+        [
+            vec!["export", "app", app],
+            vec!["export", "--app", app, "--user", "alice"],
+            vec!["export", "jsonl", sessions, "--app", app],
+            vec!["export", "checkpoints", "--app", app],
+            vec!["erase", "--app", app, "--user", "alice"],
+            vec!["purge", "--app", app],
+            vec!["purge", "--app", app, "--dry-run"],
+            vec!["search", "rebuild", "--app", app],
+            vec!["stats", "show", app],
+            vec!["stats", "users", app],
+            vec!["stats", "verify", "--app", app],
+            vec!["stats", "rebuild", "--app", app],
+            vec!["wallets", "verify", "--app", app],
+            vec!["check", "--deep", "--app", app],
+        ]
+    };
+    let client = MongoStore::connect(&MongoOptions::new(database.uri(), database.name())).await?;
+    client.ping().await?;
+    for command in commands("nope") {
+        let output = run(&command, &settings).await?;
+        let said = String::from_utf8([output.stdout, output.stderr].concat())?;
+        assert_eq!(output.status.code(), Some(1), "{command:?}: {said}");
+        assert!(said.contains("there is no app nope: it is not registered"), "{command:?}: {said}");
+    }
+    let audited = database.raw().collection::<Document>("audit_entries");
+    assert_eq!(audited.count_documents(doc! {}).await?, 0);
+    // An app need not be registered: one record of any kind is enough.
+    let scope = Scope::service(AppId::parse("only_a_wallet")?);
+    client.ensure_wallet(&scope, &UserId::parse("alice")?, 100).await?;
+    let registered = run(&["apps", "register", "registered"], &settings).await?;
+    assert!(registered.status.success());
+    for app in ["only_a_wallet", "registered"] {
+        for command in commands(app) {
+            let output = run(&command, &settings).await?;
+            let said = String::from_utf8([output.stdout, output.stderr].concat())?;
+            assert!(output.status.success(), "{command:?}: {said}");
         }
     }
     Ok(())

@@ -20,13 +20,13 @@ use tests::settings::Settings;
 use tests::waiting::until;
 
 /// A key in a file, and its public half.
-struct Key {
+pub(crate) struct Key {
     public: Vec<u8>,
-    file: PathBuf,
+    pub(crate) file: PathBuf,
 }
 
 impl Key {
-    fn create(folder: &Path) -> Result<Self> {
+    pub(crate) fn create(folder: &Path) -> Result<Self> {
         let pair = KeyPair::generate_for(&PKCS_ED25519)?;
         let file = folder.join("integrity.pem");
         fs::write(&file, pair.serialize_pem())?;

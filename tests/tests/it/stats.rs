@@ -139,6 +139,7 @@ async fn verify_finds_and_rebuild_mends_what_is_off() -> Result<()> {
     assert!(mended.status.success());
     let again = run(&["stats", "rebuild"], &settings).await?;
     assert_eq!(told(&again)?, "1 workflows verified, 0 differences mended\n");
+    run(&["apps", "register", "other"], &settings).await?;
     let elsewhere = run(&["stats", "verify", "--app", "other"], &settings).await?;
     assert_eq!(told(&elsewhere)?, "0 workflows verified, 0 differences\n");
     service.stop().await

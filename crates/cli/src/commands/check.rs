@@ -15,7 +15,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 
-use crate::backend::{self, Backend, data_dir};
+use crate::backend::{self, Backend, data_dir, expect_app};
 use crate::output::Output;
 use crate::progress;
 use crate::settings::Settings;
@@ -127,6 +127,9 @@ impl Report {
 
     /// Checks all chats and all documents of apps, and prints a line for each fault.
     async fn data(&mut self, app_id: Option<&AppId>, store: &MongoStore) -> anyhow::Result<()> {
+        if let Err(error) = expect_app(store, app_id).await {
+            return self.add("data", Fault(format!("{error:#}")));
+        }
         let bar = progress::bar("chats")?;
         bar.set_length(store.estimate_chats().await?);
         let (mut chats, mut messages, mut documents) = (0_u64, 0_u64, 0_u64);

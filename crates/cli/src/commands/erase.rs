@@ -6,7 +6,7 @@ use persistence::{Erasures as _, StoreError};
 use records::{Actor, AppId, Erasure, UserId};
 use service::ReceiptSigner;
 
-use crate::backend::Backend;
+use crate::backend::{Backend, expect_app};
 use crate::output::Output;
 use crate::progress;
 use crate::settings::Settings;
@@ -45,6 +45,7 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
 
 async fn erase(arguments: &Arguments, store: &MongoStore) -> anyhow::Result<Erasure> {
     let (app_id, actor) = (&arguments.app, Actor::command_line());
+    expect_app(store, Some(app_id)).await?;
     let mut erasure = store.begin_erasure(&actor, app_id, &arguments.user).await?;
     let bar = progress::counter("chats searched")?;
     while erasure.finished_at.is_none() {

@@ -11,7 +11,7 @@ use persistence::{
 use records::{Actor, AppId, AuditAction, ChatId, Clock as _, Due, Retention, Scope, SystemClock};
 use serde_json::json;
 
-use crate::backend::Backend;
+use crate::backend::{Backend, expect_app};
 use crate::output::Output;
 use crate::progress;
 use crate::settings::Settings;
@@ -102,6 +102,7 @@ async fn purge_all(
     settings: &Settings,
     store: &MongoStore,
 ) -> anyhow::Result<Counts> {
+    expect_app(store, arguments.app.as_ref()).await?;
     let (actor, now) = (Actor::command_line(), SystemClock.now());
     if !arguments.dry_run {
         let action = AuditAction::PurgeChats;

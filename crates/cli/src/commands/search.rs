@@ -6,7 +6,7 @@ use persistence::AuditLog as _;
 use records::{Actor, AppId, AuditAction};
 use serde_json::json;
 
-use crate::backend::Backend;
+use crate::backend::{Backend, expect_app};
 use crate::output::Output;
 use crate::progress;
 use crate::settings::Settings;
@@ -48,12 +48,13 @@ async fn rebuild(arguments: &RebuildArguments, settings: &Settings) -> anyhow::R
     let bar = progress::bar("chats")?;
     let store = &backend.store;
     let rebuilt = async {
+        expect_app(store, Some(app_id)).await?;
         let actor = Actor::command_line();
         store.record_action(&actor, Some(app_id), None, AuditAction::RebuildSearch).await?;
         bar.set_length(store.count_searched_chats(app_id).await?);
-        store.rebuild_search(app_id, &|chats| bar.inc(chats)).await
+        Ok(store.rebuild_search(app_id, &|chats| bar.inc(chats)).await?)
     };
-    let rebuilt = rebuilt.await;
+    let rebuilt: anyhow::Result<()> = rebuilt.await;
     let chats = bar.position();
     bar.finish_and_clear();
     backend.close().await;

@@ -8,7 +8,7 @@ use persistence::{AuditLog as _, BoxError, StoreError};
 use records::{Actor, AppId, AuditAction, ChatId, Clock as _, SystemClock};
 use serde_json::{Value, json};
 
-use crate::backend::Backend;
+use crate::backend::{Backend, expect_app};
 use crate::commands::import::ARCHIVE_VERSION;
 use crate::output::{Stdout, stdout};
 use crate::progress;
@@ -46,6 +46,7 @@ const PAGE: u32 = 1_000;
 pub(crate) async fn run_app(arguments: &AppArguments, settings: &Settings) -> anyhow::Result<()> {
     let AppArguments { app } = arguments;
     let export = async |store: &MongoStore| {
+        expect_app(store, Some(app)).await?;
         let mut archive = Writer::begin(store, app, None).await?;
         store.archive_app(app, &mut |document| archive.add(&document)).await?;
         for workflow in store.counted_workflows(Some(app)).await? {

@@ -3,7 +3,7 @@ use std::io::Write as _;
 use anyhow::ensure;
 use records::AppId;
 
-use crate::backend::Backend;
+use crate::backend::{Backend, expect_app};
 use crate::output::stdout;
 use crate::settings::Settings;
 
@@ -31,6 +31,7 @@ pub(super) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
 }
 
 async fn print(arguments: &Arguments, backend: &Backend) -> anyhow::Result<()> {
+    expect_app(&backend.store, Some(&arguments.app)).await?;
     let mut out = stdout();
     let mut after = None;
     loop {

@@ -23,7 +23,7 @@ use transfer::jsonl::{
 };
 
 use super::new_file::{NewFile, remove};
-use crate::backend::Backend;
+use crate::backend::{Backend, expect_app};
 use crate::commands::import::read_index;
 use crate::output::Output;
 use crate::progress;
@@ -83,6 +83,7 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
 
 async fn export(arguments: &Arguments, store: &MongoStore) -> anyhow::Result<Counts> {
     let Arguments { directory, app, chat, .. } = arguments;
+    expect_app(store, Some(app)).await?;
     fs::create_dir_all(directory).with_context(|| directory.display().to_string())?;
     let index_path = directory.join(INDEX);
     let index = read_index(&index_path).with_context(|| unreadable(&index_path))?;

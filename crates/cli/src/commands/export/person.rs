@@ -9,7 +9,7 @@ use persistence::mongo::MongoStore;
 use records::{Actor, AppId, AuditAction, Clock as _, SystemClock, UserId};
 use service::{Exported, export};
 
-use crate::backend::Backend;
+use crate::backend::{Backend, expect_app};
 use crate::output::stdout;
 use crate::progress;
 use crate::settings::Settings;
@@ -34,6 +34,7 @@ pub(crate) async fn run(arguments: &Person, settings: &Settings) -> anyhow::Resu
 
 async fn print(arguments: &Person, store: &MongoStore) -> anyhow::Result<()> {
     let Person { app, user } = arguments;
+    expect_app(store, Some(app)).await?;
     let (actor, action) = (Actor::command_line(), AuditAction::ExportUser);
     store.record_action(&actor, Some(app), None, action).await?;
     let store = Arc::new(store.clone());

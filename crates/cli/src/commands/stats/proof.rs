@@ -8,7 +8,7 @@ use persistence::{AuditLog as _, StoreError};
 use records::{Actor, AppId, AuditAction};
 use serde_json::json;
 
-use crate::backend::Backend;
+use crate::backend::{Backend, expect_app};
 use crate::output::Output;
 use crate::progress;
 use crate::settings::Settings;
@@ -48,7 +48,7 @@ pub(super) async fn verify(arguments: &Arguments, settings: &Settings) -> anyhow
         }
         Ok(found)
     };
-    let found = walked(settings, walk).await.context("cannot verify the stats")?;
+    let found = walked(settings, arguments, walk).await.context("cannot verify the stats")?;
     let Found { workflows, differences, .. } = found;
     arguments.output.print(
         || json!({ "workflows": workflows, "differences": differences }),
@@ -86,7 +86,7 @@ pub(super) async fn rebuild(
         }
         Ok(found)
     };
-    let found = walked(settings, walk).await.context("cannot rebuild the stats")?;
+    let found = walked(settings, arguments, walk).await.context("cannot rebuild the stats")?;
     let Found { workflows, differences, unmended } = found;
     arguments.output.print(
         || json!({ "workflows": workflows, "differences": differences, "unmended": unmended }),
@@ -104,18 +104,20 @@ pub(super) async fn rebuild(
 
 async fn walked(
     settings: &Settings,
+    arguments: &Arguments,
     walk: impl AsyncFnOnce(&MongoStore, &ProgressBar) -> Result<Found, StoreError>,
 ) -> anyhow::Result<Found> {
     let backend = Backend::join(settings).await?;
     let bar = progress::bar("records")?;
     let found = async {
+        expect_app(&backend.store, arguments.app.as_ref()).await?;
         bar.set_length(backend.store.count_records().await?);
-        walk(&backend.store, &bar).await
+        Ok(walk(&backend.store, &bar).await?)
     };
-    let found = found.await;
+    let found: anyhow::Result<Found> = found.await;
     bar.finish_and_clear();
     backend.close().await;
-    Ok(found?)
+    found
 }
 
 fn tell(output: Output, workflow: &Workflow, difference: &StatsDifference, bar: &ProgressBar) {

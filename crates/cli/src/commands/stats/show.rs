@@ -10,7 +10,7 @@ use records::{
 };
 use service::responses;
 
-use crate::backend::Backend;
+use crate::backend::{Backend, expect_app};
 use crate::output::{Output, stdout};
 use crate::settings::Settings;
 
@@ -36,6 +36,7 @@ pub(super) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
 
 async fn print(arguments: &Arguments, store: &MongoStore) -> anyhow::Result<()> {
     let Arguments { app, workflow, output } = arguments;
+    expect_app(store, Some(app)).await?;
     match workflow {
         _ if !output.is_json() => {
             let shown = shown(arguments, store).await?;

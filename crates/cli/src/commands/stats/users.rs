@@ -6,7 +6,7 @@ use records::{AppId, UserId};
 use service::responses;
 
 use super::show::{cells, rendered, table};
-use crate::backend::Backend;
+use crate::backend::{Backend, expect_app};
 use crate::output::Output;
 use crate::settings::Settings;
 
@@ -63,6 +63,7 @@ pub(super) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
 
 async fn print(arguments: &Arguments, store: &MongoStore) -> anyhow::Result<()> {
     let Arguments { app, user, order_by, limit, from, to, output } = arguments;
+    expect_app(store, Some(app)).await?;
     if let Some(user) = user {
         let stats = store.user_stats(app, user).await?;
         let shown = of_user(user, &stats);

@@ -5,7 +5,7 @@ use persistence::mongo::WalletVerification;
 use records::{AppId, UserId};
 use serde_json::json;
 
-use crate::backend::Backend;
+use crate::backend::{Backend, expect_app};
 use crate::output::Output;
 use crate::progress;
 use crate::settings::Settings;
@@ -48,7 +48,12 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
             tell_difference(app_id, user_id, &difference);
         }
     };
-    let verified = backend.store.verify_wallets(arguments.app.as_ref(), &mut tell).await;
+    let (store, app_id) = (&backend.store, arguments.app.as_ref());
+    let verified = async {
+        expect_app(store, app_id).await?;
+        Ok(store.verify_wallets(app_id, &mut tell).await?)
+    };
+    let verified: anyhow::Result<()> = verified.await;
     bar.finish_and_clear();
     backend.close().await;
     verified.context("cannot verify the wallets")?;

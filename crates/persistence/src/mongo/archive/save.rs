@@ -1,3 +1,5 @@
+use std::iter;
+
 use bson::{Bson, Document, RawDocumentBuf, doc};
 use chrono::{DateTime, Utc};
 use mongodb::error::Error;
@@ -148,18 +150,32 @@ impl MongoStore {
     /// Passes on the document of an app, its wallets, its assistants, and its documents that are of no chat, as they were at one moment.
     pub async fn archive_app(&self, app_id: &AppId, emit: Emit<'_>) -> Result<(), ArchiveError> {
         let session = Mutex::new(self.read(|| self.snapshot_session()).await?);
-        for (archive, filter) in [
-            (Archive::App, doc! { "_id": app_id.as_str() }),
-            (Archive::WalletEntries, of_app(app_id)),
-            (Archive::Wallets, wallets_after(app_id, None)),
-            (Archive::Assistants, of_app(app_id)),
-            (Archive::Documents, unbound(app_id)),
-        ] {
+        for (archive, filter) in beside_chats(app_id) {
             for stored in taken(archive) {
                 self.emit_all(&session, stored.name, &filter, &mut *emit).await?;
             }
         }
         Ok(())
+    }
+
+    /// Returns whether the database has anything that an archive of the app would have: the app is registered, or has a chat,
+    /// a wallet, an assistant or a document. Entries of the audit log do not count: commands write them for any app.
+    pub async fn knows_app(&self, app_id: &AppId) -> Result<bool, StoreError> {
+        let chats = (Archive::Session, doc! { "app_id": app_id.as_str() });
+        for (archive, filter) in iter::once(chats).chain(beside_chats(app_id)) {
+            for stored in taken(archive) {
+                let collection: Collection<RawDocumentBuf> =
+                    self.inner.database.collection(stored.name);
+                let found = || async {
+                    let find = collection.find_one(filter.clone());
+                    Ok(find.projection(doc! { "_id": 1 }).await?.is_some())
+                };
+                if self.read(found).await? {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
     }
 
     async fn emit_all(
@@ -218,6 +234,17 @@ fn of_app(app_id: &AppId) -> Document {
     // The name of the second field does not matter: no value is greater.
     let last = doc! { "app_id": app_id.as_str(), "last": Bson::MaxKey };
     doc! { "_id": { "$gte": first, "$lt": last } }
+}
+
+/// Returns what an archive takes of an app beside its chats, and the filters for it.
+fn beside_chats(app_id: &AppId) -> [(Archive, Document); 5] {
+    [
+        (Archive::App, doc! { "_id": app_id.as_str() }),
+        (Archive::WalletEntries, of_app(app_id)),
+        (Archive::Wallets, wallets_after(app_id, None)),
+        (Archive::Assistants, of_app(app_id)),
+        (Archive::Documents, unbound(app_id)),
+    ]
 }
 
 /// Returns the filter for the documents of an app that are bound to no chat.
