@@ -10,19 +10,26 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 use crate::settings::{Log, LogFormat};
 use crate::traces::Exporter;
 
-/// Sends the log to standard error, so that standard output holds only the command's result. A panic is logged too.
-pub(crate) fn start(log: &Log, traces: Option<&Exporter>) -> anyhow::Result<()> {
-    let filter: Targets = log
-        .filter
-        .parse()
-        .with_context(|| format!("log.filter {:?} cannot be read", log.filter))?;
+/// Reads which lines the log has.
+pub(crate) fn filter(log: &Log) -> anyhow::Result<Targets> {
+    let filter: Targets = log.filter.parse().with_context(|| {
+        format!(
+            "log.filter {:?} cannot be read: write a level such as \"info\", or levels of targets such as \
+             \"warn,service=debug\"",
+            log.filter
+        )
+    })?;
     // Its trace level logs whole frames, and the first frame may contain a token.
     let filter = filter.with_target("tungstenite", LevelFilter::INFO);
     // The spans of traces are exported, not logged.
-    let filter = filter.with_target(persistence::traces::TARGET, LevelFilter::OFF);
+    Ok(filter.with_target(persistence::traces::TARGET, LevelFilter::OFF))
+}
+
+/// Sends the log to standard error, so that standard output holds only the command's result. A panic is logged too.
+pub(crate) fn start(format: LogFormat, filter: Targets, traces: Option<&Exporter>) {
     let lines =
         tracing_subscriber::fmt::layer().with_ansi(stderr().is_terminal()).with_writer(stderr);
-    let lines = match log.format {
+    let lines = match format {
         LogFormat::Text => lines.with_filter(filter).boxed(),
         LogFormat::Json => lines.json().with_filter(filter).boxed(),
     };
@@ -33,7 +40,6 @@ pub(crate) fn start(log: &Log, traces: Option<&Exporter>) -> anyhow::Result<()> 
         // The message of a panic may repeat what a caller has sent, so only its place is logged.
         tracing::error!(%place, "a panic");
     }));
-    Ok(())
 }
 
 /// Tells people something on standard error: as a line, or in a log in JSON as one of its records.

@@ -7,6 +7,7 @@ mod logging;
 mod output;
 mod progress;
 mod settings;
+mod settings_check;
 mod signals;
 mod terminal;
 mod time_argument;
@@ -16,8 +17,9 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use tokio::runtime::Builder;
+use tracing_subscriber::filter::Targets;
 
-use arguments::Arguments;
+use arguments::{Arguments, Command};
 use settings::LogFormat;
 use terminal::safe_text;
 use traces::Exporter;
@@ -57,8 +59,17 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let settings = arguments.settings()?;
     let format = settings.log.format;
     let runtime = Builder::new_multi_thread().enable_all().build()?;
-    let traces = Exporter::start(&settings.traces, runtime.handle())?;
-    logging::start(&settings.log, traces.as_ref())?;
+    // A check reports what is wrong with these settings beside all else.
+    let is_check = matches!(arguments.command, Command::Check(_));
+    let traces = match Exporter::start(&settings.traces, runtime.handle()) {
+        Err(_) if is_check => None,
+        started => started?,
+    };
+    let filter = match logging::filter(&settings.log) {
+        Err(_) if is_check => Targets::new(),
+        filter => filter?,
+    };
+    logging::start(settings.log.format, filter, traces.as_ref());
     let ended = runtime.block_on(commands::run(arguments.command, settings));
     if let Some(traces) = traces {
         traces.close();

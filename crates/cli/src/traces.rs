@@ -40,17 +40,26 @@ pub(crate) struct Exporter {
 }
 
 impl Exporter {
-    /// Starts the export; `None` if it is off. Traces of callers are understood in any case, so that the log names them.
-    pub(crate) fn start(settings: &Traces, runtime: &Handle) -> anyhow::Result<Option<Self>> {
-        global::set_text_map_propagator(TraceContextPropagator::new());
-        let Some(endpoint) = &settings.endpoint else { return Ok(None) };
+    /// Checks the settings of the export; without a collector the others have no effect.
+    pub(crate) fn check(settings: &Traces) -> anyhow::Result<()> {
+        let Some(endpoint) = &settings.endpoint else { return Ok(()) };
         let ratio = settings.sample_ratio;
         ensure!(
             (0.0..=1.0).contains(&ratio),
             "traces.sample_ratio is {ratio}: it must be from 0 to 1"
         );
         let is_http = endpoint.starts_with("http://") || endpoint.starts_with("https://");
-        ensure!(is_http, "traces.endpoint must begin with http:// or https://");
+        let is_url = is_http && Request::builder().uri(endpoint).body(()).is_ok();
+        ensure!(is_url, "traces.endpoint must be a URL that begins with http:// or https://");
+        Ok(())
+    }
+
+    /// Starts the export; `None` if it is off. Traces of callers are understood in any case, so that the log names them.
+    pub(crate) fn start(settings: &Traces, runtime: &Handle) -> anyhow::Result<Option<Self>> {
+        global::set_text_map_propagator(TraceContextPropagator::new());
+        let Some(endpoint) = &settings.endpoint else { return Ok(None) };
+        Self::check(settings)?;
+        let ratio = settings.sample_ratio;
         let client = OutgoingClient::with_limits(TIMEOUT, MAX_ANSWER_BYTES);
         let exporter = opentelemetry_otlp::SpanExporter::builder()
             .with_http()

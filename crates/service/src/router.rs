@@ -29,7 +29,6 @@ use crate::receipts::ReceiptSigner;
 use crate::registry::AppRegistry;
 use crate::search_index::{SearchIndex, SearchIndexer};
 use crate::state::AppState;
-use crate::webhooks::WebhookSender;
 
 /// The header that names the version of the service, in every response.
 const REPRISE_VERSION: HeaderName = HeaderName::from_static("reprise-version");
@@ -61,11 +60,7 @@ pub fn router_and_upkeep(
     store: Arc<dyn Store>,
     config: Config,
 ) -> Result<(Router, Upkeep), ConfigError> {
-    config.limits.check()?;
-    config.apps.check()?;
-    config.adapters.check()?;
-    // A setting that is wrong is refused at once, not when the first chat ends.
-    WebhookSender::check(&config.webhooks)?;
+    config.check_parts()?;
     let limits = Arc::new(config.limits);
     let registry = Arc::new(AppRegistry::new(Arc::clone(&store), &config.apps));
     let memory = Arc::new(MemoryBudget::new(&limits));
@@ -76,7 +71,6 @@ pub fn router_and_upkeep(
     authenticator.follow(&metrics);
     let search = Arc::new(SearchIndex::new(config.search.enabled, metrics.search.clone()));
     let indexer = SearchIndexer { store: Arc::clone(&store), index: Arc::clone(&search) };
-    config.integrity.check()?;
     let signer = IntegritySigner {
         store: Arc::clone(&store),
         interval: Duration::from_millis(config.integrity.interval_ms),

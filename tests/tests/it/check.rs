@@ -16,6 +16,7 @@ use tests::client::APP;
 use tests::database::Database;
 use tests::service::Service;
 use tests::settings::Settings;
+use tests::waiting::{MAX_WAIT, within};
 
 /// The report of a check, and whether it found nothing wrong.
 async fn check(settings: &Settings, options: &[&str]) -> Result<(String, bool)> {
@@ -156,6 +157,54 @@ async fn check_tells_what_would_keep_a_service_from_working() -> Result<()> {
         .await?;
     let (report, is_right) = check(&settings, &[]).await?;
     assert!(!is_right && line(&report, "format").contains("upgrade this program"), "{report}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn check_says_everything_that_serve_refuses() -> Result<()> {
+    let database = Database::create().await?;
+    let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?;
+    let settings = Settings::of(&database).with("server.listen", free);
+    let listening = |settings: Settings, adapter: &str, port: u16| {
+        let of = |setting: &str| format!("adapters.{adapter}.{setting}");
+        let settings = settings.with(&of("enabled"), true).with(&of("app_id"), APP);
+        settings.with(&of("listen"), format!("127.0.0.1:{port}"))
+    };
+    let with = |name: &str, value: &str| settings.clone().with(name, value);
+    let traced = with("traces.endpoint", "http://127.0.0.1:1/v1/traces");
+    let other = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port();
+    let both = listening(listening(settings.clone(), "hecate", other), "yao", other);
+    for (broken, words) in [
+        (listening(settings.clone(), "yao", free.port()), "where server.listen listens already"),
+        (both, "where adapters.hecate.listen listens already"),
+        (with("mongo.deadline_ms", "0"), "mongo.deadline_ms must be at least 1"),
+        (with("mongo.max_pool_size", "0"), "mongo.max_pool_size must be at least 1"),
+        (with("mongo.database", "admin"), "which the server keeps for itself"),
+        (with("mongo.database", "Local"), "which the server keeps for itself"),
+        (with("mongo.database", "a.b"), "mongo.database is \"a.b\": it must have"),
+        (traced.clone().with("traces.sample_ratio", "1.5"), "it must be from 0 to 1"),
+        (with("traces.endpoint", "localhost:4318"), "a URL that begins with http:// or https://"),
+        (with("traces.endpoint", "http://[nowhere"), "a URL that begins with http:// or https://"),
+        (with("log.filter", "service=loud"), "log.filter \"service=loud\" cannot be read"),
+    ] {
+        let refused = within(MAX_WAIT, words, run(&["serve"], &broken)).await??;
+        let said = String::from_utf8(refused.stderr)?;
+        let reason = said.trim_end().strip_prefix("reprise: ").context(said.clone())?;
+        ensure!(!refused.status.success() && reason.contains(words), "{reason}");
+        let (report, is_right) = check(&broken, &[]).await?;
+        let line = format!("FAULT  configuration  {reason}\n");
+        assert!(!is_right && report.contains(&line), "{line} is not in {report}");
+    }
+    let two = traced.with("traces.sample_ratio", "2").with("mongo.database", "admin");
+    let (report, _) = check(&two, &[]).await?;
+    let faults = report.lines().filter(|line| line.starts_with("FAULT  configuration")).count();
+    assert_eq!(faults, 2, "{report}");
+
+    let unsigned = with("integrity.earlier_key_files", "/etc/reprise/old.pem");
+    let (report, is_right) = check(&unsigned, &[]).await?;
+    let warning =
+        "WARN   configuration  integrity.earlier_key_files is set without integrity.key_file";
+    assert!(is_right && report.contains(warning), "{report}");
     Ok(())
 }
 

@@ -62,7 +62,9 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 /// Checks everything that a server needs, and prints one line for each check.
 pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<ExitCode> {
     let mut report = Report { faults: 0, output: arguments.output };
-    report.add("configuration", configuration(settings))?;
+    for finding in configuration(settings) {
+        report.add("configuration", finding)?;
+    }
     for warning in settings.service().warnings() {
         report.add("configuration", Warning(warning.to_owned()))?;
     }
@@ -264,11 +266,13 @@ impl Trial {
     }
 }
 
-fn configuration(settings: &Settings) -> Finding {
-    match settings.service().check(settings.server.listen) {
-        Ok(()) => Finding::Ok("every setting can be used".to_owned()),
-        Err(error) => Fault(format!("{:#}", anyhow::Error::from(error))),
+/// Tells everything for which a service would refuse the settings.
+fn configuration(settings: &Settings) -> Vec<Finding> {
+    let objections = settings.objections();
+    if objections.is_empty() {
+        return vec![Finding::Ok("every setting can be used".to_owned())];
     }
+    objections.iter().map(|error| Fault(format!("{error:#}"))).collect()
 }
 
 /// Listens for a moment on the address of a setting.

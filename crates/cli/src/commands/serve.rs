@@ -34,8 +34,8 @@ pub(crate) async fn run(
     settings: &Settings,
     is_ready: impl FnOnce(SocketAddr) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
+    settings.check()?;
     let config = settings.service();
-    config.check(settings.server.listen)?;
     for warning in config.warnings() {
         tracing::warn!("{warning}");
     }

@@ -25,6 +25,18 @@ pub enum ConfigError {
         /// The adapter.
         adapter: &'static str,
     },
+    /// Two listeners have the same address.
+    #[error(
+        "{setting} is {address}, where {other} listens already: choose another port for one of them"
+    )]
+    SameAddress {
+        /// The setting of the second listener.
+        setting: String,
+        /// Its address.
+        address: SocketAddr,
+        /// The setting of the first listener.
+        other: String,
+    },
     /// A setting is missing.
     #[error("auth.{name} is missing: {hint}")]
     Missing {

@@ -79,7 +79,12 @@ impl Config {
         let accepts_any = *mode == AuthMode::Jwt && issuer.is_none() && audience.is_none();
         let any = "auth.issuer and auth.audience are both missing: tokens that the same keys signed for other \
                    services and by other issuers are accepted; set at least auth.audience";
-        if accepts_any { vec![any] } else { Vec::new() }
+        let IntegrityConfig { key_file, earlier_key_files, .. } = &self.integrity;
+        let has_only_earlier = key_file.is_none() && !earlier_key_files.is_empty();
+        let only_earlier = "integrity.earlier_key_files is set without integrity.key_file: nothing is signed, and nothing is \
+                            verified; set integrity.key_file, or remove both";
+        let found = [(accepts_any, any), (has_only_earlier, only_earlier)];
+        found.into_iter().filter_map(|(is_found, warning)| is_found.then_some(warning)).collect()
     }
 
     /// Returns whether the settings name an issuer by an address.
