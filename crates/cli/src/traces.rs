@@ -1,6 +1,8 @@
 //! Sends spans to a collector of OpenTelemetry.
 
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
@@ -61,9 +63,14 @@ impl Exporter {
         Self::check(settings)?;
         let ratio = settings.sample_ratio;
         let client = OutgoingClient::with_limits(TIMEOUT, MAX_ANSWER_BYTES);
+        let reason = Reason::default();
         let exporter = opentelemetry_otlp::SpanExporter::builder()
             .with_http()
-            .with_http_client(Sender { client, runtime: runtime.clone() })
+            .with_http_client(Sender {
+                client,
+                runtime: runtime.clone(),
+                reason: Arc::clone(&reason),
+            })
             .with_endpoint(endpoint)
             .with_protocol(Protocol::HttpBinary)
             .with_timeout(TIMEOUT)
@@ -74,7 +81,7 @@ impl Exporter {
             .with_attribute(KeyValue::new("service.version", env!("CARGO_PKG_VERSION")))
             .build();
         let provider = SdkTracerProvider::builder()
-            .with_batch_exporter(WithoutContent(exporter))
+            .with_batch_exporter(Reported { exporter, reason, lost: AtomicU64::new(0) })
             .with_sampler(Sampler::ParentBased(Box::new(Sampler::TraceIdRatioBased(ratio))))
             .with_resource(resource)
             .build();
@@ -109,7 +116,11 @@ impl Exporter {
 struct Sender {
     client: OutgoingClient,
     runtime: Handle,
+    reason: Reason,
 }
+
+/// Why the last request of the exporter has failed. The error of the library would repeat the whole address and answer.
+type Reason = Arc<Mutex<String>>;
 
 #[async_trait]
 impl HttpClient for Sender {
@@ -117,20 +128,53 @@ impl HttpClient for Sender {
         let client = self.client.clone();
         let request = request.map(Vec::from);
         let sent = self.runtime.spawn(async move { client.send(request).await });
-        Ok(sent.await??.map(Bytes::from))
+        let sent = sent.await?;
+        let failure = match &sent {
+            Ok(response) if response.status().is_success() => None,
+            Ok(response) => Some(format!("the collector has answered {}", response.status())),
+            Err(error) => Some(error.to_string()),
+        };
+        if let Some(failure) = failure {
+            *self.reason.lock().unwrap_or_else(PoisonError::into_inner) = failure;
+        }
+        Ok(sent?.map(Bytes::from))
     }
 }
 
-/// Takes away what may repeat a text of a conversation or the name of a person.
-struct WithoutContent<E>(E);
+/// Takes away what may repeat a text of a conversation or the name of a person, and logs when exports begin to fail and when they
+/// work again.
+struct Reported<E> {
+    exporter: E,
+    reason: Reason,
+    /// The spans that were lost since exports began to fail.
+    lost: AtomicU64,
+}
 
-impl<E> fmt::Debug for WithoutContent<E> {
+impl<E> fmt::Debug for Reported<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("WithoutContent")
+        f.debug_struct("Reported").field("lost", &self.lost).finish_non_exhaustive()
     }
 }
 
-impl<E: SpanExporter> SpanExporter for WithoutContent<E> {
+impl<E> Reported<E> {
+    /// Notes how the export of some spans has ended. The library sends none of them again.
+    fn note(&self, spans: usize, has_failed: bool) {
+        if has_failed {
+            let lost_before = self.lost.fetch_add(spans as u64, Ordering::Relaxed);
+            if lost_before == 0 {
+                let cause = self.reason.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                tracing::warn!(cause, "failed to export spans; they are lost until it works again");
+            }
+            return;
+        }
+        let lost = self.lost.swap(0, Ordering::Relaxed);
+        if lost > 0 {
+            tracing::info!(lost, "spans are exported again");
+        }
+    }
+}
+
+impl<E: SpanExporter> SpanExporter for Reported<E> {
     async fn export(&self, mut batch: Vec<SpanData>) -> OTelSdkResult {
         for span in &mut batch {
             span.attributes.retain(|attribute| !HIDDEN.contains(&attribute.key.as_str()));
@@ -139,18 +183,21 @@ impl<E: SpanExporter> SpanExporter for WithoutContent<E> {
                 *description = "".into();
             }
         }
-        self.0.export(batch).await
+        let spans = batch.len();
+        let exported = self.exporter.export(batch).await;
+        self.note(spans, exported.is_err());
+        exported
     }
 
     fn shutdown_with_timeout(&mut self, timeout: Duration) -> OTelSdkResult {
-        self.0.shutdown_with_timeout(timeout)
+        self.exporter.shutdown_with_timeout(timeout)
     }
 
     fn force_flush(&mut self) -> OTelSdkResult {
-        self.0.force_flush()
+        self.exporter.force_flush()
     }
 
     fn set_resource(&mut self, resource: &Resource) {
-        self.0.set_resource(resource);
+        self.exporter.set_resource(resource);
     }
 }

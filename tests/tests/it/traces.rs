@@ -20,6 +20,7 @@ use tests::client::{APP, refusal};
 use tests::database::Database;
 use tests::service::Service;
 use tests::settings::Settings;
+use tests::waiting::until;
 use tokio::net::TcpListener;
 
 const SAMPLED: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
@@ -33,11 +34,15 @@ type Received = Arc<Mutex<Vec<Bytes>>>;
 
 /// A collector that keeps what it receives.
 async fn collector() -> Result<(String, Received)> {
+    collector_at(0).await
+}
+
+async fn collector_at(port: u16) -> Result<(String, Received)> {
     async fn receive(State(received): State<Received>, body: Bytes) {
         received.lock().unwrap_or_else(PoisonError::into_inner).push(body);
     }
     let received = Received::default();
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
     let url = format!("http://{}/v1/traces", listener.local_addr()?);
     let app = Router::new().route("/v1/traces", post(receive)).with_state(Arc::clone(&received));
     tokio::spawn(async move { axum::serve(listener, app).await });
@@ -211,5 +216,38 @@ async fn a_collector_that_is_away_keeps_nothing_waiting() -> Result<()> {
     let service = Service::start(&settings).await?;
     work(&service, "alone", "00-zz").await?;
     assert_eq!(service.client()?.chat("alone").messages().await?.len(), 1);
+    service.stop().await
+}
+
+#[tokio::test]
+async fn the_log_says_once_that_exports_fail_and_once_that_they_work_again() -> Result<()> {
+    let database = Database::create().await?;
+    let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?.local_addr()?.port();
+    let settings = settings(&database, &format!("http://127.0.0.1:{port}/v1/traces?key=canary"));
+    let settings = settings.with("traces.sample_ratio", 1);
+    // How long spans wait for others, in ms: it is no setting of this program.
+    let settings = settings.with_variable("OTEL_BSP_SCHEDULE_DELAY", 100);
+    let service = Service::start(&settings).await?;
+    let client = service.client()?;
+    let failed = "failed to export spans";
+    until("a failed export", async || {
+        client.call(Method::GET, "/api/chats/acme_corp", None).await?;
+        Ok(service.logged()?.contains(failed).then_some(()))
+    })
+    .await?;
+    let (_, received) = collector_at(port).await?;
+    let log = until("the collector to get spans", async || {
+        client.call(Method::GET, "/api/chats/acme_corp", None).await?;
+        let log = service.logged()?;
+        Ok(log.contains("spans are exported again").then_some(log))
+    })
+    .await?;
+    ensure!(!spans(&received)?.is_empty(), "nothing was exported");
+    let of_failures: Vec<_> = log.lines().filter(|line| line.contains(failed)).collect();
+    ensure!(of_failures.len() == 1 && of_failures[0].contains("refused"), "{of_failures:?}");
+    ensure!(!log.contains("canary"), "the address is in the log");
+    let recovered = log.lines().find(|line| line.contains("exported again")).context("no line")?;
+    let (_, lost) = recovered.split_once("lost=").context("no number")?;
+    ensure!(lost.parse::<u64>()? > 0, "{recovered}");
     service.stop().await
 }
