@@ -1,3 +1,4 @@
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -91,6 +92,16 @@ pub(crate) enum LogFormat {
 pub(crate) enum SettingsError {
     #[error("the configuration file {} does not exist", .0.display())]
     NoFile(PathBuf),
+    #[error("{} is a directory: --config takes a file in it, such as reprise.toml", .0.display())]
+    Directory(PathBuf),
+    #[error("{} is no regular file, such as --config takes: copy the settings into one", .0.display())]
+    NotAFile(PathBuf),
+    #[error("the configuration file {} cannot be read", path.display())]
+    Unreadable {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
     #[error("the configuration is invalid; deploy/config.default.toml lists every setting")]
     Unusable(#[from] config::ConfigError),
 }
@@ -106,9 +117,7 @@ impl Settings {
     fn layered(file: Option<&Path>, environment: Environment) -> Result<Self, SettingsError> {
         let mut builder = Config::builder().add_source(File::from_str(DEFAULTS, FileFormat::Toml));
         if let Some(path) = file {
-            if !path.is_file() {
-                return Err(SettingsError::NoFile(path.to_owned()));
-            }
+            readable(path)?;
             builder = builder.add_source(File::from(path).format(FileFormat::Toml));
         }
         Ok(builder.add_source(environment).build()?.try_deserialize()?)
@@ -129,6 +138,18 @@ impl Settings {
             limits: self.limits.clone(),
             metrics: self.metrics.clone(),
         }
+    }
+}
+
+/// Fails for a path at which there is no file. The library would say of anything else that it does not exist.
+fn readable(path: &Path) -> Result<(), SettingsError> {
+    let path = path.to_owned();
+    match std::fs::metadata(&path) {
+        Ok(found) if found.is_dir() => Err(SettingsError::Directory(path)),
+        Ok(found) if !found.is_file() => Err(SettingsError::NotAFile(path)),
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(SettingsError::NoFile(path)),
+        Err(source) => Err(SettingsError::Unreadable { path, source }),
     }
 }
 

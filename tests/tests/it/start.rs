@@ -172,6 +172,27 @@ async fn a_request_that_was_accepted_is_finished_before_the_service_stops() -> R
     Ok(())
 }
 
+#[tokio::test]
+async fn a_second_signal_ends_a_drain_at_once() -> Result<()> {
+    let database = Database::create().await?;
+    // Longer than any wait of a test: nothing but the signal ends the drain in time.
+    let settings = Settings::of(&database).with("server.drain_ms", 600_000);
+    let service = Service::start(&settings.with("log.filter", "info")).await?;
+    service.terminate()?;
+    let first = "shutting down; another SIGINT or SIGTERM ends the process at once";
+    until("the drain", async || Ok(service.logged()?.contains(first).then_some(()))).await?;
+    let log = until("the end", async || {
+        // One that follows the first at once does not count. The service may have ended before the next.
+        let _ = service.terminate();
+        let log = service.logged()?;
+        Ok(log.contains("ended at once by another signal").then_some(log))
+    })
+    .await?;
+    assert_eq!(log.matches("ended at once").count(), 1, "{log}");
+    assert_eq!(service.ended().await?.code(), Some(1));
+    Ok(())
+}
+
 async fn line(connection: &mut BufReader<TcpStream>) -> Result<String> {
     let mut line = String::new();
     within(MAX_WAIT, "a line of the answer", connection.read_line(&mut line)).await??;

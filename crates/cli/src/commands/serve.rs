@@ -2,6 +2,7 @@ use std::io::{self, Write as _};
 use std::iter;
 use std::net::SocketAddr;
 use std::pin::pin;
+use std::process;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -80,9 +81,9 @@ pub(crate) async fn run(
         served = serving => served.context(SERVER_FAILED),
         ended = ended(backend.mongod.as_ref()) => Err(ended),
     };
-    signals.abort();
     sweeps.abort_all();
     backend.close().await;
+    signals.abort();
     served
 }
 
@@ -152,11 +153,18 @@ async fn ended(mongod: Option<&LocalMongod>) -> anyhow::Error {
     }
 }
 
-pub(crate) async fn cancel_on_signal(shutdown: CancellationToken) -> std::io::Result<()> {
+/// How long after the first signal another one counts as the same: a terminal and the program that runs this one may both send it.
+const SAME_SIGNAL: Duration = Duration::from_millis(500);
+
+/// Cancels `shutdown` at the first signal, and ends the process at the second.
+pub(crate) async fn cancel_on_signal(shutdown: CancellationToken) -> io::Result<()> {
+    let (terminate, interrupt) = (SignalKind::terminate(), SignalKind::interrupt());
     // A session that is closed, or who expects a reload, must lose no request either.
-    let kinds = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()];
-    signals::any_of(&kinds).await?;
-    tracing::info!("shutting down");
+    signals::any_of(&[terminate, interrupt, SignalKind::hangup()]).await?;
+    tracing::info!("shutting down; another SIGINT or SIGTERM ends the process at once");
     shutdown.cancel();
-    Ok(())
+    tokio::time::sleep(SAME_SIGNAL).await;
+    signals::any_of(&[terminate, interrupt]).await?;
+    tracing::warn!("ended at once by another signal: requests that were running are cut off");
+    process::exit(1)
 }

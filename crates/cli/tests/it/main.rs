@@ -36,6 +36,16 @@ fn a_missing_configuration_file_is_named() {
 }
 
 #[test]
+fn a_directory_is_no_configuration_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = reprise(&["--config", folder.path().to_str().unwrap(), "serve"]);
+    assert_eq!(output.status.code(), Some(1));
+    let told = text(&output.stderr);
+    let expected = format!("{} is a directory: --config takes a file", folder.path().display());
+    assert!(told.contains(&expected), "{told}");
+}
+
+#[test]
 fn an_unknown_setting_is_named_and_no_stack_trace_is_shown() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("reprise.toml");
