@@ -65,6 +65,7 @@ mod request_id;
 mod state;
 mod wire;
 
+mod certificate_validity;
 mod integrity;
 mod joining;
 mod layers;

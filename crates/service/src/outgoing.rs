@@ -12,6 +12,7 @@ use hyper_util::rt::TokioExecutor;
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
+use crate::tls::handshake_failure;
 use crate::traces;
 
 /// The longest time that one request may take, from the name lookup to the last byte.
@@ -156,9 +157,10 @@ impl OutgoingClient {
     }
 }
 
-fn chain(error: &dyn std::error::Error) -> String {
-    match error.source() {
-        Some(source) => format!("{error}: {}", chain(source)),
-        None => error.to_string(),
+fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+    match (error.source(), error.downcast_ref()) {
+        (Some(source), _) => format!("{error}: {}", chain(source)),
+        (None, Some(failed)) => handshake_failure(failed),
+        (None, None) => error.to_string(),
     }
 }

@@ -29,7 +29,7 @@ use crate::config::{Config, LimitsConfig};
 use crate::head_timer::HeadTimer;
 use crate::live::Shutdown;
 use crate::paced_stream::PacedStream;
-use crate::tls::{Certificate, Tls};
+use crate::tls::{Certificate, Tls, handshake_failure};
 
 /// Serves `app` on one listener; see [`serve_all`].
 pub async fn serve(
@@ -153,7 +153,8 @@ where
     match tokio::time::timeout(within, tls.accept(stream)).await {
         Ok(Ok(stream)) => Some(Either::Right(Box::new(stream))),
         Ok(Err(error)) => {
-            tracing::debug!(%error, "refused a connection: the handshake of TLS failed");
+            let error = handshake_failure(&error);
+            tracing::debug!(error, "refused a connection: the handshake of TLS failed");
             None
         }
         Err(_) => None,

@@ -6,18 +6,21 @@ use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use simple_asn1::ASN1Block;
+use chrono::{DateTime, Utc};
+use records::{Clock as _, SystemClock};
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::Instant;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::crypto::ring;
-use tokio_rustls::rustls::pki_types::pem::PemObject as _;
+use tokio_rustls::rustls::pki_types::pem::{self, PemObject as _};
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::server::WebPkiClientVerifier;
-use tokio_rustls::rustls::{RootCertStore, ServerConfig};
+use tokio_rustls::rustls::{self, CertificateError, RootCertStore, ServerConfig};
 use tokio_rustls::server::TlsStream;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::config::{ConfigError, TlsConfig};
+use crate::certificate_validity::{Reminder, Validity};
+use crate::config::{Config, ConfigError, TlsConfig};
 
 /// How often the files are read, to see whether they have changed.
 const FILE_INTERVAL: Duration = Duration::from_secs(1);
@@ -41,7 +44,21 @@ pub(crate) struct Certificate(Arc<RwLock<Current>>);
 #[derive(Clone)]
 struct Current {
     config: Arc<ServerConfig>,
-    expires_at: Option<i64>,
+    /// `None` if the certificates cannot be read.
+    validity: Option<Validity>,
+}
+
+impl Config {
+    /// Returns until when the certificate of TLS is valid, or why clients refuse it now; `None` without TLS, and if the files cannot
+    /// be used or read.
+    pub fn certificate(&self) -> Option<Result<DateTime<Utc>, String>> {
+        let files = Files::of(&self.server.tls).ok()??;
+        let validity = files.read().ok()?.parse().ok()?.validity?;
+        let objection = validity.objection(SystemClock.now());
+        Some(objection.map_or(Ok(validity.until), |objection| {
+            Err(format!("the certificate in {CERTIFICATE}: {objection}"))
+        }))
+    }
 }
 
 impl Tls {
@@ -75,7 +92,7 @@ impl Tls {
 impl Certificate {
     /// Returns when it expires, or one of those that lead to it, in seconds since 1970; `None` if that cannot be read.
     pub(crate) fn expires_at(&self) -> Option<i64> {
-        self.read().expires_at
+        self.read().validity.map(|validity| validity.until.timestamp())
     }
 
     fn read(&self) -> Current {
@@ -138,9 +155,9 @@ impl Files {
 impl Texts {
     fn parse(&self) -> Result<Current, ConfigError> {
         let chain = certificates(CERTIFICATE, &self.certificate)?;
-        let expires_at = chain.iter().filter_map(|it| not_after(it)).min();
+        let validity = chain.iter().filter_map(|it| Validity::of(it)).reduce(Validity::and);
         let key = PrivateKeyDer::from_pem_slice(&self.key).map_err(|error| {
-            unusable(KEY, format!("it must hold a private key in PEM ({error})"))
+            unusable(KEY, format!("it must hold a private key in PEM ({})", words(&error)))
         })?;
         let provider = Arc::new(ring::default_provider());
         let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
@@ -164,26 +181,8 @@ impl Texts {
             unusable(CERTIFICATE, format!("it cannot be used with {KEY}: {error}"))
         })?;
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Ok(Current { config: Arc::new(config), expires_at })
+        Ok(Current { config: Arc::new(config), validity })
     }
-}
-
-/// Returns when a certificate expires, in seconds since 1970.
-///
-/// RFC 5280, section 4.1, lists the signed fields. Only one of them is a sequence of two times: the validity.
-fn not_after(certificate: &[u8]) -> Option<i64> {
-    let parts = |block: &ASN1Block| match block {
-        ASN1Block::Sequence(_, parts) => Some(parts.clone()),
-        _ => None,
-    };
-    let certificate = parts(simple_asn1::from_der(certificate).ok()?.first()?)?;
-    let signed = parts(certificate.first()?)?;
-    signed.iter().filter_map(parts).find_map(|parts| match parts.as_slice() {
-        [_, ASN1Block::UTCTime(_, at) | ASN1Block::GeneralizedTime(_, at)] => {
-            Some(at.assume_utc().unix_timestamp())
-        }
-        _ => None,
-    })
 }
 
 fn certificates(
@@ -194,7 +193,37 @@ fn certificates(
     match found {
         Ok(found) if !found.is_empty() => Ok(found),
         Ok(_) => Err(unusable(name, "it must hold certificates in PEM, and has none".to_owned())),
-        Err(error) => Err(unusable(name, format!("it must hold certificates in PEM ({error})"))),
+        Err(error) => {
+            Err(unusable(name, format!("it must hold certificates in PEM ({})", words(&error))))
+        }
+    }
+}
+
+/// Returns what is wrong with a text in PEM. Some of the errors of the library list bytes.
+fn words(error: &pem::Error) -> String {
+    match error {
+        pem::Error::MissingSectionEnd { end_marker } => {
+            format!("the line {} is missing", String::from_utf8_lossy(end_marker).trim())
+        }
+        pem::Error::IllegalSectionStart { .. } => {
+            "a line that begins with -----BEGIN is incomplete".to_owned()
+        }
+        pem::Error::NoItemsFound => "it has none".to_owned(),
+        error => error.to_string(),
+    }
+}
+
+/// Returns why the handshake with a client or a server has failed. Some of the errors of the library list bytes.
+pub(crate) fn handshake_failure(error: &io::Error) -> String {
+    use CertificateError::{
+        UnsupportedSignatureAlgorithmContext, UnsupportedSignatureAlgorithmForPublicKeyContext,
+    };
+    match error.get_ref().and_then(|inner| inner.downcast_ref()) {
+        Some(rustls::Error::InvalidCertificate(
+            UnsupportedSignatureAlgorithmContext { .. }
+            | UnsupportedSignatureAlgorithmForPublicKeyContext { .. },
+        )) => "invalid peer certificate: its signature algorithm is not supported".to_owned(),
+        _ => error.to_string(),
     }
 }
 
@@ -206,8 +235,9 @@ fn unusable(name: &'static str, rule: String) -> ConfigError {
 ///
 /// A certificate and its key are two files, which are replaced one after the other: what does not fit together is not used.
 async fn follow(files: Files, mut used: Texts, current: Certificate) {
-    let mut objection = None;
+    let (mut objection, mut reminder) = (None, Reminder::default());
     loop {
+        remind(&current, &mut reminder);
         tokio::time::sleep(FILE_INTERVAL).await;
         let read = tokio::task::spawn_blocking({
             let files = files.clone();
@@ -225,7 +255,7 @@ async fn follow(files: Files, mut used: Texts, current: Certificate) {
         match parsed {
             Ok((texts, parsed)) => {
                 used = texts;
-                objection = None;
+                (objection, reminder) = (None, Reminder::default());
                 current.replace(parsed);
                 tracing::info!("the TLS certificate has changed, and is used from now on");
             }
@@ -240,5 +270,35 @@ async fn follow(files: Files, mut used: Texts, current: Certificate) {
                 }
             }
         }
+    }
+}
+
+/// Logs once a day that clients refuse the certificate in use.
+fn remind(current: &Certificate, reminder: &mut Reminder) {
+    let validity = current.read().validity;
+    let refusal = validity.and_then(|validity| validity.objection(SystemClock.now()));
+    if reminder.is_due(refusal.is_some(), Instant::now())
+        && let Some(cause) = refusal
+    {
+        tracing::error!(cause, "clients refuse the TLS certificate");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_words_and_not_bytes() {
+        let of_certificate = CertificateError::UnsupportedSignatureAlgorithmContext {
+            signature_algorithm_id: vec![42, 134, 72],
+            supported_algorithms: Vec::new(),
+        };
+        let error = io::Error::other(rustls::Error::InvalidCertificate(of_certificate));
+        assert!(error.to_string().contains("42, 134, 72"));
+        let said = handshake_failure(&error);
+        assert_eq!(said, "invalid peer certificate: its signature algorithm is not supported");
+        let said = handshake_failure(&io::Error::other(rustls::Error::NoCertificatesPresented));
+        assert_eq!(said, "peer sent no certificates");
     }
 }

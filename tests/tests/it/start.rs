@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use local_mongod::{LocalMongod, Lookup, Options};
+use rcgen::{CertificateParams, KeyPair};
 use reqwest::Method;
 use serde_json::json;
 use tests::binary;
@@ -191,6 +192,59 @@ async fn a_second_signal_ends_a_drain_at_once() -> Result<()> {
     assert_eq!(log.matches("ended at once").count(), 1, "{log}");
     assert_eq!(service.ended().await?.code(), Some(1));
     Ok(())
+}
+
+#[tokio::test]
+async fn a_certificate_that_clients_refuse_is_told_of() -> Result<()> {
+    let database = Database::create().await?;
+    let folder = tempfile::tempdir()?;
+    let (certificate, key) = (folder.path().join("tls.crt"), folder.path().join("tls.key"));
+    let replace = |first_year: i32, last_year: i32| -> Result<()> {
+        let pair = KeyPair::generate()?;
+        let mut params = CertificateParams::new(vec!["localhost".to_owned()])?;
+        params.not_before = rcgen::date_time_ymd(first_year, 1, 1);
+        params.not_after = rcgen::date_time_ymd(last_year, 1, 1);
+        let signed = params.self_signed(&pair)?;
+        fs::write(&key, pair.serialize_pem())?;
+        Ok(fs::write(&certificate, signed.pem())?)
+    };
+    let settings = Settings::of(&database)
+        .with("server.tls.cert_file", certificate.display())
+        .with("server.tls.key_file", key.display())
+        .with("log.filter", "info");
+    let check = async || -> Result<String> {
+        let output = binary::run(&["check"], &settings).await?;
+        let report = String::from_utf8(output.stdout)?;
+        ensure!(output.status.success(), "{report}");
+        let line = report.lines().find(|line| line[7..].starts_with("certificate"));
+        Ok(line.context(report.clone())?.to_owned())
+    };
+    let expired = "it has expired, on 2001-01-01T00:00:00Z, and clients refuse it: renew it";
+    let early = "it is not valid before 3000-01-01T00:00:00Z, and clients refuse it until then";
+    replace(2_000, 2_001)?;
+    let said = check().await?;
+    ensure!(said.starts_with("WARN ") && said.contains(expired), "{said}");
+    let service = Service::start_without_store(&settings).await?;
+    let logged = async |words: &str| {
+        until(words, async || Ok(service.logged()?.contains(words).then_some(()))).await
+    };
+    logged(expired).await?;
+    replace(3_000, 3_001)?;
+    logged(early).await?;
+    let said = check().await?;
+    ensure!(said.starts_with("WARN ") && said.contains(early), "{said}");
+    replace(2_000, 3_000)?;
+    assert_eq!(check().await?, "ok     certificate    valid until 3000-01-01T00:00:00Z");
+    until("the last certificate to be used", async || {
+        let uses = service.logged()?.matches("is used from now on").count();
+        Ok((uses == 2).then_some(()))
+    })
+    .await?;
+    let log = service.logged()?;
+    let refusals = log.lines().filter(|line| line.contains("clients refuse the TLS certificate"));
+    assert!(refusals.clone().all(|line| line.contains("ERROR")), "{log}");
+    assert_eq!(refusals.count(), 2, "{log}");
+    service.stop().await
 }
 
 async fn line(connection: &mut BufReader<TcpStream>) -> Result<String> {

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use chrono::{DateTime, SecondsFormat, Utc};
 use persistence::mongo::{
     DataCheck, FormatStatus, IndexReport, IndexState, MissingFeature, MongoStore,
 };
@@ -72,6 +73,9 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
     for of in settings.service().adapter_listeners() {
         let setting = format!("adapters.{}.listen", of.name());
         report.add("address", address(of.address(), &setting).await)?;
+    }
+    if let Some(certificate) = settings.service().certificate() {
+        report.add("certificate", valid_until(certificate))?;
     }
     if settings.service().has_issuers() {
         report.add("issuers", issuers(settings).await)?;
@@ -273,6 +277,15 @@ fn configuration(settings: &Settings) -> Vec<Finding> {
         return vec![Finding::Ok("every setting can be used".to_owned())];
     }
     objections.iter().map(|error| Fault(format!("{error:#}"))).collect()
+}
+
+fn valid_until(certificate: Result<DateTime<Utc>, String>) -> Finding {
+    match certificate {
+        Ok(until) => {
+            Finding::Ok(format!("valid until {}", until.to_rfc3339_opts(SecondsFormat::Secs, true)))
+        }
+        Err(objection) => Warning(objection),
+    }
 }
 
 /// Listens for a moment on the address of a setting.
