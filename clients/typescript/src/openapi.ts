@@ -1410,7 +1410,7 @@ export interface components {
              *     server that must become a replica set first.
              */
             store: components["schemas"]["StoreCheck"];
-            /** @description How live chats learn of changes by other processes: `change_stream`, or `polling` if the database has none. */
+            /** @description How live chats learn of changes by other processes: `change_stream`, or `polling` if it cannot be opened. */
             live: components["schemas"]["LiveCheck"];
         };
         /** @description What a request has cleared. */

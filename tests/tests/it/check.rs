@@ -9,6 +9,7 @@ use local_mongod::{LocalMongod, Options};
 use mongodb::Client;
 use mongodb::bson::{Document, RawDocumentBuf, doc};
 use persistence::mongo::FaultKind;
+use reqwest::Method;
 use secrecy::ExposeSecret as _;
 use serde_json::json;
 use tests::binary::run;
@@ -248,6 +249,54 @@ async fn check_tells_which_rights_a_user_lacks() -> Result<()> {
         assert_eq!(is_right, is_allowed, "{report}");
         assert_eq!(of_rights.contains("the role readWrite"), !is_allowed, "{report}");
     }
+    mongod.stop().await;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_user_without_the_right_to_change_streams_is_told_of() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let (data_dir, credentials_for) = (Some(folder.path().to_owned()), Some("reprise".to_owned()));
+    let options = Options { data_dir, credentials_for, ..Options::for_tests() };
+    let mongod = LocalMongod::start(options).await?;
+    let at = |user: &str, password: &str, options: &str| {
+        mongod.uri().replacen("mongodb://", &format!("mongodb://{user}:{password}@"), 1) + options
+    };
+    let credentials = std::fs::read_to_string(folder.path().join("credentials"))?;
+    let key = credentials.lines().find_map(|line| line.strip_prefix("key ")).context("no key")?;
+    // A member of the set may do everything.
+    let member = at("__system", key, "&authSource=local&authMechanism=SCRAM-SHA-256");
+    let database = Client::with_uri_str(member).await?.database("reprise");
+    let actions = [
+        "createCollection",
+        "createIndex",
+        "find",
+        "insert",
+        "listCollections",
+        "listIndexes",
+        "remove",
+        "update",
+    ];
+    let privilege =
+        doc! { "resource": { "db": "reprise", "collection": "" }, "actions": actions.to_vec() };
+    database
+        .run_command(doc! { "createRole": "almost", "privileges": [privilege], "roles": [] })
+        .await?;
+    database
+        .run_command(doc! { "createUser": "limited", "pwd": "secret", "roles": ["almost"] })
+        .await?;
+
+    let settings = Settings::at(&at("limited", "secret", "&authSource=reprise"), "reprise");
+    let (report, is_right) = check(&settings, &[]).await?;
+    let of_rights = "FAULT  rights         the user lacks the actions changeStream:";
+    assert!(!is_right && report.contains(of_rights), "{report}");
+    assert!(!report.contains("transactions and change streams"), "{report}");
+    let service = Service::start(&settings).await?;
+    let ready = service.client()?.call(Method::GET, "/api/health/ready", None).await?;
+    assert_eq!(ready["checks"]["live"], "polling", "{ready}");
+    let log = service.logged()?;
+    assert_eq!(log.matches("may not open change streams").count(), 1, "{log}");
+    service.stop().await?;
     mongod.stop().await;
     Ok(())
 }

@@ -62,6 +62,8 @@ async fn a_standalone_server_is_never_ready_and_every_report_says_what_to_do() -
     let report = String::from_utf8(run(&["check"], &settings).await?.stdout)?;
     let fault = report.lines().find(|line| line.contains("replica set")).context("no finding")?;
     ensure!(fault.starts_with("FAULT") && fault.contains("rs.initiate()"), "{report}");
+    // No other finding has other advice.
+    ensure!(!report.contains("retryWrites") && !report.contains("features"), "{report}");
 
     let register = run(&["apps", "register", "acme_corp"], &settings).await?;
     let said = String::from_utf8(register.stderr)?;

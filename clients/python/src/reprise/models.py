@@ -2910,7 +2910,7 @@ class Checks(BaseModel):
     """
     live: LiveCheck
     """
-    How live chats learn of changes by other processes: `change_stream`, or `polling` if the database has none.
+    How live chats learn of changes by other processes: `change_stream`, or `polling` if it cannot be opened.
     """
 
 

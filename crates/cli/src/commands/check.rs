@@ -226,8 +226,11 @@ impl Report {
         self.add("connection", Finding::Ok(place))?;
         self.add("server", version(&server))?;
         self.add("replica set", replica_set(&server))?;
-        for finding in features(store).await {
-            self.add("features", finding)?;
+        // A server outside a replica set lacks them all. What helps is said above.
+        if server["set_name"].is_string() {
+            for finding in features(store).await {
+                self.add("features", finding)?;
+            }
         }
         self.add("rights", rights(store).await)?;
         self.add("format", format(store).await)?;

@@ -55,6 +55,14 @@ impl MongoStore {
         Ok(status.map(|status| actions_missing_in(&status, self.inner.database.name())))
     }
 
+    /// Notes it if the user may not open change streams. That it cannot be found out is no fault.
+    pub(crate) async fn note_change_stream_rights(&self) {
+        let Ok(Some(missing)) = self.missing_rights().await else { return };
+        if ["changeStream", "find"].iter().any(|needed| missing.contains(needed)) {
+            self.inner.change_streams.record_unauthorized();
+        }
+    }
+
     /// Runs a command; `None` if the client has declared the stable API of the server, and the command is not part of it.
     async fn run_if_permitted(&self, command: Document) -> Result<Option<Document>, Failure> {
         const API_STRICT_ERROR: i32 = 323;

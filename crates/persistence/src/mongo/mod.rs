@@ -297,6 +297,7 @@ impl Store for MongoStore {
                 let hello =
                     || async { Ok(self.inner.database.run_command(doc! { "hello": 1 }).await?) };
                 self.inner.change_streams.record_server(&self.read(hello).await?);
+                self.note_change_stream_rights().await;
                 indexes::ensure(self).await?;
                 self.prove_transactions().await?;
                 self.log_format().await

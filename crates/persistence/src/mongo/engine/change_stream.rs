@@ -38,11 +38,12 @@ const SELECTION_TIMEOUT: Duration = Duration::from_secs(2);
 /// The initial and the largest pause before a change stream is opened again.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
 
-/// The pause if the server has no change streams.
+/// The pause if the server has no change streams, or the user may not open them.
 const UNSUPPORTED_PAUSE: Duration = Duration::from_secs(30);
 
-/// The server's code for a change stream on a server without an operation log.
+/// The server's codes for a change stream on a server without an operation log, and of a user without the right.
 const NO_CHANGE_STREAMS: i32 = 40_573;
+const UNAUTHORIZED: i32 = 13;
 
 /// The fields other than the message counter whose change subscribers must see.
 const WATCHED_FIELDS: [&str; 7] = [
@@ -113,6 +114,16 @@ impl ChangeStreams {
     pub(crate) fn record_server(&self, hello: &Document) {
         let is_router = hello.get_str("msg").is_ok_and(|msg| msg == "isdbgrid");
         self.are_supported.store(is_router || hello.contains_key("setName"), Ordering::Relaxed);
+    }
+
+    /// Notes that the user may not open change streams; the log says it once.
+    pub(crate) fn record_unauthorized(&self) {
+        if self.are_supported.swap(false, Ordering::Relaxed) {
+            tracing::warn!(
+                "the user of mongo.uri may not open change streams, so changes of other processes are noticed later; give it \
+                 the actions changeStream and find, such as by the role readWrite"
+            );
+        }
     }
 
     pub(crate) async fn open(
@@ -415,13 +426,16 @@ impl Default for Pauses {
 impl Pauses {
     /// Waits after a failed attempt.
     pub(crate) async fn wait_after(&mut self, error: &Error, streams: &ChangeStreams) {
-        if code(error) == Some(NO_CHANGE_STREAMS) {
-            streams.are_supported.store(false, Ordering::Relaxed);
-            sleep(UNSUPPORTED_PAUSE).await;
-            return;
+        match code(error) {
+            Some(NO_CHANGE_STREAMS) => streams.are_supported.store(false, Ordering::Relaxed),
+            Some(UNAUTHORIZED) => streams.record_unauthorized(),
+            _ => {
+                tracing::debug!(%error, "the change stream could not be opened");
+                sleep(self.next).await;
+                self.next = (self.next * 2).min(PAUSES.1);
+                return;
+            }
         }
-        tracing::debug!(%error, "the change stream could not be opened");
-        sleep(self.next).await;
-        self.next = (self.next * 2).min(PAUSES.1);
+        sleep(UNSUPPORTED_PAUSE).await;
     }
 }

@@ -35,7 +35,7 @@ pub(crate) struct Checks {
     /// server that must become a replica set first.
     #[schema(value_type = values::StoreCheck)]
     store: &'static str,
-    /// How live chats learn of changes by other processes: `change_stream`, or `polling` if the database has none.
+    /// How live chats learn of changes by other processes: `change_stream`, or `polling` if it cannot be opened.
     #[schema(value_type = values::LiveCheck)]
     live: &'static str,
 }
