@@ -53,7 +53,7 @@ pub(crate) use query::{FromParams, Query, declared, foreign_params};
 pub(crate) use record_scope::{AssistantScope, AssistantsScope, DocumentScope, DocumentsScope};
 pub(crate) use scope::{
     AppScope, ChatScope, UnscopedCaller, authorize_chat, check_acts_for, check_creates,
-    record_support,
+    record_support, record_support_in,
 };
 pub(crate) use socket::{SocketRequest, SocketTarget};
 pub(crate) use stats_scope::{AllStatsScope, AppStatsScope, UserStatsScope, WorkflowScope};

@@ -1,7 +1,9 @@
+use std::collections::BTreeSet;
 use std::marker::PhantomData;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
+use futures::{StreamExt as _, TryStreamExt as _, stream};
 use persistence::StoreError;
 use records::{AppId, AuditAction, Caller, ChatId, Permission, Scope, UserId};
 
@@ -16,6 +18,9 @@ use crate::operation::{Description, Input};
 use crate::problem::{Problem, ProblemKind};
 use crate::state::AppState;
 use crate::traces;
+
+/// How many entries of the audit log are written at once for one request.
+const RECORDED_AT_ONCE: usize = 8;
 
 /// A request to an app as a whole.
 ///
@@ -186,6 +191,20 @@ pub(crate) async fn record_support(
         }
         recorded => Ok(recorded?),
     }
+}
+
+/// Records in the audit log that support reads something of these chats: parts of a list that shows what was said in them.
+pub(crate) async fn record_support_in<'a>(
+    state: &AppState,
+    scope: &Scope,
+    chats: impl Iterator<Item = &'a ChatId>,
+) -> Result<(), Problem> {
+    if !matches!(scope.caller, Caller::Support { .. }) {
+        return Ok(());
+    }
+    let chats: BTreeSet<&ChatId> = chats.collect();
+    let record = async |chat_id| record_support(state, scope, Some(chat_id)).await;
+    stream::iter(chats).map(Ok).try_for_each_concurrent(RECORDED_AT_ONCE, record).await
 }
 
 /// Refuses a user that acts for another user, whether the requested record exists or not. `detail` says what

@@ -1,5 +1,6 @@
 //! The audit log: every operation that manages or administers leaves an entry, and so does every read by support.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use axum::body::Body;
@@ -8,7 +9,7 @@ use futures::stream::BoxStream;
 use persistence::memory::{Faults, MemoryStore};
 use persistence::metrics::Call;
 use persistence::{AuditFilter, AuditLog as _, StoreError};
-use records::{ActorRole, AuditAction, AuditEntry, Message};
+use records::{ActorRole, AuditAction, AuditEntry, ChatId, Message};
 use serde_json::{Value, json};
 use service::{AppSettings, AppsConfig, Config, ServerConfig};
 
@@ -223,6 +224,45 @@ async fn a_read_by_support_without_an_entry_is_refused() {
         assert_eq!(service.get(&path).await.status, 200, "{path}");
         let refused = support.get(&path).await;
         assert_eq!(refused.problem(), (503, "store-unavailable".to_owned()), "{path}");
+    }
+}
+
+/// A search and the inbox show texts of chats. The list of chats does not.
+#[tokio::test]
+async fn support_that_reads_texts_in_a_list_leaves_an_entry_for_each_of_their_chats() {
+    let playground = Playground::new().await;
+    let service = playground.role("orchestrator", "service");
+    for chat in ["c2", "c3"] {
+        let path = service.create_chat(chat).await;
+        for _ in 0..2 {
+            let said = json!({"role": "user", "content": "a lost invoice"});
+            assert_eq!(service.post(&format!("{path}/messages"), said).await.status, 201);
+            let question = json!({"prompt": "Why?"});
+            let asked = service.post(&format!("{path}/input-requests"), question).await;
+            assert_eq!(asked.status, 201);
+        }
+    }
+    for (user, list) in [
+        ("sue", "/api/input-requests/acme_corp"),
+        ("sam", "/api/search/acme_corp?q=invoice"),
+        ("eve", "/api/chats/acme_corp"),
+    ] {
+        let before = entries(&playground.store).await;
+        let page = playground.role(user, "support").get(list).await.body();
+        let shown = page["data"].as_array().unwrap();
+        let chats: BTreeSet<_> = shown.iter().map(|shown| shown["chat_id"].as_str()).collect();
+        let after = entries(&playground.store).await;
+        let new = after.iter().filter(|entry| !before.contains(entry));
+        let mut new: Vec<_> = new
+            .map(|entry| (entry.action.as_str(), entry.chat_id.as_ref().map(ChatId::as_str)))
+            .collect();
+        new.sort_unstable();
+        let mut expected = vec![("list_chats", None)];
+        if user != "eve" {
+            assert!(chats.len() >= 2 && chats.len() < shown.len(), "{page}");
+            expected.extend(chats.into_iter().map(|chat_id| ("read_chat", chat_id)));
+        }
+        assert_eq!(new, expected, "{list}");
     }
 }
 

@@ -1,5 +1,4 @@
 use std::collections::{BTreeSet, HashMap};
-use std::sync::Arc;
 
 use axum::extract::State;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
@@ -14,9 +13,10 @@ use crate::admission::Reserve;
 use crate::api::pages::{Page, PageQuery};
 use crate::config::LimitsConfig;
 use crate::extract::needs::Read;
-use crate::extract::{AppScope, FromParams, Params, Query, declared};
+use crate::extract::{AppScope, FromParams, Params, Query, declared, record_support_in};
 use crate::joining;
 use crate::problem::Problem;
+use crate::state::AppState;
 use crate::wire::{InputRequestResponse, values};
 
 /// How many chats of a page are read at once.
@@ -76,15 +76,18 @@ pub(crate) struct PendingResponse {
 /// Lists the pending input requests of all chats in the caller's list.
 #[operation(answers = "A page of pending input requests")]
 pub(crate) async fn list_pending_inputs(
-    State(store): State<Arc<dyn Store>>,
+    State(state): State<AppState>,
     AppScope(scope, _): AppScope<Read>,
     Query(PendingQuery { order, permissions, page }): Query<PendingQuery>,
     _: Reserve<36>,
 ) -> Result<Page<PendingResponse>, Problem> {
     let (limit, after) = (page.limit, page.cursor.as_ref());
+    let store = &*state.store;
     let page = store.list_pending_inputs(&scope, order, limit, after).await?;
     let permitted =
-        if permissions { Some(permitted(&*store, &scope, &page.requests).await?) } else { None };
+        if permissions { Some(permitted(store, &scope, &page.requests).await?) } else { None };
+    let chats = page.requests.iter().map(|request| &request.chat_id);
+    record_support_in(&state, &scope, chats).await?;
     let response = |request: InputRequest| {
         let permissions = match &permitted {
             None => None,

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use operation::operation;
-use persistence::{Hit, HitPage, HitPosition, MessageSearch, Store};
+use persistence::{Hit, HitPage, HitPosition, MessageSearch};
 use records::{ChatId, SearchQuery, UserId, WorkflowName};
 use serde::Serialize;
 use utoipa::openapi::path::Parameter;
@@ -13,9 +13,10 @@ use crate::api::chat_sessions::list::refused;
 use crate::api::pages::{Page, PageQuery};
 use crate::config::LimitsConfig;
 use crate::extract::needs::Read;
-use crate::extract::{AppScope, FromParams, Json, Params, Query, declared};
+use crate::extract::{AppScope, FromParams, Json, Params, Query, declared, record_support_in};
 use crate::problem::{Problem, ProblemKind};
 use crate::search_index::SearchIndex;
+use crate::state::AppState;
 use crate::wire::{Time, values};
 
 /// What to search for, where, and the page of hits to return.
@@ -126,7 +127,7 @@ impl From<Hit> for HitResponse {
 /// Searches the messages of all chats that the caller lists, or of one chat.
 #[operation(answers = "A page of messages", problems = [NO_SEARCH, CHAT_NOT_FOUND])]
 pub(crate) async fn search_messages(
-    State(store): State<Arc<dyn Store>>,
+    State(state): State<AppState>,
     State(index): State<Arc<SearchIndex>>,
     AppScope(scope, _): AppScope<Read>,
     Query(params): Query<SearchParams>,
@@ -139,8 +140,10 @@ pub(crate) async fn search_messages(
     let SearchParams { q, chat_id, workflow_name, user_id, scope: chats, page } = params;
     let of_app = chats == SearchScope::App;
     let search = MessageSearch { query: q, chat_id, workflow_name, user_id, of_app };
-    let found = store.search_messages(&scope, &search, page.limit, page.cursor.as_ref()).await;
+    let found =
+        state.store.search_messages(&scope, &search, page.limit, page.cursor.as_ref()).await;
     let HitPage { hits, next, is_partial, indexed_to } = found.map_err(refused)?;
+    record_support_in(&state, &scope, hits.iter().map(|hit| &hit.chat_id)).await?;
     let behind_ms = index.behind(indexed_to).and_then(|it| u64::try_from(it.as_millis()).ok());
     let page = Page::new(hits, next.as_ref());
     Ok(Json(SearchResponse { page, partial: is_partial, behind_ms }))
