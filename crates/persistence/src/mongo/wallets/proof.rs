@@ -5,7 +5,7 @@
 
 use bson::{RawDocumentBuf, doc};
 use futures::TryStreamExt;
-use records::{AppId, UserId, Wallet, WalletEntry};
+use records::{AppId, Erasure, UserId, Wallet, WalletEntry};
 use tokio::time::Instant;
 
 use crate::StoreError;
@@ -15,6 +15,7 @@ use crate::mongo::documents::{
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::stats::MAX_STEP;
+use crate::store::Erasures as _;
 
 /// How many wallets are read at a time, with up to 64 entries each.
 const WALLETS: i64 = 200;
@@ -47,8 +48,8 @@ struct Sum {
 impl MongoStore {
     /// Compares the wallets of one app, or of all, with their entries, and then finds archived entries that have no wallet.
     ///
-    /// Until an erasure or an import ends, entries may be there without their wallet. It takes as long as it needs while services
-    /// continue, and resumes after a failure where it was.
+    /// Until an import ends, entries may be there without their wallet. It takes as long as it needs while services continue, and
+    /// resumes after a failure where it was.
     pub async fn verify_wallets(
         &self,
         app_id: Option<&AppId>,
@@ -87,11 +88,28 @@ impl MongoStore {
             let next = || self.lines_without_wallet(app_id, after.as_ref());
             let next = self.read_until(Instant::now() + MAX_STEP, next).await?;
             let Some((user_id, orphans)) = next else { return Ok(()) };
-            if orphans > 0 {
-                tell(WalletVerification::Orphans(app_id, &user_id, orphans));
+            if orphans > 0 && !self.is_being_erased(app_id, &user_id).await? {
+                // An erasure may have ended since they were counted.
+                let again = || self.count_orphans(app_id, &user_id);
+                let orphans = self.read_until(Instant::now() + MAX_STEP, again).await?;
+                if orphans > 0 {
+                    tell(WalletVerification::Orphans(app_id, &user_id, orphans));
+                }
             }
             after = Some(user_id);
         }
+    }
+
+    /// Returns whether an erasure is under way that moves the wallet of this person, or to this pseudonym: the entries move
+    /// before the wallet, and the old ones go after it.
+    async fn is_being_erased(&self, app_id: &AppId, user_id: &UserId) -> Result<bool, StoreError> {
+        let unfinished = self.unfinished_erasures(usize::MAX).await?;
+        Ok(unfinished.iter().any(|erasure| {
+            let alias = user_id.as_str().strip_prefix(Erasure::PREFIX);
+            erasure.app_id == *app_id
+                && (erasure.user_id.as_ref() == Some(user_id)
+                    || alias.is_some_and(|it| it == erasure.pseudonym.to_string()))
+        }))
     }
 
     /// Returns the next person with archived entries, and how many of them have no wallet: all or none.
@@ -107,13 +125,18 @@ impl MongoStore {
             return Ok(None);
         };
         let (_, user_id) = line_owner(&line)?;
-        // The wallet is read after the line: it is there before its first line.
-        let wallet = doc! { "_id": wallet_id(app_id, user_id.as_str()) };
-        let has_wallet = self.inner.wallets.find_one(wallet).await?.is_some();
-        let lines = doc! { "app_id": app_id.as_str(), "user_id": user_id.as_str() };
-        let orphans =
-            if has_wallet { 0 } else { self.inner.wallet_entries.count_documents(lines).await? };
+        let orphans = self.count_orphans(app_id, &user_id).await?;
         Ok(Some((user_id, orphans)))
+    }
+
+    /// Returns how many archived entries of a person have no wallet: all or none.
+    async fn count_orphans(&self, app_id: &AppId, user_id: &UserId) -> Result<u64, Failure> {
+        let wallet = doc! { "_id": wallet_id(app_id, user_id.as_str()) };
+        if self.inner.wallets.find_one(wallet).await?.is_some() {
+            return Ok(0);
+        }
+        let lines = doc! { "app_id": app_id.as_str(), "user_id": user_id.as_str() };
+        Ok(self.inner.wallet_entries.count_documents(lines).await?)
     }
 
     /// Returns the first app after `after` that has archived entries.
