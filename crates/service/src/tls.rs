@@ -203,7 +203,8 @@ fn certificates(
 fn words(error: &pem::Error) -> String {
     match error {
         pem::Error::MissingSectionEnd { end_marker } => {
-            format!("the line {} is missing", String::from_utf8_lossy(end_marker).trim())
+            let label = String::from_utf8_lossy(end_marker);
+            format!("the line -----END {label}----- is missing")
         }
         pem::Error::IllegalSectionStart { .. } => {
             "a line that begins with -----BEGIN is incomplete".to_owned()
@@ -300,5 +301,8 @@ mod tests {
         assert_eq!(said, "invalid peer certificate: its signature algorithm is not supported");
         let said = handshake_failure(&io::Error::other(rustls::Error::NoCertificatesPresented));
         assert_eq!(said, "peer sent no certificates");
+        let said = certificates(CERTIFICATE, b"-----BEGIN CERTIFICATE-----\nAAAA\n").unwrap_err();
+        let expected = "(the line -----END CERTIFICATE----- is missing)";
+        assert!(said.to_string().contains(expected), "{said}");
     }
 }
