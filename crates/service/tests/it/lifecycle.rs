@@ -233,10 +233,10 @@ async fn a_chat_under_hold_is_not_purged_and_then_it_is_gone() {
     assert_eq!((answer.status, &answer.body()["reason"]), (200, &json!("dispute 7")));
     assert_eq!(operator.put(hold, json!({"reason": "dispute 7"})).await.body(), answer.body());
     let holds = "/api/apps/acme_corp/holds";
-    let mut held = answer.body();
-    held["chat_id"] = json!("c1");
+    let mut entry = answer.body();
+    entry["chat_id"] = json!("c1");
     let listed = operator.get(holds).await.body();
-    assert_eq!(listed, json!({"data": [held], "next_cursor": null}));
+    assert_eq!(listed, json!({"data": [entry], "next_cursor": null}));
     assert_eq!(service.get(holds).await.status, 403);
     let long = operator.put(hold, json!({"reason": "x".repeat(1_001)})).await;
     assert_eq!((long.status, &*long.culprit()), (422, "/reason"));
