@@ -13,7 +13,7 @@ mod unsettled;
 pub use unsettled::{UnsettledCall, UnsettledPolicy};
 
 mod recognition;
-pub use recognition::{item_digest, known_beginning, may_be_added, shown_items};
+pub use recognition::{ShownItems, item_digest, known_beginning, may_be_added};
 
 mod rendered;
 

@@ -1,11 +1,11 @@
 //! Which messages of a transcript a chat has, although they are not those that were stored: their client may have read them in
 //! a rendering, which mends and leaves out what its dialect does not have.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use chrono::DateTime;
 use records::json::{Digest, Hasher};
-use records::{EventId, Message, NewMessage};
+use records::{EventId, Message, MessageBody, NewMessage};
 use serde_json::Value;
 
 use crate::dialect::{CONTINUE_PROMPT, Dialect, INTERRUPTED_RESULT, Parsed};
@@ -57,17 +57,86 @@ pub fn item_digest(item: &Value) -> Digest {
     hasher.finish()
 }
 
-/// Returns the digests of the items as which a dialect shows messages, whichever way calls without results are read.
-pub fn shown_items(dialect: &dyn Dialect, stored: &[Message]) -> HashSet<Digest> {
-    let policies = if has_open_calls(dialect, stored) { &READ_WITH[..] } else { &READ_WITH[..1] };
-    let mut items = HashSet::new();
-    for policy in policies {
-        let options = Options { unsettled: *policy, ..Options::default() };
-        let mut rendered = dialect.render(stored.to_vec(), &options);
-        dialect.prepare(&mut rendered.messages);
-        items.extend(rendered.messages.iter().map(item_digest));
+/// The items as which a dialect shows messages, whichever way calls without results are read.
+#[derive(Debug, Default)]
+pub struct ShownItems {
+    items: HashSet<Digest>,
+    /// The messages that are read of items with an id, by the id of the first one.
+    read: HashMap<EventId, Vec<Vec<ShownMessage>>>,
+}
+
+/// A message that is read of a shown item.
+#[derive(Debug)]
+struct ShownMessage {
+    digest: Digest,
+    /// Whether it was stored in this dialect, which then keeps more of it.
+    is_own: bool,
+}
+
+impl ShownItems {
+    /// Adds the items as which a dialect shows messages.
+    pub fn add(&mut self, dialect: &dyn Dialect, stored: &[Message]) {
+        let has_open_calls = has_open_calls(dialect, stored);
+        let policies = if has_open_calls { &READ_WITH[..] } else { &READ_WITH[..1] };
+        for policy in policies {
+            let options = Options { unsettled: *policy, ..Options::default() };
+            let mut rendered = dialect.render(stored.to_vec(), &options);
+            dialect.prepare(&mut rendered.messages);
+            self.items.extend(rendered.messages.iter().map(item_digest));
+            self.add_messages(dialect, stored, &dialect.parse(rendered.system, rendered.messages));
+        }
     }
-    items
+
+    fn add_messages(&mut self, dialect: &dyn Dialect, stored: &[Message], read: &Parsed) {
+        let is_own = |message: &Message| {
+            let provider = message.body.extra.get(MessageBody::PROVIDER);
+            provider.is_some_and(|provider| provider.get(dialect.name()).is_some())
+        };
+        let mut messages = read.messages.iter();
+        let mut stored = stored.iter().peekable();
+        for positions in read.positions.chunk_by(|one, next| one == next) {
+            let of_item: Vec<_> = messages.by_ref().take(positions.len()).collect();
+            let Some(id) = of_item.first().and_then(|it| it.event_id.clone()) else { continue };
+            // Those that are shown as one item follow one another.
+            while stored.next_if(|message| message.event_id != id).is_some() {}
+            let mut answers = stored.clone().filter(|message| message.body.role == ASSISTANT);
+            let shown = of_item.into_iter().map(|message| {
+                let is_answer = message.body.role == ASSISTANT;
+                let is_own = is_answer && answers.next().is_none_or(is_own);
+                ShownMessage { digest: digest_of(message, is_own), is_own }
+            });
+            let shown = shown.collect();
+            self.read.entry(id).or_default().push(shown);
+        }
+    }
+
+    /// Returns whether an item is shown just so.
+    pub fn contains(&self, item: &Digest) -> bool {
+        self.items.contains(item)
+    }
+
+    /// Returns how many of the messages that are read of an item with an id, from the first one on, are those of the item that is
+    /// shown with this id. An item that was continued begins with them.
+    pub fn beginning(&self, id: &EventId, messages: &[&NewMessage]) -> usize {
+        let beginnings = self.read.get(id).into_iter().flatten().map(|shown| {
+            let both = shown.iter().zip(messages);
+            both.take_while(|(shown, it)| shown.digest == digest_of(it, shown.is_own)).count()
+        });
+        beginnings.max().unwrap_or(0)
+    }
+}
+
+const ASSISTANT: &str = "assistant";
+
+/// Returns the digest of a message. Of one that was stored in another dialect nothing is compared that only this dialect keeps, such
+/// as the state of a call.
+fn digest_of(message: &NewMessage, is_own: bool) -> Digest {
+    if is_own || !message.body.extra.contains_key(MessageBody::PROVIDER) {
+        return message.body.digest();
+    }
+    let mut body = message.body.clone();
+    body.extra.remove(MessageBody::PROVIDER);
+    body.digest()
 }
 
 /// Returns whether some calls in messages have no result.

@@ -714,6 +714,45 @@ async fn a_history_that_is_put_back_after_an_edit_changes_nothing() {
     }
 }
 
+/// A page goes on with the last answer, which came in another format: its client has run a tool, and the model has said more.
+#[tokio::test]
+async fn an_answer_of_another_format_is_continued_and_not_replaced() {
+    let client = Client::open();
+    let call = json!({"type": "tool_use", "id": "c1", "name": "f", "input": {"a": 1}});
+    let signed = json!({"type": "thinking", "thinking": "hm", "signature": "c2ln"});
+    let asked = json!({"messages": [{"role": "user", "content": "q"},
+        {"role": "assistant", "content": [signed, {"type": "text", "text": "a"}, call]}]});
+    let path = client.create_chat("c1").await;
+    assert_eq!(synchronise(&client, &path, "anthropic", asked).await.0, 201);
+    let own = history(&client, &path, "dialect=anthropic&unsettled=keep").await["messages"].clone();
+    let mut read = history(&client, &path, "dialect=ui-message&unsettled=keep").await;
+    let parts = read["messages"][1]["parts"].as_array_mut().unwrap();
+    let call = parts.iter_mut().find(|part| part["toolCallId"] == "c1").unwrap();
+    (call["state"], call["output"]) = (json!("output-available"), json!("sunny"));
+    parts.extend([json!({"type": "step-start"}), json!({"type": "text", "text": "b"})]);
+    for status in [201, 200] {
+        let (given, put) = synchronise(&client, &path, "ui-message", read.clone()).await;
+        assert_eq!((given, &put["last_sequence"]), (status, &json!(4)), "{put}");
+        assert!(!put["noted"].to_string().contains("replaced"), "{put}");
+        let grown = history(&client, &path, "dialect=anthropic").await;
+        let grown = grown["messages"].as_array().unwrap();
+        assert_eq!(json!(grown[..2]), own, "what was signed stays");
+        assert_eq!(grown[2]["content"][0]["tool_use_id"], "c1");
+        assert_eq!(grown[3]["content"][0]["text"], "b");
+    }
+    // Once more, from what the chat shows now: what this format has stored is replaced by what it became.
+    let mut read = history(&client, &path, "dialect=ui-message").await;
+    assert_eq!(read["messages"].as_array().unwrap().len(), 2, "the answer is one item: {read}");
+    let parts = read["messages"][1]["parts"].as_array_mut().unwrap();
+    parts.extend([json!({"type": "step-start"}), json!({"type": "text", "text": "c"})]);
+    let (status, put) = synchronise(&client, &path, "ui-message", read).await;
+    assert_eq!((status, &put["last_sequence"]), (200, &json!(4)), "{put}");
+    let grown = history(&client, &path, "dialect=anthropic").await;
+    let grown = grown["messages"].as_array().unwrap();
+    assert_eq!(json!(grown[..2]), own, "{put}");
+    assert_eq!(grown[3]["content"][1]["text"], "c");
+}
+
 /// A page that shows only the newest messages of a long chat puts those back.
 #[tokio::test]
 async fn the_newest_messages_that_are_put_back_are_not_stored_again() {

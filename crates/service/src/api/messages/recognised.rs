@@ -8,7 +8,7 @@ use records::json::Digest;
 use records::{ChatId, EventId, Message, NewMessage, Permission, Scope};
 use resume::dialect::{Dialect, Resent, TranscriptPosition, Violation};
 use resume::ingest::StoredSteps;
-use resume::{known_beginning, may_be_added, shown_items};
+use resume::{ShownItems, known_beginning, may_be_added};
 
 use super::transcript::{self, OWN_ID, ReadTranscript};
 use crate::admission::RequestMemory;
@@ -68,29 +68,33 @@ pub(super) async fn leave_out_known(
 }
 
 /// Returns which messages of a transcript, by their places in it, the chat shows already: a history has the ids of the stored messages,
-/// but not always all that is stored under them, and what it leaves out must not get lost when it is put back. `first` is the id of
-/// the first of them: a history may begin with it, as one of the newest messages alone does.
+/// but not always all that is stored under them, and what it leaves out must not get lost when it is put back. An item that was
+/// continued begins with messages that the chat shows. `messages` are all that were read of the items.
 pub(super) async fn shown_already(
     state: &AppState,
     scope: &Scope,
     chat_id: &ChatId,
     sent: &SentItems<'_>,
-    first: Option<&EventId>,
+    messages: &[(usize, NewMessage)],
 ) -> Result<HashSet<usize>, Problem> {
     let scope = &scope.needing(Permission::Read);
     let chat = state.store.get_chat(scope, chat_id).await?;
     if sent.items.is_empty() || chat.is_none_or(|chat| chat.last_sequence > COMPARED) {
         return Ok(HashSet::new());
     }
-    sent.memory.reserve(2 * PAGES * Transcript::PAGE_BYTES).await?;
+    // The messages, how they are shown, and that read again.
+    sent.memory.reserve(3 * PAGES * Transcript::PAGE_BYTES).await?;
     let Some(stored) = stored(state, scope, chat_id).await? else { return Ok(HashSet::new()) };
     let dialect = sent.dialect;
+    // A history may begin with the first message, as one of the newest messages alone does.
+    let first = messages.first().and_then(|(_, message)| message.event_id.as_ref());
     let begin = stored.iter().position(|message| Some(&message.event_id) == first);
     let render = move || {
-        let mut shown = shown_items(dialect, &stored);
+        let mut shown = ShownItems::default();
+        shown.add(dialect, &stored);
         // The first item of a history may be shown in another way than behind others.
         if let Some(begin) = begin.filter(|begin| *begin > 0) {
-            shown.extend(shown_items(dialect, &stored[begin..]));
+            shown.add(dialect, &stored[begin..]);
         }
         Ok::<_, Problem>(shown)
     };
@@ -109,6 +113,18 @@ pub(super) async fn shown_already(
         if sent.items[first..end].iter().all(|item| shown.contains(item)) {
             known.insert(place);
         }
+    }
+    let mut rest = messages;
+    for positions in sent.positions.chunk_by(|one, next| one == next) {
+        let (of_item, behind) = rest.split_at(positions.len().min(rest.len()));
+        rest = behind;
+        let Some((first, id)) =
+            of_item.first().and_then(|(at, it)| Some((at, it.event_id.as_ref()?)))
+        else {
+            continue;
+        };
+        let messages: Vec<_> = of_item.iter().map(|(_, message)| message).collect();
+        known.extend(*first..first + shown.beginning(id, &messages));
     }
     Ok(known)
 }

@@ -117,8 +117,7 @@ async fn leave_out_shown(
     rest: &mut Vec<(usize, NewMessage)>,
     sent: &SentItems<'_>,
 ) -> Result<Vec<(usize, Option<Appended>)>, Problem> {
-    let first = rest.first().and_then(|(_, message)| message.event_id.clone());
-    let shown = shown_already(state, scope, chat_id, sent, first.as_ref()).await?;
+    let shown = shown_already(state, scope, chat_id, sent, rest).await?;
     let (left_out, kept) = mem::take(rest).into_iter().partition(|(at, _)| shown.contains(at));
     *rest = kept;
     let left_out: Vec<(usize, NewMessage)> = left_out;
