@@ -5,7 +5,7 @@ use persistence::mongo::MongoStore;
 use persistence::{AuditLog as _, Purges as _, StoreError};
 use records::{Actor, AppId, AuditAction, ChatId, Hold};
 
-use crate::backend::Backend;
+use crate::backend::{Backend, expect_app};
 use crate::output::Output;
 use crate::settings::Settings;
 
@@ -75,6 +75,7 @@ async fn execute(arguments: &Arguments, store: &MongoStore) -> anyhow::Result<()
 }
 
 async fn list(output: Output, store: &MongoStore, app_id: &AppId) -> anyhow::Result<()> {
+    expect_app(store, Some(app_id)).await?;
     store
         .record_registry_read(&Actor::command_line(), Some(app_id), AuditAction::ListHolds)
         .await?;
