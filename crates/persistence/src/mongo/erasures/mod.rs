@@ -136,18 +136,8 @@ impl Erasures for MongoStore {
     }
 
     async fn unfinished_erasures(&self, limit: usize) -> Result<Vec<Erasure>, StoreError> {
-        self.observe(Call::UnfinishedErasures, None, async {
-            let find = || async {
-                let unfinished = doc! { ERASED_USER: { "$exists": true } };
-                let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-                let found = self.inner.erasures.find(unfinished).limit(limit).await?;
-                let found: Vec<RawDocumentBuf> = found.try_collect().await?;
-                let read = |raw: &RawDocumentBuf| Ok(erasure_record(raw)?.erasure);
-                found.iter().map(read).collect()
-            };
-            self.read(find).await
-        })
-        .await
+        self.observe(Call::UnfinishedErasures, None, self.read(|| self.erasures_under_way(limit)))
+            .await
     }
 
     async fn find_chats_of(
@@ -177,6 +167,15 @@ impl Erasures for MongoStore {
 }
 
 impl MongoStore {
+    pub(crate) async fn erasures_under_way(&self, limit: usize) -> Result<Vec<Erasure>, Failure> {
+        let unfinished = doc! { ERASED_USER: { "$exists": true } };
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let found = self.inner.erasures.find(unfinished).limit(limit).await?;
+        let found: Vec<RawDocumentBuf> = found.try_collect().await?;
+        let read = |raw: &RawDocumentBuf| Ok(erasure_record(raw)?.erasure);
+        found.iter().map(read).collect()
+    }
+
     async fn find_erasure(
         &self,
         app_id: &AppId,

@@ -15,7 +15,6 @@ use crate::mongo::documents::{
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::stats::MAX_STEP;
-use crate::store::Erasures as _;
 
 /// How many wallets are read at a time, with up to 64 entries each.
 const WALLETS: i64 = 200;
@@ -103,7 +102,8 @@ impl MongoStore {
     /// Returns whether an erasure is under way that moves the wallet of this person, or to this pseudonym: the entries move
     /// before the wallet, and the old ones go after it.
     async fn is_being_erased(&self, app_id: &AppId, user_id: &UserId) -> Result<bool, StoreError> {
-        let unfinished = self.unfinished_erasures(usize::MAX).await?;
+        let under_way = || self.erasures_under_way(usize::MAX);
+        let unfinished = self.read_until(Instant::now() + MAX_STEP, under_way).await?;
         Ok(unfinished.iter().any(|erasure| {
             let alias = user_id.as_str().strip_prefix(Erasure::PREFIX);
             erasure.app_id == *app_id
