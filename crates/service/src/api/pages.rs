@@ -173,25 +173,22 @@ impl Cursor for AppId {
     }
 }
 
-impl Cursor for ChatId {
-    fn encode(&self) -> String {
-        URL_SAFE_NO_PAD.encode(self.as_str())
-    }
+/// Implements [`Cursor`] for ids that may hold any character.
+macro_rules! by_any_id {
+    ($($id:ty),+) => {$(
+        impl Cursor for $id {
+            fn encode(&self) -> String {
+                URL_SAFE_NO_PAD.encode(self.as_str())
+            }
 
-    fn decode(text: &str) -> Option<Self> {
-        Self::parse(String::from_utf8(URL_SAFE_NO_PAD.decode(text).ok()?).ok()?).ok()
-    }
+            fn decode(text: &str) -> Option<Self> {
+                Self::parse(String::from_utf8(URL_SAFE_NO_PAD.decode(text).ok()?).ok()?).ok()
+            }
+        }
+    )+};
 }
 
-impl Cursor for DocumentPath {
-    fn encode(&self) -> String {
-        URL_SAFE_NO_PAD.encode(self.as_str())
-    }
-
-    fn decode(text: &str) -> Option<Self> {
-        Self::parse(String::from_utf8(URL_SAFE_NO_PAD.decode(text).ok()?).ok()?).ok()
-    }
-}
+by_any_id!(ChatId, DocumentPath);
 
 impl Cursor for ResumePointCursor {
     fn encode(&self) -> String {
