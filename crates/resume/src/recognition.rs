@@ -8,8 +8,10 @@ use records::json::{Digest, Hasher};
 use records::{EventId, Message, MessageBody, NewMessage};
 use serde_json::Value;
 
-use crate::dialect::{CONTINUE_PROMPT, Dialect, INTERRUPTED_RESULT, Parsed};
+use crate::dialect::{CONTINUE_PROMPT, Dialect, INTERRUPTED_RESULT, Parsed, Rendered};
 use crate::{Options, UnsettledPolicy};
+
+const ASSISTANT: &str = "assistant";
 
 /// How a client may have read calls without results.
 const READ_WITH: [Option<UnsettledPolicy>; 4] =
@@ -23,9 +25,8 @@ pub fn known_beginning(dialect: &dyn Dialect, stored: &[Message], sent: &Parsed)
     let sent = as_stored(&sent.messages);
     // They differ only in calls without results.
     let has_open_calls = [stored, &sent].into_iter().any(|it| has_open_calls(dialect, it));
-    let policies = if has_open_calls { &READ_WITH[..] } else { &READ_WITH[..1] };
     let mut known = 0;
-    for policy in policies {
+    for policy in ways_to_read(has_open_calls) {
         let chat = shown(dialect, stored.to_vec(), *policy);
         known = known.max(alike(&chat, &given));
         if known == given.len() {
@@ -76,12 +77,8 @@ struct ShownMessage {
 impl ShownItems {
     /// Adds the items as which a dialect shows messages.
     pub fn add(&mut self, dialect: &dyn Dialect, stored: &[Message]) {
-        let has_open_calls = has_open_calls(dialect, stored);
-        let policies = if has_open_calls { &READ_WITH[..] } else { &READ_WITH[..1] };
-        for policy in policies {
-            let options = Options { unsettled: *policy, ..Options::default() };
-            let mut rendered = dialect.render(stored.to_vec(), &options);
-            dialect.prepare(&mut rendered.messages);
+        for policy in ways_to_read(has_open_calls(dialect, stored)) {
+            let rendered = rendered(dialect, stored.to_vec(), *policy);
             self.items.extend(rendered.messages.iter().map(item_digest));
             self.add_messages(dialect, stored, &dialect.parse(rendered.system, rendered.messages));
         }
@@ -126,8 +123,6 @@ impl ShownItems {
     }
 }
 
-const ASSISTANT: &str = "assistant";
-
 /// Returns the digest of a message. Of one that was stored in another dialect nothing is compared that only this dialect keeps, such
 /// as the state of a call.
 fn digest_of(message: &NewMessage, is_own: bool) -> Digest {
@@ -137,6 +132,23 @@ fn digest_of(message: &NewMessage, is_own: bool) -> Digest {
     let mut body = message.body.clone();
     body.extra.remove(MessageBody::PROVIDER);
     body.digest()
+}
+
+/// Returns how a client may have read messages.
+fn ways_to_read(has_open_calls: bool) -> &'static [Option<UnsettledPolicy>] {
+    if has_open_calls { &READ_WITH } else { &READ_WITH[..1] }
+}
+
+/// Returns messages as a client that has read them puts them back.
+fn rendered(
+    dialect: &dyn Dialect,
+    messages: Vec<Message>,
+    unsettled: Option<UnsettledPolicy>,
+) -> Rendered {
+    let options = Options { unsettled, ..Options::default() };
+    let mut rendered = dialect.render(messages, &options);
+    dialect.prepare(&mut rendered.messages);
+    rendered
 }
 
 /// Returns whether some calls in messages have no result.
@@ -151,9 +163,7 @@ fn shown(
     messages: Vec<Message>,
     unsettled: Option<UnsettledPolicy>,
 ) -> Vec<Digest> {
-    let options = Options { unsettled, ..Options::default() };
-    let mut rendered = dialect.render(messages, &options);
-    dialect.prepare(&mut rendered.messages);
+    let rendered = rendered(dialect, messages, unsettled);
     let read = dialect.parse(rendered.system, rendered.messages);
     read.messages.iter().map(|message| message.body.digest()).collect()
 }

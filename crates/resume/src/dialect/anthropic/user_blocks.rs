@@ -50,7 +50,7 @@ pub(super) fn is_tool_change(part: &Value) -> bool {
         && is_text(&part["tool"]["type"])
 }
 
-/// Removes the fields without a value, and the marks for the cache, of which a request may have four.
+/// Removes the fields without a value, and the marks for the cache. A request may have four marks, so they are not repeated.
 pub(super) fn clean(message: &mut CanonicalMessage) {
     let mut removes_any = false;
     for part in message.content.as_array_mut().into_iter().flatten() {

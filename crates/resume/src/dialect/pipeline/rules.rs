@@ -254,9 +254,7 @@ impl DialectRules {
             LegacyCalls::Converted => handle(message.with_call_ids(), rendered),
         }
     }
-}
 
-impl DialectRules {
     /// Removes the images of thoughts, unless the dialect keeps what it stored of them; returns whether there were any.
     fn lower_thoughts(&self, message: &mut CanonicalMessage) -> bool {
         let keeps = self.own_fields.thoughts == Thoughts::Kept;
