@@ -1,6 +1,8 @@
+use std::mem;
+
 use async_trait::async_trait;
 use futures::stream::{self, BoxStream, StreamExt};
-use records::{ChatId, Scope};
+use records::{ChatId, Lifecycle, Scope};
 use tokio::sync::broadcast::error::RecvError;
 
 use super::{Chat, MemoryStore};
@@ -48,6 +50,14 @@ impl Changes for MemoryStore {
 }
 
 impl MemoryStore {
+    /// Makes an archived chat active, and notifies listeners of it.
+    pub(super) fn activate(&self, chat: &mut Chat) {
+        chat.session.lifecycle_at = None;
+        if mem::take(&mut chat.session.lifecycle) == Lifecycle::Archived {
+            self.notify_change(chat);
+        }
+    }
+
     /// Notifies listeners that messages were appended to a chat.
     pub(super) fn notify_append(&self, chat: &Chat) {
         self.notify(chat, Some(chat.session.last_sequence));

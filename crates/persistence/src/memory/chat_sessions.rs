@@ -1,13 +1,12 @@
 use std::cmp::Ordering;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::mem;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use records::{
-    ChatId, ChatSession, ChatStatus, ContextSnapshot, Lifecycle, MetadataKeys, NewChatSession,
-    Scope, SessionChange, StatusChange, UserId,
+    ChatId, ChatSession, ChatStatus, ContextSnapshot, MetadataKeys, NewChatSession, Scope,
+    SessionChange, StatusChange, UserId,
 };
 
 use super::webhook_events::KeptEvent;
@@ -236,12 +235,6 @@ impl Chat {
 
     fn has_member(&self, user_id: &UserId) -> bool {
         self.members.iter().any(|member| member.user_id == *user_id)
-    }
-
-    /// Makes an archived chat active. Returns whether it was archived.
-    pub(super) fn activate(&mut self) -> bool {
-        self.session.lifecycle_at = None;
-        mem::take(&mut self.session.lifecycle) == Lifecycle::Archived
     }
 
     /// Changes the status.

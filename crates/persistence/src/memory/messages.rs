@@ -364,11 +364,8 @@ impl MemoryStore {
             chat.session.last_speaker = speaker.or(chat.session.last_speaker.take());
             chat.session.last_connector = connector.or(chat.session.last_connector.take());
             chat.session.last_mode = mode.or(chat.session.last_mode.take());
-            let was_archived = chat.activate();
+            self.activate(chat);
             chat.messages.extend(fresh);
-            if was_archived {
-                self.notify_change(chat);
-            }
             self.notify_append(chat);
         }
         Ok(plan.answer(first_sequence, chat.session.last_sequence))

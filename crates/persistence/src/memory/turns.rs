@@ -119,9 +119,7 @@ impl MemoryStore {
         chat.session.last_updated_at = now;
         chat.turns += 1;
         let mark = &turn.mark;
-        if chat.activate() {
-            self.notify_change(chat);
-        }
+        self.activate(chat);
         chat.session.last_turn = Some(mark.last_turn(chat.turns));
         if let Some(connector) = &mark.connector {
             chat.session.last_connector = Some(connector.clone());

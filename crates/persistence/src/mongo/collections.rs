@@ -123,9 +123,9 @@ pub(crate) const EDITED_AT: &str = "edited_at";
 pub(crate) const LAST_TURN_OUTCOME: &str = "last_turn.outcome";
 /// The field that only sessions with pending input requests have.
 pub(crate) const FIRST_PENDING_INPUT: &str = "pending_inputs.0";
-
 /// The field that only sessions under hold have.
 pub(crate) const HOLD: &str = "hold";
+
 /// The field of a fork with the id of its source.
 pub(crate) const FORKED_FROM: &str = "forked_from.chat_id";
 
@@ -343,6 +343,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
             // The chats whose messages were edited, for the search index.
             Index::of("cs_app_edited", &[("app_id", 1), (EDITED_AT, 1), ("_id", 1)])
                 .only_with(EDITED_AT),
+            // The chats under hold.
             Index::of("cs_app_held", &[("app_id", 1), ("_id", 1)]).only_with(HOLD),
             Index::of("cs_purge_again", &[("purge_again_at", 1)]).only_with("purge_again_at"),
             // The forks that share messages of a chat.

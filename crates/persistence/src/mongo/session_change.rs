@@ -2,8 +2,7 @@
 
 use bson::{Bson, DateTime, Document, doc};
 use records::{
-    ChatId, ChatSession, Lifecycle, Scope, SessionChange, StreamGroup, StreamId, TeamId,
-    Visibility, title_key,
+    ChatId, ChatSession, Lifecycle, Scope, SessionChange, TeamId, Visibility, title_key,
 };
 
 use crate::StoreError;
@@ -19,6 +18,7 @@ use crate::mongo::engine::marks::with_mark;
 use crate::mongo::engine::scope::writable_chat;
 use crate::mongo::engine::transaction::{Round, Transaction};
 use crate::mongo::leases::same_number;
+use crate::mongo::streams::EndedStreams;
 use crate::rules::audit::{Audited, change_action};
 use crate::rules::fence::check_fence;
 use crate::rules::if_match::Versioned;
@@ -52,7 +52,7 @@ impl MongoStore {
         chat_id: &ChatId,
         change: &SessionChange,
         mark: &str,
-    ) -> Result<Round<(ChatSession, Vec<(StreamId, StreamGroup)>)>, Failure> {
+    ) -> Result<Round<(ChatSession, EndedStreams)>, Failure> {
         let is_written = self.was_written(tx.attempt(), scope, chat_id, mark).await?;
         let chat = self.known_chat(scope, chat_id).await?;
         if is_written {

@@ -230,13 +230,22 @@ impl MongoStore {
         scope: &Scope,
         chat_id: &ChatId,
     ) -> Result<(), Failure> {
-        let now = DateTime::from_chrono(self.inner.clock.now());
-        let touch = doc! { "$set": { "last_updated_at": now } };
-        let touch = self.inner.chat_sessions.update_one(writable_chat(scope, chat_id), touch);
-        if touch.session(&mut *tx.session().await?).await?.matched_count == 0 {
+        if !self.touch_matching(tx, writable_chat(scope, chat_id)).await? {
             return Err(self.classify_unmatched(scope, chat_id).await?);
         }
         Ok(())
+    }
+
+    /// Updates the chat that a filter selects, as [`touch_within`](Self::touch_within) does. Returns whether there is one.
+    pub(crate) async fn touch_matching(
+        &self,
+        tx: &Transaction<'_>,
+        filter: Document,
+    ) -> Result<bool, Failure> {
+        let now = DateTime::from_chrono(self.inner.clock.now());
+        let touch = doc! { "$set": { "last_updated_at": now } };
+        let touch = self.inner.chat_sessions.update_one(filter, touch);
+        Ok(touch.session(&mut *tx.session().await?).await?.matched_count > 0)
     }
 
     /// Returns why an update matched no session: the chat does not exist, or the caller's lease is gone.

@@ -1,7 +1,7 @@
 //! The status of a chat.
 
 use bson::{Bson, DateTime, doc};
-use records::{ChatId, ChatSession, ChatStatus, Scope, StatusChange, StreamGroup, StreamId, Tally};
+use records::{ChatId, ChatSession, ChatStatus, Scope, StatusChange, Tally};
 
 use crate::StoreError;
 use crate::mongo::MongoStore;
@@ -11,6 +11,7 @@ use crate::mongo::engine::marks::with_mark;
 use crate::mongo::engine::scope::writable_chat;
 use crate::mongo::engine::transaction::{Round, Transaction};
 use crate::mongo::stats::Counted;
+use crate::mongo::streams::EndedStreams;
 use crate::rules::audit::{Audited, status_action};
 use crate::rules::new_chat::{changes_pause_reason, moved};
 
@@ -29,7 +30,7 @@ impl MongoStore {
         scope: &Scope,
         chat_id: &ChatId,
         new: &NewStatus,
-    ) -> Result<Round<(ChatSession, Vec<(StreamId, StreamGroup)>)>, Failure> {
+    ) -> Result<Round<(ChatSession, EndedStreams)>, Failure> {
         let chat = self.known_chat(scope, chat_id).await?;
         let (next, reason) = (new.status, new.reason.as_deref());
         if !tx.is_first() {

@@ -17,9 +17,7 @@ use crate::metrics::Sweep;
 use crate::mongo::MongoStore;
 use crate::mongo::collection_names::INTEGRITY_CHAINS;
 use crate::mongo::documents::stored::read_document;
-use crate::mongo::documents::{
-    LIFECYCLE, SCHEMA_VERSION, binary, chat_head_record, encode, head_projection,
-};
+use crate::mongo::documents::{SCHEMA_VERSION, binary, chat_head_record, encode, head_projection};
 use crate::mongo::engine::failure::{Failure, is_duplicate_key};
 use crate::mongo::engine::format::Shape;
 use crate::mongo::engine::read_at::ReadAt;
@@ -99,8 +97,6 @@ impl MongoStore {
     async fn unsigned(&self, app_id: &AppId, chats: &[ChatId]) -> Result<Vec<ChatId>, Failure> {
         let ids: Vec<&str> = chats.iter().map(ChatId::as_str).collect();
         let these = doc! { "_id": { "$in": ids }, "app_id": app_id.as_str() };
-        let mut projection = head_projection();
-        projection.insert(LIFECYCLE, 1);
         let chains = self.inner.integrity_chains.find(these.clone());
         let chains: Vec<RawDocumentBuf> =
             chains.projection(doc! { SIGNED: 1, "schema_version": 1 }).await?.try_collect().await?;
@@ -112,7 +108,7 @@ impl MongoStore {
                 Some((raw.get_str("_id").ok()?, Checkpoint::verified(keys, signed)))
             })
             .collect();
-        let heads = self.inner.chat_sessions.find(these).projection(projection).await?;
+        let heads = self.inner.chat_sessions.find(these).projection(head_projection()).await?;
         let heads: Vec<RawDocumentBuf> = heads.try_collect().await?;
         let mut unsigned = Vec::new();
         for raw in &heads {
@@ -178,7 +174,6 @@ impl MongoStore {
         };
         let mut projection = SessionView::projection();
         projection.extend(head_projection());
-        projection.insert(LIFECYCLE, 1);
         let session = self.inner.chat_sessions.find_one(chat_filter(app_id, chat_id));
         let session = session.projection(projection).await?;
         let Some(raw) = session.filter(|raw| !is_purged(raw)) else {

@@ -44,6 +44,9 @@ use crate::store::{
 /// The largest page of groups, in bytes. A larger first group is returned alone.
 const PAGE_BYTES: usize = 1 << 20;
 
+/// The groups with which a write has ended streams of a chat; listeners hear of them when it is committed.
+pub(crate) type EndedStreams = Vec<(StreamId, StreamGroup)>;
+
 #[async_trait]
 impl Streams for MongoStore {
     async fn start_stream(
@@ -315,7 +318,7 @@ impl MongoStore {
     }
 
     /// Notifies listeners of the groups that another write of a chat has ended its streams with.
-    pub(crate) fn notify_streams(&self, chat_id: &ChatId, ended: Vec<(StreamId, StreamGroup)>) {
+    pub(crate) fn notify_streams(&self, chat_id: &ChatId, ended: EndedStreams) {
         for (stream_id, group) in ended {
             self.notify_stream(chat_id, &stream_id, group);
         }

@@ -10,7 +10,9 @@ use records::{
 
 use super::chain::Chain;
 use super::document::{StoredStream, running_streams, stream_filter};
-use super::{REMOVED_AT, StreamDocument, StreamGroupDocument, mark_of, stream_record};
+use super::{
+    EndedStreams, REMOVED_AT, StreamDocument, StreamGroupDocument, mark_of, stream_record,
+};
 use crate::StoreError;
 use crate::error::StreamRefusal;
 use crate::mongo::MongoStore;
@@ -33,7 +35,7 @@ impl MongoStore {
         scope: &Scope,
         chat_id: &ChatId,
         stream: &Stream,
-    ) -> Result<Round<(Written<Stream>, Vec<(StreamId, StreamGroup)>)>, Failure> {
+    ) -> Result<Round<(Written<Stream>, EndedStreams)>, Failure> {
         self.require(Shape::Streams).await?;
         let chat = self.known_chat(scope, chat_id).await?;
         let at = (chat_id, &stream.stream_id);
@@ -73,10 +75,7 @@ impl MongoStore {
         // The chat may have ended since it was read, and then nothing would end this stream.
         let mut unchanged = writable_chat(scope, chat_id);
         unchanged.insert("status", chat.status.number());
-        let now = DateTime::from_chrono(self.inner.clock.now());
-        let touch = doc! { "$set": { "last_updated_at": now } };
-        let touch = self.inner.chat_sessions.update_one(unchanged, touch);
-        if touch.session(&mut *tx.session().await?).await?.matched_count == 0 {
+        if !self.touch_matching(&tx, unchanged).await? {
             return Ok(Round::Again);
         }
         for (stream_id, group) in &superseded {
@@ -274,7 +273,7 @@ impl MongoStore {
         tx: &Transaction<'_>,
         scope: &Scope,
         chat: &ChatSession,
-    ) -> Result<Vec<(StreamId, StreamGroup)>, Failure> {
+    ) -> Result<EndedStreams, Failure> {
         let mut ended = Vec::new();
         if !rules::is_over(chat) {
             return Ok(ended);
