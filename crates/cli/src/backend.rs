@@ -118,7 +118,7 @@ impl Backend {
     }
 }
 
-/// Refuses an app of which the database has nothing. An app need not be registered, so any of its records will do.
+/// Fails if the database has nothing of an app. A chat, or another record, is enough: an app need not be registered.
 pub(crate) async fn expect_app(store: &MongoStore, app_id: Option<&AppId>) -> anyhow::Result<()> {
     let Some(app_id) = app_id else { return Ok(()) };
     ensure!(

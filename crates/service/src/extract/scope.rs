@@ -193,7 +193,7 @@ pub(crate) async fn record_support(
     }
 }
 
-/// Records in the audit log that support reads something of these chats: parts of a list that shows what was said in them.
+/// Records in the audit log that support reads these chats. A list shows what was said in them.
 pub(crate) async fn record_support_in<'a>(
     state: &AppState,
     scope: &Scope,
