@@ -36,7 +36,8 @@ pub(crate) use write::write_file;
 /// A message that came in this format comes back as it was, with the order of its parts, its steps and data, the states of its
 /// texts and calls, approvals and metadata. The parser turns the content after a call into a separate message, which is
 /// rendered as part of the message that it continues. A call that came without a result is shown in the state in which it
-/// waited, unless a policy for such calls is chosen. Fields that the SDK does not have are stored and not rendered.
+/// waited, unless a policy for such calls is chosen. What the user said while the message was made is a message of the user
+/// between two of its steps. Fields that the SDK does not have are stored and not rendered.
 #[derive(Debug, Clone, Copy)]
 pub struct UiMessage;
 

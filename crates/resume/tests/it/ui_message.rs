@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use resume::dialect::{Anthropic, Dialect as _, OpenAi, PydanticAi, UiMessage};
+use resume::dialect::{Anthropic, Dialect, OpenAi, PydanticAi, UiMessage};
 use resume::ingest;
 use serde_json::{Value, json};
 
@@ -30,6 +30,32 @@ fn what_version_7_of_the_sdk_has_comes_back() {
     for metadata in [json!("s"), json!(0), json!(false), json!([1]), json!({"a": 1})] {
         messages[3]["metadata"] = metadata;
         assert_kept(&UiMessage, &messages);
+    }
+}
+
+#[test]
+fn what_a_user_said_while_an_answer_was_made_is_read_by_others() {
+    let text = |text: &str| json!({"type": "text", "text": text});
+    let call = json!({"type": "tool-f", "toolCallId": "c", "state": "output-available", "input": {}, "output": 1});
+    let steering = |parts: Value| json!({"type": "steering-message", "id": "s", "parts": parts});
+    let picture =
+        json!({"type": "file", "mediaType": "image/png", "url": "data:image/png;base64,aGk="});
+    let orders = [
+        json!([call, steering(json!([text("rather Paris"), picture])), text("done")]),
+        json!([{"type": "step-start"}, steering(json!([text("rather Paris")])), text("done")]),
+        json!([text("a"), steering(json!([text("rather Paris")]))]),
+    ];
+    for parts in orders {
+        let messages = [
+            json!({"id": "1", "role": "user", "parts": [text("hi")]}),
+            json!({"id": "2", "role": "assistant", "parts": parts}),
+        ];
+        assert_kept(&UiMessage, &messages);
+        for dialect in [&OpenAi as &dyn Dialect, &Anthropic] {
+            let others = stored_in(dialect, &UiMessage, &messages).messages;
+            let mut by_user = others.iter().filter(|it| it["role"] == "user").map(Value::to_string);
+            assert!(by_user.any(|it| it.contains("rather Paris")), "{others:?}");
+        }
     }
 }
 

@@ -20,6 +20,8 @@ pub(super) struct OwnFields {
     pub(super) parts: Vec<Value>,
     /// Whether the step continues the message before it.
     pub(super) continues: bool,
+    /// The id of what the user said while the message was made, if the step is that.
+    pub(super) steering: Option<String>,
     /// The metadata of the message, if they are no object.
     pub(super) metadata: Value,
     /// Other fields of the message, which the SDK does not have: they are not written.
@@ -81,6 +83,7 @@ impl OwnFields {
         Self {
             parts: take_list(stored, "parts"),
             continues: stored.get(CONTINUES) == Some(&Value::Bool(true)),
+            steering: stored.get("steering").and_then(Value::as_str).map(str::to_owned),
             metadata: stored.get_mut("metadata").map(Value::take).unwrap_or_default(),
             fields: take_object(stored, "fields"),
         }
@@ -94,6 +97,9 @@ impl OwnFields {
         }
         if self.continues {
             stored.insert(CONTINUES.to_owned(), true.into());
+        }
+        if let Some(id) = self.steering {
+            stored.insert("steering".to_owned(), id.into());
         }
         if !self.metadata.is_null() {
             stored.insert("metadata".to_owned(), self.metadata);

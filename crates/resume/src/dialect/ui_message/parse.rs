@@ -50,6 +50,25 @@ fn read(message: Value, ids: &mut EventIds) -> Result<Vec<NewMessage>, DropReaso
     Ok(reader.messages)
 }
 
+/// What the user said while an assistant's message was made.
+struct Steering {
+    id: String,
+    parts: Vec<Value>,
+}
+
+impl Steering {
+    /// Reads the part of it; `None` if the part is another one, or has more than a message of a user can keep.
+    fn read(part: &Value) -> Option<Self> {
+        if part["type"] != "steering-message" || part.as_object()?.len() != 3 {
+            return None;
+        }
+        let parts = part["parts"].as_array()?;
+        let is_content = |part: &Value| part["type"] == "text" || part["type"] == "file";
+        let is_said = !parts.is_empty() && parts.iter().all(is_content);
+        is_said.then_some(Self { id: part["id"].as_str()?.to_owned(), parts: parts.clone() })
+    }
+}
+
 /// Reads the parts of one message.
 ///
 /// A stored message holds its content before its calls. So each content part after a call begins a new
@@ -94,6 +113,10 @@ impl Reader {
             self.step.add_call(call::read(&function, part));
             return;
         }
+        if let Some(steering) = Steering::read(&part) {
+            self.add_steering(steering);
+            return;
+        }
         if kind != "reasoning" && fields::is_kept(&part) {
             self.step.own.push(part);
             return;
@@ -115,12 +138,32 @@ impl Reader {
         let own = OwnFields {
             parts: step.own,
             continues,
+            steering: None,
             metadata: self.other_metadata.take(),
             fields: mem::take(&mut self.fields),
         };
         own.keep(&mut body);
         self.messages.push(NewMessage { event_id: self.event_id.take(), ..body.into() });
         self.messages.extend(step.results);
+    }
+
+    /// Adds what the user said while the message was made, as a message of the user between two steps.
+    fn add_steering(&mut self, steering: Steering) {
+        // The first step has the id and the metadata of the message, even if it has nothing else.
+        if self.messages.is_empty() || !self.step.is_empty() {
+            self.end_step();
+        }
+        let mut said = Step::default();
+        steering.parts.into_iter().for_each(|part| said.add_content(part));
+        let mut body = MessageBody::new("user", None, content_from_parts(said.content));
+        let own = OwnFields {
+            parts: said.own,
+            continues: true,
+            steering: Some(steering.id),
+            ..OwnFields::default()
+        };
+        own.keep(&mut body);
+        self.messages.push(body.into());
     }
 }
 

@@ -44,12 +44,17 @@ impl MessageWriter for MessagesWriter {
             message.report_repairs(rendered);
             return;
         }
-        let own = OwnFields::take(&mut message);
-        let continued =
-            self.open.as_mut().filter(|open| own.continues && open.role == message.role);
+        let mut own = OwnFields::take(&mut message);
+        let steering = own.steering.take().filter(|_| message.role == Role::User);
+        let role = if steering.is_some() { Role::Assistant } else { message.role };
+        let continued = self.open.as_mut().filter(|open| own.continues && open.role == role);
         if let Some(open) = continued {
             open.add_metadata(mem::take(&mut message.metadata));
-            open.parts.extend(write_parts(&mut message, own));
+            let parts = write_parts(&mut message, own);
+            match steering {
+                Some(id) => open.parts.push(steering_part(id, parts)),
+                None => open.parts.extend(parts),
+            }
             message.report_repairs(rendered);
             return;
         }
@@ -112,13 +117,25 @@ impl OpenMessage {
     }
 
     fn into_message(mut self) -> Value {
-        let parts = self.parts.into_iter().map(|part| match part {
-            OpenPart::Written(part) => part,
-            OpenPart::Call(call) => call.into_part(),
-        });
-        self.fields.insert("parts".to_owned(), parts.collect());
+        let parts = self.parts.into_iter().map(OpenPart::into_part).collect();
+        self.fields.insert("parts".to_owned(), parts);
         self.fields.into()
     }
+}
+
+impl OpenPart {
+    fn into_part(self) -> Value {
+        match self {
+            Self::Written(part) => part,
+            Self::Call(call) => call.into_part(),
+        }
+    }
+}
+
+/// Creates the part for what the user said while an assistant's message was made.
+fn steering_part(id: String, parts: Vec<OpenPart>) -> OpenPart {
+    let parts: Vec<_> = parts.into_iter().map(OpenPart::into_part).collect();
+    OpenPart::Written(json!({"type": "steering-message", "id": id, "parts": parts}))
 }
 
 /// Writes the parts of a message in the order in which they came: reasoning, then content, then calls if they came from
