@@ -6,8 +6,8 @@ use serde_json::Value;
 use crate::Repair;
 use crate::dropped::shorten;
 
-/// Shorter inline data stay in the text.
-const MIN_LEFT_OUT_CHARS: usize = 1024;
+/// Inline data of fewer characters, or numbers, stay in the text.
+const MIN_LEFT_OUT: usize = 1024;
 
 /// The fields with the type of the data beside or below them.
 const TYPE_FIELDS: [&str; 6] =
@@ -39,7 +39,7 @@ fn leave_out(value: &mut Value, around: Option<&str>, repairs: &mut Vec<Repair>)
     match value {
         Value::String(text) => {
             let data = text.strip_prefix("data:").and_then(|url| url.split_once(','));
-            if let Some((header, data)) = data.filter(|it| it.1.len() >= MIN_LEFT_OUT_CHARS) {
+            if let Some((header, data)) = data.filter(|it| it.1.len() >= MIN_LEFT_OUT) {
                 let media_type = header.split(';').next().unwrap_or_default();
                 let is_base64 = header.ends_with(";base64");
                 let bytes = if is_base64 { base64_bytes(data) } else { data.len() };
@@ -50,9 +50,16 @@ fn leave_out(value: &mut Value, around: Option<&str>, repairs: &mut Vec<Repair>)
         Value::Object(fields) => {
             let own = type_of_data(fields);
             let kind = own.as_deref().or(around);
+            let is_typed = kind.is_some() || is_buffer(fields);
             for (field, value) in fields {
-                let is_named = kind.is_some() || DATA_FIELDS.contains(&field.as_str());
+                let is_data = DATA_FIELDS.contains(&field.as_str());
+                let is_named = kind.is_some() || is_data;
                 match value {
+                    Value::Array(items)
+                        if (is_data || is_typed && field == "data") && are_many_bytes(items) =>
+                    {
+                        *value = note(kind.unwrap_or_default(), items.len(), repairs).into();
+                    }
                     Value::String(text) if is_named && is_long_base64(text) => {
                         *text = note(kind.unwrap_or_default(), base64_bytes(text), repairs);
                     }
@@ -72,10 +79,21 @@ fn type_of_data(fields: &JsonObject) -> Option<String> {
     said.or_else(generated).map(str::to_owned)
 }
 
+/// Returns whether an object is a `Buffer` of Node.js, written as JSON.
+fn is_buffer(fields: &JsonObject) -> bool {
+    fields.get("type").is_some_and(|it| it == "Buffer")
+}
+
+/// Returns whether a list can be long inline data, a number for each byte.
+fn are_many_bytes(items: &[Value]) -> bool {
+    let is_byte = |item: &Value| item.as_u64().is_some_and(|it| u8::try_from(it).is_ok());
+    items.len() >= MIN_LEFT_OUT && items.iter().all(is_byte)
+}
+
 /// Returns whether a text can be long inline data. Long hexadecimal numbers are none: they may be what a tool found.
 fn is_long_base64(text: &str) -> bool {
     let is_base64 = |it: u8| it.is_ascii_alphanumeric() || b"+/-_=".contains(&it);
-    text.len() >= MIN_LEFT_OUT_CHARS
+    text.len() >= MIN_LEFT_OUT
         && text.bytes().all(is_base64)
         && !text.bytes().skip(2).all(|it| it.is_ascii_hexdigit())
 }

@@ -320,3 +320,23 @@ fn a_json_text_has_no_long_inline_data() {
     let detail = "inline data were left out of a JSON text: application/zip, 3000 bytes";
     assert_eq!(details, ["a content part became its JSON text", detail]);
 }
+
+/// Node.js writes the bytes of a `Buffer` as a list of numbers; other lists of numbers are what a tool found.
+#[test]
+fn a_json_text_has_no_long_list_of_bytes() {
+    let bytes: Vec<_> = (0..2048).map(|it| it % 256).collect();
+    let kept = json!({"type": "series", "data": bytes, "values": bytes});
+    let buffer = json!({"type": "Buffer", "data": bytes});
+    let picture = json!({"mimeType": "image/png", "data": bytes, "sizes": bytes});
+    let parts = [
+        json!({"type": "text", "text": "see"}),
+        kept.clone(),
+        json!({"type": "x", "of": [buffer, picture]}),
+    ];
+    let rendered = rendered(&Anthropic, &parts.into());
+    let content = &rendered.messages[0]["content"];
+    assert_eq!(content[1]["text"], kept.to_string());
+    let buffer = json!({"type": "Buffer", "data": "[left out: data, 2048 bytes]"});
+    let picture = json!({"mimeType": "image/png", "data": "[left out: image/png, 2048 bytes]", "sizes": bytes});
+    assert_eq!(content[2]["text"], json!({"type": "x", "of": [buffer, picture]}).to_string());
+}

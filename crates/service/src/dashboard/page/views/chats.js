@@ -55,7 +55,7 @@ function openSearch(screen, { appId, given, frame: bare }, signal) {
     screen.show(() =>
       frame(
         sections.length === 0 && none,
-        foundSections(appId, text, found).map(([title, ...content]) => section(title, content)),
+        sections.map(([title, ...content]) => section(title, content)),
         back,
       ),
     );
@@ -122,7 +122,10 @@ function openList(screen, { appId, given, frame }, signal) {
         wanted += 1;
         refresh();
       });
-    screen.show(() => frame(bar(), shown(appId, list.items, total, further)));
+    const empty = Object.keys(given).some((it) => it !== "order_by")
+      ? "No chat matches."
+      : "The app has no active chats.";
+    screen.show(() => frame(bar(), shown(appId, list.items, { total, further, empty })));
     announce(total);
   }
 }
@@ -130,10 +133,10 @@ function openList(screen, { appId, given, frame }, signal) {
 const numberOf = ({ total, total_is_at_least: least }) =>
   total === undefined ? `More than ${many(least, "chat")}` : many(total, "chat");
 
-function shown(appId, items, total, further) {
+function shown(appId, items, { total, further, empty }) {
   const list = items.length
     ? chatList(appId, items)
-    : h("p", { class: "dim" }, further ? "No chat of this page matches." : "No chat matches.");
+    : h("p", { class: "dim" }, further ? "No chat of this page matches." : empty);
   return section(total, list, further);
 }
 
