@@ -27,6 +27,7 @@ use crate::mongo::collection_names::{
 };
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::{LIFECYCLE, StoredMessage};
+use crate::mongo::engine::driver_error::DriverError;
 use crate::mongo::engine::failure::code;
 use crate::mongo::streams::{StoredGroup, stream_group_record};
 use crate::store::{Change, ChatChange, Interest, StreamChange};
@@ -342,7 +343,7 @@ impl Watcher {
                     return change;
                 }
                 Next::Ended(error) => {
-                    let error = error.as_ref().map(tracing::field::display);
+                    let error = error.map(DriverError::from).map(tracing::field::display);
                     tracing::warn!(error, "the change stream has ended; it is opened again");
                     self.stream = None;
                     return Change::Lost;
