@@ -109,10 +109,9 @@ pub(crate) fn put(
     }
     let is_same =
         stored.digest == Some(digest) && new.lifetime.is_none() && stored.head.expires_at.is_none();
-    // Another writer may have stored the same, which a write with an id that depends on what it has seen must be told.
-    let depends = *only_new || scope.if_match.is_some();
-    // What a write would store is there: an earlier request of the same write has stored it.
-    if is_same && (write_id.is_none() || !depends) && (!only_new || stored.head.version == 1) {
+    // What a write without an id would store is there: an earlier request of it has stored it. One with an id is another write,
+    // and must be remembered: repeated later, it undoes nothing.
+    if is_same && write_id.is_none() && (!only_new || stored.head.version == 1) {
         return Ok(Put::Keep(stored.head.clone()));
     }
     if *only_new {

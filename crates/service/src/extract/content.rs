@@ -5,7 +5,6 @@ use axum::http::header::{CONTENT_RANGE, CONTENT_TYPE};
 use persistence::offload;
 use records::NewDocument;
 use serde::de::IgnoredAny;
-use utoipa::openapi::Required;
 
 use super::body::read_content;
 use super::idempotency_key::IdempotencyKey;
@@ -17,6 +16,9 @@ use crate::state::AppState;
 
 /// The media type of a content for which the caller names none.
 pub(crate) const BYTES: &str = "application/octet-stream";
+
+/// The longest key of a write: a document remembers those of its last writes.
+const MAX_KEY_CHARS: usize = 256;
 
 /// A body of any type, as it is. One of the type `application/json` is JSON.
 #[derive(Debug)]
@@ -31,9 +33,13 @@ impl FromRequest<AppState> for AnyContent {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &AppState) -> Result<Self, Problem> {
-        let mut write_id = None;
-        if let Some(key) = IdempotencyKey::of(&request)? {
+        let mut write_id: Option<String> = None;
+        if let Some(key) = IdempotencyKey::given(&request)? {
             key.fill("write_id", &mut write_id)?;
+        }
+        if write_id.as_ref().is_some_and(|it| it.len() > MAX_KEY_CHARS) {
+            let detail = format!("must have at most {MAX_KEY_CHARS} characters");
+            return Err(Problem::invalid_parameter("Idempotency-Key", detail));
         }
         // RFC 9110, section 14.5: otherwise a part would take the place of the whole.
         if request.headers().contains_key(CONTENT_RANGE) {
@@ -58,7 +64,7 @@ impl FromRequest<AppState> for AnyContent {
 
 impl Input for AnyContent {
     fn describe(description: &mut Description) {
-        description.body::<values::Content>(&[BYTES, JSON], Required::True);
+        description.content_body::<values::Content>(&[BYTES, JSON], MAX_KEY_CHARS);
     }
 }
 

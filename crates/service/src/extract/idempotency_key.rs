@@ -9,7 +9,7 @@ use super::only_header;
 use crate::problem::Problem;
 use crate::wire::EmptyRequest;
 
-/// The header that makes a `POST` safe to repeat, as an id in its body does.
+/// The header that makes a request safe to repeat, as an id in its body does.
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// A body that may get its ids from the header `Idempotency-Key`.
@@ -35,14 +35,16 @@ pub(crate) struct IdempotencyKey {
 }
 
 impl IdempotencyKey {
-    /// Returns the key of a `POST`; other methods are safe to repeat anyway.
+    /// Returns the key of a `POST`; a JSON body of another method has no id that it could be.
+    pub(super) fn of(request: &Request) -> Result<Option<Self>, Problem> {
+        if request.method() == Method::POST { Self::given(request) } else { Ok(None) }
+    }
+
+    /// Returns the key of a request of any method.
     ///
     /// The quotation marks of a structured header field (RFC 9651) are not part of the key.
-    pub(super) fn of(request: &Request) -> Result<Option<Self>, Problem> {
+    pub(super) fn given(request: &Request) -> Result<Option<Self>, Problem> {
         let refuse = |detail| Err(Problem::invalid_parameter("Idempotency-Key", detail));
-        if request.method() != Method::POST {
-            return Ok(None);
-        }
         let value = only_header(request.headers(), IDEMPOTENCY_KEY, "Idempotency-Key")?;
         let Some(value) = value else { return Ok(None) };
         let Ok(text) = value.to_str() else {

@@ -123,17 +123,35 @@ impl Description {
         self.problems(&[P::PRECONDITION_FAILED]);
     }
 
+    /// The operation takes a content, and remembers the key of its request.
+    pub(crate) fn content_body<T: ToSchema>(
+        &mut self,
+        media_types: &[&'static str],
+        longest_key: usize,
+    ) {
+        self.body_without_key::<T>(media_types, Required::True);
+        let text = "Makes the request safe to repeat: it is recognised until 64 other writes have followed it.";
+        self.parameter(idempotency_key(text, Some(longest_key)));
+    }
+
     /// The operation takes a body of one of the media types.
     pub(crate) fn body<T: ToSchema>(&mut self, media_types: &[&'static str], required: Required) {
+        self.body_without_key::<T>(media_types, required);
+        if self.method == Method::POST {
+            let text = "Makes the request safe to repeat: the id that the body would otherwise have (`chat_id`, `event_id`, \
+                `call_id`, `request_id`, `entry_id` or `lease_id`), which must be missing then. The records of a list get \
+                `{key}/0`, `{key}/1` and so on. A request that is safe to repeat without an id ignores it.";
+            self.parameter(idempotency_key(text, None));
+        }
+    }
+
+    fn body_without_key<T: ToSchema>(&mut self, media_types: &[&'static str], required: Required) {
         let schema = self.reference::<T>();
         let body = RequestBodyBuilder::new().required(Some(required));
         let body = media_types.iter().fold(body, |body, media_type| {
             body.content(*media_type, Content::new(Some(schema.clone())))
         });
         self.body = Some(body.build());
-        if self.method == Method::POST {
-            self.parameter(idempotency_key());
-        }
         self.problems(&[
             P::MALFORMED_JSON,
             P::BODY_TIMEOUT,
@@ -311,11 +329,9 @@ pub(crate) fn header(name: &str, text: &str, example: &str) -> Parameter {
     parameter(ParameterIn::Header, name, text, String::schema(), Some(example.into()))
 }
 
-fn idempotency_key() -> Parameter {
-    let text = "Makes the request safe to repeat: the id that the body would otherwise have (`chat_id`, `event_id`, \
-        `call_id`, `request_id`, `entry_id` or `lease_id`), which must be missing then. The records of a list get \
-        `{key}/0`, `{key}/1` and so on. A request that is safe to repeat without an id ignores it.";
+fn idempotency_key(text: &str, max_length: Option<usize>) -> Parameter {
     let schema = ObjectBuilder::new().schema_type(Type::String).min_length(Some(1));
     let example = "0198d4b2-7c1e-7a3b-9f55-2f6c1d0e8a41";
+    let schema = schema.max_length(max_length);
     parameter(ParameterIn::Header, "Idempotency-Key", text, schema, Some(example.into()))
 }

@@ -114,6 +114,41 @@ async fn a_write_that_depends_on_another_version_is_refused() {
 }
 
 #[tokio::test]
+async fn a_put_is_recognised_by_its_key() {
+    let client = Client::open();
+    let path = at("lock");
+    let refused = (412, "precondition-failed".to_owned());
+    let put = async |key: &'static str, condition: Option<(&'static str, &str)>, content| {
+        let headers: Vec<_> = condition.into_iter().chain([("idempotency-key", key)]).collect();
+        send(&client, "PUT", &path, &headers, content).await
+    };
+    let only_new = Some(("if-none-match", "*"));
+    let first = put("worker-1", only_new, "locked").await;
+    assert_eq!(first.status, 201);
+    assert_eq!(put("worker-2", only_new, "locked").await.problem(), refused);
+    let seen = Some(("if-match", first.header("etag")));
+    assert_eq!(put("worker-1b", seen, "mine").await.status, 200);
+    assert_eq!(put("worker-2b", seen, "mine").await.problem(), refused);
+    // Another write of the same content is remembered as well.
+    for key in ["k1", "k2"] {
+        assert_eq!(put(key, None, "AAA").await.status, 200);
+    }
+    let last = put("k3", None, "BBB").await.body()["version"].clone();
+    for (key, condition) in [("k1", None), ("k2", None), ("worker-1", only_new), ("k3", seen)] {
+        let again = put(key, condition, "AAA").await;
+        assert_eq!((again.status, &again.body()["version"]), (200, &last), "{key}");
+    }
+    assert_eq!(client.get(&path).await.text, "BBB");
+    for key in ["", "\"\"", &*"k".repeat(257)] {
+        for method in ["PUT", "POST"] {
+            let bad = send(&client, method, &path, &[("idempotency-key", key)], "CCC").await;
+            assert_eq!(bad.problem(), (422, "invalid-request".to_owned()), "{key}");
+        }
+    }
+    assert_eq!(client.get(&path).await.text, "BBB");
+}
+
+#[tokio::test]
 async fn appends_return_their_offsets() {
     let client = Client::open();
     let path = at("log");
