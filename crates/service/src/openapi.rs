@@ -3,6 +3,8 @@
 mod complete;
 pub(crate) use crate::wire::values::{self, any_of, merged};
 
+use std::collections::btree_map::Entry;
+
 use axum::body::Bytes;
 use axum::http::Method;
 use serde_json::{Value, json};
@@ -62,7 +64,8 @@ impl Document {
         for Section { tag, about, rows } in sections {
             self.section(tag, about);
             for row in rows {
-                self.operation(row.path, &row.method, &row.operation, &row.schemas);
+                let (operation, schemas) = row.describe(tag);
+                self.operation(row.path, &row.method, operation, schemas);
             }
         }
     }
@@ -80,8 +83,8 @@ impl Document {
         &mut self,
         path: &str,
         method: &Method,
-        operation: &Operation,
-        schemas: &[(String, RefOr<Schema>)],
+        operation: Operation,
+        schemas: Vec<(String, RefOr<Schema>)>,
     ) {
         let method = match *method {
             Method::POST => HttpMethod::Post,
@@ -90,13 +93,19 @@ impl Document {
             Method::DELETE => HttpMethod::Delete,
             _ => HttpMethod::Get,
         };
-        let item = PathItem::new(method, operation.clone());
+        let item = PathItem::new(method, operation);
         // OpenAPI has no word for a parameter that may hold slashes.
         self.0.paths.paths.entry(path.replace("{*", "{")).or_default().merge_operations(item);
         let known = self.0.components.get_or_insert_default();
         for (name, schema) in schemas {
-            let earlier = known.schemas.entry(name.clone()).or_insert_with(|| schema.clone());
-            debug_assert!(earlier == schema, "two schemas are called {name}; see #[schema(as)]");
+            match known.schemas.entry(name) {
+                Entry::Vacant(free) => drop(free.insert(schema)),
+                Entry::Occupied(earlier) => debug_assert!(
+                    *earlier.get() == schema,
+                    "two schemas are called {}; see #[schema(as)]",
+                    earlier.key()
+                ),
+            }
         }
     }
 

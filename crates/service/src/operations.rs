@@ -29,7 +29,6 @@ macro_rules! sections {
             tag: $tag,
             about: $about,
             rows: vec![$(crate::operation::Row::of::<$handler>(
-                $tag,
                 $path,
                 axum::http::Method::$method,
                 $is_admitted,

@@ -96,7 +96,8 @@ pub fn router_and_upkeep(
     };
     let health = routes(&PROBES, &state);
     let adapters = adapters::enabled(&config.adapters).map(|(adapter, _)| {
-        let description = move || async move { described(adapter.description()) };
+        let text = Arc::new(LazyLock::new(|| adapter.description()));
+        let description = move || async move { described((**text).clone()) };
         routes(&adapter.sections, &state).route(&adapter.description_path(), get(description))
     });
     let router = adapters

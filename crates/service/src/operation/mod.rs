@@ -71,9 +71,9 @@ pub(crate) struct Row {
     pub(crate) path: &'static str,
     pub(crate) method: Method,
     route: fn(MethodFilter) -> MethodRouter<AppState>,
-    pub(crate) operation: DescribedOperation,
-    /// The schemas that the operation refers to.
-    pub(crate) schemas: Schemas,
+    /// Describes the operation. The descriptions take much memory, and are needed once.
+    describe: fn(Method, bool) -> Description,
+    is_admitted: bool,
     /// Whether the operation ends at the deadline of requests.
     pub(crate) has_deadline: bool,
     /// The conditions that the operation honours when it writes.
@@ -81,24 +81,30 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// Describes an operation that is found under a method and a path.
-    pub(crate) fn of<O: Operation>(
-        tag: &str,
-        path: &'static str,
-        method: Method,
-        is_admitted: bool,
-    ) -> Self {
-        let mut description = Description::new::<O>(method.clone(), is_admitted);
-        O::describe(&mut description);
+    /// Creates the row of an operation that is found under a method and a path.
+    pub(crate) fn of<O: Operation>(path: &'static str, method: Method, is_admitted: bool) -> Self {
+        let describe = |method, is_admitted| {
+            let mut description = Description::new::<O>(method, is_admitted);
+            O::describe(&mut description);
+            description
+        };
+        let description = describe(method.clone(), is_admitted);
         Self {
             path,
             method,
             route: O::route,
+            describe,
+            is_admitted,
             has_deadline: description.has_deadline,
             honoured: description.honoured,
-            schemas: std::mem::take(&mut description.schemas),
-            operation: description.into_operation(tag, path),
         }
+    }
+
+    /// Describes the operation, and returns the schemas that it refers to.
+    pub(crate) fn describe(&self, tag: &str) -> (DescribedOperation, Schemas) {
+        let mut description = (self.describe)(self.method.clone(), self.is_admitted);
+        let schemas = std::mem::take(&mut description.schemas);
+        (description.into_operation(tag, self.path), schemas)
     }
 
     /// Returns the route of the operation.
