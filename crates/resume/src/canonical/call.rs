@@ -204,6 +204,11 @@ impl Call {
         }
     }
 
+    /// Takes the input of a call of a custom tool; `None` for any other call.
+    pub(crate) fn take_custom_input(&mut self) -> Option<String> {
+        (self.kind == CallKind::Custom).then(|| mem::take(&mut self.target.input))
+    }
+
     /// Takes the arguments as an object; any other value becomes the field `input` of one.
     pub(crate) fn take_arguments(&mut self) -> Value {
         let input = mem::take(&mut self.target.input);

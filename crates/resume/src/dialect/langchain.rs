@@ -9,6 +9,7 @@ use crate::Options;
 mod blocks;
 mod parse;
 mod prepare;
+mod reasoning;
 mod rules;
 mod validate;
 mod write;

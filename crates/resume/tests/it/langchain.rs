@@ -1,9 +1,11 @@
-use resume::dialect::{Anthropic, Dialect, LangChain, OpenAi};
+use resume::dialect::{Anthropic, Dialect, LangChain, OpenAi, OpenAiResponses};
 use resume::ingest::{self, Check};
 use serde_json::{Value, json};
 
 use crate::round_trip::stored_in;
 use crate::transcript::{rendered_in, violations};
+
+mod reasoning;
 
 fn prepared(messages: Value) -> Vec<Value> {
     let Value::Array(mut messages) = messages else { panic!("messages are a list") };
@@ -136,4 +138,27 @@ fn the_blocks_of_bedrock_without_a_type_come_back_and_are_no_text_elsewhere() {
     assert_eq!(rendered.messages[3]["content"], json!([text]));
     let noted: Vec<_> = rendered.repaired.iter().map(|it| it.repair.slug()).collect();
     assert_eq!(noted, ["provider_fields_removed"; 4]);
+}
+
+#[test]
+fn a_call_of_a_custom_tool_of_openai_is_one_in_the_responses_api() {
+    let block = json!({"type": "custom_tool_call", "id": "ctc_1", "call_id": "call_1", "name": "f", "input": "raw"});
+    let wrapped = json!({"type": "non_standard", "value": block});
+    for content in [block, wrapped] {
+        let call =
+            json!({"name": "f", "args": {"__arg1": "raw"}, "id": "call_1", "type": "tool_call"});
+        let data = json!({"content": [content], "tool_calls": [call], "id": "m1"});
+        let result = json!({"content": "done", "tool_call_id": "call_1", "id": "m2"});
+        let chat = [json!({"type": "ai", "data": data}), json!({"type": "tool", "data": result})];
+        let own = stored_in(&LangChain, &LangChain, &chat);
+        assert_eq!(own.messages[0]["data"]["content"], data["content"]);
+        assert_eq!(own.messages[0]["data"]["tool_calls"], data["tool_calls"]);
+        assert_eq!(own.repaired, []);
+        let items = stored_in(&OpenAiResponses, &LangChain, &chat).messages;
+        let called =
+            json!({"type": "custom_tool_call", "call_id": "call_1", "name": "f", "input": "raw"});
+        let answered =
+            json!({"type": "custom_tool_call_output", "call_id": "call_1", "output": "done"});
+        assert_eq!(items, [called, answered]);
+    }
 }

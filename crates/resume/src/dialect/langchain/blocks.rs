@@ -1,16 +1,17 @@
 //! The blocks of a content that other formats keep apart from it: reasoning, calls, and what only Bedrock knows.
 
-use records::JsonObject;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
+use super::reasoning;
 use crate::Repair;
-use crate::canonical::{Call, CanonicalMessage, PlacedReasoning, Reasoning};
+use crate::canonical::{Call, CanonicalMessage};
 use crate::dialect::parsed::text_part;
+use crate::dialect::thinking;
 
 /// What was taken from a content.
 #[derive(Debug, Default)]
 pub(super) struct Taken {
-    pub(super) reasoning: Vec<PlacedReasoning>,
+    pub(super) reasoning: Vec<Value>,
     /// The blocks with their positions, without what is stored elsewhere.
     pub(super) blocks: Vec<Value>,
 }
@@ -20,8 +21,13 @@ const CACHE_POINT: &str = "cachePoint";
 const GUARD: &str = "guardContent";
 const GUARDED_TEXT: &str = "/guardContent/text/text";
 
-/// Takes the blocks that repeat one of the calls, reasoning as Anthropic writes it, and marks of Bedrock from a content.
-pub(super) fn take(content: &mut Value, calls: &[Value], takes_reasoning: bool) -> Taken {
+/// Takes the blocks that repeat one of the calls, reasoning, and marks of Bedrock from a content.
+pub(super) fn take(
+    content: &mut Value,
+    calls: &[Value],
+    reader: Option<&reasoning::Reader>,
+) -> Taken {
+    let mut calls_before = 0;
     let mut taken = Taken::default();
     let Some(list) = content.as_array_mut() else {
         return taken;
@@ -38,19 +44,31 @@ pub(super) fn take(content: &mut Value, calls: &[Value], takes_reasoning: bool) 
             taken.blocks.push(json!({"at": at, "block": block}));
             continue;
         }
-        let read = Reasoning::read(&block).filter(|it| takes_reasoning && !it.is_empty());
-        let repeats_call = call_id(&block).is_some_and(is_called);
-        let stored_elsewhere: &[&str] = if repeats_call { &INPUTS } else { &REASONING };
-        if let Some(reasoning) = read {
-            taken.reasoning.push(PlacedReasoning::after(parts.len(), reasoning));
-        } else if !repeats_call {
-            parts.push(block);
+        if let Some(divided) = reader.and_then(|reader| reader.read(&block)) {
+            let field = if divided.stored.is_null() { GIVEN } else { BLOCK };
+            if let mut stored @ Value::Object(_) = divided.stored {
+                reasoning::place(&mut stored, parts.len(), calls_before);
+                taken.reasoning.push(stored);
+            }
+            taken.blocks.push(json!({"at": at, field: divided.rest}));
             continue;
         }
-        if let Value::Object(mut block) = block {
-            block.retain(|field, _| !stored_elsewhere.contains(&field.as_str()));
-            taken.blocks.push(json!({"at": at, "block": block}));
+        if call_id(native(&block)).is_some_and(is_called) {
+            calls_before += 1;
+            if let Some(fields) = native_mut(&mut block).as_object_mut() {
+                fields.retain(|field, _| !INPUTS.contains(&field.as_str()));
+            }
+            taken.blocks.push(json!({"at": at, BLOCK: block}));
+            continue;
         }
+        if is_wrapped(&block) {
+            let part = block["value"].take();
+            block["value"] = json!({"type": part["type"]});
+            taken.blocks.push(json!({"at": at, WRAPPER: block}));
+            parts.push(part);
+            continue;
+        }
+        parts.push(block);
     }
     *content =
         if parts.is_empty() && !taken.blocks.is_empty() { Value::Null } else { parts.into() };
@@ -60,17 +78,59 @@ pub(super) fn take(content: &mut Value, calls: &[Value], takes_reasoning: bool) 
 /// The fields of a block with the input of a call.
 const INPUTS: [&str; 3] = ["input", "args", "arguments"];
 
-/// The fields of a block with what was thought.
-const REASONING: [&str; 3] = ["thinking", "signature", "data"];
+/// The field of an entry with what stays of a block, and with a block of which the log has nothing.
+const BLOCK: &str = "block";
+const GIVEN: &str = "given";
+
+/// The field of an entry with what the library puts around a block that only an integration knows.
+const WRAPPER: &str = "wrapper";
+
+fn is_wrapped(block: &Value) -> bool {
+    block["type"] == "non_standard" && block["value"]["type"].is_string()
+}
+
+/// Returns the block of an integration, without what the library puts around it.
+fn native(block: &Value) -> &Value {
+    if is_wrapped(block) { &block["value"] } else { block }
+}
+
+fn native_mut(block: &mut Value) -> &mut Value {
+    if is_wrapped(block) { &mut block["value"] } else { block }
+}
 
 /// Returns the id of the call that a block repeats: as Anthropic, as `OpenAI` Responses or as the library itself writes it.
 fn call_id(block: &Value) -> Option<&str> {
     let field = match block["type"].as_str()? {
         "tool_use" | "tool_call" => "id",
-        "function_call" => "call_id",
+        "function_call" | CUSTOM_CALL => "call_id",
         _ => return None,
     };
     block[field].as_str()
+}
+
+/// The block of a call of a custom tool, and the argument with its input in the call that repeats it.
+const CUSTOM_CALL: &str = "custom_tool_call";
+const CUSTOM_INPUT: &str = "__arg1";
+
+/// Returns the input of a call of a custom tool, if it is one by its block.
+pub(super) fn custom_input<'a>(content: &'a Value, call: &Value) -> Option<&'a str> {
+    let mut blocks = content.as_array()?.iter().map(native);
+    let is_same = |block: &&Value| block["type"] == CUSTOM_CALL && block["call_id"] == call["id"];
+    let input = blocks.find(is_same)?["input"].as_str()?;
+    (call["args"] == json!({CUSTOM_INPUT: input})).then_some(input)
+}
+
+/// Returns whether the blocks that are kept beside a message have that of a call of a custom tool.
+pub(super) fn have_custom_call(blocks: &[Value], id: &str) -> bool {
+    blocks
+        .iter()
+        .map(|entry| native(&entry[BLOCK]))
+        .any(|block| block["type"] == CUSTOM_CALL && block["call_id"] == id)
+}
+
+/// Returns the arguments of a call of a custom tool, in the form of the library.
+pub(super) fn custom_arguments(input: &str) -> Value {
+    json!({CUSTOM_INPUT: input})
 }
 
 /// Puts the blocks back; a call that is not in the message any more has no block.
@@ -80,7 +140,7 @@ pub(super) fn put_back(
     calls: &[Value],
     message: &mut CanonicalMessage,
 ) {
-    let mut reasoning = message.take_placed_reasoning().unwrap_or_default().into_iter();
+    let mut reasoning = reasoning::take_stored(message);
     let mut parts = match content.take() {
         Value::Array(parts) => parts,
         Value::String(text) if !text.is_empty() => vec![json!({"type": "text", "text": text})],
@@ -89,7 +149,22 @@ pub(super) fn put_back(
     for mut placed in blocks {
         let at =
             placed["at"].as_u64().and_then(|at| usize::try_from(at).ok()).unwrap_or(usize::MAX);
-        let Value::Object(block) = placed["block"].take() else { continue };
+        if let Some(given) = placed.get_mut(GIVEN).map(Value::take) {
+            parts.insert(at.min(parts.len()), given);
+            continue;
+        }
+        if let Some(mut wrapper) = placed.get_mut(WRAPPER).map(Value::take) {
+            let is_same = |part: &&mut Value| part["type"] == wrapper["value"]["type"];
+            match parts.get_mut(at).filter(is_same) {
+                Some(part) => {
+                    wrapper["value"] = part.take();
+                    *part = wrapper;
+                }
+                None => message.repairs.push(Repair::ProviderFieldsRemoved),
+            }
+            continue;
+        }
+        let Value::Object(block) = placed[BLOCK].take() else { continue };
         if block.contains_key(GUARD) {
             let Some(part) = parts.get_mut(at).filter(|part| part["type"] == "text") else {
                 message.repairs.push(Repair::ProviderFieldsRemoved);
@@ -106,35 +181,33 @@ pub(super) fn put_back(
             parts.insert(at.min(parts.len()), block.into());
             continue;
         }
-        let block = match call_id(&Value::Object(block.clone())) {
+        let block = Value::Object(block);
+        let block = match call_id(native(&block)) {
             Some(id) => {
-                calls.iter().find(|call| call["id"] == id).map(|call| with_input(block, call))
+                let call = calls.iter().find(|call| call["id"] == id);
+                call.map(|call| with_input(block, call))
             }
-            None => reasoning.next().map(|placed| with_reasoning(block, placed.reasoning)),
+            None => reasoning.pop_front().map(|stored| reasoning::join(block, &stored)),
         };
         if let Some(block) = block {
             parts.insert(at.min(parts.len()), block);
         }
     }
     *content = parts.into();
-    message.reasoning = PlacedReasoning::into_stored(reasoning.collect());
+    message.reasoning = thinking::into_stored(reasoning.into());
 }
 
-fn with_input(mut block: JsonObject, call: &Value) -> Value {
-    let (field, input) = match block.get("type").and_then(Value::as_str) {
-        Some("tool_use") => ("input", call["args"].clone()),
-        Some("tool_call") => ("args", call["args"].clone()),
-        _ => ("arguments", call["args"].to_string().into()),
+fn with_input(mut block: Value, call: &Value) -> Value {
+    let fields = native_mut(&mut block);
+    let arguments = &call["args"];
+    let (field, input) = match fields["type"].as_str() {
+        Some("tool_use") => ("input", arguments.clone()),
+        Some("tool_call") => ("args", arguments.clone()),
+        Some(CUSTOM_CALL) => ("input", arguments[CUSTOM_INPUT].clone()),
+        _ => ("arguments", arguments.to_string().into()),
     };
-    block.insert(field.to_owned(), input);
-    block.into()
-}
-
-fn with_reasoning(mut block: Map<String, Value>, reasoning: Reasoning) -> Value {
-    if let Value::Object(written) = Value::from(reasoning) {
-        block.extend(written);
-    }
-    block.into()
+    fields[field] = input;
+    block
 }
 
 /// Returns whether the calls in the format of a provider are those of the message.

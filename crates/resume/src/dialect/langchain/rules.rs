@@ -6,7 +6,8 @@ use crate::dialect::pipeline::rules::{
 pub(super) const LANGCHAIN: DialectRules = DialectRules {
     own_fields: OwnFields::all_of("langchain"),
     media: MediaRules { library_parts: LibraryParts::Kept, ..MediaRules::ANY },
-    custom_calls: CustomCalls::Converted,
+    // The writer converts them, unless they come back as they were.
+    custom_calls: CustomCalls::Kept,
     // The mark of a call whose arguments the library could not parse.
     call_fields: CallFields::Under("langchain"),
     // Reference "ToolCall": `args` is a dictionary.

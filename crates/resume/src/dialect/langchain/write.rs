@@ -32,7 +32,7 @@ impl MessageWriter for MessagesWriter {
         let kind = kind_of(&message, &own);
         let blocks = take_list(&mut own, "blocks");
         let invalid_calls = take_invalid_calls(&mut message);
-        let calls = write_calls(&mut message);
+        let calls = write_calls(&mut message, &blocks);
         let is_as_given = own.shift_remove(AS_GIVEN).is_some();
         let mut content = write_content(&mut message, !blocks.is_empty());
         if let (false, Value::Array(parts)) = (is_as_given, &mut content) {
@@ -182,9 +182,18 @@ fn write_kwargs(message: &mut CanonicalMessage, own: &mut JsonObject) -> JsonObj
     kwargs
 }
 
-fn write_calls(message: &mut CanonicalMessage) -> Vec<Value> {
+/// Writes the calls; that of a custom tool, if its block comes back, with its input as the library has it.
+fn write_calls(message: &mut CanonicalMessage, blocks: &[Value]) -> Vec<Value> {
     let calls = message.calls.iter_mut().map(|call| {
-        let arguments = call.take_arguments();
+        let input = if blocks::have_custom_call(blocks, &call.id) {
+            call.take_custom_input()
+        } else {
+            None
+        };
+        let arguments = match input {
+            Some(input) => blocks::custom_arguments(&input),
+            None => call.take_arguments(),
+        };
         let (id, name) = (&call.id, &call.target.name);
         json!({"name": name, "args": arguments, "id": id, "type": "tool_call"})
     });
