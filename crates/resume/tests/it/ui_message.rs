@@ -118,3 +118,21 @@ fn the_texts_of_one_reasoning_item_are_one_item_in_the_responses_api() {
     assert_eq!(items[1], item);
     assert_eq!(items.len(), 3);
 }
+
+#[test]
+fn what_bedrock_and_azure_say_of_reasoning_is_given_to_the_provider_of_the_model() {
+    let part = |text: &str, metadata: Value| json!({"type": "reasoning", "text": text, "providerMetadata": metadata});
+    let signed = part("th", json!({"bedrock": {"signature": "U0lH"}}));
+    let redacted = part("", json!({"bedrock": {"redactedData": "UkVE"}}));
+    let messages = thinking(&json!([signed, redacted]));
+    assert_kept(&UiMessage, &messages);
+    let content = stored_in(&Anthropic, &UiMessage, &messages).messages[1]["content"].clone();
+    assert_eq!(content[0], json!({"type": "thinking", "thinking": "th", "signature": "U0lH"}));
+    assert_eq!(content[1], json!({"type": "redacted_thinking", "data": "UkVE"}));
+    let fields = json!({"itemId": "rs_1", "reasoningEncryptedContent": "ENC", "x": 1});
+    let messages = thinking(&json!([part("th", json!({"azure": fields}))]));
+    assert_kept(&UiMessage, &messages);
+    let item = &stored_in(&OpenAiResponses, &UiMessage, &messages).messages[1];
+    assert_eq!(item["id"], "rs_1");
+    assert_eq!(item["encrypted_content"], "ENC");
+}
