@@ -167,6 +167,11 @@ impl Call {
         })
     }
 
+    /// Returns the signature that Gemini gave the call.
+    pub(crate) fn gemini_signature(&self) -> Option<&str> {
+        self.signature.as_deref().filter(|signature| *signature != NO_SIGNATURE)
+    }
+
     /// Returns the repair that reports the id.
     pub(crate) fn renamed(&self) -> Repair {
         Repair::CallIdRenamed { original: shorten(&self.stored_id), renamed: shorten(&self.id) }

@@ -38,7 +38,7 @@ const NAME: &str = "langchain";
 impl ToolDialect for LangChain {
     const RULES: &'static DialectRules = &rules::LANGCHAIN;
 
-    const LOSSES: &'static [Loss] = &[Loss::BlankText, Loss::CustomCalls, Loss::CallSignatures];
+    const LOSSES: &'static [Loss] = &[Loss::BlankText, Loss::CustomCalls];
 
     fn name(&self) -> &'static str {
         NAME

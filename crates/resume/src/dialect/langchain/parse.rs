@@ -3,7 +3,9 @@ use std::collections::HashSet;
 use records::{MessageBody, NewMessage};
 use serde_json::{Map, Value, json};
 
-use super::write::{AS_GIVEN, INVALID_CALLS, INVALID_MARK, ROLE_MARK, file_of_library};
+use super::write::{
+    AS_GIVEN, CALL_SIGNATURES, INVALID_CALLS, INVALID_MARK, ROLE_MARK, file_of_library,
+};
 use super::{NAME, blocks, reasoning};
 use crate::DropReason;
 use crate::canonical::{is_empty_value, take_list, take_object};
@@ -115,6 +117,7 @@ fn read_answer(
         None => read_call(call),
     };
     let mut calls: Vec<_> = take_list(data, "tool_calls").into_iter().map(read).collect();
+    sign_calls(&mut calls, kwargs);
     let invalid = take_list(data, INVALID_CALLS).into_iter();
     let read = |call: Value| {
         let is_answered = call["id"].as_str().is_some_and(|id| answered.contains(id));
@@ -165,6 +168,21 @@ fn read_call(call: Value) -> Value {
     }
     let text = |field: &str| call[field].as_str().unwrap_or_default();
     parsed::stored_call(text("id"), text("name"), &call["args"])
+}
+
+/// Gives each call the signature that Gemini gave it, which the library keeps apart.
+fn sign_calls(calls: &mut [Value], kwargs: &mut Map<String, Value>) {
+    let mut signatures = take_object(kwargs, CALL_SIGNATURES);
+    for call in calls {
+        let id = call["id"].as_str().unwrap_or_default();
+        if let Some(signature) = signatures.get(id).filter(|it| it.is_string()) {
+            call["extra_content"] = json!({"google": {"thought_signature": signature}});
+            signatures.shift_remove(call["id"].as_str().unwrap_or_default());
+        }
+    }
+    if !signatures.is_empty() {
+        kwargs.insert(CALL_SIGNATURES.to_owned(), signatures.into());
+    }
 }
 
 /// Reads a call of a custom tool of `OpenAI`, whose input is any text.

@@ -8,8 +8,8 @@ pub(super) const LANGCHAIN: DialectRules = DialectRules {
     media: MediaRules { library_parts: LibraryParts::Kept, ..MediaRules::ANY },
     // The writer converts them, unless they come back as they were.
     custom_calls: CustomCalls::Kept,
-    // The mark of a call whose arguments the library could not parse.
-    call_fields: CallFields::Under("langchain"),
+    // The signatures are in `additional_kwargs`. The own field is the mark of a call whose arguments the library could not parse.
+    call_fields: CallFields::SignedUnder("langchain"),
     // Reference "ToolCall": `args` is a dictionary.
     arguments: Arguments::Object,
     // Pages show it; a model that was stopped while it thought has said nothing else.

@@ -19,6 +19,9 @@ pub(super) const ROLE_MARK: &str = "__openai_role__";
 pub(super) const INVALID_CALLS: &str = "invalid_tool_calls";
 pub(super) const INVALID_MARK: &str = "invalid_call";
 
+/// The field with Gemini's signatures of calls, by the ids of the calls.
+pub(super) const CALL_SIGNATURES: &str = "__gemini_function_call_thought_signatures__";
+
 /// The own field of a message whose content has files for which [`file_of_library`] would write others.
 pub(super) const AS_GIVEN: &str = "as_given";
 
@@ -168,6 +171,15 @@ fn write_kwargs(message: &mut CanonicalMessage, own: &mut JsonObject) -> JsonObj
     if kwargs.get("tool_calls").is_some_and(|raw| !blocks::repeat_calls(raw, &message.calls)) {
         kwargs.shift_remove("tool_calls");
         message.repairs.push(Repair::ProviderFieldsRemoved);
+    }
+    let mut signatures = take_object(&mut kwargs, CALL_SIGNATURES);
+    for call in &message.calls {
+        if let Some(signature) = call.gemini_signature() {
+            signatures.insert(call.id.clone(), signature.into());
+        }
+    }
+    if !signatures.is_empty() {
+        kwargs.insert(CALL_SIGNATURES.to_owned(), signatures.into());
     }
     if message.role == Role::Developer {
         kwargs.insert(ROLE_MARK.to_owned(), "developer".into());

@@ -1,8 +1,10 @@
-use crate::dialect::pipeline::rules::{DialectRules, OwnFields};
+use crate::dialect::pipeline::rules::{CallFields, DialectRules, OwnFields};
 
 /// The messages of pydantic-ai, whose models convert for their providers.
 pub(super) const PYDANTIC_AI: DialectRules = DialectRules {
     own_fields: OwnFields::all_of("pydantic-ai"),
+    // `GoogleModel` has them in `provider_details`.
+    call_fields: CallFields::GeminiSignatures,
     reasoning_alone: true,
     ..DialectRules::ANY
 };
