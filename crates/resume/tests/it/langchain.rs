@@ -141,6 +141,27 @@ fn the_blocks_of_bedrock_without_a_type_come_back_and_are_no_text_elsewhere() {
 }
 
 #[test]
+fn a_message_whose_content_is_an_empty_list_comes_back() {
+    let kwargs = json!({"tool_outputs": [{"type": "image_generation_call"}]});
+    let call = json!({"name": "f", "args": {}, "id": "c", "type": "tool_call"});
+    let chat = [
+        json!({"type": "human", "data": {"content": [], "id": "m1"}}),
+        json!({"type": "ai", "data": {"content": [], "id": "m2", "additional_kwargs": kwargs,
+            "usage_metadata": {"input_tokens": 1}}}),
+        json!({"type": "ai", "data": {"content": [], "id": "m3", "tool_calls": [call]}}),
+        json!({"type": "tool", "data": {"content": "r", "id": "m4", "tool_call_id": "c"}}),
+    ];
+    let own = stored_in(&LangChain, &LangChain, &chat);
+    assert_eq!(own.messages.len(), 4);
+    for written in &own.messages[..3] {
+        assert_eq!(written["data"]["content"], json!([]));
+    }
+    assert_eq!(own.messages[1]["data"]["additional_kwargs"], kwargs);
+    assert_eq!(own.messages[1]["data"]["usage_metadata"], json!({"input_tokens": 1}));
+    assert_eq!((own.repaired, own.dropped), (Vec::new(), Vec::new()));
+}
+
+#[test]
 fn a_call_of_a_custom_tool_of_openai_is_one_in_the_responses_api() {
     let block = json!({"type": "custom_tool_call", "id": "ctc_1", "call_id": "call_1", "name": "f", "input": "raw"});
     let wrapped = json!({"type": "non_standard", "value": block});

@@ -136,3 +136,16 @@ fn what_bedrock_and_azure_say_of_reasoning_is_given_to_the_provider_of_the_model
     assert_eq!(item["id"], "rs_1");
     assert_eq!(item["encrypted_content"], "ENC");
 }
+
+#[test]
+fn an_answer_without_parts_keeps_its_metadata() {
+    let messages = [
+        json!({"id": "1", "role": "user", "parts": [{"type": "text", "text": "q"}]}),
+        json!({"id": "2", "role": "assistant", "metadata": {"tokens": 1}, "parts": []}),
+        json!({"id": "3", "role": "assistant", "parts": []}),
+    ];
+    assert_kept(&UiMessage, &messages);
+    let rendered = stored_in(&OpenAi, &UiMessage, &messages);
+    let dropped: Vec<_> = rendered.dropped.iter().map(|it| it.reason.slug()).collect();
+    assert_eq!(dropped, ["null_content"; 2]);
+}

@@ -4,7 +4,7 @@ use records::{MessageBody, NewMessage};
 use serde_json::{Map, Value, json};
 
 use super::write::{
-    AS_GIVEN, CALL_SIGNATURES, INVALID_CALLS, INVALID_MARK, ROLE_MARK, file_of_library,
+    AS_GIVEN, CALL_SIGNATURES, EMPTY_LIST, INVALID_CALLS, INVALID_MARK, ROLE_MARK, file_of_library,
 };
 use super::{NAME, blocks, reasoning};
 use crate::DropReason;
@@ -75,6 +75,7 @@ fn read_other(
         "developer" | "function" => kind.to_owned(),
         other => return Err(DropReason::unsupported_role(other)),
     };
+    let is_empty_list = body.content == json!([]);
     if body.role == "assistant" {
         read_answer(&mut body, data, &mut kwargs, answered);
     } else {
@@ -82,6 +83,11 @@ fn read_other(
     }
     if !kwargs.is_empty() {
         data.insert("additional_kwargs".to_owned(), kwargs.into());
+    }
+    if is_empty_list {
+        // A message that says nothing else is one with an empty text, so that it stays with what it has besides.
+        body.content = if body.extra.is_empty() { "".into() } else { Value::Null };
+        data.insert(EMPTY_LIST.to_owned(), true.into());
     }
     Ok(body)
 }

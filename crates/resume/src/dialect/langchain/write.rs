@@ -25,6 +25,9 @@ pub(super) const CALL_SIGNATURES: &str = "__gemini_function_call_thought_signatu
 /// The own field of a message whose content has files for which [`file_of_library`] would write others.
 pub(super) const AS_GIVEN: &str = "as_given";
 
+/// The own field of a message whose content is an empty list.
+pub(super) const EMPTY_LIST: &str = "empty_list";
+
 /// Writes each message separately, with every field that `messages_to_dict` writes.
 #[derive(Debug)]
 pub(super) struct MessagesWriter;
@@ -37,7 +40,9 @@ impl MessageWriter for MessagesWriter {
         let invalid_calls = take_invalid_calls(&mut message);
         let calls = write_calls(&mut message, &blocks);
         let is_as_given = own.shift_remove(AS_GIVEN).is_some();
-        let mut content = write_content(&mut message, !blocks.is_empty());
+        let is_list = own.shift_remove(EMPTY_LIST).is_some() && is_empty_value(&message.content);
+        let mut content =
+            if is_list { json!([]) } else { write_content(&mut message, !blocks.is_empty()) };
         if let (false, Value::Array(parts)) = (is_as_given, &mut content) {
             for part in parts {
                 if let Some(file) = file_of_library(part) {
