@@ -162,6 +162,21 @@ fn a_message_whose_content_is_an_empty_list_comes_back() {
 }
 
 #[test]
+fn the_context_of_a_document_is_beside_the_file() {
+    let source = json!({"type": "text", "media_type": "text/plain", "data": "Nine."});
+    let document = json!({"type": "document", "source": source, "title": "a", "context": "A list.",
+        "citations": {"enabled": true}});
+    let chat = [json!({"role": "user", "content": [document]})];
+    let rendered = stored_in(&LangChain, &Anthropic, &chat);
+    let file = json!({"type": "file", "base64": "TmluZS4=", "mime_type": "text/plain",
+        "extras": {"filename": "a", "context": "A list.", "citations": {"enabled": true}}});
+    assert_eq!(rendered.messages[0]["data"]["content"], json!([file]));
+    assert_eq!(rendered.repaired, []);
+    let own = stored_in(&LangChain, &LangChain, &rendered.messages);
+    assert_eq!(own.messages, rendered.messages);
+}
+
+#[test]
 fn a_call_of_a_custom_tool_of_openai_is_one_in_the_responses_api() {
     let block = json!({"type": "custom_tool_call", "id": "ctc_1", "call_id": "call_1", "name": "f", "input": "raw"});
     let wrapped = json!({"type": "non_standard", "value": block});

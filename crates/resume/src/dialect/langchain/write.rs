@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use super::{NAME, blocks};
 use crate::Repair;
 use crate::canonical::{
-    Call, CanonicalMessage, Media, MediaSource, Role, is_empty_value, serialise_content, take_list,
-    take_object,
+    Call, CanonicalMessage, Media, MediaSource, Role, URL_TYPE, is_empty_value, serialise_content,
+    take_list, take_object,
 };
 use crate::dialect::pipeline::MessageWriter;
 use crate::rendered::Rendered;
@@ -162,8 +162,17 @@ pub(super) fn file_of_library(part: &Value) -> Option<Value> {
     if let Some(name) = media.name {
         file["extras"] = json!({"filename": name});
     }
+    // Integrations read what their providers say of a file from here, such as the context of a document.
+    for (field, value) in part.as_object().into_iter().flatten() {
+        if !OF_STORED_FILE.contains(&field.as_str()) {
+            file["extras"][field] = value.clone();
+        }
+    }
     Some(file)
 }
+
+/// The fields of a stored file that the one of the library has in other ones.
+const OF_STORED_FILE: [&str; 5] = ["type", "file", "filename", "kind", URL_TYPE];
 
 /// A part is a text, or an object with its type.
 fn is_part(part: &Value) -> bool {
