@@ -11,6 +11,7 @@ mod parse;
 mod prepare;
 mod reasoning;
 mod rules;
+mod server_tools;
 mod validate;
 mod write;
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::reasoning;
+use super::{reasoning, server_tools};
 use crate::Repair;
 use crate::canonical::{Call, CanonicalMessage};
 use crate::dialect::parsed::text_part;
@@ -34,7 +34,21 @@ pub(super) fn take(
     };
     let is_called = |id: &str| calls.iter().any(|call| call["id"] == id);
     let mut parts = Vec::with_capacity(list.len());
-    for (at, mut block) in std::mem::take(list).into_iter().enumerate() {
+    let mut list = std::mem::take(list).into_iter().enumerate().peekable();
+    while let Some((at, mut block)) = list.next() {
+        let item = |(_, next): &(usize, Value)| server_tools::item_of_openai(&block, next);
+        if let Some(item) = list.peek().and_then(item) {
+            taken.blocks.push(json!({"at": at, SERVER_TOOL: block, "kind": item["type"]}));
+            let result = list.next().map(|(at, result)| json!({"at": at, GIVEN: result}));
+            taken.blocks.extend(result);
+            parts.push(item);
+            continue;
+        }
+        if let Some(part) = server_tools::take_of_anthropic(&mut block) {
+            taken.blocks.push(json!({"at": at, SERVER_TOOL: block, "kind": part["type"]}));
+            parts.push(part);
+            continue;
+        }
         if let Some(text) = block.pointer_mut(GUARDED_TEXT).filter(|text| text.is_string()) {
             parts.push(text_part(text.take()));
             taken.blocks.push(json!({"at": at, "block": block}));
@@ -84,6 +98,9 @@ const GIVEN: &str = "given";
 
 /// The field of an entry with what the library puts around a block that only an integration knows.
 const WRAPPER: &str = "wrapper";
+
+/// The field of an entry with a block of a tool that a provider runs, which the log has in the form of the provider.
+const SERVER_TOOL: &str = "server_tool";
 
 fn is_wrapped(block: &Value) -> bool {
     block["type"] == "non_standard" && block["value"]["type"].is_string()
@@ -159,6 +176,16 @@ pub(super) fn put_back(
                 Some(part) => {
                     wrapper["value"] = part.take();
                     *part = wrapper;
+                }
+                None => message.repairs.push(Repair::ProviderFieldsRemoved),
+            }
+            continue;
+        }
+        if let Some(mut block) = placed.get_mut(SERVER_TOOL).map(Value::take) {
+            match parts.get_mut(at).filter(|part| part["type"] == placed["kind"]) {
+                Some(part) => {
+                    server_tools::put_back(&mut block, part);
+                    *part = block;
                 }
                 None => message.repairs.push(Repair::ProviderFieldsRemoved),
             }

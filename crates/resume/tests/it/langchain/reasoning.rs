@@ -182,3 +182,31 @@ fn what_the_library_wraps_is_what_it_was() {
     assert_comes_back(&chat);
     assert_eq!(answer_in(&OpenAiResponses, &chat), compaction);
 }
+
+#[test]
+fn tools_of_a_server_are_those_of_their_provider() {
+    let call = json!({"type": "server_tool_call", "name": "web_search", "args": {"query": "x"}, "id": "srvtoolu_1"});
+    let found = json!([{"type": "web_search_result", "url": "http://x", "title": "t", "encrypted_content": "E"}]);
+    let result = json!({"type": "server_tool_result", "tool_call_id": "srvtoolu_1", "status": "success",
+        "output": found, "extras": {"block_type": "web_search_tool_result"}});
+    let mut claude = chat(&call, &json!({"model_provider": "anthropic"}));
+    claude[1]["data"]["content"] = json!([call, result, {"type": "text", "text": "ans"}]);
+    assert_comes_back(&claude);
+    let content = answer_in(&Anthropic, &claude)["content"].clone();
+    let called = json!({"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "x"}});
+    let answered =
+        json!({"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": found});
+    assert_eq!(content, json!([called, answered, {"type": "text", "text": "ans"}]));
+
+    let action = json!({"type": "search", "query": "x"});
+    let call =
+        json!({"type": "server_tool_call", "name": "web_search", "args": action, "id": "ws_1"});
+    let result = json!({"type": "server_tool_result", "tool_call_id": "ws_1", "status": "success",
+        "output": {"sources": []}});
+    let mut openai = claude;
+    openai[1]["data"]["content"] = json!([call, result, {"type": "text", "text": "ans"}]);
+    assert_comes_back(&openai);
+    let item =
+        json!({"type": "web_search_call", "id": "ws_1", "status": "completed", "action": action});
+    assert_eq!(answer_in(&OpenAiResponses, &openai), item);
+}
