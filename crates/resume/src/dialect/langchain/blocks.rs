@@ -1,5 +1,7 @@
 //! The blocks of a content that other formats keep apart from it: reasoning, calls, and what only Bedrock knows.
 
+use std::mem;
+
 use serde_json::{Value, json};
 
 use super::{reasoning, server_tools};
@@ -14,6 +16,10 @@ pub(super) struct Taken {
     pub(super) reasoning: Vec<Value>,
     /// The blocks with their positions, without what is stored elsewhere.
     pub(super) blocks: Vec<Value>,
+    /// What is left of the content.
+    parts: Vec<Value>,
+    /// How many blocks of calls there are so far.
+    calls: usize,
 }
 
 /// The blocks that Bedrock has without a type: a mark for its cache, and a text that its guardrails check.
@@ -27,66 +33,73 @@ pub(super) fn take(
     calls: &[Value],
     reader: Option<&reasoning::Reader>,
 ) -> Taken {
-    let mut calls_before = 0;
     let mut taken = Taken::default();
     let Some(list) = content.as_array_mut() else {
         return taken;
     };
-    let is_called = |id: &str| calls.iter().any(|call| call["id"] == id);
-    let mut parts = Vec::with_capacity(list.len());
-    let mut list = std::mem::take(list).into_iter().enumerate().peekable();
-    while let Some((at, mut block)) = list.next() {
+    let mut list = mem::take(list).into_iter().enumerate().peekable();
+    while let Some((at, block)) = list.next() {
         let item = |(_, next): &(usize, Value)| server_tools::item_of_openai(&block, next);
         if let Some(item) = list.peek().and_then(item) {
-            taken.blocks.push(json!({"at": at, SERVER_TOOL: block, "kind": item["type"]}));
+            taken.add_server_tool(at, &block, item);
             let result = list.next().map(|(at, result)| json!({"at": at, GIVEN: result}));
             taken.blocks.extend(result);
-            parts.push(item);
             continue;
         }
-        if let Some(part) = server_tools::take_of_anthropic(&mut block) {
-            taken.blocks.push(json!({"at": at, SERVER_TOOL: block, "kind": part["type"]}));
-            parts.push(part);
-            continue;
-        }
-        if let Some(text) = block.pointer_mut(GUARDED_TEXT).filter(|text| text.is_string()) {
-            parts.push(text_part(text.take()));
-            taken.blocks.push(json!({"at": at, "block": block}));
-            continue;
-        }
-        if block.get("type").is_none() && block[CACHE_POINT].is_object() {
-            taken.blocks.push(json!({"at": at, "block": block}));
-            continue;
-        }
-        if let Some(divided) = reader.and_then(|reader| reader.read(&block)) {
-            let field = if divided.stored.is_null() { GIVEN } else { BLOCK };
-            if let mut stored @ Value::Object(_) = divided.stored {
-                reasoning::place(&mut stored, parts.len(), calls_before);
-                taken.reasoning.push(stored);
+        let block = match reader.and_then(|reader| reader.read(&block)) {
+            Some(divided) => {
+                taken.add_reasoning(at, divided);
+                continue;
             }
-            taken.blocks.push(json!({"at": at, field: divided.rest}));
-            continue;
-        }
-        if call_id(native(&block)).is_some_and(is_called) {
-            calls_before += 1;
-            if let Some(fields) = native_mut(&mut block).as_object_mut() {
-                fields.retain(|field, _| !INPUTS.contains(&field.as_str()));
-            }
-            taken.blocks.push(json!({"at": at, BLOCK: block}));
-            continue;
-        }
-        if is_wrapped(&block) {
-            let part = block["value"].take();
-            block["value"] = json!({"type": part["type"]});
-            taken.blocks.push(json!({"at": at, WRAPPER: block}));
-            parts.push(part);
-            continue;
-        }
-        parts.push(block);
+            None => block,
+        };
+        taken.add(at, block, calls);
     }
+    let parts = mem::take(&mut taken.parts);
     *content =
         if parts.is_empty() && !taken.blocks.is_empty() { Value::Null } else { parts.into() };
     taken
+}
+
+impl Taken {
+    fn add(&mut self, at: usize, mut block: Value, calls: &[Value]) {
+        if let Some(part) = server_tools::take_of_anthropic(&mut block) {
+            self.add_server_tool(at, &block, part);
+        } else if let Some(text) = block.pointer_mut(GUARDED_TEXT).filter(|text| text.is_string()) {
+            self.parts.push(text_part(text.take()));
+            self.blocks.push(json!({"at": at, BLOCK: block}));
+        } else if block.get("type").is_none() && block[CACHE_POINT].is_object() {
+            self.blocks.push(json!({"at": at, BLOCK: block}));
+        } else if call_id(native(&block)).is_some_and(|id| calls.iter().any(|it| it["id"] == id)) {
+            self.calls += 1;
+            if let Some(fields) = native_mut(&mut block).as_object_mut() {
+                fields.retain(|field, _| !INPUTS.contains(&field.as_str()));
+            }
+            self.blocks.push(json!({"at": at, BLOCK: block}));
+        } else if is_wrapped(&block) {
+            let part = block["value"].take();
+            block["value"] = json!({"type": part["type"]});
+            self.blocks.push(json!({"at": at, WRAPPER: block}));
+            self.parts.push(part);
+        } else {
+            self.parts.push(block);
+        }
+    }
+
+    fn add_reasoning(&mut self, at: usize, divided: reasoning::Divided) {
+        let field = if divided.stored.is_null() { GIVEN } else { BLOCK };
+        if let mut stored @ Value::Object(_) = divided.stored {
+            reasoning::place(&mut stored, self.parts.len(), self.calls);
+            self.reasoning.push(stored);
+        }
+        self.blocks.push(json!({"at": at, field: divided.rest}));
+    }
+
+    /// Adds a block of a tool that a provider runs, with the part that the log has for it.
+    fn add_server_tool(&mut self, at: usize, block: &Value, part: Value) {
+        self.blocks.push(json!({"at": at, SERVER_TOOL: block, KIND: part["type"]}));
+        self.parts.push(part);
+    }
 }
 
 /// The fields of a block with the input of a call.
@@ -101,6 +114,9 @@ const WRAPPER: &str = "wrapper";
 
 /// The field of an entry with a block of a tool that a provider runs, which the log has in the form of the provider.
 const SERVER_TOOL: &str = "server_tool";
+
+/// The field of such an entry with the type of the block in the form of the provider.
+const KIND: &str = "kind";
 
 fn is_wrapped(block: &Value) -> bool {
     block["type"] == "non_standard" && block["value"]["type"].is_string()
@@ -170,24 +186,9 @@ pub(super) fn put_back(
             parts.insert(at.min(parts.len()), given);
             continue;
         }
-        if let Some(mut wrapper) = placed.get_mut(WRAPPER).map(Value::take) {
-            let is_same = |part: &&mut Value| part["type"] == wrapper["value"]["type"];
-            match parts.get_mut(at).filter(is_same) {
-                Some(part) => {
-                    wrapper["value"] = part.take();
-                    *part = wrapper;
-                }
-                None => message.repairs.push(Repair::ProviderFieldsRemoved),
-            }
-            continue;
-        }
-        if let Some(mut block) = placed.get_mut(SERVER_TOOL).map(Value::take) {
-            match parts.get_mut(at).filter(|part| part["type"] == placed["kind"]) {
-                Some(part) => {
-                    server_tools::put_back(&mut block, part);
-                    *part = block;
-                }
-                None => message.repairs.push(Repair::ProviderFieldsRemoved),
+        if placed.get(WRAPPER).is_some() || placed.get(SERVER_TOOL).is_some() {
+            if !convert_back(parts.get_mut(at), placed) {
+                message.repairs.push(Repair::ProviderFieldsRemoved);
             }
             continue;
         }
@@ -222,6 +223,21 @@ pub(super) fn put_back(
     }
     *content = parts.into();
     message.reasoning = thinking::into_stored(reasoning.into());
+}
+
+/// Gives a part the form of the library, if it is the one of an entry; returns whether it is.
+fn convert_back(part: Option<&mut Value>, mut entry: Value) -> bool {
+    let kind = entry.get(KIND).unwrap_or(&entry[WRAPPER]["value"]["type"]);
+    let Some(part) = part.filter(|part| part["type"] == *kind) else { return false };
+    if let Some(mut wrapper) = entry.get_mut(WRAPPER).map(Value::take) {
+        wrapper["value"] = part.take();
+        *part = wrapper;
+    } else {
+        let mut block = entry[SERVER_TOOL].take();
+        server_tools::put_back(&mut block, part);
+        *part = block;
+    }
+    true
 }
 
 fn with_input(mut block: Value, call: &Value) -> Value {
