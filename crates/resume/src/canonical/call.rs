@@ -167,6 +167,11 @@ impl Call {
         })
     }
 
+    /// Returns the signature that Gemini gave the call.
+    pub(crate) fn gemini_signature(&self) -> Option<&str> {
+        self.signature.as_deref().filter(|signature| *signature != NO_SIGNATURE)
+    }
+
     /// Returns the repair that reports the id.
     pub(crate) fn renamed(&self) -> Repair {
         Repair::CallIdRenamed { original: shorten(&self.stored_id), renamed: shorten(&self.id) }
@@ -202,6 +207,11 @@ impl Call {
         if self.kind == CallKind::Function {
             self.repairs.extend(self.target.require_object());
         }
+    }
+
+    /// Takes the input of a call of a custom tool; `None` for any other call.
+    pub(crate) fn take_custom_input(&mut self) -> Option<String> {
+        (self.kind == CallKind::Custom).then(|| mem::take(&mut self.target.input))
     }
 
     /// Takes the arguments as an object; any other value becomes the field `input` of one.

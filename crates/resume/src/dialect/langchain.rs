@@ -9,7 +9,9 @@ use crate::Options;
 mod blocks;
 mod parse;
 mod prepare;
+mod reasoning;
 mod rules;
+mod server_tools;
 mod validate;
 mod write;
 
@@ -18,7 +20,7 @@ mod write;
 /// - The content is a text or a list of content parts; anything else becomes its JSON text, and null
 ///   becomes the empty text.
 /// - Arguments are an object; other arguments become the field `input` of one.
-/// - `additional_kwargs` holds refusals, reasoning and the mark of developer instructions. The result of
+/// - `additional_kwargs` holds refusals, reasoning, Gemini's signatures of calls and the mark of developer instructions. The result of
 ///   a failed call has the `status` `error`.
 ///
 /// - The id is the event id, so that a state that loads a history twice has each message once.
@@ -37,7 +39,7 @@ const NAME: &str = "langchain";
 impl ToolDialect for LangChain {
     const RULES: &'static DialectRules = &rules::LANGCHAIN;
 
-    const LOSSES: &'static [Loss] = &[Loss::BlankText, Loss::CustomCalls, Loss::CallSignatures];
+    const LOSSES: &'static [Loss] = &[Loss::BlankText, Loss::CustomCalls];
 
     fn name(&self) -> &'static str {
         NAME

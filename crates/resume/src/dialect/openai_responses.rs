@@ -12,6 +12,8 @@ mod open_call;
 mod parse;
 mod part;
 mod reasoning;
+pub(super) use reasoning::{stored_block as stored_reasoning, summary_of};
+
 mod rules;
 mod validate;
 mod write;

@@ -43,14 +43,8 @@ const NAME: &str = "pydantic-ai";
 impl ToolDialect for PydanticAi {
     const RULES: &'static DialectRules = &rules::PYDANTIC_AI;
 
-    const LOSSES: &'static [Loss] = &[
-        Loss::Names,
-        Loss::JoinedTexts,
-        Loss::Developer,
-        Loss::RefusalMarks,
-        Loss::CustomCalls,
-        Loss::CallSignatures,
-    ];
+    const LOSSES: &'static [Loss] =
+        &[Loss::Names, Loss::JoinedTexts, Loss::Developer, Loss::RefusalMarks, Loss::CustomCalls];
 
     fn name(&self) -> &'static str {
         NAME

@@ -137,3 +137,13 @@ fn a_binary_part_is_stored_as_the_part_as_which_it_is_shown() {
         assert_eq!(stored(said).body, stored(shown).body, "{binary}");
     }
 }
+
+#[test]
+fn an_answer_without_a_content_is_kept() {
+    let messages = [
+        json!({"id": "1", "role": "user", "content": "q"}),
+        json!({"id": "2", "role": "assistant"}),
+        json!({"id": "3", "role": "assistant", "name": "planner"}),
+    ];
+    assert_kept(&AgUi, &messages);
+}

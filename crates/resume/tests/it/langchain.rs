@@ -1,9 +1,11 @@
-use resume::dialect::{Anthropic, Dialect, LangChain, OpenAi};
+use resume::dialect::{Anthropic, Dialect, LangChain, OpenAi, OpenAiResponses};
 use resume::ingest::{self, Check};
 use serde_json::{Value, json};
 
 use crate::round_trip::stored_in;
 use crate::transcript::{rendered_in, violations};
+
+mod reasoning;
 
 fn prepared(messages: Value) -> Vec<Value> {
     let Value::Array(mut messages) = messages else { panic!("messages are a list") };
@@ -136,4 +138,63 @@ fn the_blocks_of_bedrock_without_a_type_come_back_and_are_no_text_elsewhere() {
     assert_eq!(rendered.messages[3]["content"], json!([text]));
     let noted: Vec<_> = rendered.repaired.iter().map(|it| it.repair.slug()).collect();
     assert_eq!(noted, ["provider_fields_removed"; 4]);
+}
+
+#[test]
+fn a_message_whose_content_is_an_empty_list_comes_back() {
+    let kwargs = json!({"tool_outputs": [{"type": "image_generation_call"}]});
+    let call = json!({"name": "f", "args": {}, "id": "c", "type": "tool_call"});
+    let chat = [
+        json!({"type": "human", "data": {"content": [], "id": "m1"}}),
+        json!({"type": "ai", "data": {"content": [], "id": "m2", "additional_kwargs": kwargs,
+            "usage_metadata": {"input_tokens": 1}}}),
+        json!({"type": "ai", "data": {"content": [], "id": "m3", "tool_calls": [call]}}),
+        json!({"type": "tool", "data": {"content": "r", "id": "m4", "tool_call_id": "c"}}),
+    ];
+    let own = stored_in(&LangChain, &LangChain, &chat);
+    assert_eq!(own.messages.len(), 4);
+    for written in &own.messages[..3] {
+        assert_eq!(written["data"]["content"], json!([]));
+    }
+    assert_eq!(own.messages[1]["data"]["additional_kwargs"], kwargs);
+    assert_eq!(own.messages[1]["data"]["usage_metadata"], json!({"input_tokens": 1}));
+    assert_eq!((own.repaired, own.dropped), (Vec::new(), Vec::new()));
+}
+
+#[test]
+fn the_context_of_a_document_is_beside_the_file() {
+    let source = json!({"type": "text", "media_type": "text/plain", "data": "Nine."});
+    let document = json!({"type": "document", "source": source, "title": "a", "context": "A list.",
+        "citations": {"enabled": true}});
+    let chat = [json!({"role": "user", "content": [document]})];
+    let rendered = stored_in(&LangChain, &Anthropic, &chat);
+    let file = json!({"type": "file", "base64": "TmluZS4=", "mime_type": "text/plain",
+        "extras": {"filename": "a", "context": "A list.", "citations": {"enabled": true}}});
+    assert_eq!(rendered.messages[0]["data"]["content"], json!([file]));
+    assert_eq!(rendered.repaired, []);
+    let own = stored_in(&LangChain, &LangChain, &rendered.messages);
+    assert_eq!(own.messages, rendered.messages);
+}
+
+#[test]
+fn a_call_of_a_custom_tool_of_openai_is_one_in_the_responses_api() {
+    let block = json!({"type": "custom_tool_call", "id": "ctc_1", "call_id": "call_1", "name": "f", "input": "raw"});
+    let wrapped = json!({"type": "non_standard", "value": block});
+    for content in [block, wrapped] {
+        let call =
+            json!({"name": "f", "args": {"__arg1": "raw"}, "id": "call_1", "type": "tool_call"});
+        let data = json!({"content": [content], "tool_calls": [call], "id": "m1"});
+        let result = json!({"content": "done", "tool_call_id": "call_1", "id": "m2"});
+        let chat = [json!({"type": "ai", "data": data}), json!({"type": "tool", "data": result})];
+        let own = stored_in(&LangChain, &LangChain, &chat);
+        assert_eq!(own.messages[0]["data"]["content"], data["content"]);
+        assert_eq!(own.messages[0]["data"]["tool_calls"], data["tool_calls"]);
+        assert_eq!(own.repaired, []);
+        let items = stored_in(&OpenAiResponses, &LangChain, &chat).messages;
+        let called =
+            json!({"type": "custom_tool_call", "call_id": "call_1", "name": "f", "input": "raw"});
+        let answered =
+            json!({"type": "custom_tool_call_output", "call_id": "call_1", "output": "done"});
+        assert_eq!(items, [called, answered]);
+    }
 }

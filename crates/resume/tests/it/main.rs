@@ -5,6 +5,7 @@ mod ag2;
 mod ag_ui;
 mod anthropic;
 mod assembly;
+mod call_signatures;
 mod call_stack;
 mod claude_agent_sdk;
 mod content_blocks;

@@ -2,7 +2,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 use resume::Repair;
-use resume::dialect::{Anthropic, Dialect, OpenAi, OpenAiResponses};
+use resume::dialect::{Anthropic, Dialect, OpenAi, OpenAiCompatible, OpenAiResponses};
 use resume::ingest::{self, Check};
 use serde_json::{Value, json};
 
@@ -46,6 +46,16 @@ fn a_session_of_the_agents_sdk_is_kept() {
     assert_kept(&OpenAiResponses, &[&session[..], &rest[..]].concat());
     let typed = json!({"type": "message", "role": "user", "content": "hi"});
     assert_kept(&OpenAiResponses, &[typed, answer("msg_1"), answer("msg_2"), call(1), output(1)]);
+}
+
+#[test]
+fn reasoning_with_a_summary_and_a_content_is_read_by_others() {
+    let mut thought = reasoning("rs_1");
+    thought["content"] = json!([{"type": "reasoning_text", "text": "all of it"}]);
+    let items = [said(), thought, answer("msg_1")];
+    assert_kept(&OpenAiResponses, &items);
+    let message = &stored_in(&OpenAiCompatible, &OpenAiResponses, &items).messages[1];
+    assert_eq!(message["reasoning_content"], "hm\n\nall of it");
 }
 
 #[test]

@@ -176,12 +176,31 @@ fn other_formats_get_the_texts_of_results() {
     assert_eq!(rendered.messages[2]["content"], blocks);
 }
 
+/// A model may answer with nothing, and be asked again; a run without a prompt begins with a request that has none.
+#[test]
+fn requests_and_responses_without_parts_are_kept() {
+    let empty = |kind: &str| json!({"kind": kind, "parts": []});
+    let mut begun = empty("request");
+    begun["instructions"] = json!("Be brief.");
+    let answer = json!({"part_kind": "text", "content": "yes"});
+    let mut cut = empty("response");
+    cut["finish_reason"] = json!("length");
+    let asked = request(&[prompt(&json!("hi"))]);
+    assert_kept(&PydanticAi, &[begun, empty("response"), empty("request"), cut]);
+    let messages = [asked, empty("response"), empty("request"), response(&[answer])];
+    assert_kept(&PydanticAi, &messages);
+    let rendered = stored_in(&OpenAi, &PydanticAi, &messages);
+    assert_eq!(rendered.messages.len(), 2);
+    let dropped: Vec<_> = rendered.dropped.iter().map(|it| it.reason.slug()).collect();
+    assert_eq!(dropped, ["null_content"; 2]);
+}
+
 #[test]
 fn what_cannot_be_kept_is_reported() {
     let delta = json!({"part_kind": "instruction-delta", "content": "x"});
     let messages = vec![
         request(&[delta, prompt(&json!("hi"))]),
-        json!({"kind": "request", "parts": []}),
+        json!({"kind": "request", "parts": null}),
         json!({"kind": "note", "parts": [1]}),
         json!({"parts": []}),
     ];

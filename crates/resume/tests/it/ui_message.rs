@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use resume::dialect::{Anthropic, Dialect, OpenAi, PydanticAi, UiMessage};
+use resume::dialect::{Anthropic, Dialect, OpenAi, OpenAiResponses, PydanticAi, UiMessage};
 use resume::ingest;
 use serde_json::{Value, json};
 
@@ -93,4 +93,59 @@ fn a_video_at_a_url_is_one_where_the_format_has_videos_and_text_where_it_is_refu
     let provider = stored_in(&Anthropic, &UiMessage, &messages);
     assert_eq!(provider.messages[0]["content"][0]["type"], "text");
     assert!(provider.repaired.iter().any(|it| it.repair.slug() == "part_serialised"));
+}
+
+fn thinking(parts: &Value) -> [Value; 2] {
+    let mut parts = parts.as_array().cloned().unwrap_or_default();
+    parts.push(json!({"type": "text", "text": "done"}));
+    [
+        json!({"id": "1", "role": "user", "parts": [{"type": "text", "text": "q"}]}),
+        json!({"id": "2", "role": "assistant", "parts": parts}),
+    ]
+}
+
+#[test]
+fn the_texts_of_one_reasoning_item_are_one_item_in_the_responses_api() {
+    let part = |text: &str, metadata: Value| json!({"type": "reasoning", "text": text, "providerMetadata": {"openai": metadata}});
+    let whole = json!({"itemId": "rs_1", "reasoningEncryptedContent": "ENC"});
+    let parts = json!([part("s1", json!({"itemId": "rs_1"})), part("s2", whole)]);
+    let messages = thinking(&parts);
+    assert_kept(&UiMessage, &messages);
+    let items = stored_in(&OpenAiResponses, &UiMessage, &messages).messages;
+    let text = |text: &str| json!({"type": "summary_text", "text": text});
+    let item = json!({"type": "reasoning", "id": "rs_1", "summary": [text("s1"), text("s2")],
+        "encrypted_content": "ENC"});
+    assert_eq!(items[1], item);
+    assert_eq!(items.len(), 3);
+}
+
+#[test]
+fn what_bedrock_and_azure_say_of_reasoning_is_given_to_the_provider_of_the_model() {
+    let part = |text: &str, metadata: Value| json!({"type": "reasoning", "text": text, "providerMetadata": metadata});
+    let signed = part("th", json!({"bedrock": {"signature": "U0lH"}}));
+    let redacted = part("", json!({"bedrock": {"redactedData": "UkVE"}}));
+    let messages = thinking(&json!([signed, redacted]));
+    assert_kept(&UiMessage, &messages);
+    let content = stored_in(&Anthropic, &UiMessage, &messages).messages[1]["content"].clone();
+    assert_eq!(content[0], json!({"type": "thinking", "thinking": "th", "signature": "U0lH"}));
+    assert_eq!(content[1], json!({"type": "redacted_thinking", "data": "UkVE"}));
+    let fields = json!({"itemId": "rs_1", "reasoningEncryptedContent": "ENC", "x": 1});
+    let messages = thinking(&json!([part("th", json!({"azure": fields}))]));
+    assert_kept(&UiMessage, &messages);
+    let item = &stored_in(&OpenAiResponses, &UiMessage, &messages).messages[1];
+    assert_eq!(item["id"], "rs_1");
+    assert_eq!(item["encrypted_content"], "ENC");
+}
+
+#[test]
+fn an_answer_without_parts_keeps_its_metadata() {
+    let messages = [
+        json!({"id": "1", "role": "user", "parts": [{"type": "text", "text": "q"}]}),
+        json!({"id": "2", "role": "assistant", "metadata": {"tokens": 1}, "parts": []}),
+        json!({"id": "3", "role": "assistant", "parts": []}),
+    ];
+    assert_kept(&UiMessage, &messages);
+    let rendered = stored_in(&OpenAi, &UiMessage, &messages);
+    let dropped: Vec<_> = rendered.dropped.iter().map(|it| it.reason.slug()).collect();
+    assert_eq!(dropped, ["null_content"; 2]);
 }

@@ -2,8 +2,11 @@ use records::MessageBody;
 use serde_json::{Map, Value};
 
 use super::NAME;
-use crate::canonical::{ANSWER, CanonicalMessage, take_list, take_object};
+use crate::canonical::{ANSWER, CanonicalMessage, Role, take_list, take_object};
 use crate::dialect::parsed::keep_own;
+
+/// The field of an answer without a content, which the protocol accepts.
+const EMPTY: &str = "empty";
 
 /// What only this format has, of one stored message.
 #[derive(Debug, Default)]
@@ -35,6 +38,10 @@ impl OwnFields {
         }
         if self.parts.iter().any(|part| !part.is_null()) {
             stored.insert("parts".to_owned(), self.parts.into());
+        }
+        let says_nothing = body.content.is_null() && body.extra.is_empty();
+        if says_nothing && body.role == Role::Assistant.as_str() {
+            stored.insert(EMPTY.to_owned(), true.into());
         }
         if self.is_piece {
             stored.insert(ANSWER.to_owned(), true.into());

@@ -53,6 +53,9 @@ impl BlockKind {
     }
 }
 
+/// The field with which Strands Agents keeps Gemini's signature of a call; its own formatters leave it out for Bedrock.
+pub(super) const CALL_SIGNATURE: &str = "reasoningSignature";
+
 /// The blocks that say nothing to a model.
 const MARKS: Table = &[
     ("cachePoint", Shape::Fields(&[("ttl", Shape::Text), ("type", Shape::Text)])),

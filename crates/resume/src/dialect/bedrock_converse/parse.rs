@@ -1,7 +1,7 @@
 use records::NewMessage;
 use serde_json::{Map, Value, json};
 
-use super::layout::{BlockKind, Layout, LeftBlock, is_mark};
+use super::layout::{BlockKind, CALL_SIGNATURE, Layout, LeftBlock, is_mark};
 use super::media;
 use super::read_result::read_result;
 use crate::DropReason;
@@ -144,8 +144,12 @@ impl BlockReader {
     fn read_call(&mut self, call: &Map<String, Value>) -> Map<String, Value> {
         let text = |field: &str| call.get(field).and_then(Value::as_str).unwrap_or_default();
         let input = call.get("input").cloned().unwrap_or_else(|| json!({}));
-        self.builder.calls.push(parsed::stored_call(text("toolUseId"), text("name"), &input));
+        let mut stored = parsed::stored_call(text("toolUseId"), text("name"), &input);
         let mut left = call.clone();
+        if let Some(signature) = left.get_mut(CALL_SIGNATURE).filter(|it| it.is_string()) {
+            stored["extra_content"] = json!({"google": {"thought_signature": signature.take()}});
+        }
+        self.builder.calls.push(stored);
         left.retain(|field, _| !["toolUseId", "name", "input"].contains(&field.as_str()));
         left
     }

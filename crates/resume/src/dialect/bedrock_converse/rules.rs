@@ -2,8 +2,9 @@ use super::formats;
 use crate::canonical::Role;
 use crate::dialect::pipeline::is_word;
 use crate::dialect::pipeline::rules::{
-    Arguments, CallIdRule, CustomCalls, DialectRules, FileIds, MediaNames, MediaRule, MediaRules,
-    NameRule, OwnFields, ReasoningRule, ResultMedia, TextFiles, TurnRules, UrlTypes, Urls,
+    Arguments, CallFields, CallIdRule, CustomCalls, DialectRules, FileIds, MediaNames, MediaRule,
+    MediaRules, NameRule, OwnFields, ReasoningRule, ResultMedia, TextFiles, TurnRules, UrlTypes,
+    Urls,
 };
 
 /// Amazon Bedrock's Converse API. The service model is that of botocore 1.44, `bedrock-runtime`.
@@ -20,6 +21,8 @@ pub(super) const BEDROCK_CONVERSE: DialectRules = DialectRules {
     custom_calls: CustomCalls::Converted,
     // 400 "Provide a json object": sigoden/aichat#1550 has the same for results.
     arguments: Arguments::Object,
+    // The writer reports those that did not come in this format.
+    call_fields: CallFields::GeminiSignatures,
     // Claude refuses its reasoning without the signature; user guide, "Claude extended thinking".
     reasoning: ReasoningRule::Signed,
     media: MediaRules {

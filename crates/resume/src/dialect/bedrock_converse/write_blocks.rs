@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::documents::DocumentNames;
 use super::kept::{CITATIONS, GUARD, is_kept, is_kept_in_result};
-use super::layout::{BlockKind, LeftBlock};
+use super::layout::{BlockKind, CALL_SIGNATURE, LeftBlock};
 use super::media;
 use super::write::text_block;
 use crate::Repair;
@@ -198,13 +198,19 @@ impl BlockWriter<'_> {
         let mut blocks = Vec::new();
         for call in &mut self.message.calls {
             let input = call.take_arguments();
+            let mut signature = call.gemini_signature().map(str::to_owned);
             let mut block = json!({"toolUseId": call.id, "name": call.target.name, "input": input});
             for (field, value) in left.next().into_iter().flat_map(|left| &left.fields) {
                 if field == "type" && value == "server_tool_use" {
                     block["type"] = value.clone();
+                } else if field == CALL_SIGNATURE && value.is_null() {
+                    block[CALL_SIGNATURE] = signature.take().into();
                 } else {
                     self.removes_any = true;
                 }
+            }
+            if signature.is_some() {
+                call.repairs.push(Repair::CallFieldsRemoved);
             }
             blocks.push(json!({"toolUse": block}));
         }

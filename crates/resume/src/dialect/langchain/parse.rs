@@ -3,11 +3,14 @@ use std::collections::HashSet;
 use records::{MessageBody, NewMessage};
 use serde_json::{Map, Value, json};
 
-use super::write::{AS_GIVEN, INVALID_CALLS, INVALID_MARK, ROLE_MARK, file_of_library};
-use super::{NAME, blocks};
+use super::write::{
+    AS_GIVEN, CALL_SIGNATURES, EMPTY_LIST, INVALID_CALLS, INVALID_MARK, ROLE_MARK, file_of_library,
+};
+use super::{NAME, blocks, reasoning};
 use crate::DropReason;
-use crate::canonical::{PlacedReasoning, is_empty_value, take_list, take_object};
+use crate::canonical::{is_empty_value, take_list, take_object};
 use crate::dialect::parsed::{self, EventIds, Parsed, as_object, keep_own, set_extra, take_text};
+use crate::dialect::thinking;
 
 pub(super) fn parse(messages: Vec<Value>) -> Parsed {
     let mut ids = EventIds::default();
@@ -72,13 +75,19 @@ fn read_other(
         "developer" | "function" => kind.to_owned(),
         other => return Err(DropReason::unsupported_role(other)),
     };
+    let is_empty_list = body.content == json!([]);
     if body.role == "assistant" {
         read_answer(&mut body, data, &mut kwargs, answered);
     } else {
-        keep_blocks(data, blocks::take(&mut body.content, &[], false).blocks);
+        keep_blocks(data, blocks::take(&mut body.content, &[], None).blocks);
     }
     if !kwargs.is_empty() {
         data.insert("additional_kwargs".to_owned(), kwargs.into());
+    }
+    if is_empty_list {
+        // A message that says nothing else is one with an empty text, so that it stays with what it has besides.
+        body.content = if body.extra.is_empty() { "".into() } else { Value::Null };
+        data.insert(EMPTY_LIST.to_owned(), true.into());
     }
     Ok(body)
 }
@@ -108,7 +117,13 @@ fn read_answer(
     kwargs: &mut Map<String, Value>,
     answered: &HashSet<String>,
 ) {
-    let mut calls: Vec<_> = take_list(data, "tool_calls").into_iter().map(read_call).collect();
+    let content = &body.content;
+    let read = |call: Value| match blocks::custom_input(content, &call) {
+        Some(input) => read_custom_call(&call, input),
+        None => read_call(call),
+    };
+    let mut calls: Vec<_> = take_list(data, "tool_calls").into_iter().map(read).collect();
+    sign_calls(&mut calls, kwargs);
     let invalid = take_list(data, INVALID_CALLS).into_iter();
     let read = |call: Value| {
         let is_answered = call["id"].as_str().is_some_and(|id| answered.contains(id));
@@ -121,10 +136,12 @@ fn read_answer(
         data.insert(INVALID_CALLS.to_owned(), unread.into());
     }
     set_extra(body, "refusal", take_text(kwargs, "refusal"));
-    let reasoning = kwargs.shift_remove("reasoning_content");
-    let taken = blocks::take(&mut body.content, &calls, reasoning.is_none());
-    let reasoning = reasoning.unwrap_or_else(|| PlacedReasoning::into_stored(taken.reasoning));
-    set_extra(body, "reasoning_content", reasoning);
+    let said = kwargs.shift_remove("reasoning_content");
+    let metadata = data.get("response_metadata").unwrap_or(&Value::Null);
+    let reader = reasoning::Reader::new(metadata, said.clone().unwrap_or_default());
+    let taken = blocks::take(&mut body.content, &calls, Some(&reader));
+    let said = said.unwrap_or_else(|| thinking::into_stored(taken.reasoning));
+    set_extra(body, "reasoning_content", said);
     keep_blocks(data, taken.blocks);
     if calls.is_empty() {
         set_extra(body, "function_call", kwargs.shift_remove("function_call"));
@@ -143,7 +160,7 @@ fn read_result(data: &mut Map<String, Value>) -> NewMessage {
     let call_id = take_text(data, "tool_call_id").unwrap_or_default();
     let failed = data.remove("status").is_some_and(|status| status == "error");
     let mut content = data.remove("content").unwrap_or_default();
-    keep_blocks(data, blocks::take(&mut content, &[], false).blocks);
+    keep_blocks(data, blocks::take(&mut content, &[], None).blocks);
     let mut message = parsed::stored_result(&call_id, content, failed);
     // It stays in the data as well: it is that of the tool, which other sources of results do not mean by their names.
     message.body.name = data.get("name").and_then(Value::as_str).map(str::to_owned);
@@ -157,6 +174,27 @@ fn read_call(call: Value) -> Value {
     }
     let text = |field: &str| call[field].as_str().unwrap_or_default();
     parsed::stored_call(text("id"), text("name"), &call["args"])
+}
+
+/// Gives each call the signature that Gemini gave it, which the library keeps apart.
+fn sign_calls(calls: &mut [Value], kwargs: &mut Map<String, Value>) {
+    let mut signatures = take_object(kwargs, CALL_SIGNATURES);
+    for call in calls {
+        let id = call["id"].as_str().unwrap_or_default();
+        if let Some(signature) = signatures.get(id).filter(|it| it.is_string()) {
+            call["extra_content"] = json!({"google": {"thought_signature": signature}});
+            signatures.shift_remove(call["id"].as_str().unwrap_or_default());
+        }
+    }
+    if !signatures.is_empty() {
+        kwargs.insert(CALL_SIGNATURES.to_owned(), signatures.into());
+    }
+}
+
+/// Reads a call of a custom tool of `OpenAI`, whose input is any text.
+fn read_custom_call(call: &Value, input: &str) -> Value {
+    let target = json!({"name": call["name"], "input": input});
+    json!({"id": call["id"], "type": "custom", "custom": target})
 }
 
 /// Reads a call whose arguments the library could not parse, and whose result says what was wrong. One without a result

@@ -6,9 +6,10 @@ use crate::dialect::pipeline::rules::{
 pub(super) const LANGCHAIN: DialectRules = DialectRules {
     own_fields: OwnFields::all_of("langchain"),
     media: MediaRules { library_parts: LibraryParts::Kept, ..MediaRules::ANY },
-    custom_calls: CustomCalls::Converted,
-    // The mark of a call whose arguments the library could not parse.
-    call_fields: CallFields::Under("langchain"),
+    // The writer converts them, unless they come back as they were.
+    custom_calls: CustomCalls::Kept,
+    // The signatures are in `additional_kwargs`. The own field is the mark of a call whose arguments the library could not parse.
+    call_fields: CallFields::SignedUnder("langchain"),
     // Reference "ToolCall": `args` is a dictionary.
     arguments: Arguments::Object,
     // Pages show it; a model that was stopped while it thought has said nothing else.

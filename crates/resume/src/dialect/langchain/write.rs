@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use super::{NAME, blocks};
 use crate::Repair;
 use crate::canonical::{
-    Call, CanonicalMessage, Media, MediaSource, Role, is_empty_value, serialise_content, take_list,
-    take_object,
+    Call, CanonicalMessage, Media, MediaSource, Role, URL_TYPE, is_empty_value, serialise_content,
+    take_list, take_object,
 };
 use crate::dialect::pipeline::MessageWriter;
 use crate::rendered::Rendered;
@@ -19,8 +19,14 @@ pub(super) const ROLE_MARK: &str = "__openai_role__";
 pub(super) const INVALID_CALLS: &str = "invalid_tool_calls";
 pub(super) const INVALID_MARK: &str = "invalid_call";
 
+/// The field with Gemini's signatures of calls, by the ids of the calls.
+pub(super) const CALL_SIGNATURES: &str = "__gemini_function_call_thought_signatures__";
+
 /// The own field of a message whose content has files for which [`file_of_library`] would write others.
 pub(super) const AS_GIVEN: &str = "as_given";
+
+/// The own field of a message whose content is an empty list.
+pub(super) const EMPTY_LIST: &str = "empty_list";
 
 /// Writes each message separately, with every field that `messages_to_dict` writes.
 #[derive(Debug)]
@@ -32,9 +38,11 @@ impl MessageWriter for MessagesWriter {
         let kind = kind_of(&message, &own);
         let blocks = take_list(&mut own, "blocks");
         let invalid_calls = take_invalid_calls(&mut message);
-        let calls = write_calls(&mut message);
+        let calls = write_calls(&mut message, &blocks);
         let is_as_given = own.shift_remove(AS_GIVEN).is_some();
-        let mut content = write_content(&mut message, !blocks.is_empty());
+        let is_list = own.shift_remove(EMPTY_LIST).is_some() && is_empty_value(&message.content);
+        let mut content =
+            if is_list { json!([]) } else { write_content(&mut message, !blocks.is_empty()) };
         if let (false, Value::Array(parts)) = (is_as_given, &mut content) {
             for part in parts {
                 if let Some(file) = file_of_library(part) {
@@ -154,8 +162,17 @@ pub(super) fn file_of_library(part: &Value) -> Option<Value> {
     if let Some(name) = media.name {
         file["extras"] = json!({"filename": name});
     }
+    // Integrations read what their providers say of a file from here, such as the context of a document.
+    for (field, value) in part.as_object().into_iter().flatten() {
+        if !OF_STORED_FILE.contains(&field.as_str()) {
+            file["extras"][field] = value.clone();
+        }
+    }
     Some(file)
 }
+
+/// The fields of a stored file that the one of the library has in other ones.
+const OF_STORED_FILE: [&str; 5] = ["type", "file", "filename", "kind", URL_TYPE];
 
 /// A part is a text, or an object with its type.
 fn is_part(part: &Value) -> bool {
@@ -168,6 +185,15 @@ fn write_kwargs(message: &mut CanonicalMessage, own: &mut JsonObject) -> JsonObj
     if kwargs.get("tool_calls").is_some_and(|raw| !blocks::repeat_calls(raw, &message.calls)) {
         kwargs.shift_remove("tool_calls");
         message.repairs.push(Repair::ProviderFieldsRemoved);
+    }
+    let mut signatures = take_object(&mut kwargs, CALL_SIGNATURES);
+    for call in &message.calls {
+        if let Some(signature) = call.gemini_signature() {
+            signatures.insert(call.id.clone(), signature.into());
+        }
+    }
+    if !signatures.is_empty() {
+        kwargs.insert(CALL_SIGNATURES.to_owned(), signatures.into());
     }
     if message.role == Role::Developer {
         kwargs.insert(ROLE_MARK.to_owned(), "developer".into());
@@ -182,9 +208,18 @@ fn write_kwargs(message: &mut CanonicalMessage, own: &mut JsonObject) -> JsonObj
     kwargs
 }
 
-fn write_calls(message: &mut CanonicalMessage) -> Vec<Value> {
+/// Writes the calls; that of a custom tool, if its block comes back, with its input as the library has it.
+fn write_calls(message: &mut CanonicalMessage, blocks: &[Value]) -> Vec<Value> {
     let calls = message.calls.iter_mut().map(|call| {
-        let arguments = call.take_arguments();
+        let input = if blocks::have_custom_call(blocks, &call.id) {
+            call.take_custom_input()
+        } else {
+            None
+        };
+        let arguments = match input {
+            Some(input) => blocks::custom_arguments(&input),
+            None => call.take_arguments(),
+        };
         let (id, name) = (&call.id, &call.target.name);
         json!({"name": name, "args": arguments, "id": id, "type": "tool_call"})
     });

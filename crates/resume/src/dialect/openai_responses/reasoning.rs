@@ -6,15 +6,13 @@ use crate::canonical::{AFTER_CALLS, CanonicalMessage, is_empty_value, take_field
 use crate::dialect::parsed::keep_other_fields;
 
 /// Returns the block to store for a reasoning item.
-pub(super) fn stored_block(mut item: Map<String, Value>) -> Value {
+pub(in crate::dialect) fn stored_block(mut item: Map<String, Value>) -> Value {
     let texts = |list: Option<&Value>| -> Vec<String> {
         let list = list.and_then(Value::as_array).into_iter().flatten();
         list.filter_map(|part| part["text"].as_str().map(str::to_owned)).collect()
     };
     let mut said = texts(item.get("summary"));
-    if said.is_empty() {
-        said = texts(item.get("content"));
-    }
+    said.extend(texts(item.get("content")));
     let text = said.join("\n\n");
     item.remove("type");
     if item.get("summary").is_some_and(|summary| *summary == summary_of(&text)) {
@@ -37,7 +35,9 @@ pub(super) fn take_items(message: &mut CanonicalMessage) -> Vec<(usize, Value)> 
                 let is_empty = is_empty_value(&block["thinking"]) && block["data"].is_null();
                 let item = write_item(block);
                 is_whole &= item.is_some() || is_empty;
-                items.extend(item);
+                if let Some((after_calls, item)) = item {
+                    add_item(&mut items, after_calls, item);
+                }
             }
         }
         other => is_whole = is_empty_value(&other),
@@ -46,6 +46,23 @@ pub(super) fn take_items(message: &mut CanonicalMessage) -> Vec<(usize, Value)> 
         message.repairs.push(Repair::ReasoningRemoved);
     }
     items
+}
+
+/// Adds an item, to the one with the same id if there is one: a library has each text of a summary by itself.
+fn add_item(items: &mut Vec<(usize, Value)>, after_calls: usize, mut item: Value) {
+    let is_same = |earlier: &Value| item["id"].is_string() && earlier["id"] == item["id"];
+    let Some((_, same)) = items.iter_mut().find(|(_, earlier)| is_same(earlier)) else {
+        items.push((after_calls, item));
+        return;
+    };
+    if let (Some(Value::Array(texts)), Value::Array(more)) =
+        (same.get_mut("summary"), item["summary"].take())
+    {
+        texts.extend(more);
+    }
+    if let Value::Object(fields) = item {
+        add_stored_fields(same, fields);
+    }
 }
 
 fn write_item(mut block: Value) -> Option<(usize, Value)> {
@@ -65,6 +82,6 @@ fn write_item(mut block: Value) -> Option<(usize, Value)> {
 }
 
 /// Returns the summary that has this text alone.
-fn summary_of(text: &str) -> Value {
+pub(in crate::dialect) fn summary_of(text: &str) -> Value {
     if text.is_empty() { json!([]) } else { json!([{"type": "summary_text", "text": text}]) }
 }

@@ -7,7 +7,7 @@ use records::JsonObject;
 use serde_json::{Value, json};
 
 use crate::Repair;
-use crate::canonical::{Call, CanonicalMessage, NO_SIGNATURE, Provider, Role};
+use crate::canonical::{Call, CanonicalMessage, Provider, Role};
 use crate::dialect::gemini::is_only_mark;
 use crate::rendered::Rendered;
 
@@ -150,8 +150,13 @@ fn lower_call_fields(rule: CallFields, call: &mut Call) -> bool {
         rule == CallFields::Of(Provider::Anthropic) && ANTHROPIC_FIELDS.contains(&field)
     };
     call.anthropic_fields.retain(|field, _| is_kept(field));
-    let has_signature = call.signature.as_deref().is_some_and(|it| it != NO_SIGNATURE);
-    if !matches!(rule, CallFields::Of(Provider::Gemini) | CallFields::GeminiSignatures) {
+    let has_signature = call.gemini_signature().is_some();
+    let keeps_signature = match rule {
+        CallFields::Of(provider) => provider == Provider::Gemini,
+        CallFields::GeminiSignatures | CallFields::SignedUnder(_) => true,
+        _ => false,
+    };
+    if !keeps_signature {
         call.signature = None;
     }
     let loses_signature = has_signature && call.signature.is_none();
@@ -159,7 +164,7 @@ fn lower_call_fields(rule: CallFields, call: &mut Call) -> bool {
     let is_lost = |name: &String| {
         !["google", "anthropic"].contains(&name.as_str())
             && match rule {
-                CallFields::Under(own) => own != name,
+                CallFields::Under(own) | CallFields::SignedUnder(own) => own != name,
                 CallFields::Of(provider) => provider.name() != name,
                 _ => true,
             }

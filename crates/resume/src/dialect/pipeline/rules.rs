@@ -136,6 +136,8 @@ pub(in crate::dialect) enum CallFields {
     Kept,
     /// Those under this name in `extra_content` are kept.
     Under(&'static str),
+    /// The same, and the signatures of Gemini.
+    SignedUnder(&'static str),
 }
 
 /// The names that results may have beside their calls.

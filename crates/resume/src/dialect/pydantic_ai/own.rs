@@ -16,7 +16,12 @@ pub(super) struct OwnFields {
     pub(super) items: Vec<Value>,
     /// How the content was given, if that cannot be seen from the content.
     pub(super) content: Option<ContentForm>,
+    /// Whether the message is a request without parts.
+    pub(super) is_empty: bool,
 }
+
+/// The field of a request without parts.
+const EMPTY: &str = "empty";
 
 /// How the content of a part was given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +46,8 @@ impl OwnFields {
             Some(Value::Object(message)) => Some(message),
             _ => None,
         };
-        Self { message, parts, items, content }
+        let is_empty = stored.get(EMPTY) == Some(&Value::Bool(true));
+        Self { message, parts, items, content, is_empty }
     }
 
     /// Stores the fields with their message.
@@ -56,6 +62,9 @@ impl OwnFields {
         }
         if self.items.iter().any(|item| !item.is_null()) {
             put("items", self.items.into());
+        }
+        if self.is_empty {
+            put(EMPTY, true.into());
         }
         if let Some(content) = self.content {
             put("content", if content == ContentForm::Json { "json" } else { "single" }.into());

@@ -1,4 +1,4 @@
-use records::NewMessage;
+use records::{MessageBody, NewMessage};
 use serde_json::{Map, Value};
 
 use super::own::{OwnFields, remove_empty};
@@ -20,9 +20,8 @@ pub(super) fn parse(system: Vec<Value>, messages: Vec<Value>) -> Parsed {
 fn read(parsed: &mut Parsed, index: usize, message: Value) -> Result<(), DropReason> {
     let mut fields = as_object(message)?;
     let kind = take_text(&mut fields, "kind").ok_or(DropReason::MissingRole)?;
-    let parts = match fields.remove("parts") {
-        Some(Value::Array(parts)) if !parts.is_empty() => parts,
-        _ => return Err(DropReason::NullContent),
+    let Some(Value::Array(parts)) = fields.remove("parts") else {
+        return Err(DropReason::NullContent);
     };
     let fields = remove_empty(fields);
     match kind.as_str() {
@@ -37,8 +36,13 @@ fn read(parsed: &mut Parsed, index: usize, message: Value) -> Result<(), DropRea
     Ok(())
 }
 
-/// Reads a request; its first message keeps the fields of the request.
+/// Reads a request; its first message keeps the fields of the request. One without parts, as a run without a prompt begins,
+/// is a message that says nothing.
 fn read_request(parsed: &mut Parsed, index: usize, parts: Vec<Value>, fields: Map<String, Value>) {
+    if parts.is_empty() {
+        let own = OwnFields { message: Some(fields), is_empty: true, ..OwnFields::default() };
+        return add(parsed, index, MessageBody::new("user", None, Value::Null).into(), own);
+    }
     let mut fields = Some(fields);
     for part in parts {
         match request::read_part(part) {

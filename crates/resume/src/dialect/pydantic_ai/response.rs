@@ -84,7 +84,31 @@ fn read_call(fields: &mut Map<String, Value>) -> Value {
     };
     fields.extend(form.map(|form| ("args_form".to_owned(), form.into())));
     let arguments = if arguments.is_null() { json!({}) } else { arguments };
-    stored_call(&id, &name, &arguments)
+    let mut call = stored_call(&id, &name, &arguments);
+    let details = fields.get_mut(DETAILS).and_then(Value::as_object_mut);
+    if let Some(details) =
+        details.filter(|details| details.get(SIGNATURE).is_some_and(Value::is_string))
+        && let Some(signature) = details.shift_remove(SIGNATURE)
+    {
+        call["extra_content"] = json!({"google": {"thought_signature": signature}});
+    }
+    call
+}
+
+/// The field of a part with what a provider says of it, and the field in it with Gemini's signature of a call.
+const DETAILS: &str = "provider_details";
+const SIGNATURE: &str = "thought_signature";
+
+/// Adds Gemini's signature to the part of a call.
+fn add_signature(part: &mut Value) {
+    let Some(signature) = part.as_object_mut().and_then(|part| part.shift_remove(SIGNATURE)) else {
+        return;
+    };
+    if part.get(DETAILS).is_none() {
+        // The library gives it to the provider that is named.
+        part["provider_name"] = "google".into();
+    }
+    part[DETAILS][SIGNATURE] = signature;
 }
 
 /// Writes the parts of a response.
@@ -118,6 +142,7 @@ pub(super) fn write_parts(
         add_own_fields(part, own);
     }
     parts.extend(queues.into_iter().flatten());
+    parts.iter_mut().for_each(add_signature);
     parts
 }
 
@@ -132,10 +157,14 @@ fn queue_of(part: &Value) -> usize {
 
 fn write_call(call: &mut Call) -> Value {
     let arguments = call.take_arguments_text();
-    json!({
+    let mut part = json!({
         "part_kind": "tool-call", "tool_name": call.target.name, "args": arguments,
         "tool_call_id": call.id,
-    })
+    });
+    if let Some(signature) = call.gemini_signature() {
+        part[SIGNATURE] = signature.into();
+    }
+    part
 }
 
 fn write_piece(message: &mut CanonicalMessage, piece: Piece, own: &Value) -> Value {

@@ -33,14 +33,14 @@ impl MessagesWriter {
         Self { default_user_name, request: None, functions: HashMap::new() }
     }
 
-    /// Adds a part to the open request, or opens the request that it begins.
-    fn add_part(&mut self, part: Value, own: OwnFields, rendered: &mut Rendered) {
+    /// Adds a part to the open request, or opens the request that it begins; without a part, one that has none so far.
+    fn add_part(&mut self, part: Option<Value>, own: OwnFields, rendered: &mut Rendered) {
         if own.message.is_some() {
             self.end_request(rendered);
         }
         let fields = own.message.unwrap_or_default();
         let open = self.request.get_or_insert_with(|| OpenRequest { parts: Vec::new(), fields });
-        open.parts.push(part);
+        open.parts.extend(part);
     }
 
     fn end_request(&mut self, rendered: &mut Rendered) {
@@ -61,6 +61,8 @@ impl MessageWriter for MessagesWriter {
             let parts = response::write_parts(&mut message, &own.parts, &self.default_user_name);
             let fields = own.message.take().unwrap_or_default();
             rendered.messages.push(write_message("response", parts, fields));
+        } else if own.is_empty && message.role == Role::User && message.content.is_null() {
+            self.add_part(None, own, rendered);
         } else {
             let function = self.functions.remove(&message.call_id);
             let part = request::write_part(
@@ -69,7 +71,7 @@ impl MessageWriter for MessagesWriter {
                 function.as_deref(),
                 &self.default_user_name,
             );
-            self.add_part(part, own, rendered);
+            self.add_part(Some(part), own, rendered);
         }
         message.report_repairs(rendered);
     }

@@ -42,8 +42,11 @@ pub(super) fn read(function: &str, mut part: JsonObject) -> ReadCall {
         json!({})
     });
     let mut call = parsed::stored_call(&id, function, &input);
-    if let Some(signature) = take_signature(&mut part) {
+    if let Some((provider, signature)) = take_signature(&mut part) {
         call["extra_content"] = json!({"google": {"thought_signature": signature}});
+        if provider != GOOGLE {
+            own.insert(SIGNED_AS.to_owned(), provider.into());
+        }
     }
     let state = part.remove("state").unwrap_or_default();
     let result = match state.as_str() {
@@ -72,18 +75,28 @@ fn denied_result(approval: Option<&Value>) -> String {
     }
 }
 
-/// Takes Gemini's signature of a call out of its part.
-fn take_signature(part: &mut JsonObject) -> Option<Value> {
-    let metadata = part.get_mut("callProviderMetadata")?;
-    let google = metadata.get_mut("google")?.as_object_mut()?;
-    let signature = google.shift_remove("thoughtSignature").filter(Value::is_string)?;
-    if google.is_empty() {
-        metadata.as_object_mut()?.shift_remove("google");
-        if *metadata == json!({}) {
+/// The names under which the providers of the SDK for Gemini have what it says of a call.
+const GOOGLE: &str = "google";
+const VERTEX: &str = "vertex";
+
+/// The own field with the name under which a call has its signature, if it is not [`GOOGLE`].
+const SIGNED_AS: &str = "signed_as";
+
+/// Takes Gemini's signature of a call out of its part, with the name under which it is there.
+fn take_signature(part: &mut JsonObject) -> Option<(&'static str, Value)> {
+    let metadata = part.get_mut("callProviderMetadata")?.as_object_mut()?;
+    let has_signature =
+        |name: &&str| metadata.get(*name).is_some_and(|it| it["thoughtSignature"].is_string());
+    let provider = [GOOGLE, VERTEX].into_iter().find(has_signature)?;
+    let fields = metadata.get_mut(provider)?.as_object_mut()?;
+    let signature = fields.shift_remove("thoughtSignature")?;
+    if fields.is_empty() {
+        metadata.shift_remove(provider);
+        if metadata.is_empty() {
             part.shift_remove("callProviderMetadata");
         }
     }
-    Some(signature)
+    Some((provider, signature))
 }
 
 /// The part of a call, before its result is known.
@@ -122,7 +135,7 @@ impl OpenCall {
 
     /// Adds the fields that the part came with; reports those that the SDK does not have.
     pub(super) fn add_own(&mut self, own: JsonObject, message: &mut CanonicalMessage) {
-        const READ: [&str; 5] = ["of", "static", "lacks_input", "state", "approval"];
+        const READ: [&str; 6] = ["of", "static", "lacks_input", "state", "approval", SIGNED_AS];
         let is_known = |(field, value): (&String, &Value)| {
             READ.contains(&field.as_str()) || fits(field, value)
         };
@@ -145,6 +158,7 @@ impl OpenCall {
         let mut part = self.begin_part();
         let stored_state = self.own.remove("state").unwrap_or_default();
         let approval = self.own.remove("approval").unwrap_or_default();
+        let signed_as = self.own.remove(SIGNED_AS).unwrap_or_default();
         let is_answered = |answer| is_approval(&approval, answer);
         let (state, has_approval) = match self.result.take() {
             Some(CallResult::Output(output)) => {
@@ -194,7 +208,8 @@ impl OpenCall {
             }
         }
         if let Some(signature) = self.signature {
-            part["callProviderMetadata"]["google"]["thoughtSignature"] = signature.into();
+            let provider = if signed_as == VERTEX { VERTEX } else { GOOGLE };
+            part["callProviderMetadata"][provider]["thoughtSignature"] = signature.into();
         }
         part
     }

@@ -4,7 +4,7 @@ use records::{JsonObject, MessageBody};
 use serde_json::Value;
 
 use super::NAME;
-use crate::canonical::{CanonicalMessage, take_list, take_object};
+use crate::canonical::{CanonicalMessage, Role, take_list, take_object};
 use crate::dialect::parsed::keep_own;
 
 /// The field of an entry that says which part it describes: see [`PartKind`].
@@ -12,6 +12,9 @@ pub(super) const OF: &str = "of";
 
 /// The field of a step that continues the message before it.
 const CONTINUES: &str = "continues";
+
+/// The field of an answer without parts, which the SDK accepts.
+const EMPTY: &str = "empty";
 
 /// The fields of one stored message: a step of a UI message.
 #[derive(Debug, Default)]
@@ -94,6 +97,10 @@ impl OwnFields {
         let mut stored = JsonObject::new();
         if !is_default(&self.parts) {
             stored.insert("parts".to_owned(), self.parts.into());
+        }
+        let says_nothing = body.content.is_null() && body.extra.is_empty();
+        if says_nothing && stored.is_empty() && body.role == Role::Assistant.as_str() {
+            stored.insert(EMPTY.to_owned(), true.into());
         }
         if self.continues {
             stored.insert(CONTINUES.to_owned(), true.into());

@@ -52,7 +52,7 @@ impl MessageWriter for MessagesWriter {
             open.add_metadata(mem::take(&mut message.metadata));
             let parts = write_parts(&mut message, own);
             match steering {
-                Some(id) => open.parts.push(steering_part(id, parts)),
+                Some(id) => open.parts.push(steering_part(&id, parts)),
                 None => open.parts.extend(parts),
             }
             message.report_repairs(rendered);
@@ -133,7 +133,7 @@ impl OpenPart {
 }
 
 /// Creates the part for what the user said while an assistant's message was made.
-fn steering_part(id: String, parts: Vec<OpenPart>) -> OpenPart {
+fn steering_part(id: &str, parts: Vec<OpenPart>) -> OpenPart {
     let parts: Vec<_> = parts.into_iter().map(OpenPart::into_part).collect();
     OpenPart::Written(json!({"type": "steering-message", "id": id, "parts": parts}))
 }

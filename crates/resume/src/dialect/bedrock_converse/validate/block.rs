@@ -81,7 +81,8 @@ fn call_problem(call: &Value) -> Option<Problem> {
     if !is_named || id.len() > 64 || !is_word(id, "_-.:") {
         return Some(("invalid_name", "the id or the name of a call is not accepted".to_owned()));
     }
-    has_only(call, &["toolUseId", "name", "input", "type"])
+    // Strands Agents has the signature of another provider there, and leaves it out of requests.
+    has_only(call, &["toolUseId", "name", "input", "type", "reasoningSignature"])
         .or_else(|| one_of(call, "type", &["server_tool_use"]))
 }
 
