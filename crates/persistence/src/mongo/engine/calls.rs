@@ -177,11 +177,32 @@ impl WriteCall {
     where
         F: Future<Output = Result<T, Failure>>,
     {
-        let (store, bound) = (&self.store, self.deadline + MAX_OVERTIME);
-        let slots = Some(&store.inner.write_slots);
-        store
-            .with_retries(Direction::Write, self.deadline, bound, slots, &self.ledger, attempt)
-            .await
+        self.attempt_with(Some(&self.store.inner.write_slots), attempt).await
+    }
+
+    /// Like [`attempt`](Self::attempt), but without a write slot: for writes that share commands, whose number is limited
+    /// where they are sent.
+    pub(crate) async fn attempt_shared<T, F>(
+        &self,
+        attempt: impl Fn(Attempt) -> F,
+    ) -> Result<T, StoreError>
+    where
+        F: Future<Output = Result<T, Failure>>,
+    {
+        self.attempt_with(None, attempt).await
+    }
+
+    async fn attempt_with<T, F>(
+        &self,
+        slots: Option<&Semaphore>,
+        attempt: impl Fn(Attempt) -> F,
+    ) -> Result<T, StoreError>
+    where
+        F: Future<Output = Result<T, Failure>>,
+    {
+        let Self { store, deadline, ledger } = self;
+        let bound = *deadline + MAX_OVERTIME;
+        store.with_retries(Direction::Write, *deadline, bound, slots, ledger, attempt).await
     }
 }
 

@@ -1,15 +1,20 @@
 //! The insertion of groups: all streams of a process share one insert at a time, and there is at most one each
 //! [`INTERVAL`].
+//!
+//! What another process has removed of a stream makes numbers free again, so a group could be added to a stream that is gone.
+//! Therefore each insert is followed by one read of its streams, and a group without one is removed before its writer is answered.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use bson::RawDocumentBuf;
+use bson::{Document, RawDocumentBuf, doc};
+use futures::TryStreamExt as _;
 use mongodb::error::{Error, ErrorKind};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until, timeout};
 
+use super::document::IS_REMOVED;
 use crate::mongo::MongoStore;
 use crate::mongo::engine::failure::{DUPLICATE_KEY, Failure, failed_only_on_duplicates};
 
@@ -34,8 +39,20 @@ struct State {
 
 #[derive(Debug)]
 struct Waiting {
+    /// The id of its stream.
+    stream: Document,
     document: RawDocumentBuf,
-    reply: oneshot::Sender<Result<bool, Failure>>,
+    reply: oneshot::Sender<Result<Inserted, Failure>>,
+}
+
+/// What became of a group that was to be inserted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Inserted {
+    Stored,
+    /// There is a group with its number.
+    NumberTaken,
+    /// Its stream has been removed, and so has the group.
+    StreamGone,
 }
 
 impl GroupBatcher {
@@ -46,6 +63,8 @@ impl GroupBatcher {
     /// Takes the groups of the next insert; without any the task that inserts them ends.
     fn take(&self) -> Vec<Waiting> {
         let mut state = self.state();
+        // Their callers were told that nothing was added.
+        state.waiting.retain(|waiting| !waiting.reply.is_closed());
         let mut bytes = 0;
         let fits = |waiting: &&Waiting| {
             let has_room = bytes < MAX_BYTES;
@@ -59,12 +78,16 @@ impl GroupBatcher {
 }
 
 impl MongoStore {
-    /// Inserts a group with the next insert. Returns `false` if there is a group with its number.
-    pub(super) async fn insert_group(&self, document: RawDocumentBuf) -> Result<bool, Failure> {
+    /// Inserts a group of a stream with the next insert.
+    pub(super) async fn insert_group(
+        &self,
+        stream: Document,
+        document: RawDocumentBuf,
+    ) -> Result<Inserted, Failure> {
         let (reply, answer) = oneshot::channel();
         let starts = {
             let mut state = self.inner.group_batcher.state();
-            state.waiting.push(Waiting { document, reply });
+            state.waiting.push(Waiting { stream, document, reply });
             !std::mem::replace(&mut state.is_running, true)
         };
         if starts {
@@ -90,35 +113,68 @@ impl MongoStore {
     }
 
     async fn insert_batch(&self, batch: Vec<Waiting>) {
-        let (documents, replies): (Vec<_>, Vec<_>) =
-            batch.into_iter().map(|waiting| (waiting.document, waiting.reply)).unzip();
-        let insert = async { self.inner.stream_groups.insert_many(documents).ordered(false).await };
-        let inserted = timeout(self.inner.deadline, insert).await;
-        let failed = match inserted {
-            Ok(inserted) => inserted.err(),
+        let answers = match timeout(self.inner.deadline, self.insert_checked(&batch)).await {
+            Ok(answers) => answers,
             Err(late) => {
-                for reply in replies {
-                    // A caller that is gone needs no answer.
-                    let _ = reply.send(Err(Failure::Unfinished(late.to_string().into())));
-                }
-                return;
+                let unfinished = || Err(Failure::Unfinished(late.to_string().into()));
+                batch.iter().map(|_| unfinished()).collect()
             }
         };
-        let duplicates = failed.as_ref().map(duplicates).unwrap_or_default();
-        // A group that was not refused is stored then.
-        let failed = failed.filter(|error| !failed_only_on_duplicates(error));
-        if failed.is_none() {
-            self.inner.metrics.streams.inserted(replies.len() - duplicates.len());
-        }
-        for (index, reply) in replies.into_iter().enumerate() {
-            let is_duplicate = duplicates.contains(&index);
-            let answer = match &failed {
-                Some(error) if !is_duplicate => Err(Failure::Driver(error.clone())),
-                _ => Ok(!is_duplicate),
-            };
-            let _ = reply.send(answer);
+        let is_stored = |answer: &&_| matches!(answer, Ok(Inserted::Stored));
+        self.inner.metrics.streams.inserted(answers.iter().filter(is_stored).count());
+        for (waiting, answer) in batch.into_iter().zip(answers) {
+            // A caller that is gone needs no answer.
+            let _ = waiting.reply.send(answer);
         }
     }
+
+    /// Inserts groups, and removes those again whose streams are gone. Returns what became of each.
+    async fn insert_checked(&self, batch: &[Waiting]) -> Vec<Result<Inserted, Failure>> {
+        let documents = batch.iter().map(|waiting| &waiting.document);
+        let failed = self.inner.stream_groups.insert_many(documents).ordered(false).await.err();
+        let taken = failed.as_ref().map(duplicates).unwrap_or_default();
+        // A group that was not refused is stored then.
+        let gone = match failed.filter(|error| !failed_only_on_duplicates(error)) {
+            None => self.remove_of_gone_streams(batch, &taken).await,
+            Some(error) => Err(error),
+        };
+        let answer = |place| match &gone {
+            _ if taken.contains(&place) => Ok(Inserted::NumberTaken),
+            Err(error) => Err(Failure::Driver(error.clone())),
+            Ok(gone) if gone.contains(&place) => Ok(Inserted::StreamGone),
+            Ok(_) => Ok(Inserted::Stored),
+        };
+        (0..batch.len()).map(answer).collect()
+    }
+
+    /// Removes groups that were inserted although their streams are gone. Returns their places.
+    async fn remove_of_gone_streams(
+        &self,
+        batch: &[Waiting],
+        taken: &HashSet<usize>,
+    ) -> Result<HashSet<usize>, Error> {
+        let ids = batch.iter().map(|waiting| &waiting.stream);
+        let filter =
+            doc! { "_id": { "$in": ids.collect::<Vec<_>>() }, IS_REMOVED: { "$ne": true } };
+        let find = self.inner.streams.find(filter).projection(doc! { "_id": 1 });
+        let found: Vec<_> = find.await?.try_collect().await?;
+        let present = found.iter().map(id_of);
+        let present = present.collect::<bson::error::Result<Vec<Document>>>()?;
+        let is_gone = |(place, waiting): &(usize, &Waiting)| {
+            !taken.contains(place) && !present.contains(&waiting.stream)
+        };
+        let gone: Vec<_> = batch.iter().enumerate().filter(is_gone).collect();
+        if !gone.is_empty() {
+            let ids = gone.iter().map(|(_, waiting)| id_of(&waiting.document));
+            let ids = ids.collect::<bson::error::Result<Vec<_>>>()?;
+            self.inner.stream_groups.delete_many(doc! { "_id": { "$in": ids } }).await?;
+        }
+        Ok(gone.into_iter().map(|(place, _)| place).collect())
+    }
+}
+
+fn id_of(raw: &RawDocumentBuf) -> bson::error::Result<Document> {
+    raw.get_document("_id")?.try_into()
 }
 
 /// Returns the places of the documents that the server has refused because their keys exist.

@@ -16,6 +16,12 @@ use crate::mongo::documents::{SCHEMA_VERSION, counter};
 /// The field of a stream that has ended with the time at which it is removed; of a running one, the time of the next look.
 pub(crate) const REMOVED_AT: &str = "removed_at";
 
+/// The field of a stream that is being removed.
+///
+/// It is set before the groups are removed. So a process that adds a group and does not see it then, has added the group before
+/// they are removed.
+pub(super) const IS_REMOVED: &str = "is_removed";
+
 /// A stored stream. What changes with every write is in its groups.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct StreamDocument {
@@ -28,6 +34,8 @@ pub(crate) struct StreamDocument {
     state: StoredName<StreamState>,
     started_at: DateTime,
     removed_at: DateTime,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_removed: bool,
     schema_version: i64,
 }
 
@@ -74,6 +82,8 @@ pub(crate) struct StoredStream {
     pub(crate) stream_id: StreamId,
     pub(crate) header: StreamHeader,
     pub(crate) started_at: chrono::DateTime<chrono::Utc>,
+    /// Whether its groups are being removed.
+    pub(super) is_removed: bool,
 }
 
 /// A group, and which stream it belongs to.
@@ -98,6 +108,7 @@ impl StreamDocument {
             state: StoredName(stream.mark.state),
             started_at: DateTime::from_chrono(stream.started_at),
             removed_at,
+            is_removed: false,
             schema_version: SCHEMA_VERSION,
         }
     }
@@ -106,7 +117,7 @@ impl StreamDocument {
 impl StoredStream {
     /// Adds where the stream stands.
     pub(super) fn with_mark(self, mark: StreamMark) -> Stream {
-        let Self { chat_id, stream_id, header, started_at } = self;
+        let Self { chat_id, stream_id, header, started_at, is_removed: _ } = self;
         Stream { chat_id, stream_id, header, started_at, mark }
     }
 }
@@ -148,12 +159,13 @@ impl TryFrom<StreamDocument> for StoredStream {
     type Error = FieldError;
 
     fn try_from(document: StreamDocument) -> Result<Self, FieldError> {
-        let StreamDocument { id, format, agent, request_id, started_at, .. } = document;
+        let StreamDocument { id, format, agent, request_id, started_at, is_removed, .. } = document;
         Ok(Self {
             chat_id: id.chat_id,
             stream_id: id.stream_id,
             header: StreamHeader { format: format.0, agent, request_id },
             started_at: started_at.to_chrono(),
+            is_removed,
         })
     }
 }
@@ -203,8 +215,12 @@ pub(crate) fn stream_group_record(raw: &RawDocument) -> Result<StoredGroup, Stor
 
 /// Returns the filter for a stream.
 pub(super) fn stream_filter(app_id: &AppId, chat_id: &ChatId, stream_id: &StreamId) -> Document {
-    let id = doc! { "chat_id": chat_id.as_str(), "stream_id": stream_id.as_str() };
-    doc! { "_id": id, "app_id": app_id.as_str() }
+    doc! { "_id": id_of_stream(chat_id, stream_id), "app_id": app_id.as_str() }
+}
+
+/// Returns the id of a stream in its collection.
+pub(super) fn id_of_stream(chat_id: &ChatId, stream_id: &StreamId) -> Document {
+    doc! { "chat_id": chat_id.as_str(), "stream_id": stream_id.as_str() }
 }
 
 /// Returns the filter for the streams of a chat, by a range of their ids.

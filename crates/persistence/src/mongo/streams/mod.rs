@@ -29,7 +29,7 @@ use records::{
     StreamGroup, StreamId, StreamMark, StreamState, TurnId,
 };
 
-use self::document::{StoredStream, groups_filter, stream_filter, streams_of_chat};
+use self::document::{IS_REMOVED, StoredStream, groups_filter, stream_filter, streams_of_chat};
 use crate::StoreError;
 use crate::metrics::{Call, Sweep};
 use crate::mongo::MongoStore;
@@ -87,9 +87,8 @@ impl Streams for MongoStore {
             Stream::check_chunks(&chunks)?;
             let (scope, at) = (scope.clone(), (chat_id.clone(), stream_id.clone()));
             self.write(|call| async move {
-                // Inserts are shared, and bounded where they are sent, so this takes no write slot.
                 let add = |attempt| call.add_chunks(attempt, &scope, (&at.0, &at.1), from, &chunks);
-                call.append_until(call.deadline(), add).await
+                call.attempt_shared(add).await
             })
             .await
         })
@@ -419,15 +418,19 @@ impl MongoStore {
         Ok(())
     }
 
-    /// Removes a stream: its groups first, so that what is left is found again.
+    /// Removes a stream: its groups before itself, so that what is left is found again. First it is marked, for other processes
+    /// that still know where it stands; see [`IS_REMOVED`].
     async fn delete_stream(
         &self,
         app_id: &AppId,
         (chat_id, stream_id): (&ChatId, &StreamId),
     ) -> Result<(), Failure> {
+        let stream = stream_filter(app_id, chat_id, stream_id);
+        let mark = doc! { "$set": { IS_REMOVED: true } };
+        self.inner.streams.update_one(stream.clone(), mark).await?;
         let groups = groups_filter(app_id, chat_id, stream_id, 0);
         self.inner.stream_groups.delete_many(groups).await?;
-        self.inner.streams.delete_one(stream_filter(app_id, chat_id, stream_id)).await?;
+        self.inner.streams.delete_one(stream).await?;
         self.inner.chains.forget(chat_id, stream_id);
         Ok(())
     }

@@ -1,5 +1,7 @@
 //! What a call writes of a stream: groups, and the stream itself when it starts or ends.
 
+use std::collections::HashSet;
+
 use bson::{DateTime, doc};
 use chrono::{DateTime as Time, TimeDelta, Utc};
 use futures::TryStreamExt as _;
@@ -8,8 +10,9 @@ use records::{
     StreamMark, StreamState,
 };
 
+use super::batcher::Inserted;
 use super::chain::Chain;
-use super::document::{StoredStream, running_streams, stream_filter};
+use super::document::{StoredStream, id_of_stream, running_streams, stream_filter};
 use super::{
     EndedStreams, REMOVED_AT, StreamDocument, StreamGroupDocument, mark_of, stream_record,
 };
@@ -58,7 +61,9 @@ impl MongoStore {
             return Err(StoreError::ChatEnded { chat_id, status }.into());
         }
         let (mut superseded, mut running) = (Vec::new(), 0);
-        for other in self.stored_streams(running_streams(scope, chat_id)).await? {
+        let others = self.stored_streams(running_streams(scope, chat_id)).await?;
+        let known: HashSet<_> = others.iter().map(|other| other.stream_id.clone()).collect();
+        for other in others {
             let at = (chat_id, &other.stream_id);
             let Some(mark) = self.last_mark(&scope.app_id, at).await? else { continue };
             if rules::supersedes(scope, &mark) {
@@ -76,6 +81,11 @@ impl MongoStore {
         let mut unchanged = writable_chat(scope, chat_id);
         unchanged.insert("status", chat.status.number());
         if !self.touch_matching(&tx, unchanged).await? {
+            return Ok(Round::Again);
+        }
+        // Another may have started since they were read; from here on it conflicts with this one.
+        let now_running = self.running_within(&tx, scope, chat_id).await?;
+        if now_running.iter().any(|other| !known.contains(&other.stream_id)) {
             return Ok(Round::Again);
         }
         for (stream_id, group) in &superseded {
@@ -128,6 +138,7 @@ impl MongoStore {
         decide: impl Fn(&StreamMark) -> Result<Option<StreamGroup>, StoreError>,
     ) -> Result<StreamMark, Failure> {
         let (chat_id, stream_id) = at;
+        let gone = || StoreError::StreamNotFound(stream_id.clone());
         let shared = self.inner.chains.of(chat_id, stream_id);
         let mut held = shared.lock().await;
         // What an earlier attempt has written is not in the mark.
@@ -138,10 +149,10 @@ impl MongoStore {
             let mut chain = if let Some(chain) = known.take() {
                 chain
             } else {
-                let Some(mark) = self.last_mark(&scope.app_id, at).await? else {
-                    return Err(self.no_stream(scope, chat_id, stream_id).await);
-                };
-                Chain::new(mark)
+                // Of a stream that is being removed, a group may be there that a write before has added.
+                let is_there = !self.stored_stream(scope, at).await?.is_removed;
+                let mark = self.last_mark(&scope.app_id, at).await?.filter(|_| is_there);
+                Chain::new(mark.ok_or_else(gone)?)
             };
             if !chain.permits(scope) {
                 self.session_within(scope, chat_id, doc! { "_id": 1 }).await?;
@@ -159,11 +170,17 @@ impl MongoStore {
                     let app_id = &scope.app_id;
                     let document =
                         encode(&StreamGroupDocument::new(app_id, chat_id, stream_id, &group))?;
-                    if self.insert_group(document).await? {
-                        let mark = group.mark.clone();
-                        *held = Some(chain.moved(mark.clone()));
-                        self.notify_stream(chat_id, stream_id, group);
-                        return Ok(mark);
+                    match self.insert_group(id_of_stream(chat_id, stream_id), document).await? {
+                        Inserted::Stored => {
+                            let mark = group.mark.clone();
+                            *held = Some(chain.moved(mark.clone()));
+                            self.notify_stream(chat_id, stream_id, group);
+                            return Ok(mark);
+                        }
+                        Inserted::NumberTaken => {}
+                        Inserted::StreamGone => {
+                            return Err(self.no_stream(scope, at.0, at.1).await);
+                        }
                     }
                 }
                 Err(refusal) if is_read => return Err(refusal.into()),

@@ -41,6 +41,7 @@ mod salts;
 mod sealing;
 mod search;
 mod stats;
+mod streams;
 mod sweeps;
 mod user_stats;
 mod versions;
