@@ -514,6 +514,18 @@ pub async fn the_rights_in_a_document_of_a_chat_are_those_in_the_chat(store: Arc
         .map(drop);
     assert_refused(new, &not_found);
     assert!(!store.delete_document(&writer, &path("a")).await.unwrap());
+    // One who could create neither does not learn which of two paths is taken.
+    let binding = of_chat("z", &chat.id);
+    let caller = Caller::User { user_id: user("bob"), team_id: None, may_run: false };
+    let reader = Scope::new(scope.app_id.clone(), caller, Permission::Run);
+    for name in ["a", "b"].map(path) {
+        let bound = store.put_document(&writer, &name, binding.clone(), PutCondition::default());
+        assert_refused(bound.await.map(drop), &not_found);
+        let written = store.put_document(&reader, &name, text("z"), PutCondition::default());
+        let forbidden =
+            StoreError::DocumentForbidden { path: name.clone(), permission: Permission::Run };
+        assert_refused(written.await.map(drop), &forbidden);
+    }
     assert_eq!(content(&store, scope, "a").await, Some(b"y".to_vec()));
 }
 

@@ -288,10 +288,17 @@ impl MemoryStore {
         new: &NewDocument,
         stored: Option<&KeptDocument>,
     ) -> Result<(), StoreError> {
-        match (stored, &new.binding.chat_id) {
-            (Some(stored), _) => self.check_permits(scope, &stored.head).map_err(taken),
-            (None, Some(chat_id)) => self.with_chat(&scope.unfenced(), chat_id, |_| Ok(())),
-            (None, None) => check_creates(scope, path, new, self.clock.now()),
+        let check_may_create = || match &new.binding.chat_id {
+            Some(chat_id) => self.with_chat(&scope.unfenced(), chat_id, |_| Ok(())),
+            None => check_creates(scope, path, new, self.clock.now()),
+        };
+        let Some(stored) = stored else { return check_may_create() };
+        match self.check_permits(scope, &stored.head) {
+            // One who could not create a document either does not learn that the path is taken.
+            Err(refusal @ StoreError::DocumentNotFound(_)) => {
+                check_may_create().and(Err(taken(refusal)))
+            }
+            checked => checked,
         }
     }
 

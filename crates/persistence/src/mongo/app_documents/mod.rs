@@ -316,20 +316,33 @@ impl MongoStore {
         now: DateTime<Utc>,
     ) -> Result<Option<ReadDocument>, Failure> {
         self.require(Shape::Documents).await?;
-        let DocumentWrite { scope, path, new, .. } = write;
-        let stored = self.document(scope, path).await?;
-        match (stored.as_ref().and_then(|it| it.existing_at(now)), &new.binding.chat_id) {
-            (Some(found), _) => match self.check_document(scope, &found.head).await {
-                Err(Failure::Decided(refusal)) => return Err(taken(refusal).into()),
-                checked => checked?,
-            },
-            // A purge removes once more what calls under way have stored since, so the chat need not be part of the write.
-            (None, Some(chat_id)) => {
-                self.session_within(scope, chat_id, doc! { "_id": 1 }).await?;
+        let stored = self.document(&write.scope, &write.path).await?;
+        let checked = match stored.as_ref().and_then(|it| it.existing_at(now)) {
+            Some(found) => self.check_document(&write.scope, &found.head).await,
+            None => return self.check_may_create(write, now).await.map(|()| stored),
+        };
+        match checked {
+            // One who could not create a document either does not learn that the path is taken.
+            Err(Failure::Decided(refusal @ StoreError::DocumentNotFound(_))) => {
+                self.check_may_create(write, now).await?;
+                Err(taken(refusal).into())
             }
-            (None, None) => check_creates(scope, path, new, now)?,
+            checked => checked.map(|()| stored),
         }
-        Ok(stored)
+    }
+
+    /// Refuses a caller who may not create a document.
+    async fn check_may_create(
+        &self,
+        write: &DocumentWrite,
+        now: DateTime<Utc>,
+    ) -> Result<(), Failure> {
+        let DocumentWrite { scope, path, new, .. } = write;
+        let Some(chat_id) = &new.binding.chat_id else {
+            return Ok(check_creates(scope, path, new, now)?);
+        };
+        // A purge removes once more what calls under way have stored since, so the chat need not be part of the write.
+        self.session_within(scope, chat_id, doc! { "_id": 1 }).await.map(drop)
     }
 
     /// Returns whether the caller finds a document. Refuses one who may read it and lacks the permission of the scope.
