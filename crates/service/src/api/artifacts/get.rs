@@ -20,6 +20,7 @@ pub(crate) async fn get_artifact(
 ) -> Result<Tagged<Json<ArtifactResponse>>, Problem> {
     let versions = store.record_versions(&scope, &chat_id).await?;
     let artifact = store.get_last_artifact(&scope, &chat_id).await?;
-    let response = Json(ArtifactResponse::new(chat_id, artifact));
-    Ok(Tagged { tag: Some(versions.artifact.to_string()), response })
+    // No write can depend on an artifact that is not there.
+    let tag = artifact.is_some().then(|| versions.artifact.to_string());
+    Ok(Tagged { tag, response: Json(ArtifactResponse::new(chat_id, artifact)) })
 }
