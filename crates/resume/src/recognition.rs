@@ -19,9 +19,9 @@ const READ_WITH: [Option<UnsettledPolicy>; 4] =
 
 /// Returns how many messages of a transcript, from its first one on, a chat with these messages shows in the dialect.
 ///
-/// Both are compared as the dialect shows them. So a field that it never shows makes no difference.
+/// Both are compared as the dialect shows them, without its marks. So a field that it never shows makes no difference.
 pub fn known_beginning(dialect: &dyn Dialect, stored: &[Message], sent: &Parsed) -> usize {
-    let given: Vec<Digest> = sent.messages.iter().map(|message| message.body.digest()).collect();
+    let given = compared(dialect, &sent.messages);
     let sent = as_stored(&sent.messages);
     // They differ only in calls without results.
     let has_open_calls = [stored, &sent].into_iter().any(|it| has_open_calls(dialect, it));
@@ -164,8 +164,16 @@ fn shown(
     unsettled: Option<UnsettledPolicy>,
 ) -> Vec<Digest> {
     let rendered = rendered(dialect, messages, unsettled);
-    let read = dialect.parse(rendered.system, rendered.messages);
-    read.messages.iter().map(|message| message.body.digest()).collect()
+    compared(dialect, &dialect.parse(rendered.system, rendered.messages).messages)
+}
+
+fn compared(dialect: &dyn Dialect, messages: &[NewMessage]) -> Vec<Digest> {
+    let compare = |message: &NewMessage| {
+        let mut body = message.body.clone();
+        dialect.remove_marks(&mut body);
+        body.digest()
+    };
+    messages.iter().map(compare).collect()
 }
 
 fn as_stored(messages: &[NewMessage]) -> Vec<Message> {

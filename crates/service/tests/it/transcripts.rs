@@ -770,3 +770,82 @@ async fn the_newest_messages_that_are_put_back_are_not_stored_again() {
         assert_eq!((status, &put["last_sequence"]), (200, &json!(6)), "{name}: {put}");
     }
 }
+
+/// A conversation in a format, of texts of the user and the model in turn, behind instructions.
+fn conversation(name: &str, instruction: &str, texts: &[&str]) -> Value {
+    let said = |(number, text): (usize, &&str)| {
+        let role = if number % 2 == 0 { "user" } else { "assistant" };
+        match name {
+            "anthropic" | "openai" => json!({"role": role, "content": text}),
+            "bedrock-converse" => json!({"role": role, "content": [{"text": text}]}),
+            "gemini" if number % 2 == 1 => json!({"role": "model", "parts": [{"text": text}]}),
+            "gemini" => json!({"role": role, "parts": [{"text": text}]}),
+            "pydantic-ai" if number % 2 == 1 => {
+                json!({"kind": "response", "parts": [{"part_kind": "text", "content": text}]})
+            }
+            _ => {
+                json!({"kind": "request", "parts": [{"part_kind": "user-prompt", "content": text}]})
+            }
+        }
+    };
+    let mut messages: Vec<Value> = texts.iter().enumerate().map(said).collect();
+    match name {
+        "openai" => messages.insert(0, json!({"role": "system", "content": instruction})),
+        "pydantic-ai" => {
+            let part =
+                json!({"part_kind": "system-prompt", "content": instruction, "dynamic_ref": "f"});
+            messages[0]["parts"].as_array_mut().unwrap().insert(0, part);
+        }
+        "anthropic" => return json!({"messages": messages, "system": instruction}),
+        _ => return json!({"messages": messages, "system": [{"text": instruction}]}),
+    }
+    json!({"messages": messages})
+}
+
+#[tokio::test]
+async fn requests_that_a_run_joins_are_the_same_messages() {
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    let request =
+        |parts: &[Value], run: &str| json!({"kind": "request", "parts": parts, "run_id": run});
+    let response = |parts: Value| json!({"kind": "response", "parts": parts});
+    let call = |id: &str| json!({"part_kind": "tool-call", "tool_name": "f", "args": {}, "tool_call_id": id});
+    let result = |id: &str| json!({"part_kind": "tool-return", "tool_name": "f", "content": "r", "tool_call_id": id});
+    let asked = |text: &str| json!({"part_kind": "user-prompt", "content": text});
+    let calls = response(json!([call("t1"), call("t2")]));
+    let done = response(json!([{"part_kind": "text", "content": "done"}]));
+    let first = [
+        request(&[asked("q")], "1"),
+        calls.clone(),
+        request(&[result("t1")], "1"),
+        request(&[result("t2")], "2"),
+        done.clone(),
+    ];
+    let next = [
+        request(&[asked("q")], "1"),
+        calls,
+        request(&[result("t1"), result("t2")], "2"),
+        done,
+        request(&[asked("next")], "3"),
+    ];
+    synchronise(&client, &path, "pydantic-ai", json!({"messages": first})).await;
+    let (_, put) = synchronise(&client, &path, "pydantic-ai", json!({"messages": next})).await;
+    assert_eq!(put["last_sequence"], 6, "{put}");
+}
+
+#[tokio::test]
+async fn a_point_of_a_cache_may_move_to_the_newest_message() {
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    let texts = ["q", "a", "q2", "a2", "q3"];
+    for sequence in [1, 3, 5] {
+        let mut sent = conversation("bedrock-converse", "", &texts[..sequence]);
+        sent["messages"][sequence - 1]["content"]
+            .as_array_mut()
+            .unwrap()
+            .push(json!({"cachePoint": {"type": "default"}}));
+        sent["system"] = json!([]);
+        let (_, put) = synchronise(&client, &path, "bedrock-converse", sent).await;
+        assert_eq!(put["last_sequence"], sequence, "{put}");
+    }
+}
