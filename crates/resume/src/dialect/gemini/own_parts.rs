@@ -5,7 +5,9 @@ use std::collections::HashSet;
 use records::JsonObject;
 use serde_json::Value;
 
-use super::part_fields::{BESIDES, CODE, CODE_RESULT, KEPT, SIGNATURE, is_of_part, is_payload};
+use super::part_fields::{
+    BESIDES, CODE, CODE_RESULT, KEPT, MEDIA_PROCESSING, SIGNATURE, is_of_part, is_payload,
+};
 use crate::canonical::{CanonicalMessage, Role};
 use crate::dialect::pieces::take_own_fields;
 use crate::dialect::shapes::fits;
@@ -26,6 +28,13 @@ pub(super) fn take_besides(message: &mut CanonicalMessage) -> Vec<JsonObject> {
             SIGNATURE => role == Role::Assistant && is_signature(value),
             _ => is_beside(field, value),
         }
+    })
+}
+
+/// Takes what the media of a result have besides: `google.genai.types.FunctionResponsePart`, version 2.34.
+pub(super) fn take_besides_media(message: &mut CanonicalMessage) -> Vec<JsonObject> {
+    take_own_fields(message, |part, field, value| {
+        part["type"] != "text" && field == MEDIA_PROCESSING && value.is_string()
     })
 }
 

@@ -29,6 +29,9 @@ pub(super) const SIGNATURE: &str = "thoughtSignature";
 /// The mark of a text that is a thought.
 pub(super) const THOUGHT: &str = "thought";
 
+/// The field of media that says how a model sees them.
+pub(in crate::dialect) const MEDIA_PROCESSING: &str = "mediaProcessing";
+
 /// What a part may have beside its payload: `google.genai.types.Part`, version 3.4.
 pub(super) const BESIDES: Table = &[
     ("audioMetadata", Shape::Fields(&[("endOffset", Shape::Text), ("startOffset", Shape::Text)])),
@@ -41,7 +44,7 @@ pub(super) const BESIDES: Table = &[
             ("startPage", Shape::Integer),
         ]),
     ),
-    ("mediaProcessing", Shape::Text),
+    (MEDIA_PROCESSING, Shape::Text),
     ("mediaResolution", Shape::Fields(&[("level", Shape::Text), ("numTokens", Shape::Integer)])),
     ("partMetadata", Shape::Object),
     ("speechMetadata", Shape::Fields(&[("speaker", Shape::Text), ("style", Shape::Text)])),
