@@ -237,3 +237,15 @@ fn files_and_their_processing_come_back_in_a_response() {
     let rendered = stored_in(&GEMINI, &GEMINI, &exchange(&response));
     assert_eq!(repaired(&rendered), [(2, "part_fields_removed")]);
 }
+
+#[test]
+fn a_transcription_may_be_a_part_of_its_own() {
+    let heard = json!({"audioTranscription": {"text": "hello", "finished": true}});
+    let contents = [
+        user(&json!([{"text": "hi"}])),
+        model(&json!([{"text": "a"}, heard])),
+        user(&json!([heard])),
+    ];
+    let rendered = again(&GEMINI, &contents, &[]);
+    assert_eq!((&rendered.messages[..], &rendered.repaired[..]), (&contents[..], &[][..]));
+}

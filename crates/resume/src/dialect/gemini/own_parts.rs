@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::part_fields::{
     BESIDES, CODE, CODE_RESULT, KEPT, MEDIA_PROCESSING, SIGNATURE, is_of_part, is_payload,
+    may_be_alone,
 };
 use crate::canonical::{CanonicalMessage, Role};
 use crate::dialect::pieces::take_own_fields;
@@ -79,7 +80,7 @@ fn is_of_code(part: &Value) -> bool {
 /// Returns whether a content part holds a whole part that is not known.
 fn is_whole(part: &Value) -> bool {
     let is_unknown = |part: &JsonObject| {
-        !part.keys().any(|field| is_payload(field)) && part.keys().any(|field| !is_of_part(field))
+        !part.keys().any(|field| is_payload(field)) && part.keys().any(|field| may_be_alone(field))
     };
     part["type"] == NAME
         && part.as_object().is_some_and(|fields| fields.len() == 2)
