@@ -356,3 +356,33 @@ fn a_change_of_the_tools_stays_where_it_is() {
         json!({"type": "compaction", "encrypted_content": "e", "tool_changes": [addition]});
     assert_kept(&Anthropic, &[user(&text("hi")), model(&json!([compaction])), user(&text("hi"))]);
 }
+
+#[test]
+fn what_is_done_to_an_image_comes_back() {
+    let image = json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBO"},
+        "transformations": {"oversized": "resize"}});
+    let file = json!({"type": "image", "source": {"type": "file", "file_id": "file_1"},
+        "transformations": {"oversized": "resize"}});
+    let call = json!({"type": "tool_use", "id": "a", "name": "f", "input": {}});
+    let shown = json!({"type": "tool_result", "tool_use_id": "a", "content": [image]});
+    let messages = [user(&json!([image, file])), model(&json!([call])), user(&json!([shown]))];
+    assert_kept(&Anthropic, &messages);
+    let elsewhere = stored_in(&OpenAi, &Anthropic, &messages[..1]);
+    assert!(repaired(&elsewhere).contains(&(0, "part_fields_removed")), "{elsewhere:?}");
+}
+
+#[test]
+fn the_result_of_a_tool_of_mcp_may_lack_a_content() {
+    let call =
+        json!({"type": "mcp_tool_use", "id": "m", "name": "f", "input": {}, "server_name": "s"});
+    let result = json!({"type": "mcp_tool_result", "tool_use_id": "m", "is_error": false});
+    let text = |text: &str| json!({"type": "text", "text": text});
+    assert_kept(
+        &Anthropic,
+        &[
+            user(&json!([text("hi")])),
+            model(&json!([call, result, text("done")])),
+            user(&json!([text("go on")])),
+        ],
+    );
+}

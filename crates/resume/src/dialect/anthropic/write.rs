@@ -138,7 +138,7 @@ impl MessagesWriter {
     fn write_speech(&mut self, message: &mut CanonicalMessage, pauses: bool) -> Vec<Value> {
         let mut reasoning = message.take_placed_reasoning().unwrap_or_default();
         let places = call_places::take(message);
-        let own = take_own_fields(message, is_of_document);
+        let own = take_own_fields(message, is_of_media);
         let pieces = self.take_blocks(message, pauses);
         // Positions count the stored parts.
         for placed in &mut reasoning {
@@ -208,6 +208,9 @@ impl MessagesWriter {
 /// The field of a call with the call of the server that makes it.
 const CALLER: &str = "caller";
 
+/// The field of an image with what is done to it.
+const TRANSFORMATIONS: &str = "transformations";
+
 fn write_call(call: &mut Call) -> Value {
     let input = call.take_arguments();
     let (id, name) = (&call.id, &call.target.name);
@@ -230,13 +233,15 @@ fn is_cited(part: &Value) -> bool {
     fields.is_some_and(|part| part.iter().all(is_plain) && part.len() == 3)
 }
 
-/// Returns whether a field of a part is one that only a document has: whether it may be cited, and what it is about.
-fn is_of_document(part: &Value, field: &str, value: &Value) -> bool {
+/// Returns whether a field of a part is one that only a document has: whether it may be cited, and what it is about; or one that
+/// only an image has: what is done to it before the model sees it.
+fn is_of_media(part: &Value, field: &str, value: &Value) -> bool {
     let is_flag = |value: &Value| {
         value.as_object().is_some_and(|it| it.len() == 1) && value["enabled"].is_boolean()
     };
     match field {
         "citations" => part["type"] == "file" && is_flag(value),
+        TRANSFORMATIONS => part["type"] != "text" && value.is_object(),
         "context" => part["type"] == "file" && value.as_str().is_some_and(|it| !it.is_empty()),
         _ => false,
     }
@@ -247,13 +252,16 @@ fn write_piece(message: &mut CanonicalMessage, piece: Piece, own: JsonObject) ->
         Piece::Kept(block) => return block,
         Piece::Content(part) => write_part(message, part),
     };
-    if !own.is_empty() {
-        if block["type"] == "document" {
-            add_missing(&mut block, own);
-        } else {
-            message.repairs.push(Repair::PartFieldsRemoved);
-        }
+    let is_document = block["type"] == "document";
+    let fits = |field: &str| match field {
+        TRANSFORMATIONS => block["type"] == "image",
+        _ => is_document,
+    };
+    if own.keys().any(|field| !fits(field)) {
+        message.repairs.push(Repair::PartFieldsRemoved);
     }
+    let own = own.into_iter().filter(|(field, _)| fits(field)).collect();
+    add_missing(&mut block, own);
     block
 }
 
@@ -289,7 +297,7 @@ fn write_result(message: &mut CanonicalMessage) -> Value {
         block["content"] = message.content.take();
     }
     let is_error = message.is_error;
-    let mut own = take_own_fields(message, is_of_document);
+    let mut own = take_own_fields(message, is_of_media);
     user_blocks::clean(message);
     // A failed call has only text.
     let mut pieces =
