@@ -386,3 +386,26 @@ fn the_result_of_a_tool_of_mcp_may_lack_a_content() {
         ],
     );
 }
+
+#[test]
+fn an_instruction_for_a_turn_stays_where_it_is() {
+    let text = |text: &str| json!([{"type": "text", "text": text}]);
+    let once =
+        json!({"role": "system", "content": text("Be brief."), "clear_at": "next_user_message"});
+    let low =
+        json!({"role": "system", "content": text("Think."), "output_config": {"effort": "low"}});
+    let messages =
+        [user(&text("hi")), once.clone(), low, model(&text("Hi.")), user(&text("Go on.")), once];
+    assert_kept(&Anthropic, &messages);
+    let checked = ingest::check(&Anthropic, &messages, Check::Strict);
+    assert_eq!((checked.refused.len(), checked.noted.len()), (0, 0));
+    let elsewhere = stored_in(&OpenAi, &Anthropic, &messages);
+    let slugs = repaired(&elsewhere);
+    assert!(slugs.contains(&(1, "provider_fields_removed")), "{slugs:?}");
+
+    let mut wrong = messages.clone();
+    wrong[1]["clear_at"] = json!("tomorrow");
+    let rendered = stored_in(&Anthropic, &Anthropic, &wrong);
+    assert_eq!(rendered.system, text("Be brief.").as_array().unwrap()[..]);
+    assert_eq!(repaired(&rendered), [(1, "provider_fields_removed"), (1, "instruction_hoisted")]);
+}

@@ -75,7 +75,10 @@ fn may_pause(message: &CanonicalMessage) -> bool {
 ///
 /// The API joins neighbouring messages, and refuses signed blocks of another response, or blocks that
 /// come after text of another message.
-fn neighbours(_open: &Turn, next: &Turn) -> Neighbours {
+fn neighbours(open: &Turn, next: &Turn) -> Neighbours {
+    if !open.fields.is_empty() || !next.fields.is_empty() {
+        return Neighbours::Apart;
+    }
     let has_reasoning = next.blocks.iter().any(is_reasoning);
     if has_reasoning { Neighbours::Separated } else { Neighbours::Joined }
 }
@@ -111,14 +114,15 @@ impl MessagesWriter {
             return;
         }
         let changes_tools = parts_of(&message).iter().any(user_blocks::is_tool_change);
+        let fields = take_fields_of_turn(&mut message);
         let blocks = self.write_speech(&mut message, pauses);
         if blocks.iter().all(is_reasoning) {
             rendered.drop(message.origin, DropReason::BlankContent);
             return;
         }
         let role = match message.role {
-            // A change of the tools has a meaning only where it stands.
-            Role::System if changes_tools => "system",
+            // A change of the tools, or of one turn, has a meaning only where it stands.
+            Role::System if changes_tools || !fields.is_empty() => "system",
             Role::System | Role::Developer => {
                 if self.turns.observe_instruction(message.origin) {
                     message.repairs.push(Repair::InstructionHoisted);
@@ -131,7 +135,7 @@ impl MessagesWriter {
             _ => "user",
         };
         message.report_repairs(rendered);
-        let turn = Turn::of_speech(&message, role, blocks);
+        let turn = Turn { fields, ..Turn::of_speech(&message, role, blocks) };
         self.turns.add(turn, rendered);
     }
 
@@ -203,6 +207,21 @@ impl MessagesWriter {
         let cited = parts.iter().enumerate().filter(|(_, part)| is_cited(part));
         cited.map(|(at, _)| at).chain(kept.iter().copied()).collect()
     }
+}
+
+/// Takes the fields of an instruction that says something of one turn.
+fn take_fields_of_turn(message: &mut CanonicalMessage) -> JsonObject {
+    if message.role != Role::System {
+        return JsonObject::new();
+    }
+    let stored = mem::take(&mut message.provider);
+    let count = stored.len();
+    let fields: JsonObject =
+        stored.into_iter().filter(|(field, value)| user_blocks::is_of_turn(field, value)).collect();
+    if fields.len() < count {
+        message.repairs.push(Repair::ProviderFieldsRemoved);
+    }
+    fields
 }
 
 /// The field of a call with the call of the server that makes it.
