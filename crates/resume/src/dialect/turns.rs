@@ -176,7 +176,10 @@ impl TurnMerger {
     fn write(&self, role: &str, blocks: Vec<Value>, fields: JsonObject) -> Value {
         let mut object = JsonObject::with_capacity(2 + fields.len());
         object.insert("role".to_owned(), role.into());
-        object.insert(self.blocks_field.to_owned(), blocks.into());
+        // Fields of a message may say all that it says.
+        if fields.is_empty() || !blocks.is_empty() {
+            object.insert(self.blocks_field.to_owned(), blocks.into());
+        }
         object.extend(fields);
         Value::Object(object)
     }

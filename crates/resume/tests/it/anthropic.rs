@@ -403,6 +403,13 @@ fn an_instruction_for_a_turn_stays_where_it_is() {
     let slugs = repaired(&elsewhere);
     assert!(slugs.contains(&(1, "provider_fields_removed")), "{slugs:?}");
 
+    let alone = json!({"role": "system", "output_config": {"effort": "low"}});
+    let silent = [user(&text("hi")), alone.clone(), model(&text("Hi.")), user(&text("Go on."))];
+    assert_kept(&Anthropic, &silent);
+    assert_eq!(dropped(&stored_in(&OpenAi, &Anthropic, &silent)), [(1, "null_content")]);
+    let empty = json!({"role": "system", "output_config": {}});
+    assert_eq!(Anthropic.validate(&[user(&text("hi")), empty])[0].rule, "missing_content");
+
     let mut wrong = messages.clone();
     wrong[1]["clear_at"] = json!("tomorrow");
     let rendered = stored_in(&Anthropic, &Anthropic, &wrong);

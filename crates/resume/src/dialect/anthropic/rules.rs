@@ -22,6 +22,8 @@ pub(in crate::dialect) const ANTHROPIC: DialectRules = DialectRules {
             (Role::System, CLEAR_AT),
             (Role::System, OUTPUT_CONFIG),
         ]),
+        // Its writer drops an instruction that has only fields which the API does not accept alone.
+        may_be_all: true,
         has_call_places: true,
         ..OwnFields::all_of("anthropic")
     },

@@ -64,6 +64,12 @@ pub(super) fn is_of_turn(field: &str, value: &Value) -> bool {
     }
 }
 
+/// Returns whether the fields of an instruction say how the model is to answer, so that it needs no content.
+pub(super) fn is_config(fields: &JsonObject) -> bool {
+    let config = fields.get(OUTPUT_CONFIG).and_then(Value::as_object);
+    config.is_some_and(|config| config.values().any(|value| !value.is_null()))
+}
+
 /// Removes the fields without a value, and the marks for the cache. A request may have four marks, so they are not repeated.
 pub(super) fn clean(message: &mut CanonicalMessage) {
     let mut removes_any = false;

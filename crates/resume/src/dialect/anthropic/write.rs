@@ -116,7 +116,7 @@ impl MessagesWriter {
         let changes_tools = parts_of(&message).iter().any(user_blocks::is_tool_change);
         let fields = take_fields_of_turn(&mut message);
         let blocks = self.write_speech(&mut message, pauses);
-        if blocks.iter().all(is_reasoning) {
+        if blocks.iter().all(is_reasoning) && !user_blocks::is_config(&fields) {
             rendered.drop(message.origin, DropReason::BlankContent);
             return;
         }

@@ -44,6 +44,8 @@ pub(super) fn problems(message: &Value) -> Vec<Problem> {
             let broken = content.iter().filter_map(|block| block_problem(is_known, block));
             problems.extend(broken.take(ViolationList::MAX));
         }
+        Value::Null | Value::Array(_)
+            if message["role"] == "system" && user_blocks::is_config(object) => {}
         Value::Null | Value::Array(_) => {
             problems.push(("missing_content", "the message has no content".to_owned()));
         }
