@@ -12,8 +12,12 @@ pub use normalize::{Candidate, Options, StrictMessage, StrictRole, normalize};
 mod unsettled;
 pub use unsettled::{UnsettledCall, UnsettledPolicy};
 
+mod grown;
+
 mod recognition;
-pub use recognition::{ShownItems, item_digest, known_beginning, may_be_added};
+pub use recognition::{
+    Recognised, ShownItems, is_instruction, item_digest, may_be_added, recognise,
+};
 
 mod rendered;
 

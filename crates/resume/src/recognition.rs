@@ -9,6 +9,7 @@ use records::{EventId, Message, MessageBody, NewMessage};
 use serde_json::Value;
 
 use crate::dialect::{CONTINUE_PROMPT, Dialect, INTERRUPTED_RESULT, Parsed, Rendered};
+use crate::grown::continues;
 use crate::{Options, UnsettledPolicy};
 
 const ASSISTANT: &str = "assistant";
@@ -17,28 +18,48 @@ const ASSISTANT: &str = "assistant";
 const READ_WITH: [Option<UnsettledPolicy>; 4] =
     [None, Some(UnsettledPolicy::Keep), Some(UnsettledPolicy::Settle), Some(UnsettledPolicy::Trim)];
 
-/// Returns how many messages of a transcript, from its first one on, a chat with these messages shows in the dialect.
+/// What of a transcript a chat has already.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Recognised {
+    /// The places of the messages that the chat shows, in order.
+    pub known: Vec<usize>,
+    /// The place of the message with which the chat ends and that has more in it now, and the id under which it is stored.
+    pub grown: Option<(usize, EventId)>,
+}
+
+/// Returns what of a transcript, from its first message on, a chat with these messages has.
 ///
-/// Both are compared as the dialect shows them. So a field that it never shows makes no difference.
-pub fn known_beginning(dialect: &dyn Dialect, stored: &[Message], sent: &Parsed) -> usize {
-    let given: Vec<Digest> = sent.messages.iter().map(|message| message.body.digest()).collect();
-    let sent = as_stored(&sent.messages);
+/// Both are compared as the dialect shows them, without its marks. So a field that it never shows makes no difference.
+pub fn recognise(dialect: &dyn Dialect, stored: &[Message], sent: &Parsed) -> Recognised {
+    let given = compared(dialect, &sent.messages);
+    let as_sent = as_stored(&sent.messages);
     // They differ only in calls without results.
-    let has_open_calls = [stored, &sent].into_iter().any(|it| has_open_calls(dialect, it));
-    let mut known = 0;
+    let has_open_calls = [stored, &as_sent].into_iter().any(|it| has_open_calls(dialect, it));
+    let mut found = Alike::default();
     for policy in ways_to_read(has_open_calls) {
         let chat = shown(dialect, stored.to_vec(), *policy);
-        known = known.max(alike(&chat, &given));
-        if known == given.len() {
+        found = found.or_better(alike(&chat, &given));
+        if found.known.len() == given.len() {
             break;
         }
-        let sent = shown(dialect, sent.clone(), *policy);
+        let sent = shown(dialect, as_sent.clone(), *policy);
         // Otherwise it is not known which of them are which messages of the transcript.
         if sent.len() == given.len() {
-            known = known.max(alike(&chat, &sent));
+            found = found.or_better(alike(&chat, &sent));
         }
     }
-    known
+    let grown = found.grown.and_then(|place| {
+        let last =
+            stored.iter().rev().find(|it| it.deleted_at.is_none() && !is_instruction(&it.body))?;
+        continues(dialect, &last.body, &sent.messages[place].body)
+            .then(|| (place, last.event_id.clone()))
+    });
+    Recognised { known: found.known, grown }
+}
+
+/// Returns whether a message is an instruction to the model.
+pub fn is_instruction(body: &MessageBody) -> bool {
+    ["system", "developer"].contains(&body.role.as_str())
 }
 
 /// Returns whether a message has the text that renderings add. It may be such an addition that comes back.
@@ -162,10 +183,31 @@ fn shown(
     dialect: &dyn Dialect,
     messages: Vec<Message>,
     unsettled: Option<UnsettledPolicy>,
-) -> Vec<Digest> {
+) -> Vec<Compared> {
     let rendered = rendered(dialect, messages, unsettled);
-    let read = dialect.parse(rendered.system, rendered.messages);
-    read.messages.iter().map(|message| message.body.digest()).collect()
+    compared(dialect, &dialect.parse(rendered.system, rendered.messages).messages)
+}
+
+/// A message as it is compared.
+#[derive(Debug)]
+struct Compared {
+    digest: Digest,
+    is_instruction: bool,
+    /// Whether a rendering may have added it.
+    may_be_added: bool,
+}
+
+fn compared(dialect: &dyn Dialect, messages: &[NewMessage]) -> Vec<Compared> {
+    let compare = |message: &NewMessage| {
+        let mut body = message.body.clone();
+        dialect.remove_marks(&mut body);
+        Compared {
+            digest: body.digest(),
+            is_instruction: is_instruction(&body),
+            may_be_added: may_be_added(message),
+        }
+    };
+    messages.iter().map(compare).collect()
 }
 
 fn as_stored(messages: &[NewMessage]) -> Vec<Message> {
@@ -187,9 +229,48 @@ fn as_stored(messages: &[NewMessage]) -> Vec<Message> {
     stored.collect()
 }
 
-/// Returns how many messages are the same at the beginning of both.
-fn alike(one: &[Digest], other: &[Digest]) -> usize {
-    one.iter().zip(other).take_while(|(one, other)| one == other).count()
+/// What two transcripts have in common, from their beginnings on.
+#[derive(Debug, Default)]
+struct Alike {
+    /// The places in the second one.
+    known: Vec<usize>,
+    /// The place of the first message that differs, if the first transcript ends with the one that it differs from.
+    grown: Option<usize>,
+}
+
+impl Alike {
+    fn or_better(self, other: Self) -> Self {
+        let rank = |it: &Self| (it.known.len(), it.grown.is_some());
+        if rank(&other) > rank(&self) { other } else { self }
+    }
+}
+
+/// Compares what a chat shows with what was sent.
+///
+/// A client may write its instructions anew for each request, so that a changed one is no other conversation: those that the
+/// chat has are known wherever it has them.
+fn alike(chat: &[Compared], sent: &[Compared]) -> Alike {
+    let mut instructions: HashMap<Digest, usize> = HashMap::new();
+    for message in chat.iter().filter(|message| message.is_instruction) {
+        *instructions.entry(message.digest).or_default() += 1;
+    }
+    let mut said = chat.iter().filter(|message| !message.is_instruction).peekable();
+    let mut found = Alike::default();
+    for (place, message) in sent.iter().enumerate() {
+        if message.is_instruction {
+            if let Some(left @ 1..) = instructions.get_mut(&message.digest) {
+                *left -= 1;
+                found.known.push(place);
+            }
+        } else if said.next_if(|shown| shown.digest == message.digest).is_some() {
+            found.known.push(place);
+        } else {
+            let others = said.filter(|shown| !shown.may_be_added);
+            found.grown = (others.count() == 1).then_some(place);
+            break;
+        }
+    }
+    found
 }
 
 #[cfg(test)]
@@ -209,7 +290,7 @@ mod tests {
     fn known(name: &str, stored: &Value, sent: &Value) -> usize {
         let dialect = dialect::named(name).unwrap();
         let stored = as_stored(&parse(dialect, stored).messages);
-        known_beginning(dialect, &stored, &parse(dialect, sent))
+        recognise(dialect, &stored, &parse(dialect, sent)).known.len()
     }
 
     fn history(name: &str, stored: &Value) -> Value {

@@ -1,3 +1,4 @@
+use records::MessageBody;
 use serde_json::Value;
 
 use super::loss::Loss;
@@ -83,6 +84,10 @@ impl ToolDialect for BedrockConverse {
 
     fn provider_violations(&self, messages: &[Value]) -> Vec<Violation> {
         validate::provider_violations(messages)
+    }
+
+    fn remove_marks(&self, body: &mut MessageBody) {
+        layout::remove_cache_points(body);
     }
 
     fn parse(&self, system: Vec<Value>, messages: Vec<Value>) -> Parsed {

@@ -1,6 +1,6 @@
 use std::fmt;
 
-use records::Message;
+use records::{Message, MessageBody};
 use serde_json::Value;
 
 use super::loss::Loss;
@@ -62,6 +62,9 @@ pub trait Dialect: fmt::Debug + Send + Sync {
     /// Rendering what was parsed from a rendering gives the same rendering again, with nothing
     /// dropped or changed, unless the dialect is [for export only](Dialect::is_export_only).
     fn parse(&self, system: Vec<Value>, messages: Vec<Value>) -> Parsed;
+
+    /// Removes from a message what a client moves from one transcript to the next although it says the same.
+    fn remove_marks(&self, _body: &mut MessageBody) {}
 
     /// Returns whether several entries of a transcript may form one message.
     fn splits_messages(&self) -> bool {

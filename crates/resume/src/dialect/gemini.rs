@@ -14,7 +14,7 @@ pub(super) use own_calls::is_only_mark;
 mod own_parts;
 mod parse;
 mod part_fields;
-pub(super) use part_fields::KEPT;
+pub(super) use part_fields::{KEPT, MEDIA_PROCESSING};
 mod rules;
 mod validate;
 mod write;
@@ -33,7 +33,7 @@ mod write;
 ///   check, which is reported. Reasoning is removed. What the model said keeps the signatures of its parts, and code that the
 ///   model ran stays with its result. Calls of tools of the server, their responses, and parts that are not known stay.
 /// - Names of functions match `^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$`. Arguments are an object; other
-///   arguments become the field `input` of one. A result is the field `output`, or `error`; inline media in
+///   arguments become the field `input` of one. A result is the field `output`, or `error`; media in
 ///   it are `parts` of the response.
 /// - Images are PNG, JPEG, WebP, HEIC or HEIF; other media are audio, video, PDF and text. URLs are those of
 ///   the web, of Gemini's Files API (only for the developer API) or of Cloud Storage (only for Vertex AI).

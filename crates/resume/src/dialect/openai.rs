@@ -109,8 +109,8 @@ impl ToolDialect for OpenAi {
 /// It is [`OpenAi`], with these exceptions:
 ///
 /// - Reasoning stays as the text `reasoning_content`, without signatures, and calls keep their `extra_content`. `DeepSeek`
-///   and Gemini refuse a conversation that has lost them. `thinking_blocks` of litellm and `reasoning_details` of `OpenRouter`
-///   stay.
+///   and Gemini refuse a conversation that has lost them. `thinking_blocks`, `reasoning_items` and
+///   `provider_specific_fields` of litellm and `reasoning_details` of `OpenRouter` stay.
 /// - Ids of calls may have any length.
 /// - Speech of a model has its transcript as the content, beside its id.
 /// - Calls of custom tools become function calls, and legacy function calls get ids, which only `OpenAI` reads otherwise.

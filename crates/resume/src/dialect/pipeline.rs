@@ -6,7 +6,7 @@
 
 use std::{fmt, mem};
 
-use records::Message;
+use records::{Message, MessageBody};
 use serde_json::Value;
 
 use super::contract::{Dialect, Renderer, Resent, Scan};
@@ -87,6 +87,9 @@ pub(super) trait ToolDialect: fmt::Debug + Send + Sync {
     /// See [`Dialect::prepare`].
     fn prepare(&self, _messages: &mut [Value]) {}
 
+    /// See [`Dialect::remove_marks`].
+    fn remove_marks(&self, _body: &mut MessageBody) {}
+
     /// See [`Dialect::provider_violations`].
     fn provider_violations(&self, _messages: &[Value]) -> Vec<Violation> {
         Vec::new()
@@ -133,6 +136,10 @@ impl<D: ToolDialect> Dialect for D {
 
     fn prepare(&self, messages: &mut [Value]) {
         ToolDialect::prepare(self, messages);
+    }
+
+    fn remove_marks(&self, body: &mut MessageBody) {
+        ToolDialect::remove_marks(self, body);
     }
 
     fn provider_violations(&self, messages: &[Value]) -> Vec<Violation> {

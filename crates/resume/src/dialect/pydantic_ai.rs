@@ -1,3 +1,4 @@
+use records::MessageBody;
 use serde_json::Value;
 
 use super::loss::Loss;
@@ -60,6 +61,10 @@ impl ToolDialect for PydanticAi {
 
     fn prepare(&self, messages: &mut [Value]) {
         messages.iter_mut().for_each(media::normalise_bytes);
+    }
+
+    fn remove_marks(&self, body: &mut MessageBody) {
+        own::remove_boundary(body);
     }
 
     fn parse(&self, system: Vec<Value>, messages: Vec<Value>) -> Parsed {

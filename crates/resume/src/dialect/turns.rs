@@ -1,4 +1,5 @@
-use serde_json::{Map, Value};
+use records::JsonObject;
+use serde_json::Value;
 
 use super::pipeline::TurnRules;
 use crate::Repair;
@@ -7,6 +8,9 @@ use crate::rendered::{Origin, Rendered};
 
 /// The text of a user turn that is added because the dialect requires one.
 pub(crate) const CONTINUE_PROMPT: &str = "Continue.";
+
+/// The role of an instruction that is a turn.
+const SYSTEM: &str = "system";
 
 /// Merges neighbouring messages of one role into turns.
 ///
@@ -23,6 +27,8 @@ pub(super) struct TurnMerger {
     rules: TurnRules,
     open: Option<Turn>,
     has_begun: bool,
+    /// Who spoke last before the open turn.
+    speaker: Option<&'static str>,
     /// The last instruction, which is not part of any turn.
     instruction: Option<Origin>,
 }
@@ -47,6 +53,8 @@ pub(super) struct Turn {
     /// Whether it has calls. At the end of a conversation these are open, and their results come next.
     pub(super) has_calls: bool,
     pub(super) blocks: Vec<Value>,
+    /// The other fields of the message.
+    pub(super) fields: JsonObject,
 }
 
 impl Turn {
@@ -57,12 +65,14 @@ impl Turn {
         blocks: Vec<Value>,
     ) -> Self {
         let has_calls = !message.calls.is_empty();
-        Self { origin: message.origin, role, kind: TurnKind::Speech, has_calls, blocks }
+        let (origin, fields) = (message.origin, JsonObject::new());
+        Self { origin, role, kind: TurnKind::Speech, has_calls, blocks, fields }
     }
 
     /// The results of calls.
     pub(super) fn of_results(origin: Origin, blocks: Vec<Value>) -> Self {
-        Self { origin, role: "user", kind: TurnKind::Results, has_calls: false, blocks }
+        let fields = JsonObject::new();
+        Self { origin, role: "user", kind: TurnKind::Results, has_calls: false, blocks, fields }
     }
 }
 
@@ -82,8 +92,16 @@ impl TurnMerger {
         neighbours: fn(&Turn, &Turn) -> Neighbours,
         rules: TurnRules,
     ) -> Self {
-        let (open, instruction) = (None, None);
-        Self { blocks_field, text_block, neighbours, rules, open, has_begun: false, instruction }
+        Self {
+            blocks_field,
+            text_block,
+            neighbours,
+            rules,
+            open: None,
+            has_begun: false,
+            speaker: None,
+            instruction: None,
+        }
     }
 
     /// Adds the blocks of a message to the open turn, or ends that turn and opens a new one.
@@ -127,7 +145,9 @@ impl TurnMerger {
     pub(super) fn finish(&mut self, rendered: &mut Rendered) {
         let answered = match &self.open {
             Some(last) => {
-                let is_due = self.rules.user_ends && last.role != "user" && !last.has_calls;
+                // An instruction at the end is one for the turn of the user before it.
+                let speaker = if last.role == SYSTEM { self.speaker } else { Some(last.role) };
+                let is_due = self.rules.user_ends && speaker != Some("user") && !last.has_calls;
                 Some(last.origin).filter(|_| is_due)
             }
             None => self.instruction.filter(|_| self.rules.never_empty),
@@ -140,19 +160,27 @@ impl TurnMerger {
 
     fn add_user_turn(&self, origin: Origin, rendered: &mut Rendered) {
         rendered.repair(origin, Repair::TurnAdded);
-        rendered.messages.push(self.write("user", vec![(self.text_block)(CONTINUE_PROMPT)]));
+        let blocks = vec![(self.text_block)(CONTINUE_PROMPT)];
+        rendered.messages.push(self.write("user", blocks, JsonObject::new()));
     }
 
     fn end(&mut self, rendered: &mut Rendered) {
         if let Some(turn) = self.open.take() {
-            rendered.messages.push(self.write(turn.role, turn.blocks));
+            if turn.role != SYSTEM {
+                self.speaker = Some(turn.role);
+            }
+            rendered.messages.push(self.write(turn.role, turn.blocks, turn.fields));
         }
     }
 
-    fn write(&self, role: &str, blocks: Vec<Value>) -> Value {
-        let mut object = Map::with_capacity(2);
+    fn write(&self, role: &str, blocks: Vec<Value>, fields: JsonObject) -> Value {
+        let mut object = JsonObject::with_capacity(2 + fields.len());
         object.insert("role".to_owned(), role.into());
-        object.insert(self.blocks_field.to_owned(), blocks.into());
+        // Fields of a message may say all that it says.
+        if fields.is_empty() || !blocks.is_empty() {
+            object.insert(self.blocks_field.to_owned(), blocks.into());
+        }
+        object.extend(fields);
         Value::Object(object)
     }
 }

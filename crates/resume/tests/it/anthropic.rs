@@ -356,3 +356,63 @@ fn a_change_of_the_tools_stays_where_it_is() {
         json!({"type": "compaction", "encrypted_content": "e", "tool_changes": [addition]});
     assert_kept(&Anthropic, &[user(&text("hi")), model(&json!([compaction])), user(&text("hi"))]);
 }
+
+#[test]
+fn what_is_done_to_an_image_comes_back() {
+    let image = json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBO"},
+        "transformations": {"oversized": "resize"}});
+    let file = json!({"type": "image", "source": {"type": "file", "file_id": "file_1"},
+        "transformations": {"oversized": "resize"}});
+    let call = json!({"type": "tool_use", "id": "a", "name": "f", "input": {}});
+    let shown = json!({"type": "tool_result", "tool_use_id": "a", "content": [image]});
+    let messages = [user(&json!([image, file])), model(&json!([call])), user(&json!([shown]))];
+    assert_kept(&Anthropic, &messages);
+    let elsewhere = stored_in(&OpenAi, &Anthropic, &messages[..1]);
+    assert!(repaired(&elsewhere).contains(&(0, "part_fields_removed")), "{elsewhere:?}");
+}
+
+#[test]
+fn the_result_of_a_tool_of_mcp_may_lack_a_content() {
+    let call =
+        json!({"type": "mcp_tool_use", "id": "m", "name": "f", "input": {}, "server_name": "s"});
+    let result = json!({"type": "mcp_tool_result", "tool_use_id": "m", "is_error": false});
+    let text = |text: &str| json!({"type": "text", "text": text});
+    assert_kept(
+        &Anthropic,
+        &[
+            user(&json!([text("hi")])),
+            model(&json!([call, result, text("done")])),
+            user(&json!([text("go on")])),
+        ],
+    );
+}
+
+#[test]
+fn an_instruction_for_a_turn_stays_where_it_is() {
+    let text = |text: &str| json!([{"type": "text", "text": text}]);
+    let once =
+        json!({"role": "system", "content": text("Be brief."), "clear_at": "next_user_message"});
+    let low =
+        json!({"role": "system", "content": text("Think."), "output_config": {"effort": "low"}});
+    let messages =
+        [user(&text("hi")), once.clone(), low, model(&text("Hi.")), user(&text("Go on.")), once];
+    assert_kept(&Anthropic, &messages);
+    let checked = ingest::check(&Anthropic, &messages, Check::Strict);
+    assert_eq!((checked.refused.len(), checked.noted.len()), (0, 0));
+    let elsewhere = stored_in(&OpenAi, &Anthropic, &messages);
+    let slugs = repaired(&elsewhere);
+    assert!(slugs.contains(&(1, "provider_fields_removed")), "{slugs:?}");
+
+    let alone = json!({"role": "system", "output_config": {"effort": "low"}});
+    let silent = [user(&text("hi")), alone.clone(), model(&text("Hi.")), user(&text("Go on."))];
+    assert_kept(&Anthropic, &silent);
+    assert_eq!(dropped(&stored_in(&OpenAi, &Anthropic, &silent)), [(1, "null_content")]);
+    let empty = json!({"role": "system", "output_config": {}});
+    assert_eq!(Anthropic.validate(&[user(&text("hi")), empty])[0].rule, "missing_content");
+
+    let mut wrong = messages.clone();
+    wrong[1]["clear_at"] = json!("tomorrow");
+    let rendered = stored_in(&Anthropic, &Anthropic, &wrong);
+    assert_eq!(rendered.system, text("Be brief.").as_array().unwrap()[..]);
+    assert_eq!(repaired(&rendered), [(1, "provider_fields_removed"), (1, "instruction_hoisted")]);
+}

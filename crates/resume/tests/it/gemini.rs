@@ -220,3 +220,32 @@ fn an_image_of_a_thought_is_reasoning() {
     let elsewhere = stored_in(&GEMINI, &GoogleAdk, &[event]);
     assert_eq!(elsewhere.messages[1]["parts"].as_array().map(Vec::len), Some(1));
 }
+
+#[test]
+fn files_and_their_processing_come_back_in_a_response() {
+    let file = json!({"mimeType": "image/png", "fileUri": "https://example.org/a.png", "displayName": "a.png"});
+    let image = json!({"mimeType": "image/png", "data": "iVBO"});
+    let media = json!([{"fileData": file}, {"inlineData": image, "mediaProcessing": "STATIC"}]);
+    for output in [json!({"a": 1}), json!({"output": "x"}), json!({})] {
+        let response = json!({"id": "a", "name": "f", "response": output, "parts": media});
+        assert_kept(&GEMINI, &exchange(&response));
+        assert_kept(&VERTEX, &exchange(&response));
+    }
+    let media =
+        json!([{"inlineData": image, "mediaResolution": {"level": "MEDIA_RESOLUTION_LOW"}}]);
+    let response = json!({"id": "a", "name": "f", "response": {}, "parts": media});
+    let rendered = stored_in(&GEMINI, &GEMINI, &exchange(&response));
+    assert_eq!(repaired(&rendered), [(2, "part_fields_removed")]);
+}
+
+#[test]
+fn a_transcription_may_be_a_part_of_its_own() {
+    let heard = json!({"audioTranscription": {"text": "hello", "finished": true}});
+    let contents = [
+        user(&json!([{"text": "hi"}])),
+        model(&json!([{"text": "a"}, heard])),
+        user(&json!([heard])),
+    ];
+    let rendered = again(&GEMINI, &contents, &[]);
+    assert_eq!((&rendered.messages[..], &rendered.repaired[..]), (&contents[..], &[][..]));
+}

@@ -105,6 +105,27 @@ fn every_response_is_kept() {
 }
 
 #[test]
+fn what_media_of_a_response_have_besides_is_kept_or_reported() {
+    let of_response = |field: &str, value: Value| {
+        let mut part = picture();
+        part[field] = value;
+        let mut answer = result("a", &json!({"a": 1}));
+        answer["functionResponse"]["parts"] = json!([linked(), part]);
+        [event("1", "guide", "model", &[call("a")]), event("2", "guide", "user", &[answer])]
+    };
+    assert_kept(&GoogleAdk, &of_response("mediaProcessing", json!("STATIC")));
+    for (field, value) in
+        [("mediaProcessing", json!(1)), ("documentMetadata", json!({"startPage": 1}))]
+    {
+        let rendered = stored_in(&GoogleAdk, &GoogleAdk, &of_response(field, value));
+        let slugs: Vec<_> = rendered.repaired.iter().map(|it| it.repair.slug()).collect();
+        assert_eq!(slugs, ["provider_fields_removed"], "{field}");
+        let media = &rendered.messages[1]["content"]["parts"][0]["functionResponse"]["parts"];
+        assert_eq!(*media, json!([linked(), picture()]));
+    }
+}
+
+#[test]
 fn what_only_events_have_is_kept() {
     let actions = json!({"stateDelta": {"a": null}, "artifactDelta": {"f": 1}, "escalate": true});
     let mut changed = json!({"id": "1", "author": "guide", "invocationId": "e-1"});

@@ -236,3 +236,16 @@ fn a_compaction_of_another_provider_is_no_item() {
     let rendered = stored_in(&OpenAiResponses, &Anthropic, &chat);
     assert!(rendered.messages.iter().all(|item| item["type"] != "compaction"), "{rendered:?}");
 }
+
+/// `openai` 3.57 requires no more of an output than its type and what it says.
+#[test]
+fn an_output_need_not_name_its_call() {
+    let alone = json!({"type": "function_call_output", "output": "22 °C", "name": "weather", "namespace": "home"});
+    let mut named = output(1);
+    (named["name"], named["namespace"]) = (json!("f"), json!("home"));
+    assert_kept(&OpenAiResponses, &[said(), alone.clone(), call(1), named, answer("msg_1")]);
+    let other = stored_in(&OpenAi, &OpenAiResponses, &[said(), alone]);
+    assert!(other.messages.iter().any(|it| it.to_string().contains("22 °C")), "{other:?}");
+    let empty = json!({"type": "function_call_output", "call_id": "", "output": "x"});
+    assert_eq!(OpenAiResponses.validate(&[empty])[0].rule, "missing_call_id");
+}

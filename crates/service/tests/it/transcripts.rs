@@ -770,3 +770,187 @@ async fn the_newest_messages_that_are_put_back_are_not_stored_again() {
         assert_eq!((status, &put["last_sequence"]), (200, &json!(6)), "{name}: {put}");
     }
 }
+
+/// A conversation in a format, of texts of the user and the model in turn, behind instructions.
+fn conversation(name: &str, instruction: &str, texts: &[&str]) -> Value {
+    let said = |(number, text): (usize, &&str)| {
+        let role = if number % 2 == 0 { "user" } else { "assistant" };
+        match name {
+            "anthropic" | "openai" => json!({"role": role, "content": text}),
+            "bedrock-converse" => json!({"role": role, "content": [{"text": text}]}),
+            "gemini" if number % 2 == 1 => json!({"role": "model", "parts": [{"text": text}]}),
+            "gemini" => json!({"role": role, "parts": [{"text": text}]}),
+            "pydantic-ai" if number % 2 == 1 => {
+                json!({"kind": "response", "parts": [{"part_kind": "text", "content": text}]})
+            }
+            _ => {
+                json!({"kind": "request", "parts": [{"part_kind": "user-prompt", "content": text}]})
+            }
+        }
+    };
+    let mut messages: Vec<Value> = texts.iter().enumerate().map(said).collect();
+    match name {
+        "openai" => messages.insert(0, json!({"role": "system", "content": instruction})),
+        "pydantic-ai" => {
+            let part =
+                json!({"part_kind": "system-prompt", "content": instruction, "dynamic_ref": "f"});
+            messages[0]["parts"].as_array_mut().unwrap().insert(0, part);
+        }
+        "anthropic" => return json!({"messages": messages, "system": instruction}),
+        _ => return json!({"messages": messages, "system": [{"text": instruction}]}),
+    }
+    json!({"messages": messages})
+}
+
+fn rules(put: &Value) -> Vec<&str> {
+    let noted = put["noted"].as_array();
+    let noted = noted.unwrap_or_else(|| panic!("nothing is noted: {put}"));
+    noted.iter().filter_map(|it| it["rule"].as_str()).collect()
+}
+
+#[tokio::test]
+async fn an_instruction_that_changes_adds_no_message_twice() {
+    let client = Client::open();
+    for name in ["anthropic", "bedrock-converse", "gemini", "openai", "pydantic-ai"] {
+        let path = client.create_chat(name).await;
+        let put = async |instruction: &str, texts: &[&str]| {
+            synchronise(&client, &path, name, conversation(name, instruction, texts)).await.1
+        };
+        assert_eq!(put("Today is Monday.", &["q"]).await["last_sequence"], 2, "{name}");
+        let grown = put("Today is Tuesday.", &["q", "a", "b"]).await;
+        assert_eq!(grown["last_sequence"], 5, "{name}: {grown}");
+        assert_eq!(rules(&grown), ["changed_instruction", "known"], "{name}: {grown}");
+        for _ in 0..2 {
+            let again = put("Today is Tuesday.", &["q", "a", "b", "c"]).await;
+            assert_eq!(again["last_sequence"], 6, "{name}: {again}");
+            assert!(!rules(&again).contains(&"changed_instruction"), "{name}: {again}");
+        }
+        let grown = put("Today is Wednesday.", &["q", "a", "b", "c", "d"]).await;
+        assert_eq!(grown["last_sequence"], 8, "{name}: {grown}");
+        let shown = history(&client, &path, "dialect=openai").await.to_string();
+        for text in ["q", "a", "b", "c", "d", "Today is Wednesday."] {
+            let said = format!("\"content\":\"{text}\"");
+            assert_eq!(shown.matches(&said).count(), 1, "{name}: {shown}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_instruction_that_changes_under_its_id_replaces_what_was_stored() {
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    let said = |id: &str, role: &str, text: &str| json!({"id": id, "role": role, "content": text});
+    let asked = [said("s1", "system", "Today is Monday."), said("u1", "user", "q")];
+    synchronise(&client, &path, "ag-ui", json!({"messages": asked})).await;
+    let more = [
+        said("s1", "system", "Today is Tuesday."),
+        said("u1", "user", "q"),
+        said("a1", "assistant", "a"),
+    ];
+    let (status, put) = synchronise(&client, &path, "ag-ui", json!({"messages": more})).await;
+    assert_eq!(
+        (status, &put["last_sequence"], rules(&put)),
+        (201, &json!(3), vec!["replaced"]),
+        "{put}"
+    );
+    let history = history(&client, &path, "dialect=ag-ui").await;
+    assert_eq!(history["messages"], json!(more));
+}
+
+#[tokio::test]
+async fn requests_that_a_run_joins_are_the_same_messages() {
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    let request =
+        |parts: &[Value], run: &str| json!({"kind": "request", "parts": parts, "run_id": run});
+    let response = |parts: Value| json!({"kind": "response", "parts": parts});
+    let call = |id: &str| json!({"part_kind": "tool-call", "tool_name": "f", "args": {}, "tool_call_id": id});
+    let result = |id: &str| json!({"part_kind": "tool-return", "tool_name": "f", "content": "r", "tool_call_id": id});
+    let asked = |text: &str| json!({"part_kind": "user-prompt", "content": text});
+    let calls = response(json!([call("t1"), call("t2")]));
+    let done = response(json!([{"part_kind": "text", "content": "done"}]));
+    let first = [
+        request(&[asked("q")], "1"),
+        calls.clone(),
+        request(&[result("t1")], "1"),
+        request(&[result("t2")], "2"),
+        done.clone(),
+    ];
+    let next = [
+        request(&[asked("q")], "1"),
+        calls,
+        request(&[result("t1"), result("t2")], "2"),
+        done,
+        request(&[asked("next")], "3"),
+    ];
+    synchronise(&client, &path, "pydantic-ai", json!({"messages": first})).await;
+    let (_, put) = synchronise(&client, &path, "pydantic-ai", json!({"messages": next})).await;
+    assert_eq!(put["last_sequence"], 6, "{put}");
+}
+
+#[tokio::test]
+async fn a_point_of_a_cache_may_move_to_the_newest_message() {
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    let texts = ["q", "a", "q2", "a2", "q3"];
+    for sequence in [1, 3, 5] {
+        let mut sent = conversation("bedrock-converse", "", &texts[..sequence]);
+        sent["messages"][sequence - 1]["content"]
+            .as_array_mut()
+            .unwrap()
+            .push(json!({"cachePoint": {"type": "default"}}));
+        sent["system"] = json!([]);
+        let (_, put) = synchronise(&client, &path, "bedrock-converse", sent).await;
+        assert_eq!(put["last_sequence"], sequence, "{put}");
+    }
+}
+
+/// A client without ids puts a session again whenever it has grown, also within a message.
+#[tokio::test]
+async fn a_message_without_an_id_may_grow() {
+    let client = Client::open();
+    let chunk = |kind: &str, text: &str| json!({"sessionUpdate": kind, "content": {"type": "text", "text": text}});
+    let call = json!({"sessionUpdate": "tool_call", "toolCallId": "t", "title": "T", "kind": "read",
+        "status": "pending", "rawInput": {}});
+    let end = json!({"sessionUpdate": "tool_call_update", "toolCallId": "t", "status": "completed",
+        "rawOutput": {"x": 1}});
+    let (user, agent) = ("user_message_chunk", "agent_message_chunk");
+    let session = [
+        chunk(user, "hello "),
+        chunk(user, "world"),
+        chunk("agent_thought_chunk", "hm"),
+        chunk(agent, "a"),
+        chunk(agent, "b"),
+        call,
+        end,
+        chunk(agent, "end"),
+    ];
+    let path = client.create_chat("acp").await;
+    let whole = client.create_chat("whole").await;
+    for end in 1..=session.len() {
+        let (status, put) =
+            synchronise(&client, &path, "acp", json!({"messages": session[..end]})).await;
+        assert!(status < 300, "{put}");
+    }
+    synchronise(&client, &whole, "acp", json!({"messages": session})).await;
+    let read = history(&client, &path, "dialect=acp").await;
+    assert_eq!(read, history(&client, &whole, "dialect=acp").await);
+    let (status, put) = synchronise(&client, &path, "acp", json!({"messages": session[..2]})).await;
+    assert_eq!(
+        (status, &put["last_sequence"]),
+        (200, &json!(4)),
+        "an old copy changes nothing: {put}"
+    );
+    assert_eq!(history(&client, &path, "dialect=acp").await, read);
+
+    let path = client.create_chat("anthropic").await;
+    let text = |text: &str| json!({"type": "text", "text": text});
+    let said = |role: &str, parts: &[Value]| json!({"role": role, "content": parts});
+    let asked = said("user", &[text("q")]);
+    let first = [asked.clone(), said("assistant", &[text("a")])];
+    let grown = [asked, said("assistant", &[text("a"), text("b")]), said("user", &[text("and?")])];
+    synchronise(&client, &path, "anthropic", json!({"messages": first})).await;
+    let (_, put) = synchronise(&client, &path, "anthropic", json!({"messages": grown})).await;
+    assert_eq!((&put["last_sequence"], rules(&put)), (&json!(3), vec!["replaced"]), "{put}");
+    assert_eq!(history(&client, &path, "dialect=anthropic").await["messages"], json!(grown));
+}

@@ -1,6 +1,7 @@
 use records::NewMessage;
 use serde_json::{Map, Value, json};
 
+use super::user_blocks;
 use crate::DropReason;
 use crate::canonical::anthropic::read_media;
 use crate::canonical::{Reasoning, take_field};
@@ -23,6 +24,7 @@ fn read(message: Value) -> Result<Vec<NewMessage>, DropReason> {
     let blocks = match object.remove("content").unwrap_or_default() {
         Value::String(text) => vec![text_part(text)],
         Value::Array(blocks) => blocks,
+        Value::Null if role == "system" && user_blocks::is_config(&object) => Vec::new(),
         _ => return Err(DropReason::NullContent),
     };
     let mut messages = Vec::new();

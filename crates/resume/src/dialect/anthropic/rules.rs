@@ -1,3 +1,4 @@
+use super::user_blocks::{CLEAR_AT, OUTPUT_CONFIG};
 use crate::canonical::{Provider, Role};
 use crate::dialect::call_places::CALLS_AFTER;
 use crate::dialect::pipeline::rules::{
@@ -16,7 +17,13 @@ pub(in crate::dialect) const ANTHROPIC: DialectRules = DialectRules {
     arguments: Arguments::Object,
     call_fields: CallFields::Of(Provider::Anthropic),
     own_fields: OwnFields {
-        accepted: AcceptedFields::Of(&[(Role::Assistant, CALLS_AFTER)]),
+        accepted: AcceptedFields::Of(&[
+            (Role::Assistant, CALLS_AFTER),
+            (Role::System, CLEAR_AT),
+            (Role::System, OUTPUT_CONFIG),
+        ]),
+        // Its writer drops an instruction that has only fields which the API does not accept alone.
+        may_be_all: true,
         has_call_places: true,
         ..OwnFields::all_of("anthropic")
     },

@@ -20,8 +20,10 @@ const RESULTS: [&str; 8] = [
     "text_editor_code_execution_tool_result",
     "tool_search_tool_result",
     "advisor_tool_result",
-    "mcp_tool_result",
+    MCP_RESULT,
 ];
+
+const MCP_RESULT: &str = "mcp_tool_result";
 
 /// The other blocks that a model writes by such tools, with the field that says what they are about.
 const OTHERS: [(&str, &str); 4] = [
@@ -46,7 +48,9 @@ pub(super) fn is_block(part: &Value) -> bool {
         return is_text("id") && is_text("name") && part["input"].is_object();
     }
     if RESULTS.contains(&kind) {
-        return is_text("tool_use_id") && !part["content"].is_null();
+        // The result of a tool of MCP may lack a content.
+        let is_whole = !part["content"].is_null() || kind == MCP_RESULT;
+        return is_text("tool_use_id") && is_whole;
     }
     OTHERS.iter().any(|(other, field)| {
         *other == kind

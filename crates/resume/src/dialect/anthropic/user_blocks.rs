@@ -50,6 +50,26 @@ pub(super) fn is_tool_change(part: &Value) -> bool {
         && is_text(&part["tool"]["type"])
 }
 
+/// The fields of an instruction that say how long it holds, and how the model is to answer: those of `anthropic` 2.14,
+/// `BetaSystemMessageParam`.
+pub(super) const CLEAR_AT: &str = "clear_at";
+pub(super) const OUTPUT_CONFIG: &str = "output_config";
+
+/// Returns whether the API accepts a field of an instruction, which then has a meaning only where it stands.
+pub(super) fn is_of_turn(field: &str, value: &Value) -> bool {
+    match field {
+        CLEAR_AT => value == "next_user_message" || value == "never",
+        OUTPUT_CONFIG => value.is_object(),
+        _ => false,
+    }
+}
+
+/// Returns whether the fields of an instruction say how the model is to answer, so that it needs no content.
+pub(super) fn is_config(fields: &JsonObject) -> bool {
+    let config = fields.get(OUTPUT_CONFIG).and_then(Value::as_object);
+    config.is_some_and(|config| config.values().any(|value| !value.is_null()))
+}
+
 /// Removes the fields without a value, and the marks for the cache. A request may have four marks, so they are not repeated.
 pub(super) fn clean(message: &mut CanonicalMessage) {
     let mut removes_any = false;

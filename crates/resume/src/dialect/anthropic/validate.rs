@@ -56,7 +56,10 @@ fn end_violations(messages: &[Value]) -> Vec<Violation> {
         last["role"] == "assistant"
             && last["content"].as_array().is_some_and(|it| server_tools::last_call(it).is_some())
     };
-    if messages.last().is_some_and(|last| last["role"] != "user" && !is_paused(last)) {
+    // An instruction at the end is one for the turn of the user before it.
+    let speaker = messages.iter().rfind(|message| message["role"] != "system");
+    let last = speaker.or(messages.last());
+    if last.is_some_and(|last| last["role"] != "user" && !is_paused(last)) {
         let last = messages.len() - 1;
         violations.push(Violation::new(
             last,

@@ -75,7 +75,10 @@ fn may_pause(message: &CanonicalMessage) -> bool {
 ///
 /// The API joins neighbouring messages, and refuses signed blocks of another response, or blocks that
 /// come after text of another message.
-fn neighbours(_open: &Turn, next: &Turn) -> Neighbours {
+fn neighbours(open: &Turn, next: &Turn) -> Neighbours {
+    if !open.fields.is_empty() || !next.fields.is_empty() {
+        return Neighbours::Apart;
+    }
     let has_reasoning = next.blocks.iter().any(is_reasoning);
     if has_reasoning { Neighbours::Separated } else { Neighbours::Joined }
 }
@@ -111,14 +114,15 @@ impl MessagesWriter {
             return;
         }
         let changes_tools = parts_of(&message).iter().any(user_blocks::is_tool_change);
+        let fields = take_fields_of_turn(&mut message);
         let blocks = self.write_speech(&mut message, pauses);
-        if blocks.iter().all(is_reasoning) {
+        if blocks.iter().all(is_reasoning) && !user_blocks::is_config(&fields) {
             rendered.drop(message.origin, DropReason::BlankContent);
             return;
         }
         let role = match message.role {
-            // A change of the tools has a meaning only where it stands.
-            Role::System if changes_tools => "system",
+            // A change of the tools, or of one turn, has a meaning only where it stands.
+            Role::System if changes_tools || !fields.is_empty() => "system",
             Role::System | Role::Developer => {
                 if self.turns.observe_instruction(message.origin) {
                     message.repairs.push(Repair::InstructionHoisted);
@@ -131,14 +135,14 @@ impl MessagesWriter {
             _ => "user",
         };
         message.report_repairs(rendered);
-        let turn = Turn::of_speech(&message, role, blocks);
+        let turn = Turn { fields, ..Turn::of_speech(&message, role, blocks) };
         self.turns.add(turn, rendered);
     }
 
     fn write_speech(&mut self, message: &mut CanonicalMessage, pauses: bool) -> Vec<Value> {
         let mut reasoning = message.take_placed_reasoning().unwrap_or_default();
         let places = call_places::take(message);
-        let own = take_own_fields(message, is_of_document);
+        let own = take_own_fields(message, is_of_media);
         let pieces = self.take_blocks(message, pauses);
         // Positions count the stored parts.
         for placed in &mut reasoning {
@@ -205,8 +209,26 @@ impl MessagesWriter {
     }
 }
 
+/// Takes the fields of an instruction that says something of one turn.
+fn take_fields_of_turn(message: &mut CanonicalMessage) -> JsonObject {
+    if message.role != Role::System {
+        return JsonObject::new();
+    }
+    let stored = mem::take(&mut message.provider);
+    let count = stored.len();
+    let fields: JsonObject =
+        stored.into_iter().filter(|(field, value)| user_blocks::is_of_turn(field, value)).collect();
+    if fields.len() < count {
+        message.repairs.push(Repair::ProviderFieldsRemoved);
+    }
+    fields
+}
+
 /// The field of a call with the call of the server that makes it.
 const CALLER: &str = "caller";
+
+/// The field of an image with what is done to it.
+const TRANSFORMATIONS: &str = "transformations";
 
 fn write_call(call: &mut Call) -> Value {
     let input = call.take_arguments();
@@ -230,13 +252,15 @@ fn is_cited(part: &Value) -> bool {
     fields.is_some_and(|part| part.iter().all(is_plain) && part.len() == 3)
 }
 
-/// Returns whether a field of a part is one that only a document has: whether it may be cited, and what it is about.
-fn is_of_document(part: &Value, field: &str, value: &Value) -> bool {
+/// Returns whether a field of a part is one that only a document has: whether it may be cited, and what it is about; or one that
+/// only an image has: what is done to it before the model sees it.
+fn is_of_media(part: &Value, field: &str, value: &Value) -> bool {
     let is_flag = |value: &Value| {
         value.as_object().is_some_and(|it| it.len() == 1) && value["enabled"].is_boolean()
     };
     match field {
         "citations" => part["type"] == "file" && is_flag(value),
+        TRANSFORMATIONS => part["type"] != "text" && value.is_object(),
         "context" => part["type"] == "file" && value.as_str().is_some_and(|it| !it.is_empty()),
         _ => false,
     }
@@ -247,13 +271,16 @@ fn write_piece(message: &mut CanonicalMessage, piece: Piece, own: JsonObject) ->
         Piece::Kept(block) => return block,
         Piece::Content(part) => write_part(message, part),
     };
-    if !own.is_empty() {
-        if block["type"] == "document" {
-            add_missing(&mut block, own);
-        } else {
-            message.repairs.push(Repair::PartFieldsRemoved);
-        }
+    let is_document = block["type"] == "document";
+    let fits = |field: &str| match field {
+        TRANSFORMATIONS => block["type"] == "image",
+        _ => is_document,
+    };
+    if own.keys().any(|field| !fits(field)) {
+        message.repairs.push(Repair::PartFieldsRemoved);
     }
+    let own = own.into_iter().filter(|(field, _)| fits(field)).collect();
+    add_missing(&mut block, own);
     block
 }
 
@@ -289,7 +316,7 @@ fn write_result(message: &mut CanonicalMessage) -> Value {
         block["content"] = message.content.take();
     }
     let is_error = message.is_error;
-    let mut own = take_own_fields(message, is_of_document);
+    let mut own = take_own_fields(message, is_of_media);
     user_blocks::clean(message);
     // A failed call has only text.
     let mut pieces =

@@ -56,9 +56,11 @@ impl BlockKind {
 /// The field with which Strands Agents keeps Gemini's signature of a call; its own formatters leave it out for Bedrock.
 pub(super) const CALL_SIGNATURE: &str = "reasoningSignature";
 
+const CACHE_POINT: &str = "cachePoint";
+
 /// The blocks that say nothing to a model.
 const MARKS: Table = &[
-    ("cachePoint", Shape::Fields(&[("ttl", Shape::Text), ("type", Shape::Text)])),
+    (CACHE_POINT, Shape::Fields(&[("ttl", Shape::Text), ("type", Shape::Text)])),
     // Without a text; Nova has such blocks between those with its texts.
     ("citationsContent", Shape::Fields(CITATIONS)),
     ("toolAddition", Shape::Fields(TOOL)),
@@ -127,6 +129,27 @@ impl Layout {
         }
         keep_own(body, NAME, stored);
     }
+}
+
+/// Removes the points of a cache: a client moves them to its newest message.
+pub(super) fn remove_cache_points(body: &mut MessageBody) {
+    let mut stored = take_object(&mut take_object(&mut body.extra, MessageBody::PROVIDER), NAME);
+    let mut marks = take_list(&mut stored, "marks");
+    marks.retain(|mark| mark.get(CACHE_POINT).is_none());
+    let blocks = take_list(&mut stored, "blocks").into_iter().filter_map(LeftBlock::read);
+    let is_point =
+        |left: &LeftBlock| left.kind == BlockKind::Mark && left.fields.contains_key(CACHE_POINT);
+    let blocks = without_clear(blocks.filter(|left| !is_point(left)).collect());
+    let [result, message] = ["result", "message"].map(|field| take_object(&mut stored, field));
+    Layout { blocks, result, marks, message }.keep(body);
+}
+
+/// Returns what is left of blocks, unless their order is clear without.
+pub(super) fn without_clear(left: Vec<LeftBlock>) -> Vec<LeftBlock> {
+    let is_whole = |left: &LeftBlock| left.kind != BlockKind::Mark && left.fields.is_empty();
+    let is_clear =
+        left.iter().all(is_whole) && left.is_sorted_by_key(|left| left.kind == BlockKind::Call);
+    if is_clear { Vec::new() } else { left }
 }
 
 impl LeftBlock {

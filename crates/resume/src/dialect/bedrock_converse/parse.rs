@@ -1,7 +1,7 @@
 use records::NewMessage;
 use serde_json::{Map, Value, json};
 
-use super::layout::{BlockKind, CALL_SIGNATURE, Layout, LeftBlock, is_mark};
+use super::layout::{BlockKind, CALL_SIGNATURE, Layout, LeftBlock, is_mark, without_clear};
 use super::media;
 use super::read_result::read_result;
 use crate::DropReason;
@@ -156,11 +156,7 @@ impl BlockReader {
 
     /// Returns what is left of the blocks, unless it is clear without.
     fn take_left(&mut self) -> Vec<LeftBlock> {
-        let left = std::mem::take(&mut self.left);
-        let is_whole = |left: &LeftBlock| left.kind != BlockKind::Mark && left.fields.is_empty();
-        let is_clear =
-            left.iter().all(is_whole) && left.is_sorted_by_key(|left| left.kind == BlockKind::Call);
-        if is_clear { Vec::new() } else { left }
+        without_clear(std::mem::take(&mut self.left))
     }
 }
 

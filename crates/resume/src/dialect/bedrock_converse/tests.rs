@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 
 use super::BedrockConverse;
 use crate::dialect::{self, Dialect as _, Parsed, Rendered};
-use crate::ingest::{self, Check};
+use crate::ingest::{self, Check, Checked};
 use crate::{Options, Repair};
 
 fn message(role: &str, blocks: &[Value]) -> Value {
@@ -116,6 +116,34 @@ fn what_strands_agents_stores_is_read() {
         [json!({"role": "user", "content": [image]}), json!({"role": "user", "content": "hi"})];
     BedrockConverse.prepare(&mut messages);
     assert_eq!(messages, [message("user", &[picture()]), message("user", &[text("hi")])]);
+}
+
+#[test]
+fn places_in_s3_are_read_as_strands_agents_writes_them() {
+    let message_at = |place: &dyn Fn(&str) -> Value| {
+        let image = json!({"image": {"format": "png", "source": place("s3://my-bucket/a.png")}});
+        let file = place("s3://my-bucket/a.pdf");
+        let file = json!({"document": {"format": "pdf", "name": "a", "source": file}});
+        [message("user", &[image, file, text("see")])]
+    };
+    for besides in [json!({}), json!({"bucketOwner": "123456789012"})] {
+        let with_uri = |uri: &str| {
+            let mut place = besides.clone();
+            place["uri"] = uri.into();
+            place
+        };
+        let expected = message_at(&|uri| json!({"s3Location": with_uri(uri)}));
+        let mut messages = message_at(&|uri| {
+            let mut place = with_uri(uri);
+            place["type"] = "s3".into();
+            json!({"location": place})
+        });
+        BedrockConverse.prepare(&mut messages);
+        assert_eq!(messages, expected);
+        assert_eq!(ingest::check(&BedrockConverse, &messages, Check::Strict), Checked::default());
+        let parsed = BedrockConverse.parse(Vec::new(), messages.to_vec());
+        assert_eq!(rendered("bedrock-converse", parsed).messages, expected);
+    }
 }
 
 #[test]

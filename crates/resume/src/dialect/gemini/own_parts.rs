@@ -5,7 +5,10 @@ use std::collections::HashSet;
 use records::JsonObject;
 use serde_json::Value;
 
-use super::part_fields::{BESIDES, CODE, CODE_RESULT, KEPT, SIGNATURE, is_of_part, is_payload};
+use super::part_fields::{
+    BESIDES, CODE, CODE_RESULT, KEPT, MEDIA_PROCESSING, SIGNATURE, is_of_part, is_payload,
+    may_be_alone,
+};
 use crate::canonical::{CanonicalMessage, Role};
 use crate::dialect::pieces::take_own_fields;
 use crate::dialect::shapes::fits;
@@ -26,6 +29,13 @@ pub(super) fn take_besides(message: &mut CanonicalMessage) -> Vec<JsonObject> {
             SIGNATURE => role == Role::Assistant && is_signature(value),
             _ => is_beside(field, value),
         }
+    })
+}
+
+/// Takes what the media of a result have besides: `google.genai.types.FunctionResponsePart`, version 2.34.
+pub(super) fn take_besides_media(message: &mut CanonicalMessage) -> Vec<JsonObject> {
+    take_own_fields(message, |part, field, value| {
+        part["type"] != "text" && field == MEDIA_PROCESSING && value.is_string()
     })
 }
 
@@ -70,7 +80,7 @@ fn is_of_code(part: &Value) -> bool {
 /// Returns whether a content part holds a whole part that is not known.
 fn is_whole(part: &Value) -> bool {
     let is_unknown = |part: &JsonObject| {
-        !part.keys().any(|field| is_payload(field)) && part.keys().any(|field| !is_of_part(field))
+        !part.keys().any(|field| is_payload(field)) && part.keys().any(|field| may_be_alone(field))
     };
     part["type"] == NAME
         && part.as_object().is_some_and(|fields| fields.len() == 2)

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use super::call_ids::CallIdResolver;
 use super::own_calls::OwnCallFields;
 use super::own_parts::NAME;
-use super::part_fields::{SIGNATURE, THOUGHT, is_of_part, is_payload};
+use super::part_fields::{SIGNATURE, THOUGHT, is_of_part, is_payload, may_be_alone};
 use crate::DropReason;
 use crate::canonical::{Media, MediaKind, MediaSource, Reasoning, take_field};
 use crate::dialect::base64_text;
@@ -217,7 +217,7 @@ fn read_part(part: Value) -> Value {
         media
     } else if let Some(payload) = payload(&fields) {
         json!({"type": payload})
-    } else if fields.keys().any(|field| !is_of_part(field)) {
+    } else if fields.keys().any(|field| may_be_alone(field)) {
         return json!({"type": NAME, NAME: fields});
     } else {
         // The last chunk of a stream may have a signature alone.

@@ -29,10 +29,16 @@ pub(super) const SIGNATURE: &str = "thoughtSignature";
 /// The mark of a text that is a thought.
 pub(super) const THOUGHT: &str = "thought";
 
+/// The field of media that says how a model sees them.
+pub(in crate::dialect) const MEDIA_PROCESSING: &str = "mediaProcessing";
+
+/// The field of a part with what was said in a sound, which may be in another part.
+const TRANSCRIPTION: &str = "audioTranscription";
+
 /// What a part may have beside its payload: `google.genai.types.Part`, version 3.4.
 pub(super) const BESIDES: Table = &[
     ("audioMetadata", Shape::Fields(&[("endOffset", Shape::Text), ("startOffset", Shape::Text)])),
-    ("audioTranscription", Shape::Object),
+    (TRANSCRIPTION, Shape::Object),
     (
         "documentMetadata",
         Shape::Fields(&[
@@ -41,7 +47,7 @@ pub(super) const BESIDES: Table = &[
             ("startPage", Shape::Integer),
         ]),
     ),
-    ("mediaProcessing", Shape::Text),
+    (MEDIA_PROCESSING, Shape::Text),
     ("mediaResolution", Shape::Fields(&[("level", Shape::Text), ("numTokens", Shape::Integer)])),
     ("partMetadata", Shape::Object),
     ("speechMetadata", Shape::Fields(&[("speaker", Shape::Text), ("style", Shape::Text)])),
@@ -74,6 +80,11 @@ pub(super) const OF_RESPONSE: Table = &[("scheduling", Shape::Text), ("willConti
 /// Returns whether parts have a field with this name.
 pub(super) fn is_of_part(field: &str) -> bool {
     is_payload(field) || field == THOUGHT || BESIDES.iter().any(|(known, _)| *known == field)
+}
+
+/// Returns whether a part may have a field with this name and no payload.
+pub(super) fn may_be_alone(field: &str) -> bool {
+    field == TRANSCRIPTION || !is_of_part(field)
 }
 
 /// Returns whether a field with this name is the payload of a part.

@@ -69,9 +69,9 @@ const fn gemini_media(schemes: &'static [&'static str]) -> MediaRules {
         // Guides "Document understanding" and "Video understanding".
         files: MediaRule { types: &["application/pdf", "text/*", "video/*"], urls },
         text_files: TextFiles::GivenAsText,
-        // Guide "Function calling", multimodal responses: inline parts, from Gemini 3 on.
-        results: ResultMedia::Inline,
-        error_results: ResultMedia::Inline,
+        // Guide "Function calling", multimodal responses, from Gemini 3 on; `google.genai.types.FunctionResponsePart`.
+        results: ResultMedia::Named,
+        error_results: ResultMedia::Named,
         ..MediaRules::ANY
     }
 }

@@ -1,6 +1,6 @@
 use serde_json::Value;
 
-use super::part_fields::{OF_CALL, OF_RESPONSE, is_of_part, is_payload};
+use super::part_fields::{OF_CALL, OF_RESPONSE, is_of_part, is_payload, may_be_alone};
 use crate::dialect::violation::{Problem, Violation};
 use crate::dialect::violation_list::ViolationList;
 
@@ -92,7 +92,7 @@ fn part_problem(part: &Value) -> Option<Problem> {
     {
         return invalid("invalid_part", "inline data or a file lacks a field");
     }
-    if fields.keys().any(|field| is_payload(field)) || unknown_field(part).is_some() {
+    if fields.keys().any(|field| is_payload(field) || may_be_alone(field)) {
         return None;
     }
     invalid("empty_part", "the part has no known field")

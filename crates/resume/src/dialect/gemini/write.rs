@@ -162,38 +162,36 @@ impl MessageWriter for ContentsWriter {
 }
 
 fn write_part(api: GeminiApi, message: &mut CanonicalMessage, part: ContentPart) -> Value {
-    let media = match part {
+    let mut media = match part {
         ContentPart::Text(text) => return text_part(&text),
         ContentPart::Media(media) => media,
     };
-    if let MediaSource::Url(url) = &media.source {
-        let mut file = json!({"fileUri": url});
-        if let Some(media_type) = media.media_type() {
-            file["mimeType"] = media_type.into();
-        }
-        match (&media.name, api) {
-            (Some(name), GeminiApi::Vertex) => file["displayName"] = name.as_str().into(),
-            (Some(_), GeminiApi::Developer) => message.repairs.push(Repair::PartFieldsRemoved),
-            (None, _) => {}
-        }
-        return json!({"fileData": file});
+    let is_file = matches!(media.source, MediaSource::Url(_));
+    if is_file && api == GeminiApi::Developer && media.name.take().is_some() {
+        message.repairs.push(Repair::PartFieldsRemoved);
     }
     write_media(&media).unwrap_or_else(|| text_part(&message.part_text(ContentPart::Media(media))))
 }
 
 /// Creates the part of an image, a sound or a file; `None` if only another provider has the bytes.
 fn write_media(media: &Media) -> Option<Value> {
-    match &media.source {
+    let (field, mut payload) = match &media.source {
         MediaSource::Data { media_type, data } => {
-            let mut inline = json!({"mimeType": media_type, "data": data});
-            if let Some(name) = &media.name {
-                inline["displayName"] = name.as_str().into();
-            }
-            Some(json!({"inlineData": inline}))
+            ("inlineData", json!({"mimeType": media_type, "data": data}))
         }
-        MediaSource::Url(url) => Some(json!({"fileData": {"fileUri": url}})),
-        MediaSource::Id { .. } => None,
+        MediaSource::Url(url) => {
+            let mut file = json!({"fileUri": url});
+            if let Some(media_type) = media.media_type() {
+                file["mimeType"] = media_type.into();
+            }
+            ("fileData", file)
+        }
+        MediaSource::Id { .. } => return None,
+    };
+    if let Some(name) = &media.name {
+        payload["displayName"] = name.as_str().into();
     }
+    Some(Value::from_iter([(field, payload)]))
 }
 
 /// Takes the media out of the content of a result, and leaves its texts as one text.
@@ -204,11 +202,18 @@ fn take_media(message: &mut CanonicalMessage) -> Vec<Value> {
     if !has_media {
         return Vec::new();
     }
+    let besides = own_parts::take_besides_media(message);
     let (mut media, mut texts) = (Vec::new(), Vec::new());
-    for part in message.take_parts() {
+    for (at, part) in message.take_parts().into_iter().enumerate() {
         match part {
             ContentPart::Text(text) => texts.push(text),
-            ContentPart::Media(one) => media.extend(write_media(&one)),
+            ContentPart::Media(one) => {
+                let written = write_media(&one).map(|mut part| {
+                    add_missing(&mut part, besides.get(at).cloned().unwrap_or_default());
+                    part
+                });
+                media.extend(written);
+            }
         }
     }
     if texts.len() > 1 {

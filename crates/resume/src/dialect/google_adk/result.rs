@@ -5,12 +5,17 @@ use super::media;
 use super::own::{LeftPart, PartKind};
 use crate::Repair;
 use crate::canonical::{CanonicalMessage, ContentPart, are_parts, take_field};
+use crate::dialect::gemini::MEDIA_PROCESSING;
 use crate::dialect::gemini::call_ids::CallIdResolver;
-use crate::dialect::parsed::{self, text_part};
+use crate::dialect::parsed::{self, add_missing, text_part};
+use crate::dialect::shapes::{Shape, retain};
 
 /// The field of a result that is not an object, and that of a failed call.
 const RESULT: &str = "result";
 const ERROR: &str = "error";
+
+/// What a medium of a result has beside its payload.
+const BESIDES: &str = "part";
 
 /// Reads the results of an event.
 #[derive(Default)]
@@ -158,9 +163,15 @@ fn with_media(response: &Value, media: Vec<Value>) -> (Value, Vec<Value>) {
     let mut left = Vec::with_capacity(media.len());
     for part in media {
         let taken = match part {
-            Value::Object(mut part) => {
-                media::take(&mut part).ok_or_else(|| Value::from(part).to_string())
-            }
+            Value::Object(mut part) => match media::take(&mut part) {
+                Some((media, mut payload)) => {
+                    if !part.is_empty() {
+                        payload.insert(BESIDES.to_owned(), part.into());
+                    }
+                    Ok((media, payload))
+                }
+                None => Err(Value::from(part).to_string()),
+            },
             other => Err(other.to_string()),
         };
         match taken {
@@ -212,13 +223,26 @@ pub(super) fn write_part(
     part
 }
 
+/// Adds what media of a result have besides; returns whether the library refuses some of it, which has
+/// `google.genai.types.FunctionResponsePart`, version 2.34.
+fn add_besides(written: &mut Value, besides: &Value) -> bool {
+    let mut besides = besides.as_object().cloned().unwrap_or_default();
+    let removes_any = retain(&mut besides, &[(MEDIA_PROCESSING, Shape::Text)]);
+    add_missing(written, besides);
+    removes_any
+}
+
 /// Takes the texts of a result as its response, and its media as parts.
 fn take_media(message: &mut CanonicalMessage, left: &Value) -> (Value, Vec<Value>) {
     let (mut texts, mut media) = (Vec::new(), Vec::new());
     for part in message.take_parts() {
+        let left = left.get(media.len()).unwrap_or(&Value::Null);
         if let ContentPart::Media(one) = &part
-            && let Some(written) = media::write(one, left.get(media.len()).unwrap_or(&Value::Null))
+            && let Some(mut written) = media::write(one, left)
         {
+            if add_besides(&mut written, &left[BESIDES]) {
+                message.repairs.push(Repair::ProviderFieldsRemoved);
+            }
             media.push(written);
         } else {
             texts.push(message.part_text(part));

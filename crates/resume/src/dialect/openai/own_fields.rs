@@ -14,7 +14,11 @@ pub(super) const AUDIO: &str = "audio";
 const IMAGES: &str = "images";
 
 /// What litellm and `OpenRouter` say of the reasoning of other providers, and of images.
-pub(super) const ADDED: [&str; 3] = ["thinking_blocks", "reasoning_details", IMAGES];
+pub(super) const ADDED: [&str; 5] =
+    ["thinking_blocks", "reasoning_details", IMAGES, "reasoning_items", PROVIDER_FIELDS];
+
+/// What litellm gives back to a provider besides: what a conversation was compacted to, or the results of a search.
+const PROVIDER_FIELDS: &str = "provider_specific_fields";
 
 /// Returns the text of what was spoken, which is what every other format has of it.
 pub(super) fn transcript(audio: &Value) -> Option<&str> {
@@ -44,7 +48,7 @@ pub(super) fn lower(target: Target, message: &mut CanonicalMessage) {
         removes_any = true;
     }
     for field in ADDED {
-        if message.provider.get(field).is_some_and(|value| !is_block_list(value)) {
+        if message.provider.get(field).is_some_and(|value| !is_added(field, value)) {
             message.provider.shift_remove(field);
             removes_any = true;
         }
@@ -86,7 +90,13 @@ pub(super) fn has_added(message: &CanonicalMessage) -> bool {
     ADDED.iter().any(|field| message.provider.contains_key(*field))
 }
 
-/// Returns whether a value is a list of objects that is not empty.
-pub(super) fn is_block_list(value: &Value) -> bool {
-    !is_empty_value(value) && value.as_array().is_some_and(|it| it.iter().all(Value::is_object))
+/// Returns whether one of these fields has a value: a list of objects, or the fields of a provider.
+pub(super) fn is_added(field: &str, value: &Value) -> bool {
+    match value {
+        Value::Object(fields) => field == PROVIDER_FIELDS && !fields.is_empty(),
+        Value::Array(blocks) => {
+            field != PROVIDER_FIELDS && !blocks.is_empty() && blocks.iter().all(Value::is_object)
+        }
+        _ => false,
+    }
 }

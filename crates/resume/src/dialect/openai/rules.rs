@@ -79,6 +79,8 @@ pub(super) const OPENAI_COMPATIBLE: DialectRules = DialectRules {
             (Role::Assistant, ADDED[0]),
             (Role::Assistant, ADDED[1]),
             (Role::Assistant, ADDED[2]),
+            (Role::Assistant, ADDED[3]),
+            (Role::Assistant, ADDED[4]),
         ]),
         ..OPENAI.own_fields
     },

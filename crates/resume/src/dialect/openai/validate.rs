@@ -1,7 +1,7 @@
 use serde_json::Value;
 
 use super::content::ADDED_MEDIA;
-use super::own_fields::{ADDED, is_block_list};
+use super::own_fields::{ADDED, is_added};
 use crate::dialect::parsed::text_part;
 use crate::dialect::violation::Violation;
 use crate::dialect::violation_list::ViolationList;
@@ -39,7 +39,7 @@ pub(super) fn without_added_fields(messages: &[Value]) -> Vec<Value> {
             message.get_mut("name").map(without_mark);
         }
         for field in ADDED {
-            if message.get(field).is_some_and(is_block_list) {
+            if message.get(field).is_some_and(|value| is_added(field, value)) {
                 message.shift_remove(field);
             }
         }

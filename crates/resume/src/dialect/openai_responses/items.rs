@@ -137,9 +137,18 @@ const KEPT_ITEMS: [(&str, &str); 13] = [
 /// The item with which a user allows or refuses a call.
 const APPROVAL_RESPONSE: &str = "mcp_approval_response";
 
+/// The output of a function. It need not name its call.
+pub(super) const OUTPUT: &str = "function_call_output";
+
 /// Returns the role to which an item belongs that stays as it is.
 pub(super) fn kept_item_role(item: &Value) -> Option<&'static str> {
     let kind = item["type"].as_str()?;
+    if kind == OUTPUT {
+        // Nothing tells which call it answers.
+        let is_alone =
+            item["call_id"].is_null() && (item["output"].is_string() || item["output"].is_array());
+        return is_alone.then_some("user");
+    }
     let (_, required) = KEPT_ITEMS.iter().find(|(known, _)| *known == kind)?;
     let fits = match *required {
         "arguments" => item.get(required).is_some(),

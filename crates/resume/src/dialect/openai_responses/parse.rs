@@ -4,7 +4,7 @@ use records::{MessageBody, NewMessage};
 use serde_json::{Map, Value, json};
 
 use super::NAME;
-use super::items::{ClientTool, kept_item_role};
+use super::items::{ClientTool, OUTPUT, kept_item_role};
 use super::part::read_parts;
 use super::reasoning::stored_block;
 use super::validate::is_reference;
@@ -53,7 +53,10 @@ impl Reader {
                 self.add_piece(index, None, body, Map::new());
             }
             "function_call" | "custom_tool_call" => self.read_call(index, &kind, object),
-            "function_call_output" | "custom_tool_call_output" => {
+            OUTPUT if object.get("call_id").is_none_or(Value::is_null) => {
+                return self.read_built_in(index, object);
+            }
+            OUTPUT | "custom_tool_call_output" => {
                 object.remove("type");
                 let id = take_text(&mut object, "call_id").unwrap_or_default();
                 let content = match object.remove("output") {

@@ -115,7 +115,10 @@ mod tests {
             (json!({"role": "user", "content": "x", "phase": "first"}), "invalid_field"),
             (json!({"type": "reasoning", "summary": []}), "invalid_reasoning"),
             (json!({"type": "function_call", "name": "f", "arguments": "{}"}), "invalid_call"),
-            (json!({"type": "function_call_output", "output": "x"}), "missing_call_id"),
+            (
+                json!({"type": "function_call_output", "call_id": "", "output": "x"}),
+                "missing_call_id",
+            ),
             (json!({"type": "web_search_call"}), "invalid_item"),
         ];
         for (item, rule) in cases {

@@ -2,7 +2,7 @@ use records::MessageBody;
 use serde_json::{Map, Value};
 
 use super::NAME;
-use crate::canonical::{CanonicalMessage, is_empty_value, take_list};
+use crate::canonical::{CanonicalMessage, is_empty_value, take_list, take_object};
 use crate::dialect::parsed::keep_own;
 
 /// What only this format has, of one stored message.
@@ -71,6 +71,16 @@ impl OwnFields {
         }
         keep_own(body, NAME, stored);
     }
+}
+
+/// Removes where a request begins, and its fields: a run joins the requests with which the one before it ended.
+pub(super) fn remove_boundary(body: &mut MessageBody) {
+    if body.role == "assistant" {
+        return;
+    }
+    let mut own = take_object(&mut take_object(&mut body.extra, MessageBody::PROVIDER), NAME);
+    own.shift_remove("message");
+    keep_own(body, NAME, own);
 }
 
 /// Removes the fields that are null or an empty list, but for what is said or called.

@@ -180,6 +180,28 @@ fn what_other_providers_say_of_reasoning_comes_back_to_them() {
     assert_eq!(dropped(&stored_in(&OpenAi, &OpenAiCompatible, &chat)), [(1, "only_reasoning")]);
 }
 
+/// litellm reads them again: what Anthropic compacted a conversation to, and what it found.
+#[test]
+fn what_litellm_keeps_of_a_provider_comes_back_to_it() {
+    let kept = json!({"compaction_blocks": [{"type": "compaction", "content": "so far"}]});
+    let items = json!([{"id": "rs_1", "type": "reasoning", "encrypted_content": "abc"}]);
+    let answer = json!({"role": "assistant", "content": "hello",
+        "provider_specific_fields": kept, "reasoning_items": items});
+    let chat = [json!({"role": "user", "content": "hi"}), answer];
+    assert_kept(&OpenAiCompatible, &chat);
+    let rendered = stored_in(&OpenAi, &OpenAiCompatible, &chat);
+    assert_eq!(repaired(&rendered), [(1, "provider_fields_removed")]);
+    for (field, wrong) in
+        [("provider_specific_fields", json!([kept])), ("reasoning_items", kept.clone())]
+    {
+        let mut chat = chat.clone();
+        chat[1][field] = wrong;
+        let rendered = stored_in(&OpenAiCompatible, &OpenAiCompatible, &chat);
+        assert!(rendered.messages[1].get(field).is_none());
+        assert_eq!(repaired(&rendered), [(1, "provider_fields_removed")]);
+    }
+}
+
 #[test]
 fn only_openai_limits_the_length_of_ids() {
     let id = format!("call_{}", "a".repeat(60));

@@ -132,8 +132,17 @@ pub(super) async fn append_transcript(
     chat_id: ChatId,
     read: ReadTranscript,
 ) -> Result<(StatusCode, Json<AppendResponse>), Problem> {
-    let ReadTranscript { parsed, has_messages, mut noted, dialect, ids, request_id, items, memory } =
-        read;
+    let ReadTranscript {
+        parsed,
+        has_messages,
+        mut noted,
+        dialect,
+        ids,
+        request_id,
+        grown,
+        items,
+        memory,
+    } = read;
     let Parsed { messages, positions, dropped } = parsed;
     let resent = match (dialect.resent(), ids) {
         // A whole transcript holds each message whole.
@@ -146,7 +155,7 @@ pub(super) async fn append_transcript(
         return Ok(AppendResponse::from_transcript(chat_id, append, dropped, noted));
     }
     let sent = SentItems { dialect, items: &items, positions: &positions, memory: &memory };
-    let how = Resend { resent, request_id, sent };
+    let how = Resend { resent, request_id, grown, is_whole: ids == Ids::Derived, sent };
     let Sent { append, replaced, known } =
         append_resent(state, scope, &chat_id, messages, &how).await?;
     noted.extend(replaced.into_iter().filter_map(|at| replaced_note(positions[at])));

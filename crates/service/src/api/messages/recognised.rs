@@ -1,14 +1,15 @@
 //! What of a transcript a chat has already, although it was stored in another form.
 
 use std::collections::{HashMap, HashSet};
+use std::mem;
 
 use futures::future::try_join;
 use persistence::{MessageRange, StoreError, Transcript, offload};
 use records::json::Digest;
 use records::{ChatId, EventId, Message, NewMessage, Permission, Scope};
-use resume::dialect::{Dialect, Resent, TranscriptPosition, Violation};
+use resume::dialect::{Dialect, Parsed, Resent, TranscriptPosition, Violation};
 use resume::ingest::StoredSteps;
-use resume::{ShownItems, known_beginning, may_be_added};
+use resume::{Recognised, ShownItems, is_instruction, may_be_added, recognise};
 
 use super::transcript::{self, OWN_ID, ReadTranscript};
 use crate::admission::RequestMemory;
@@ -30,7 +31,12 @@ pub(super) async fn leave_out_known(
     mut read: ReadTranscript,
 ) -> Result<ReadTranscript, Problem> {
     // The id of a request distinguishes transcripts that begin alike.
-    if read.request_id.is_some() || read.dialect.resent() != Resent::Refused {
+    let has_no_ids = match read.dialect.resent() {
+        Resent::Refused => true,
+        Resent::Continues => read.items.is_empty(),
+        Resent::Replaces => false,
+    };
+    if read.request_id.is_some() || !has_no_ids {
         return Ok(read);
     }
     let scope = &scope.needing(Permission::Read);
@@ -53,18 +59,31 @@ pub(super) async fn leave_out_known(
     memory.reserve(3 * PAGES * Transcript::PAGE_BYTES).await?;
     let Some(stored) = stored(state, scope, chat_id).await? else { return Ok(read) };
     let compare = move || {
-        let known = known_beginning(read.dialect, &stored, &read.parsed);
-        Ok::<_, Problem>((known, read))
+        let recognised = recognise(read.dialect, &stored, &read.parsed);
+        Ok::<_, Problem>((recognised, read))
     };
-    let known;
-    (known, read) = offload(usize::MAX, compare).await?;
-    if known > unknown {
-        let left_out = unknown..known;
-        read.parsed.messages.drain(left_out.clone());
-        let positions = read.parsed.positions.drain(left_out);
-        read.noted.extend(positions.filter_map(known_note));
-    }
+    let recognised;
+    (recognised, read) = offload(usize::MAX, compare).await?;
+    leave_out(&mut read, recognised, unknown);
     Ok(read)
+}
+
+/// Leaves out what the chat shows, of the messages from a place on, and gives the one that has more in it now its stored id.
+fn leave_out(read: &mut ReadTranscript, recognised: Recognised, unknown: usize) {
+    let Recognised { known, grown } = recognised;
+    // A message with an id of its own is another one.
+    if let Some((place, id)) = grown.filter(|_| read.items.is_empty()) {
+        read.parsed.messages[place].event_id = Some(id.clone());
+        read.grown = Some(id);
+    }
+    let changed = changed_instructions(&read.parsed, &known);
+    read.noted.extend(changed.into_iter().map(changed_note));
+    let Parsed { messages, positions, .. } = &mut read.parsed;
+    let known: HashSet<usize> = known.into_iter().filter(|place| *place >= unknown).collect();
+    let all = mem::take(messages).into_iter().zip(mem::take(positions)).enumerate();
+    let (left_out, kept): (Vec<_>, Vec<_>) = all.partition(|(place, _)| known.contains(place));
+    (*messages, *positions) = kept.into_iter().map(|(_, message)| message).unzip();
+    read.noted.extend(left_out.into_iter().filter_map(|(_, (_, position))| known_note(position)));
 }
 
 /// Returns which messages of a transcript, by their places in it, the chat shows already: a history has the ids of the stored messages,
@@ -197,16 +216,17 @@ async fn leave_out_instructions(
     read: &mut ReadTranscript,
     found: &[Option<u64>],
 ) -> Result<bool, StoreError> {
-    let is_instruction = |at: &&TranscriptPosition| matches!(at, TranscriptPosition::System(_));
-    let given = read.parsed.positions.iter().take_while(is_instruction).count();
+    let is_apart = |at: &&TranscriptPosition| matches!(at, TranscriptPosition::System(_));
+    let given = read.parsed.positions.iter().take_while(is_apart).count();
     if found[..given].iter().all(Option::is_some) {
         return Ok(false);
     }
     let range = MessageRange::Oldest { after: None, before: None, limit: given };
     let stored = state.store.messages(scope, chat_id, range).await?.messages;
     let is_known = |(sent, stored): &(&NewMessage, &Message)| {
-        let is_instruction = ["system", "developer"].contains(&stored.body.role.as_str());
-        is_instruction && stored.deleted_at.is_none() && sent.body.content == stored.body.content
+        is_instruction(&stored.body)
+            && stored.deleted_at.is_none()
+            && sent.body.content == stored.body.content
     };
     let known = read.parsed.messages[..given].iter().zip(&stored).take_while(is_known).count();
     read.parsed.messages.drain(..known);
@@ -277,4 +297,24 @@ pub(super) fn known_note(position: TranscriptPosition) -> Option<Violation> {
     let TranscriptPosition::Message(index) = position else { return None };
     let detail = "the chat shows this message already: it is not stored again".to_owned();
     Some(Violation { index, rule: "known", detail })
+}
+
+/// Returns the positions of the instructions that a chat does not have, before messages that it has.
+fn changed_instructions(sent: &Parsed, known: &[usize]) -> Vec<TranscriptPosition> {
+    let is_said = |place: &&usize| !is_instruction(&sent.messages[**place].body);
+    let end = known.iter().rev().find(is_said).copied().unwrap_or_default();
+    let is_changed = |place: &usize| {
+        is_instruction(&sent.messages[*place].body) && known.binary_search(place).is_err()
+    };
+    (0..end).filter(is_changed).map(|place| sent.positions[place]).collect()
+}
+
+/// Notes that an instruction is stored behind messages that it stands before.
+fn changed_note(position: TranscriptPosition) -> Violation {
+    let (index, of) = match position {
+        TranscriptPosition::Message(index) => (index, "the transcript"),
+        TranscriptPosition::System(_) => (0, "`system`"),
+    };
+    let detail = format!("an instruction of {of} is not one that the chat has: it is added");
+    Violation { index, rule: "changed_instruction", detail }
 }

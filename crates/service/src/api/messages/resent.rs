@@ -8,7 +8,7 @@ use records::{
     Caller, ChatId, EventId, Item, Message, MessageBody, MessageEdit, NewMessage, Permission, Scope,
 };
 use resume::dialect::{Resent, TranscriptPosition};
-use resume::ingest;
+use resume::{ingest, is_instruction};
 
 use super::own_or_any;
 use super::recognised::{SentItems, shown_already};
@@ -21,6 +21,10 @@ use crate::state::AppState;
 pub(super) struct Resend<'a> {
     pub(super) resent: Resent,
     pub(super) request_id: Option<EventId>,
+    /// The id of the message that replaces what is stored, whatever happens to others: it was given none by its client.
+    pub(super) grown: Option<EventId>,
+    /// Whether the transcript is a whole one. Its instructions are those of the next request.
+    pub(super) is_whole: bool,
     pub(super) sent: SentItems<'a>,
 }
 
@@ -91,7 +95,9 @@ pub(super) async fn append_resent(
                 continue;
             }
         }
-        if resend.resent == Resent::Refused {
+        let is_newer = resend.grown.as_ref() == Some(event_id)
+            || resend.is_whole && is_instruction(&rest[*index].1.body);
+        if resend.resent == Resent::Refused && !is_newer {
             return Err(refused(conflict, &rest, resend.sent.positions));
         }
         let (event_id, sequence) = (event_id.clone(), *sequence);

@@ -152,6 +152,8 @@ pub(super) struct ReadTranscript {
     pub(super) ids: Ids,
     /// The id of the request.
     pub(super) request_id: Option<EventId>,
+    /// The id of the message with which the chat ends and that has more in it now.
+    pub(super) grown: Option<EventId>,
     /// The digests of its items, if some have ids of their own.
     pub(super) items: Vec<Digest>,
     pub(super) memory: RequestMemory,
@@ -197,7 +199,18 @@ pub(super) async fn read(
     let parse = move || parse(dialect, check, ids, body, &newest);
     let Read { parsed, has_messages, noted, request_id, items } =
         offload(bytes.unwrap_or(usize::MAX), parse).await?;
-    Ok(ReadTranscript { parsed, has_messages, noted, dialect, ids, request_id, items, memory })
+    let grown = None;
+    Ok(ReadTranscript {
+        parsed,
+        has_messages,
+        noted,
+        dialect,
+        ids,
+        request_id,
+        grown,
+        items,
+        memory,
+    })
 }
 
 /// What was read of the body of a request.

@@ -1,6 +1,6 @@
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::super::server_tools;
+use super::super::{server_tools, user_blocks};
 use crate::dialect::violation::Problem;
 use crate::dialect::violation_list::ViolationList;
 
@@ -24,14 +24,18 @@ pub(super) fn problems(message: &Value) -> Vec<Problem> {
             |kind: &str| ASSISTANT_BLOCKS.contains(&kind) || server_tools::is_known(kind)
         }
         Some("system") => {
-            if !changes_tools(&message["content"]) {
+            if !changes_tools(&message["content"]) && !is_of_turn(object) {
                 problems.push(("system_message", "instructions belong to `system`".to_owned()));
             }
             |kind: &str| SYSTEM_BLOCKS.contains(&kind)
         }
         _ => return vec![("unknown_role", format!("the dialect has no role {}", message["role"]))],
     };
-    if let Some(key) = object.keys().find(|key| *key != "role" && *key != "content") {
+    let is_beside = |(key, value): &(&String, &Value)| {
+        let is_of_turn = message["role"] == "system" && user_blocks::is_of_turn(key, value);
+        *key != "role" && *key != "content" && !is_of_turn
+    };
+    if let Some((key, _)) = object.iter().find(is_beside) {
         problems.push(("unknown_field", format!("the dialect has no field {key:?}")));
     }
     match &message["content"] {
@@ -40,6 +44,8 @@ pub(super) fn problems(message: &Value) -> Vec<Problem> {
             let broken = content.iter().filter_map(|block| block_problem(is_known, block));
             problems.extend(broken.take(ViolationList::MAX));
         }
+        Value::Null | Value::Array(_)
+            if message["role"] == "system" && user_blocks::is_config(object) => {}
         Value::Null | Value::Array(_) => {
             problems.push(("missing_content", "the message has no content".to_owned()));
         }
@@ -49,6 +55,11 @@ pub(super) fn problems(message: &Value) -> Vec<Problem> {
         )),
     }
     problems
+}
+
+/// Returns whether a message of the system says something of one turn.
+fn is_of_turn(message: &Map<String, Value>) -> bool {
+    message.iter().any(|(field, value)| user_blocks::is_of_turn(field, value))
 }
 
 /// Returns whether a message of the system changes which tools there are from there on.

@@ -2,6 +2,7 @@ use serde_json::{Value, json};
 
 use crate::canonical::are_parts;
 use crate::dialect::checks::name_problem;
+use crate::dialect::openai_responses::items::OUTPUT;
 use crate::dialect::violation::Problem;
 
 /// The types of the calls that the client answers.
@@ -127,7 +128,8 @@ fn call_problem(item: &Value, kind: &str) -> Option<Problem> {
 
 fn output_problem(item: &Value, kind: &str) -> Option<Problem> {
     let id = if kind == "local_shell_call_output" { "id" } else { "call_id" };
-    if item[id].as_str().is_none_or(str::is_empty) {
+    let may_lack_id = kind == OUTPUT && item[id].is_null();
+    if !may_lack_id && item[id].as_str().is_none_or(str::is_empty) {
         return Some(("missing_call_id", "the output has no call id".to_owned()));
     }
     let output = &item["output"];

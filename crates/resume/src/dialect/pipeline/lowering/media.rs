@@ -54,7 +54,7 @@ fn lower_part(rules: &MediaRules, place: ResultMedia, part: &mut Value, repairs:
         // A part that cannot be read as media is not checked where any media are accepted.
         None if rules.is_any() => return,
         Some(media) if lacks_type(rules, media) => Verdict::Refused,
-        Some(media) if may_be_there(place, media) => rules.judge(media),
+        Some(media) if place != ResultMedia::Refused => rules.judge(media),
         _ => Verdict::Refused,
     };
     match (verdict, media) {
@@ -65,7 +65,7 @@ fn lower_part(rules: &MediaRules, place: ResultMedia, part: &mut Value, repairs:
             let fields = part.as_object_mut().filter(|_| rules.url_types == UrlTypes::Removed);
             if fields.is_some_and(|fields| fields.shift_remove(URL_TYPE).is_some()) {
                 repairs.push(Repair::PartFieldsRemoved);
-            } else if place != ResultMedia::Inline {
+            } else if place != ResultMedia::Named {
                 repairs.extend(lower_name(rules.names, &media, part));
             }
         }
@@ -84,14 +84,6 @@ fn lacks_type(rules: &MediaRules, media: &Media) -> bool {
     rules.url_types == UrlTypes::Required
         && matches!(media.source, MediaSource::Url(_))
         && !is_accepted()
-}
-
-fn may_be_there(place: ResultMedia, media: &Media) -> bool {
-    match place {
-        ResultMedia::Raw | ResultMedia::Accepted => true,
-        ResultMedia::Inline => matches!(media.source, MediaSource::Data { .. }),
-        ResultMedia::Refused => false,
-    }
 }
 
 /// Leaves out the parameters of the media type of an inline image or file: they mean nothing for base64, and providers that look at

@@ -110,8 +110,8 @@ pub(in crate::dialect) enum ResultMedia {
     Raw,
     /// What messages may hold.
     Accepted,
-    /// What messages may hold, but nothing given by a URL.
-    Inline,
+    /// What messages may hold. The result refers to them by their names, so that these stay.
+    Named,
     /// None.
     Refused,
 }
