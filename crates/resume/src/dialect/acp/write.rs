@@ -181,10 +181,15 @@ pub(super) fn write_end(message: &mut CanonicalMessage) -> Value {
                 | Repair::RefusalGivenAsText
         )
     });
-    json!({
+    let mut update = json!({
         "sessionUpdate": "tool_call_update", "toolCallId": message.call_id, "status": status,
-        "content": shown, "rawOutput": output,
-    })
+        "content": shown,
+    });
+    // In an update, null is a field that does not change.
+    if !output.is_null() {
+        update["rawOutput"] = output;
+    }
+    update
 }
 
 /// Writes a part of a content.
