@@ -184,7 +184,7 @@ fn document_refusal(
         | "listen_to_documents" => None,
         "get_document" if may_read => None,
         _ if may_read => Some((403, "forbidden-permission")),
-        // Whoever may create no document either does not learn that the path is taken.
+        // A caller who may create no document either does not learn that the path is taken.
         "put_document" | "append_document" => Some((403, "forbidden-permission")),
         "delete_document" => None,
         _ => Some((404, "document-not-found")),
