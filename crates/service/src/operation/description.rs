@@ -331,7 +331,7 @@ pub(crate) fn header(name: &str, text: &str, example: &str) -> Parameter {
 
 fn idempotency_key(text: &str, max_length: Option<usize>) -> Parameter {
     let schema = ObjectBuilder::new().schema_type(Type::String).min_length(Some(1));
-    let example = "0198d4b2-7c1e-7a3b-9f55-2f6c1d0e8a41";
     let schema = schema.max_length(max_length);
+    let example = "0198d4b2-7c1e-7a3b-9f55-2f6c1d0e8a41";
     parameter(ParameterIn::Header, "Idempotency-Key", text, schema, Some(example.into()))
 }

@@ -11,10 +11,11 @@ use std::time::Duration;
 use bson::{Document, RawDocumentBuf, doc};
 use futures::TryStreamExt as _;
 use mongodb::error::{Error, ErrorKind};
+use records::{ChatId, StreamId};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::document::IS_REMOVED;
+use super::document::{IS_REMOVED, id_of_stream};
 use crate::mongo::MongoStore;
 use crate::mongo::engine::failure::{DUPLICATE_KEY, Failure, failed_only_on_duplicates};
 
@@ -39,8 +40,8 @@ struct State {
 
 #[derive(Debug)]
 struct Waiting {
-    /// The id of its stream.
-    stream: Document,
+    chat_id: ChatId,
+    stream_id: StreamId,
     document: RawDocumentBuf,
     reply: oneshot::Sender<Result<Inserted, Failure>>,
 }
@@ -81,13 +82,14 @@ impl MongoStore {
     /// Inserts a group of a stream with the next insert.
     pub(super) async fn insert_group(
         &self,
-        stream: Document,
+        (chat_id, stream_id): (&ChatId, &StreamId),
         document: RawDocumentBuf,
     ) -> Result<Inserted, Failure> {
         let (reply, answer) = oneshot::channel();
         let starts = {
             let mut state = self.inner.group_batcher.state();
-            state.waiting.push(Waiting { stream, document, reply });
+            let (chat_id, stream_id) = (chat_id.clone(), stream_id.clone());
+            state.waiting.push(Waiting { chat_id, stream_id, document, reply });
             !std::mem::replace(&mut state.is_running, true)
         };
         if starts {
@@ -153,15 +155,15 @@ impl MongoStore {
         batch: &[Waiting],
         taken: &HashSet<usize>,
     ) -> Result<HashSet<usize>, Error> {
-        let ids = batch.iter().map(|waiting| &waiting.stream);
+        let ids = batch.iter().map(|waiting| id_of_stream(&waiting.chat_id, &waiting.stream_id));
         let filter =
             doc! { "_id": { "$in": ids.collect::<Vec<_>>() }, IS_REMOVED: { "$ne": true } };
         let find = self.inner.streams.find(filter).projection(doc! { "_id": 1 });
         let found: Vec<_> = find.await?.try_collect().await?;
-        let present = found.iter().map(id_of);
-        let present = present.collect::<bson::error::Result<Vec<Document>>>()?;
+        let present: HashSet<_> = found.iter().filter_map(|raw| key_of(raw)).collect();
         let is_gone = |(place, waiting): &(usize, &Waiting)| {
-            !taken.contains(place) && !present.contains(&waiting.stream)
+            let key = (waiting.chat_id.as_str(), waiting.stream_id.as_str());
+            !taken.contains(place) && !present.contains(&key)
         };
         let gone: Vec<_> = batch.iter().enumerate().filter(is_gone).collect();
         if !gone.is_empty() {
@@ -171,6 +173,12 @@ impl MongoStore {
         }
         Ok(gone.into_iter().map(|(place, _)| place).collect())
     }
+}
+
+/// Returns the ids of the chat and of the stream in a stored stream.
+fn key_of(raw: &RawDocumentBuf) -> Option<(&str, &str)> {
+    let id = raw.get_document("_id").ok()?;
+    Some((id.get_str("chat_id").ok()?, id.get_str("stream_id").ok()?))
 }
 
 fn id_of(raw: &RawDocumentBuf) -> bson::error::Result<Document> {

@@ -12,7 +12,7 @@ use records::{
 
 use super::batcher::Inserted;
 use super::chain::Chain;
-use super::document::{StoredStream, id_of_stream, running_streams, stream_filter};
+use super::document::{StoredStream, running_streams, stream_filter};
 use super::{
     EndedStreams, REMOVED_AT, StreamDocument, StreamGroupDocument, mark_of, stream_record,
 };
@@ -138,7 +138,6 @@ impl MongoStore {
         decide: impl Fn(&StreamMark) -> Result<Option<StreamGroup>, StoreError>,
     ) -> Result<StreamMark, Failure> {
         let (chat_id, stream_id) = at;
-        let gone = || StoreError::StreamNotFound(stream_id.clone());
         let shared = self.inner.chains.of(chat_id, stream_id);
         let mut held = shared.lock().await;
         // What an earlier attempt has written is not in the mark.
@@ -151,8 +150,11 @@ impl MongoStore {
             } else {
                 // Of a stream that is being removed, a group may be there that a write before has added.
                 let is_there = !self.stored_stream(scope, at).await?.is_removed;
-                let mark = self.last_mark(&scope.app_id, at).await?.filter(|_| is_there);
-                Chain::new(mark.ok_or_else(gone)?)
+                let Some(mark) = self.last_mark(&scope.app_id, at).await?.filter(|_| is_there)
+                else {
+                    return Err(self.no_stream(scope, chat_id, stream_id).await);
+                };
+                Chain::new(mark)
             };
             if !chain.permits(scope) {
                 self.session_within(scope, chat_id, doc! { "_id": 1 }).await?;
@@ -170,7 +172,7 @@ impl MongoStore {
                     let app_id = &scope.app_id;
                     let document =
                         encode(&StreamGroupDocument::new(app_id, chat_id, stream_id, &group))?;
-                    match self.insert_group(id_of_stream(chat_id, stream_id), document).await? {
+                    match self.insert_group(at, document).await? {
                         Inserted::Stored => {
                             let mark = group.mark.clone();
                             *held = Some(chain.moved(mark.clone()));
@@ -179,7 +181,7 @@ impl MongoStore {
                         }
                         Inserted::NumberTaken => {}
                         Inserted::StreamGone => {
-                            return Err(self.no_stream(scope, at.0, at.1).await);
+                            return Err(self.no_stream(scope, chat_id, stream_id).await);
                         }
                     }
                 }
