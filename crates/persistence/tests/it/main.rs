@@ -6,3 +6,4 @@ mod agreement;
 mod memory;
 mod mongo;
 mod turns;
+mod waiting;

@@ -12,7 +12,9 @@ use records::{
     StackId, Step, StepKind, StepStatus, TurnId, TurnMessage, TurnOutcome, WorkflowName,
 };
 use serde_json::{Value, json};
-use tokio::time::{Duration, sleep, timeout};
+use tokio::time::{Duration, sleep};
+
+use crate::waiting::until;
 
 /// A chat whose turns are recorded.
 struct Chat {
@@ -59,12 +61,7 @@ impl Chat {
     }
 
     async fn until_written(&self) {
-        let written = async {
-            while self.last_outcome().await.is_none() {
-                sleep(Duration::from_millis(1)).await;
-            }
-        };
-        timeout(Duration::from_secs(10), written).await.unwrap();
+        until("the turn", async || self.last_outcome().await.is_some()).await;
     }
 }
 

@@ -11,7 +11,7 @@ use records::{
 };
 use serde_json::json;
 use service::{Config, LimitsConfig};
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use crate::harness::Client;
 use crate::tokens::{hs256, status};
@@ -123,16 +123,20 @@ async fn the_use_of_a_key_is_noted_once_a_minute() {
     let last_used = async || fixture.store.find_access_key(&key.id).await.unwrap().unwrap();
     assert_eq!(last_used().await.last_used_at, None);
     status(&fixture.client, &text).await;
-    let mut noted = None;
-    while noted.is_none() {
-        sleep(Duration::from_millis(1)).await;
-        noted = last_used().await.last_used_at;
-    }
+    let noted = async {
+        loop {
+            sleep(Duration::from_millis(1)).await;
+            if let Some(at) = last_used().await.last_used_at {
+                return at;
+            }
+        }
+    };
+    let noted = timeout(Duration::from_mins(1), noted).await.expect("the use is noted");
     for _ in 0..5 {
         status(&fixture.client, &text).await;
     }
     sleep(RECHECK).await;
-    assert_eq!(last_used().await.last_used_at, noted);
+    assert_eq!(last_used().await.last_used_at, Some(noted));
 }
 
 #[tokio::test]

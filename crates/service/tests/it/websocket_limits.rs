@@ -140,10 +140,12 @@ async fn a_client_that_does_not_read_is_disconnected_and_delays_no_other() {
             assert_eq!(quick.next().await["index"], 8 * batch + index);
         }
     }
-    // Its permit is free again.
-    while Socket::try_open(&server, &format!("{JOIN}?after=79"), &[]).await.is_err() {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    let freed = async {
+        while Socket::try_open(&server, &format!("{JOIN}?after=79"), &[]).await.is_err() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_mins(1), freed).await.expect("the permit is free again");
     drop(stalled);
 }
 

@@ -6,6 +6,7 @@ use records::WorkflowName;
 use records::{AppId, ChatId, Limits, MessageBody, MessageEdit, NewChatSession, NewMessage, Scope};
 
 use super::database::Database;
+use crate::waiting::until;
 
 const MEGABYTE: usize = 1 << 20;
 
@@ -104,6 +105,15 @@ async fn recent_contexts(database: &Database, chat_id: &ChatId) -> usize {
     database.session(chat_id).await.get_array("context_recent").unwrap().len()
 }
 
+/// Waits, after so many were replaced, until the snapshots have left the session.
+///
+/// They are moved in the background, eight at a time. If more came meanwhile, the last ones would stay.
+async fn until_moved(database: &Database, chat_id: &ChatId, replaced: u64) {
+    if replaced > 0 && replaced.is_multiple_of(8) {
+        until("the move", async || recent_contexts(database, chat_id).await == 0).await;
+    }
+}
+
 /// Snapshots beyond the bound disappear for readers at once, and from the database soon after.
 #[tokio::test]
 async fn snapshots_beyond_the_bound_are_removed_with_their_blobs() {
@@ -118,11 +128,10 @@ async fn snapshots_beyond_the_bound_are_removed_with_their_blobs() {
         let page = database.list_context_versions(&scope(), &chat_id, 9, None).await.unwrap();
         let versions: Vec<u64> = page.versions.iter().map(|kept| kept.version).collect();
         assert_eq!(versions, (n.saturating_sub(1).max(1)..=n).rev().collect::<Vec<_>>());
+        until_moved(&database, &chat_id, n - 1).await;
     }
     for (collection, left) in [("context_snapshots", 1), ("chat_blobs", 1)] {
-        while database.all(collection).await.len() != left {
-            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-        }
+        until(collection, async || database.all(collection).await.len() == left).await;
     }
     for (version, is_kept) in [(15, false), (16, true), (17, true)] {
         let kept = database.get_context_version(&scope(), &chat_id, version).await.unwrap();
@@ -139,18 +148,10 @@ async fn replaced_snapshots_are_bounded_in_bytes() {
         let data = [("n".to_owned(), n.into()), ("text".to_owned(), "x".repeat(20_000).into())];
         let data = data.into_iter().collect();
         database.update_context_snapshot(&scope(), &chat_id, data).await.unwrap();
-        // They are moved in the background, eight at a time. If more came meanwhile, the last ones would stay in the session.
-        while n > 0 && n % 8 == 0 && recent_contexts(&database, &chat_id).await > 0 {
-            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-        }
+        until_moved(&database, &chat_id, n).await;
     }
     for (collection, left) in [("context_snapshots", 4), ("chat_blobs", 5)] {
-        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
-        while database.all(collection).await.len() != left {
-            let found = database.all(collection).await.len();
-            assert!(std::time::Instant::now() < deadline, "{collection}: {found}");
-            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-        }
+        until(collection, async || database.all(collection).await.len() == left).await;
     }
     let page = database.list_context_versions(&scope(), &chat_id, 99, None).await.unwrap();
     let versions: Vec<u64> = page.versions.iter().map(|kept| kept.version).collect();

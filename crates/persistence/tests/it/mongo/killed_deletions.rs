@@ -1,14 +1,12 @@
 //! A process that is killed between the deletion of a message and the removal of its text.
 
-use std::time::Duration;
-
 use bson::{RawDocumentBuf, doc};
 use persistence::mongo::Interruption;
 use persistence::{Forks, Messages, Purges};
 use records::{MessageBody, NewFork};
-use tokio::time::sleep;
 
 use super::faults::{FailPoint, Process, chat, database, scope};
+use crate::waiting::until;
 
 #[tokio::test]
 async fn a_text_whose_removal_was_cut_off_is_removed_by_the_sweep() {
@@ -35,9 +33,8 @@ async fn a_text_whose_removal_was_cut_off_is_removed_by_the_sweep() {
     });
     let versions = database.raw.collection::<RawDocumentBuf>("message_versions");
     let deleted = doc! { "_id.chat_id": fork.as_str(), "message.deleted_at": { "$type": "date" } };
-    while versions.find_one(deleted.clone()).await.unwrap().is_none() {
-        sleep(Duration::from_millis(5)).await;
-    }
+    let is_deleted = async || versions.find_one(deleted.clone()).await.unwrap().is_some();
+    until("the deletion", is_deleted).await;
     process.kill();
     point.off().await;
 

@@ -1,7 +1,6 @@
 //! A large append has the same result as single appends, even if sealing runs at the same time.
 
 use std::collections::HashSet;
-use std::time::Duration;
 
 use bson::{RawDocumentBuf, doc};
 use futures::future::try_join_all;
@@ -12,6 +11,7 @@ use serde_json::json;
 
 use super::database::Database;
 use super::faults::{FailPoint, chat, database, message, numbered, scope, sequences};
+use crate::waiting::until;
 
 /// Makes large and small appends in turn. Returns the ids with their sequences.
 async fn write(
@@ -133,9 +133,7 @@ async fn append_around<T>(
     };
     let point = FailPoint::set(&client, "failCommand", doc! { "times": 1 }, slow).await;
     let meanwhile = async {
-        while database.all("chat_segments").await.is_empty() {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
+        until("a segment", async || !database.all("chat_segments").await.is_empty()).await;
         between.await
     };
     let scope = scope();

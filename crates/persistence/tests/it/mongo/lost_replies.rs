@@ -13,10 +13,10 @@ use records::{
     NewArtifact, NewAssistant, NewDocument, Scope, StatedBinding, UserId,
 };
 use serde_json::json;
-use tokio::time::sleep;
 
 use super::database::Database;
 use super::faults::{chat, database_behind_proxy, message, scope};
+use crate::waiting::until;
 
 /// Connects another process directly to the server.
 async fn another(database: &Database) -> MongoStore {
@@ -34,9 +34,7 @@ async fn lose<T>(
     proxy.lose_replies(command, 2);
     let before = proxy.lost();
     let interfere = async {
-        while proxy.lost() < before + 2 {
-            sleep(Duration::from_millis(1)).await;
-        }
+        until("the lost replies", async || proxy.lost() >= before + 2).await;
         proxy.silence(Source::Everyone);
         meanwhile.await;
         proxy.speak();

@@ -10,20 +10,11 @@ use persistence::mongo::{Interruption, MongoOptions, MongoStore};
 use persistence::{ChatSessions, Messages, Store, StoreError};
 use records::ChatId;
 use store_contract::metrics::{count, sum};
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
 use super::database::Database;
 use super::faults::{FailPoint, chat, database, database_behind_proxy, message, numbered, scope};
-
-/// Waits until a condition holds that a background task fulfils.
-pub(crate) async fn until(holds: impl Fn() -> bool) {
-    let waiting = async {
-        while !holds() {
-            sleep(Duration::from_millis(5)).await;
-        }
-    };
-    timeout(Duration::from_secs(20), waiting).await.unwrap();
-}
+use crate::waiting::until;
 
 #[tokio::test]
 async fn a_dropped_call_is_counted_as_cancelled() {
@@ -124,9 +115,10 @@ async fn an_append_counts_as_queued_until_it_is_answered() {
     assert_eq!((waiting(), bytes()), (0, 0));
     let scope = scope();
     let append = database.append(&scope, &chat_id, message(None));
-    let (append, ()) = tokio::join!(append, until(|| waiting() == 1 && bytes() > 0));
+    let (append, ()) =
+        tokio::join!(append, until("the append", async || waiting() == 1 && bytes() > 0));
     append.unwrap();
-    until(|| (waiting(), bytes()) == (0, 0)).await;
+    until("its answer", async || (waiting(), bytes()) == (0, 0)).await;
     assert_eq!(point.off().await, 1);
 }
 
@@ -189,7 +181,7 @@ async fn sealings_and_their_segments_are_counted() {
         database.append(&scope(), &chat_id, message(None)).await.unwrap();
     }
     let store = &database.store;
-    until(|| count(store, "reprise_sealing_duration_seconds", &[]) > 0).await;
+    until("the sealing", async || count(store, "reprise_sealing_duration_seconds", &[]) > 0).await;
     database.seal(&scope().app_id, &chat_id, Interruption::Never).await.unwrap();
     let segments = database.all("chat_segments").await.len() as u64;
     assert!(segments >= 2);
@@ -209,7 +201,8 @@ async fn every_used_connection_is_returned_to_the_pool() {
     let store = &database.store;
     let created = count(store, "reprise_mongo_pool_connections_opened_total", &[]);
     assert!((1..=64).contains(&created), "{created}");
-    until(|| count(store, "reprise_mongo_pool_connections_in_use", &[]) == 0).await;
+    until("the pool", async || count(store, "reprise_mongo_pool_connections_in_use", &[]) == 0)
+        .await;
     let closed = count(store, "reprise_mongo_pool_connections_closed_total", &[]);
     assert_eq!(count(store, "reprise_mongo_pool_connections", &[]), created - closed);
     assert!(count(store, "reprise_mongo_pool_wait_seconds", &[]) >= 16);

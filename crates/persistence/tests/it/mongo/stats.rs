@@ -10,6 +10,7 @@ use records::{ChatId, ChatStatus, Counter, MicroDollars, NewProviderCall, Rollup
 
 use super::database::Database;
 use super::faults::{chat, database_behind_proxy, scope};
+use crate::waiting::until;
 
 fn call() -> NewProviderCall {
     let agent = Some("planner".to_owned());
@@ -96,12 +97,11 @@ async fn a_status_change_with_a_lost_acknowledgement_is_not_repeated_after_a_lat
     let completing = database.set_status(&scope, &chat_id, ChatStatus::Completed, None);
     let reopening = async {
         // Another caller reopens the chat as soon as it is completed.
-        loop {
+        let is_completed = async || {
             let chat = database.get_chat(&scope, &chat_id).await.unwrap().unwrap();
-            if chat.status == ChatStatus::Completed {
-                break;
-            }
-        }
+            chat.status == ChatStatus::Completed
+        };
+        until("the completion", is_completed).await;
         database.set_status(&scope, &chat_id, ChatStatus::Running, None).await.unwrap();
     };
     let (completed, ()) = tokio::join!(completing, reopening);

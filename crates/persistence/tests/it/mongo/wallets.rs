@@ -12,7 +12,7 @@ use store_contract::metrics::count;
 
 use super::database::Database;
 use super::faults::{FailPoint, database, database_behind_proxy, scope};
-use super::metrics::until;
+use crate::waiting::until;
 
 fn alice() -> UserId {
     UserId::parse("alice").unwrap()
@@ -236,7 +236,7 @@ async fn cancelled_callers_close_no_connection() {
     assert!(join_all(giving_up).await.iter().all(Result::is_err), "the updates were not slow");
     assert!(point.off().await >= 1);
     database.debit(&scope, &alice, entry("last", 1)).await.unwrap();
-    until(|| count(&database.store, &format!("{POOL}_in_use"), &[]) == 0).await;
+    until("the pool", async || count(&database.store, &format!("{POOL}_in_use"), &[]) == 0).await;
     assert_eq!(count(&database.store, &format!("{POOL}_closed_total"), &[]), 0);
     for n in 0..20 {
         debit(n).await.unwrap();
