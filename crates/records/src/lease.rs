@@ -23,6 +23,15 @@ pub struct Lease {
     pub expires_at: DateTime<Utc>,
 }
 
+/// By what a repeat of an acquisition is recognised, also after its lease is gone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Acquisition {
+    /// The id of the acquisition.
+    pub lease_id: LeaseId,
+    /// Who acquired: the same id of another owner is another acquisition.
+    pub owner: Owner,
+}
+
 /// A request for a lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewLease {
@@ -41,9 +50,9 @@ impl Lease {
     /// The longest time for which a lease is granted: one hour.
     pub const MAX_TTL: Duration = Duration::from_hours(1);
 
-    /// Returns whether `wanted` repeats the acquisition of this lease: the same id and the same owner.
-    pub fn is_same_acquisition(&self, wanted: &Self) -> bool {
-        self.lease_id == wanted.lease_id && self.owner == wanted.owner
+    /// Returns by what a repeat of its acquisition is recognised.
+    pub fn acquisition(&self) -> Acquisition {
+        Acquisition { lease_id: self.lease_id.clone(), owner: self.owner.clone() }
     }
 
     /// Returns whether another owner may acquire the lease.

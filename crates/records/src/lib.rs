@@ -78,7 +78,7 @@ mod webhook_event;
 pub use webhook_event::WebhookEvent;
 
 mod lease;
-pub use lease::{Lease, NewLease};
+pub use lease::{Acquisition, Lease, NewLease};
 
 mod resume_state;
 pub use resume_state::ResumeState;

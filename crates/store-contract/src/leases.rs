@@ -64,12 +64,33 @@ pub async fn acquiring_a_lease_is_safe_to_repeat(store: Arc<dyn Store>) {
     let repeated = store.acquire_lease(&chat.scope, &chat.id, again()).await.unwrap();
     assert_eq!(repeated, Written { record: renewed, outcome: Outcome::Duplicate });
     // The same lease id of another owner names another lease.
-    let theirs = NewLease { owner: Owner::parse("bob").unwrap(), ..again() };
-    let refused = store.acquire_lease(&chat.scope, &chat.id, theirs).await;
+    let theirs = || NewLease { owner: Owner::parse("bob").unwrap(), ..again() };
+    let refused = store.acquire_lease(&chat.scope, &chat.id, theirs()).await;
     assert!(matches!(refused, Err(StoreError::LeaseHeld { .. })), "{refused:?}");
     release(&chat, 1).await.unwrap();
-    let anew = store.acquire_lease(&chat.scope, &chat.id, again()).await.unwrap();
+    // A copy that arrives late takes no lease that its sender would not release.
+    let gone = StoreError::Fenced { chat_id: chat.id.clone(), fencing_token: 1 };
+    assert_refused(store.acquire_lease(&chat.scope, &chat.id, again()).await, &gone);
+    assert_eq!(chat.session().await.lease, None);
+    let anew = store.acquire_lease(&chat.scope, &chat.id, theirs()).await.unwrap();
     assert_eq!(anew.fencing_token, 2);
+}
+
+pub async fn a_repeated_acquisition_gets_its_expired_lease_until_it_is_taken(
+    store: Arc<dyn Store>,
+) {
+    let chat = TestChat::create(&store).await;
+    let again =
+        || NewLease { lease_id: Some(LeaseId::parse("l1").unwrap()), ..lease("ann", SHORT) };
+    let first = store.acquire_lease(&chat.scope, &chat.id, again()).await.unwrap();
+    sleep(SHORT * 2).await;
+    let repeated = store.acquire_lease(&chat.scope, &chat.id, again()).await.unwrap();
+    assert_eq!(repeated, Written { record: first.record, outcome: Outcome::Duplicate });
+    acquire(&chat, "bob", SHORT).await.unwrap();
+    sleep(SHORT * 2).await;
+    // Only the newest acquisition is kept.
+    let anew = store.acquire_lease(&chat.scope, &chat.id, again()).await.unwrap();
+    assert_eq!((anew.fencing_token, anew.outcome), (3, Outcome::Stored));
 }
 
 pub async fn one_of_32_racing_workers_gets_the_lease(store: Arc<dyn Store>) {

@@ -224,6 +224,7 @@ macro_rules! contract_tests {
                 a_lease_has_one_holder_until_it_is_released,
                 revoking_takes_the_lease_that_was_seen_and_no_later_one,
                 acquiring_a_lease_is_safe_to_repeat,
+                a_repeated_acquisition_gets_its_expired_lease_until_it_is_taken,
                 one_of_32_racing_workers_gets_the_lease,
                 messages_of_competing_workers_follow_the_order_of_their_tokens,
                 an_expired_lease_holds_until_it_is_taken_over,

@@ -208,6 +208,7 @@ impl Chat {
             counted_user: session.user_id.clone(),
             session,
             fencing_token: 0,
+            newest_lease: None,
             turns: 0,
             points: Vec::new(),
             turn_digests: HashMap::new(),

@@ -9,6 +9,7 @@ use crate::StoreError;
 use crate::metrics::Call;
 use crate::rules::audit::Audited;
 use crate::rules::fence::check_fence;
+use crate::rules::lease::LeaseState;
 use crate::store::{Interrupted, Leases, Written};
 
 #[async_trait]
@@ -23,19 +24,18 @@ impl Leases for MemoryStore {
             let now = self.clock.now();
             let lease = lease.into_lease(0, now, &*self.ids)?;
             self.with_chat(scope, chat_id, |chat| {
-                let status = chat.session.status;
-                if status.is_ended() {
-                    return Err(StoreError::ChatEnded { chat_id: chat_id.clone(), status });
-                }
-                if let Some(held) =
-                    chat.session.lease.as_ref().filter(|held| !held.has_expired(now))
-                {
-                    if held.is_same_acquisition(&lease) {
-                        return Ok(Written::found(held.clone(), false));
-                    }
-                    return Err(StoreError::held(chat_id, held.clone()));
+                let acquisition = lease.acquisition();
+                let state = LeaseState {
+                    status: chat.session.status,
+                    lease: chat.session.lease.clone(),
+                    fencing_token: chat.fencing_token,
+                    newest: chat.newest_lease.clone(),
+                };
+                if let Some(held) = state.repeated(chat_id, &acquisition, now)? {
+                    return Ok(Written::found(held, false));
                 }
                 chat.fencing_token += 1;
+                chat.newest_lease = Some(acquisition);
                 let lease = Lease { fencing_token: chat.fencing_token, ..lease };
                 chat.session.lease = Some(lease.clone());
                 Ok(Written::stored(lease))

@@ -46,10 +46,10 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use records::json::Digest;
 use records::{
-    AccessKey, AccessKeyId, App, AppId, Artifact, Assistant, AssistantId, AuditEntry, ChatId,
-    ChatSession, Clock, ConnectionId, ContextSnapshot, DocumentPath, Erasure, Ids, InputRequestId,
-    KeptContext, Member, Message, Participant, PseudonymKey, ResumePoint, Scope, StatusChange,
-    SystemClock, TicketDigest, TurnId, UserId, Uuid7Ids, WorkflowName,
+    AccessKey, AccessKeyId, Acquisition, App, AppId, Artifact, Assistant, AssistantId, AuditEntry,
+    ChatId, ChatSession, Clock, ConnectionId, ContextSnapshot, DocumentPath, Erasure, Ids,
+    InputRequestId, KeptContext, Member, Message, Participant, PseudonymKey, ResumePoint, Scope,
+    StatusChange, SystemClock, TicketDigest, TurnId, UserId, Uuid7Ids, WorkflowName,
 };
 use tokio::sync::broadcast;
 
@@ -102,6 +102,7 @@ struct Chat {
     counted_user: Option<UserId>,
     /// The token of the newest lease; 0 if there was none.
     fencing_token: u64,
+    newest_lease: Option<Acquisition>,
     turns: u64,
     points: Vec<ResumePoint>,
     turn_digests: HashMap<TurnId, Digest>,

@@ -13,8 +13,8 @@ use crate::metrics::Sweep;
 use crate::mongo::MongoStore;
 use crate::mongo::chat_sessions::without_large_fields;
 use crate::mongo::documents::{
-    LeaseDocument, NEWEST_VERSION, chat_session_record, counter, embedded, lease_record,
-    open_chat_session, read_status,
+    AcquisitionDocument, LeaseDocument, NEWEST_LEASE, NEWEST_VERSION, acquisition_record,
+    chat_session_record, counter, embedded, lease_record, open_chat_session, read_status,
 };
 use crate::mongo::engine::calls::Attempt;
 use crate::mongo::engine::failure::Failure;
@@ -23,6 +23,7 @@ use crate::mongo::engine::sweep::Overdue;
 use crate::mongo::engine::transaction::{Round, Transaction};
 use crate::rules::audit::Audited;
 use crate::rules::fence::check_fence;
+use crate::rules::lease::LeaseState;
 use crate::rules::new_chat::moved;
 use crate::store::{Interrupted, Leases, Written};
 
@@ -138,28 +139,19 @@ impl Leases for MongoStore {
     }
 }
 
-/// The stored state of a chat's lease.
-struct HeldLease {
-    status: ChatStatus,
-    lease: Option<Lease>,
-    /// The token of the newest lease; 0 if there was none.
-    fencing_token: u64,
-}
-
-impl HeldLease {
-    fn read(raw: &RawDocumentBuf) -> Result<Self, StoreError> {
-        let fields = open_chat_session(raw)?;
-        let lease = fields.optional_document("lease")?;
-        Ok(Self {
-            status: read_status(&fields.field("status")?)?,
-            lease: lease.map(|lease| lease_record(&fields.inside(lease))).transpose()?,
-            fencing_token: fields.field("fencing_token")?.optional_number()?.unwrap_or_default(),
-        })
-    }
+fn lease_state(raw: &RawDocumentBuf) -> Result<LeaseState, StoreError> {
+    let fields = open_chat_session(raw)?;
+    let [lease, newest] = ["lease", NEWEST_LEASE].map(|name| fields.optional_document(name));
+    Ok(LeaseState {
+        status: read_status(&fields.field("status")?)?,
+        lease: lease?.map(|lease| lease_record(&fields.inside(lease))).transpose()?,
+        fencing_token: fields.field("fencing_token")?.optional_number()?.unwrap_or_default(),
+        newest: newest?.map(|newest| acquisition_record(&fields.inside(newest))).transpose()?,
+    })
 }
 
 fn lease_projection() -> Document {
-    doc! { "lease": 1, "fencing_token": 1, "status": 1, "schema_version": 1 }
+    doc! { "lease": 1, "fencing_token": 1, NEWEST_LEASE: 1, "status": 1, "schema_version": 1 }
 }
 
 impl MongoStore {
@@ -172,20 +164,16 @@ impl MongoStore {
     ) -> Result<Written<Lease>, Failure> {
         loop {
             let raw = self.session_within(scope, chat_id, lease_projection()).await?;
-            let HeldLease { status, lease, fencing_token } = HeldLease::read(&raw)?;
-            if status.is_ended() {
-                return Err(StoreError::ChatEnded { chat_id: chat_id.clone(), status }.into());
+            let state = lease_state(&raw)?;
+            let acquisition = wanted.acquisition();
+            if let Some(held) = state.repeated(chat_id, &acquisition, self.inner.clock.now())? {
+                return Ok(Written::found(held, attempt.may_have_applied()));
             }
+            let LeaseState { status, lease, fencing_token, .. } = state;
             let mut filter = writable_chat(scope, chat_id);
             filter.insert("status", status.number());
             filter.insert("fencing_token", same_number(fencing_token));
             match lease {
-                Some(held) if !held.has_expired(self.inner.clock.now()) => {
-                    if held.is_same_acquisition(wanted) {
-                        return Ok(Written::found(held, attempt.may_have_applied()));
-                    }
-                    return Err(StoreError::held(chat_id, held).into());
-                }
                 // The update must not match if the owner renews the lease at the same time.
                 Some(held) => {
                     let expires_at = DateTime::from_chrono(held.expires_at);
@@ -199,6 +187,7 @@ impl MongoStore {
             let update = doc! { "$set": {
                 "lease": embedded(&LeaseDocument::from(&given))?,
                 "fencing_token": counter(given.fencing_token),
+                NEWEST_LEASE: embedded(&AcquisitionDocument::from(acquisition))?,
             } };
             let update = self.inner.chat_sessions.update_one(filter, update);
             if update.await?.matched_count == 1 {
@@ -217,8 +206,8 @@ impl MongoStore {
         let sessions = &self.inner.chat_sessions;
         let renew = sessions.find_one_and_update(writable_chat(scope, chat_id), set);
         let renew = renew.projection(lease_projection()).return_document(ReturnDocument::After);
-        let lease = renew.await?.map(|raw| HeldLease::read(&raw)).transpose()?;
-        match lease.and_then(|held| held.lease) {
+        let state = renew.await?.map(|raw| lease_state(&raw)).transpose()?;
+        match state.and_then(|state| state.lease) {
             Some(lease) => Ok(lease),
             None => Err(self.classify_unmatched(scope, chat_id).await?),
         }
@@ -247,7 +236,7 @@ impl MongoStore {
         acquired_at: chrono::DateTime<Utc>,
     ) -> Result<Round<()>, Failure> {
         let raw = self.session_within(scope, chat_id, lease_projection()).await?;
-        let held = HeldLease::read(&raw)?.lease;
+        let held = lease_state(&raw)?.lease;
         let Some(lease) = held.filter(|lease| lease.acquired_at == acquired_at) else {
             return Ok(Round::Done(()));
         };
@@ -301,7 +290,7 @@ impl MongoStore {
             return Ok(());
         }
         let raw = self.session_within(scope, chat_id, lease_projection()).await?;
-        let held = HeldLease::read(&raw)?.lease.map(|lease| lease.fencing_token);
+        let held = lease_state(&raw)?.lease.map(|lease| lease.fencing_token);
         Ok(check_fence(chat_id, scope.fencing_token, held)?)
     }
 

@@ -17,6 +17,7 @@ pub(crate) mod exchange_batch;
 pub(crate) mod fence;
 pub(crate) mod if_match;
 pub(crate) mod input;
+pub(crate) mod lease;
 pub(crate) mod ledger;
 pub(crate) mod lists;
 pub(crate) mod new_chat;

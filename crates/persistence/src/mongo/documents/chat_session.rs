@@ -5,7 +5,7 @@ use bson::raw::{RawArrayBuf, RawBsonRef, cstr};
 use bson::{Bson, Document, RawDocument, RawDocumentBuf, doc, rawdoc};
 use records::json::Digest;
 use records::{
-    AppId, Artifact, AssistantId, ChatId, ChatSession, ChatStatus, ForkOrigin, Hold,
+    Acquisition, AppId, Artifact, AssistantId, ChatId, ChatSession, ChatStatus, ForkOrigin, Hold,
     InputRequestId, JsonObject, LastTurn, Lease, LeaseId, Lifecycle, Owner, TeamId, TurnId,
     TurnOutcome, UserId, Visibility, WorkflowName, title_key, title_trigrams,
 };
@@ -195,6 +195,16 @@ pub(crate) struct LeaseDocument {
     fencing_token: u64,
     acquired_at: Time,
     expires_at: Time,
+}
+
+/// The field of a session with the [`AcquisitionDocument`] of the newest lease; missing before the first one.
+pub(crate) const NEWEST_LEASE: &str = "newest_lease";
+
+/// By what a lease was acquired, in the document of its chat.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct AcquisitionDocument {
+    lease_id: LeaseId,
+    owner: Owner,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -465,6 +475,18 @@ pub(crate) fn append_last_turn(set: &mut RawDocumentBuf, turn: &TurnMark) {
     let TurnMark { request_id, outcome, .. } = turn;
     let last = rawdoc! { "request_id": request_id.as_str(), "outcome": outcome.as_str() };
     set.append(cstr!("last_turn"), last);
+}
+
+impl From<Acquisition> for AcquisitionDocument {
+    fn from(Acquisition { lease_id, owner }: Acquisition) -> Self {
+        Self { lease_id, owner }
+    }
+}
+
+/// Reads by what a lease was acquired.
+pub(crate) fn acquisition_record(fields: &Fields<'_>) -> Result<Acquisition, StoreError> {
+    let AcquisitionDocument { lease_id, owner } = fields.read()?;
+    Ok(Acquisition { lease_id, owner })
 }
 
 /// Reads a lease.

@@ -24,7 +24,7 @@ use crate::mongo::MongoStore;
 use crate::mongo::chat_sessions::without_large_fields;
 use crate::mongo::collections::{EDITED_AT, HOLD, session_index};
 use crate::mongo::documents::{
-    ATTRS, LIFECYCLE, LIFECYCLE_AT, NEWEST_VERSION, TITLE_KEY, TITLE_TRIGRAMS, Tail,
+    ATTRS, LIFECYCLE, LIFECYCLE_AT, NEWEST_LEASE, NEWEST_VERSION, TITLE_KEY, TITLE_TRIGRAMS, Tail,
     chat_session_record, counter, open_chat_session,
 };
 use crate::mongo::engine::failure::Failure;
@@ -415,6 +415,7 @@ fn remains_update(chat: &ChatSession, now: Time<Utc>) -> Document {
         "creation_digest",
         HOLD,
         EDITED_AT,
+        NEWEST_LEASE,
     ];
     let unset = gone.into_iter().map(|field| (field.to_owned(), Bson::from("")));
     doc! {

@@ -44,11 +44,11 @@ impl Keyed for AcquireRequest {
 ///
 /// The owner sends the header `Fencing-Token` with its writes; they are refused with `fenced` once the lease
 /// is lost. An expired lease can be acquired by any owner. Idempotent: an owner that repeats its `lease_id`
-/// gets the lease that it holds.
+/// gets the lease that it holds, and `fenced` once that lease is gone.
 #[operation(
     answers = "The lease",
     repeated = "The lease, which an earlier request has acquired",
-    problems = [CHAT_ENDED, BUSY],
+    problems = [CHAT_ENDED, BUSY, FENCED],
 )]
 pub(crate) async fn acquire_lease(
     State(store): State<Arc<dyn Store>>,
