@@ -70,6 +70,21 @@ impl IdempotencyKey {
         Self { text: self.text.clone(), location: Segment::key(part).into() }
     }
 
+    /// Sets the ids of those objects of a list that have none.
+    pub(crate) fn fill_missing<'a>(
+        &self,
+        list: &'static str,
+        field: &str,
+        objects: impl IntoIterator<Item = Option<&'a mut JsonObject>>,
+    ) {
+        for (index, object) in objects.into_iter().enumerate() {
+            let Some(object) = object else { continue };
+            if object.get(field).is_none_or(|id| id.is_null() || *id == "") {
+                object.insert(field.to_owned(), self.nth(list, index).text.into());
+            }
+        }
+    }
+
     /// Sets the id of a record, which must not have one.
     pub(crate) fn fill<I>(&self, field: &'static str, id: &mut Option<I>) -> Result<(), Problem>
     where

@@ -64,6 +64,22 @@ async fn record(client: &Client, path: &str, id: &str, history: &[Value], answer
 }
 
 #[tokio::test]
+async fn a_request_with_a_key_is_made_once() {
+    let client = client().with_key("k1");
+    let path = session(&client, json!({"title": "A todo app"})).await;
+    assert_eq!(path, format!("{SESSIONS}/k1"));
+    assert_eq!(session(&client, json!({"title": "A todo app"})).await, path);
+    let body = json!({"messages": [said("user", "Hi."), said("assistant", "Hello.")], "call": {}});
+    for _ in 0..2 {
+        let stored = data(&client.post(&format!("{path}/exchanges"), body.clone()).await);
+        let ids = stored["messages"].as_array().unwrap().iter().map(|it| it["id"].clone());
+        assert_eq!(ids.collect::<Vec<_>>(), ["k1/0", "k1/1"]);
+        let calls = stored["provider_calls"].as_array().unwrap().iter().map(|it| it["id"].clone());
+        assert_eq!(calls.collect::<Vec<_>>(), ["k1"]);
+    }
+}
+
+#[tokio::test]
 async fn a_session_has_both_streams_oldest_first() {
     let client = client();
     let path = session(&client, json!({"title": "  A todo app "})).await;

@@ -138,6 +138,9 @@ async fn a_recent_chat_is_reused_and_preferably_that_of_the_same_request() {
     assert_eq!(second["reused"], false);
     // A request with an id is safe to repeat, also one that insists on a new chat.
     assert_eq!(clients.start(forced).await["chat_id"], second["chat_id"]);
+    let keyed = clients.front.with_key("r3");
+    let keyed = keyed.post(START, json!({"user_id": "alice", "force_new": true})).await.body();
+    assert_eq!(keyed["chat_id"], second["chat_id"], "a key is the id of the request");
     for (request, expected) in [("r1", &first), ("r3", &second), ("r4", &second)] {
         let body = json!({"user_id": "alice", "client_request_id": request});
         assert_eq!(clients.start(body).await["chat_id"], expected["chat_id"], "{request}");

@@ -36,6 +36,26 @@ pub(crate) async fn session(client: &Client, chat_id: &str, fields: Value) -> St
 }
 
 #[tokio::test]
+async fn a_request_with_a_key_is_made_once() {
+    let client = client().with_key("k1");
+    let wanted = json!({"assistant_id": "weather"});
+    let created = client.post(SESSIONS, wanted.clone()).await;
+    assert_eq!((created.status, &created.body()["chat_id"]), (200, &json!("k1")));
+    assert_eq!(client.post(SESSIONS, wanted).await.body(), created.body());
+    let saved = async || {
+        let input = json!({"role": "user", "type": "text", "props": {"content": "Rain?"}});
+        let named = json!({"message_id": "m1", "role": "user", "type": "text", "props": {}});
+        let body = json!({"messages": [input, named]});
+        let saved = client.post(&format!("{SESSIONS}/k1/messages"), body).await;
+        assert_eq!(saved.status, 200, "{}", saved.text);
+        let (saved, messages) = (saved.body()["saved"].clone(), saved.body()["messages"].clone());
+        (saved, [0, 1].map(|index| messages[index]["message_id"].clone()))
+    };
+    assert_eq!(saved().await, (json!(2), [json!("k1/0"), json!("m1")]));
+    assert_eq!(saved().await, (json!(0), [json!("k1/0"), json!("m1")]));
+}
+
+#[tokio::test]
 async fn a_session_is_created_once() {
     let client = client();
     let wanted = json!({"chat_id": "c1", "assistant_id": "weather", "title": "Rain?", "other": 1,

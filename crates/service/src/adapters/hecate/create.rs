@@ -1,7 +1,7 @@
 use axum::extract::State;
 use operation::operation;
 use persistence::{Creation, create_chat_once};
-use records::{Caller, NewChatSession};
+use records::{Caller, ChatId, NewChatSession};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -9,7 +9,7 @@ use super::wire::SessionResponse;
 use crate::adapters::ForeignQuery;
 use crate::adapters::workflow_name::workflow_name;
 use crate::extract::needs::Create;
-use crate::extract::{AppScope, Json, Keyed, OptionalJson};
+use crate::extract::{AppScope, IdempotencyKey, Json, Keyed, OptionalJson};
 use crate::problem::Problem;
 use crate::state::AppState;
 
@@ -19,9 +19,16 @@ use crate::state::AppState;
 pub(crate) struct CreateSessionRequest {
     /// At most 512 characters; `New chat` if it is missing or blank.
     title: Option<String>,
+    /// The key of the request.
+    #[serde(skip)]
+    chat_id: Option<ChatId>,
 }
 
-impl Keyed for CreateSessionRequest {}
+impl Keyed for CreateSessionRequest {
+    fn set_key(&mut self, key: &IdempotencyKey) -> Result<(), Problem> {
+        key.fill("id", &mut self.chat_id)
+    }
+}
 
 /// Creates a session.
 #[operation(answers = "The new session, without messages")]
@@ -40,6 +47,7 @@ pub(crate) async fn create_session(
         Caller::Service | Caller::Support { .. } => (None, None),
     };
     let new = NewChatSession {
+        chat_id: request.chat_id,
         title: Some(title.to_owned()),
         user_id,
         team_id,

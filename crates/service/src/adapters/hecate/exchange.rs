@@ -21,7 +21,7 @@ use crate::api::exchanges::append::in_exchange;
 use crate::api::messages::MessageRequest;
 use crate::extract::conditions::Fenced;
 use crate::extract::needs::Bill;
-use crate::extract::{ChatDownload, Json, Keyed, LimitedLists, ListJson, typed};
+use crate::extract::{ChatDownload, IdempotencyKey, Json, Keyed, LimitedLists, ListJson, typed};
 use crate::openapi::values;
 use crate::operation::Prepared;
 use crate::problem::Problem;
@@ -41,7 +41,15 @@ pub(crate) struct ExchangeRequest {
     call: ProviderCallRequest,
 }
 
-impl Keyed for ExchangeRequest {}
+impl Keyed for ExchangeRequest {
+    fn set_key(&mut self, key: &IdempotencyKey) -> Result<(), Problem> {
+        key.fill_missing("messages", "id", self.messages.iter_mut().map(Some));
+        match self.call.id {
+            Some(_) => Ok(()),
+            None => key.within("call").fill("id", &mut self.call.id),
+        }
+    }
+}
 
 impl LimitedLists for ExchangeRequest {
     const LISTS: &'static [ListLimit] = &[MESSAGES];

@@ -16,7 +16,7 @@ use super::start_claim::agreed_id;
 use crate::adapters::ForeignQuery;
 use crate::api::chat_sessions::create::own;
 use crate::extract::needs::Create;
-use crate::extract::{AppScope, Json, Keyed, Path};
+use crate::extract::{AppScope, IdempotencyKey, Json, Keyed, Path};
 use crate::openapi::values;
 use crate::problem::{Problem, ProblemKind};
 use crate::state::AppState;
@@ -47,7 +47,11 @@ pub(crate) struct StartChatRequest {
     force_new: Value,
 }
 
-impl Keyed for StartChatRequest {}
+impl Keyed for StartChatRequest {
+    fn set_key(&mut self, key: &IdempotencyKey) -> Result<(), Problem> {
+        key.fill("client_request_id", &mut self.client_request_id)
+    }
+}
 
 /// A chat that was started, or reused.
 #[derive(Debug, Serialize, ToSchema)]

@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use super::wire::{PRIVATE, SHARE, SessionItem, TEAM, lifecycle_of};
 use crate::adapters::ForeignQuery;
 use crate::extract::needs::Create;
-use crate::extract::{AppScope, Json, Keyed};
+use crate::extract::{AppScope, IdempotencyKey, Json, Keyed};
 use crate::openapi::values;
 use crate::problem::{Problem, ProblemKind};
 use crate::state::AppState;
@@ -47,7 +47,11 @@ pub(crate) struct CreateSessionRequest {
     metadata: JsonObject,
 }
 
-impl Keyed for CreateSessionRequest {}
+impl Keyed for CreateSessionRequest {
+    fn set_key(&mut self, key: &IdempotencyKey) -> Result<(), Problem> {
+        key.fill("chat_id", &mut self.chat_id)
+    }
+}
 
 impl CreateSessionRequest {
     fn into_new(mut self, caller: &Caller) -> Result<NewChatSession, Problem> {

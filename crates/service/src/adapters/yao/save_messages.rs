@@ -13,7 +13,7 @@ use crate::adapters::ForeignQuery;
 use crate::api::messages::{MESSAGES, append_all, read_valid};
 use crate::extract::conditions::Fenced;
 use crate::extract::needs::Say;
-use crate::extract::{ChatScope, Json, Keyed, LimitedLists, ListJson};
+use crate::extract::{ChatScope, IdempotencyKey, Json, Keyed, LimitedLists, ListJson};
 use crate::problem::Problem;
 use crate::state::AppState;
 use crate::unset_values::null_as_default;
@@ -31,7 +31,13 @@ pub(crate) struct SaveMessagesRequest {
     messages: Vec<Value>,
 }
 
-impl Keyed for SaveMessagesRequest {}
+impl Keyed for SaveMessagesRequest {
+    fn set_key(&mut self, key: &IdempotencyKey) -> Result<(), Problem> {
+        let messages = self.messages.iter_mut().map(Value::as_object_mut);
+        key.fill_missing("messages", "message_id", messages);
+        Ok(())
+    }
+}
 
 impl LimitedLists for SaveMessagesRequest {
     const LISTS: &'static [ListLimit] = &[MESSAGES];
