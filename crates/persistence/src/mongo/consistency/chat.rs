@@ -1,4 +1,4 @@
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use bson::RawDocument;
 use records::json::{Digest, Hasher};
@@ -8,7 +8,7 @@ use super::fault::{DataFault, FaultKind};
 use crate::StoreError;
 use crate::mongo::collection_names::{
     CHAT_BLOBS, CHAT_SEGMENTS, CHAT_SESSIONS, CONTEXT_SNAPSHOTS, INPUT_REQUESTS, MESSAGE_VERSIONS,
-    RESUME_POINTS, TURNS_WITHOUT_MESSAGES,
+    RESUME_POINTS, STREAM_GROUPS, TURNS_WITHOUT_MESSAGES,
 };
 use crate::mongo::collections::ACTIVE_MINUTE;
 use crate::mongo::documents::fields::Fields;
@@ -36,6 +36,9 @@ pub(super) struct Chat {
     blobs: HashSet<(String, String)>,
     references: Vec<(&'static str, BlobKind, String)>,
     turns_without_messages: u64,
+    /// The streams that are stored, and those that have groups.
+    streams: BTreeSet<String>,
+    grouped_streams: BTreeSet<String>,
     pub(super) messages: u64,
     pub(super) faults: Vec<DataFault>,
 }
@@ -60,6 +63,8 @@ impl Chat {
             blobs: HashSet::new(),
             references: Vec::new(),
             turns_without_messages: 0,
+            streams: BTreeSet::new(),
+            grouped_streams: BTreeSet::new(),
             messages: 0,
             faults: Vec::new(),
         };
@@ -256,6 +261,14 @@ impl Chat {
         self.turns_without_messages += 1;
     }
 
+    pub(super) fn read_stream(&mut self, stream_id: &str) {
+        self.streams.insert(stream_id.to_owned());
+    }
+
+    pub(super) fn read_stream_group(&mut self, stream_id: &str) {
+        self.grouped_streams.insert(stream_id.to_owned());
+    }
+
     /// Compares what was read of all collections.
     pub(super) fn finish(&mut self) {
         if self.is_purged() {
@@ -282,6 +295,10 @@ impl Chat {
             let detail =
                 format!("{found} turns without messages are stored, and the session counts {said}");
             self.fault(TURNS_WITHOUT_MESSAGES, FaultKind::Turns, detail);
+        }
+        let streams = std::mem::take(&mut self.streams);
+        for id in std::mem::take(&mut self.grouped_streams).difference(&streams) {
+            self.fault(STREAM_GROUPS, FaultKind::Orphan, format!("the stream {id} is not stored"));
         }
         self.compare_answers();
     }

@@ -20,7 +20,7 @@ pub struct DataFault {
 pub enum FaultKind {
     /// The document cannot be read.
     Unreadable,
-    /// It belongs to a chat, or to a document, that is not stored.
+    /// It belongs to a chat, a stream or a document that is not stored.
     Orphan,
     /// It names another app than its chat.
     OtherApp,

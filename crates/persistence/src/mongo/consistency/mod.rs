@@ -21,7 +21,7 @@ use crate::StoreError;
 use crate::mongo::MongoStore;
 use crate::mongo::collection_names::{
     CHAT_BLOBS, CHAT_SEGMENTS, CHAT_SESSIONS, CONTEXT_SNAPSHOTS, INPUT_REQUESTS, MESSAGE_VERSIONS,
-    RESUME_POINTS, STATUS_CHANGES, TURNS_WITHOUT_MESSAGES,
+    RESUME_POINTS, STATUS_CHANGES, STREAM_GROUPS, STREAMS, TURNS_WITHOUT_MESSAGES,
 };
 use crate::mongo::collections::{COLLECTIONS, Purge, StoredCollection};
 use crate::mongo::documents::fields::Fields;
@@ -287,6 +287,8 @@ fn observe(chat: &mut Chat, collection: &'static str, raw: &RawDocument) -> Resu
         INPUT_REQUESTS => chat.read_question(id()?.field("request_id")?.text()?, &fields)?,
         RESUME_POINTS => chat.read_resume_point(fields.count("turn")?),
         TURNS_WITHOUT_MESSAGES => chat.read_turn_without_messages(),
+        STREAMS => chat.read_stream(id()?.field("stream_id")?.text()?),
+        STREAM_GROUPS => chat.read_stream_group(id()?.field("stream_id")?.text()?),
         _ => {}
     }
     Ok(())

@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bson::{Bson, Document, RawDocumentBuf, doc};
 use persistence::mongo::{DataCheck, DataFault, FaultKind, Interruption, MongoStore};
-use persistence::{AppDocuments, AppendCondition, Forks, Messages, Purges, PutCondition};
+use persistence::{AppDocuments, AppendCondition, Forks, Messages, Purges, PutCondition, Streams};
 use records::{
-    Actor, AppId, ChatId, DocumentPath, MessageEdit, NewDocument, NewFork, StatedBinding,
+    Actor, AppId, ChatId, DocumentPath, MessageEdit, NewDocument, NewFork, NewStream,
+    StatedBinding, StreamFormat, StreamHeader,
 };
 
 use super::database::Database;
@@ -47,6 +48,9 @@ async fn fill(database: &Database) -> (ChatId, ChatId) {
             append(database, &format!("{name}/log"), 30_000, chat_id).await;
         }
     }
+    let header = StreamHeader { format: StreamFormat::Text, agent: None, request_id: None };
+    let new = NewStream { stream_id: None, header };
+    database.start_stream(&scope(), &source, new).await.unwrap();
     database.finish_tasks().await;
     (source, fork)
 }
@@ -132,6 +136,7 @@ fn plants(source: &ChatId, fork: &ChatId) -> Vec<Plant> {
         plant(FaultKind::Unreadable, "provider_calls", below(source), set(doc! { "model": 5 })),
         plant(FaultKind::Unreadable, "tool_runs", below(source), set(doc! { "is_success": 5 })),
         plant(FaultKind::Orphan, sessions, of(fork), None),
+        plant(FaultKind::Orphan, "streams", below(source), None),
         plant(FaultKind::OtherApp, segments, below(source), set(doc! { "app_id": "other" })),
         plant(FaultKind::OtherApp, "resume_points", below(source), set(doc! { "app_id": "other" })),
         plant(
