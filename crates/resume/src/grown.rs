@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 use crate::canonical::is_empty_value;
 use crate::dialect::Dialect;
 
-/// Returns whether a message begins with what is stored, and goes on. Of what came in another format, more may be stored than
-/// this one has.
+/// Returns whether a sent message is the stored one with something added to it.
+///
+/// If the stored message came in another format, it may have parts that the sent one cannot have.
 pub(crate) fn continues(dialect: &dyn Dialect, stored: &MessageBody, sent: &MessageBody) -> bool {
     let formats = stored.extra.get(MessageBody::PROVIDER).and_then(Value::as_object);
     let is_own =
@@ -32,7 +33,7 @@ pub(crate) fn continues(dialect: &dyn Dialect, stored: &MessageBody, sent: &Mess
         })
 }
 
-/// Returns the parts of a content, of which a single text is one.
+/// Returns the parts of a content; a text is one part.
 fn parts(content: &Value) -> Vec<Value> {
     match content {
         Value::Array(parts) => parts.clone(),

@@ -1,4 +1,4 @@
-//! Who gets a lease.
+//! The rule by which a lease is given.
 
 use chrono::{DateTime, Utc};
 use records::{Acquisition, ChatId, ChatStatus, Lease};

@@ -90,7 +90,7 @@ pub(super) fn has_added(message: &CanonicalMessage) -> bool {
     ADDED.iter().any(|field| message.provider.contains_key(*field))
 }
 
-/// Returns whether one of these fields has a value: a list of objects, or the fields of a provider.
+/// Returns whether a field that a library adds has a value: a list of objects, or the fields of a provider.
 pub(super) fn is_added(field: &str, value: &Value) -> bool {
     match value {
         Value::Object(fields) => field == PROVIDER_FIELDS && !fields.is_empty(),
