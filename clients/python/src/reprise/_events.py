@@ -15,7 +15,7 @@ class Event:
     #: ``message``, ``message-updated``, ``message-deleted``, ``caught-up``, ``status``, ``input-request`` and others; of
     #: documents ``changed``, ``deleted`` and ``resync``.
     name: str
-    #: What the event says, as in docs/API.md.
+    #: What the event says, as in docs/api/live.md.
     data: dict[str, Any]
     #: The position of the client after the event; ``None`` for an event without a place in the transcript.
     id: str | None

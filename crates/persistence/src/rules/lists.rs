@@ -408,7 +408,7 @@ mod tests {
 
     #[test]
     fn the_documentation_has_the_table_of_served_lists() {
-        let api = include_str!("../../../../docs/API.md");
+        let api = include_str!("../../../../docs/api/chats.md");
         let mut rows: Vec<String> = Vec::new();
         for list in SERVED {
             let same_range = |other: &&ServedList| {
@@ -430,6 +430,6 @@ mod tests {
             }
         }
         let rows = rows.join("\n");
-        assert!(api.contains(&rows), "docs/API.md must have these rows:\n{rows}");
+        assert!(api.contains(&rows), "docs/api/chats.md must have these rows:\n{rows}");
     }
 }

@@ -9,7 +9,7 @@ use tokio_tungstenite::tungstenite::Error as SocketError;
 use crate::live::StreamEnd;
 use crate::problem::Problem;
 
-/// Why the service closes a socket; docs/API.md lists the codes.
+/// Why the service closes a socket; docs/api/live.md lists the codes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CloseReason {
     code: u16,

@@ -83,9 +83,9 @@ values! {
     InputState => words(["pending", "answered", "cancelled", "expired", "chat_ended"]);
     /// What an orchestrator does next: run the failed or the interrupted step again (`retry`, `continue`), wait for an answer, start if no step is open, or nothing.
     Action => words(resume::plan::Action::ALL.map(resume::plan::Action::as_str));
-    /// A format of messages; docs/API.md describes each.
+    /// A format of messages; docs/api/messages.md describes each.
     Dialect => words(dialect::names());
-    /// A format in which messages can be stored, too; docs/API.md describes each.
+    /// A format in which messages can be stored, too; docs/api/messages.md describes each.
     StoredDialect => words(dialect::parsed().map(resume::dialect::Dialect::name));
     /// What happens to a message whose tool calls do not all have results directly after it: its calls are removed, the missing results are added as errors (`settle`), the message is left out (`trim`), or the request is refused.
     Unsettled => words(resume::UnsettledPolicy::ALL.map(resume::UnsettledPolicy::as_str));

@@ -42,7 +42,7 @@ impl FromParams for JoinQuery {
 /// `bearer.…` beside `reprise.v1`), or the first frame `{"type": "authorize", "token": "…"}`. With the subprotocol
 /// `mozaiks.v1` the frames have the envelope of `MozaiksAI`.
 #[operation(
-    answers = "A WebSocket; docs/API.md describes its frames",
+    answers = "A WebSocket; docs/api/live.md describes its frames",
     problems = [TOO_MANY_SUBSCRIBERS],
 )]
 pub(crate) async fn join(

@@ -1,4 +1,4 @@
-// Which lists of chats the service serves: docs/API.md has the table. Others would be refused (422), so that
+// Which lists of chats the service serves: docs/api/chats.md has the table. Others would be refused (422), so that
 // the page does not offer them.
 
 import { session } from "./api.js";

@@ -28,7 +28,7 @@ export async function range(chat, first, end, signal) {
 }
 
 /**
- * Passes the events of a chat to the listener, in batches, with the names of docs/API.md: every message after
+ * Passes the events of a chat to the listener, in batches, with the names of docs/api/live.md: every message after
  * a sequence, once and in order, and every change. -1 is before the first message. See `listen`.
  */
 export function follow({ appId, chatId }, after, listener) {

@@ -9,7 +9,7 @@ import { download } from "./download.js";
 import { formatJson } from "./json.js";
 import { problemText } from "./problem.js";
 
-/** Every format in which a history can be had, as docs/API.md lists them. */
+/** Every format in which a history can be had, as docs/api/messages.md lists them. */
 const DIALECTS = [
   "openai",
   "openai-compatible",
