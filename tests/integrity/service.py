@@ -18,7 +18,7 @@ WAIT_SEC = 30
 
 
 def create_key(folder: Path) -> Path:
-    """Creates a key as docs/OPERATIONS.md describes it."""
+    """Creates a key as docs/operations/data.md describes it."""
     file = folder / "integrity.pem"
     subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", file], check=True)
     return file

@@ -30,7 +30,8 @@ def pages() -> dict[str, str]:
     """The page of each document, both as paths."""
     found = {path.relative_to(ROOT / BOOK).as_posix(): path for path in (ROOT / BOOK).rglob("*.md")}
     found |= {f"documents/{path.name}": path for path in (ROOT / "docs").glob("*.md")}
-    found |= {f"documents/api/{path.name}": path for path in (ROOT / "docs/api").glob("*.md")}
+    for part in "api", "operations":
+        found |= {f"documents/{part}/{path.name}": path for path in (ROOT / "docs" / part).glob("*.md")}
     found |= {f"decisions/{path.name}": path for path in (ROOT / "docs/decisions").glob("*.md")}
     for client in "python", "typescript":
         found[f"clients/{client}.md"] = ROOT / "clients" / client / "README.md"

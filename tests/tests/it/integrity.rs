@@ -56,7 +56,7 @@ fn digits(value: &Value) -> Result<Vec<u8>> {
     Ok((0..text.len()).step_by(2).map(byte).collect::<Result<_, _>>()?)
 }
 
-/// Verifies a proof as docs/OPERATIONS.md describes it, and returns the message that it proves.
+/// Verifies a proof as docs/operations/data.md describes it, and returns the message that it proves.
 fn verify(proof: &Value, key: &Key) -> Result<Value> {
     let signed = proof["checkpoint"]["signed"].as_str().context("a checkpoint")?;
     let (message, signature) = signed.rsplit_once('.').context("a signature")?;

@@ -20,7 +20,7 @@ const DASHBOARDS: [&str; 2] = [
     include_str!("../../../deploy/grafana/reprise.json"),
     include_str!("../../../deploy/grafana/reprise-apps.json"),
 ];
-const OPERATIONS: &str = include_str!("../../../docs/OPERATIONS.md");
+const EXPLAINED: &str = include_str!("../../../docs/operations/observing.md");
 
 pub(crate) async fn scrape(service: &Service) -> Result<Exposition> {
     let response = reqwest::get(format!("{}/metrics", service.url())).await?;
@@ -154,7 +154,7 @@ async fn rules_dashboards_and_table_name_only_what_is_there() -> Result<()> {
             .collect();
         ensure!(strange.is_empty(), "{place}: no service exposes {strange:?}");
     }
-    let explained = names(OPERATIONS);
+    let explained = names(EXPLAINED);
     for (metric, kind) in &metrics.kinds {
         let name = match kind.as_str() {
             "counter" => format!("{metric}_total"),

@@ -53,7 +53,7 @@ impl Signed {
 
 /// What an erasure cannot reach.
 const REMAINS: &str = "The journal, the oplog, old data files and backups keep overwritten text until they are reused, rolled \
-    over, resynchronised or deleted; see OPERATIONS.md.";
+    over, resynchronised or deleted; see docs/operations/data.md.";
 
 impl ErasureResponse {
     pub(crate) fn new(erasure: Erasure, signer: &ReceiptSigner) -> Self {

@@ -14,7 +14,7 @@ use crate::wire::MessageProofResponse;
 ///
 /// A service with a key commits to new messages about once a minute. `verdict` is `signed` if the message is what was committed
 /// to; `unsigned` if a service has stored or changed it since; and `broken` if it was changed in the database without a service.
-/// docs/OPERATIONS.md describes how the proof is verified without the service.
+/// docs/operations/data.md describes how the proof is verified without the service.
 #[operation(answers = "The verdict, and the proof", problems = [MESSAGE_NOT_FOUND])]
 pub(crate) async fn get_message_proof(
     State(store): State<Arc<dyn Store>>,
