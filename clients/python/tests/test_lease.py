@@ -258,3 +258,24 @@ def test_a_block_does_not_wait_long_for_a_renewal_that_gets_no_answer(service: S
             time.sleep(1)
     assert 0.8 < time.monotonic() - started < 1.8
     line.close()
+
+
+def stand_still() -> None:
+    """Keeps the event loop from running for longer than the lease lasts."""
+    time.sleep(0.7)
+
+
+async def test_a_block_that_stood_still_for_its_ttl_notices_at_its_end_that_the_lease_is_lost(
+    service: Service, app: str, async_chat: AsyncChat
+) -> None:
+    with Reprise(service.url, app) as other:
+        chat = other.chat(async_chat.chat_id)
+        with pytest.raises(Fenced):
+            async with async_chat.lease("worker-1", ttl=0.5):
+                stand_still()
+                chat.lease("worker-2").acquire()
+
+
+async def test_a_block_that_stood_still_keeps_a_lease_that_no_other_worker_has(async_chat: AsyncChat) -> None:
+    async with async_chat.lease("worker-1", ttl=0.5):
+        stand_still()

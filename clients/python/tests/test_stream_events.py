@@ -19,7 +19,7 @@ from openai.types.responses import ResponseStreamEvent
 from pydantic import TypeAdapter
 
 import reprise
-from reprise import InvalidRequest, Reprise, models
+from reprise import Conflict, InvalidRequest, Reprise, models
 from reprise._chunks import Chunks
 
 from .conftest import Service
@@ -541,3 +541,16 @@ def test_an_answer_that_the_service_cannot_have_is_failed(service: Service, app:
         (stream,) = chat.streams()
         assert stream.state is models.StreamState.failed
         assert "1048576" in str(stream.error)
+
+
+def test_an_answer_that_is_too_large_for_a_message_or_stored_as_another_is_failed(service: Service, app: str) -> None:
+    with Reprise(service.url, app) as client:
+        chat = client.create_chat("Picnic")
+        with pytest.raises(InvalidRequest, match="too-large"):
+            list(chat.stream("x" * 100_000 for _ in range(50)))
+        list(chat.stream(iter(["one"]), request_id="job-1"))
+        with pytest.raises(Conflict):
+            list(chat.stream(iter(["two"]), request_id="job-1"))
+        states = [stream.state.value for stream in chat.streams()]
+        assert states == ["failed", "finished", "failed"]
+        assert [message.content for message in chat.messages()] == ["one"]

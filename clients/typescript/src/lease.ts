@@ -26,6 +26,7 @@ export class Lease {
   #fault: unknown;
   #releasing: Promise<void> | undefined;
   #expiry: ReturnType<typeof setTimeout> | undefined;
+  #expiresAt = 0;
 
   private constructor(chat: Chat, lease: models.Lease, ttlMs: number, sentAt: number) {
     this.fencingToken = lease.fencing_token;
@@ -80,6 +81,9 @@ export class Lease {
   async during<T>(run: (held: Chat, lease: Lease) => Promise<T>): Promise<T> {
     try {
       const result = await run(this.chat, this);
+      // If the process stood still, nothing has noticed that another worker may have had the lease.
+      if (this.#isOver()) await this.renew();
+      if (this.#isOver()) this.#expire();
       this.signal.throwIfAborted();
       return result;
     } catch (error) {
@@ -148,13 +152,17 @@ export class Lease {
   /** Counts the time of the lease from when a request was sent that the service has granted: it cannot have begun before. */
   #expireAfter(sentAt: number): void {
     clearTimeout(this.#expiry);
-    this.#expiry = setTimeout(
-      () => {
-        const detail = `the lease was not renewed for ${this.#ttlMs} ms, so that another worker may hold it: stop the work`;
-        this.#lost.abort(new Fenced(detail, { cause: this.#fault }));
-      },
-      sentAt + this.#ttlMs - Date.now(),
-    );
+    this.#expiresAt = sentAt + this.#ttlMs;
+    this.#expiry = setTimeout(() => this.#expire(), this.#expiresAt - Date.now());
+  }
+
+  #isOver(): boolean {
+    return Date.now() > this.#expiresAt;
+  }
+
+  #expire(): void {
+    const detail = `the lease was not renewed for ${this.#ttlMs} ms, so that another worker may hold it: stop the work`;
+    this.#lost.abort(new Fenced(detail, { cause: this.#fault }));
   }
 
   #lose(error: RepriseError, detail: string): void {

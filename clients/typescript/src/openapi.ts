@@ -1708,7 +1708,7 @@ export interface components {
          */
         DeltaAction: "append" | "replace";
         /**
-         * @description A format of messages; docs/API.md describes each.
+         * @description A format of messages; docs/api/messages.md describes each.
          * @enum {string}
          */
         Dialect: "ag2" | "ag2-classic" | "ag2-classic-manager" | "ag2-v1" | "openai" | "openai-compatible" | "openai-responses" | "anthropic" | "claude-agent-sdk" | "bedrock-converse" | "gemini" | "gemini-vertex" | "langchain" | "pydantic-ai" | "google-adk" | "ui-message" | "ag-ui" | "acp" | "yao" | "otel-genai";
@@ -3772,7 +3772,7 @@ export interface components {
          */
         StoreCheck: "ok" | "unavailable" | "starting" | "not-a-replica-set";
         /**
-         * @description A format in which messages can be stored, too; docs/API.md describes each.
+         * @description A format in which messages can be stored, too; docs/api/messages.md describes each.
          * @enum {string}
          */
         StoredDialect: "ag2" | "ag2-classic" | "ag2-classic-manager" | "ag2-v1" | "openai" | "openai-compatible" | "openai-responses" | "anthropic" | "claude-agent-sdk" | "bedrock-converse" | "gemini" | "gemini-vertex" | "langchain" | "pydantic-ai" | "google-adk" | "ui-message" | "ag-ui" | "acp" | "yao";

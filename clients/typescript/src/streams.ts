@@ -1,6 +1,6 @@
 import type { Chat } from "./chat.js";
 import { anyOf, unlessAborted } from "./clock.js";
-import { Conflict, InvalidRequest, InvalidValue } from "./errors.js";
+import { Conflict, Fenced, InvalidRequest, InvalidValue } from "./errors.js";
 import { jsonOf } from "./json.js";
 import type * as models from "./openapi.js";
 import { WholeCharacters } from "./whole_characters.js";
@@ -66,8 +66,8 @@ export class StreamWriter {
     return this.#chat.endStream(this.streamId, { ...fields, state });
   }
 
-  /** Ends the stream as failed, without the chunks that were refused, or its followers would wait for it. @internal */
-  async endRefused(refusal: InvalidRequest): Promise<void> {
+  /** Ends the stream of an answer that cannot be stored as failed, or its followers would wait for it. @internal */
+  async endRefused(refusal: Error): Promise<void> {
     await this.#chat.endStream(this.streamId, { state: "failed", error: reasonText(refusal) });
   }
 
@@ -161,7 +161,9 @@ export async function writeAll(
     if (failure === undefined) return await writer.end();
     await writer.end("failed", { ...failed, error: reasonText(failure.error) });
   } catch (error) {
-    if (error instanceof InvalidRequest) await writer.endRefused(error);
+    const isRefused = error instanceof InvalidRequest || (error instanceof Conflict && !(error instanceof Fenced));
+    // A stream that has ended cannot end again.
+    if (isRefused) await writer.endRefused(error).catch(() => undefined);
     throw error;
   }
   throw failure.error;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import { InvalidRequest, Reprise } from "reprise-chats";
+import { Conflict, InvalidRequest, Reprise } from "reprise-chats";
 import { type Service, all, newApp, sharedService } from "./service.js";
 
 let service: Service;
@@ -32,6 +32,13 @@ test("a stream of which a chunk is refused ends as failed", async () => {
     assert.equal(stream?.state, "failed");
     assert.match(stream.error ?? "", /1048576/);
   }
+});
+
+test("a stream whose answer is stored as another turn ends as failed", async () => {
+  const chat = await new Reprise(service.url, newApp()).createChat("Picnic");
+  await chat.stream("text", of(["one"]), { request_id: "job-1" });
+  await assert.rejects(chat.stream("text", of(["two"]), { request_id: "job-1" }), Conflict);
+  assert.deepEqual((await chat.streams()).map(({ state }) => state), ["failed", "finished"]);
 });
 
 test("a stream that is cancelled ends while its agent waits for the next chunk", async () => {

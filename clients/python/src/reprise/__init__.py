@@ -10,7 +10,7 @@
         print(chat.history("openai").messages)
 """
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Generator
 from typing import Any, overload
 
 from . import models
@@ -68,9 +68,9 @@ __all__ = [
 
 
 @overload
-def stream(chat: AsyncChat, upstream: Any, **fields: Any) -> AsyncIterator[Any]: ...
+def stream(chat: AsyncChat, upstream: Any, **fields: Any) -> AsyncGenerator[Any, None]: ...
 @overload
-def stream(chat: Chat, upstream: Any, **fields: Any) -> Iterator[Any]: ...
-def stream(chat: AsyncChat | Chat, upstream: Any, **fields: Any) -> AsyncIterator[Any] | Iterator[Any]:
+def stream(chat: Chat, upstream: Any, **fields: Any) -> Generator[Any, None, None]: ...
+def stream(chat: AsyncChat | Chat, upstream: Any, **fields: Any) -> AsyncGenerator[Any, None] | Generator[Any, None, None]:
     """Yields the events of an answer, and writes them to a stream of the chat: :meth:`AsyncChat.stream`."""
     return chat.stream(upstream, **fields)

@@ -418,7 +418,7 @@ class DeltaAction(str, Enum):
 
 class Dialect(str, Enum):
     """
-    A format of messages; docs/API.md describes each.
+    A format of messages; docs/api/messages.md describes each.
     """
 
     ag2 = "ag2"
@@ -1526,7 +1526,7 @@ class StoreCheck(str, Enum):
 
 class StoredDialect(str, Enum):
     """
-    A format in which messages can be stored, too; docs/API.md describes each.
+    A format in which messages can be stored, too; docs/api/messages.md describes each.
     """
 
     ag2 = "ag2"

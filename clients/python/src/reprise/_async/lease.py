@@ -136,6 +136,9 @@ class AsyncLease:
         """Stops renewing; releases the lease unless it is lost, and returns whether there was one."""
         if repeater is not None:
             await repeater.stop()
+            if monotonic() - self._renewed_at > self._ttl:
+                # The process, or its event loop, has stood still: another worker may have had the lease.
+                await self.renew()
         if self._lost is not None:
             return False
         try:

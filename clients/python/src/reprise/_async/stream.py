@@ -3,12 +3,13 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import AsyncGenerator
+from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from .. import models
 from .._chunks import Chunks
-from ..errors import InvalidRequest, RepriseError
+from ..errors import Conflict, Fenced, InvalidRequest, RepriseError
 from .clock import AsyncInterruptible, AsyncLock, AsyncRepeater, StopWaiting, settled
 
 if TYPE_CHECKING:
@@ -166,13 +167,31 @@ async def _end(
         await stream.add(*chunks.end())
         await stream.flush()
     except Exception as failure:
-        if isinstance(failure, RepriseError) and not isinstance(failure, InvalidRequest):
+        if not _is_refusal(failure):
             raise
-        # The chunks are at fault: the stream ends nevertheless, or its followers would wait for it.
+        # The chunks are at fault.
         stream.discard()
         if state != "failed":
             state, error, refusal = "failed", str(failure)[:1000], failure
-    ended = await stream.end(state, error=error)
+    try:
+        ended = await stream.end(state, error=error)
+    except RepriseError as failure:
+        # The answer is too large for a message, or another one is stored as this turn.
+        if state == "failed" or not _is_refusal(failure):
+            raise
+        with suppress(Conflict):
+            await stream.end("failed", error=str(failure)[:1000])
+        raise
     if refusal is not None:
         raise refusal
     return ended
+
+
+def _is_refusal(failure: Exception) -> bool:
+    """Returns whether the answer cannot be stored: its stream ends nevertheless, or its followers would wait for it.
+
+    One whose lease is lost goes to the next holder.
+    """
+    if isinstance(failure, RepriseError):
+        return isinstance(failure, (InvalidRequest, Conflict)) and not isinstance(failure, Fenced)
+    return True

@@ -10,7 +10,7 @@ from .fields import get, items, plain, type_of, words
 SILENT = frozenset({"message_start", "message_delta", "message_stop", "ping"})
 BLOCKS = frozenset({"content_block_start", "content_block_delta", "content_block_stop"})
 #: Events of ``client.messages.stream``, which say again what the events of the blocks say.
-DERIVED = frozenset({"text", "thinking", "signature", "citation", "input_json"})
+DERIVED = frozenset({"compaction", "text", "thinking", "signature", "citation", "input_json"})
 #: The blocks of calls that Anthropic runs itself.
 SERVER_CALLS = frozenset({"server_tool_use", "mcp_tool_use"})
 
