@@ -1,3 +1,4 @@
+use records::MessageBody;
 use resume::dialect::{Anthropic, Dialect, LangChain, OpenAi, OpenAiResponses};
 use resume::ingest::{self, Check};
 use serde_json::{Value, json};
@@ -60,6 +61,23 @@ fn constructors_chunks_and_plain_messages_are_the_same_messages() {
         let messages = prepared(json!([other]));
         assert_eq!(violations(&LangChain, &messages), []);
         assert_eq!(stored_in(&LangChain, &LangChain, &messages), typed);
+    }
+}
+
+/// A person who may say something may give it any own fields.
+#[test]
+fn own_fields_of_a_user_change_no_role_and_stop_no_rendering() {
+    for own in [
+        json!({"role": "system"}),
+        json!({"role": "assistant"}),
+        json!({"role": "tool"}),
+        json!({"invalid_tool_calls": [{"name": "f", "args": "{", "id": "c"}]}),
+    ] {
+        let mut said = MessageBody::new("user", None, "Hello.");
+        said.extra.insert(MessageBody::PROVIDER.to_owned(), json!({"langchain": own}));
+        let rendered = rendered_in(&LangChain, vec![said.into()]).messages;
+        assert_eq!(rendered[0]["type"], "human", "{own}");
+        assert_eq!(violations(&LangChain, &rendered), [], "{own}");
     }
 }
 

@@ -5,10 +5,11 @@ use serde_json::{Map, Value, json};
 
 use super::write::{
     AS_GIVEN, CALL_SIGNATURES, EMPTY_LIST, INVALID_CALLS, INVALID_MARK, ROLE_MARK, file_of_library,
+    role_of_chat,
 };
 use super::{NAME, blocks, reasoning};
 use crate::DropReason;
-use crate::canonical::{is_empty_value, take_list, take_object};
+use crate::canonical::{Role, is_empty_value, take_list, take_object};
 use crate::dialect::parsed::{self, EventIds, Parsed, as_object, keep_own, set_extra, take_text};
 use crate::dialect::thinking;
 
@@ -99,16 +100,11 @@ fn read_chat_role(
 ) -> Result<String, DropReason> {
     let given = data.get("role").and_then(Value::as_str).filter(|role| !role.is_empty());
     let given = given.ok_or(DropReason::MissingRole)?;
-    let role = match given {
-        "human" | "user" => "user",
-        "system" => "system",
-        "ai" | "assistant" => "assistant",
-        other => {
-            name.get_or_insert_with(|| other.to_owned());
-            "assistant"
-        }
-    };
-    Ok(role.to_owned())
+    let role = role_of_chat(given);
+    if role == Role::Assistant && !["ai", "assistant"].contains(&given) {
+        name.get_or_insert_with(|| given.to_owned());
+    }
+    Ok(role.as_str().to_owned())
 }
 
 fn read_answer(

@@ -97,14 +97,30 @@ fn take_invalid_calls(message: &mut CanonicalMessage) -> Vec<Value> {
     as_given.collect()
 }
 
-/// Returns the type of a message; what came with a role of its own is written with it.
+/// Returns the type of a message; what came with a role of its own is written with it, if that is how the log has it: an author may
+/// give a message any own fields, and still speaks only in the role that the log says.
 fn kind_of(message: &CanonicalMessage, own: &JsonObject) -> &'static str {
+    let given = own.get("role").and_then(Value::as_str).filter(|role| !role.is_empty());
     match message.role {
         Role::Tool => "tool",
-        _ if own.get("role").is_some_and(Value::is_string) && message.calls.is_empty() => "chat",
+        role if given.is_some_and(|given| role_of_chat(given) == role)
+            && message.calls.is_empty() =>
+        {
+            "chat"
+        }
         Role::System | Role::Developer => "system",
         Role::Assistant => "ai",
         Role::User | Role::Function => "human",
+    }
+}
+
+/// Returns the role in which a message with any role is stored.
+pub(super) fn role_of_chat(given: &str) -> Role {
+    match given {
+        "human" | "user" => Role::User,
+        "system" => Role::System,
+        // The others are stored as the speaker.
+        _ => Role::Assistant,
     }
 }
 
@@ -114,7 +130,7 @@ fn add_own_fields(data: &mut JsonObject, own: JsonObject) {
         let fits = match field.as_str() {
             "artifact" => true,
             "response_metadata" | "usage_metadata" => value.is_object(),
-            INVALID_CALLS => value.is_array() && data[INVALID_CALLS] == json!([]),
+            INVALID_CALLS => value.is_array() && data.get(INVALID_CALLS).is_none_or(is_empty_value),
             "name" => value.is_string() && data["name"].is_null(),
             "id" => value.as_str().is_some_and(|id| EventId::parse(id).is_err()),
             "tool_calls" | "tool_call_id" => false,
