@@ -166,8 +166,11 @@ impl MessageBody {
     ///
     /// Some formats give a model the parts of a content as they are stored.
     pub fn content_acts(content: &Value) -> bool {
-        const WORDS: [&str; 5] = ["approval", "call", "function", "non_standard", "tool"];
-        const FIELDS: [&str; 6] = [
+        const FIELDS: [&str; 10] = [
+            "codeExecutionResult",
+            "code_execution_result",
+            "executableCode",
+            "executable_code",
             "functionCall",
             "functionResponse",
             "function_call",
@@ -177,8 +180,7 @@ impl MessageBody {
         ];
         let mut parts = content.as_array().into_iter().flatten();
         parts.any(|part| {
-            let kind = part["type"].as_str().unwrap_or_default();
-            WORDS.iter().any(|word| kind.contains(word))
+            part["type"].as_str().is_some_and(kind_acts)
                 || FIELDS.iter().any(|field| part.get(*field).is_some())
         })
     }
@@ -325,6 +327,11 @@ impl From<MessageBody> for MessageEdit {
     }
 }
 
+/// Returns whether a type, of a message or of a part of one, is that of a call, of its result or of a decision about one.
+fn kind_acts(kind: &str) -> bool {
+    ["approval", "call", "function", "non_standard", "tool"].iter().any(|word| kind.contains(word))
+}
+
 /// See [`MessageBody::acts`].
 fn acts(extra: &JsonObject) -> bool {
     const CALLS: [&str; 5] =
@@ -344,7 +351,10 @@ fn acts(extra: &JsonObject) -> bool {
     ];
     let is_given = |value: &Value| !value.is_null() && *value != Value::Array(Vec::new());
     let formats = extra.get(MessageBody::PROVIDER).and_then(Value::as_object);
-    CALLS.iter().any(|field| extra.get(*field).is_some_and(is_given))
+    let kind = extra.get(MessageBody::TYPE).and_then(Value::as_str);
+    kind.is_some_and(kind_acts)
+        || extra.get("content_blocks").is_some_and(MessageBody::content_acts)
+        || CALLS.iter().any(|field| extra.get(*field).is_some_and(is_given))
         || formats.is_some_and(|formats| {
             formats.keys().any(|format| !FORMATS_OF_SPEECH.contains(&format.as_str()))
         })
@@ -365,6 +375,7 @@ impl MessageEdit {
     pub fn acts(&self) -> bool {
         self.extra.as_ref().is_some_and(acts)
             || self.content.as_ref().is_some_and(MessageBody::content_acts)
+            || self.kind.as_deref().is_some_and(kind_acts)
     }
 
     /// Checks the fields that are new, on their own.

@@ -203,6 +203,7 @@ macro_rules! contract_tests {
                 resume_points_come_in_pages,
                 a_turn_may_consist_of_steps_only,
                 a_turn_id_is_used_once_with_or_without_messages,
+                what_is_said_after_a_turn_takes_no_resume_points_with_it,
                 a_turn_without_messages_is_always_recognised,
                 a_fork_recognises_the_turns_of_its_inherited_messages,
                 a_deleted_message_of_a_turn_takes_the_unfinished_steps_with_it,

@@ -10,8 +10,8 @@ use records::{
 use serde_json::{Value, json};
 
 use super::fixture::{
-    TestChat, assert_dense, assert_invalid, assert_refused, contents, event, message, numbered,
-    object, race,
+    TestChat, a_moment_passes, assert_dense, assert_invalid, assert_refused, contents, event,
+    message, numbered, object, race,
 };
 use persistence::{
     AppendedTurn, MessageRange, Outcome, ResumePointCursor, ResumePointFilter, ResumePointPage,
@@ -220,6 +220,20 @@ pub async fn a_turn_may_consist_of_steps_only(store: Arc<dyn Store>) {
     assert_eq!(points(&chat).await.len(), 2);
     assert_eq!(chat.session().await.last_turn.unwrap().turn, 1);
     assert_eq!(chat.session().await.last_message_at, None);
+}
+
+/// A person who may say something may name any turn. What they said takes nothing of it away when it is deleted.
+pub async fn what_is_said_after_a_turn_takes_no_resume_points_with_it(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    write(&chat, NewTurn { steps: nested(), ..broken("r1", ["a"]) }).await.unwrap();
+    a_moment_passes().await;
+    let mut said = MessageBody::new("user", Some("bob"), "more");
+    said.extra.insert(MessageBody::REQUEST_ID.to_owned(), "r1".into());
+    chat.append(vec![said.into()]).await.unwrap();
+    store.delete_message(&chat.scope, &chat.id, 1).await.unwrap();
+    assert_eq!(points(&chat).await.len(), 2);
+    store.delete_message(&chat.scope, &chat.id, 0).await.unwrap();
+    assert_eq!(points(&chat).await, []);
 }
 
 pub async fn a_turn_id_is_used_once_with_or_without_messages(store: Arc<dyn Store>) {

@@ -2,7 +2,7 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use records::{
     ChatId, ChatStatus, Closed, Closing, InputRequest, InputRequestId, Message, MessageBody,
-    NewInputAnswer, NewInputRequest, Scope,
+    NewInputAnswer, NewInputRequest, ResumePoint, Scope,
 };
 
 use super::{Chat, MemoryStore};
@@ -318,10 +318,14 @@ impl Chat {
         }
     }
 
-    /// Removes the unfinished steps of the turn that a message was part of.
-    pub(super) fn forget_steps(&mut self, said: &MessageBody) {
+    /// Removes the unfinished steps of the turn that a message was part of. A turn that was written before the message was said
+    /// does not repeat it.
+    pub(super) fn forget_steps(&mut self, said: &MessageBody, said_at: DateTime<Utc>) {
         if let Some(turn) = said.extra_text(MessageBody::REQUEST_ID) {
-            self.points.retain(|point| point.request_id.as_str() != turn);
+            let repeats = |point: &ResumePoint| {
+                point.request_id.as_str() == turn && point.created_at >= said_at
+            };
+            self.points.retain(|point| !repeats(point));
         }
     }
 

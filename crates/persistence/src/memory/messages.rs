@@ -309,7 +309,7 @@ impl MemoryStore {
             chat.session.last_speaker = Some(message.body.speaker().to_owned());
         }
         chat.rewrite_answers(&message, now);
-        chat.forget_steps(&said);
+        chat.forget_steps(&said, message.created_at);
         chat.forget_streams(&said);
         self.note_edit(chat, sequence, now);
         Ok(message)

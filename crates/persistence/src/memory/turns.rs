@@ -129,7 +129,9 @@ impl MemoryStore {
         }
         chat.turn_digests.insert(mark.request_id.clone(), mark.digest);
         let appended = turn.answer(append, Outcome::Stored);
-        chat.points.extend(turn.into_resume_points(chat_id, chat.turns, now));
+        // Not before its messages were.
+        let written_at = self.clock.now();
+        chat.points.extend(turn.into_resume_points(chat_id, chat.turns, written_at));
         Ok(appended)
     }
 }

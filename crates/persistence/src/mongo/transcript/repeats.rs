@@ -1,9 +1,9 @@
 //! What repeats messages that are edited or deleted: the answers that they were to questions, and the unfinished steps of their
 //! turns.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
-use bson::{Document, RawDocumentBuf, doc};
+use bson::{DateTime, Document, RawDocumentBuf, doc};
 use futures::TryStreamExt as _;
 use records::{ChatId, InputRequestId, Message, MessageBody, Scope};
 
@@ -48,11 +48,21 @@ impl MongoStore {
         });
         let answered: Vec<InputRequestId> = answered.collect();
         let mut points = None;
-        let turns = messages.iter().filter_map(|it| it.body.extra_text(MessageBody::REQUEST_ID));
-        let turns: BTreeSet<String> = turns.map(str::to_owned).collect();
+        let mut turns = BTreeMap::new();
+        for message in messages {
+            if let Some(turn) = message.body.extra_text(MessageBody::REQUEST_ID) {
+                let said_at = turns.entry(turn).or_insert(message.created_at);
+                *said_at = message.created_at.min(*said_at);
+            }
+        }
         if is_deletion && !turns.is_empty() {
+            // What was said after a turn was written is not repeated there, whatever turn it names.
+            let of_turn = |(turn, said_at): (&str, chrono::DateTime<chrono::Utc>)| {
+                let since = DateTime::from_chrono(said_at);
+                doc! { "_id.request_id": turn, "created_at": { "$gte": since } }
+            };
             let mut of_turns = records_filter(&scope.app_id, chat_id);
-            of_turns.insert("_id.request_id", one_of(turns.into_iter().collect()));
+            of_turns.insert("$or", turns.into_iter().map(of_turn).collect::<Vec<_>>());
             let any = self.inner.resume_points.find_one(of_turns.clone());
             points = any.projection(doc! { "_id": 1 }).await?.map(|_| of_turns);
         }
