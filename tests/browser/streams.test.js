@@ -74,7 +74,7 @@ test("an answer that breaks off leaves its reason, until the chat goes on", asyn
     await tells();
     await page.getByRole("link", { name: "Turns" }).click();
     await page.locator(".part").getByText("HTTP 502 from booking").waitFor();
-    await page.getByRole("link", { name: "Messages" }).click();
+    await page.getByRole("link", { name: "Messages", exact: true }).click();
 
     await begin(base, "s2", ["Once more"]);
     await unfinished(page).waitFor();
