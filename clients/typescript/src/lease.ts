@@ -153,7 +153,10 @@ export class Lease {
   #expireAfter(sentAt: number): void {
     clearTimeout(this.#expiry);
     this.#expiresAt = sentAt + this.#ttlMs;
-    this.#expiry = setTimeout(() => this.#expire(), this.#expiresAt - Date.now());
+    const expire = () => {
+      this.#expire();
+    };
+    this.#expiry = setTimeout(expire, this.#expiresAt - Date.now());
   }
 
   #isOver(): boolean {

@@ -318,7 +318,6 @@ test("a lease that another worker took while the process stood still is lost", a
   };
   await assert.rejects(standStill(takeOver), { name: "Fenced" });
 });
-});
 
 test("a lease is renewed while the work runs", async () => {
   const chat = await client().createChat("Picnic");

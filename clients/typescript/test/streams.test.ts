@@ -38,7 +38,10 @@ test("a stream whose answer is stored as another turn ends as failed", async () 
   const chat = await new Reprise(service.url, newApp()).createChat("Picnic");
   await chat.stream("text", of(["one"]), { request_id: "job-1" });
   await assert.rejects(chat.stream("text", of(["two"]), { request_id: "job-1" }), Conflict);
-  assert.deepEqual((await chat.streams()).map(({ state }) => state), ["failed", "finished"]);
+  assert.deepEqual(
+    (await chat.streams()).map(({ state }) => state),
+    ["failed", "finished"],
+  );
 });
 
 test("a stream that is cancelled ends while its agent waits for the next chunk", async () => {
