@@ -81,9 +81,8 @@ export class Lease {
   async during<T>(run: (held: Chat, lease: Lease) => Promise<T>): Promise<T> {
     try {
       const result = await run(this.chat, this);
-      // If the process stood still, nothing has noticed that another worker may have had the lease.
-      if (this.#isOver()) await this.renew();
-      if (this.#isOver()) this.#expire();
+      // If the process stood still, its timer has not noticed that another worker may have had the lease.
+      if (Date.now() > this.#expiresAt) this.#expire();
       this.signal.throwIfAborted();
       return result;
     } catch (error) {
@@ -157,10 +156,6 @@ export class Lease {
       this.#expire();
     };
     this.#expiry = setTimeout(expire, this.#expiresAt - Date.now());
-  }
-
-  #isOver(): boolean {
-    return Date.now() > this.#expiresAt;
   }
 
   #expire(): void {
