@@ -106,7 +106,7 @@ def test_a_document_of_others_is_neither_seen_nor_changed(service: Service, worl
         with world.user(name, **claims) as client:
             assert problem(client.get(place)) == (404, "document-not-found")
             assert client.head(place).status_code == 404
-            # Who may create no document does not learn which paths are taken.
+            # A caller who may create no document does not learn which paths are taken.
             for path in place, f"{place}-that-is-free":
                 for write in client.put, client.post:
                     assert problem(write(path, content=b"x", headers=OCTETS)) == (403, "forbidden-permission")

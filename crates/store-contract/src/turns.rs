@@ -222,7 +222,7 @@ pub async fn a_turn_may_consist_of_steps_only(store: Arc<dyn Store>) {
     assert_eq!(chat.session().await.last_message_at, None);
 }
 
-/// A person who may say something may name any turn. What they said takes nothing of it away when it is deleted.
+/// A person with the permission `say` chooses which turn a message names. Its deletion removes nothing of that turn.
 pub async fn what_is_said_after_a_turn_takes_no_resume_points_with_it(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     write(&chat, NewTurn { steps: nested(), ..broken("r1", ["a"]) }).await.unwrap();

@@ -102,6 +102,7 @@ struct Chat {
     counted_user: Option<UserId>,
     /// The token of the newest lease; 0 if there was none.
     fencing_token: u64,
+    /// By what the newest lease was acquired.
     newest_lease: Option<Acquisition>,
     turns: u64,
     points: Vec<ResumePoint>,

@@ -64,7 +64,7 @@ fn constructors_chunks_and_plain_messages_are_the_same_messages() {
     }
 }
 
-/// A person who may say something may give it any own fields.
+/// A person with the permission `say` chooses the own fields of a message.
 #[test]
 fn own_fields_of_a_user_change_no_role_and_stop_no_rendering() {
     for own in [

@@ -108,7 +108,7 @@ const INPUTS: [&str; 3] = ["input", "args", "arguments"];
 /// The field of an entry with those parts of a block that the log does not have.
 const BLOCK: &str = "block";
 
-/// The field of an entry with a whole block, of which the log has nothing.
+/// The field of an entry with a whole block: the log stores no part of it.
 const GIVEN: &str = "given";
 
 /// The field of an entry with what the library puts around a block that only an integration knows.

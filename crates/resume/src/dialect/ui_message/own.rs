@@ -23,7 +23,7 @@ pub(super) struct OwnFields {
     pub(super) parts: Vec<Value>,
     /// Whether the step continues the message before it.
     pub(super) continues: bool,
-    /// If the step is what the user said while the assistant was answering: the id of what was said.
+    /// The id of what the user said while the assistant was answering; `None` for any other step.
     pub(super) steering: Option<String>,
     /// The metadata of the message, if they are no object.
     pub(super) metadata: Value,

@@ -59,7 +59,7 @@ pub(super) fn read(part: &mut JsonObject) -> Option<Value> {
     Some(block)
 }
 
-/// Returns the provider under whose name the metadata of a part have one of these fields, or else the first provider.
+/// Returns the provider whose metadata have one of these fields; the first provider if none has.
 fn provider_of(part: &JsonObject, names: [&'static str; 2], fields: &[&str]) -> &'static str {
     let metadata = part.get("providerMetadata").unwrap_or(&Value::Null);
     let has_any = |name: &&str| fields.iter().any(|field| metadata[name][field].is_string());
