@@ -281,6 +281,34 @@ fn a_compaction_is_read_by_its_provider_again() {
     assert_eq!(from_openai[0]["parts"][0], of_openai);
 }
 
+/// The blocks of Anthropic may be encrypted or signed, too, and no other provider reads them then.
+#[test]
+fn what_seals_a_compaction_of_anthropic_stays_with_it() {
+    for (field, content) in [
+        ("encrypted_content", json!("So far: x.")),
+        ("signature", json!("So far: x.")),
+        ("encrypted_content", Value::Null),
+    ] {
+        let part = json!({"part_kind": "compaction", "content": content, "provider_name": "anthropic",
+            "provider_details": {field: "QUJD"}});
+        let block = json!({"type": "compaction", "content": content, field: "QUJD"});
+        let text = json!({"part_kind": "text", "content": "Hello."});
+        let messages = [response(&[part.clone(), text])];
+        assert_kept(&PydanticAi, &messages);
+        let to_anthropic = stored_in(&Anthropic, &PydanticAi, &messages).messages;
+        assert!(
+            to_anthropic.iter().any(|message| message["content"][0] == block),
+            "{to_anthropic:?}"
+        );
+        let to_openai = stored_in(&OpenAiResponses, &PydanticAi, &messages).messages;
+        assert!(to_openai.iter().all(|item| item["type"] != "compaction"), "{to_openai:?}");
+        let answer =
+            json!({"role": "assistant", "content": [block, {"type": "text", "text": "Hello."}]});
+        let from_anthropic = stored_in(&PydanticAi, &Anthropic, &[answer]).messages;
+        assert_eq!(from_anthropic[0]["parts"][0], part);
+    }
+}
+
 proptest! {
     #[test]
     fn any_messages_can_be_stored_and_rendered(messages in vec(message(), 0..8)) {

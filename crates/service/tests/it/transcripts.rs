@@ -652,6 +652,31 @@ async fn a_history_that_is_put_back_in_any_dialect_changes_nothing() {
     assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong.join("\n"));
 }
 
+/// These dialects give a copy the ids of the messages, and it has other fields than they have.
+#[tokio::test]
+async fn a_chat_that_was_copied_is_put_back_in_any_dialect() {
+    let client = Client::open();
+    let said = |role: &str, text: &str| json!({"role": role, "content": text});
+    let source = client.create_chat("source").await;
+    let chat = json!({"messages": [said("user", "hello"), said("assistant", "yo")]});
+    synchronise(&client, &source, "openai", chat).await;
+    let mut wrong = Vec::new();
+    for via in ["google-adk", "yao"] {
+        let copied = history(&client, &source, &format!("dialect={via}")).await;
+        for name in dialect::parsed().map(Dialect::name) {
+            let path = client.create_chat(&format!("{via}-{name}")).await;
+            let (status, copy) = synchronise(&client, &path, via, copied.clone()).await;
+            assert_eq!((status, &copy["last_sequence"]), (201, &json!(2)), "{copy}");
+            let read = history(&client, &path, &format!("dialect={name}")).await;
+            let (status, body) = synchronise(&client, &path, name, read).await;
+            if (status, &body["last_sequence"]) != (200, &json!(2)) {
+                wrong.push(format!("{via} as {name}: {status} {body}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong.join("\n"));
+}
+
 #[tokio::test]
 async fn what_a_history_adds_is_not_stored_as_said() {
     let client = Client::open();

@@ -1,6 +1,6 @@
 //! The summary of a conversation that a provider has compacted, which only this provider reads again.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 /// The kind of the part, and the type of the content part that is stored.
 pub(super) const KIND: &str = "compaction";
@@ -8,17 +8,32 @@ pub(super) const KIND: &str = "compaction";
 /// The field of the own fields of a part with those that it came with.
 pub(super) const GIVEN: &str = "given";
 
+/// The provider whose blocks have the summary, too.
+const ANTHROPIC: &str = "anthropic";
+
+/// What only the provider reads of a summary.
+const ENCRYPTED: &str = "encrypted_content";
+const SEALED: [&str; 2] = [ENCRYPTED, "signature"];
+
 /// Returns the fields that are stored of a part, as the formats of the providers have them.
 pub(super) fn stored(given: &Map<String, Value>) -> Map<String, Value> {
-    let text = |value: Option<&Value>| value.filter(|value| value.is_string()).cloned();
-    let details = given.get("provider_details");
-    let encrypted = text(details.and_then(|details| details.get("encrypted_content")));
+    let provider = given.get("provider_name").and_then(Value::as_str);
+    let details = given.get("provider_details").and_then(Value::as_object);
+    let of_details = |name: &str| {
+        let text = details.and_then(|details| details.get(name)).filter(|it| it.is_string())?;
+        Some((name.to_owned(), text.clone()))
+    };
+    let encrypted = of_details(ENCRYPTED);
     let mut stored = Map::new();
-    if let Some(encrypted) = encrypted {
-        stored.extend(text(given.get("id")).map(|id| ("id".to_owned(), id)));
-        stored.insert("encrypted_content".to_owned(), encrypted);
-    } else if given.get("provider_name").is_none_or(|name| name == "anthropic") {
-        stored.extend(given.get("content").map(|it| ("content".to_owned(), it.clone())));
+    if provider == Some(ANTHROPIC) || provider.is_none() && encrypted.is_none() {
+        // Its blocks always have a content, by which those of others are told from them.
+        let content = given.get("content").cloned().unwrap_or_default();
+        stored.insert("content".to_owned(), content);
+        stored.extend(SEALED.into_iter().filter_map(of_details));
+    } else if encrypted.is_some() {
+        let id = given.get("id").filter(|id| id.is_string());
+        stored.extend(id.map(|id| ("id".to_owned(), id.clone())));
+        stored.extend(encrypted);
     } else {
         return given.clone();
     }
@@ -40,13 +55,20 @@ pub(super) fn written(mut part: Value, own: &Value) -> Value {
         part["part_kind"] = KIND.into();
     } else if let Some(fields) = part.as_object_mut().filter(|it| !it.contains_key("provider_name"))
     {
-        let encrypted = fields.shift_remove("encrypted_content").filter(Value::is_string);
-        let provider = if encrypted.is_some() { "openai" } else { "anthropic" };
+        let mut sealed = Map::new();
+        for name in SEALED {
+            let text = fields.shift_remove(name).filter(Value::is_string);
+            sealed.extend(text.map(|text| (name.to_owned(), text)));
+        }
+        let is_of_openai = sealed.contains_key(ENCRYPTED) && !fields.contains_key("content");
+        if is_of_openai {
+            sealed.insert("type".to_owned(), KIND.into());
+        }
+        let provider = if is_of_openai { "openai" } else { ANTHROPIC };
         fields.insert("provider_name".to_owned(), provider.into());
-        fields.extend(encrypted.map(|encrypted| {
-            let details = json!({"encrypted_content": encrypted, "type": KIND});
-            ("provider_details".to_owned(), details)
-        }));
+        if !sealed.is_empty() {
+            fields.insert("provider_details".to_owned(), sealed.into());
+        }
     }
     if part.get("content").is_none() {
         part["content"] = Value::Null;

@@ -48,7 +48,16 @@ pub(super) async fn leave_out_known(
     )
     .await?;
     let last_sequence = chat.map_or(0, |chat| chat.last_sequence);
-    let Some(unknown) = found.iter().position(Option::is_none) else { return Ok(read) };
+    let unknown = found.iter().position(Option::is_none).unwrap_or(found.len());
+    // What was copied here in another dialect may have the ids that this one derives, and other bodies.
+    let is_stored_so = match unknown.checked_sub(1) {
+        Some(place) => is_stored_so(state, scope, chat_id, &read.parsed.messages[place]).await?,
+        None => true,
+    };
+    if is_stored_so && unknown == found.len() {
+        return Ok(read);
+    }
+    let unknown = if is_stored_so { unknown } else { 0 };
     let end = found[..unknown].iter().flatten().max().map_or(0, |last| last + 1);
     // It continues what was stored, unless it does so with what a history adds, or there is more than can be compared.
     let continues = end == last_sequence && !may_be_added(&read.parsed.messages[unknown]);
@@ -66,6 +75,20 @@ pub(super) async fn leave_out_known(
     (recognised, read) = offload(usize::MAX, compare).await?;
     leave_out(&mut read, recognised, unknown);
     Ok(read)
+}
+
+/// Returns whether a message that a chat has is the one that was sent, as far as it can be seen.
+async fn is_stored_so(
+    state: &AppState,
+    scope: &Scope,
+    chat_id: &ChatId,
+    sent: &NewMessage,
+) -> Result<bool, StoreError> {
+    let Some(event_id) = &sent.event_id else { return Ok(true) };
+    let stored = state.store.get_message_by_id(scope, chat_id, event_id).await?;
+    Ok(stored.is_none_or(|stored| {
+        stored.deleted_at.is_some() || stored.body.digest() == sent.body.digest()
+    }))
 }
 
 /// Leaves out what the chat shows, of the messages from a place on, and gives the one that has more in it now its stored id.
