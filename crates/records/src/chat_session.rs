@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::json::{self, Digest, Hasher, JsonObject, Limits};
 use crate::{
-    AppId, AssistantId, ChatId, ForkOrigin, Hold, InputRequestId, Invalid, LastTurn, Lease,
+    AppId, AssistantId, ChatId, ForkOrigin, Hold, IdSalt, InputRequestId, Invalid, LastTurn, Lease,
     Lifecycle, SizeLimit, TeamId, UserId, Visibility, WorkflowName,
 };
 
@@ -79,6 +79,9 @@ pub struct ChatSession {
     /// The digest of the arguments of the creation, by which its repeat is recognised; `None` if an earlier release
     /// created the chat.
     pub creation_digest: Option<Digest>,
+    /// The salt of the ids that are derived from its texts; that of its source in a fork, which has its messages. `None` if
+    /// an earlier release created the chat.
+    pub id_salt: Option<IdSalt>,
     /// The hold that keeps the chat from being purged, if there is one.
     pub hold: Option<Hold>,
 }
@@ -122,6 +125,7 @@ impl ChatSession {
             session_version: 0,
             updated_by: None,
             creation_digest,
+            id_salt: None,
             hold: None,
         }
     }

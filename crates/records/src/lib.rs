@@ -31,6 +31,9 @@ pub use rights::{Grant, Member, MemberRole, Permission, Reach, Relations, Sharin
 mod fork_origin;
 pub use fork_origin::ForkOrigin;
 
+mod id_salt;
+pub use id_salt::{DerivedId, IdSalt, IdSpace};
+
 mod lifecycle;
 pub use lifecycle::Lifecycle;
 

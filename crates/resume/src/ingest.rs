@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::mem;
 
 use records::json::{Hasher, hex};
-use records::{EventId, Message, MessageBody, NewMessage};
+use records::{DerivedId, EventId, IdSpace, Message, MessageBody, NewMessage};
 use serde_json::Value;
 
 use crate::dialect::{Dialect, Parsed, TranscriptPosition, Violation, mark_continued, ui_message};
@@ -32,6 +32,9 @@ pub fn speaker_from_role(body: &mut MessageBody) {
         body.name = Some(speaker);
     }
 }
+
+/// What ids begin with that are derived here.
+const DERIVED: &str = "evt_";
 
 /// How a transcript is checked before it is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -109,22 +112,31 @@ pub fn check(dialect: &dyn Dialect, messages: &[Value], check: Check) -> Checked
     Checked { refused, noted }
 }
 
-/// Gives an event id to each message that has none.
+/// Returns the ids of messages that have none; `None` for those that have one.
 ///
 /// An id is derived from `seed`, from the message and from all messages before it. So a transcript
 /// that is sent again, even with more messages at its end, gets the same ids, and its messages are
 /// stored once.
-pub fn assign_event_ids(seed: &str, messages: &mut [NewMessage]) {
+pub fn derive_event_ids(seed: &str, messages: &[NewMessage]) -> Vec<Option<DerivedId>> {
     let mut previous = Value::from(seed);
-    for message in messages {
+    let derive = |message: &NewMessage| {
         let mut hasher = Hasher::default();
         hasher.field("before", &previous);
         hasher.field("message", &hex(&message.body.digest()).into());
-        let digest = hex(&hasher.finish());
-        if message.event_id.is_none() {
-            message.event_id = derived_id(&digest);
+        let digest = hasher.finish();
+        previous = hex(&digest).into();
+        message.event_id.is_none().then(|| DerivedId { prefix: DERIVED.into(), digest })
+    };
+    messages.iter().map(derive).collect()
+}
+
+/// Gives each message that has none the id that [`derive_event_ids`] derives, as it is in a chat.
+pub fn assign_event_ids(seed: &str, space: &IdSpace, messages: &mut [NewMessage]) {
+    let derived = derive_event_ids(seed, messages);
+    for (message, derived) in messages.iter_mut().zip(derived) {
+        if let Some(derived) = derived {
+            message.event_id = Some(derived.in_space(space));
         }
-        previous = digest.into();
     }
 }
 
@@ -277,7 +289,7 @@ pub fn continue_message(
 
 /// Returns the event id that a digest makes.
 fn derived_id(digest: &str) -> Option<EventId> {
-    EventId::parse(format!("evt_{digest}")).ok()
+    EventId::parse(format!("{DERIVED}{digest}")).ok()
 }
 
 /// Returns the id of the call that a message answers.
@@ -312,7 +324,7 @@ mod tests {
     fn assigned_ids(seed: &str, contents: &[&str]) -> Vec<EventId> {
         let message = |text: &&str| MessageBody::new("user", None, *text).into();
         let mut messages: Vec<NewMessage> = contents.iter().map(message).collect();
-        assign_event_ids(seed, &mut messages);
+        assign_event_ids(seed, &IdSpace::default(), &mut messages);
         messages.into_iter().filter_map(|message| message.event_id).collect()
     }
 
@@ -330,7 +342,7 @@ mod tests {
         let given = EventId::parse("m1").ok();
         let body = MessageBody::new("user", None, "yes");
         let mut messages = [NewMessage { event_id: given.clone(), ..body.into() }];
-        assign_event_ids("", &mut messages);
+        assign_event_ids("", &IdSpace::default(), &mut messages);
         assert_eq!(messages[0].event_id, given);
     }
 

@@ -266,7 +266,7 @@ mod tests {
         let said: Vec<_> = chat
             .messages
             .iter()
-            .map(|(message, _)| (message.body.role.as_str(), message.body.name.as_deref()))
+            .map(|it| (it.message.body.role.as_str(), it.message.body.name.as_deref()))
             .collect();
         assert_eq!(said, [("user", Some("customer")), ("assistant", Some("planner"))]);
         assert_eq!(chat.created_at.unwrap().to_rfc3339(), "2026-01-02T03:04:05.678901+00:00");
@@ -325,7 +325,7 @@ mod tests {
             let mut lines = vec![format!("{SESSION}one")];
             lines.extend(texts.iter().map(|text| received("b", "a", &json!(text), true)));
             let chat = chat(read(&lines).0.remove(0));
-            chat.messages.into_iter().map(|(message, _)| message.event_id).collect::<Vec<_>>()
+            chat.messages.into_iter().map(|it| it.into_message(None).event_id).collect::<Vec<_>>()
         };
         assert_eq!(ids(&["a", "a", "b"])[..2], ids(&["a", "a"]));
     }

@@ -1,10 +1,12 @@
 //! Messages in a dialect, read whole.
 
-use records::{Invalid, NewMessage};
+use records::Invalid;
 use resume::Dropped;
 use resume::dialect::{Dialect, Parsed, Resent, TranscriptPosition, Violation};
 use resume::ingest::{self, Check, Checked};
 use serde_json::Value;
+
+use crate::ReadMessage;
 
 /// The most broken rules that an error names.
 const NAMED: usize = 5;
@@ -12,8 +14,8 @@ const NAMED: usize = 5;
 /// Messages that were read.
 #[derive(Debug)]
 pub(crate) struct InDialect {
-    /// The messages, each with an id and with its size in the store, in bytes.
-    pub(crate) messages: Vec<(NewMessage, usize)>,
+    /// The messages in their order.
+    pub(crate) messages: Vec<ReadMessage>,
     /// The rules of the dialect that the messages break although they are stored.
     pub(crate) noted: Vec<Violation>,
     /// The messages that cannot be stored.
@@ -58,15 +60,15 @@ pub(crate) fn read(
     if dialect.resent() == Resent::Replaces {
         ingest::assign_step_ids(&mut parsed);
     }
-    ingest::assign_event_ids(seed, &mut parsed.messages);
+    let derived = ingest::derive_event_ids(seed, &parsed.messages);
     let Parsed { messages, positions, dropped } = parsed;
-    let measured = messages.into_iter().zip(positions).map(|(message, position)| {
-        let bytes = message.body.check();
-        bytes.map(|bytes| (message, bytes)).map_err(|fault| match position {
-            TranscriptPosition::System(index) | TranscriptPosition::Message(index) => {
-                MessagesError::Message(index, fault)
-            }
-        })
+    let measured = messages.into_iter().zip(positions).zip(derived);
+    let measured = measured.map(|((message, position), derived)| match message.body.check() {
+        Ok(bytes) => Ok(ReadMessage::new(message, bytes, derived)),
+        Err(fault) => {
+            let (TranscriptPosition::System(index) | TranscriptPosition::Message(index)) = position;
+            Err(MessagesError::Message(index, fault))
+        }
     });
     Ok(InDialect { messages: measured.collect::<Result<_, _>>()?, noted, dropped })
 }

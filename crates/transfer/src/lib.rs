@@ -6,6 +6,8 @@ mod in_dialect;
 pub mod jsonl;
 mod kept;
 pub mod lines;
+mod read_message;
 pub mod transcripts;
 
 pub use in_dialect::MessagesError;
+pub use read_message::ReadMessage;

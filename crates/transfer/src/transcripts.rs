@@ -2,12 +2,13 @@
 
 use chrono::{DateTime, Utc};
 use records::json::{self, ParseError};
-use records::{ChatId, Invalid, JsonObject, NewChatSession, NewMessage, UserId, WorkflowName};
+use records::{ChatId, Invalid, JsonObject, NewChatSession, UserId, WorkflowName};
 use resume::Dropped;
 use resume::dialect::{Dialect, Violation};
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::ReadMessage;
 use crate::in_dialect::{self, InDialect, MessagesError};
 
 /// A chat that was read from a line.
@@ -19,7 +20,7 @@ pub struct ReadChat {
     /// When the chat was created, if the line says so.
     pub created_at: Option<DateTime<Utc>>,
     /// The messages, each with an id and with its size in the store, in bytes.
-    pub messages: Vec<(NewMessage, usize)>,
+    pub messages: Vec<ReadMessage>,
     /// The rules of the dialect that the messages break although they are stored.
     pub noted: Vec<Violation>,
     /// The messages that cannot be stored.
@@ -109,7 +110,7 @@ mod tests {
         let ReadChat { new, messages, noted, unknown, .. } = read("openai", &line).unwrap();
         assert_eq!((new.chat_id.unwrap().as_str(), new.title.as_deref()), ("c1", Some("T")));
         assert_eq!(messages.len(), 2);
-        assert!(messages.iter().all(|(message, bytes)| message.event_id.is_some() && *bytes > 0));
+        assert!(messages.iter().all(|it| it.bytes() > 0));
         assert_eq!(noted[0].rule, "orphan_result");
         assert_eq!(unknown, ["question"]);
     }
@@ -119,7 +120,7 @@ mod tests {
         let messages = json!([{ "role": "user", "content": "Hello" }]);
         let line = json!({ "history": messages, "system": ["Be brief."] });
         let chat = read("anthropic", &line).unwrap();
-        assert_eq!(chat.messages[0].0.body.role, "system");
+        assert_eq!(chat.messages[0].message.body.role, "system");
         assert!(matches!(read("openai", &line), Err(ChatError::Messages(MessagesError::System))));
     }
 
@@ -144,7 +145,7 @@ mod tests {
         };
         let ids = |texts: &[&str]| -> Vec<_> {
             let read = read("openai", &line(texts)).unwrap();
-            read.messages.into_iter().map(|(message, _)| message.event_id).collect()
+            read.messages.into_iter().map(|it| it.into_message(None).event_id).collect()
         };
         assert_eq!(ids(&["a", "a", "b"])[..2], ids(&["a", "a"]));
     }

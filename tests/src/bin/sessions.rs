@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::io::{BufRead as _, Write as _, stdin, stdout};
 
 use anyhow::{Result, ensure};
-use records::NewMessage;
+use records::{IdSpace, NewMessage};
 use resume::dialect::{ClaudeAgentSdk, Dialect as _};
 use resume::{Options, ingest};
 use serde_json::Value;
@@ -29,7 +29,11 @@ fn loaded(batches: Vec<Vec<Value>>) -> Result<Vec<Value>> {
     for (number, batch) in batches.into_iter().enumerate() {
         let mut parsed = ClaudeAgentSdk.parse(Vec::new(), batch);
         ensure!(parsed.dropped.is_empty(), "an entry cannot be read: {:?}", parsed.dropped);
-        ingest::assign_event_ids(&format!("batch_{number}"), &mut parsed.messages);
+        ingest::assign_event_ids(
+            &format!("batch_{number}"),
+            &IdSpace::default(),
+            &mut parsed.messages,
+        );
         for NewMessage { event_id, body, .. } in parsed.messages {
             // A message that was sent before is stored once.
             let Some(event_id) = event_id.filter(|id| ids.insert(id.clone())) else { continue };

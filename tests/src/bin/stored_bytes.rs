@@ -11,7 +11,7 @@ use local_mongod::{LocalMongod, Options};
 use mongodb::bson::{Document, doc, serialize_to_vec};
 use persistence::mongo::{MongoOptions, MongoStore};
 use persistence::{ChatSessions as _, Messages as _};
-use records::{AppId, MessageBody, NewChatSession, Scope, WorkflowName};
+use records::{AppId, IdSpace, MessageBody, NewChatSession, Scope, WorkflowName};
 use resume::dialect::{self, Dialect};
 use resume::ingest::assign_event_ids;
 use serde_json::Value;
@@ -143,7 +143,7 @@ impl Sizes {
         let scope = Scope::service(AppId::parse("measured")?);
         let new = NewChatSession::of(WorkflowName::parse("Measured")?);
         let chat_id = store.create_chat(&scope, new).await?.chat_id;
-        assign_event_ids(chat_id.as_str(), &mut parsed.messages);
+        assign_event_ids(chat_id.as_str(), &IdSpace::default(), &mut parsed.messages);
         store.append(&scope, &chat_id, parsed.messages).await?;
         Ok(())
     }

@@ -28,7 +28,7 @@ impl ChatSessions for MemoryStore {
     ) -> Result<ChatSession, StoreError> {
         self.observe(Call::CreateChat, || {
             new.check()?;
-            let session = started(scope, new, &*self.clock, &*self.ids);
+            let session = started(scope, new, &*self.clock, &*self.ids)?;
             self.insert(&mut self.chats(), Chat::new(session))
         })
         .await

@@ -2,9 +2,12 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use records::{
-    Caller, ChatId, ChatSession, ChatStatus, Clock, Ids, InputRequest, Invalid, NewChatSession,
+    Caller, ChatId, ChatSession, ChatStatus, Clock, IdSalt, Ids, InputRequest, NewChatSession,
     NewFork, Scope, TeamId, Visibility,
 };
+
+use super::stored_digest::random_salt;
+use crate::StoreError;
 
 /// Returns the chat session that a creation stores.
 pub(crate) fn started(
@@ -12,10 +15,11 @@ pub(crate) fn started(
     new: NewChatSession,
     clock: &dyn Clock,
     ids: &dyn Ids,
-) -> ChatSession {
+) -> Result<ChatSession, StoreError> {
     let now = clock.now();
     let chat_id = new.chat_id.clone().unwrap_or_else(|| ChatId::mint(ids));
-    ChatSession::start(scope.app_id.clone(), chat_id, new, now)
+    let id_salt = Some(IdSalt(random_salt()?));
+    Ok(ChatSession { id_salt, ..ChatSession::start(scope.app_id.clone(), chat_id, new, now) })
 }
 
 /// Returns the chat session that a fork stores, or an error if the fork is invalid.
@@ -25,7 +29,7 @@ pub(crate) fn forked(
     fork: NewFork,
     clock: &dyn Clock,
     ids: &dyn Ids,
-) -> Result<ChatSession, Invalid> {
+) -> Result<ChatSession, StoreError> {
     let creation_digest = Some(fork.digest());
     let (mut new, origin) = fork.of(source)?;
     if !may_share_with(&scope.caller, new.team_id.as_ref()) {
@@ -35,8 +39,15 @@ pub(crate) fn forked(
         }
     }
     let last_sequence = origin.sequence;
-    let chat = started(scope, new, clock, ids);
-    Ok(ChatSession { last_sequence, forked_from: Some(origin), creation_digest, ..chat })
+    let chat = started(scope, new, clock, ids)?;
+    Ok(ChatSession {
+        last_sequence,
+        forked_from: Some(origin),
+        creation_digest,
+        // The messages that it takes over keep their ids, by which they are recognised.
+        id_salt: source.id_salt,
+        ..chat
+    })
 }
 
 /// Returns whether a caller may share a new chat with a team: a person, with their own alone.

@@ -53,6 +53,44 @@ async fn nobody_finds_out_by_guessing_what_a_message_said() {
     }
 }
 
+/// A message without an id gets one that follows from its text.
+#[tokio::test]
+async fn nobody_finds_out_by_an_id_what_a_message_said() {
+    let [service, alice, bob] = callers().await;
+    alice.create_chat("c2").await;
+    alice.put("/api/chats/acme_corp/c2/members/bob", json!({"role": "member"})).await;
+    let text = |text: &str| json!({"messages": [{"role": "user", "content": text}]});
+    let mut ids = Vec::new();
+    for chat in ["c1", "c2"] {
+        let path = format!("/api/chats/acme_corp/{chat}/transcript?dialect=openai");
+        let put = alice.put(&path, text("1234")).await;
+        ids.push(put.body()["messages"][0]["event_id"].clone());
+        let gone = alice.delete(&format!("/api/chats/acme_corp/{chat}/messages/0")).await;
+        assert_eq!(gone.status, 200, "{}", gone.text);
+        // A late repeat of the one who said it is recognised.
+        assert_eq!(alice.put(&path, text("1234")).await.status, 200);
+    }
+    assert_ne!(ids[0], ids[1], "an id that everybody can compute");
+    let path = |chat: &str| format!("/api/chats/acme_corp/{chat}/transcript?dialect=openai");
+    // What bob has said, the chat shows to the program.
+    for (caller, status) in [(bob, 201), (service, 200)] {
+        let right = caller.put(&path("c1"), text("1234")).await;
+        let wrong = caller.put(&path("c2"), text("0000")).await;
+        assert_eq!((right.status, wrong.status), (status, status), "{}", right.text);
+    }
+}
+
+/// The messages that a fork takes over are recognised by the ids that were derived in its source.
+#[tokio::test]
+async fn a_transcript_is_recognised_in_a_fork() {
+    let [service, ..] = callers().await;
+    let text = json!({"messages": [{"role": "user", "content": "1234"}]});
+    service.put(&format!("{CHAT}/transcript?dialect=openai"), text.clone()).await;
+    service.post(&format!("{CHAT}/fork"), json!({"chat_id": "c2"})).await;
+    let put = service.put("/api/chats/acme_corp/c2/transcript?dialect=openai", text).await;
+    assert_eq!(put.status, 200, "{}", put.text);
+}
+
 /// A page that was opened earlier puts back what it has, and must neither fail nor undo what others did meanwhile.
 #[tokio::test]
 async fn an_old_page_of_another_person_undoes_no_edit_and_no_deletion() {

@@ -90,8 +90,7 @@ mod tests {
             "_id": "68de4f20e4b0c8a9d2f3e4a5", "SessionId": "bob@example.org/1", "History": history.to_string(),
         });
         let part = read(&LANGCHAIN, document).unwrap();
-        assert_eq!(part.messages[0].0.body.content, "Hello");
-        assert!(part.messages[0].0.event_id.is_some());
+        assert_eq!(part.messages[0].message.body.content, "Hello");
         assert!(part.chat_id.as_str().starts_with("langchain_"));
         assert_eq!(part.new.metadata["session_id"], "bob@example.org/1");
         assert!(part.id_note.unwrap().contains("is no id of a chat"));

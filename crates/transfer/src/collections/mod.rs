@@ -9,10 +9,10 @@ use chrono::{DateTime, Utc};
 use records::json::{Hasher, hex};
 use records::{
     AppId, ChatId, ChatStatus, IdError, Invalid, JsonObject, NewArtifact, NewChatSession,
-    NewMessage, WorkflowName,
+    WorkflowName,
 };
 
-use crate::MessagesError;
+use crate::{MessagesError, ReadMessage};
 
 pub use agents::OPENAI_AGENTS;
 pub use langchain::LANGCHAIN;
@@ -60,8 +60,8 @@ pub struct Part {
     pub active_at: Option<DateTime<Utc>>,
     /// How often the session had been cleared before. Documents of a chat with less than the first one are leftovers.
     pub generation: i64,
-    /// The messages in their order, each with an id and with its size in the store, in bytes.
-    pub messages: Vec<(NewMessage, usize)>,
+    /// The messages in their order.
+    pub messages: Vec<ReadMessage>,
     /// What the id of the chat was before, if that is no id of a chat.
     pub id_note: Option<String>,
     /// What is not stored as it stands in the document.

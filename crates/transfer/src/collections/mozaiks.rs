@@ -1,15 +1,14 @@
 use chrono::{DateTime, Utc};
-use records::json::hex;
 use records::{
-    AppId, ChatId, ChatStatus, EventId, JsonObject, MessageBody, NewArtifact, NewChatSession,
-    NewMessage, UserId, WorkflowName,
+    AppId, ChatId, ChatStatus, DerivedId, EventId, JsonObject, MessageBody, NewArtifact,
+    NewChatSession, NewMessage, UserId, WorkflowName,
 };
 use serde_json::Value;
 
 use super::messages::text;
 use super::{ChatState, Layout, Part, PartError};
 use crate::jsonl::read_time;
-use crate::kept;
+use crate::{ReadMessage, kept};
 
 /// The chat sessions of `MozaiksAI`: a document for each chat, with its messages.
 ///
@@ -142,8 +141,8 @@ fn artifact_of(mut artifact: JsonObject) -> NewArtifact {
     }
 }
 
-/// The messages, each with its size, and what is wrong with those that cannot be stored.
-type Messages = (Vec<(NewMessage, usize)>, Vec<String>);
+/// The messages, and what is wrong with those that cannot be stored.
+type Messages = (Vec<ReadMessage>, Vec<String>);
 
 /// Reads the messages in the order of their sequences: two operations wrote a sequence and its message, so that the messages
 /// of several writers do not stand in their order.
@@ -198,7 +197,7 @@ fn note_order(sequences: impl Iterator<Item = i64>, notes: &mut Vec<String>) {
     }
 }
 
-fn read_message(message: Value, number: i64) -> Result<(NewMessage, usize), PartError> {
+fn read_message(message: Value, number: i64) -> Result<ReadMessage, PartError> {
     let Value::Object(mut message) = message else {
         return Err(PartError::Field(MESSAGES, "a list of objects"));
     };
@@ -225,9 +224,11 @@ fn read_message(message: Value, number: i64) -> Result<(NewMessage, usize), Part
     kept::keep(&mut extra, MOZAIKS.name, others);
     let body = MessageBody { role, name, content, timestamp, metadata, extra };
     let bytes = body.check()?;
-    let derived = || format!("{}:{number}:{}", MOZAIKS.name, hex(&body.digest()));
-    let event_id = event_id.or_else(|| EventId::parse(derived()).ok());
-    Ok((NewMessage { event_id, body, author: None }, bytes))
+    let derived = event_id.is_none().then(|| DerivedId {
+        prefix: format!("{}:{number}:", MOZAIKS.name).into(),
+        digest: body.digest(),
+    });
+    Ok(ReadMessage::new(NewMessage { event_id, body, author: None }, bytes, derived))
 }
 
 fn time(document: &JsonObject, field: &str) -> Option<DateTime<Utc>> {
@@ -274,10 +275,10 @@ mod tests {
         );
         assert_eq!(Value::Object(part.new.metadata), json!({ "trace_id": "t1" }));
         assert_eq!(part.new.cache_seed, Some(2_847_561_923));
-        let ids = part.messages.iter().map(|(it, _)| it.event_id.as_ref().unwrap().as_str());
-        let ids: Vec<_> = ids.collect();
-        assert_eq!(ids[0], "init_abc123");
-        assert!(ids[1].starts_with("mozaiks:1:"), "{ids:?}");
+        let messages = part.messages.into_iter().map(|it| it.into_message(None));
+        let ids: Vec<_> = messages.filter_map(|it| it.event_id).collect();
+        assert_eq!(ids[0].as_str(), "init_abc123");
+        assert!(ids[1].as_str().starts_with("mozaiks:1:"), "{ids:?}");
         let state = part.state.unwrap();
         assert_eq!(state.status, ChatStatus::Completed);
         assert_eq!(state.since, read_time("2025-10-02T10:15:00Z"));
@@ -296,9 +297,9 @@ mod tests {
                 { "role": "user", "content": "d", "sequence": 6 },
             ],
         }));
-        let contents: Vec<_> = part.messages.iter().map(|(it, _)| &it.body.content).collect();
+        let contents: Vec<_> = part.messages.iter().map(|it| &it.message.body.content).collect();
         assert_eq!(contents, ["a", "b", "d"]);
-        let planner = &part.messages[1].0.body;
+        let planner = &part.messages[1].message.body;
         assert_eq!(planner.name.as_deref(), Some("planner"));
         let extra = json!({
             "event_type": "message.created",

@@ -1,5 +1,6 @@
 //! Transcripts of other systems: what can be stored of them renders validly, and in its own dialect always the same.
 
+use records::IdSpace;
 use resume::dialect::{self, Dialect, Parsed, TranscriptPosition};
 use resume::ingest::{self, Check};
 use resume::{Options, UnsettledPolicy};
@@ -26,7 +27,7 @@ fn check(bytes: &[u8]) {
     assert_eq!(own.parse(system.clone(), messages.clone()), parsed, "parsing is deterministic");
     check_positions(&parsed, &system, &messages);
     ingest::assign_step_ids(&mut parsed);
-    ingest::assign_event_ids("seed", &mut parsed.messages);
+    ingest::assign_event_ids("seed", &IdSpace::default(), &mut parsed.messages);
     assert!(parsed.messages.iter().all(|message| message.event_id.is_some()));
     let Some(log) = transcript::stored(parsed.messages) else { return };
     transcript::check_rendering(own, log.clone(), &Options::default());

@@ -2,9 +2,10 @@
 
 use std::io::BufReader;
 
-use records::{JsonObject, NewMessage, WorkflowName};
+use records::{JsonObject, WorkflowName};
 use resume::dialect::{self, Dialect};
 use serde_json::Value;
+use transfer::ReadMessage;
 use transfer::ag2_log::Log;
 use transfer::collections::LAYOUTS;
 use transfer::lines::Lines;
@@ -40,10 +41,11 @@ fn check_chat(chat: &ReadChat) {
     check_messages(&chat.messages);
 }
 
-fn check_messages(messages: &[(NewMessage, usize)]) {
-    for (message, bytes) in messages {
+fn check_messages(messages: &[ReadMessage]) {
+    for read in messages {
+        let message = read.clone().into_message(None);
         assert!(message.event_id.is_some());
-        assert_eq!(message.body.check(), Ok(*bytes));
+        assert_eq!(message.body.check(), Ok(read.bytes()));
     }
 }
 

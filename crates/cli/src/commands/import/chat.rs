@@ -30,14 +30,20 @@ pub(crate) async fn store(
     sink: &Sink<'_>,
     report: &mut Report,
 ) -> Result<(), Stop> {
-    let is_new = sink.get(chat_id).await?.is_none();
-    if is_new {
-        sink.create(chat.new, chat.created_at).await?;
-        report.counts.created += 1;
-    }
+    let existing = sink.get(chat_id).await?;
+    let is_new = existing.is_none();
+    let stored_in = match existing {
+        Some(existing) => Some(existing),
+        None => {
+            report.counts.created += 1;
+            sink.create(chat.new, chat.created_at).await?
+        }
+    };
+    let salt = stored_in.and_then(|chat| chat.id_salt);
     let mut stored = 0;
     let mut batch = Batch::default();
-    for (message, bytes) in chat.messages {
+    for message in chat.messages {
+        let (bytes, message) = (message.bytes(), message.into_message(salt));
         if batch.is_full(bytes) {
             let full = std::mem::take(&mut batch);
             stored += sink.append_batch(chat_id, full, None, is_new, report).await?;

@@ -145,19 +145,19 @@ impl Sink<'_> {
         Ok(lines)
     }
 
-    /// Creates a chat as it was at a time.
+    /// Creates a chat as it was at a time; a dry run creates none.
     pub(crate) async fn create(
         &self,
         new: NewChatSession,
         at: Option<DateTime<Utc>>,
-    ) -> Result<(), Stop> {
-        if !self.is_dry_run {
-            self.clock.put_to(at);
-            let created = self.store.create_chat(&self.scope, new).await;
-            self.clock.put_to(None);
-            created?;
+    ) -> Result<Option<ChatSession>, Stop> {
+        if self.is_dry_run {
+            return Ok(None);
         }
-        Ok(())
+        self.clock.put_to(at);
+        let created = self.store.create_chat(&self.scope, new).await;
+        self.clock.put_to(None);
+        Ok(Some(created?))
     }
 
     /// Appends a batch as it was at a time, and counts it. What the chat has is not stored again. Returns how many messages are

@@ -36,7 +36,7 @@ impl ChatSessions for MongoStore {
     ) -> Result<ChatSession, StoreError> {
         self.observe(Call::CreateChat, None, async {
             new.check()?;
-            let chat = started(scope, new, &*self.inner.clock, &*self.inner.ids);
+            let chat = started(scope, new, &*self.inner.clock, &*self.inner.ids)?;
             let creation_id = self.inner.ids.mint("creation_");
             let scope = scope.unfenced();
             self.write(|call| async move {

@@ -3,10 +3,10 @@ use std::collections::BTreeSet;
 
 use bson::raw::{RawArrayBuf, RawBsonRef, cstr};
 use bson::{Bson, Document, RawDocument, RawDocumentBuf, doc, rawdoc};
-use records::json::Digest;
+use records::json::{Digest, Salt};
 use records::{
     Acquisition, AppId, Artifact, AssistantId, ChatId, ChatSession, ChatStatus, ForkOrigin, Hold,
-    InputRequestId, JsonObject, LastTurn, Lease, LeaseId, Lifecycle, Owner, TeamId, TurnId,
+    IdSalt, InputRequestId, JsonObject, LastTurn, Lease, LeaseId, Lifecycle, Owner, TeamId, TurnId,
     TurnOutcome, UserId, Visibility, WorkflowName, title_key, title_trigrams,
 };
 use serde::de::IgnoredAny;
@@ -168,6 +168,8 @@ pub(crate) struct ChatSessionDocument<'a> {
     updated_by: Option<UserId>,
     #[serde(default, with = "serde_bytes", skip_serializing_if = "Option::is_none")]
     creation_digest: Option<Digest>,
+    #[serde(default, with = "serde_bytes", skip_serializing_if = "Option::is_none")]
+    id_salt: Option<Salt>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     hold: Option<HoldDocument>,
     /// Present in every fork, even if empty; absent in other sessions.
@@ -305,6 +307,7 @@ impl<'a> ChatSessionDocument<'a> {
             session_version: chat.session_version,
             updated_by: chat.updated_by.clone(),
             creation_digest: chat.creation_digest,
+            id_salt: chat.id_salt.map(|IdSalt(salt)| salt),
             hold: None,
             bases: None,
         }
@@ -360,6 +363,7 @@ impl TryFrom<ChatSessionDocument<'_>> for ChatSession {
             session_version: document.session_version,
             updated_by: document.updated_by,
             creation_digest: document.creation_digest,
+            id_salt: document.id_salt.map(IdSalt),
             hold: document
                 .hold
                 .map(|HoldDocument { reason, since }| Hold { reason, since: since.0 }),

@@ -413,6 +413,7 @@ fn remains_update(chat: &ChatSession, now: Time<Utc>) -> Document {
         ATTRS,
         "updated_by",
         "creation_digest",
+        "id_salt",
         HOLD,
         EDITED_AT,
         NEWEST_LEASE,

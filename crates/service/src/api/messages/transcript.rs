@@ -2,7 +2,9 @@ use axum::body::HttpBody as _;
 use axum::extract::{FromRequest as _, Request};
 use persistence::{MessageRange, StoreError, offload};
 use records::json::{Digest, ListLimit};
-use records::{ChatId, EventId, Item, JsonObject, Location, Message, Scope, Segment, TurnMessage};
+use records::{
+    ChatId, EventId, IdSpace, Item, JsonObject, Location, Message, Scope, Segment, TurnMessage,
+};
 use resume::dialect::{self, Dialect, Parsed, Resent, TranscriptPosition, Violation};
 use resume::ingest::{self, Check, Checked};
 use resume::{Dropped, item_digest};
@@ -196,7 +198,12 @@ pub(super) async fn read(
         memory.reserve(CONTEXT_BYTES).await?;
     }
     let newest = if needs_context { newest(state, scope, chat_id).await? } else { Vec::new() };
-    let parse = move || parse(dialect, check, ids, body, &newest);
+    let space = if ids == Ids::Derived || body.request_id.is_some() {
+        id_space(state, scope, chat_id).await?
+    } else {
+        IdSpace::default()
+    };
+    let parse = move || parse(dialect, check, ids, body, &newest, &space);
     let Read { parsed, has_messages, noted, request_id, items } =
         offload(bytes.unwrap_or(usize::MAX), parse).await?;
     let grown = None;
@@ -232,6 +239,19 @@ pub(super) async fn newest(
     Ok(state.store.messages(scope, chat_id, range).await?.messages)
 }
 
+/// Returns for whom the ids of messages without one are derived: for the caller, in a chat.
+async fn id_space(
+    state: &AppState,
+    scope: &Scope,
+    chat_id: &ChatId,
+) -> Result<IdSpace, StoreError> {
+    // A caller who may not read the chat, or joins it by this request, gets the same ids as any other.
+    let inside = Scope::service(scope.app_id.clone()).finding_deleted();
+    let chat = state.store.get_chat(&inside, chat_id).await?;
+    let salt = chat.and_then(|chat| chat.id_salt);
+    Ok(IdSpace { salt, person: scope.caller.person().cloned() })
+}
+
 /// Reads messages of an adapter, which must break no rule of their dialect.
 pub(crate) async fn read_valid(
     dialect: &'static dyn Dialect,
@@ -247,7 +267,7 @@ pub(crate) async fn read_checked(
     messages: Vec<Value>,
 ) -> Result<Parsed, Problem> {
     let body = TranscriptRequest { messages, system: None, request_id: None };
-    let read = move || parse(dialect, check, Ids::OfRequest, body, &[]);
+    let read = move || parse(dialect, check, Ids::OfRequest, body, &[], &IdSpace::default());
     offload(usize::MAX, read).await.map(|read| read.parsed)
 }
 
@@ -257,6 +277,7 @@ fn parse(
     ids: Ids,
     body: TranscriptRequest,
     newest: &[Message],
+    space: &IdSpace,
 ) -> Result<Read, Problem> {
     let TranscriptRequest { mut messages, system, request_id } = body;
     let system = system.map(Instructions::into_blocks).unwrap_or_default();
@@ -284,7 +305,7 @@ fn parse(
     }
     if ids == Ids::Derived || request_id.is_some() {
         let seed = request_id.as_ref().map_or("", EventId::as_str);
-        ingest::assign_event_ids(seed, &mut parsed.messages);
+        ingest::assign_event_ids(seed, space, &mut parsed.messages);
     }
     Ok(Read { parsed, has_messages, noted, request_id, items })
 }

@@ -4,7 +4,9 @@ use chrono::{DateTime, Utc};
 use persistence::mongo::MongoStore;
 use persistence::{Artifacts as _, ChatSessions as _, Contexts as _};
 use records::json::Digest;
-use records::{AppId, Artifact, ChatId, ChatSession, ChatStatus, EventId, NewArtifact, NewMessage};
+use records::{
+    AppId, Artifact, ChatId, ChatSession, ChatStatus, EventId, IdSalt, NewArtifact, NewMessage,
+};
 use transfer::collections::{ChatState, Part, PartError};
 use transfer::jsonl::read_time;
 
@@ -31,6 +33,7 @@ struct OpenChat {
     generation: i64,
     /// The chat as it was before, if it existed.
     existing: Option<ChatSession>,
+    id_salt: Option<IdSalt>,
     batch: Batch,
     /// The ids of its messages, with what they say.
     ids: HashMap<EventId, Digest>,
@@ -118,15 +121,19 @@ impl<'a> Importer<'a> {
         }
         let sink = &self.sinks[app_id];
         let existing = sink.get(&part.chat_id).await?;
-        if existing.is_none() {
-            sink.create(part.new.clone(), part.created_at).await?;
+        let id_salt = if let Some(existing) = &existing {
+            existing.id_salt
+        } else {
             self.report.counts.created += 1;
-        }
+            let created = sink.create(part.new.clone(), part.created_at).await?;
+            created.and_then(|chat| chat.id_salt)
+        };
         Ok(OpenChat {
             chat_id: part.chat_id.clone(),
             app_id: app_id.clone(),
             generation: part.generation,
             existing,
+            id_salt,
             batch: Batch::default(),
             ids: HashMap::new(),
             state: None,
@@ -153,7 +160,8 @@ impl<'a> Importer<'a> {
         if part.active_at.is_some() {
             chat.active_at = part.active_at;
         }
-        for (message, bytes) in part.messages {
+        for message in part.messages {
+            let (bytes, message) = (message.bytes(), message.into_message(chat.id_salt));
             if chat.batch.is_full(bytes) {
                 self.flush(chat).await?;
             }
