@@ -239,8 +239,8 @@ pub enum StoreError {
         record: &'static str,
     },
 
-    /// The key of an append was repeated with other bytes.
-    #[error("the key of this append to document {0} belongs to an append of other bytes")]
+    /// The key of a write of a document was repeated with other bytes.
+    #[error("the key of this write of document {0} belongs to a write of other bytes")]
     AppendConflict(DocumentPath),
 
     /// The chat has another number of messages than the caller expects.

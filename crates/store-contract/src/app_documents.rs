@@ -180,8 +180,13 @@ pub async fn of_two_writers_that_have_seen_the_same_one_puts(store: Arc<dyn Stor
     let appended = store.append_document(&scope, &path("a"), text("+"), with_id("w5")).await;
     assert_eq!(appended.unwrap().offset, 1);
     let third = put_as(&scope, "w6", "zz", false).await.unwrap().record;
-    for id in ["w1", "w3", "w6"] {
-        assert_eq!(put_as(&scope, id, "y", false).await.unwrap().record, third, "{id}");
+    for (id, content) in [("w1", "x"), ("w3", "y"), ("w6", "zz")] {
+        assert_eq!(put_as(&scope, id, content, false).await.unwrap().record, third, "{id}");
+    }
+    // A key that is used again for something else is no repeat.
+    let conflict = StoreError::AppendConflict(path("a"));
+    for (id, content) in [("w1", "xx"), ("w6", "z"), ("w6", "yy")] {
+        assert_refused(put_as(&scope, id, content, false).await.map(drop), &conflict);
     }
     // What was appended before is nowhere, and is not appended again.
     let again = store.append_document(&scope, &path("a"), text("+"), with_id("w5")).await.unwrap();

@@ -103,8 +103,14 @@ pub(crate) fn put(
         }));
     };
     new.binding.check_agrees(&stored.head.binding)?;
-    let is_known = |write_id: &String| stored.appends.iter().any(|it| it.write_id == *write_id);
-    if write_id.as_ref().is_some_and(is_known) {
+    let is_own = |kept: &&KeptAppend| Some(&kept.write_id) == write_id.as_ref();
+    if let Some(kept) = stored.appends.iter().find(is_own) {
+        // Of the newest write the digest is known, of those before it the size alone.
+        let is_newest = stored.appends.back() == Some(kept);
+        let is_other = is_newest && stored.digest.is_some_and(|of_stored| of_stored != digest);
+        if kept.bytes != own.bytes || is_other {
+            return Err(StoreError::AppendConflict(path.clone()));
+        }
         return Ok(Put::Keep(stored.head.clone()));
     }
     let is_same =

@@ -78,7 +78,7 @@ kinds! {
     DOCUMENT_TAKEN = CONFLICT, "document-taken", "The path belongs to another document";
     CHAT_HELD = CONFLICT, "chat-held", "The chat is under hold";
     CHAT_ENDED = CONFLICT, "chat-ended", "The chat takes no more messages";
-    APPEND_CONFLICT = CONFLICT, "append-conflict", "The key belongs to another append";
+    APPEND_CONFLICT = CONFLICT, "append-conflict", "The key belongs to another write";
     EVENT_CONFLICT = CONFLICT, "event-conflict", "The event id belongs to another message";
     CALL_CONFLICT = CONFLICT, "call-conflict", "The call id belongs to another call";
     TOOL_RUN_CONFLICT = CONFLICT, "tool-run-conflict", "The run id belongs to another run";

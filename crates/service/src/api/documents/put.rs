@@ -19,7 +19,7 @@ use crate::wire::DocumentHeadResponse;
 #[operation(
     answers = "The document was created",
     repeated = "The document has this content now",
-    problems = [CHAT_NOT_FOUND, DOCUMENT_TAKEN, DOCUMENT_TOO_LARGE, FORBIDDEN_OWNER, UPGRADE_PENDING]
+    problems = [APPEND_CONFLICT, CHAT_NOT_FOUND, DOCUMENT_TAKEN, DOCUMENT_TOO_LARGE, FORBIDDEN_OWNER, UPGRADE_PENDING]
 )]
 pub(crate) async fn put_document(
     State(store): State<Arc<dyn Store>>,
