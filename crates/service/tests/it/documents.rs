@@ -134,9 +134,18 @@ async fn a_put_is_recognised_by_its_key() {
         assert_eq!(put(key, None, "AAA").await.status, 200);
     }
     let last = put("k3", None, "BBB").await.body()["version"].clone();
-    for (key, condition) in [("k1", None), ("k2", None), ("worker-1", only_new), ("k3", seen)] {
-        let again = put(key, condition, "AAA").await;
+    for (key, condition, content) in [
+        ("k1", None, "AAA"),
+        ("k2", None, "AAA"),
+        ("worker-1", only_new, "locked"),
+        ("k3", seen, "BBB"),
+    ] {
+        let again = put(key, condition, content).await;
         assert_eq!((again.status, &again.body()["version"]), (200, &last), "{key}");
+    }
+    let other = (409, "append-conflict".to_owned());
+    for (key, content) in [("k3", "AAA"), ("k1", "AAAA")] {
+        assert_eq!(put(key, None, content).await.problem(), other, "{key}");
     }
     assert_eq!(client.get(&path).await.text, "BBB");
     for key in ["", "\"\"", &*"k".repeat(257)] {
