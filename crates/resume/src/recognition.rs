@@ -8,7 +8,9 @@ use records::json::{Digest, Hasher};
 use records::{EventId, Message, MessageBody, NewMessage};
 use serde_json::Value;
 
-use crate::dialect::{CONTINUE_PROMPT, Dialect, INTERRUPTED_RESULT, Parsed, Rendered};
+use crate::dialect::{
+    CONTINUE_PROMPT, Dialect, INTERRUPTED_RESULT, Parsed, Rendered, TranscriptPosition,
+};
 use crate::grown::continues;
 use crate::{Options, UnsettledPolicy};
 
@@ -83,6 +85,8 @@ pub fn item_digest(item: &Value) -> Digest {
 #[derive(Debug, Default)]
 pub struct ShownItems {
     items: HashSet<Digest>,
+    /// The instructions that stand apart from the items.
+    instructions: HashSet<Digest>,
     /// The messages that are read of items with an id, by the id of the first one.
     read: HashMap<EventId, Vec<Vec<ShownMessage>>>,
 }
@@ -101,7 +105,11 @@ impl ShownItems {
         for policy in ways_to_read(has_open_calls(dialect, stored)) {
             let rendered = rendered(dialect, stored.to_vec(), *policy);
             self.items.extend(rendered.messages.iter().map(item_digest));
-            self.add_messages(dialect, stored, &dialect.parse(rendered.system, rendered.messages));
+            let read = dialect.parse(rendered.system, rendered.messages);
+            let apart = read.messages.iter().zip(&read.positions);
+            let apart = apart.filter(|(_, at)| matches!(at, TranscriptPosition::System(_)));
+            self.instructions.extend(apart.map(|(message, _)| message.body.digest()));
+            self.add_messages(dialect, stored, &read);
         }
     }
 
@@ -131,6 +139,11 @@ impl ShownItems {
     /// Returns whether an item is shown just so.
     pub fn contains(&self, item: &Digest) -> bool {
         self.items.contains(item)
+    }
+
+    /// Returns whether an instruction that stands apart from the items is shown just so.
+    pub fn has_instruction(&self, message: &NewMessage) -> bool {
+        self.instructions.contains(&message.body.digest())
     }
 
     /// Returns how many of the messages that are read of an item with an id, from the first one on, are those of the item that is

@@ -569,6 +569,10 @@ fn chats() -> Vec<(&'static str, Value)> {
     let call = |id: &str, arguments: &str| json!({"type": "function_call", "id": format!("f{id}"), "call_id": id, "name": "f", "arguments": arguments});
     let output = |id: &str| json!({"type": "function_call_output", "call_id": id, "output": "r"});
     let user = |text: &str| json!({"role": "user", "content": text});
+    let calls = |ids: &[&str]| {
+        let of = |id: &&str| json!({"id": id, "type": "function", "function": {"name": "f", "arguments": "{}"}});
+        json!({"role": "assistant", "content": "", "tool_calls": ids.iter().map(of).collect::<Vec<_>>()})
+    };
     let signed = json!({"type": "thinking", "thinking": "hm", "signature": "c2ln"});
     vec![
         (
@@ -609,6 +613,29 @@ fn chats() -> Vec<(&'static str, Value)> {
                 {"role": "model", "parts": [{"executableCode": {"language": "PYTHON", "code": "1"}},
                     {"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "1"}},
                     {"text": "a", "thoughtSignature": "c2ln"}]}]}),
+        ),
+        // A result with a name and a state, and one that came late.
+        (
+            "openai",
+            json!({"messages": [user("q"), calls(&["c1", "c2"]),
+                {"role": "tool", "tool_call_id": "c1", "name": "f", "content": "r", "is_error": true},
+                user("wait"),
+                {"role": "tool", "tool_call_id": "c2", "name": "f", "content": "s"},
+                {"role": "assistant", "name": "planner", "content": "b"}]}),
+        ),
+        // Instructions behind the beginning, and with names.
+        (
+            "openai",
+            json!({"messages": [{"role": "system", "name": "rules", "content": "Be brief."}, user("q"),
+                {"role": "system", "content": "Be kind."}, {"role": "assistant", "content": "a"},
+                {"role": "developer", "name": "more", "content": "Be both."}, user("z")]}),
+        ),
+        (
+            "langchain",
+            json!({"messages": [{"type": "human", "content": "q"},
+                {"type": "ai", "content": "", "tool_calls": [{"name": "f", "args": {}, "id": "c1", "type": "tool_call"}]},
+                {"type": "tool", "tool_call_id": "c1", "name": "f", "status": "error", "artifact": {"a": 1}, "content": "r"},
+                {"type": "ai", "content": "a", "response_metadata": {"model_name": "m"}}]}),
         ),
     ]
 }

@@ -109,6 +109,39 @@ fn leave_out(read: &mut ReadTranscript, recognised: Recognised, unknown: usize) 
     read.noted.extend(left_out.into_iter().filter_map(|(_, (_, position))| known_note(position)));
 }
 
+/// Leaves out what the chat shows already, of a transcript with ids: a result, or what an item became besides its first message, has no id
+/// of its own there, and may be stored in another form.
+pub(super) async fn leave_out_parts(
+    state: &AppState,
+    scope: &Scope,
+    chat_id: &ChatId,
+    mut read: ReadTranscript,
+) -> Result<ReadTranscript, Problem> {
+    if read.items.is_empty() {
+        return Ok(read);
+    }
+    let reading = scope.needing(Permission::Read);
+    let (found, chat) =
+        try_join(find(state, &reading, chat_id, &read), state.store.get_chat(&reading, chat_id))
+            .await?;
+    let last_sequence = chat.map_or(0, |chat| chat.last_sequence);
+    let end = found.iter().flatten().max().map_or(0, |last| last + 1);
+    let is_grown = found.iter().skip_while(|it| it.is_some()).all(Option::is_none);
+    if is_grown && (end == last_sequence || end == 0) {
+        return Ok(read);
+    }
+    let (dialect, memory) = (read.dialect, &read.memory);
+    let sent = SentItems { dialect, items: &read.items, positions: &read.parsed.positions, memory };
+    let messages: Vec<_> = mem::take(&mut read.parsed.messages).into_iter().enumerate().collect();
+    let shown = shown_already(state, scope, chat_id, &sent, &messages).await?;
+    read.parsed.messages = messages.into_iter().map(|(_, message)| message).collect();
+    let is_unknown = |place: &usize| found.get(*place).is_some_and(Option::is_none);
+    let mut known: Vec<_> = shown.into_iter().filter(is_unknown).collect();
+    known.sort_unstable();
+    leave_out(&mut read, Recognised { known, grown: None }, 0);
+    Ok(read)
+}
+
 /// Returns which messages of a transcript, by their places in it, the chat shows already: a history has the ids of the stored messages,
 /// but not always all that is stored under them, and what it leaves out must not get lost when it is put back. An item that was
 /// continued begins with messages that the chat shows. `messages` are all that were read of the items.
@@ -154,6 +187,12 @@ pub(super) async fn shown_already(
             if dialect.splits_messages() { next.unwrap_or(sent.items.len()) } else { first + 1 };
         if sent.items[first..end].iter().all(|item| shown.contains(item)) {
             known.insert(place);
+        }
+    }
+    for (place, message) in messages {
+        let is_apart = matches!(sent.positions[*place], TranscriptPosition::System(_));
+        if is_apart && shown.has_instruction(message) {
+            known.insert(*place);
         }
     }
     let mut rest = messages;

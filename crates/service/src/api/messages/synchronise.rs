@@ -9,7 +9,7 @@ use utoipa::openapi::path::Parameter;
 
 use super::AppendResponse;
 use super::append::append_transcript;
-use super::recognised::{adopt_stored_ids, leave_out_known};
+use super::recognised::{adopt_stored_ids, leave_out_known, leave_out_parts};
 use super::transcript::{self, CheckWord, Ids, TranscriptRequest};
 use crate::admission::RequestMemory;
 use crate::config::LimitsConfig;
@@ -80,5 +80,6 @@ pub(crate) async fn put_transcript(
     .await?;
     let read = leave_out_known(&state, &scope, &chat_id, &memory, read).await?;
     let read = adopt_stored_ids(&state, &scope, &chat_id, read).await?;
+    let read = leave_out_parts(&state, &scope, &chat_id, read).await?;
     append_transcript(&state, &scope, chat_id, read).await
 }
