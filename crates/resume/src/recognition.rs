@@ -2,11 +2,12 @@
 //! a rendering, which mends and leaves out what its dialect does not have.
 
 use std::collections::{HashMap, HashSet};
+use std::{mem, ptr};
 
 use chrono::DateTime;
 use records::json::{Digest, Hasher};
 use records::{EventId, Message, MessageBody, NewMessage};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::dialect::{
     CONTINUE_PROMPT, Dialect, INTERRUPTED_RESULT, Parsed, Rendered, TranscriptPosition,
@@ -19,6 +20,9 @@ const ASSISTANT: &str = "assistant";
 /// How a client may have read calls without results.
 const READ_WITH: [Option<UnsettledPolicy>; 4] =
     [None, Some(UnsettledPolicy::Keep), Some(UnsettledPolicy::Settle), Some(UnsettledPolicy::Trim)];
+
+/// How many messages that follow one another make a part of a chat known. One alone may well be said again.
+const SHORTEST_WINDOW: usize = 2;
 
 /// What of a transcript a chat has already.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -40,14 +44,14 @@ pub fn recognise(dialect: &dyn Dialect, stored: &[Message], sent: &Parsed) -> Re
     let mut found = Alike::default();
     for policy in ways_to_read(has_open_calls) {
         let chat = shown(dialect, stored.to_vec(), *policy);
-        found = found.or_better(alike(&chat, &given));
+        found = found.or_better(alike(&chat, &given)).or_window(&chat, &given);
         if found.known.len() == given.len() {
             break;
         }
         let sent = shown(dialect, as_sent.clone(), *policy);
         // Otherwise it is not known which of them are which messages of the transcript.
         if sent.len() == given.len() {
-            found = found.or_better(alike(&chat, &sent));
+            found = found.or_better(alike(&chat, &sent)).or_window(&chat, &sent);
         }
     }
     let grown = found.grown.and_then(|place| {
@@ -204,8 +208,11 @@ fn shown(
 /// A message as it is compared.
 #[derive(Debug)]
 struct Compared {
-    digest: Digest,
+    /// The digest of the message; of what a user has said one for each part, because renderings join messages of users that follow
+    /// one another.
+    parts: Vec<Digest>,
     is_instruction: bool,
+    is_of_user: bool,
     /// Whether a rendering may have added it.
     may_be_added: bool,
 }
@@ -214,13 +221,36 @@ fn compared(dialect: &dyn Dialect, messages: &[NewMessage]) -> Vec<Compared> {
     let compare = |message: &NewMessage| {
         let mut body = message.body.clone();
         dialect.remove_marks(&mut body);
+        let is_of_user = body.role == "user";
         Compared {
-            digest: body.digest(),
             is_instruction: is_instruction(&body),
+            is_of_user,
             may_be_added: may_be_added(message),
+            parts: if is_of_user { digests_of_parts(body) } else { vec![body.digest()] },
         }
     };
     messages.iter().map(compare).collect()
+}
+
+/// Returns a digest for each part of a content: that of a message of this part alone.
+fn digests_of_parts(mut body: MessageBody) -> Vec<Digest> {
+    match mem::take(&mut body.content) {
+        Value::Array(parts) if !parts.is_empty() => {
+            let digest_of = |part: Value| {
+                body.content = Value::Array(vec![part]);
+                body.digest()
+            };
+            parts.into_iter().map(digest_of).collect()
+        }
+        Value::String(text) => {
+            body.content = json!([{"type": "text", "text": text}]);
+            vec![body.digest()]
+        }
+        other => {
+            body.content = other;
+            vec![body.digest()]
+        }
+    }
 }
 
 fn as_stored(messages: &[NewMessage]) -> Vec<Message> {
@@ -256,6 +286,23 @@ impl Alike {
         let rank = |it: &Self| (it.known.len(), it.grown.is_some());
         if rank(&other) > rank(&self) { other } else { self }
     }
+
+    /// Returns this, or a longer beginning of the second transcript that stands somewhere in the first one: a client may keep only
+    /// the newest messages.
+    fn or_window(self, chat: &[Compared], sent: &[Compared]) -> Self {
+        let is_said = |place: &usize| !sent[*place].is_instruction;
+        let Some(first) = (0..sent.len()).find(is_said) else { return self };
+        let begins = |at: &usize| {
+            let shown = &chat[*at];
+            !shown.is_instruction && !shown.may_be_added && shown.parts[0] == sent[first].parts[0]
+        };
+        let windows = (0..chat.len()).filter(begins).map(|at| alike_from(chat, at, sent));
+        let is_one = |window: &Self| {
+            let said = window.known.iter().filter(|place| is_said(place));
+            said.count() >= SHORTEST_WINDOW
+        };
+        windows.filter(is_one).fold(self, Self::or_better)
+    }
 }
 
 /// Compares what a chat shows with what was sent.
@@ -263,33 +310,49 @@ impl Alike {
 /// A client may write its instructions anew for each request, so that a changed one is no other conversation: those that the
 /// chat has are known wherever it has them.
 fn alike(chat: &[Compared], sent: &[Compared]) -> Alike {
+    alike_from(chat, 0, sent)
+}
+
+/// Compares like [`alike`], with what was said from a place of the chat on.
+fn alike_from(chat: &[Compared], start: usize, sent: &[Compared]) -> Alike {
     let mut instructions: HashMap<Digest, usize> = HashMap::new();
     for message in chat.iter().filter(|message| message.is_instruction) {
-        *instructions.entry(message.digest).or_default() += 1;
+        *instructions.entry(message.parts[0]).or_default() += 1;
     }
-    let mut said = chat.iter().filter(|message| !message.is_instruction).peekable();
+    let said = chat[start..].iter().filter(|message| !message.is_instruction);
+    let said: Vec<_> = said.flat_map(|it| it.parts.iter().map(move |part| (part, it))).collect();
+    let mut rest = said.as_slice();
     let mut found = Alike::default();
     for (place, message) in sent.iter().enumerate() {
         if message.is_instruction {
-            if let Some(left @ 1..) = instructions.get_mut(&message.digest) {
+            if let Some(left @ 1..) = instructions.get_mut(&message.parts[0]) {
                 *left -= 1;
                 found.known.push(place);
             }
-        } else if said.next_if(|shown| shown.digest == message.digest).is_some() {
+        } else if rest.iter().map(|(part, _)| *part).take(message.parts.len()).eq(&message.parts) {
+            rest = &rest[message.parts.len()..];
+            found.known.push(place);
+        } else if message.may_be_added && place > 0 && is_addition(sent, place) {
             found.known.push(place);
         } else {
-            let others = said.filter(|shown| !shown.may_be_added);
-            found.grown = (others.count() == 1).then_some(place);
+            let others = rest.chunk_by(|(_, one), (_, next)| ptr::eq(*one, *next));
+            let is_one = others.filter(|parts| !parts[0].1.may_be_added).count() == 1;
+            found.grown = is_one.then_some(place);
             break;
         }
     }
     found
 }
 
+/// Returns whether a message that may be an addition stands where additions do: in place of a result, or as something that a user has
+/// said before they said something else. The chat may have gone on since its client has read it.
+fn is_addition(sent: &[Compared], place: usize) -> bool {
+    let is_of_user = |it: &Compared| it.is_of_user;
+    !is_of_user(&sent[place]) || sent.get(place + 1).is_some_and(is_of_user)
+}
+
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
-
     use super::*;
     use crate::dialect;
 
@@ -390,6 +453,31 @@ mod tests {
             said("user", "q3", true)
         ]);
         assert_eq!(known("anthropic", &stored, &sent), 3);
+    }
+
+    #[test]
+    fn the_newest_messages_alone_are_known() {
+        let said = |role: &str, text: &str| json!({"role": role, "content": text});
+        let stored = json!([
+            said("system", "s"),
+            said("user", "yes"),
+            said("assistant", "ok"),
+            said("user", "no"),
+            said("assistant", "ok"),
+            said("user", "yes"),
+            said("assistant", "done"),
+        ]);
+        for (sent, count) in [
+            (json!([said("assistant", "ok"), said("user", "yes"), said("assistant", "done")]), 3),
+            (json!([said("system", "s"), said("user", "no"), said("assistant", "ok")]), 3),
+            (json!([said("user", "yes"), said("assistant", "done"), said("user", "new")]), 2),
+            (json!([said("user", "no"), said("assistant", "ok"), said("user", "new")]), 2),
+            // It may be said again.
+            (json!([said("user", "no"), said("user", "new")]), 0),
+            (json!([said("assistant", "done")]), 0),
+        ] {
+            assert_eq!(known("openai", &stored, &sent), count, "{sent}");
+        }
     }
 
     #[test]

@@ -679,6 +679,38 @@ async fn a_history_that_is_put_back_in_any_dialect_changes_nothing() {
     assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong.join("\n"));
 }
 
+/// A client that has read a history puts it back with what is new, whole or only its newest part, and repeats it when no answer comes.
+#[tokio::test]
+async fn a_history_that_is_put_back_with_more_adds_only_that() {
+    let client = Client::open();
+    let said = |role: &str, text: &str| json!({"role": role, "content": text});
+    let new = client.create_chat("new").await;
+    client.post(&format!("{new}/messages"), said("user", "new")).await;
+    let mut wrong = Vec::new();
+    for last in [said("assistant", "a2"), said("user", "q3")] {
+        for name in dialect::parsed().map(Dialect::name) {
+            let more = history(&client, &new, &format!("dialect={name}")).await;
+            let path =
+                client.create_chat(&format!("{name}-{}", last["content"].as_str().unwrap())).await;
+            let chat =
+                [said("user", "q1"), said("assistant", "a1"), said("user", "q2"), last.clone()];
+            client.post(&format!("{path}/messages"), json!({"messages": chat})).await;
+            let read = history(&client, &path, &format!("dialect={name}")).await;
+            let items = read["messages"].as_array().unwrap();
+            for from in [0, 0, 1, 1] {
+                let mut grown = read.clone();
+                let rest = items[from..].iter().chain(more["messages"].as_array().unwrap());
+                grown["messages"] = rest.cloned().collect();
+                let (status, put) = synchronise(&client, &path, name, grown).await;
+                if put["last_sequence"] != 5 {
+                    wrong.push(format!("{name} from {from}: {status} {put}"));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong.join("\n"));
+}
+
 /// These dialects give a copy the ids of the messages, and it has other fields than they have.
 #[tokio::test]
 async fn a_chat_that_was_copied_is_put_back_in_any_dialect() {

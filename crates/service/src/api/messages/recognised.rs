@@ -48,6 +48,7 @@ pub(super) async fn leave_out_known(
     )
     .await?;
     let last_sequence = chat.map_or(0, |chat| chat.last_sequence);
+    let found = leave_out_repeated(&mut read, found);
     let unknown = found.iter().position(Option::is_none).unwrap_or(found.len());
     // What was copied here in another dialect may have the ids that this one derives, and other bodies.
     let is_stored_so = match unknown.checked_sub(1) {
@@ -77,6 +78,19 @@ pub(super) async fn leave_out_known(
     Ok(read)
 }
 
+/// Leaves out what stands before a message that is stored: its id is derived from all before it, so that the same transcript was put
+/// before, and what was not stored then the chat showed in another form. Returns where the rest is stored.
+fn leave_out_repeated(read: &mut ReadTranscript, found: Vec<Option<u64>>) -> Vec<Option<u64>> {
+    // An id of its own says nothing about what is before it.
+    let is_derived = read.items.is_empty();
+    let end = found.iter().rposition(Option::is_some).filter(|_| is_derived).unwrap_or(0);
+    let repeated: HashSet<usize> = (0..end).filter(|place| found[*place].is_none()).collect();
+    let rest = found.into_iter().enumerate().filter(|(place, _)| !repeated.contains(place));
+    let rest = rest.map(|(_, found)| found).collect();
+    take_out(read, &repeated);
+    rest
+}
+
 /// Returns whether a message that a chat has is the one that was sent, as far as it can be seen.
 async fn is_stored_so(
     state: &AppState,
@@ -101,8 +115,12 @@ fn leave_out(read: &mut ReadTranscript, recognised: Recognised, unknown: usize) 
     }
     let changed = changed_instructions(&read.parsed, &known);
     read.noted.extend(changed.into_iter().map(changed_note));
+    take_out(read, &known.into_iter().filter(|place| *place >= unknown).collect());
+}
+
+/// Takes out the messages at some places, which are not stored again, and notes them.
+fn take_out(read: &mut ReadTranscript, known: &HashSet<usize>) {
     let Parsed { messages, positions, .. } = &mut read.parsed;
-    let known: HashSet<usize> = known.into_iter().filter(|place| *place >= unknown).collect();
     let all = mem::take(messages).into_iter().zip(mem::take(positions)).enumerate();
     let (left_out, kept): (Vec<_>, Vec<_>) = all.partition(|(place, _)| known.contains(place));
     (*messages, *positions) = kept.into_iter().map(|(_, message)| message).unzip();
@@ -136,9 +154,7 @@ pub(super) async fn leave_out_parts(
     let shown = shown_already(state, scope, chat_id, &sent, &messages).await?;
     read.parsed.messages = messages.into_iter().map(|(_, message)| message).collect();
     let is_unknown = |place: &usize| found.get(*place).is_some_and(Option::is_none);
-    let mut known: Vec<_> = shown.into_iter().filter(is_unknown).collect();
-    known.sort_unstable();
-    leave_out(&mut read, Recognised { known, grown: None }, 0);
+    take_out(&mut read, &shown.into_iter().filter(is_unknown).collect());
     Ok(read)
 }
 
