@@ -60,6 +60,18 @@ const KEPT: [(&str, Table, &[&str]); 2] = [
     ),
 ];
 
+/// The type of a call that the provider serves itself.
+pub(super) const SERVED: &str = "server_tool_use";
+
+/// The blocks of such a call: itself, and its result in the same message.
+pub(super) const SERVED_BLOCKS: [&str; 2] = ["toolUse", "toolResult"];
+
+/// Returns whether a content part of an answer is a call that the provider has served itself, or its result.
+pub(super) fn is_served(part: &Value) -> bool {
+    let name = SERVED_BLOCKS.into_iter().find(|name| part["type"] == *name);
+    name.is_some_and(|name| part[name]["toolUseId"].is_string())
+}
+
 /// Returns whether a content part is a block that no other format has, and that the API accepts.
 pub(super) fn is_kept(part: &Value) -> bool {
     let Some((name, table, required)) = KEPT.into_iter().find(|kept| part["type"] == kept.0) else {

@@ -1,6 +1,9 @@
+use std::collections::HashSet;
+
 use records::NewMessage;
 use serde_json::{Map, Value, json};
 
+use super::kept::{SERVED, SERVED_BLOCKS};
 use super::layout::{BlockKind, CALL_SIGNATURE, Layout, LeftBlock, is_mark, without_clear};
 use super::media;
 use super::read_result::read_result;
@@ -63,8 +66,12 @@ fn read(message: Value) -> Result<Vec<NewMessage>, DropReason> {
         return Err(DropReason::NullContent);
     };
     let mut results: Vec<(NewMessage, Layout)> = Vec::new();
-    let mut reader = BlockReader::default();
+    let mut reader = BlockReader { served: served(&role, &blocks), ..BlockReader::default() };
     for mut block in blocks {
+        if reader.is_served(&block) {
+            reader.keep(block);
+            continue;
+        }
         match block.get_mut("toolResult") {
             Some(result) => results.push(read_result(result.take())),
             None => reader.read(&block),
@@ -88,9 +95,19 @@ fn read(message: Value) -> Result<Vec<NewMessage>, DropReason> {
     Ok(results.into_iter().map(keep).collect())
 }
 
+/// Returns the ids of the calls that the provider has served itself: their results are in the same message.
+fn served(role: &str, blocks: &[Value]) -> HashSet<String> {
+    let results = blocks.iter().filter_map(|block| block["toolResult"]["toolUseId"].as_str());
+    let results: HashSet<&str> = results.filter(|_| role == "assistant").collect();
+    let calls = blocks.iter().map(|block| &block["toolUse"]).filter(|call| call["type"] == SERVED);
+    let ids = calls.filter_map(|call| call["toolUseId"].as_str());
+    ids.filter(|id| results.contains(id)).map(str::to_owned).collect()
+}
+
 /// Reads the blocks of a message but for results.
 #[derive(Default)]
 struct BlockReader {
+    served: HashSet<String>,
     builder: MessageBuilder,
     left: Vec<LeftBlock>,
 }
@@ -98,6 +115,21 @@ struct BlockReader {
 impl BlockReader {
     fn has_only_marks(&self) -> bool {
         self.left.iter().all(|left| left.kind == BlockKind::Mark)
+    }
+
+    /// Returns whether a block is a call that the provider has served itself, or its result.
+    fn is_served(&self, block: &Value) -> bool {
+        let id = SERVED_BLOCKS.iter().find_map(|name| block[*name]["toolUseId"].as_str());
+        id.is_some_and(|id| self.served.contains(id))
+    }
+
+    /// Keeps a block as it is.
+    fn keep(&mut self, block: Value) {
+        let Value::Object(fields) = block else { return };
+        for (name, payload) in &fields {
+            self.builder.parts.push(kept(name, payload));
+            self.left.push(LeftBlock { kind: BlockKind::Content, fields: Map::new() });
+        }
     }
 
     fn read(&mut self, block: &Value) {

@@ -317,3 +317,30 @@ fn citations_without_a_text_come_back_and_are_no_text_elsewhere() {
     assert_eq!(elsewhere.messages[1]["content"], texts);
     assert_eq!(slugs(&elsewhere), ["provider_fields_removed"]);
 }
+
+/// The provider searches by itself, and answers with what it has found in one message.
+#[test]
+fn what_the_provider_has_looked_up_itself_stays_in_the_answer() {
+    let call = json!({"toolUse": {"toolUseId": "t1", "name": "nova_grounding", "input": {"query": "news"},
+        "type": "server_tool_use"}});
+    let found = json!({"toolResult": {"toolUseId": "t1", "content": [text("found")], "status": "success",
+        "type": "nova_grounding_result"}});
+    let sent = json!([
+        message("user", &[text("What is new?")]),
+        message("assistant", &[text("I look."), call, found, text("Nothing.")]),
+        message("user", &[text("Thanks.")]),
+    ]);
+    let messages = sent.as_array().unwrap();
+    let checked = ingest::check(&BedrockConverse, messages, Check::Lenient);
+    assert_eq!(checked, Checked::default());
+    let parsed = BedrockConverse.parse(Vec::new(), messages.clone());
+    assert_eq!(parsed.messages.len(), 3);
+    let again = rendered("bedrock-converse", parsed.clone());
+    assert_eq!(Value::from(again.messages), sent);
+    for dialect in ["openai", "anthropic", "gemini", "langchain", "ui-message"] {
+        let shown = rendered(dialect, parsed.clone()).messages;
+        let shown = Value::from(shown).to_string();
+        assert!(shown.contains("I look.") && shown.contains("Nothing."), "{dialect}: {shown}");
+        assert!(shown.contains("found"), "{dialect}: {shown}");
+    }
+}

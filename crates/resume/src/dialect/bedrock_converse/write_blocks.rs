@@ -5,7 +5,7 @@ use base64::prelude::BASE64_STANDARD;
 use serde_json::{Map, Value, json};
 
 use super::documents::DocumentNames;
-use super::kept::{CITATIONS, GUARD, is_kept, is_kept_in_result};
+use super::kept::{CITATIONS, GUARD, SERVED, is_kept, is_kept_in_result, is_served};
 use super::layout::{BlockKind, CALL_SIGNATURE, LeftBlock};
 use super::media;
 use super::write::text_block;
@@ -33,7 +33,7 @@ pub(super) fn write_speech(
     let count = |kind| left.iter().filter(|left: &&LeftBlock| left.kind == kind).count();
     let counts = [BlockKind::Reasoning, BlockKind::Content, BlockKind::Call].map(count);
     let reasoning = message.take_placed_reasoning().unwrap_or_default();
-    let is_kept = if message.role == Role::User { is_kept } else { |_: &Value| false };
+    let is_kept = if message.role == Role::User { is_kept } else { is_served };
     let pieces = take_unnamed_pieces(message, is_kept);
     let fits = counts == [reasoning.len(), pieces.len(), message.calls.len()];
     let mut writer = BlockWriter { message, documents, removes_any: !fits && !left.is_empty() };
@@ -201,7 +201,7 @@ impl BlockWriter<'_> {
             let mut signature = call.gemini_signature().map(str::to_owned);
             let mut block = json!({"toolUseId": call.id, "name": call.target.name, "input": input});
             for (field, value) in left.next().into_iter().flat_map(|left| &left.fields) {
-                if field == "type" && value == "server_tool_use" {
+                if field == "type" && value == SERVED {
                     block["type"] = value.clone();
                 } else if field == CALL_SIGNATURE && value.is_null() {
                     block[CALL_SIGNATURE] = signature.take().into();

@@ -2,6 +2,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Map, Value};
 
+use super::super::kept::SERVED;
 use crate::dialect::violation::Problem;
 use crate::dialect::violation_list::ViolationList;
 
@@ -44,7 +45,10 @@ fn problem(of_role: &[&str], block: &Value) -> Option<Problem> {
     let Some((name, payload)) = block.as_object().and_then(|it| it.iter().next()) else {
         return Some(("invalid_content", "a block is not an object with a field".to_owned()));
     };
-    let is_known = of_role.contains(&name.as_str()) || OF_BOTH.contains(&name.as_str());
+    // The provider has served the call itself.
+    let is_served = name == "toolResult" && payload["type"].is_string();
+    let is_known =
+        is_served || of_role.contains(&name.as_str()) || OF_BOTH.contains(&name.as_str());
     if block.as_object().is_some_and(|it| it.len() > 1) || !is_known {
         let detail = format!("the role has no block with the field {name:?} alone");
         return Some(("unknown_field", detail));
@@ -83,7 +87,7 @@ fn call_problem(call: &Value) -> Option<Problem> {
     }
     // Strands Agents has the signature of another provider there, and leaves it out of requests.
     has_only(call, &["toolUseId", "name", "input", "type", "reasoningSignature"])
-        .or_else(|| one_of(call, "type", &["server_tool_use"]))
+        .or_else(|| one_of(call, "type", &[SERVED]))
 }
 
 fn result_problem(result: &Value) -> Option<Problem> {
