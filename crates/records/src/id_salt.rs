@@ -4,9 +4,9 @@ use std::fmt;
 use crate::json::{Digest, Hasher, Salt, hex};
 use crate::{EventId, UserId};
 
-/// Random bytes of a chat that go into the ids which are derived from texts, so that nobody can guess a text from its id.
+/// Random bytes of a chat that go into the ids which are derived from texts, so that no caller can guess a text from its id.
 ///
-/// They never leave the store and the process: whoever knew them could guess.
+/// They never leave the store and the process.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct IdSalt(pub Salt);
 
@@ -18,7 +18,7 @@ impl fmt::Debug for IdSalt {
 
 /// For whom ids are derived: in which chat, and for which person.
 ///
-/// Ids of one person are never those of another one or of a program. So nobody learns by a repeat what somebody else has said.
+/// Ids of one person are never those of another one or of a program. So a repeat tells no caller what another one has said.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IdSpace {
     /// The salt of the chat; an earlier release has created a chat without one, and its ids are those of that release.

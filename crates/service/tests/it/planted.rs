@@ -70,7 +70,7 @@ async fn nobody_finds_out_by_an_id_what_a_message_said() {
         // A late repeat of the one who said it is recognised.
         assert_eq!(alice.put(&path, text("1234")).await.status, 200);
     }
-    assert_ne!(ids[0], ids[1], "an id that everybody can compute");
+    assert_ne!(ids[0], ids[1], "an id that follows from the text alone");
     let path = |chat: &str| format!("/api/chats/acme_corp/{chat}/transcript?dialect=openai");
     // What bob has said, the chat shows to the program.
     for (caller, status) in [(bob, 201), (service, 200)] {

@@ -32,12 +32,11 @@ pub(crate) async fn store(
 ) -> Result<(), Stop> {
     let existing = sink.get(chat_id).await?;
     let is_new = existing.is_none();
-    let stored_in = match existing {
-        Some(existing) => Some(existing),
-        None => {
-            report.counts.created += 1;
-            sink.create(chat.new, chat.created_at).await?
-        }
+    let stored_in = if is_new {
+        report.counts.created += 1;
+        sink.create(chat.new, chat.created_at).await?
+    } else {
+        existing
     };
     let salt = stored_in.and_then(|chat| chat.id_salt);
     let mut stored = 0;
