@@ -76,11 +76,12 @@ fn part_problem(part: &Value) -> Option<Problem> {
         };
     }
     if let Some(response) = part.get("functionResponse") {
-        let valid = is_named(response) && response["response"].is_object();
+        // The SDKs leave out a response that is empty, or that has media alone.
+        let valid = is_named(response) && response.get("response").is_none_or(Value::is_object);
         return if valid {
             name_problem(response)
         } else {
-            invalid("invalid_response", "the response lacks a name or a response object")
+            invalid("invalid_response", "the response lacks a name, or is no object")
         };
     }
     let lacks = |payload: &str, field: &str| {
