@@ -13,6 +13,8 @@ pub(super) enum PairedBlock<'a> {
     Call(&'a str),
     /// The result of the call with this id, if it names one.
     Result(Option<&'a str>),
+    /// The result of the call with this id, which the provider has served itself: it is in the turn of the call.
+    Served(&'a str),
     /// Neither.
     Other,
 }
@@ -63,6 +65,7 @@ impl<'a> PairChecker<'a> {
         match block {
             PairedBlock::Call(id) => self.check_call(index, id),
             PairedBlock::Result(id) => self.check_result(index, id),
+            PairedBlock::Served(id) => self.check_served(index, id),
             PairedBlock::Other => self.has_other_block = true,
         }
     }
@@ -70,6 +73,14 @@ impl<'a> PairChecker<'a> {
     fn check_call(&mut self, index: usize, id: &'a str) {
         self.violations.report(index, self.seen.add(id));
         self.current.open(index, id);
+    }
+
+    fn check_served(&mut self, index: usize, id: &str) {
+        self.has_other_block = true;
+        if !self.current.close(id) {
+            let detail = format!("there is no call {id:?} before it in the turn");
+            self.violations.push(Violation::new(index, "orphan_result", detail));
+        }
     }
 
     fn check_result(&mut self, index: usize, id: Option<&str>) {

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use records::MessageEdit;
 use resume::Repair;
-use resume::dialect::{Ag2, Anthropic, Dialect, GoogleAdk, OpenAi};
+use resume::dialect::{Ag2, Anthropic, Dialect, Gemini, GeminiApi, GoogleAdk, OpenAi};
 use resume::ingest::{self, Check};
 use serde_json::{Value, json};
 
@@ -346,6 +346,19 @@ fn what_an_agent_thinks_beside_a_result_stays_its_own() {
         let events = vec![event("1", "guide", "model", &[call("a")]), answered];
         check_faulty(&GoogleAdk, &GoogleAdk.parse(Vec::new(), events).messages).unwrap();
     }
+}
+
+#[test]
+fn code_that_gemini_has_run_stays_signed() {
+    let code =
+        json!({"executableCode": {"language": "PYTHON", "code": "1"}, "thoughtSignature": "c2ln"});
+    let output = json!({"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "1"}});
+    let answered = json!({"role": "model", "parts": [code, output]});
+    let asked = json!({"role": "user", "parts": [{"text": "q"}]});
+    let events =
+        stored_in(&GoogleAdk, &Gemini { api: GeminiApi::Developer }, &[asked, answered]).messages;
+    assert_eq!(events[1]["content"]["parts"], json!([code, output]));
+    assert_kept(&GoogleAdk, &events);
 }
 
 #[test]

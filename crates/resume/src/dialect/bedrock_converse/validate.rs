@@ -2,7 +2,6 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::kept::SERVED;
 use crate::dialect::turn_pairs::{self, PairedBlock};
 use crate::dialect::violation::Violation;
 use crate::dialect::violation_list::ViolationList;
@@ -31,12 +30,10 @@ pub(super) fn violations(messages: &[Value]) -> Vec<Violation> {
 
 fn read_paired(block: &Value) -> PairedBlock<'_> {
     let id = |field: &str| block[field]["toolUseId"].as_str();
-    // A call that the provider serves itself has its result in the same message, or none.
-    if block["toolUse"]["type"] == SERVED || block["toolResult"]["type"].is_string() {
-        return PairedBlock::Other;
-    }
     if block.get("toolUse").is_some() {
         PairedBlock::Call(id("toolUse").unwrap_or_default())
+    } else if block["toolResult"]["type"].is_string() {
+        PairedBlock::Served(id("toolResult").unwrap_or_default())
     } else if block.get("toolResult").is_some() {
         PairedBlock::Result(id("toolResult"))
     } else {

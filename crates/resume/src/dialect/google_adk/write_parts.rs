@@ -10,6 +10,9 @@ use crate::dialect::base64_text::is_base64;
 use crate::dialect::pieces::{Piece, take_unnamed_pieces};
 use crate::dialect::shapes::{Table, fits};
 
+/// The field of a part with the signature of a thought.
+const SIGNATURE: &str = "thoughtSignature";
+
 /// Takes the reasoning, the content and the calls of a message as parts.
 ///
 /// They are in the stored order, with what is left of them, if the message still has as many of each as
@@ -124,7 +127,7 @@ fn write_call(call: &mut Call) -> Value {
         json!({"functionCall": {"id": call.id, "name": call.target.name, "args": arguments}});
     match call.signature.take() {
         Some(signature) if is_base64(&signature) => {
-            part["thoughtSignature"] = signature.into();
+            part[SIGNATURE] = signature.into();
         }
         Some(_) => call.repairs.push(Repair::CallFieldsRemoved),
         None => {}
@@ -132,13 +135,15 @@ fn write_call(call: &mut Call) -> Value {
     part
 }
 
-/// Returns whether a content part is a part that no other format has.
+/// Returns whether a content part is a part that only `gemini` has, too. There it may be signed.
 fn is_kept(part: &Value) -> bool {
     let kept = fields::KEPT.into_iter().find(|(field, _)| part["type"] == *field);
     let is_payload = |(field, table): (&str, Table)| {
         part[field].as_object().is_some_and(|payload| fits(payload, table))
     };
-    kept.is_some_and(is_payload) && part.as_object().is_some_and(|part| part.len() == 2)
+    let is_signed = part[SIGNATURE].as_str().is_some_and(is_base64);
+    let fields = 2 + usize::from(is_signed);
+    kept.is_some_and(is_payload) && part.as_object().is_some_and(|part| part.len() == fields)
 }
 
 /// Returns the part for a content part that stays as it is: its payload, without the type.

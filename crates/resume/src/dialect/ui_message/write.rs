@@ -117,8 +117,12 @@ impl OpenMessage {
     }
 
     fn into_message(mut self) -> Value {
-        let parts = self.parts.into_iter().map(OpenPart::into_part).collect();
-        self.fields.insert("parts".to_owned(), parts);
+        let mut parts: Vec<_> = self.parts.into_iter().map(OpenPart::into_part).collect();
+        // A message of a user that has nothing but fields of its own.
+        if parts.is_empty() && self.role == Role::User {
+            parts.push(json!({"type": "text", "text": ""}));
+        }
+        self.fields.insert("parts".to_owned(), parts.into());
         self.fields.into()
     }
 }
