@@ -442,6 +442,9 @@ pub enum StreamRefusal {
     /// The chunks would exceed the largest size of a stream.
     #[error("would exceed the limit of {} bytes", Stream::MAX_BYTES)]
     Full,
+    /// The turn that it is to become part of is stored.
+    #[error("cannot be started: its turn is stored already")]
+    TurnStored,
     /// The chat has as many running streams as it may have.
     #[error(
         "cannot be started: the chat has {} running streams, the most it may have",

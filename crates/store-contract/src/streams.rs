@@ -229,6 +229,14 @@ pub async fn a_stream_goes_with_the_text_of_its_turn(store: Arc<dyn Store>) {
         assert_refused(gone, &StoreError::StreamNotFound(stream_id(id)));
         let groups = store.stream_groups(&chat.scope, &chat.id, &stream_id(id), None).await;
         assert!(groups.is_err(), "{groups:?}");
+        // A late copy of its start does not bring the text back.
+        let mut named = new("late");
+        named.header.request_id = TurnId::parse(id).ok();
+        for late in [new(id), named] {
+            let id = late.stream_id.clone().unwrap();
+            let refused = store.start_stream(&chat.scope, &chat.id, late).await;
+            assert_stream_refused(refused, id.as_str(), StreamRefusal::TurnStored);
+        }
     }
     // Metadata are no text, and another turn is another stream.
     start(&chat, "s3").await;

@@ -41,6 +41,10 @@ impl Streams for MemoryStore {
                 }
                 chat.check_open(chat_id)?;
                 chat.check_fence(scope.fencing_token)?;
+                let first_id = rules::first_message_of(&stream);
+                if chat.known().iter().any(|known| Some(&known.event_id) == first_id.as_ref()) {
+                    return Err(rules::refusal(&stream.stream_id, StreamRefusal::TurnStored));
+                }
                 for kept in &mut chat.streams {
                     if rules::supersedes(scope, &kept.stream.mark) {
                         let ended =

@@ -2,12 +2,13 @@
 
 use chrono::{DateTime, Utc};
 use records::{
-    ChatId, ChatSession, IdError, Ids, Invalid, NewStream, Scope, Stream, StreamEnding,
-    StreamEvent, StreamGroup, StreamId, StreamMark, StreamState,
+    ChatId, ChatSession, EventId, IdError, Ids, Invalid, NewStream, Scope, Stream, StreamEnding,
+    StreamEvent, StreamGroup, StreamId, StreamMark, StreamState, TurnId,
 };
 
 use crate::StoreError;
 use crate::error::StreamRefusal;
+use crate::rules::turn_batch::first_message_id;
 use crate::store::{StreamProgress, Takeover};
 
 /// The end of a stream that is written with a turn.
@@ -43,6 +44,14 @@ pub(crate) fn start(
     };
     let (chat_id, header) = (chat_id.clone(), new.header);
     Ok(Stream { chat_id, stream_id, header, started_at: now, mark })
+}
+
+/// Returns the id that the first message of the turn of a stream has, if the turn is stored: the turn has the id of the stream unless
+/// it has one of its own.
+pub(crate) fn first_message_of(stream: &Stream) -> Option<EventId> {
+    let of_stream = || TurnId::parse(stream.stream_id.as_str()).ok();
+    let request_id = stream.header.request_id.clone().or_else(of_stream)?;
+    Some(first_message_id(&request_id))
 }
 
 /// Compares a stream to start with the one that has its id.

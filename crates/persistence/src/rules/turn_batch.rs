@@ -90,7 +90,7 @@ impl TurnBatch {
 
     /// Returns the id that the turn's first message has, or would have.
     pub(crate) fn first_message_id(&self) -> EventId {
-        message_id(&self.mark.request_id, 0)
+        first_message_id(&self.mark.request_id)
     }
 
     /// Returns the error for another turn with the same id.
@@ -133,6 +133,11 @@ fn named_message(request_id: &TurnId, index: usize, message: TurnMessage) -> New
     let TurnMessage { mut body, author } = message;
     body.extra.insert(MessageBody::REQUEST_ID.to_owned(), request_id.as_str().into());
     NewMessage { event_id: Some(message_id(request_id, index)), body, author }
+}
+
+/// Returns the id that the first message of a turn has, or would have.
+pub(crate) fn first_message_id(request_id: &TurnId) -> EventId {
+    message_id(request_id, 0)
 }
 
 /// Returns the id of a message of a turn.

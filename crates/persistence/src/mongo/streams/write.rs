@@ -60,6 +60,13 @@ impl MongoStore {
             let (chat_id, status) = (chat_id.clone(), chat.status);
             return Err(StoreError::ChatEnded { chat_id, status }.into());
         }
+        // A late copy of the start, or a job that runs again: the text of the turn may have been deleted since.
+        if let Some(first_id) = rules::first_message_of(stream) {
+            let (_, known) = self.find_known(scope, chat_id, vec![first_id.as_str()]).await?;
+            if known.iter().any(|known| known.event_id == first_id) {
+                return Err(rules::refusal(&stream.stream_id, StreamRefusal::TurnStored).into());
+            }
+        }
         let (mut superseded, mut running) = (Vec::new(), 0);
         let others = self.stored_streams(running_streams(scope, chat_id)).await?;
         let known: HashSet<_> = others.iter().map(|other| other.stream_id.clone()).collect();
