@@ -248,8 +248,9 @@ async fn id_space(
     // A caller who may not read the chat, or joins it by this request, gets the same ids as any other.
     let inside = Scope::service(scope.app_id.clone()).finding_deleted();
     let chat = state.store.get_chat(&inside, chat_id).await?;
-    let salt = chat.and_then(|chat| chat.id_salt);
-    Ok(IdSpace { salt, person: scope.caller.person().cloned() })
+    // Of a chat that is created meanwhile the salt is not known.
+    let chat = chat.ok_or_else(|| StoreError::ChatNotFound(chat_id.clone()))?;
+    Ok(IdSpace { salt: chat.id_salt, person: scope.caller.person().cloned() })
 }
 
 /// Reads messages of an adapter, which must break no rule of their dialect.
