@@ -472,6 +472,14 @@ def test_a_large_request_for_tools_takes_bounded_memory(tools: Tools) -> None:
     assert peak_memory(tools.pid) < 150_000_000
 
 
+def test_half_a_head_for_tools_is_hung_up_on(tools: Tools) -> None:
+    with connect(tools.port) as connection:
+        connection.settimeout(30)
+        connection.sendall(f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{tools.port}\r\nX-".encode())
+        answer = connection.recv(4_096)
+    assert answer == b"" or answer.startswith(b"HTTP/1.1 4"), answer
+
+
 def test_an_assistant_of_others_is_neither_seen_nor_changed(world: World) -> None:
     place = f"/api/assistants/{world.app}/helper"
     before = world.fingerprint()

@@ -48,6 +48,7 @@ pub mod history;
 pub mod responses;
 
 mod admission;
+pub use admission::Peer;
 mod api;
 mod dashboard;
 mod openapi;

@@ -7,9 +7,9 @@ use crate::config::{ConfigError, ServerConfig};
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// The address from which a connection comes.
+/// The address from which a connection comes; an extension of its requests.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Peer(pub(crate) IpAddr);
+pub struct Peer(pub IpAddr);
 
 /// The address for which a request is counted.
 #[derive(Debug, Clone, Copy)]

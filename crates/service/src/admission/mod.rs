@@ -9,7 +9,8 @@ mod request_memory;
 mod shares;
 mod subject;
 
-pub(crate) use address::{CallerAddress, Peer, TrustedProxies, network_of};
+pub use address::Peer;
+pub(crate) use address::{CallerAddress, TrustedProxies, network_of};
 pub(crate) use budget::{MemoryBudget, Reservation, SubjectMemory};
 pub(crate) use failed_attempts::{FailedAttempts, has_credentials};
 pub(crate) use held_body::HeldBody;

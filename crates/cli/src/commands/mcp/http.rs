@@ -6,6 +6,7 @@ use anyhow::Context as _;
 use axum::Router;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use service::Config;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
@@ -31,8 +32,8 @@ pub(super) async fn serve(address: SocketAddr, tools: Tools) -> anyhow::Result<(
     let router = Router::new().nest_service("/mcp", service);
     writeln!(std::io::stdout(), "listening on http://{address}/mcp")?;
     let signals = tokio::spawn(cancel_on_signal(stop.clone()));
-    let router = router.into_make_service_with_connect_info::<SocketAddr>();
-    let served = axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned()).await;
+    // With the limits of the service for connections that are slow, silent or too many.
+    let served = service::serve(listener, router, &Config::default(), stop).await;
     signals.abort();
     Ok(served?)
 }

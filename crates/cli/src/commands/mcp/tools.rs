@@ -1,6 +1,3 @@
-use std::net::SocketAddr;
-
-use axum::extract::ConnectInfo;
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use rmcp::handler::server::router::tool::ToolRouter;
@@ -11,6 +8,7 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler, tool, tool_handler, tool_router};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use service::Peer;
 
 use super::api::{Api, Call, Caller};
 
@@ -273,10 +271,10 @@ fn given(mut body: Value) -> Value {
 
 /// Returns who sends a request over HTTP.
 fn caller(parts: &Parts) -> Caller<'_> {
-    let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
+    let peer = parts.extensions.get::<Peer>();
     let before = parts.headers.get_all("x-forwarded-for").iter();
     let before = before.filter_map(|addresses| addresses.to_str().ok()).map(str::to_owned);
-    let peer = peer.map(|ConnectInfo(peer)| peer.ip().to_canonical().to_string());
+    let peer = peer.map(|Peer(address)| address.to_canonical().to_string());
     Caller {
         authorization: parts.headers.get(AUTHORIZATION),
         forwarded_for: peer.map(|peer| before.chain([peer]).collect::<Vec<_>>().join(", ")),
