@@ -548,9 +548,16 @@ def test_an_answer_that_is_too_large_for_a_message_or_stored_as_another_is_faile
         chat = client.create_chat("Picnic")
         with pytest.raises(InvalidRequest, match="too-large"):
             list(chat.stream("x" * 100_000 for _ in range(50)))
-        list(chat.stream(iter(["one"]), request_id="job-1"))
+
+        def overtaken() -> Any:
+            yield "two"
+            list(chat.stream(iter(["one"]), request_id="job-1"))
+
         with pytest.raises(Conflict):
-            list(chat.stream(iter(["two"]), request_id="job-1"))
+            list(chat.stream(overtaken(), request_id="job-1"))
+        # A job that runs again is refused when it starts.
+        with pytest.raises(Conflict, match="stored already"):
+            list(chat.stream(iter(["three"]), request_id="job-1"))
         states = [stream.state.value for stream in chat.streams()]
-        assert states == ["failed", "finished", "failed"]
+        assert states == ["finished", "failed", "failed"]
         assert [message.content for message in chat.messages()] == ["one"]

@@ -36,11 +36,17 @@ test("a stream of which a chunk is refused ends as failed", async () => {
 
 test("a stream whose answer is stored as another turn ends as failed", async () => {
   const chat = await new Reprise(service.url, newApp()).createChat("Picnic");
-  await chat.stream("text", of(["one"]), { request_id: "job-1" });
-  await assert.rejects(chat.stream("text", of(["two"]), { request_id: "job-1" }), Conflict);
+  const job = { request_id: "job-1" };
+  async function* overtaken(): AsyncGenerator<string, void> {
+    yield "two";
+    await chat.stream("text", of(["one"]), job);
+  }
+  await assert.rejects(chat.stream("text", overtaken(), job), Conflict);
+  // A job that runs again is refused when it starts.
+  await assert.rejects(chat.stream("text", of(["three"]), job), Conflict);
   assert.deepEqual(
     (await chat.streams()).map(({ state }) => state),
-    ["failed", "finished"],
+    ["finished", "failed"],
   );
 });
 
