@@ -44,14 +44,14 @@ pub fn recognise(dialect: &dyn Dialect, stored: &[Message], sent: &Parsed) -> Re
     let mut found = Alike::default();
     for policy in ways_to_read(has_open_calls) {
         let chat = shown(dialect, stored.to_vec(), *policy);
-        found = found.or_better(alike(&chat, &given)).or_window(&chat, &given);
+        found = found.or_better(alike(&chat, &given));
         if found.known.len() == given.len() {
             break;
         }
         let sent = shown(dialect, as_sent.clone(), *policy);
         // Otherwise it is not known which of them are which messages of the transcript.
         if sent.len() == given.len() {
-            found = found.or_better(alike(&chat, &sent)).or_window(&chat, &sent);
+            found = found.or_better(alike(&chat, &sent));
         }
     }
     let grown = found.grown.and_then(|place| {
@@ -208,8 +208,8 @@ fn shown(
 /// A message as it is compared.
 #[derive(Debug)]
 struct Compared {
-    /// The digest of the message; of what a user has said one for each part, because renderings join messages of users that follow
-    /// one another.
+    /// The digest of the message. A message of a user has one for each of its parts: renderings join messages of users that
+    /// follow one another.
     parts: Vec<Digest>,
     is_instruction: bool,
     is_of_user: bool,
@@ -286,42 +286,47 @@ impl Alike {
         let rank = |it: &Self| (it.known.len(), it.grown.is_some());
         if rank(&other) > rank(&self) { other } else { self }
     }
-
-    /// Returns this, or a longer beginning of the second transcript that stands somewhere in the first one: a client may keep only
-    /// the newest messages.
-    fn or_window(self, chat: &[Compared], sent: &[Compared]) -> Self {
-        let is_said = |place: &usize| !sent[*place].is_instruction;
-        let Some(first) = (0..sent.len()).find(is_said) else { return self };
-        let begins = |at: &usize| {
-            let shown = &chat[*at];
-            !shown.is_instruction && !shown.may_be_added && shown.parts[0] == sent[first].parts[0]
-        };
-        let windows = (0..chat.len()).filter(begins).map(|at| alike_from(chat, at, sent));
-        let is_one = |window: &Self| {
-            let said = window.known.iter().filter(|place| is_said(place));
-            said.count() >= SHORTEST_WINDOW
-        };
-        windows.filter(is_one).fold(self, Self::or_better)
-    }
 }
 
-/// Compares what a chat shows with what was sent.
+/// A part of what was said, and the message that it is of.
+type Said<'a> = (&'a Digest, &'a Compared);
+
+/// Compares what a chat shows with what was sent, which is a whole transcript, or begins with messages that stand somewhere in the chat: a
+/// client may keep only the newest.
 ///
 /// A client may write its instructions anew for each request, so that a changed one is no other conversation: those that the
 /// chat has are known wherever it has them.
 fn alike(chat: &[Compared], sent: &[Compared]) -> Alike {
-    alike_from(chat, 0, sent)
-}
-
-/// Compares like [`alike`], with what was said from a place of the chat on.
-fn alike_from(chat: &[Compared], start: usize, sent: &[Compared]) -> Alike {
     let mut instructions: HashMap<Digest, usize> = HashMap::new();
     for message in chat.iter().filter(|message| message.is_instruction) {
         *instructions.entry(message.parts[0]).or_default() += 1;
     }
-    let said = chat[start..].iter().filter(|message| !message.is_instruction);
-    let said: Vec<_> = said.flat_map(|it| it.parts.iter().map(move |part| (part, it))).collect();
-    let mut rest = said.as_slice();
+    let said = chat.iter().filter(|message| !message.is_instruction);
+    let said: Vec<Said<'_>> =
+        said.flat_map(|it| it.parts.iter().map(move |part| (part, it))).collect();
+    let whole = alike_from(&said, instructions.clone(), sent);
+    let Some(first) = sent.iter().find(|message| !message.is_instruction) else { return whole };
+    let begins = |at: &usize| {
+        let (part, message) = said[*at];
+        !message.may_be_added
+            && *part == first.parts[0]
+            && ptr::eq(part, &raw const message.parts[0])
+    };
+    let windows = (1..said.len()).filter(begins);
+    let windows = windows.map(|at| alike_from(&said[at..], instructions.clone(), sent));
+    let is_one = |window: &Alike| {
+        let known = window.known.iter().filter(|place| !sent[**place].is_instruction);
+        known.count() >= SHORTEST_WINDOW
+    };
+    windows.filter(is_one).fold(whole, Alike::or_better)
+}
+
+/// Compares what was said from a place of a chat on, and all its instructions, with what was sent.
+fn alike_from(
+    mut rest: &[Said<'_>],
+    mut instructions: HashMap<Digest, usize>,
+    sent: &[Compared],
+) -> Alike {
     let mut found = Alike::default();
     for (place, message) in sent.iter().enumerate() {
         if message.is_instruction {

@@ -393,7 +393,7 @@ impl Chat {
     }
 
     /// Returns the sequence of the message with an id.
-    fn sequence_of(&self, event_id: &EventId) -> Option<u64> {
+    pub(super) fn sequence_of(&self, event_id: &EventId) -> Option<u64> {
         let mut messages = self.messages.iter().map(|kept| &kept.message);
         messages.find(|message| message.event_id == *event_id).map(|message| message.sequence)
     }

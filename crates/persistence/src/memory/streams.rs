@@ -42,7 +42,7 @@ impl Streams for MemoryStore {
                 chat.check_open(chat_id)?;
                 chat.check_fence(scope.fencing_token)?;
                 let first_id = rules::first_message_of(&stream);
-                if chat.known().iter().any(|known| Some(&known.event_id) == first_id.as_ref()) {
+                if first_id.is_some_and(|first_id| chat.sequence_of(&first_id).is_some()) {
                     return Err(rules::refusal(&stream.stream_id, StreamRefusal::TurnStored));
                 }
                 for kept in &mut chat.streams {

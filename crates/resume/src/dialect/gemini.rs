@@ -14,7 +14,7 @@ pub(super) use own_calls::is_only_mark;
 mod own_parts;
 mod parse;
 mod part_fields;
-pub(super) use part_fields::{KEPT, MEDIA_PROCESSING};
+pub(super) use part_fields::{KEPT, MEDIA_PROCESSING, SIGNATURE};
 mod rules;
 mod validate;
 mod write;

@@ -151,7 +151,7 @@ fn an_answer_without_parts_keeps_its_metadata() {
     assert_eq!(dropped, ["null_content"; 2]);
 }
 
-/// The check of what is stored refuses it, and an import of an earlier release may have it.
+/// The service refuses such a message. An import of an earlier release may have stored one.
 #[test]
 fn a_message_of_a_user_with_fields_of_its_own_alone_is_valid() {
     let message = json!({"id": "m1", "role": "user", "parts": [], "kind": [1]});

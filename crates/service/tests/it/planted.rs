@@ -55,7 +55,7 @@ async fn nobody_finds_out_by_guessing_what_a_message_said() {
 
 /// A message without an id gets one that follows from its text.
 #[tokio::test]
-async fn nobody_finds_out_by_an_id_what_a_message_said() {
+async fn an_id_tells_nobody_what_a_message_said() {
     let [service, alice, bob] = callers().await;
     alice.create_chat("c2").await;
     alice.put("/api/chats/acme_corp/c2/members/bob", json!({"role": "member"})).await;

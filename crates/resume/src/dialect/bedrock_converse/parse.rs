@@ -68,11 +68,8 @@ fn read(message: Value) -> Result<Vec<NewMessage>, DropReason> {
     let mut results: Vec<(NewMessage, Layout)> = Vec::new();
     let mut reader = BlockReader { served: served(&role, &blocks), ..BlockReader::default() };
     for mut block in blocks {
-        if reader.is_served(&block) {
-            reader.keep(block);
-            continue;
-        }
-        match block.get_mut("toolResult") {
+        let is_served = reader.is_served(&block);
+        match block.get_mut("toolResult").filter(|_| !is_served) {
             Some(result) => results.push(read_result(result.take())),
             None => reader.read(&block),
         }
@@ -107,6 +104,7 @@ fn served(role: &str, blocks: &[Value]) -> HashSet<String> {
 /// Reads the blocks of a message but for results.
 #[derive(Default)]
 struct BlockReader {
+    /// The ids of the calls that the provider has served itself. They and their results stay as they are.
     served: HashSet<String>,
     builder: MessageBuilder,
     left: Vec<LeftBlock>,
@@ -121,15 +119,6 @@ impl BlockReader {
     fn is_served(&self, block: &Value) -> bool {
         let id = SERVED_BLOCKS.iter().find_map(|name| block[*name]["toolUseId"].as_str());
         id.is_some_and(|id| self.served.contains(id))
-    }
-
-    /// Keeps a block as it is.
-    fn keep(&mut self, block: Value) {
-        let Value::Object(fields) = block else { return };
-        for (name, payload) in &fields {
-            self.builder.parts.push(kept(name, payload));
-            self.left.push(LeftBlock { kind: BlockKind::Content, fields: Map::new() });
-        }
     }
 
     fn read(&mut self, block: &Value) {
@@ -157,7 +146,9 @@ impl BlockReader {
                 self.builder.parts.push(text_part(text.as_str()));
                 Ok((BlockKind::Content, Map::new()))
             }
-            ("toolUse", Value::Object(call)) => Ok((BlockKind::Call, self.read_call(call))),
+            ("toolUse", Value::Object(call)) if !self.is_served(block) => {
+                Ok((BlockKind::Call, self.read_call(call)))
+            }
             ("reasoningContent", payload) => {
                 let (reasoning, left) =
                     read_reasoning(payload).ok_or_else(|| kept(name, payload))?;

@@ -24,7 +24,7 @@ pub(super) const COMMON: [&str; 5] =
     ["fileData", "functionCall", "functionResponse", "inlineData", "text"];
 
 /// The field of a part with the signature of a thought.
-pub(super) const SIGNATURE: &str = "thoughtSignature";
+pub(in crate::dialect) const SIGNATURE: &str = "thoughtSignature";
 
 /// The mark of a text that is a thought.
 pub(super) const THOUGHT: &str = "thought";

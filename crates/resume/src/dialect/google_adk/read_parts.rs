@@ -3,6 +3,7 @@ use serde_json::{Map, Value, json};
 use super::own::{LeftPart, PartKind};
 use super::{fields, media};
 use crate::canonical::{Reasoning, THOUGHT};
+use crate::dialect::gemini::SIGNATURE;
 use crate::dialect::gemini::call_ids::CallIdResolver;
 use crate::dialect::parsed::{self, MessageBuilder, text_part};
 
@@ -76,9 +77,9 @@ impl PartReader {
         let arguments = call.get("args");
         let kind = if arguments.is_some() { PartKind::Call } else { PartKind::BareCall };
         let mut stored = parsed::stored_call(&id, name, arguments.unwrap_or(&json!({})));
-        if let Some(Value::String(signature)) = fields.get("thoughtSignature") {
+        if let Some(Value::String(signature)) = fields.get(SIGNATURE) {
             stored["extra_content"] = json!({"google": {"thought_signature": signature}});
-            fields.remove("thoughtSignature");
+            fields.remove(SIGNATURE);
         }
         self.builder.calls.push(stored);
         let mut payload = call.as_object_mut().map(std::mem::take).unwrap_or_default();

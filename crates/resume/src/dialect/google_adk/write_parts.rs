@@ -7,11 +7,9 @@ use super::{fields, media};
 use crate::Repair;
 use crate::canonical::{Call, CanonicalMessage, ContentPart, Reasoning};
 use crate::dialect::base64_text::is_base64;
+use crate::dialect::gemini::SIGNATURE;
 use crate::dialect::pieces::{Piece, take_unnamed_pieces};
 use crate::dialect::shapes::{Table, fits};
-
-/// The field of a part with the signature of a thought.
-const SIGNATURE: &str = "thoughtSignature";
 
 /// Takes the reasoning, the content and the calls of a message as parts.
 ///

@@ -40,14 +40,7 @@ pub(super) async fn leave_out_known(
         return Ok(read);
     }
     let scope = &scope.needing(Permission::Read);
-    let ids = read.parsed.messages.iter().filter_map(|message| message.event_id.clone());
-    let ids: Vec<EventId> = ids.collect();
-    let (found, chat) = try_join(
-        state.store.find_messages(scope, chat_id, &ids),
-        state.store.get_chat(scope, chat_id),
-    )
-    .await?;
-    let last_sequence = chat.map_or(0, |chat| chat.last_sequence);
+    let (found, last_sequence) = find_in(state, scope, chat_id, &read).await?;
     let found = leave_out_repeated(&mut read, found);
     let unknown = found.iter().position(Option::is_none).unwrap_or(found.len());
     // What was copied here in another dialect may have the ids that this one derives, and other bodies.
@@ -139,10 +132,7 @@ pub(super) async fn leave_out_parts(
         return Ok(read);
     }
     let reading = scope.needing(Permission::Read);
-    let (found, chat) =
-        try_join(find(state, &reading, chat_id, &read), state.store.get_chat(&reading, chat_id))
-            .await?;
-    let last_sequence = chat.map_or(0, |chat| chat.last_sequence);
+    let (found, last_sequence) = find_in(state, &reading, chat_id, &read).await?;
     let end = found.iter().flatten().max().map_or(0, |last| last + 1);
     let is_grown = found.iter().skip_while(|it| it.is_some()).all(Option::is_none);
     if is_grown && (end == last_sequence || end == 0) {
@@ -283,6 +273,18 @@ async fn find(
 ) -> Result<Vec<Option<u64>>, StoreError> {
     let ids = read.parsed.messages.iter().filter_map(|message| message.event_id.clone());
     state.store.find_messages(scope, chat_id, &ids.collect::<Vec<_>>()).await
+}
+
+/// Returns the same, and how many messages the chat has.
+async fn find_in(
+    state: &AppState,
+    scope: &Scope,
+    chat_id: &ChatId,
+    read: &ReadTranscript,
+) -> Result<(Vec<Option<u64>>, u64), StoreError> {
+    let chat = state.store.get_chat(scope, chat_id);
+    let (found, chat) = try_join(find(state, scope, chat_id, read), chat).await?;
+    Ok((found, chat.map_or(0, |chat| chat.last_sequence)))
 }
 
 /// Leaves out the instructions of a transcript with which the chat begins: they may have been stored as messages with ids,

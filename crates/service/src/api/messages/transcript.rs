@@ -245,7 +245,7 @@ async fn id_space(
     scope: &Scope,
     chat_id: &ChatId,
 ) -> Result<IdSpace, StoreError> {
-    // A caller who may not read the chat, or joins it by this request, gets the same ids as any other.
+    // The ids do not depend on what the caller may do: this request may make a member of one who may only read.
     let inside = Scope::service(scope.app_id.clone()).finding_deleted();
     let chat = state.store.get_chat(&inside, chat_id).await?;
     // Of a chat that is created meanwhile the salt is not known.
