@@ -32,13 +32,7 @@ pub(crate) async fn store(
 ) -> Result<(), Stop> {
     let existing = sink.get(chat_id).await?;
     let is_new = existing.is_none();
-    let stored_in = if is_new {
-        report.counts.created += 1;
-        sink.create(chat.new, chat.created_at).await?
-    } else {
-        existing
-    };
-    let salt = stored_in.and_then(|chat| chat.id_salt);
+    let salt = sink.ensure(existing.as_ref(), chat.new, chat.created_at, report).await?;
     let mut stored = 0;
     let mut batch = Batch::default();
     for message in chat.messages {

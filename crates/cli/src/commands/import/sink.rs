@@ -8,8 +8,8 @@ use persistence::{
     Store as _, StoreError, ToolRunFilter, ToolRuns as _,
 };
 use records::{
-    Actor, AppId, AuditAction, CallId, ChatId, ChatSession, EventId, Limits, NewChatSession,
-    NewMessage, NewProviderCall, NewToolRun, Scope, SessionChange, ToolRunId,
+    Actor, AppId, AuditAction, CallId, ChatId, ChatSession, EventId, IdSalt, Limits,
+    NewChatSession, NewMessage, NewProviderCall, NewToolRun, Scope, SessionChange, ToolRunId,
 };
 
 use transfer::jsonl::origin_of;
@@ -158,6 +158,22 @@ impl Sink<'_> {
         let created = self.store.create_chat(&self.scope, new).await;
         self.clock.put_to(None);
         Ok(Some(created?))
+    }
+
+    /// Returns the salt of the ids of a chat, which is created and counted if it does not exist.
+    pub(crate) async fn ensure(
+        &self,
+        existing: Option<&ChatSession>,
+        new: NewChatSession,
+        at: Option<DateTime<Utc>>,
+        report: &mut Report,
+    ) -> Result<Option<IdSalt>, Stop> {
+        if let Some(existing) = existing {
+            return Ok(existing.id_salt);
+        }
+        let created = self.create(new, at).await?;
+        report.counts.created += 1;
+        Ok(created.and_then(|chat| chat.id_salt))
     }
 
     /// Appends a batch as it was at a time, and counts it. What the chat has is not stored again. Returns how many messages are

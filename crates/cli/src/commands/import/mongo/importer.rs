@@ -121,13 +121,8 @@ impl<'a> Importer<'a> {
         }
         let sink = &self.sinks[app_id];
         let existing = sink.get(&part.chat_id).await?;
-        let id_salt = if let Some(existing) = &existing {
-            existing.id_salt
-        } else {
-            self.report.counts.created += 1;
-            let created = sink.create(part.new.clone(), part.created_at).await?;
-            created.and_then(|chat| chat.id_salt)
-        };
+        let (new, at) = (part.new.clone(), part.created_at);
+        let id_salt = sink.ensure(existing.as_ref(), new, at, self.report).await?;
         Ok(OpenChat {
             chat_id: part.chat_id.clone(),
             app_id: app_id.clone(),
