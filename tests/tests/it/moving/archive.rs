@@ -3,7 +3,9 @@
 use std::fs;
 
 use anyhow::{Context as _, Result, ensure};
-use persistence::{Assistants as _, ChatSessions as _, Forks as _, Messages as _, ToolRuns as _};
+use persistence::{
+    Assistants as _, ChatSessions as _, Forks as _, Messages as _, StoreError, ToolRuns as _,
+};
 use records::{
     AssistantContent, AssistantId, ChatId, MessageBody, MessageEdit, NewAssistant, NewChatSession,
     NewFork, NewToolRun, WorkflowName,
@@ -140,6 +142,51 @@ async fn an_import_that_is_killed_goes_on_and_leaves_nothing_twice() -> Result<(
     verify(&place.settings).await
 }
 
+/// Otherwise the chat would show what the import has stored already.
+#[tokio::test]
+async fn the_id_of_a_chat_is_taken_until_its_import_is_whole_or_purged() -> Result<()> {
+    let source = Place::new().await?;
+    fill(&source).await?;
+    let lines = archive(&["export", "chat", APP, "source"], &source.settings).await?;
+    let is_session = |line: &String| line.contains(r#""collection":"chat_sessions""#);
+    let session = lines.iter().position(is_session).context("there is no session")?;
+    let chat_id = ChatId::parse("source")?;
+    let new = NewChatSession {
+        chat_id: Some(chat_id.clone()),
+        ..NewChatSession::of(WorkflowName::parse("Generator")?)
+    };
+    let (repeated, purged) = (Place::new().await?, Place::new().await?);
+    for place in [&repeated, &purged] {
+        let (_, said, code) = import(place, &lines[..session]).await?;
+        assert_eq!(code, Some(1), "{said}");
+        assert_eq!(place.store.get_chat(&place.scope, &chat_id).await?, None);
+        let created = place.store.create_chat(&place.scope, new.clone()).await;
+        assert!(matches!(created, Err(StoreError::ChatExists(_))), "{created:?}");
+        for of in [&["check", "--deep"][..], &["check", "--deep", "--app", APP]] {
+            let output = run(of, &place.settings).await?;
+            let checked = String::from_utf8([output.stdout, output.stderr].concat())?;
+            assert_eq!(checked.matches("(unfinished-import)").count(), 1, "{checked}");
+            assert!(!checked.contains("(orphan)"), "{checked}");
+        }
+    }
+
+    let (numbers, said, code) = import(&repeated, &lines).await?;
+    assert_eq!((&numbers["differ"], code), (&json!(0), Some(0)), "{said}");
+    verify(&repeated.settings).await?;
+    let moved = archive(&["export", "chat", APP, "source"], &repeated.settings).await?;
+    assert_eq!(moved[1..], lines[1..]);
+
+    for expected in ["1 chats purged", "cannot purge"] {
+        let output = run(&["purge", "--app", APP, "--chat", "source"], &purged.settings).await?;
+        let said = String::from_utf8([output.stdout, output.stderr].concat())?;
+        assert!(said.contains(expected), "{said}");
+    }
+    verify(&purged.settings).await?;
+    purged.store.create_chat(&purged.scope, new).await?;
+    assert_eq!(purged.messages_of("source").await?.len(), 0);
+    Ok(())
+}
+
 #[tokio::test]
 async fn a_fork_moves_with_what_it_shares() -> Result<()> {
     let (source, place) = (Place::new().await?, Place::new().await?);
@@ -214,7 +261,7 @@ async fn a_fork_shows_nothing_that_its_archive_does_not_hold() -> Result<()> {
         let (_, said, code) = import(&place, hostile).await?;
         assert_eq!(code, Some(1), "{said}");
         assert!(said.contains("it shares messages of the chat source"), "{said}");
-        assert!(!place.store.has_chat(&ChatId::parse("fork")?).await?);
+        assert_eq!(place.store.get_chat(&place.scope, &ChatId::parse("fork")?).await?, None);
     }
     // What was stored of the fork before its session belongs to no chat: `check --deep` names it, and nothing counts it.
     let verified = told(&run(&["stats", "verify"], &place.settings).await?)?;

@@ -128,7 +128,7 @@ async fn read<'a>(
 struct Importer<'a> {
     store: &'a MongoStore,
     app_id: AppId,
-    /// The chat whose documents are read, and whether the database had it before.
+    /// The chat whose documents are read, and whether it is new in the database.
     chat: Option<(ChatId, bool)>,
     batch: Vec<Value>,
     collection: String,
@@ -180,8 +180,8 @@ impl<'a> Importer<'a> {
             Record::Archive { .. } => bail!("an archive has one first line"),
             Record::Chat { chat_id } => {
                 self.end_chat().await?;
-                let is_there = self.store.has_chat(&chat_id).await?;
-                self.chat = Some((chat_id, is_there));
+                let is_new = self.store.reserve_chat(&self.app_id, &chat_id).await?;
+                self.chat = Some((chat_id, is_new));
                 self.counts.chats += 1;
             }
             Record::Document { collection, document } => {
@@ -210,8 +210,8 @@ impl<'a> Importer<'a> {
     /// Stores what is left of a chat, and makes it searchable.
     async fn end_chat(&mut self) -> anyhow::Result<()> {
         self.flush().await?;
-        let Some((chat_id, is_there)) = self.chat.take() else { return Ok(()) };
-        let mut left = if is_there { Vec::new() } else { vec![chat_id] };
+        let Some((chat_id, is_new)) = self.chat.take() else { return Ok(()) };
+        let mut left = if is_new { vec![chat_id] } else { Vec::new() };
         while !left.is_empty() {
             left = self.store.index_chats(&left).await?;
         }
@@ -226,8 +226,8 @@ impl<'a> Importer<'a> {
         }
         let into = match &self.chat {
             None => RestoreInto::App,
-            Some((chat_id, false)) => RestoreInto::NewChat(chat_id),
-            Some((chat_id, true)) => RestoreInto::ExistingChat(chat_id),
+            Some((chat_id, true)) => RestoreInto::NewChat(chat_id),
+            Some((chat_id, false)) => RestoreInto::ExistingChat(chat_id),
         };
         let (app_id, collection) = (&self.app_id, &self.collection);
         let held = &mut self.held;

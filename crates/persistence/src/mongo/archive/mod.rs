@@ -4,9 +4,11 @@
 //! What an archive takes of each collection is in the registry of collections.
 
 mod encoding;
+mod reservation;
 mod restore;
 mod save;
 
+pub(crate) use reservation::{is_reservation, reservations_of};
 pub use restore::{HeldSegments, RestoreError, RestoreInto, Restored};
 pub use save::{ArchiveError, ArchivedDocument};
 

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::Archive;
 use super::encoding::decode;
+use super::reservation::reservation_filter;
 use crate::StoreError;
 use crate::mongo::MongoStore;
 use crate::mongo::collection_names::{CHAT_SEGMENTS, CHAT_SESSIONS};
@@ -44,7 +45,7 @@ pub enum RestoreError {
 pub enum RestoreInto<'a> {
     /// The app itself.
     App,
-    /// A chat that the database does not have yet.
+    /// A chat that the database does not have yet: its id is reserved, see [`MongoStore::reserve_chat`].
     NewChat(&'a ChatId),
     /// A chat that the database has: its documents are only compared.
     ExistingChat(&'a ChatId),
@@ -117,19 +118,10 @@ impl RestoreInto<'_> {
 }
 
 impl MongoStore {
-    /// Returns whether the database has a chat, of whatever app.
-    pub async fn has_chat(&self, chat_id: &ChatId) -> Result<bool, StoreError> {
-        let find = || async {
-            let find = self.inner.chat_sessions.find_one(doc! { "_id": chat_id.as_str() });
-            Ok(find.projection(doc! { "_id": 1 }).await?)
-        };
-        Ok(self.read(find).await?.is_some())
-    }
-
     /// Stores documents of one collection from an archive of an app, as they are. Nothing that is stored is changed.
     ///
     /// Safe to repeat. The documents of a new chat must be stored in the order of the archive: its session, the last one, makes
-    /// the chat. `held` is that of the whole archive, and a fork is refused whose sources are not in the archive before it.
+    /// the chat. If the reservation of its id is gone by then, because the chat was purged, it is not found. `held` is that of the whole archive, and a fork is refused whose sources are not in the archive before it.
     pub async fn restore_documents(
         &self,
         held: &mut HeldSegments,
@@ -156,9 +148,16 @@ impl MongoStore {
                 }
             }
         }
-        let inserts = !matches!(into, RestoreInto::ExistingChat(_));
-        let collection = self.inner.database.collection(stored.name);
-        let restored = self.store_all(&collection, &documents, inserts).await?;
+        let restored = match into {
+            RestoreInto::NewChat(chat_id) if stored.name == CHAT_SESSIONS => {
+                self.store_session(app_id, chat_id, &documents).await?
+            }
+            into => {
+                let inserts = !matches!(into, RestoreInto::ExistingChat(_));
+                let collection = self.inner.database.collection(stored.name);
+                self.store_all(&collection, &documents, inserts).await?
+            }
+        };
         for (document, restored) in documents.iter().zip(&restored) {
             match stored.name {
                 CHAT_SEGMENTS if *restored != Restored::Differs => held.hold(document)?,
@@ -195,6 +194,36 @@ impl MongoStore {
                 return Ok(restored.into_iter().flatten().collect());
             }
         }
+    }
+
+    /// Replaces the reservation of a chat by its session.
+    async fn store_session(
+        &self,
+        app_id: &AppId,
+        chat_id: &ChatId,
+        documents: &[RawDocumentBuf],
+    ) -> Result<Vec<Restored>, StoreError> {
+        let sessions = &self.inner.chat_sessions;
+        let mut restored = Vec::new();
+        for session in documents {
+            let stored = self.write_until(self.deadline(), |attempt| async move {
+                let reserved = reservation_filter(app_id, chat_id);
+                if sessions.replace_one(reserved, session).await?.matched_count > 0 {
+                    return Ok(Restored::Stored);
+                }
+                let found = found(sessions, std::slice::from_ref(session)).await?;
+                match found.into_values().next() {
+                    None => Err(StoreError::ChatNotFound(chat_id.clone()).into()),
+                    Some(same) if same == *session && attempt.may_have_applied() => {
+                        Ok(Restored::Stored)
+                    }
+                    Some(same) if same == *session => Ok(Restored::Known),
+                    Some(_) => Ok(Restored::Differs),
+                }
+            });
+            restored.push(stored.await?);
+        }
+        Ok(restored)
     }
 
     /// Inserts documents; returns whether all were new.

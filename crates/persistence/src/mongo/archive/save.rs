@@ -1,5 +1,3 @@
-use std::iter;
-
 use bson::{Bson, Document, RawDocumentBuf, doc};
 use chrono::{DateTime, Utc};
 use mongodb::error::Error;
@@ -9,6 +7,7 @@ use serde_json::Value;
 use tokio::sync::Mutex;
 
 use super::encoding::encode;
+use super::reservation::reservations_of;
 use super::{Archive, taken};
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::{Lineage, open_chat_session, rollup_id, wallets_after};
@@ -159,10 +158,11 @@ impl MongoStore {
     }
 
     /// Returns whether the database has anything that an archive of the app would have: the app is registered, or has a chat,
-    /// a wallet, an assistant or a document. Entries of the audit log do not count: commands write them for any app.
+    /// a wallet, an assistant or a document, or an import has begun to store one of its chats. Entries of the audit log do not count: commands write them for any app.
     pub async fn knows_app(&self, app_id: &AppId) -> Result<bool, StoreError> {
-        let chats = (Archive::Session, doc! { "app_id": app_id.as_str() });
-        for (archive, filter) in iter::once(chats).chain(beside_chats(app_id)) {
+        let of_chats = [doc! { "app_id": app_id.as_str() }, reservations_of(app_id)];
+        let of_chats = of_chats.map(|filter| (Archive::Session, filter));
+        for (archive, filter) in of_chats.into_iter().chain(beside_chats(app_id)) {
             for stored in taken(archive) {
                 let collection: Collection<RawDocumentBuf> =
                     self.inner.database.collection(stored.name);

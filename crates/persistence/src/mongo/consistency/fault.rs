@@ -22,6 +22,8 @@ pub enum FaultKind {
     Unreadable,
     /// It belongs to a chat, a stream or a document that is not stored.
     Orphan,
+    /// An import has not stored all of the chat.
+    UnfinishedImport,
     /// It names another app than its chat.
     OtherApp,
     /// The counters of the session and the number of messages do not fit.
@@ -50,9 +52,10 @@ pub enum FaultKind {
 
 impl FaultKind {
     /// Every kind.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Unreadable,
         Self::Orphan,
+        Self::UnfinishedImport,
         Self::OtherApp,
         Self::Counters,
         Self::Segments,
@@ -73,6 +76,7 @@ impl FaultKind {
         match self {
             Self::Unreadable => "unreadable",
             Self::Orphan => "orphan",
+            Self::UnfinishedImport => "unfinished-import",
             Self::OtherApp => "other-app",
             Self::Counters => "counters",
             Self::Segments => "segments",

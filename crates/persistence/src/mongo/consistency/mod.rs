@@ -19,6 +19,7 @@ use self::chat::Chat;
 pub use self::fault::{DataFault, FaultKind};
 use crate::StoreError;
 use crate::mongo::MongoStore;
+use crate::mongo::archive::{is_reservation, reservations_of};
 use crate::mongo::collection_names::{
     CHAT_BLOBS, CHAT_SEGMENTS, CHAT_SESSIONS, CONTEXT_SNAPSHOTS, INPUT_REQUESTS, MESSAGE_VERSIONS,
     RESUME_POINTS, STATUS_CHANGES, STREAM_GROUPS, STREAMS, TURNS_WITHOUT_MESSAGES,
@@ -132,7 +133,10 @@ impl MongoStore {
         snapshot: &mut Snapshot,
     ) -> Result<Page, Failure> {
         let mut filter = doc! { "_id": { "$gt": after.map_or(Bson::MinKey, Bson::from) } };
-        filter.extend(app_id.map(|app_id| ("app_id".to_owned(), app_id.as_str().into())));
+        if let Some(app_id) = app_id {
+            let of_app = doc! { "app_id": app_id.as_str() };
+            filter.insert("$or", vec![of_app, reservations_of(app_id)]);
+        }
         let query = Query {
             filter,
             sort: Some(doc! { "_id": 1 }),
@@ -147,6 +151,10 @@ impl MongoStore {
             read += 1;
             let id = raw.get_str("_id").unwrap_or_default().to_owned();
             last = Some(id.clone());
+            if is_reservation(&raw) {
+                page.unfinished(id);
+                continue;
+            }
             match Chat::read(&raw) {
                 Ok(chat) => _ = page.chats.insert(id, chat),
                 Err(error) => page.unreadable(CHAT_SESSIONS, id, &error),
@@ -176,8 +184,8 @@ impl MongoStore {
             let is_wanted = app_id.is_none_or(|wanted| wanted.as_str() == app);
             let id = chat_of(&raw).to_owned();
             let Some(chat) = page.chats.get_mut(&id) else {
-                let is_unreadable = page.faults.iter().any(|fault| fault.record == id);
-                if is_wanted && !is_unreadable {
+                let is_known = page.faults.iter().any(|fault| fault.record == id);
+                if is_wanted && !is_known {
                     page.orphan(of.name, id);
                 }
                 continue;
@@ -238,6 +246,14 @@ impl Page {
     fn unreadable(&mut self, collection: &'static str, record: String, error: &StoreError) {
         let detail = error.to_string();
         self.faults.push(DataFault { record, collection, kind: FaultKind::Unreadable, detail });
+    }
+
+    /// Reports a chat of which an import has stored documents, and not the session.
+    fn unfinished(&mut self, record: String) {
+        let detail =
+            "an import of the chat is under way, or was broken off: repeat it, or purge the chat";
+        let (collection, kind) = (CHAT_SESSIONS, FaultKind::UnfinishedImport);
+        self.faults.push(DataFault { record, collection, kind, detail: detail.to_owned() });
     }
 
     /// Reports the documents of a chat that is not there, once for each collection.

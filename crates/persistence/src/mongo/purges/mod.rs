@@ -254,9 +254,9 @@ impl MongoStore {
     ) -> Result<bool, StoreError> {
         let mark = self.inner.ids.mint("purge_");
         let unfenced = scope.unfenced().finding_deleted();
-        let (actor, purged) = (actor.clone(), chat_id.clone());
+        let (purger, purged) = (actor.clone(), chat_id.clone());
         let purging = self.write(|call| async move {
-            let round = |tx| call.purge_round(tx, &actor, &unfenced, &purged, due, &mark);
+            let round = |tx| call.purge_round(tx, &purger, &unfenced, &purged, due, &mark);
             if !call.transact(&unfenced, &purged, round).await? {
                 return Ok(false);
             }
@@ -269,6 +269,9 @@ impl MongoStore {
         match purging.await {
             Err(StoreError::ChatNotFound(_)) if due.is_some() => Ok(false),
             Err(StoreError::ChatNotFound(_)) if scope.caller == Caller::Service => {
+                if self.purge_reserved(actor, &scope.app_id, chat_id).await? {
+                    return Ok(true);
+                }
                 self.read(|| self.find_purged(&scope.app_id, chat_id)).await?;
                 Ok(false)
             }

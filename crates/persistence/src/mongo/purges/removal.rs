@@ -26,7 +26,7 @@ pub(super) struct Shared {
 
 impl MongoStore {
     /// Removes the records of a purged chat, except what other chats share. Safe to repeat.
-    pub(super) async fn remove_records(
+    pub(in crate::mongo) async fn remove_records(
         &self,
         app_id: &AppId,
         chat_id: &ChatId,
