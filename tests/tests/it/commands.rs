@@ -284,7 +284,9 @@ async fn a_person_is_exported_and_then_erased_with_a_receipt() -> Result<()> {
     let end = json!({ "record": "end", "searched": 3, "chats": 3, "messages": 1 });
     assert_eq!(exported.last(), Some(&end));
     let erase = ["erase", "--app", APP, "--user", "alice"];
-    let output = String::from_utf8(run(&erase, &settings).await?.stdout)?;
+    let output = run(&erase, &settings).await?;
+    assert_eq!(output.status.code(), Some(1), "a chat is left");
+    let output = String::from_utf8(output.stdout)?;
     let lines: Vec<&str> = output.lines().collect();
     assert!(lines[0].starts_with("erased; from now on erased_"), "{output}");
     let left = format!("left, because it is under hold: {held}");
@@ -294,6 +296,9 @@ async fn a_person_is_exported_and_then_erased_with_a_receipt() -> Result<()> {
     let again = [&erase[..], &["--json"]].concat();
     let receipt: Value = serde_json::from_slice(&run(&again, &settings).await?.stdout)?;
     assert_eq!((&receipt["erased"], &receipt["held"]), (&json!({}), &json!([held.as_str()])));
+    store.set_hold(&Actor::command_line(), &scope.app_id, &held, None).await?;
+    assert_eq!(run(&erase, &settings).await?.status.code(), Some(0));
+    assert_eq!(store.get_chat(&scope, &held).await?, None);
     Ok(())
 }
 

@@ -15,7 +15,7 @@ use crate::settings::Settings;
 #[command(
     after_help = "The chats of the person are purged, also as forks show them. In chats of others their messages, answers and \
                         names go. Their documents and assistants are deleted, and their wallet gets a pseudonym. Chats under hold are \
-                        left and listed. It can be broken off and repeated; a running service goes on with it. Export what is stored \
+                        left and listed, and the exit code is 1. It can be broken off and repeated; a running service goes on with it. Export what is stored \
                         about the person before, and revoke their tokens, because what they write meanwhile may remain. Example:\n  \
                         reprise erase --app acme_corp --user alice"
 )]
@@ -38,9 +38,9 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
     let signer = ReceiptSigner::new(&settings.erasure)?;
     let erasing = Backend::with_store(settings, async |store| erase(arguments, store).await);
     let erasure = erasing.await.context("cannot erase")?;
-    let text = text(&erasure);
+    let (text, is_whole) = (text(&erasure), erasure.held.is_empty());
     arguments.output.print(|| service::responses::erasure(erasure, &signer), || text)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 async fn erase(arguments: &Arguments, store: &MongoStore) -> anyhow::Result<Erasure> {

@@ -55,7 +55,7 @@ kinds! {
     FORBIDDEN_APP = FORBIDDEN, "forbidden-app", "The token is not for this app";
     FORBIDDEN_ORIGIN = FORBIDDEN, "forbidden-origin", "The page or host is not accepted";
     FORBIDDEN_OWNER = FORBIDDEN, "forbidden-owner", "Not the caller's own";
-    FORBIDDEN_PERMISSION = FORBIDDEN, "forbidden-permission", "The caller may read the chat, and not do this";
+    FORBIDDEN_PERMISSION = FORBIDDEN, "forbidden-permission", "The caller may read this, and may not do that";
     SIGN_IN_FAILED = FORBIDDEN, "sign-in-failed", "The person was not signed in";
     NO_SEARCH = NOT_FOUND, "no-search", "Messages cannot be searched here";
     NO_SIGN_IN = NOT_FOUND, "no-sign-in", "People cannot sign in here";
