@@ -26,6 +26,8 @@ where
     S: Clone + Send + Sync + 'static,
 {
     Router::new()
+        // Where a person arrives who knows the host alone.
+        .route("/", get(async || Redirect::temporary("dashboard")))
         .route("/dashboard", get(async || PAGE))
         // The page loads its files by relative paths, so it must have exactly one address.
         .route("/dashboard/", get(async || Redirect::permanent("../dashboard")))

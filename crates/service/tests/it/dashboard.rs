@@ -74,6 +74,8 @@ async fn unknown_files_of_the_page_are_not_found() {
     }
     let answer = client.get("/dashboard/").await;
     assert_eq!((answer.status, answer.header("location")), (308, "../dashboard"));
+    let answer = client.get("/").await;
+    assert_eq!((answer.status, answer.header("location")), (307, "dashboard"));
     let answer = client.json("POST", "/dashboard", "{}").await;
     assert_eq!(answer.problem(), (405, "method-not-allowed".to_owned()));
 }

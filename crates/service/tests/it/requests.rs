@@ -9,7 +9,7 @@ use crate::harness::Client;
 #[tokio::test]
 async fn unknown_routes_and_wrong_methods_are_problems() {
     let client = Client::open();
-    for path in ["/", "/api", "/api/chats", "/api/chats/", "/api/chats/a/b/c/d/e", "/robots.txt"] {
+    for path in ["/api", "/api/chats", "/api/chats/", "/api/chats/a/b/c/d/e", "/robots.txt"] {
         let answer = client.get(path).await;
         assert_eq!(answer.problem(), (404, "no-such-route".to_owned()), "{path}");
     }
