@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from typing import Any
 
@@ -41,6 +42,25 @@ def test_a_value_that_is_none_of_json_is_named(client: Reprise, value: object) -
         chat.append({"role": "user", "content": {"a": [1, value]}})
     with pytest.raises(TypeError, match=r"^/lake \(a name of a field\): a tuple is no value of JSON"):
         client.documents.put("notes", {"lake": {("a", "b"): 3}})
+
+
+@pytest.mark.parametrize("name", [1, -2.5, 1e300, True, None])
+def test_a_name_that_is_no_text_is_named(client: Reprise, name: object) -> None:
+    chat = client.create_chat("Picnic")
+    said = re.escape(f"(a name of a field): {name!r} is no text")
+    with pytest.raises(InvalidValue, match=rf"^/messages/0/content/a~1b/1 {said}"):
+        chat.append({"role": "user", "content": {"a/b": ["c", {"d": 1, name: 2}]}})
+    with pytest.raises(InvalidValue, match=rf"^/metadata {said}"):
+        chat.update(metadata={name: 1})
+    with pytest.raises(InvalidValue, match=rf"^{said}"):
+        client.documents.put("notes", {name: 1})
+    assert (list(chat.messages()), list(client.documents.list())) == ([], [])
+
+
+def test_names_and_texts_that_look_like_numbers_are_stored_as_they_are(client: Reprise) -> None:
+    content = {"1": {"true": [{"null": '"1":'}]}, "-2.5e3": '{"1":2}'}
+    client.documents.put("notes", content)
+    assert client.documents.read("notes").json() == content
 
 
 async def test_items_that_are_no_dictionaries_are_named() -> None:

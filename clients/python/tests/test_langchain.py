@@ -200,6 +200,7 @@ async def test_a_chat_of_other_clients_is_copied_with_its_open_calls(service: Se
         ),
         (HumanMessage("a", additional_kwargs={"a/b": [float("nan")]}), "/additional_kwargs/a~1b/0", "nan is no number of JSON"),
         (HumanMessage("a", additional_kwargs={"\udc00": 1}), "/additional_kwargs (a name of a field)", "U+DC00"),
+        (HumanMessage("a", additional_kwargs={"a": {1: 2}}), "/additional_kwargs/a (a name of a field)", "1 is no text"),
     ],
 )
 async def test_a_value_that_json_does_not_have_is_named(

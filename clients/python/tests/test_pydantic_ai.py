@@ -22,6 +22,7 @@ from pydantic_ai.messages import (
     NativeToolReturnPart,
     RetryFeedbackPart,
     RetryInfo,
+    RetryPromptPart,  # pyright: ignore[reportDeprecated]
     SystemPromptPart,
     TextPart,
     ThinkingPart,
@@ -258,6 +259,24 @@ async def test_what_a_tool_returns_is_the_same_when_it_was_read(make: MakeHistor
     assert [await make().save(messages) for _ in range(2)] == [3, 0]
     assert await make().save([*(await make().load()), MESSAGES[3]]) == 1
     assert await make().save([*messages, MESSAGES[3], question("More?")]) == 1
+
+
+@pytest.mark.filterwarnings("ignore:.RetryPromptPart. is deprecated")
+async def test_a_part_that_is_another_one_when_it_was_read_is_stored_once(make: MakeHistory, client: AsyncReprise) -> None:
+    answered = RetryPromptPart("no", tool_name="weather", tool_call_id="call_1", timestamp=NOW)  # pyright: ignore[reportDeprecated]
+    asked = RetryPromptPart("Say more.", timestamp=NOW)  # pyright: ignore[reportDeprecated]
+    messages: list[ModelMessage] = [*MESSAGES[:2], ModelRequest([answered]), MESSAGES[3], ModelRequest([asked])]
+    history = make()
+    assert [await history.save(messages[:length]) for length in (3, 3, 5)] == [3, 0, 2]
+    assert await make().save(messages) == 0
+    loaded = await make().load()
+    assert await history.save([*loaded, MESSAGES[3]]) == 1
+    assert await make().save([*messages, MESSAGES[3], question("More?")]) == 1
+    stored = [message.model_dump() async for message in client.chat(history.chat_id).messages()]
+    assert [stored[2][name] for name in ("role", "tool_call_id", "content")] == ["tool", "call_1", "no"]
+    await history.clear()
+    await history.append(messages)
+    assert await make().save(loaded) == 0
 
 
 async def test_other_readers_of_the_chat_understand_the_messages(make: MakeHistory, client: AsyncReprise) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import AsyncGenerator
+from datetime import datetime, timedelta
 from typing import Any
 
 import httpx
@@ -20,6 +21,7 @@ from google.adk.runners import Runner
 from google.adk.sessions import BaseSessionService, InMemorySessionService, Session
 from google.adk.sessions.base_session_service import GetSessionConfig
 from google.genai import types
+from pydantic import BaseModel
 
 from reprise import AsyncReprise, InvalidValue, OutcomeUnknown, Unavailable
 from reprise.stores.adk import RepriseSessionService
@@ -316,3 +318,21 @@ async def test_text_that_utf_8_does_not_have_is_refused_and_nothing_is_stored(se
         await sessions.append_event(session, event("Hello 👍"))
         assert len((await found(sessions)).events) == 1
         assert len((await sessions.list_sessions(app_name="picnic")).sessions) == 1
+
+
+class Depth(BaseModel):
+    """A value of state that is a model."""
+
+    meters: float = float("inf")
+    where: str | None = None
+
+
+async def test_state_has_one_stored_form_whatever_sets_it(service: Service, app: str) -> None:
+    values = [b"abc", b"\xff\xfb", {"a": [b"\xff"], b"abc": 1}, datetime(2026, 1, 2), timedelta(hours=1), float("nan"), Depth()]
+    given = {f"{tier}{number}": value for tier in ("", "user:", "app:") for number, value in enumerate(values)}
+    async with AsyncReprise(service.url, app) as client:
+        sessions = RepriseSessionService(client)
+        created = (await made(sessions, **given)).state
+        await sessions.append_event(await found(sessions), event(delta=given))
+        assert (await found(sessions)).state == created
+        assert [created["0"], created["app:1"]] == ["YWJj", "__s="]

@@ -466,6 +466,9 @@ def test_a_value_that_json_does_not_have_is_refused(client: Reprise) -> None:
     for value in (float("nan"), "a\ud83d"):
         with pytest.raises(InvalidValue, match=r"^/value/places/0: "):
             store.put(("users",), "ada", {"places": [value]})
+    names: dict[Any, str] = {1: "a", "1": "b"}
+    with pytest.raises(InvalidValue, match=r"^/value \(a name of a field\): 1 is no text"):
+        store.put(("users",), "ada", names)
     assert store.search(("users",)) == []
 
 

@@ -1,12 +1,24 @@
 /** Values as JSON, and which of them JSON does not have. */
 import { InvalidValue } from "./errors.js";
 
-/** Returns a value as JSON. What JSON or UTF-8 would replace by something else is an `InvalidValue`. */
+/** Returns a value as JSON. What JSON does not have, or UTF-8 would replace by something else, is an `InvalidValue`. */
 export function jsonOf(value: unknown): string | undefined {
-  // It refuses what contains itself, which could not be checked to its end.
-  const json = JSON.stringify(value) as string | undefined;
+  let json: string | undefined;
+  try {
+    json = JSON.stringify(value);
+  } catch (error) {
+    // A value that is refused without its BigInts, too, contains itself, and could not be checked to its end.
+    withBigInts(value);
+    check(value, "");
+    throw error;
+  }
   check(value, "");
   return json;
+}
+
+/** Returns a value as JSON, with texts in place of BigInts. */
+export function withBigInts(value: unknown): string {
+  return JSON.stringify(value, (_name, item: unknown) => (typeof item === "bigint" ? `${item}n` : item));
 }
 
 /** Checks that a text has no half of a character, for which UTF-8 would have U+FFFD. */
@@ -21,6 +33,7 @@ export function checkText(text: string, pointer: string): void {
 function check(value: unknown, pointer: string): void {
   if (typeof value === "string") checkText(value, pointer);
   else if (typeof value === "number") checkNumber(value, pointer);
+  else if (typeof value === "bigint") checkBigInt(value, pointer);
   else if (Array.isArray(value)) checkList(value, pointer);
   else if (typeof value === "object" && value !== null) checkObject(value, pointer);
 }
@@ -28,6 +41,15 @@ function check(value: unknown, pointer: string): void {
 function checkNumber(value: number, pointer: string): void {
   if (Number.isFinite(value)) return;
   throw new InvalidValue(pointer, `${value} is no number of JSON: replace it, for example with null or a text`);
+}
+
+function checkBigInt(value: bigint, pointer: string): void {
+  // Some applications add the method, so that JSON has their BigInts as texts.
+  if (hasToJson(Object(value) as object)) return;
+  throw new InvalidValue(
+    pointer,
+    `JSON cannot hold the BigInt ${value}: replace it, for example with Number(value) or String(value)`,
+  );
 }
 
 function checkList(list: readonly unknown[], pointer: string): void {

@@ -11,7 +11,7 @@ import {
   safeValidateUIMessages,
   validateUIMessages,
 } from "ai";
-import { type Chat, Conflict, Reprise, Unavailable } from "reprise-chats";
+import { type Chat, Conflict, InvalidValue, Reprise, Unavailable } from "reprise-chats";
 import { RepriseChatTransport, loadMessages, saveMessages, watchMessages } from "reprise-chats/ai";
 import { answer } from "./answer.js";
 import { respond } from "./readme/streaming.js";
@@ -61,6 +61,34 @@ test("messages come back as they were saved", async () => {
   assert.ok(first);
   await saveMessages(chat, [first], { truncate: true });
   assert.deepEqual(await loadMessages(chat), [first]);
+});
+
+test("what a message was saved as first replaces no later state, unless the chat is truncated or its metadata differ", async () => {
+  const chat = await new Reprise(service.url, newApp()).createChat("Picnic");
+  const liked = (like: boolean): UIMessage => ({ id: "m1", role: "user", parts: [text("lake")], metadata: { like } });
+  for (const message of [liked(true), liked(false), liked(true)]) await saveMessages(chat, [message]);
+  assert.deepEqual(await loadMessages(chat), [liked(false)]);
+  await saveMessages(chat, [liked(true)], { truncate: true });
+  assert.deepEqual(await loadMessages(chat), [liked(true)]);
+  const timed = (like: boolean, at: number): UIMessage => ({ ...liked(like), metadata: { like, at } });
+  for (const message of [timed(false, 1), timed(true, 2)]) await saveMessages(chat, [message]);
+  assert.deepEqual(await loadMessages(chat), [timed(true, 2)]);
+});
+
+test("messages with a value that JSON does not have are refused, and none is stored", async () => {
+  const chat = await new Reprise(service.url, newApp()).createChat("Picnic");
+  for (const m of [1n, new Map(), NaN]) {
+    const messages: UIMessage[] = [true, false].map((isFirst) => {
+      return { id: `m${isFirst}`, role: "user", parts: [text("lake")], metadata: isFirst ? { m: 1 } : { m } };
+    });
+    const refusal = { name: "InvalidValue", pointer: "/messages/1/metadata/m" };
+    await assert.rejects(saveMessages(chat, messages), refusal);
+  }
+  assert.deepEqual(await loadMessages(chat), []);
+
+  const [page] = storedChat();
+  await page.sendMessage({ text: "park", metadata: { m: 1n } });
+  assert.ok(page.error instanceof InvalidValue);
 });
 
 test("a long chat is saved in pieces", async () => {

@@ -155,6 +155,8 @@ test("a value that JSON does not have is refused with its pointer, and nothing i
     [{ weight: new Weight() }, /^\/messages\/0\/content\/weight\/kg: NaN/],
     [[new Map([["a", 1]])], /^\/messages\/0\/content\/0: JSON cannot hold the kind Map/],
     [new Uint8Array(2), /^\/messages\/0\/content: JSON cannot hold the kind Uint8Array/],
+    [{ count: 12n }, /^\/messages\/0\/content\/count: JSON cannot hold the BigInt 12: replace it/],
+    [{ toJSON: () => [1n] }, /^\/messages\/0\/content\/0: JSON cannot hold the BigInt 1:/],
   ];
   for (const [content, message] of refused) {
     await assert.rejects(chat.append({ ...HELLO, content }), (error: unknown) => {
@@ -169,6 +171,7 @@ test("a value that JSON does not have is refused with its pointer, and nothing i
   await assert.rejects(async () => documents.append("x", NaN), { name: "InvalidValue", pointer: "" });
   await assert.rejects(async () => documents.put("x", half), { name: "InvalidValue", pointer: "" });
   await assert.rejects(async () => documents.put("x", { a: new Set([1]) }), { name: "InvalidValue", pointer: "/a" });
+  await assert.rejects(async () => documents.put("x", [1n]), { name: "InvalidValue", pointer: "/0" });
   await assert.rejects(async () => documents.put(half, "x"), { name: "InvalidValue", pointer: "the path" });
   await assert.rejects(all(reprise.search(half)), { name: "InvalidValue", pointer: "q" });
   assert.equal(requests, 0);

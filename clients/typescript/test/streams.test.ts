@@ -113,7 +113,12 @@ test("a chunk that is not JSON ends its stream as failed", async () => {
   const chat = await new Reprise(service.url, newApp()).createChat("Picnic");
   const circular: Record<string, unknown> = {};
   circular["self"] = circular;
-  for (const chunk of [circular, 1n, undefined]) {
+  const refused: [chunk: unknown, message: RegExp][] = [
+    [circular, /not JSON/],
+    [1n, /JSON cannot hold the BigInt 1/],
+    [undefined, /not JSON/],
+  ];
+  for (const [chunk, message] of refused) {
     async function* chunks(): AsyncGenerator<unknown, void> {
       yield { type: "text-start", id: "t" };
       await Promise.resolve();
@@ -122,6 +127,6 @@ test("a chunk that is not JSON ends its stream as failed", async () => {
     await assert.rejects(chat.stream("ui_message", chunks()), InvalidRequest);
     const [stream] = await chat.streams();
     assert.equal(stream?.state, "failed");
-    assert.match(stream.error ?? "", /not JSON/);
+    assert.match(stream.error ?? "", message);
   }
 });

@@ -27,7 +27,7 @@ class InvalidRequest(RepriseError):
 
 
 class InvalidValue(InvalidRequest, ValueError):
-    """A value is none that JSON has, such as infinity or half of a surrogate pair. Nothing was sent.
+    """A value is none that JSON has, such as infinity, half of a surrogate pair, or a key that is no text. Nothing was sent.
 
     ``problem["errors"]`` names the field, by its pointer in the body of the request, or the parameter.
     """

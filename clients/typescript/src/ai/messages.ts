@@ -1,6 +1,7 @@
 import type { UIMessage } from "ai";
 import type { Chat } from "../chat.js";
 import { Conflict } from "../errors.js";
+import { withBigInts } from "../json.js";
 import { newId } from "../request.js";
 import { rememberLoad } from "./known.js";
 
@@ -33,6 +34,10 @@ export interface SaveOptions {
 /**
  * Saves messages: all of a chat, or the last ones. Those that are stored already are stored once; one that has changed since
  * replaces what is stored under its id. Repeat it as often as you like.
+ *
+ * What was stored first under an id replaces no later state: a page that was opened earlier may send it again. To set a message
+ * back to it, give the metadata a field that differs each time, such as a time. With `truncate`, the last message is set back
+ * without it.
  *
  * Messages have ids of 1 to 256 characters; the id of a deleted message cannot be used again (`Conflict`).
  */
@@ -107,7 +112,7 @@ function* pieces(messages: readonly UIMessage[]): Generator<UIMessage[], void> {
   let piece: UIMessage[] = [];
   let characters = 0;
   for (const message of messages) {
-    const added = JSON.stringify(message).length;
+    const added = withBigInts(message).length;
     if (piece.length > 0 && (piece.length === MAX_SENT || characters + added > MAX_CHARACTERS)) {
       yield piece;
       [piece, characters] = [[], 0];

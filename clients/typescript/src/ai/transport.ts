@@ -3,6 +3,7 @@ import type { Chat } from "../chat.js";
 import type { Reprise } from "../client.js";
 import { unlessAborted } from "../clock.js";
 import { isRefusal } from "../errors.js";
+import { withBigInts } from "../json.js";
 import { loadedWith } from "./known.js";
 import { type SaveOptions, saveMessages } from "./messages.js";
 import { recorded } from "./recorded.js";
@@ -140,7 +141,7 @@ export class RepriseChatTransport<M extends UIMessage = UIMessage> implements Ch
 
   /** Saves messages, without those that the service has refused before. */
   async #save(chat: Chat, messages: readonly UIMessage[], options?: SaveOptions): Promise<void> {
-    const accepted = messages.filter((message) => !this.#refused.has(JSON.stringify(message)));
+    const accepted = messages.filter((message) => !this.#refused.has(withBigInts(message)));
     try {
       await saveMessages(chat, accepted, options);
     } catch (error) {
@@ -148,7 +149,7 @@ export class RepriseChatTransport<M extends UIMessage = UIMessage> implements Ch
       // Each by itself, to learn which of them is refused.
       for (const message of accepted) {
         await saveMessages(chat, [message]).catch((refusal: unknown) => {
-          if (isRefusal(refusal)) this.#refused.add(JSON.stringify(message));
+          if (isRefusal(refusal)) this.#refused.add(withBigInts(message));
         });
       }
       throw error;

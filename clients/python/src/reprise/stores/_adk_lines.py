@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from google.adk.events.event import Event
+from google.adk.events.event_actions import EventActions
 from google.adk.sessions.base_session_service import GetSessionConfig
 from google.adk.sessions.session import Session
 from google.adk.sessions.state import State
-from pydantic_core import to_jsonable_python
 
 from .._json import check_texts
 
@@ -86,11 +86,16 @@ def selected(events: list[Event], config: GetSessionConfig | None) -> list[Event
 def stored_form(event: Event) -> str:
     """Returns an event as it is stored: without what is temporary. Text that UTF-8 does not have could not be read again."""
     check_texts(event.actions.state_delta, "/actions/state_delta")
-    fields = event.model_dump(mode="json", exclude_none=True)
+    fields = fields_of(event)
     delta: dict[str, Any] = fields["actions"]["state_delta"]
     fields["actions"]["state_delta"] = {key: value for key, value in delta.items() if not key.startswith(State.TEMP_PREFIX)}
     check_texts(fields)
     return json.dumps(fields, separators=(",", ":"))
+
+
+def fields_of(event: Event) -> dict[str, Any]:
+    """Returns an event as JSON has it."""
+    return event.model_dump(mode="json", exclude_none=True)
 
 
 def delta_of(stored: bytes | str) -> dict[str, Any]:
@@ -102,7 +107,7 @@ def delta_of(stored: bytes | str) -> dict[str, Any]:
 def json_of(state: dict[str, Any]) -> dict[str, Any]:
     """Returns state as JSON, in the form in which the state of events is stored."""
     check_texts(state)
-    found: dict[str, Any] = to_jsonable_python(state, inf_nan_mode="null")
+    found: dict[str, Any] = fields_of(Event(author="user", actions=EventActions(state_delta=state)))["actions"]["state_delta"]
     check_texts(found)
     return found
 

@@ -57,9 +57,10 @@ class RepriseSessionService(BaseSessionService):
     call with the same service: it sets the values that are not set yet. So it is with :meth:`create_session`.
 
     What it does not do: if the process dies in between, the values are not set. State must be JSON (dates and the like become
-    text), and NaN becomes null. An event holds at most 8 MiB, a session at most 1 GiB. The first append to a session in a
-    process reads it, to know the ids. ``list_sessions`` reads the events that were added since the last list, and keeps what it
-    found in a document for each session. App names, user ids and session ids have at most 256 bytes each.
+    text, also as keys, and bytes URL-safe base64), and NaN becomes null. An event holds at most 8 MiB, a session at most 1 GiB.
+    The first append to a session in a process reads it, to know the ids. ``list_sessions`` reads the events that were added
+    since the last list, and keeps what it found in a document for each session. App names, user ids and session ids have at
+    most 256 bytes each.
 
     :param client: the client of the app in Reprise, which may hold several apps of ADK; the caller closes it
     :param prefix: the namespace of the documents

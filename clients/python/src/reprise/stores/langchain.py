@@ -56,7 +56,8 @@ class RepriseChatMessageHistory(BaseChatMessageHistory):
       its fields.
     - Messages that other clients append to the chat are not in the history. Neither are those that ``reprise import mongo
       langchain`` has imported: :meth:`copy_from` takes them over into a new history.
-    - Infinity, NaN, and half of a surrogate pair are an :class:`~reprise.InvalidValue`, which names the field.
+    - Infinity, NaN, half of a surrogate pair, and a key that is no text are an :class:`~reprise.InvalidValue`, which names the
+      field.
     - The ``name`` of a message, and the ``role`` of a ``ChatMessage``, has 1 to 128 visible characters, without blanks at its
       ends.
     - Subclasses of messages that LangChain does not know cannot be read.

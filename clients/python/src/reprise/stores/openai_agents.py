@@ -42,7 +42,8 @@ class RepriseSession(SessionABC):
     What it cannot do:
 
     - A batch has at most 1,000 items and 8 MiB, and an item at most 4 MiB.
-    - ``NaN`` and other values that JSON does not have are an :class:`~reprise.InvalidValue`, which names the field.
+    - ``NaN``, a key that is no text, and other values that JSON does not have are an :class:`~reprise.InvalidValue`, which
+      names the field.
     - Messages that other clients append to the chat are no items. Neither are the messages of a session that ``reprise import
       mongo openai-agents`` has imported: add what ``history("openai-responses")`` of its chat returns to a new session.
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from itertools import groupby
+from itertools import groupby, zip_longest
 from typing import Any, cast
 
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
@@ -43,7 +43,9 @@ class DivergedHistory(ValueError):
 
 
 class RepriseMessageHistory:
-    """A message history that is kept in a chat of Reprise, each message as ``ModelMessagesTypeAdapter`` writes it.
+    """A message history that is kept in a chat of Reprise.
+
+    Each message is stored as ``ModelMessagesTypeAdapter`` writes it once it has read it.
 
     ``save`` takes the whole history and appends what is new; it is safe to repeat. If another process has appended other
     messages meanwhile, nothing is stored and :class:`DivergedHistory` is raised: load again, and decide.
@@ -91,8 +93,8 @@ class RepriseMessageHistory:
 
         :param messages: the whole history, such as ``result.all_messages()``
         """
-        items, saved = _dumped(messages), 0
         stored, count = self._known or await self._read()
+        items, saved = _as_read(_dumped(messages), stored), 0
         while True:
             try:
                 new = self._new(stored, items)[:APPENDED_AT_ONCE]
@@ -115,7 +117,7 @@ class RepriseMessageHistory:
         """Appends messages whatever is stored, all or none, such as ``result.new_messages()``."""
         if messages:
             self._known = None
-            await self._log.append([_message(item) for item in _dumped(messages)])
+            await self._log.append([_message(item) for item in _as_read(_dumped(messages))])
 
     async def clear(self) -> None:
         """Removes all messages: for readers at once, and then what they contain."""
@@ -134,13 +136,20 @@ class RepriseMessageHistory:
     async def _read(self) -> tuple[list[Json], int]:
         view, count = await self._log.view()
         # As this version of pydantic-ai writes them, or new fields of a later one would look like other messages.
-        messages = ModelMessagesTypeAdapter.validate_python([item for _, item in view.items()])
-        self._known = (_dumped(messages), count)
+        self._known = (_as_read([item for _, item in view.items()]), count)
         return self._known
 
 
 def _dumped(messages: Sequence[ModelMessage]) -> list[Json]:
     return cast("list[Json]", ModelMessagesTypeAdapter.dump_python(list(messages), mode="json"))
+
+
+def _as_read(items: list[Json], stored: Sequence[Json] = ()) -> list[Json]:
+    """Returns items as pydantic-ai writes them once it has read them, as the stored ones are: it makes other parts of some."""
+    is_stored = [item == old for item, old in zip_longest(items, stored[: len(items)])]
+    new = [item for item, is_known in zip(items, is_stored, strict=True) if not is_known]
+    read = iter(_dumped(ModelMessagesTypeAdapter.validate_python(new)))
+    return [item if is_known else next(read) for item, is_known in zip(items, is_stored, strict=True)]
 
 
 def _continuation(stored: list[Json], items: list[Json]) -> list[Json] | None:
@@ -191,10 +200,7 @@ def _only(group: Sequence[Json], wanted: Counter[str]) -> list[Json]:
 
 def _compared(part: Json) -> str:
     """Returns what must be equal in two forms of a part."""
-    # pydantic-ai writes an empty list for values that are no JSON, and leaves it out once they were read.
-    ignored = {"content_file_digests"} if not part.get("content_file_digests") else set[str]()
-    if part.get("dynamic_ref") is not None:
-        ignored |= {"content", "timestamp"}
+    ignored: set[str] = set() if part.get("dynamic_ref") is None else {"content", "timestamp"}
     return json.dumps({name: value for name, value in part.items() if name not in ignored}, sort_keys=True)
 
 

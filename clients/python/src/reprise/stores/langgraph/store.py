@@ -45,10 +45,10 @@ class RepriseStore(BaseStore):
     items below its namespace prefix, in the order of their paths, and filters them here. The operations of one batch are
     single requests: if one fails, those before it are done. A time to live (``ttl``) counts from the last ``put``; reading
     does not prolong it. ``created_at`` is the time of the last ``put``, by the clock of the client, as ``updated_at`` is. A
-    value is JSON of at most 8 MiB. ``delete`` has no condition: one that is sent again, because its answer was lost, deletes
-    what another client has written to the item in between. A namespace has at most 29 labels, each label and key
-    at most 256 bytes. Together with ``prefix``, they have at most 1,024 bytes, in which a ``/``, a ``%`` or a control character
-    counts as 3. The asynchronous methods run the others in threads.
+    value is JSON of at most 8 MiB, whose keys are texts. ``delete`` has no condition: one that is sent again, because its
+    answer was lost, deletes what another client has written to the item in between. A namespace has at most 29 labels, each
+    label and key at most 256 bytes. Together with ``prefix``, they have at most 1,024 bytes, in which a ``/``, a ``%`` or a
+    control character counts as 3. The asynchronous methods run the others in threads.
 
     :param client: the client of the app; the caller closes it
     :param prefix: the namespace of the documents
