@@ -1,6 +1,8 @@
 // Requests to the API. Every failure is thrown as a `Problem`, with a title and a detail to show.
 
 const TOKEN = "reprise.token";
+/** The most records of a page, as the API has it. */
+const MAX_LISTED = 100;
 
 /** A failure of a request: a problem document of the API (RFC 9457), or a connection that failed. */
 export class Problem extends Error {
@@ -140,6 +142,72 @@ export async function pages(base, field, wanted, signal, parameters = {}) {
     items.push(...answer[field]);
   }
   return { first, items, hasMore: Boolean(answer.next_cursor) };
+}
+
+/**
+ * A list that the API returns newest first. It keeps the records that were read, because they do not change.
+ * `keyOf` tells the records apart, and `timeOf` returns the time by which they are ordered.
+ */
+export function newestFirst(address, { keyOf, timeOf, signal }) {
+  const kept = new Map();
+  let sorted = null;
+  let cursor = null;
+  /** All records after this time are kept. */
+  let since = Infinity;
+  let pagesRead = 0;
+
+  const read = (from) => get(query(address, { limit: MAX_LISTED, cursor: from }), signal);
+
+  /** Reads the newest records again, and returns their page. */
+  async function refresh() {
+    const page = await read(null);
+    // Without an overlap there may be records between these and the older ones.
+    if (!page.data.some((it) => kept.has(keyOf(it)))) {
+      kept.clear();
+      pagesRead = 0;
+      goOn(page);
+    }
+    keep(page);
+    return page;
+  }
+
+  /** Reads a page of older records. */
+  async function more() {
+    const from = cursor;
+    const page = await read(from);
+    // Another reader may have been faster.
+    if (cursor === from) goOn(page);
+    keep(page);
+  }
+
+  function goOn({ data, next_cursor: next }) {
+    cursor = next;
+    pagesRead += 1;
+    if (next === null) since = -Infinity;
+    else if (data.length > 0) since = timeOf(data.at(-1));
+  }
+
+  function keep({ data }) {
+    for (const it of data) kept.set(keyOf(it), it);
+    sorted = null;
+  }
+
+  /** Reads older records until all after a time are kept, or `mostPages` have been read. */
+  async function readBack(time, mostPages) {
+    while (since > time && pagesRead < mostPages) await more();
+  }
+
+  return {
+    refresh,
+    more,
+    readBack,
+    has: (key) => kept.has(key),
+    get: (key) => kept.get(key),
+    since: () => since,
+    hasMore: () => since > -Infinity,
+    /** Returns the records that were read, newest first. */
+    newest: () => (sorted ??= [...kept.values()].sort((a, b) => timeOf(b) - timeOf(a))),
+  };
 }
 
 async function ask(address, signal) {

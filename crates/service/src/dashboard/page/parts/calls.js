@@ -1,21 +1,21 @@
 // The calls of a chat: the newest are loaded for the table, older ones when a message names one of them.
 
-import { get, query } from "../api.js";
-
-const PAGE = 100;
+import { newestFirst } from "../api.js";
 
 /**
  * The calls of the chat at `base`. `found` is called when calls have been loaded that were asked for.
  * A reader who may not see what the chat costs has none: `areHidden` is then true.
  */
 export function callLog(base, { signal, found }) {
-  const byId = new Map();
+  const list = newestFirst(`${base}/calls`, {
+    keyOf: (call) => call.call_id,
+    timeOf: (call) => Date.parse(call.called_at),
+    signal,
+  });
   /** The ids that messages name, until `found` has told that they are loaded. */
   const missing = new Set();
   /** The ids that the chat does not have. */
   const unknown = new Set();
-  let cursor = null;
-  let isComplete = false;
   let isLoading = false;
   let refreshing = null;
   const log = {
@@ -23,9 +23,12 @@ export function callLog(base, { signal, found }) {
     usage: null,
     refresh,
     find,
-    more,
-    newest,
-    hasMore: () => !isComplete,
+    more: list.more,
+    readBack,
+    newest: list.newest,
+    hasMore: list.hasMore,
+    /** All calls after this time are loaded. */
+    since: () => (log.areHidden ? -Infinity : list.since()),
   };
 
   /** Loads the newest calls again, because calls were recorded. */
@@ -37,15 +40,7 @@ export function callLog(base, { signal, found }) {
   async function readNewest() {
     if (log.areHidden) return;
     try {
-      const page = await get(query(`${base}/calls`, { limit: PAGE }), signal);
-      log.usage = page.usage;
-      // Without an overlap there may be calls between these and the older ones.
-      if (!page.data.some((call) => byId.has(call.call_id))) {
-        byId.clear();
-        cursor = page.next_cursor;
-        isComplete = cursor === null;
-      }
-      keep(page.data);
+      log.usage = (await list.refresh()).usage;
       unknown.clear();
     } catch (problem) {
       if (problem.code !== "forbidden-permission") throw problem;
@@ -53,13 +48,15 @@ export function callLog(base, { signal, found }) {
     }
   }
 
-  function keep(calls) {
-    for (const call of calls) byId.set(call.call_id, call);
+  /** Loads older calls until all after a time are loaded, or `mostPages` have been read. */
+  async function readBack(time, mostPages) {
+    if (log.usage === null) await (refreshing ?? refresh());
+    if (!log.areHidden) await list.readBack(time, mostPages);
   }
 
   /** Returns the call, or null and loads it. */
   function find(id) {
-    if (byId.has(id)) return byId.get(id);
+    if (list.has(id)) return list.get(id);
     if (!log.areHidden && !unknown.has(id)) {
       missing.add(id);
       load();
@@ -74,30 +71,17 @@ export function callLog(base, { signal, found }) {
       // All messages that are being rendered name their calls first.
       await new Promise((resolve) => setTimeout(resolve));
       if (log.usage === null) await (refreshing ?? refresh());
-      const isLeft = () => [...missing].some((id) => !byId.has(id));
-      while (isLeft() && !isComplete && !log.areHidden) await more();
+      const isLeft = () => [...missing].some((id) => !list.has(id));
+      while (isLeft() && list.hasMore() && !log.areHidden) await list.more();
       const wanted = [...missing];
       missing.clear();
-      wanted.filter((id) => !byId.has(id)).forEach((id) => unknown.add(id));
-      found(new Set(wanted.filter((id) => byId.has(id))));
+      wanted.filter((id) => !list.has(id)).forEach((id) => unknown.add(id));
+      found(new Set(wanted.filter((id) => list.has(id))));
     } catch (problem) {
       // The messages are shown without these calls; the next one that is named tries again.
       if (!signal.aborted) missing.clear();
     }
     isLoading = false;
-  }
-
-  /** Loads a page of older calls. */
-  async function more() {
-    const page = await get(query(`${base}/calls`, { limit: PAGE, cursor }), signal);
-    cursor = page.next_cursor;
-    isComplete = cursor === null;
-    keep(page.data);
-  }
-
-  /** Returns the loaded calls, newest first. */
-  function newest() {
-    return [...byId.values()].sort((a, b) => Date.parse(b.called_at) - Date.parse(a.called_at));
   }
 
   return log;

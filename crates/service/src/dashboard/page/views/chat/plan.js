@@ -13,6 +13,8 @@ const ACTIONS = {
   nothing_to_do: "Nothing to do: the last turn or the chat is completed.",
 };
 
+const RETRY_UNKNOWN = "Run the last turn again: it is not known which of its steps failed.";
+
 /** What an orchestrator would do now, and which worker holds the lease. */
 export function planPanel(plan, session, { appId, chatId }) {
   const { action, step, next_speaker: speaker, pending_calls: calls, termination } = plan;
@@ -23,7 +25,7 @@ export function planPanel(plan, session, { appId, chatId }) {
     "section",
     { class: "panel plan", "data-key": "plan" },
     h("h2", {}, "What happens next"),
-    h("p", {}, h("code", {}, action), " ", ACTIONS[action] ?? ""),
+    h("p", {}, h("code", {}, action), " ", meaning(plan)),
     h(
       "dl",
       { class: "facts" },
@@ -55,6 +57,12 @@ export function planPanel(plan, session, { appId, chatId }) {
       ),
     folded("Shared space before the next step", plan.space),
   );
+}
+
+/** A turn that failed without a known step is retried as a whole. */
+function meaning({ action, step }) {
+  if (action === "retry" && !step) return RETRY_UNKNOWN;
+  return ACTIONS[action] ?? "";
 }
 
 function lease(held) {

@@ -10,17 +10,28 @@ const MAX_LABEL = 160;
 /** The calls, tools and questions of a turn, each as a bar on the time of the turn. */
 export function timeline(turn, chat) {
   if (turn.items.length === 0) {
-    return h("p", { class: "dim" }, "No calls, tools or questions are recorded for this turn.");
+    const reason = turn.isPartial
+      ? "The calls and tool runs of this turn are older than those that are counted."
+      : "No calls, tools or questions are recorded for this turn.";
+    return h("p", { class: "dim" }, reason);
   }
   const rest = turn.items.length - MAX_ROWS;
   return [
     h(
       "ol",
       { class: "timeline", "aria-label": "Steps of the turn" },
-      turn.items.slice(0, MAX_ROWS).map((item) => row(item, turn, chat)),
+      shownOf(turn.items).map((item) => row(item, turn, chat)),
     ),
     rest > 0 && h("p", { class: "dim" }, `${many(rest, "more step")} not shown.`),
   ];
+}
+
+/** The first items in order; what failed comes before the others if there is no room for all. */
+function shownOf(items) {
+  if (items.length <= MAX_ROWS) return items;
+  const failedFirst = new Set([...items.filter((it) => it.isFailed), ...items]);
+  const shown = new Set([...failedFirst].slice(0, MAX_ROWS));
+  return items.filter((it) => shown.has(it));
 }
 
 function row(item, turn, chat) {

@@ -8,8 +8,10 @@ const at = (time) => (time ? Date.parse(time) : NaN);
 /**
  * Returns the turns, oldest first. A message with a `request_id` belongs to that turn. Without one, a turn
  * begins with each message of a user that is not the answer to a question.
+ *
+ * What happened until `since` may be missing: the turns that it may belong to are partial.
  */
-export function turnsOf({ messages, calls, runs, questions, points, lastTurn }) {
+export function turnsOf({ messages, calls, runs, questions, points, lastTurn, since }) {
   const turns = grouped(messages);
   const byRequest = new Map(turns.filter((it) => it.requestId).map((it) => [it.requestId, it]));
   for (const point of points) {
@@ -29,6 +31,10 @@ export function turnsOf({ messages, calls, runs, questions, points, lastTurn }) 
   turns.sort((a, b) => a.written - b.written || a.first - b.first);
   assign(turns, { calls, runs, questions });
   turns.forEach(finish);
+  turns.forEach((turn, index) => {
+    // What belongs to a turn happened after the turn before it was stored; see `assign`.
+    turn.isPartial = (turns[index - 1]?.written ?? -Infinity) < since;
+  });
   return turns;
 }
 

@@ -1,6 +1,6 @@
 // The turns of a chat with their steps: why a turn failed, and what happens next.
 
-import { getExact, pages, path, query } from "../../api.js";
+import { getExact, newestFirst, path, query } from "../../api.js";
 import { h } from "../../dom.js";
 import { count, duration, instant, many, moment, money } from "../../format.js";
 import { poll } from "../../poll.js";
@@ -11,6 +11,8 @@ import { timeline } from "./timeline.js";
 import { turnsOf } from "./turn_model.js";
 
 const MESSAGES = 100;
+/** The pages of calls, and of each other list, that are read for the newest messages. */
+const MAX_PAGES = 50;
 const MAX_TITLE = 200;
 
 /** The panel of turns. `log` has the calls of the chat; `changed` is called when `element` has changed. */
@@ -21,31 +23,38 @@ export function turns({ appId, chatId }, screen, { signal, log, changed }) {
   let open = null;
   let session = null;
   let data = null;
+  const listed = (name, keyOf, time) =>
+    newestFirst(`${base}/${name}`, { keyOf, timeOf: (it) => Date.parse(it[time]), signal });
+  const runs = listed("tool-runs", (run) => run.run_id, "started_at");
   const refresh = poll(load, { every: null, signal, failed: (problem) => screen.fail(problem) });
 
   async function load() {
     // Only while the panel is shown.
     if (open === null) return;
-    const [messages, runs, asked, points, plan] = await Promise.all([
+    // These change, so that they are read again.
+    const asked = listed("input-requests", ({ request_id: id }) => id, "created_at");
+    const points = listed("resume-points", (it) => `${it.request_id} ${it.sequence}`, "created_at");
+    const lists = [runs, asked, points];
+    const [messages, plan] = await Promise.all([
       newest(),
-      pages(query(`${base}/tool-runs`, { limit: 100 }), "data", wanted, signal),
-      pages(query(`${base}/input-requests`, { limit: 100 }), "data", wanted, signal),
-      pages(query(`${base}/resume-points`, { limit: 100 }), "data", wanted, signal),
       getExact(query(`${base}/resume`, { dialect: "openai", newest: 1 }), signal),
+      ...lists.map((list) => list.refresh()),
     ]);
-    if (log.usage === null) await log.refresh();
+    const oldest = messages.hasMore ? Date.parse(messages.items[0].created_at) : -Infinity;
+    const mostPages = MAX_PAGES * wanted;
+    await Promise.all([log, ...lists].map((list) => list.readBack(oldest, mostPages)));
     const named = new Set(messages.items.map((it) => it.request_id));
     // Those that are older than the messages would be turns without messages.
-    const oldest = messages.hasMore ? Date.parse(messages.items[0]?.created_at) : -Infinity;
-    const since = (field) => (it) => Date.parse(it[field]) >= oldest;
+    const isSince = (field) => (it) => Date.parse(it[field]) >= oldest;
     data = {
       plan,
       hasMore: messages.hasMore,
       messages: messages.items,
-      runs: runs.items.filter(since("started_at")),
-      questions: asked.items.filter(since("created_at")),
-      points: points.items.filter((it) => named.has(it.request_id) || since("created_at")(it)),
+      runs: runs.newest().filter(isSince("started_at")),
+      questions: asked.newest().filter(isSince("created_at")),
+      points: points.newest().filter((it) => named.has(it.request_id) || isSince("created_at")(it)),
       oldest,
+      since: Math.max(oldest, ...lists.map((list) => list.since())),
     };
     changed();
   }
@@ -55,7 +64,9 @@ export function turns({ appId, chatId }, screen, { signal, log, changed }) {
     let page = await getExact(query(`${base}/messages`, { newest: MESSAGES }), signal);
     let items = page.data;
     for (let read = 1; items[0]?.sequence > 0; read += 1) {
-      const isLinked = open === "" || items.some((it) => holds(it, open));
+      // The first of these messages may not be the first of its turn.
+      const isLinked =
+        open === "" || (!holds(items[0], open) && items.some((it) => holds(it, open)));
       if (read >= wanted && (isLinked || read >= 50)) break;
       const before = { newest: MESSAGES, before: items[0].sequence };
       page = await getExact(query(`${base}/messages`, before), signal);
@@ -67,8 +78,8 @@ export function turns({ appId, chatId }, screen, { signal, log, changed }) {
   function element(chat) {
     session = chat;
     if (!data) return h("p", { class: "waiting", "data-key": "turns" }, "Loading…");
-    const calls = log.newest().filter((it) => Date.parse(it.called_at) >= data.oldest);
-    const all = turnsOf({ ...data, calls, lastTurn: session.last_turn });
+    const since = Math.max(data.since, log.since());
+    const all = knownTurns(since);
     const shown = all.find(({ key }) => key === open) ?? (open === "" ? all.at(-1) : null);
     return h(
       "div",
@@ -79,6 +90,7 @@ export function turns({ appId, chatId }, screen, { signal, log, changed }) {
         "section",
         { class: "panel", "data-key": "turn-list" },
         h("h2", {}, "Turns"),
+        Number.isFinite(since) && since > data.oldest && h("p", { class: "dim" }, cutNote(since)),
         all.length === 0 && h("p", { class: "dim" }, "This chat has no turns yet."),
         h(
           "ol",
@@ -89,6 +101,15 @@ export function turns({ appId, chatId }, screen, { signal, log, changed }) {
           h("button", { type: "button", class: "more", onclick: earlier }, "Earlier turns"),
       ),
     );
+  }
+
+  /** The turns that were read from their beginnings, as far as there are such turns. */
+  function knownTurns(since) {
+    const calls = log.newest().filter((it) => Date.parse(it.called_at) >= data.oldest);
+    const all = turnsOf({ ...data, calls, since, lastTurn: session.last_turn });
+    const isCut = ({ key, messages }) => messages[0] === data.messages[0] && key !== open;
+    const known = data.hasMore ? all.filter((it) => !isCut(it)) : all;
+    return known.length > 0 ? known : all;
   }
 
   function earlier() {
@@ -171,9 +192,13 @@ function outcomeMark(outcome) {
   return h("span", { class: `status ${OUTCOMES[outcome] ?? ""}` }, outcome);
 }
 
+const cutNote = (since) =>
+  `Only calls and tool runs after ${instant(since)} are counted: earlier turns had at least these.`;
+
 function facts(turn) {
   const spent = turn.end - turn.start;
   return [
+    turn.isPartial && h("span", {}, turn.items.length > 0 ? "at least" : "not counted"),
     turn.calls > 0 && h("span", {}, many(turn.calls, "call")),
     turn.tools > 0 && h("span", {}, many(turn.tools, "tool")),
     turn.failedTools > 0 && h("span", { class: "bad" }, `${count(turn.failedTools)} failed`),
