@@ -1,5 +1,6 @@
 // Every view, light, dark and narrow: it fits, a screen reader can read it, and a screenshot is taken.
 
+import assert from "node:assert/strict";
 import { test } from "node:test";
 import { APPEARANCES, watched } from "./browser.js";
 import { seedApp, seedDesk, seedTranscript } from "./seed.js";
@@ -119,3 +120,26 @@ for (const [look, options] of Object.entries(APPEARANCES)) {
     );
   });
 }
+
+test("the breadcrumbs to the app and the workflow are in sight on a narrow screen", async () => {
+  await watched(
+    browser,
+    service,
+    async (page, place) => {
+      // With a token there is one more button in the same line.
+      await page.addInitScript(() => sessionStorage.setItem("reprise.token", "any"));
+      await place.open("#/apps/acme_corp/chats/picnic-1");
+      await place.shows("picnic-1");
+      await page.getByRole("button", { name: "Forget token" }).waitFor();
+      const crumbs = page.getByRole("navigation", { name: "Breadcrumbs" });
+      const { right } = await crumbs.evaluate((it) => it.getBoundingClientRect());
+      for (const name of ["acme_corp", "Picnic"]) {
+        const link = crumbs.getByRole("link", { name });
+        await link.waitFor();
+        const end = await link.evaluate((it) => it.getBoundingClientRect().right);
+        assert.ok(end <= right, `${name} ends at ${end}, and its line at ${right}`);
+      }
+    },
+    APPEARANCES.narrow,
+  );
+});

@@ -203,6 +203,52 @@ test("any range can be chosen, and the numbers are downloaded as CSV without for
   });
 });
 
+test("models without a known name are told apart by their providers", async () => {
+  const base = "/api/chats/unnamed_models";
+  await call("POST", base, { chat_id: "unnamed-1", workflow_name: "Desk" });
+  const made = [
+    ["azure", 2_000_000, 1],
+    ["openai", 1_000_000, 1],
+    ["azure", 4_000_000, 25],
+    ["openai", 10_000_000, 25],
+  ];
+  await call("POST", `${base}/unnamed-1/calls`, {
+    calls: made.map(([provider, cost, hours]) => ({
+      provider,
+      requested_model: "model-1",
+      prompt_tokens: 100,
+      completion_tokens: 10,
+      cost_micros_usd: cost,
+      called_at: new Date(Date.now() - hours * HOUR).toISOString(),
+    })),
+  });
+  await watched(browser, service, async (page, place) => {
+    await place.open("#/apps/unnamed_models/numbers?since=day");
+    await place.shows("Numbers");
+    const models = page.getByRole("table", { name: "Models by cost" }).getByRole("row");
+    await reads(models.nth(1), /^azure, unknown model.*\$2\.00−50 %$/);
+    await reads(models.nth(2), /^openai, unknown model.*\$1\.00−90 %$/);
+    const greatest = await models
+      .getByRole("img")
+      .evaluateAll((all) => all.map((it) => it.ariaLabel));
+    assert.deepEqual(greatest, ["At most $2.00 an hour", "At most $1.00 an hour"]);
+    const [csv] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "models", exact: true }).click(),
+    ]);
+    const [, ...lines] = (await readFile(await csv.path(), "utf8")).trim().split("\r\n");
+    assert.deepEqual(lines, [
+      '"azure, unknown model",1,100,10,110,2000000,0',
+      '"openai, unknown model",1,100,10,110,1000000,0',
+    ]);
+    await place.open("#/apps/unnamed_models/workflows/Desk");
+    await place.shows("Desk");
+    const top = page.getByRole("table", { name: "Model", exact: true }).getByRole("rowheader");
+    await top.first().waitFor();
+    assert.deepEqual((await top.allTextContents()).toSorted(), ["unknownazure", "unknownopenai"]);
+  });
+});
+
 test("a range of any length is shown, and one that is none is refused with a word", async () => {
   await watched(browser, service, async (page, place) => {
     const range = (given) => place.open(`#/apps/acme_corp/numbers?${new URLSearchParams(given)}`);

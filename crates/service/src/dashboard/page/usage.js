@@ -110,8 +110,14 @@ async function seriesPoints(base, step, start, end, signal) {
 
 const lengthOf = (step) => (step === "day" ? DAY : HOUR);
 
-/** A model with its provider, if that is known. */
-const modelName = ({ provider, model }) => (provider && model ? `${provider}/${model}` : model);
+/** A model with its provider, as far as they are known; null if neither is. */
+function modelName({ provider, model }) {
+  if (!provider) return model;
+  return model === null ? `${provider}, unknown model` : `${provider}/${model}`;
+}
+
+/** What tells the entries of a list apart: two of them may have the same name. */
+const keyOf = (it) => JSON.stringify([it.user_id, it.agent, it.provider, it.model]);
 
 /** What a list says of a range, and of the range before, and step by step of the first ones. */
 async function listed(base, field, nameOf, range, signal) {
@@ -129,14 +135,15 @@ async function listed(base, field, nameOf, range, signal) {
     isCompared ? read(start - shift, end - shift, { limit: MAX_LISTED }) : nothing,
     drawn > 0 ? read(start, end, { limit: drawn, step }) : nothing,
   ]);
-  const earlier = new Map(past.items.map((it) => [nameOf(it), it.usage]));
-  const points = new Map(first.items.map((it) => [nameOf(it), shownBy(by, it.points)]));
+  const earlier = new Map(past.items.map((it) => [keyOf(it), it.usage]));
+  const points = new Map(first.items.map((it) => [keyOf(it), shownBy(by, it.points)]));
   const items = now.items.map((it) => ({
+    key: keyOf(it),
     name: nameOf(it),
     now: it.usage,
-    points: points.get(nameOf(it)),
+    points: points.get(keyOf(it)),
     // What is beyond the end of the list may have used something then.
-    past: earlier.get(nameOf(it)) ?? (past.hasMore ? null : sum([])),
+    past: earlier.get(keyOf(it)) ?? (past.hasMore ? null : sum([])),
   }));
   return { items, hasMore: now.hasMore };
 }

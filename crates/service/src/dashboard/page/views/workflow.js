@@ -110,8 +110,10 @@ function top(title, rows, cell) {
 }
 
 function model(row) {
-  if (row.model === null) return h("span", { class: "dim" }, "unknown");
-  return [name(row.model), row.provider && name(row.provider, "name under")];
+  return [
+    row.model === null ? h("span", { class: "dim" }, "unknown") : name(row.model),
+    row.provider && name(row.provider, "name under"),
+  ];
 }
 
 function linkTo(appId, { chat_id: chatId, session }) {

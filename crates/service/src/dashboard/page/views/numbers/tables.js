@@ -83,7 +83,7 @@ export function listedTable(title, range, { items }, cell) {
   return table({
     caption: `${title}s by cost`,
     rows,
-    key: (row) => String(row.name),
+    key: (row) => row.key,
     columns: [
       { title, kind: "text", cell: (row) => cell(row.name) },
       timeColumn(range),
