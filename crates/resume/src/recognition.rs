@@ -99,8 +99,9 @@ pub struct ShownItems {
 #[derive(Debug)]
 struct ShownMessage {
     digest: Digest,
-    /// Whether it was stored in this dialect, which then keeps more of it.
-    is_own: bool,
+    /// Whether it has calls, and was not stored in this dialect: the states of its calls are then those of a client that goes on
+    /// with it, and what is stored must stay.
+    has_foreign_calls: bool,
 }
 
 impl ShownItems {
@@ -132,8 +133,10 @@ impl ShownItems {
             let mut answers = stored.clone().filter(|message| message.body.role == ASSISTANT);
             let shown = of_item.into_iter().map(|message| {
                 let is_answer = message.body.role == ASSISTANT;
-                let is_own = is_answer && answers.next().is_none_or(is_own);
-                ShownMessage { digest: digest_of(message, is_own), is_own }
+                let is_foreign = is_answer && !answers.next().is_none_or(is_own);
+                let has_foreign_calls = is_foreign && message.body.extra.contains_key("tool_calls");
+                let digest = digest_of(dialect, message, has_foreign_calls);
+                ShownMessage { digest, has_foreign_calls }
             });
             let shown = shown.collect();
             self.read.entry(id).or_default().push(shown);
@@ -152,23 +155,28 @@ impl ShownItems {
 
     /// Returns how many of the messages that are read of an item with an id, from the first one on, are those of the item that is
     /// shown with this id. An item that was continued begins with them.
-    pub fn beginning(&self, id: &EventId, messages: &[&NewMessage]) -> usize {
-        let beginnings = self.read.get(id).into_iter().flatten().map(|shown| {
-            let both = shown.iter().zip(messages);
-            both.take_while(|(shown, it)| shown.digest == digest_of(it, shown.is_own)).count()
-        });
+    pub fn beginning(
+        &self,
+        dialect: &dyn Dialect,
+        id: &EventId,
+        messages: &[&NewMessage],
+    ) -> usize {
+        let is_same = |(shown, message): &(&ShownMessage, &&NewMessage)| {
+            shown.digest == digest_of(dialect, message, shown.has_foreign_calls)
+        };
+        let shown = self.read.get(id).into_iter().flatten();
+        let beginnings = shown.map(|shown| shown.iter().zip(messages).take_while(is_same).count());
         beginnings.max().unwrap_or(0)
     }
 }
 
-/// Returns the digest of a message. Of one that was stored in another dialect nothing is compared that only this dialect keeps, such
-/// as the state of a call.
-fn digest_of(message: &NewMessage, is_own: bool) -> Digest {
-    if is_own || !message.body.extra.contains_key(MessageBody::PROVIDER) {
+/// Returns the digest of a message. The states of calls that were stored in another dialect are not compared.
+fn digest_of(dialect: &dyn Dialect, message: &NewMessage, has_foreign_calls: bool) -> Digest {
+    if !has_foreign_calls {
         return message.body.digest();
     }
     let mut body = message.body.clone();
-    body.extra.remove(MessageBody::PROVIDER);
+    dialect.remove_call_states(&mut body);
     body.digest()
 }
 

@@ -66,6 +66,11 @@ pub trait Dialect: fmt::Debug + Send + Sync {
     /// Removes from a message what a client moves from one transcript to the next although it says the same.
     fn remove_marks(&self, _body: &mut MessageBody) {}
 
+    /// Removes from an answer with calls what the dialect alone keeps of it and changes when the calls are made, such as their states.
+    fn remove_call_states(&self, body: &mut MessageBody) {
+        body.extra.remove(MessageBody::PROVIDER);
+    }
+
     /// Returns whether several entries of a transcript may form one message.
     fn splits_messages(&self) -> bool {
         false

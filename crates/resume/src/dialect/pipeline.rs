@@ -90,6 +90,11 @@ pub(super) trait ToolDialect: fmt::Debug + Send + Sync {
     /// See [`Dialect::remove_marks`].
     fn remove_marks(&self, _body: &mut MessageBody) {}
 
+    /// See [`Dialect::remove_call_states`].
+    fn remove_call_states(&self, body: &mut MessageBody) {
+        body.extra.remove(MessageBody::PROVIDER);
+    }
+
     /// See [`Dialect::provider_violations`].
     fn provider_violations(&self, _messages: &[Value]) -> Vec<Violation> {
         Vec::new()
@@ -140,6 +145,10 @@ impl<D: ToolDialect> Dialect for D {
 
     fn remove_marks(&self, body: &mut MessageBody) {
         ToolDialect::remove_marks(self, body);
+    }
+
+    fn remove_call_states(&self, body: &mut MessageBody) {
+        ToolDialect::remove_call_states(self, body);
     }
 
     fn provider_violations(&self, messages: &[Value]) -> Vec<Violation> {

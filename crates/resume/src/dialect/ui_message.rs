@@ -1,3 +1,4 @@
+use records::MessageBody;
 use serde_json::Value;
 
 use super::contract::Resent;
@@ -77,6 +78,10 @@ impl ToolDialect for UiMessage {
 
     fn provider_violations(&self, messages: &[Value]) -> Vec<Violation> {
         validate::provider_violations(messages)
+    }
+
+    fn remove_call_states(&self, body: &mut MessageBody) {
+        own::remove_call_states(body);
     }
 
     fn parse(&self, system: Vec<Value>, messages: Vec<Value>) -> Parsed {

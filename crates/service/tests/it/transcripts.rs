@@ -837,6 +837,48 @@ async fn an_answer_of_another_format_is_continued_and_not_replaced() {
     assert_eq!(grown[3]["content"][1]["text"], "c");
 }
 
+/// Whatever the message was stored as: an answer of a page, of a workflow, or of another format.
+#[tokio::test]
+async fn what_a_page_changes_besides_the_text_of_a_message_is_stored() {
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    let call = json!({"type": "tool_use", "id": "c1", "name": "f", "input": {}});
+    let asked = json!({"messages": [{"role": "user", "content": "q"},
+        {"role": "assistant", "content": [{"type": "text", "text": "a"}, call]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "r"}]}]});
+    assert_eq!(synchronise(&client, &path, "anthropic", asked).await.0, 201);
+    let said = json!({"role": "assistant", "content": "b", "metadata": {"cost": 1}});
+    client.post(&format!("{path}/messages"), said).await;
+    let said = json!({"messages": [{"id": "u1", "role": "user", "metadata": {"likes": 1},
+        "parts": [{"type": "text", "text": "x"}, {"type": "data-seen", "id": "1", "data": 1}]}]});
+    assert_eq!(synchronise(&client, &path, "ui-message", said).await.0, 201);
+
+    let query = "dialect=ui-message&unsettled=keep";
+    let seen = |data: u8| json!({"type": "data-seen", "id": "1", "data": data});
+    let mut read = history(&client, &path, query).await;
+    let count = read["messages"].as_array().unwrap().len();
+    for number in 0..count {
+        let added = read["messages"][number]["parts"].as_array_mut().unwrap();
+        added.retain(|part| part["type"] != "data-seen");
+        added.push(seen(2));
+        let (status, put) = synchronise(&client, &path, "ui-message", read.clone()).await;
+        assert_eq!(status, 200, "{put}");
+        let now = history(&client, &path, query).await;
+        assert_eq!(now["messages"], read["messages"], "{number}: {put}");
+    }
+    for (number, metadata) in [(count - 1, json!({})), (count - 2, Value::Null)] {
+        read["messages"][number]["metadata"] = metadata;
+        let put = synchronise(&client, &path, "ui-message", read.clone()).await;
+        assert_eq!(put.0, 200, "{put:?}");
+        let now = history(&client, &path, query).await;
+        assert_eq!(now["messages"][number].get("metadata"), None, "{put:?}");
+        assert_eq!(now["messages"][number]["parts"], read["messages"][number]["parts"]);
+    }
+    let (status, put) = synchronise(&client, &path, "ui-message", read).await;
+    assert_eq!(status, 200);
+    assert!(!put["noted"].to_string().contains("replaced"), "a repeat changes nothing: {put}");
+}
+
 /// A page that shows only the newest messages of a long chat puts those back.
 #[tokio::test]
 async fn the_newest_messages_that_are_put_back_are_not_stored_again() {

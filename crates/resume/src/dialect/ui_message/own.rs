@@ -39,6 +39,21 @@ pub(crate) fn mark_step(body: &mut MessageBody) {
     keep_own(body, NAME, own);
 }
 
+/// Removes the states of the calls of a message, and the mark that a step follows.
+pub(super) fn remove_call_states(body: &mut MessageBody) {
+    let mut provider = take_object(&mut body.extra, MessageBody::PROVIDER);
+    let mut own = take_object(&mut provider, NAME);
+    let mut parts = take_list(&mut own, "parts");
+    for part in parts.iter_mut().filter(|part| PartKind::of(part) == Some(PartKind::Call)) {
+        *part = PartKind::Call.entry(JsonObject::new());
+    }
+    parts.pop_if(|part| part["type"] == "step-start");
+    if !is_default(&parts) {
+        own.insert("parts".to_owned(), parts.into());
+    }
+    keep_own(body, NAME, own);
+}
+
 /// What a part is in the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
 pub(super) enum PartKind {

@@ -211,7 +211,7 @@ pub(super) async fn shown_already(
             continue;
         };
         let messages: Vec<_> = of_item.iter().map(|(_, message)| message).collect();
-        known.extend(*first..first + shown.beginning(id, &messages));
+        known.extend(*first..first + shown.beginning(sent.dialect, id, &messages));
     }
     Ok(known)
 }

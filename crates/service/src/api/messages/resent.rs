@@ -101,7 +101,12 @@ pub(super) async fn append_resent(
             return Err(refused(conflict, &rest, resend.sent.positions));
         }
         let (event_id, sequence) = (event_id.clone(), *sequence);
-        let (at, message) = rest.remove(*index);
+        let (at, mut message) = rest.remove(*index);
+        let is_first = at == 0 || resend.sent.positions[at - 1] != resend.sent.positions[at];
+        if resend.resent == Resent::Replaces && is_first {
+            // Its client has all of them, and may have removed them.
+            message.body.metadata.get_or_insert_default();
+        }
         let replacing = replace(state, scope, chat_id, sequence, message, conflict).await;
         let located = |error| Problem::located(error, |_| location_of(resend.sent.positions[at]));
         if replacing.map_err(located)? {
