@@ -3,7 +3,9 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use records::{ChatStatus, JsonObject, MessageBody, NewChatSession, NewFork, NewMessage};
+use records::{
+    ChatStatus, JsonObject, MessageBody, MessageEdit, NewChatSession, NewFork, NewMessage,
+};
 use serde_json::{Value, json};
 
 use super::fixture::{
@@ -114,6 +116,12 @@ pub async fn a_deleted_message_takes_its_name_with_it(store: Arc<dyn Store>) {
     assert!(chat.history().await.unwrap()[38].body.name.is_some());
     chat.append([said("Coder")]).await.unwrap();
     assert_eq!(last().await.as_deref(), Some("Coder"));
+    let renamed =
+        |name: &str| MessageEdit { name: Some(name.to_owned()), ..MessageEdit::default() };
+    chat.update_message(38, renamed("Other")).await.unwrap();
+    assert_eq!(last().await.as_deref(), Some("Coder"), "an older message was renamed");
+    chat.update_message(40, renamed("Writer")).await.unwrap();
+    assert_eq!(last().await.as_deref(), Some("Writer"));
     chat.delete_message(40).await.unwrap();
     assert_eq!(last().await.as_deref(), Some("assistant"));
 }

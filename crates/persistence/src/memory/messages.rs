@@ -218,6 +218,9 @@ impl Messages for MemoryStore {
                 message.edited_at = Some(now);
                 message.edited_by = scope.caller.person().cloned();
                 let message = message.clone();
+                if edit.name.is_some() {
+                    chat.set_speaker(&message);
+                }
                 if says_else {
                     chat.rewrite_answers(&message, now);
                     chat.forget_streams(&message.body);
@@ -281,6 +284,15 @@ fn cut_to_page(messages: &mut Vec<&Message>) -> Result<bool, StoreError> {
     Ok(true)
 }
 
+impl Chat {
+    /// Names who says the last message after a change of one.
+    fn set_speaker(&mut self, changed: &Message) {
+        if changed.sequence + 1 == self.session.last_sequence {
+            self.session.last_speaker = Some(changed.body.speaker().to_owned());
+        }
+    }
+}
+
 impl MemoryStore {
     /// Deletes a message, unless it was deleted before.
     fn tombstone(
@@ -305,9 +317,7 @@ impl MemoryStore {
         message.deleted_at = Some(now);
         message.deleted_by = scope.caller.person().cloned();
         let message = message.clone();
-        if sequence + 1 == chat.session.last_sequence {
-            chat.session.last_speaker = Some(message.body.speaker().to_owned());
-        }
+        chat.set_speaker(&message);
         chat.rewrite_answers(&message, now);
         chat.forget_steps(&said, message.created_at);
         chat.forget_streams(&said);

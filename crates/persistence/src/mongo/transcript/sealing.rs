@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use bson::{Document, doc};
+use bson::{Bson, Document, doc};
 use records::{AppId, ChatId};
 
 use crate::StoreError;
@@ -19,6 +19,7 @@ use crate::mongo::MongoStore;
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::{
     Segment, SegmentHead, Tail, counter, open_chat_session, segment_document, segment_id,
+    segments_filter,
 };
 use crate::mongo::engine::failure::{Failure, is_duplicate_key};
 use crate::mongo::engine::scope::chat_filter;
@@ -195,7 +196,8 @@ impl MongoStore {
         Ok(())
     }
 
-    /// Seals one segment and returns the tail that this should leave; `None` if there is nothing to seal.
+    /// Seals one segment and returns the tail that this should leave, or the one that was read if it has changed meanwhile; `None` if
+    /// there is nothing to seal.
     async fn seal_once(
         &self,
         app_id: &AppId,
@@ -223,14 +225,36 @@ impl MongoStore {
         };
         if interruption != Interruption::AfterSegment {
             let cut = sessions.update_one(condition(session, &tail), cut(sealed)).await?;
-            if cut.matched_count == 1 {
-                self.inner.metrics.sealing.sealed();
-            }
             self.inner.chat_cache.tail_was_cut(chat_id);
+            if cut.matched_count == 0 {
+                self.remove_void_copies(app_id, chat_id).await?;
+                return Ok(Some(tail));
+            }
+            self.inner.metrics.sealing.sealed();
         }
         let (first_sequence, bytes) =
             (tail.first_sequence + sealed.messages, tail.bytes.saturating_sub(sealed.bytes));
         Ok(Some(Tail { first_sequence, bytes, ..tail }))
+    }
+
+    /// Removes the copies of messages of the tail that were made before the newest edit. No sealing can use them any more, and they have
+    /// the texts that were edited or deleted since.
+    ///
+    /// A copy comes into use only while the session has the revision that it was made from, and a revision never comes back. One of
+    /// the same revision may be about to be used.
+    pub(crate) async fn remove_void_copies(
+        &self,
+        app_id: &AppId,
+        chat_id: &ChatId,
+    ) -> Result<(), Failure> {
+        let session = self.inner.chat_sessions.find_one(chat_filter(app_id, chat_id));
+        let Some(raw) = session.projection(Tail::projection()).await? else { return Ok(()) };
+        let tail = Tail::read(&open_chat_session(&raw)?)?;
+        let mut void = segments_filter(app_id, chat_id, tail.first_sequence..u64::MAX);
+        void.insert("append_base", Bson::Null);
+        void.insert("revision", doc! { "$lt": tail.revision });
+        self.inner.chat_segments.delete_many(void).await?;
+        Ok(())
     }
 
     /// Inserts the segment that begins with the tail's first message, or adopts the one that an unfinished

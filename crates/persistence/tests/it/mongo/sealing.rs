@@ -1,5 +1,6 @@
 //! A sealing that stops at any point leaves a readable chat, and the next sealing continues.
 
+use bson::Document;
 use persistence::mongo::{Interruption, MongoStore};
 use persistence::{ChatSessions, MessageRange, Messages};
 use records::WorkflowName;
@@ -36,6 +37,12 @@ async fn contents(store: &MongoStore, chat_id: &ChatId) -> Vec<String> {
     assert_eq!(sequences, (0..page.last_sequence).collect::<Vec<_>>());
     let text = |content: &serde_json::Value| content.as_str().unwrap().to_owned();
     page.messages.iter().map(|message| text(&message.body.content)).collect()
+}
+
+/// Returns all segments as a text.
+async fn segments_of(database: &Database) -> String {
+    let all = database.all("chat_segments").await;
+    all.iter().map(|raw| Document::try_from(raw).unwrap().to_string()).collect()
 }
 
 fn expected(count: usize) -> Vec<String> {
@@ -87,6 +94,44 @@ async fn a_segment_older_than_an_edit_is_replaced_and_not_reused() {
     "edited".clone_into(&mut edited[3]);
     assert_eq!(contents(&database, &chat_id).await, edited);
     append(&database, &chat_id, 3).await;
+}
+
+#[tokio::test]
+async fn a_deletion_removes_the_text_from_the_copy_of_a_sealing_that_has_stopped() {
+    let database = Database::create_unsealed().await;
+    let chat_id = chat_of(&database, 40).await;
+    database.seal(&scope().app_id, &chat_id, Interruption::AfterSegment).await.unwrap();
+    let segments = async || segments_of(&database).await;
+    assert!(segments().await.contains("message 3\""));
+    database.delete_message(&scope(), &chat_id, 3).await.unwrap();
+    assert!(!segments().await.contains("message 3\""));
+    database.seal(&scope().app_id, &chat_id, Interruption::Never).await.unwrap();
+    let page = database.messages(&scope(), &chat_id, MessageRange::all()).await.unwrap();
+    let deleted = page.messages.iter().filter(|message| message.deleted_at.is_some());
+    assert_eq!((page.messages.len(), deleted.count()), (40, 1));
+}
+
+/// A large answer is deleted right after it was stored.
+#[tokio::test]
+async fn a_sealing_beside_deletions_leaves_no_copy_of_their_texts() {
+    let database = Database::create().await;
+    for _ in 0..20 {
+        let chat_id = chat_of(&database, 0).await;
+        let large = |index: usize| {
+            let event_id = EventId::parse(format!("event-{index}")).unwrap();
+            let text = format!("secret {}", "x".repeat(20_000));
+            let body = MessageBody::new("user", None, text);
+            NewMessage { event_id: Some(event_id), ..body.into() }
+        };
+        for index in 0..10 {
+            database.append(&scope(), &chat_id, vec![large(index)]).await.unwrap();
+        }
+        let ids: Vec<_> = (0..10).map(|index| large(index).event_id.unwrap()).collect();
+        database.delete_messages(&scope(), &chat_id, &ids).await.unwrap();
+        database.finish_tasks().await;
+    }
+    let segments = segments_of(&database).await;
+    assert!(!segments.contains("secret"), "a copy of a deleted text is left");
 }
 
 #[tokio::test]

@@ -164,6 +164,10 @@ impl MongoStore {
                 |tx| call.edit_round(tx, &scope, &chat_id, &sequences, &edit, &write_id, at);
             let mut messages = call.transact(&scope, &chat_id, round).await?;
             call.notify_change(&chat_id);
+            if matches!(edit, Edit::Delete) {
+                let remove = |_| call.remove_void_copies(&scope.app_id, &chat_id);
+                call.attempt(remove).await?;
+            }
             for message in messages.iter_mut().filter(|message| message.is_text_kept) {
                 let settled = call.settle_deletion(&scope, &chat_id, message.sequence).await;
                 // The message is deleted already, and the sweep will look again.
@@ -233,8 +237,8 @@ impl MongoStore {
         }
         // Before the edit, so that none is left if this breaks off here.
         self.remove_streams_of(scope, chat_id, &answers_else).await?;
-        if is_deletion {
-            self.forget_speaker(scope, chat_id, &found).await?;
+        if is_deletion || matches!(edit, Edit::Replace(edit) if edit.name.is_some()) {
+            self.set_speaker(scope, chat_id, &change).await?;
         }
         let repeats = self.repeats_of(scope, chat_id, &answers_else, is_deletion).await?;
         if repeats.is_some() || !matches!(place, MessageLocation::Tail(_)) {
@@ -259,20 +263,18 @@ impl MongoStore {
         Ok(Round::of(written.map(|()| messages)))
     }
 
-    /// Lets a chat show the role in place of the name of its last speaker, if that is in a message that is deleted.
-    async fn forget_speaker(
+    /// Names who says the last message of a chat after a change of it.
+    async fn set_speaker(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
-        deleted: &[StoredMessage],
+        change: &Change,
     ) -> Result<(), Failure> {
-        let Some(last) = deleted.last().map(|last| &last.message) else { return Ok(()) };
-        let Some(name) = &last.body.name else { return Ok(()) };
-        let mut named = permitted_chat(scope, chat_id);
-        named.insert("last_sequence", counter(last.sequence.saturating_add(1)));
-        named.insert("last_speaker", name);
-        let forget = doc! { "$set": { "last_speaker": &last.body.role } };
-        self.inner.chat_sessions.update_one(named, forget).await?;
+        let Some(last) = change.stored.last().map(|last| &last.message) else { return Ok(()) };
+        let mut is_last = permitted_chat(scope, chat_id);
+        is_last.insert("last_sequence", counter(last.sequence.saturating_add(1)));
+        let set = doc! { "$set": { "last_speaker": last.body.speaker() } };
+        self.inner.chat_sessions.update_one(is_last, set).await?;
         Ok(())
     }
 
