@@ -1,8 +1,10 @@
 //! An app moves to another database with everything.
 
 use std::fs;
+use std::process::Stdio;
 
 use anyhow::{Context as _, Result, ensure};
+use mongodb::bson::Document;
 use persistence::{
     Assistants as _, ChatSessions as _, Forks as _, Messages as _, StoreError, ToolRuns as _,
 };
@@ -139,6 +141,37 @@ async fn an_import_that_is_killed_goes_on_and_leaves_nothing_twice() -> Result<(
     assert_eq!((numbers["stored"].as_u64(), code), (Some(0), Some(1)));
     assert!(numbers["differ"].as_u64() > Some(0));
     assert_eq!(place.messages_of("source").await?.len(), 10_001);
+    verify(&place.settings).await
+}
+
+/// The statistics are those of the chats that are there.
+#[tokio::test]
+async fn an_import_that_is_told_to_stop_counts_what_it_has_stored() -> Result<()> {
+    let (source, place) = (Place::new().await?, Place::new().await?);
+    for _ in 0..1_000 {
+        let new = NewChatSession::of(WorkflowName::parse("Generator")?);
+        source.store.create_chat(&source.scope, new).await?;
+    }
+    let lines = archive(&["export", "app", APP], &source.settings).await?;
+    let file = tempfile::NamedTempFile::new()?;
+    fs::write(file.path(), lines.join("\n") + "\n")?;
+    let mut command = tests::binary::command(&["import", "archive", text(file.path())?]).await?;
+    place.settings.apply(&mut command);
+    let importing = command.stderr(Stdio::piped()).spawn()?;
+    let sessions = place.database.raw().collection::<Document>("chat_sessions");
+    let count = async || anyhow::Ok(sessions.estimated_document_count().await?);
+    until("the first chats", async || Ok((count().await? > 3).then_some(()))).await?;
+    let pid = Pid::from_raw(i32::try_from(importing.id().context("it has ended")?)?);
+    kill_process(pid.context("not a process id")?, Signal::TERM)?;
+    let output = importing.wait_with_output().await?;
+    let said = String::from_utf8(output.stderr)?;
+    assert!(said.contains("it was told to stop; repeat it"), "{said}");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(count().await? < 1_000, "nothing was left to import");
+    let verified = told(&run(&["stats", "verify"], &place.settings).await?)?;
+    ensure!(verified.contains(" 0 differences"), "{verified}");
+    let (numbers, said, code) = import(&place, &lines).await?;
+    assert_eq!((&numbers["differ"], code), (&json!(0), Some(0)), "{said}");
     verify(&place.settings).await
 }
 

@@ -71,6 +71,13 @@ async fn chats_of_a_dialect_are_stored_and_what_is_not_is_told() -> Result<()> {
     // A chat that has grown adds what is new.
     let (grown, ..) = import(&place, "openai", &chat("other", &["a", "b", "c"]), &[]).await?;
     assert_eq!((&grown["stored"], &grown["known"]), (&json!(1), &json!(2)));
+    // One that was changed would be stored behind what is there.
+    for options in [&[][..], &["--dry-run"]] {
+        let (changed, said, code) =
+            import(&place, "openai", &chat("other", &["A", "b", "c"]), options).await?;
+        assert_eq!((&changed["stored"], code), (&json!(0), Some(1)), "{said}");
+        assert!(said.contains("does not begin as the chat other that is stored"), "{said}");
+    }
     let without_id = "{\"messages\":[{\"role\":\"user\",\"content\":\"no id\"}]}\n";
     for stored in [1, 0] {
         let (numbers, said, code) =

@@ -7,7 +7,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWrite, BufReader};
 
 use super::chats::Chats;
 use super::rpc::{Incoming, PROTOCOL_VERSION, Peer, RpcError};
-use super::told_to_stop;
+use crate::signals::told_to_stop;
 
 /// Serves a client until it hangs up, or the process is told to stop.
 pub(super) async fn serve(chats: &Chats) -> anyhow::Result<()> {

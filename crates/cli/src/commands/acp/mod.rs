@@ -13,11 +13,9 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use records::{AppId, UserId, WorkflowName};
-use tokio::signal::unix::SignalKind;
 
 use crate::backend::Backend;
 use crate::settings::Settings;
-use crate::signals;
 use chats::Chats;
 
 #[derive(Debug, clap::Args)]
@@ -52,12 +50,4 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
         }
     })
     .await
-}
-
-/// Waits until the process is told to stop; forever if signals cannot be heard.
-async fn told_to_stop() {
-    let kinds = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()];
-    if signals::any_of(&kinds).await.is_err() {
-        std::future::pending::<()>().await;
-    }
 }

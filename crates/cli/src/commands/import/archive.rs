@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{Context as _, anyhow, bail, ensure};
 use persistence::mongo::{HeldSegments, MongoStore, RestoreError, RestoreInto, Restored};
 use persistence::{AuditLog as _, Search as _, Store as _};
 use records::{Actor, AppId, AuditAction, ChatId};
@@ -15,6 +15,7 @@ use crate::backend::Backend;
 use crate::output::Output;
 use crate::progress;
 use crate::settings::Settings;
+use crate::signals::told_to_stop;
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -81,10 +82,16 @@ fn text(counts: &Counts) -> String {
 async fn import(arguments: &Arguments, store: &MongoStore) -> anyhow::Result<Counts> {
     let name = arguments.file.display().to_string();
     let mut importer = None;
-    let read = read(arguments, store, &name, &mut importer).await;
+    let read = tokio::select! {
+        read = read(arguments, store, &name, &mut importer) => read,
+        () = told_to_stop() => Err(anyhow!("it was told to stop; repeat it")),
+    };
     let Some(importer) = importer else { return read.and_then(|_| bail!("{name} is empty")) };
-    // Also after a fault: what is stored of a chat that was refused must not be counted.
-    let added_up = importer.add_up().await;
+    // Also after a fault, and if it was told to stop: the chats that are stored must be counted.
+    let added_up = tokio::select! {
+        added_up = importer.add_up() => added_up,
+        () = told_to_stop() => bail!("the statistics were not added up: run `reprise stats rebuild`"),
+    };
     ensure!(read?, "{name} is incomplete: its last line is missing");
     added_up?;
     Ok(importer.counts)

@@ -22,6 +22,25 @@ pub(crate) fn tell(chat: &ReadChat, place: &str, report: &mut Report) -> Result<
     Ok(())
 }
 
+/// Refuses a chat if the one that is stored under its id begins otherwise: it would be stored behind that one.
+pub(crate) async fn refuse_another(
+    chat: &ReadChat,
+    chat_id: &ChatId,
+    sink: &Sink<'_>,
+) -> Result<(), Stop> {
+    let (Some(existing), Some(first)) = (sink.get(chat_id).await?, chat.messages.first()) else {
+        return Ok(());
+    };
+    let mut batch = Batch::default();
+    batch.add(first.clone().into_message(existing.id_salt), first.bytes());
+    if existing.last_sequence == 0 || sink.known(chat_id, &batch).await? == [true] {
+        return Ok(());
+    }
+    Err(Stop::Chat(format!(
+        "does not begin as the chat {chat_id} that is stored: it was changed, or is another one; give it another id"
+    )))
+}
+
 /// Stores a chat, or what it has that is not stored.
 pub(crate) async fn store(
     chat: ReadChat,

@@ -18,7 +18,8 @@ use crate::settings::Settings;
 #[command(
     after_help = "Each line is a JSON object with the messages of a chat: chat_id (or id), messages (or history), and, as \
                         far as it has them, system, workflow_name, user_id, title, metadata and created_at. It can be broken \
-                        off and repeated, also with chats that have grown: what is stored is not stored again. A file whose \
+                        off and repeated, also with chats that have grown: what is stored is not stored again. A chat that begins otherwise than \
+                        the one that is stored under its id is refused. A file whose \
                         name ends in .gz is decompressed. Examples:\n  \
                         reprise import messages chats.jsonl --app acme_corp --dialect openai\n  \
                         reprise import messages tuning.jsonl --app acme_corp --dialect openai --prefix tuning_"
@@ -81,6 +82,7 @@ async fn import_line(
     chat::tell(&chat, place, report)?;
     let chat_id = chat_id_of(&mut chat, arguments.prefix.as_deref(), line.number)?;
     chat.new.chat_id = Some(chat_id.clone());
+    chat::refuse_another(&chat, &chat_id, sink).await?;
     chat::store(chat, &chat_id, place, sink, report).await
 }
 

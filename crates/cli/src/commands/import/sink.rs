@@ -67,7 +67,8 @@ impl From<StoreError> for Stop {
         match error {
             // The import has looked for the chat, so it is none that the app still has.
             StoreError::ChatExists(chat_id) => Self::Chat(format!(
-                "the id {chat_id} is taken, by a chat of another app or by one that was purged, whose id stays taken"
+                "the id {chat_id} is taken, by a chat of another app, by one that was purged, whose id stays taken, or by one of \
+                 which an import has not stored all"
             )),
             StoreError::ChatNotFound(_)
             | StoreError::ChatEnded { .. }

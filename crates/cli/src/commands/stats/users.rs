@@ -1,3 +1,4 @@
+use anyhow::ensure;
 use chrono::{DateTime, Utc};
 use clap::ValueEnum;
 use persistence::mongo::MongoStore;
@@ -69,6 +70,9 @@ async fn print(arguments: &Arguments, store: &MongoStore) -> anyhow::Result<()> 
         let shown = of_user(user, &stats);
         let response = || responses::user_stats(app.clone(), user.clone(), stats);
         return output.print(response, || shown.trim_end().to_owned());
+    }
+    if let (Some(from), Some(to)) = (from, to) {
+        ensure!(from <= to, "--from must not be after --to");
     }
     let range = responses::hours(*from, *to);
     let filter = UsageFilter { range, order: (*order_by).into() };

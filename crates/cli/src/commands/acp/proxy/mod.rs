@@ -24,7 +24,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::chats::{Chats, Ending, Origin};
 use super::rpc::{Peer, RpcError};
-use super::told_to_stop;
+use crate::signals::told_to_stop;
 use process::AgentProcess;
 use sessions::Sessions;
 use turns::{Attempt, Turns};
