@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use records::AppId;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -18,5 +20,8 @@ pub struct MetricsConfig {
 
 fn app_ids<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<AppId>, D::Error> {
     let names = listed(deserializer)?.into_iter();
-    names.map(|name| AppId::parse(name).map_err(D::Error::custom)).collect()
+    let apps: BTreeSet<AppId> =
+        names.map(|name| AppId::parse(name).map_err(D::Error::custom)).collect::<Result<_, _>>()?;
+    // An app that is named twice would have every series twice.
+    Ok(apps.into_iter().collect())
 }
