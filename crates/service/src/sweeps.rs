@@ -3,18 +3,23 @@
 //! Any number of processes may run them at the same time. Nothing waits for them: readers treat a record
 //! that is due but not yet swept as if it were.
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
 use persistence::{DueChat, Interrupted, Retained, Store, StoreError, apply_retention};
 use records::{AppId, Clock as _, Erasure, Retention, Scope, SystemClock};
-use tokio::time::sleep;
+use tokio::sync::Mutex;
+use tokio::time::{Instant, sleep};
 
 use crate::config::AppSettings;
 
 /// The most records that one sweep handles.
 const BATCH_SIZE: usize = 100;
+
+/// How long an erasure that has failed is left. It may have failed only after the deadline of its call.
+const FAILED_ERASURE_PAUSE: Duration = Duration::from_mins(1);
 
 /// Closes the overdue input requests of all chats, until the future is dropped.
 ///
@@ -65,12 +70,19 @@ pub async fn index_metadata(store: Arc<dyn Store>) {
 }
 
 /// Goes on with the erasures that are under way, until the future is dropped. They take turns: a step ends after a few seconds.
+/// One that fails is left for a minute, so that it does not keep the others waiting.
 pub async fn continue_erasures(store: Arc<dyn Store>) {
+    let failed = Mutex::new(HashMap::new());
     let sweep = || async {
-        let unfinished = store.unfinished_erasures(BATCH_SIZE).await?;
+        let mut failed = failed.lock().await;
+        failed.retain(|_, left_until| *left_until > Instant::now());
+        let unfinished = store.unfinished_erasures(BATCH_SIZE + failed.len()).await?;
         let mut has_advanced = false;
         for Erasure { app_id, pseudonym, .. } in &unfinished {
-            // One that fails does not keep the others waiting.
+            let this = (app_id.clone(), *pseudonym);
+            if failed.contains_key(&this) {
+                continue;
+            }
             match store.continue_erasure(app_id, *pseudonym, BATCH_SIZE).await {
                 Ok(erasure) => {
                     has_advanced = true;
@@ -79,7 +91,8 @@ pub async fn continue_erasures(store: Arc<dyn Store>) {
                     }
                 }
                 Err(error) => {
-                    tracing::warn!(%app_id, %pseudonym, %error, "an erasure has failed; it is tried again");
+                    failed.insert(this, Instant::now() + FAILED_ERASURE_PAUSE);
+                    tracing::warn!(%app_id, %pseudonym, %error, "an erasure has failed; it is tried again in a minute");
                 }
             }
         }

@@ -8,12 +8,14 @@ use futures::stream::BoxStream;
 use records::InvalidKind::{TooLarge, Value as NotAdmitted};
 use records::{
     Actor, AppId, Caller, ChatId, DocumentHead, DocumentPath, Grant, IfMatch, Lifecycle,
-    NewChatSession, NewDocument, Permission, Scope, SessionChange, SizeLimit, StatedBinding,
-    TeamId, Visibility,
+    NewChatSession, NewDocument, NewFork, Permission, Scope, SessionChange, SizeLimit,
+    StatedBinding, TeamId, Visibility,
 };
 
 use super::erasures::{erase, user};
-use super::fixture::{TestChat, assert_invalid, assert_refused, new_chat, race, some_scope};
+use super::fixture::{
+    TestChat, assert_invalid, assert_refused, message, new_chat, race, some_scope,
+};
 use persistence::{
     AppendCondition, AppendedDocument, DocumentChange, DocumentFilter, DocumentRange, Outcome,
     PutCondition, Store, StoreError,
@@ -559,6 +561,192 @@ pub async fn the_documents_of_a_chat_go_with_it(store: Arc<dyn Store>) {
     assert_eq!(content(&store, scope, "a").await, Some(b"free".to_vec()));
 }
 
+/// Stores documents of two chats and of no chat below `ns`, and deletes the second chat. Returns both.
+async fn with_a_deleted_chat(store: &Arc<dyn Store>) -> (TestChat, TestChat) {
+    let kept = TestChat::create(store).await;
+    let deleted = TestChat::create_in(&kept.scope, store, new_chat()).await;
+    let scope = &kept.scope;
+    put(store, scope, "ns/a/1", of_chat("of the deleted", &deleted.id)).await;
+    put(store, scope, "ns/b/1", of_chat("of the kept", &kept.id)).await;
+    put(store, scope, "ns/b/2", of_chat(bytes(LARGE, 0), &deleted.id)).await;
+    put(store, scope, "ns/c/1", text("of the app")).await;
+    append(store, scope, "ns/d/1", of_chat(bytes(LARGE, 1), &deleted.id)).await;
+    deleted.change(SessionChange::to_lifecycle(Lifecycle::Deleted)).await.unwrap();
+    (kept, deleted)
+}
+
+async fn undelete(chat: &TestChat) {
+    let everything = chat.seen_from(chat.scope.finding_deleted());
+    everything.change(SessionChange::to_lifecycle(Lifecycle::Active)).await.unwrap();
+}
+
+async fn namespaces_in(
+    store: &Arc<dyn Store>,
+    scope: &Scope,
+    filter: &DocumentFilter,
+) -> Vec<String> {
+    let page = store.list_namespaces(scope, filter, 1, 100, None).await.unwrap();
+    assert_eq!(page.next, None);
+    page.namespaces.into_iter().map(String::from).collect()
+}
+
+pub async fn no_list_has_the_documents_of_a_deleted_chat(store: Arc<dyn Store>) {
+    const ALL: [&str; 5] = ["ns/a/1", "ns/b/1", "ns/b/2", "ns/c/1", "ns/d/1"];
+    const KEPT: [&str; 2] = ["ns/b/1", "ns/c/1"];
+    let (kept, deleted) = with_a_deleted_chat(&store).await;
+    let scope = &kept.scope;
+    let support = Caller::Support { user_id: user("carol") };
+    let support = Scope::new(scope.app_id.clone(), support, Permission::Read);
+    let everything = DocumentFilter::default;
+    for scope in [scope, &support] {
+        for filter in [everything(), within("ns")] {
+            assert_eq!(listed(&store, scope, &filter).await, KEPT);
+            let filter = DocumentFilter { with_content: true, ..filter };
+            assert_eq!(listed(&store, scope, &filter).await, KEPT);
+        }
+        assert_eq!(namespaces_in(&store, scope, &within("ns")).await, ["ns/b", "ns/c"]);
+        // Those who manage deleted chats, and the export of a person, find them.
+        let finding = scope.finding_deleted();
+        assert_eq!(listed(&store, &finding, &within("ns")).await, ALL);
+        let all = namespaces_in(&store, &finding, &within("ns")).await;
+        assert_eq!(all, ["ns/a", "ns/b", "ns/c", "ns/d"]);
+    }
+    let of_deleted = DocumentFilter { chat_id: Some(deleted.id.clone()), ..everything() };
+    let not_found = StoreError::ChatNotFound(deleted.id.clone());
+    let page = store.list_documents(scope, &of_deleted, 9, None).await;
+    assert_refused(page.map(drop), &not_found);
+    let page = store.list_namespaces(scope, &of_deleted, 1, 9, None).await;
+    assert_refused(page.map(drop), &not_found);
+    let refused = store.delete_documents(scope, &of_deleted, 9).await;
+    assert_refused(refused.map(drop), &not_found);
+
+    undelete(&deleted).await;
+    assert_eq!(listed(&store, scope, &everything()).await, ALL);
+    assert_eq!(namespaces_in(&store, scope, &within("ns")).await.len(), 4);
+    assert_eq!(listed(&store, scope, &of_deleted).await, ["ns/a/1", "ns/b/2", "ns/d/1"]);
+    assert_eq!(content(&store, scope, "ns/b/2").await, Some(bytes(LARGE, 0)));
+    assert_eq!(content(&store, scope, "ns/d/1").await, Some(bytes(LARGE, 1)));
+}
+
+pub async fn pages_go_on_across_the_documents_of_deleted_chats(store: Arc<dyn Store>) {
+    // More in a row than a page of any store examines.
+    const HIDDEN: usize = 130;
+    const PAGES: usize = 20;
+    let kept = TestChat::create(&store).await;
+    let deleted = TestChat::create_in(&kept.scope, &store, new_chat()).await;
+    let scope = &kept.scope;
+    let shown = ["ns/a/1", "ns/c/1", "ns/c/2", "ns/e/1"];
+    for (name, chat) in [("a/0", &deleted), ("a/1", &kept), ("c/2", &kept), ("f/0", &deleted)] {
+        put(&store, scope, &format!("ns/{name}"), of_chat(name, &chat.id)).await;
+    }
+    for name in ["ns/c/1", "ns/e/1"] {
+        put(&store, scope, name, text("x")).await;
+    }
+    for number in 0..HIDDEN {
+        for between in ["b", "d"] {
+            let name = format!("ns/{between}/{number:03}");
+            put(&store, scope, &name, of_chat("x", &deleted.id)).await;
+        }
+    }
+    deleted.change(SessionChange::to_lifecycle(Lifecycle::Deleted)).await.unwrap();
+    for (limit, with_content) in [(1, false), (1, true), (3, false), (100, true)] {
+        let filter = DocumentFilter { with_content, ..within("ns") };
+        let (mut paged, mut after) = (Vec::new(), None);
+        for _ in 0..PAGES {
+            let page = store.list_documents(scope, &filter, limit, after.as_ref()).await.unwrap();
+            assert!(page.documents.len() <= limit);
+            assert!(page.next.is_none() || page.next > after, "{:?} after {after:?}", page.next);
+            for (head, content) in page.documents {
+                assert_eq!(content.is_some(), with_content);
+                paged.push(String::from(head.path));
+            }
+            after = page.next;
+            if after.is_none() {
+                break;
+            }
+        }
+        assert_eq!((paged, after), (shown.map(String::from).to_vec(), None), "{limit}");
+    }
+    let (mut paged, mut after) = (Vec::new(), None);
+    for _ in 0..PAGES {
+        let page = store.list_namespaces(scope, &within("ns"), 1, 1, after.as_ref()).await.unwrap();
+        paged.extend(page.namespaces.into_iter().map(String::from));
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    paged.dedup();
+    assert_eq!((paged, after), (["ns/a", "ns/c", "ns/e"].map(String::from).to_vec(), None));
+
+    // One by one: no deletion ends before a document that is left.
+    let mut deletions = Vec::new();
+    while deletions.len() < PAGES {
+        let deletion = store.delete_documents(scope, &within("ns"), 1).await.unwrap();
+        deletions.push((deletion.deleted, deletion.has_more));
+        if !deletion.has_more {
+            break;
+        }
+    }
+    assert_eq!(deletions, [(1, true), (1, true), (1, true), (1, false)]);
+    undelete(&deleted).await;
+    let of_deleted = DocumentFilter { chat_id: Some(deleted.id.clone()), ..within("ns") };
+    let deletion = store.delete_documents(scope, &of_deleted, 1_000).await.unwrap();
+    assert_eq!((deletion.deleted, deletion.has_more), (2 * HIDDEN as u64 + 2, false));
+}
+
+pub async fn a_deletion_by_namespace_leaves_the_documents_of_deleted_chats(store: Arc<dyn Store>) {
+    let (kept, deleted) = with_a_deleted_chat(&store).await;
+    let scope = &kept.scope;
+    for (limit, expected) in [(1, (1, true)), (9, (1, false)), (9, (0, false))] {
+        let deletion = store.delete_documents(scope, &within("ns"), limit).await.unwrap();
+        assert_eq!((deletion.deleted, deletion.has_more), expected);
+        assert_eq!(content(&store, scope, "ns/a/1").await, None);
+    }
+    undelete(&deleted).await;
+    let of_deleted = ["ns/a/1", "ns/b/2", "ns/d/1"];
+    assert_eq!(listed(&store, scope, &within("ns")).await, of_deleted);
+    assert_eq!(content(&store, scope, "ns/a/1").await, Some(b"of the deleted".to_vec()));
+    assert_eq!(content(&store, scope, "ns/b/2").await, Some(bytes(LARGE, 0)));
+    assert_eq!(content(&store, scope, "ns/d/1").await, Some(bytes(LARGE, 1)));
+    // A purge takes those that are left.
+    assert!(store.purge_chat(&Actor::command_line(), scope, &deleted.id, None).await.unwrap());
+    assert_eq!(listed(&store, &scope.finding_deleted(), &within("ns")).await, Vec::<String>::new());
+}
+
+pub async fn a_deletion_by_namespace_beside_that_of_the_chat_takes_all_or_none(
+    store: Arc<dyn Store>,
+) {
+    const DOCUMENTS: u64 = 5;
+    for _ in 0..6 {
+        let chat = TestChat::create(&store).await;
+        for number in 0..DOCUMENTS {
+            let large = of_chat(bytes(LARGE, 0), &chat.id);
+            put(&store, &chat.scope, &format!("ns/{number}"), large).await;
+        }
+        let outcomes = race([false, true].map(|deletes_chat| {
+            let chat = chat.clone();
+            async move {
+                if deletes_chat {
+                    let gone = SessionChange::to_lifecycle(Lifecycle::Deleted);
+                    chat.change(gone).await.unwrap();
+                    return 0;
+                }
+                let TestChat { store, scope, .. } = &chat;
+                store.delete_documents(scope, &within("ns"), 100).await.unwrap().deleted
+            }
+        }));
+        let deleted: u64 = outcomes.await.into_iter().sum();
+        undelete(&chat).await;
+        let left = listed(&store, &chat.scope, &within("ns")).await;
+        assert!(deleted == 0 || deleted == DOCUMENTS, "{deleted}");
+        assert_eq!(left.len() as u64, DOCUMENTS - deleted);
+        for name in left {
+            assert_eq!(content(&store, &chat.scope, &name).await, Some(bytes(LARGE, 0)));
+        }
+    }
+}
+
 pub async fn documents_are_listed_by_path_page_by_page(store: Arc<dyn Store>) {
     let scope = some_scope();
     for name in ["b", "a/b/c", "a/b", "a!", "a/b.c", "ab/c", "a/c/d/e", "a0"] {
@@ -688,6 +876,44 @@ pub async fn the_documents_of_an_erased_person_are_gone(store: Arc<dyn Store>) {
     assert_eq!(receipt.erased.get("documents"), Some(&1));
     assert_eq!(listed(&store, &scope, &DocumentFilter::default()).await, ["b", "c"]);
     assert!(content(&store, &elsewhere, "a").await.is_some());
+}
+
+pub async fn documents_of_chats_under_hold_are_left_and_the_chats_listed(store: Arc<dyn Store>) {
+    let scope = some_scope();
+    let of_user = |id: &str| NewChatSession { user_id: Some(user(id)), ..new_chat() };
+    let own = TestChat::create_in(&scope, &store, of_user("ann")).await;
+    let of_bob = TestChat::create_in(&scope, &store, of_user("bob")).await;
+    let source = TestChat::create_in(&scope, &store, of_user("bob")).await;
+    let free = TestChat::create_in(&scope, &store, of_user("bob")).await;
+    source.append([message("shown by a fork under hold")]).await.unwrap();
+    let fork = source.fork(NewFork::default()).await.unwrap();
+    for (name, chat) in [("a", &own), ("b", &of_bob), ("c", &source), ("d", &free)] {
+        let (chat_id, user_id) = (Some(chat.id.clone()), Some(user("ann")));
+        let binding = StatedBinding { chat_id, user_id, ..StatedBinding::default() };
+        put(&store, &scope, name, bound(bytes(LARGE, 0), binding)).await;
+    }
+    let hold = async |reason: Option<&str>| {
+        for chat in [&own, &of_bob, &fork] {
+            let actor = Actor::command_line();
+            store.set_hold(&actor, &scope.app_id, &chat.id, reason).await.unwrap();
+        }
+    };
+    hold(Some("dispute")).await;
+    let receipt = erase(&store, &scope, "ann").await;
+    assert_eq!(receipt.erased.get("documents"), Some(&1));
+    let mut left = receipt.held.clone();
+    left.sort();
+    let mut expected = [&own, &of_bob, &source].map(|chat| chat.id.clone());
+    expected.sort();
+    assert_eq!(left, expected);
+    assert_eq!(listed(&store, &scope, &DocumentFilter::default()).await, ["a", "b", "c"]);
+    for name in ["a", "b", "c"] {
+        assert_eq!(content(&store, &scope, name).await, Some(bytes(LARGE, 0)));
+    }
+    // Once the holds are lifted, the erasure can be made again.
+    hold(None).await;
+    assert_eq!(erase(&store, &scope, "ann").await.held, []);
+    assert_eq!(listed(&store, &scope, &DocumentFilter::default()).await, [] as [String; 0]);
 }
 
 pub async fn listeners_receive_every_change_of_a_document(store: Arc<dyn Store>) {

@@ -310,6 +310,36 @@ pub async fn a_wallet_goes_to_the_pseudonym_with_its_balance(store: Arc<dyn Stor
     assert_eq!((erasure.erased["wallets"], erasure.erased["wallet_entries"]), (1, 151));
 }
 
+/// Entry ids may repeat in the wallets.
+pub async fn a_wallet_goes_beside_one_that_the_pseudonym_has_already(store: Arc<dyn Store>) {
+    let wallet = TestWallet::create(&store, 1_000).await;
+    let person = wallet.user_id.as_str().to_owned();
+    let (actor, app_id) = (Actor::command_line(), &wallet.scope.app_id);
+    let begun = store.begin_erasure(&actor, app_id, &wallet.user_id).await.unwrap();
+    let first = wallet.of(alias(&begun).as_str());
+    let second = wallet.of(&format!("{}_2", alias(&begun)));
+    first.ensure(500).await.unwrap();
+    for (wallet, amount) in [(&first, 1), (&wallet, 2)] {
+        for n in 0..40 {
+            wallet.debit(&format!("entry-{n}"), amount).await.unwrap();
+        }
+    }
+    let (in_first, in_second) = (first.entries(50).await, wallet.entries(50).await);
+    let erasure = erase(&store, &wallet.scope, &person).await;
+    assert_eq!(erasure.pseudonym, begun.pseudonym);
+    assert_eq!(wallet.get().await.unwrap(), None);
+    // A person who comes back and is erased again has another pseudonym.
+    wallet.ensure(7).await.unwrap();
+    let again = erase(&store, &wallet.scope, &person).await;
+    let third = wallet.of(alias(&again).as_str());
+    for (wallet, balance) in [(&first, 500 - 40), (&second, 1_000 - 80), (&third, 7)] {
+        wallet.assert_sound().await;
+        assert_eq!(wallet.wallet().await.balance, balance);
+    }
+    assert_eq!((first.entries(50).await, second.entries(50).await), (in_first, in_second));
+    assert_eq!((erasure.erased["wallets"], erasure.erased["wallet_entries"]), (1, 41));
+}
+
 pub async fn an_erasure_changes_no_number_of_the_statistics(store: Arc<dyn Store>) {
     let chat = full_chat(&store, Visibility::Private, Some("ada"), None).await;
     let flow = chat.session().await.workflow_name;

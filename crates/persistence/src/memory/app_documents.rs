@@ -1,11 +1,14 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::MutexGuard;
 
 use async_trait::async_trait;
 use futures::stream::{self, BoxStream, StreamExt as _};
-use records::{AppId, DocumentHead, DocumentPath, Lifecycle, NewDocument, Reach, Scope, UserId};
+use records::{
+    AppId, ChatId, DocumentHead, DocumentPath, Lifecycle, NewDocument, Reach, Scope, UserId,
+};
 use tokio::sync::broadcast::error::RecvError;
 
+use super::erasures::is_left;
 use super::{MemoryStore, held};
 use crate::StoreError;
 use crate::metrics::Call;
@@ -314,10 +317,15 @@ impl MemoryStore {
             self.with_chat(&scope.unfenced(), chat_id, |_| Ok(()))?;
         }
         let reach = scope.reach(scope.permission);
+        let lists_chats = filter.chat_id.is_some() || reach == Reach::Every;
+        let chats = self.chats();
         let is_listed = |head: &&DocumentHead| {
-            let is_found = filter.chat_id.is_some()
-                || reach == Reach::Every
-                || (head.binding.chat_id.is_none() && reach.lists_record(*head));
+            let is_found = match &head.binding.chat_id {
+                Some(chat_id) => {
+                    lists_chats && chats.get(chat_id).is_some_and(|chat| chat.permits(scope))
+                }
+                None => reach.lists_record(*head),
+            };
             head.app_id == scope.app_id && is_found && filter.admits(head)
         };
         let heads = documents.values().map(|document| &document.kept.head).filter(is_listed);
@@ -325,20 +333,30 @@ impl MemoryStore {
         Ok(heads.cloned().collect())
     }
 
-    /// Deletes the documents of a person; returns how many there were.
-    pub(super) fn delete_documents_of(&self, app_id: &AppId, user_id: &UserId) -> u64 {
+    /// Deletes the documents of a person, except those of chats that an erasure leaves; returns how many there were, and these
+    /// chats.
+    pub(super) fn delete_documents_of(
+        &self,
+        app_id: &AppId,
+        user_id: &UserId,
+    ) -> (u64, BTreeSet<ChatId>) {
         let mut documents = held(&self.app_documents);
-        let before = documents.len();
+        let chats = self.chats();
+        let (before, mut left) = (documents.len(), BTreeSet::new());
         documents.retain(|_, document| {
             let head = &document.kept.head;
-            let is_theirs =
-                head.app_id == *app_id && head.binding.user_id.as_ref() == Some(user_id);
-            if is_theirs {
-                self.notify_deleted(head);
+            if head.app_id != *app_id || head.binding.user_id.as_ref() != Some(user_id) {
+                return true;
             }
-            !is_theirs
+            let chat_id = head.binding.chat_id.as_ref();
+            if let Some(chat_id) = chat_id.filter(|chat_id| is_left(&chats, chat_id)) {
+                left.insert(chat_id.clone());
+                return true;
+            }
+            self.notify_deleted(head);
+            false
         });
-        (before - documents.len()) as u64
+        ((before - documents.len()) as u64, left)
     }
 
     fn notify_written(&self, head: &DocumentHead) {

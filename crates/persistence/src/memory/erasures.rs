@@ -3,8 +3,8 @@ use std::ops::Range;
 
 use async_trait::async_trait;
 use records::{
-    Actor, AppId, AuditAction, ChatId, ChatSession, Closed, ErasedKind, Erasure, MessageBody,
-    Pseudonym, TurnId, UserId,
+    Actor, AppId, AuditAction, ChatId, ChatSession, Closed, ErasedKind, Erasure, Invalid,
+    MessageBody, Pseudonym, TurnId, UserId,
 };
 use serde_json::Value;
 
@@ -58,7 +58,7 @@ impl Erasures for MemoryStore {
                 let person = Person::new(user_id.clone(), pseudonym, self.clock.now())?;
                 self.erase_in_chats(erasure, &person);
                 self.erase_usage(erasure, &person);
-                self.erase_of_user(erasure, &person);
+                self.erase_of_user(erasure, &person)?;
                 held(&self.pseudonym_keys).remove(&(Some(app_id.clone()), user_id));
                 *erasure = ended(erasure, self.clock.now());
                 self.metrics.retention.did(RetentionAction::EraseUser, 1);
@@ -136,13 +136,11 @@ impl MemoryStore {
                 continue;
             };
             let is_theirs = chat.session.user_id.as_ref() == Some(&person.user_id);
-            let inherited = inherited(&chats, &chat_id);
-            let is_held =
-                |id: &ChatId| chats.get(id).is_some_and(|chat| chat.session.hold.is_some());
-            if is_held(&chat_id) || inherited.iter().any(|(fork, _)| is_held(fork)) {
+            if is_left(&chats, &chat_id) {
                 erasure.leave(&chat_id);
                 continue;
             }
+            let inherited = inherited(&chats, &chat_id);
             let own = chats.get_mut(&chat_id).into_iter();
             if is_theirs {
                 own.for_each(|chat| chat.purge(person.now));
@@ -175,19 +173,34 @@ impl MemoryStore {
         }
     }
 
-    fn erase_of_user(&self, erasure: &mut Erasure, person: &Person) {
-        let key = |user_id: &UserId| (erasure.app_id.clone(), user_id.clone());
-        let (theirs, alias) = (key(&person.user_id), key(&person.alias));
+    fn anonymise_wallet(&self, erasure: &mut Erasure, person: &Person) -> Result<(), Invalid> {
+        let app_id = erasure.app_id.clone();
         let mut ledgers = held(&self.ledgers);
-        if let Some(ledger) = ledgers.remove(&theirs) {
-            let (ledger, entries) = ledger.anonymised(&person.alias);
-            erasure.add(ErasedKind::WalletEntries, entries);
-            erasure.add(ErasedKind::Wallets, 1);
-            ledgers.insert(alias, ledger);
-        }
+        let theirs = (app_id.clone(), person.user_id.clone());
+        let Some(ledger) = ledgers.remove(&theirs) else { return Ok(()) };
+        let mut number = 1;
+        let alias = loop {
+            let alias = person.wallet_alias(number)?;
+            if !ledgers.contains_key(&(app_id.clone(), alias.clone())) {
+                break alias;
+            }
+            number += 1;
+        };
+        let (ledger, entries) = ledger.anonymised(alias.clone());
+        erasure.add(ErasedKind::WalletEntries, entries);
+        erasure.add(ErasedKind::Wallets, 1);
+        ledgers.insert((app_id, alias), ledger);
+        Ok(())
+    }
+
+    fn erase_of_user(&self, erasure: &mut Erasure, person: &Person) -> Result<(), Invalid> {
+        self.anonymise_wallet(erasure, person)?;
         let assistants = self.delete_assistants_of(&erasure.app_id, &person.user_id);
         erasure.add(ErasedKind::Assistants, assistants);
-        let documents = self.delete_documents_of(&erasure.app_id, &person.user_id);
+        let (documents, left) = self.delete_documents_of(&erasure.app_id, &person.user_id);
+        for chat_id in &left {
+            erasure.leave(chat_id);
+        }
         erasure.add(ErasedKind::Documents, documents);
         let mut keys = held(&self.access_keys);
         let before = keys.len();
@@ -200,7 +213,14 @@ impl MemoryStore {
         let before = tickets.len();
         tickets.retain(|_, unused| !unused.admits(&erasure.app_id, &person.user_id));
         erasure.add(ErasedKind::Tickets, (before - tickets.len()) as u64);
+        Ok(())
     }
+}
+
+/// Returns whether an erasure leaves a chat as it is: it is under hold, or a fork under hold shows it.
+pub(super) fn is_left(chats: &HashMap<ChatId, Chat>, chat_id: &ChatId) -> bool {
+    let is_held = |id: &ChatId| chats.get(id).is_some_and(|chat| chat.session.hold.is_some());
+    is_held(chat_id) || inherited(chats, chat_id).iter().any(|(fork, _)| is_held(fork))
 }
 
 /// Returns the forks of a chat and of its forks, with the messages that each has taken over from the chat.

@@ -17,8 +17,8 @@ pub(super) struct Ledger {
 
 impl Ledger {
     /// Returns the ledger under another id and without reasons, and how many entries it has.
-    pub(super) fn anonymised(mut self, alias: &UserId) -> (Self, u64) {
-        self.wallet.user_id = alias.clone();
+    pub(super) fn anonymised(mut self, alias: UserId) -> (Self, u64) {
+        self.wallet.user_id = alias;
         self.entries.iter_mut().for_each(|entry| entry.reason = None);
         let count = self.entries.len() as u64;
         (self, count)

@@ -788,7 +788,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         records: &["document", "document_of_chat"],
         rights: "those of the chat, or its owner, its team and its visibility",
         export: "those of the person, with their contents",
-        erasure: "deletes those of the person",
+        erasure: "deletes those of the person, except those of chats under hold",
         check: "`check --deep` compares it with its parts and its chat; each read checks that all parts are there",
         purge: Purge::DeletesBound,
         archive: Archive::Documents,

@@ -34,6 +34,18 @@ impl Person {
         Ok(Self { user_id, alias, now })
     }
 
+    /// Returns the id of the nth wallet of the pseudonym, from 1: the alias, and with the number from the second on.
+    ///
+    /// There are several if the person gets a new wallet while the erasure runs. Wallets are not merged: each has entry ids and
+    /// sequences of its own.
+    pub(crate) fn wallet_alias(&self, number: u32) -> Result<UserId, Invalid> {
+        if number == 1 {
+            return Ok(self.alias.clone());
+        }
+        UserId::parse(format!("{}_{number}", self.alias))
+            .map_err(|error| Invalid::value("/user_id", error.to_string()))
+    }
+
     /// Erases the person from a message. If its text goes, the message becomes like a deleted one, and its digest matches
     /// every repeat. Returns whether there was anything to erase.
     pub(crate) fn wipe(

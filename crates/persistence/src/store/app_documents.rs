@@ -65,9 +65,11 @@ pub trait AppDocuments: Send + Sync {
     -> Result<bool, StoreError>;
 
     /// Lists documents by path: those of a chat if the filter names one, and otherwise those in which the caller has the
-    /// permission of the scope and which they find. Only callers who reach every document list those of chats together.
+    /// permission of the scope and which they find. Only callers who reach every document list those of chats together, without
+    /// those of the chats that they do not find, such as deleted ones.
     ///
-    /// A page ends before `limit` after [`DocumentPage::BYTES`] of contents.
+    /// A page ends before `limit` after [`DocumentPage::BYTES`] of contents. It examines more documents than its `limit`, but not
+    /// any number: among those of deleted chats it may be short, or empty, and still have a next one.
     async fn list_documents(
         &self,
         scope: &Scope,
@@ -77,7 +79,7 @@ pub trait AppDocuments: Send + Sync {
     ) -> Result<DocumentPage, StoreError>;
 
     /// Deletes the first documents of the same list, at most `limit`, all together. Safe to repeat: what is deleted again is the
-    /// rest.
+    /// rest. The documents of a chat that is deleted before they are stay, and come back with it.
     async fn delete_documents(
         &self,
         scope: &Scope,
@@ -86,7 +88,7 @@ pub trait AppDocuments: Send + Sync {
     ) -> Result<DeletedDocuments, StoreError>;
 
     /// Lists the namespaces of the same documents below that of the filter, at most `depth` names below it. A page has each once,
-    /// and a later page may have it again. It ends after [`NamespacePage::EXAMINED`].
+    /// and a later page may have it again. It ends after [`NamespacePage::EXAMINED`], and may be empty then.
     async fn list_namespaces(
         &self,
         scope: &Scope,

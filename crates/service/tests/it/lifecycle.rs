@@ -1,7 +1,7 @@
 //! Changing, archiving, deleting and restoring a chat.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -367,6 +367,56 @@ async fn an_erasure_that_fails_does_not_keep_others_waiting() {
     };
     sweep.abort();
     assert_eq!(left[0].user_id, UserId::parse("ada").ok(), "the failing one is left");
+}
+
+/// Fails the first erasure of the first round, and counts rounds and steps.
+#[derive(Debug, Default)]
+struct FirstFailsOnce {
+    rounds: AtomicUsize,
+    steps: AtomicUsize,
+}
+
+#[async_trait]
+impl Faults for FirstFailsOnce {
+    async fn before(&self, call: Call) -> Result<(), StoreError> {
+        match call {
+            Call::UnfinishedErasures => {
+                self.rounds.fetch_add(1, Ordering::Relaxed);
+            }
+            Call::ContinueErasure if self.steps.fetch_add(1, Ordering::Relaxed) == 0 => {
+                return Err(StoreError::Refused { source: "broken".into() });
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn history<'a>(
+        &'a self,
+        messages: BoxStream<'a, Result<Message, StoreError>>,
+    ) -> BoxStream<'a, Result<Message, StoreError>> {
+        messages
+    }
+}
+
+#[tokio::test]
+async fn an_erasure_that_has_failed_is_left_for_a_while() {
+    let faults = Arc::new(FirstFailsOnce::default());
+    let store = MemoryStore::default().with_faults(Arc::clone(&faults) as Arc<dyn Faults>);
+    let store: Arc<dyn persistence::Store> = Arc::new(store);
+    let app_id = AppId::parse("acme_corp").unwrap();
+    for user in ["ada", "bob"] {
+        let user = UserId::parse(user).unwrap();
+        store.begin_erasure(&Actor::command_line(), &app_id, &user).await.unwrap();
+    }
+    let sweep = tokio::spawn(service::continue_erasures(Arc::clone(&store)));
+    while faults.rounds.load(Ordering::Relaxed) < 3 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    sweep.abort();
+    assert_eq!(faults.steps.load(Ordering::Relaxed), 2, "one for each");
+    let left = store.unfinished_erasures(10).await.unwrap();
+    assert_eq!(left[0].user_id, UserId::parse("ada").ok(), "the failed one is left");
 }
 
 #[tokio::test]

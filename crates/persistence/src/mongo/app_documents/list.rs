@@ -1,16 +1,17 @@
 //! Lists of documents.
 
-use bson::{Bson, Document, RawDocument, RawDocumentBuf, doc};
+use std::collections::BTreeSet;
+
+use bson::{Bson, Document, doc};
 use futures::TryStreamExt as _;
-use mongodb::Cursor;
 use mongodb::action::{Action as _, Delete, Find};
 use mongodb::options::Hint;
-use records::{DocumentHead, DocumentPath, Reach, Scope, Visibility};
+use records::{AppId, ChatId, DocumentHead, DocumentPath, Reach, Scope, UserId, Visibility};
 
 use super::content::{MAX_READ_ATTEMPTS, incomplete};
 use super::document::{ReadDocument, keys_within, stored_document};
+use super::listed::{ListedDocuments, path_of};
 use super::version_filter;
-use crate::StoreError;
 use crate::mongo::MongoStore;
 use crate::mongo::collection_names::DOCUMENTS;
 use crate::mongo::documents::fields::Fields;
@@ -19,6 +20,11 @@ use crate::mongo::engine::hinted::hinted;
 use crate::mongo::engine::scope::listed_records;
 use crate::mongo::engine::transaction::{Round, Transaction};
 use crate::store::{DeletedDocuments, DocumentFilter, DocumentPage, NamespacePage};
+
+/// The fewest documents that a page examines, so that one of a small limit gets past those of deleted chats.
+const MIN_EXAMINED: usize = 100;
+/// How many paths a page of namespaces reads before it looks up their chats.
+const PATHS_AT_ONCE: usize = 1_000;
 
 impl MongoStore {
     pub(super) async fn documents_page(
@@ -30,14 +36,14 @@ impl MongoStore {
     ) -> Result<DocumentPage, Failure> {
         let mut found = self.find_documents(scope, filter, after, whole).await?;
         let mut page = DocumentPage::default();
-        while let Some(raw) = found.try_next().await? {
+        for raw in found.next_window(limit.max(MIN_EXAMINED) + 1).await? {
             let stored = stored_document(&raw)?;
             let head = stored.kept.head.clone();
             let with_content = filter.with_content && head.size <= DocumentPage::LISTED_BYTES;
             let bytes =
                 if with_content { usize::try_from(head.size).unwrap_or(usize::MAX) } else { 0 };
             if !page.has_room(limit, bytes) {
-                break;
+                return Ok(page);
             }
             if !with_content {
                 page.documents.push((head, None));
@@ -45,6 +51,7 @@ impl MongoStore {
                 page.documents.push((head, Some(content)));
             }
         }
+        page.next = found.next;
         Ok(page)
     }
 
@@ -75,14 +82,20 @@ impl MongoStore {
         limit: usize,
         after: Option<&DocumentPath>,
     ) -> Result<NamespacePage, Failure> {
-        let only_path = || Some(doc! { "_id": 1, "schema_version": 1 });
+        let only_path = || Some(doc! { "_id": 1, "chat_id": 1, "schema_version": 1 });
         let mut found = self.find_documents(scope, filter, after, only_path).await?;
         let mut page = NamespacePage::default();
-        while let Some(raw) = found.try_next().await? {
-            if !page.add(path_of(&raw)?, filter.namespace.as_ref(), depth, limit) {
+        for _ in 0..NamespacePage::EXAMINED / PATHS_AT_ONCE {
+            for raw in found.next_window(PATHS_AT_ONCE).await? {
+                if !page.add(path_of(&raw)?, filter.namespace.as_ref(), depth, limit) {
+                    return Ok(page);
+                }
+            }
+            if found.next.is_none() {
                 break;
             }
         }
+        page.next = found.next;
         Ok(page)
     }
 
@@ -96,10 +109,14 @@ impl MongoStore {
     ) -> Result<Round<DeletedDocuments>, Failure> {
         let mut found = self.find_documents(scope, filter, None, whole).await?;
         let mut listed = Vec::new();
-        while listed.len() <= limit
-            && let Some(raw) = found.try_next().await?
-        {
-            listed.push(stored_document(&raw)?);
+        loop {
+            for raw in found.next_window(limit + 1).await? {
+                listed.push(stored_document(&raw)?);
+            }
+            if listed.len() > limit || found.next.is_none() {
+                break;
+            }
+            tx.attempt().check_continues()?;
         }
         let has_more = listed.len() > limit;
         listed.truncate(limit);
@@ -116,17 +133,22 @@ impl MongoStore {
         for stored in listed.iter().filter(|it| it.tail_from > 0) {
             self.delete_parts(&tx, &stored.kept.head).await?;
         }
+        // A chat may have been deleted since its documents were listed. The snapshot of the transaction would not show it, so
+        // this reads beside it, last: a chat that is deleted after this is deleted after its documents.
+        if !self.finds_chats_of(scope, &listed).await? {
+            return Ok(Round::Again);
+        }
         Ok(Round::Done(DeletedDocuments { deleted, has_more }))
     }
 
     /// Finds the documents of a list, in the order of their paths.
-    async fn find_documents(
-        &self,
-        scope: &Scope,
+    async fn find_documents<'s>(
+        &'s self,
+        scope: &'s Scope,
         filter: &DocumentFilter,
         after: Option<&DocumentPath>,
         projection: fn() -> Option<Document>,
-    ) -> Result<Cursor<RawDocumentBuf>, Failure> {
+    ) -> Result<ListedDocuments<'s>, Failure> {
         let DocumentFilter { namespace, chat_id, user_id, .. } = filter;
         let mut query = match chat_id {
             Some(chat_id) => {
@@ -145,22 +167,45 @@ impl MongoStore {
         let now = bson::DateTime::from_chrono(self.inner.clock.now());
         // Not by an operator of its own at the top: the filter of what the caller finds has one.
         query.insert("expires_at", doc! { "$not": { "$lte": now } });
-        hinted(Hint::Keys(doc! { "_id": 1 }), |hint| async {
+        let cursor = hinted(Hint::Keys(doc! { "_id": 1 }), |hint| async {
             let find = self.inner.documents.find(query.clone()).sort(doc! { "_id": 1 });
             let find = find.optional(projection(), Find::projection);
             Ok(find.optional(hint, Find::hint).await?)
-        })
-        .await
+        });
+        Ok(ListedDocuments::new(self, scope, cursor.await?, chat_id.as_ref()))
     }
 
-    /// Deletes the documents of a person; returns how many there were.
+    /// Returns the chats that the documents of a person are of.
+    pub(crate) async fn chats_of_documents(
+        &self,
+        app_id: &AppId,
+        user_id: &UserId,
+    ) -> Result<BTreeSet<ChatId>, Failure> {
+        let mut bound = owner_filter(app_id.as_str(), user_id.as_str());
+        bound.insert("chat_id", doc! { "$exists": true });
+        let projection = doc! { "chat_id": 1, "schema_version": 1 };
+        let found = hinted(by_owner(), |hint| async {
+            let find = self.inner.documents.find(bound.clone()).projection(projection.clone());
+            Ok(find.optional(hint, Find::hint).await?)
+        });
+        let mut found = found.await?;
+        let mut chats = BTreeSet::new();
+        while let Some(raw) = found.try_next().await? {
+            chats.insert(Fields::open(DOCUMENTS, "(a document)", &raw)?.parsed("chat_id")?);
+        }
+        Ok(chats)
+    }
+
+    /// Deletes the documents of a person, except those of the chats that are `left`; returns how many there were.
     pub(crate) async fn delete_documents_of(
         &self,
         app_id: &str,
         user_id: &str,
+        left: &[ChatId],
     ) -> Result<u64, Failure> {
-        let theirs = doc! { "_id.app_id": app_id, "user_id": user_id };
-        let by_owner = || Hint::Keys(doc! { "_id.app_id": 1, "user_id": 1 });
+        let left: Vec<&str> = left.iter().map(ChatId::as_str).collect();
+        let mut theirs = owner_filter(app_id, user_id);
+        theirs.insert("chat_id", doc! { "$nin": left });
         let mut count = 0;
         for collection in [&self.inner.document_parts, &self.inner.documents] {
             count = hinted(by_owner(), |hint| async {
@@ -173,12 +218,17 @@ impl MongoStore {
     }
 }
 
+/// Returns the filter for the documents, or their parts, of a person.
+fn owner_filter(app_id: &str, user_id: &str) -> Document {
+    doc! { "_id.app_id": app_id, "user_id": user_id }
+}
+
+/// Returns the index that finds what the filter of an owner does.
+fn by_owner() -> Hint {
+    Hint::Keys(doc! { "_id.app_id": 1, "user_id": 1 })
+}
+
 /// The projection of a whole document.
 fn whole() -> Option<Document> {
     None
-}
-
-fn path_of(raw: &RawDocument) -> Result<DocumentPath, StoreError> {
-    let fields = Fields::open(DOCUMENTS, "(a document)", raw)?;
-    fields.inside(fields.document("_id")?).parsed("path")
 }

@@ -9,6 +9,7 @@ mod content;
 mod content_check;
 mod document;
 mod list;
+mod listed;
 
 pub(crate) use content_check::ContentCheck;
 pub(crate) use document::{

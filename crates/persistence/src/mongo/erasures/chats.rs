@@ -150,8 +150,7 @@ impl MongoStore {
         if !self.read(|| self.concerns(&person.user_id, app_id, chat)).await? {
             return Ok(());
         }
-        let forks = self.read(|| self.descendants(app_id, chat)).await?;
-        if chat.hold.is_some() || forks.iter().any(|fork| fork.is_held) {
+        if self.read(|| self.is_left(app_id, chat)).await? {
             erasure.leave(&chat.chat_id);
             return Ok(());
         }
@@ -166,6 +165,34 @@ impl MongoStore {
         self.write_until(self.deadline(), |_| self.erase_names(person, app_id, chat_id))
             .await
             .map(|counts| counts.into_iter().for_each(|(kind, count)| erasure.add(kind, count)))
+    }
+
+    /// Returns whether an erasure leaves a chat as it is: it is under hold, or a fork under hold shows it.
+    async fn is_left(&self, app_id: &AppId, chat: &Candidate) -> Result<bool, Failure> {
+        let forks = self.descendants(app_id, chat).await?;
+        Ok(chat.hold.is_some() || forks.iter().any(|fork| fork.is_held))
+    }
+
+    /// Returns which of these chats an erasure leaves as they are.
+    pub(super) async fn left_chats(
+        &self,
+        app_id: &AppId,
+        chat_ids: &BTreeSet<ChatId>,
+    ) -> Result<Vec<ChatId>, StoreError> {
+        let mut left = Vec::new();
+        for chat_id in chat_ids {
+            let is_left = || async {
+                let find = self.inner.chat_sessions.find_one(chat_filter(app_id, chat_id));
+                match find.projection(candidate_projection()).await? {
+                    Some(raw) => self.is_left(app_id, &candidate(&raw)?).await,
+                    None => Ok(false),
+                }
+            };
+            if self.read(is_left).await? {
+                left.push(chat_id.clone());
+            }
+        }
+        Ok(left)
     }
 
     /// Erases a chat of the person, as it is and as its forks show it.

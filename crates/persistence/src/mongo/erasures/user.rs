@@ -1,10 +1,10 @@
 //! Erases what belongs to a person and to no chat.
 
-use bson::{Document, RawDocumentBuf, doc};
+use bson::{DateTime, Document, RawDocumentBuf, doc};
 use mongodb::Collection;
 use mongodb::action::{Action as _, Delete};
 use mongodb::options::Hint;
-use records::{AppId, ErasedKind, Erasure, Scope, Wallet, WalletEntry};
+use records::{AppId, ChatId, ErasedKind, Erasure, Scope, UserId, Wallet, WalletEntry};
 
 use crate::StoreError;
 use crate::mongo::MongoStore;
@@ -26,17 +26,24 @@ impl MongoStore {
         erasure.add(ErasedKind::WalletEntries, entries.unwrap_or_default());
         let usages = self.erase_usage(&app_id, &person.user_id, &person.alias).await?;
         erasure.add(ErasedKind::Usages, usages);
-        let deleted = self.write_until(self.deadline(), |_| self.delete_of_user(person, &app_id));
+        let bound = self.read(|| self.chats_of_documents(&app_id, &person.user_id)).await?;
+        let left = self.left_chats(&app_id, &bound).await?;
+        for chat_id in &left {
+            erasure.leave(chat_id);
+        }
+        let delete = |_| self.delete_of_user(person, &app_id, &left);
+        let deleted = self.write_until(self.deadline(), delete);
         deleted.await?.into_iter().for_each(|(kind, count)| erasure.add(kind, count));
         Ok(())
     }
 
-    /// Deletes what gives a person access, and their assistants and documents. The other collections are small, because their documents
-    /// expire.
+    /// Deletes what gives a person access, their assistants, and their documents except those of the chats that are `left`. The
+    /// other collections are small, because their documents expire.
     async fn delete_of_user(
         &self,
         person: &Person,
         app_id: &AppId,
+        left: &[ChatId],
     ) -> Result<Vec<(ErasedKind, u64)>, Failure> {
         let (user_id, app_id) = (person.user_id.as_str(), app_id.as_str());
         let delete = async |collection: &Collection<RawDocumentBuf>, index, theirs: Document| {
@@ -59,7 +66,7 @@ impl MongoStore {
         let theirs = doc! { "_id.app_id": app_id, "user_id": user_id };
         let by_owner = doc! { "_id.app_id": 1, "user_id": 1 };
         let assistants = delete(&self.inner.assistants, by_owner, theirs).await?;
-        let documents = self.delete_documents_of(app_id, user_id).await?;
+        let documents = self.delete_documents_of(app_id, user_id, left).await?;
         Ok(vec![
             (ErasedKind::Assistants, assistants),
             (ErasedKind::Connections, connections),
@@ -69,8 +76,10 @@ impl MongoStore {
         ])
     }
 
-    /// Gives the wallet of a person to the alias, without reasons. Returns how many entries it has; `None` if there is no
+    /// Gives the wallet of a person to the pseudonym, without reasons. Returns how many entries it has; `None` if there is no
     /// wallet.
+    ///
+    /// A wallet that the person has got since an earlier one was given away becomes another wallet of the pseudonym.
     ///
     /// The archived entries are copied first. One transaction then replaces the wallet, if no more were archived meanwhile:
     /// until then the old wallet is whole, and from then on the new one.
@@ -105,11 +114,18 @@ impl MongoStore {
         let Some(StoredWallet { wallet, first_sequence, tail }) = stored else {
             return Ok(Round::Done(None));
         };
-        self.copy_lines(&wallet, person, first_sequence).await?;
+        let alias = self.free_wallet_alias(scope, person).await?;
+        // If another process has moved this wallet in between, the alias is that of the next one.
+        let found_again = self.stored_wallet(scope, &person.user_id).await?;
+        if found_again.is_none_or(|it| it.wallet != wallet) {
+            return Ok(Round::Again);
+        }
         let mut unchanged = wallet_filter(scope, &person.user_id);
         unchanged.insert("first_sequence", counter(first_sequence));
         unchanged.insert("last_sequence", counter(wallet.entry_count));
-        let alias = Wallet { user_id: person.alias.clone(), ..wallet };
+        unchanged.insert("created_at", DateTime::from_chrono(wallet.created_at));
+        let alias = Wallet { user_id: alias, ..wallet.clone() };
+        self.copy_lines(&wallet, &alias, first_sequence).await?;
         let tail = tail.iter().map(without_reason);
         let document = encode(&WalletDocument::with_tail(&alias, first_sequence, tail))?;
         tx.begin().await?;
@@ -122,20 +138,31 @@ impl MongoStore {
         Ok(Round::Done(Some(alias.entry_count)))
     }
 
+    /// Returns the id of the first wallet of the pseudonym that does not exist.
+    async fn free_wallet_alias(&self, scope: &Scope, person: &Person) -> Result<UserId, Failure> {
+        let mut number = 1;
+        loop {
+            let alias = person.wallet_alias(number)?;
+            if self.stored_wallet(scope, &alias).await?.is_none() {
+                return Ok(alias);
+            }
+            number += 1;
+        }
+    }
+
     async fn copy_lines(
         &self,
         wallet: &Wallet,
-        person: &Person,
+        alias: &Wallet,
         first_sequence: u64,
     ) -> Result<(), Failure> {
-        let alias = Wallet { user_id: person.alias.clone(), ..wallet.clone() };
         let mut next = 0;
         loop {
             let entries = self.lines_from(wallet, next, first_sequence).await?;
             let Some(last) = entries.last() else { return Ok(()) };
             next = last.sequence + 1;
             let copies: Vec<_> = entries.iter().map(without_reason).collect();
-            self.insert_lines(&alias, &copies).await?;
+            self.insert_lines(alias, &copies).await?;
         }
     }
 }

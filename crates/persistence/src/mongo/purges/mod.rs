@@ -254,9 +254,9 @@ impl MongoStore {
     ) -> Result<bool, StoreError> {
         let mark = self.inner.ids.mint("purge_");
         let unfenced = scope.unfenced().finding_deleted();
-        let (purger, purged) = (actor.clone(), chat_id.clone());
+        let (by, purged) = (actor.clone(), chat_id.clone());
         let purging = self.write(|call| async move {
-            let round = |tx| call.purge_round(tx, &purger, &unfenced, &purged, due, &mark);
+            let round = |tx| call.purge_round(tx, &by, &unfenced, &purged, due, &mark);
             if !call.transact(&unfenced, &purged, round).await? {
                 return Ok(false);
             }

@@ -99,8 +99,8 @@ impl MongoStore {
         }
     }
 
-    /// Returns whether an erasure is under way that moves the wallet of this person, or to this pseudonym: the entries move
-    /// before the wallet, and the old ones go after it.
+    /// Returns whether an erasure is under way that moves the wallet of this person, or to this wallet of the pseudonym: the
+    /// entries move before the wallet, and the old ones go after it.
     async fn is_being_erased(&self, app_id: &AppId, user_id: &UserId) -> Result<bool, StoreError> {
         let under_way = || self.erasures_under_way(usize::MAX);
         let unfinished = self.read_until(Instant::now() + MAX_STEP, under_way).await?;
@@ -108,7 +108,7 @@ impl MongoStore {
             let alias = user_id.as_str().strip_prefix(Erasure::PREFIX);
             erasure.app_id == *app_id
                 && (erasure.user_id.as_ref() == Some(user_id)
-                    || alias.is_some_and(|it| it == erasure.pseudonym.to_string()))
+                    || alias.is_some_and(|it| it.starts_with(&erasure.pseudonym.to_string())))
         }))
     }
 

@@ -119,13 +119,17 @@ async fn plant_elsewhere(database: &Database, person: &UserId, token: &str, ids:
         NewTicket { digest, valid_for, grant: Grant::ReadAndSay, caller_expires_at, credential };
     database.create_ticket(&caller, chat_id, ticket).await.unwrap();
     plant_assistant(database, person, token).await;
-    database.ensure_wallet(scope, person, 100).await.unwrap();
+    plant_wallet(database, person, token, ids).await;
+    chat_id.clone()
+}
+
+async fn plant_wallet(database: &Database, person: &UserId, token: &str, ids: &str) {
+    database.ensure_wallet(&scope(), person, 100).await.unwrap();
     for n in 0..70 {
         let entry_id = EntryId::parse(format!("{ids}-{n}")).unwrap();
         let debit = NewWalletEntry { entry_id, amount: 1, reason: Some(token.to_owned()) };
-        database.debit(scope, person, debit).await.unwrap();
+        database.debit(&scope(), person, debit).await.unwrap();
     }
-    chat_id.clone()
 }
 
 async fn plant_assistant(database: &Database, person: &UserId, token: &str) {
@@ -281,6 +285,32 @@ async fn an_erasure_that_is_killed_at_any_write_is_finished_by_another_process()
             return;
         }
     }
+}
+
+/// A service may ensure the wallet of a person at any time.
+#[tokio::test]
+async fn an_erasure_ends_if_a_wallet_of_the_person_is_created_again() {
+    let database = Database::create().await;
+    faults::chat(&database).await;
+    let [token, ids] = ["token_", "ids_"].map(|prefix| Uuid7Ids.mint(prefix));
+    let person = UserId::parse(&token).unwrap();
+    plant_wallet(&database, &person, &token, &ids).await;
+    let (actor, app_id) = (Actor::command_line(), &scope().app_id);
+    let begun = database.begin_erasure(&actor, app_id, &person).await.unwrap();
+    while database.get_wallet(&scope(), &person).await.unwrap().is_some() {
+        database.continue_erasure(app_id, begun.pseudonym, 10).await.unwrap();
+    }
+    plant_wallet(&database, &person, &token, &ids).await;
+    database.finish_tasks().await;
+    let erasure = finish(&database, begun, 10).await;
+    assert_eq!((erasure.erased["wallets"], erasure.erased["wallet_entries"]), (2, 2 * 71));
+    assert_eq!(holding(&database, &token).await, [].into());
+    verify(&database).await;
+    let listed = database.list_wallets(&scope(), 10, None).await.unwrap().wallets;
+    let alias = format!("{}{}", Erasure::PREFIX, erasure.pseudonym);
+    let moved = |it: &records::Wallet| (it.user_id.to_string(), it.balance, it.entry_count);
+    let expected = [(alias.clone(), 30, 71), (format!("{alias}_2"), 30, 71)];
+    assert_eq!(listed.iter().map(moved).collect::<Vec<_>>(), expected);
 }
 
 /// The second search finds nothing, so it is the last.

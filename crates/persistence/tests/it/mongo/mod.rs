@@ -9,6 +9,7 @@ mod changes;
 mod consistency;
 mod contract;
 pub(crate) mod database;
+mod document_races;
 mod edits;
 mod erasures;
 mod faults;
