@@ -115,11 +115,11 @@ async fn every_process_says_what_an_app_does_and_costs() -> Result<()> {
             ("reprise_app_chats", &[app, ("status", "running")], 0.0),
             ("reprise_app_chat_changes_total", &[app, ("change", "started")], 2.0),
             ("reprise_app_chat_changes_total", &[app, ("change", "failed")], 1.0),
-            ("reprise_app_calls_total", &[app], 2.0),
-            ("reprise_app_call_seconds_total", &[app], 3.0),
-            ("reprise_app_tokens_total", &[app, ("kind", "prompt")], 2000.0),
-            ("reprise_app_tokens_total", &[app, ("kind", "completion")], 100.0),
-            ("reprise_app_cost_usd_total", &[app], 0.5),
+            ("reprise_app_calls", &[app], 2.0),
+            ("reprise_app_call_seconds", &[app], 3.0),
+            ("reprise_app_tokens", &[app, ("kind", "prompt")], 2000.0),
+            ("reprise_app_tokens", &[app, ("kind", "completion")], 100.0),
+            ("reprise_app_cost_usd", &[app], 0.5),
             ("reprise_app_pending_questions", &[app], 1.0),
         ] {
             let found = metrics.sum(name, labels);

@@ -189,28 +189,29 @@ const METRICS: [AppMetric; 9] = [
         kind: MetricType::Counter,
         series: AppNumbers::changes,
     },
+    // Calls can be deleted, so these may decrease. A counter that does has begun again, for Prometheus.
     AppMetric {
         name: "reprise_app_calls",
         help: "Recorded calls of models in an app",
-        kind: MetricType::Counter,
+        kind: MetricType::Gauge,
         series: AppNumbers::calls,
     },
     AppMetric {
         name: "reprise_app_call_seconds",
         help: "The time that these calls took, in seconds",
-        kind: MetricType::Counter,
+        kind: MetricType::Gauge,
         series: AppNumbers::call_seconds,
     },
     AppMetric {
         name: "reprise_app_tokens",
         help: "The tokens of these calls, by kind",
-        kind: MetricType::Counter,
+        kind: MetricType::Gauge,
         series: AppNumbers::tokens,
     },
     AppMetric {
         name: "reprise_app_cost_usd",
         help: "What these calls cost, in US dollars",
-        kind: MetricType::Counter,
+        kind: MetricType::Gauge,
         series: AppNumbers::cost,
     },
     AppMetric {
