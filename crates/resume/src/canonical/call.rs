@@ -226,6 +226,11 @@ impl Call {
         json!({"input": input})
     }
 
+    /// Returns the text of the arguments.
+    pub(crate) fn input_text(&self) -> &str {
+        &self.target.input
+    }
+
     /// Takes the arguments as the JSON value that their text holds; text that is not JSON stays text.
     pub(crate) fn take_input(&mut self) -> Value {
         if self.kind == CallKind::Custom {

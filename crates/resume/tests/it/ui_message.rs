@@ -35,6 +35,20 @@ fn what_version_7_of_the_sdk_has_comes_back() {
 }
 
 #[test]
+fn an_input_that_is_a_text_stays_one() {
+    for text in ["12", r#"{"a": 1}"#, "[1]", "null", "x", "", r#""quoted""#] {
+        for state in ["input-available", "output-available"] {
+            let mut part =
+                json!({"type": "tool-f", "toolCallId": "c", "state": state, "input": text});
+            if state == "output-available" {
+                part["output"] = text.into();
+            }
+            assert_kept(&UiMessage, &[json!({"id": "1", "role": "assistant", "parts": [part]})]);
+        }
+    }
+}
+
+#[test]
 fn what_a_user_said_while_an_answer_was_made_is_read_by_others() {
     let text = |text: &str| json!({"type": "text", "text": text});
     let call = json!({"type": "tool-f", "toolCallId": "c", "state": "output-available", "input": {}, "output": 1});

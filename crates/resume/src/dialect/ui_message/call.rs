@@ -41,6 +41,9 @@ pub(super) fn read(function: &str, mut part: JsonObject) -> ReadCall {
         own.insert("lacks_input".to_owned(), true.into());
         json!({})
     });
+    if input.as_str().is_some_and(|text| as_input(text).is_some()) {
+        own.insert(TEXT_INPUT.to_owned(), true.into());
+    }
     let mut call = parsed::stored_call(&id, function, &input);
     if let Some((provider, signature)) = take_signature(&mut part) {
         call["extra_content"] = json!({"google": {"thought_signature": signature}});
@@ -79,6 +82,14 @@ fn denied_result(approval: Option<&Value>) -> String {
 const GOOGLE: &str = "google";
 const VERTEX: &str = "vertex";
 
+/// The own field that says that the input is a text, although it is JSON of something else.
+const TEXT_INPUT: &str = "text_input";
+
+/// Returns the value that a text is the JSON of, unless it is a text again: as inputs are read.
+fn as_input(text: &str) -> Option<Value> {
+    records::json::parse(text.as_bytes()).ok().filter(|value| !value.is_string())
+}
+
 /// The own field with the name under which a call has its signature, if it is not [`GOOGLE`].
 const SIGNED_AS: &str = "signed_as";
 
@@ -105,6 +116,8 @@ pub(super) struct OpenCall {
     id: String,
     name: String,
     input: Value,
+    /// The input as it is stored.
+    input_text: String,
     signature: Option<String>,
     own: JsonObject,
     result: Option<CallResult>,
@@ -120,6 +133,7 @@ enum CallResult {
 impl OpenCall {
     pub(super) fn new(call: &mut Call) -> Self {
         Self {
+            input_text: call.input_text().to_owned(),
             input: call.take_input(),
             id: std::mem::take(&mut call.id),
             name: std::mem::take(&mut call.target.name),
@@ -135,12 +149,16 @@ impl OpenCall {
 
     /// Adds the fields that the part came with; reports those that the SDK does not have.
     pub(super) fn add_own(&mut self, own: JsonObject, message: &mut CanonicalMessage) {
-        const READ: [&str; 6] = ["of", "static", "lacks_input", "state", "approval", SIGNED_AS];
+        const READ: [&str; 7] =
+            ["of", "static", "lacks_input", TEXT_INPUT, "state", "approval", SIGNED_AS];
         let is_known = |(field, value): (&String, &Value)| {
             READ.contains(&field.as_str()) || fits(field, value)
         };
         if !own.iter().all(is_known) {
             message.repairs.push(Repair::ProviderFieldsRemoved);
+        }
+        if own.get(TEXT_INPUT) == Some(&Value::Bool(true)) {
+            self.input = std::mem::take(&mut self.input_text).into();
         }
         self.own = own;
     }
