@@ -59,16 +59,7 @@ impl AuditLog for MongoStore {
         action: AuditAction,
     ) -> Result<(), StoreError> {
         self.observe(Call::RecordAction, None, async {
-            let audited = Audited::of_operator(actor, app_id, chat_id, action);
-            let (id, at) = (self.mint_audit_id(), self.inner.clock.now());
-            self.write(|call| async move {
-                call.attempt(|_| async {
-                    let entry = audited.entry(id.clone(), at, call.pseudonyms(&audited).await?)?;
-                    call.insert_entry_once(&entry).await
-                })
-                .await
-            })
-            .await
+            self.write_entry(Audited::of_operator(actor, app_id, chat_id, action)).await
         })
         .await
     }
@@ -167,6 +158,19 @@ impl MongoStore {
         let insert = self.inner.audit_entries.insert_one(document);
         insert.session(&mut *tx.session().await?).await?;
         Ok(())
+    }
+
+    /// Stores the entry of an action that is no transaction.
+    pub(crate) async fn write_entry(&self, audited: Audited) -> Result<(), StoreError> {
+        let (id, at) = (self.mint_audit_id(), self.inner.clock.now());
+        self.write(|call| async move {
+            call.attempt(|_| async {
+                let entry = audited.entry(id.clone(), at, call.pseudonyms(&audited).await?)?;
+                call.insert_entry_once(&entry).await
+            })
+            .await
+        })
+        .await
     }
 
     /// Stores the entry of a read, unless the entry of an equal one in the same minute exists.

@@ -11,7 +11,7 @@ use crate::StoreError;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{LIFECYCLE, encode};
 use crate::mongo::engine::failure::is_duplicate_key;
-use crate::store::AuditLog as _;
+use crate::rules::audit::Audited;
 
 /// The field of a reservation with the app of the chat, and the time at which its import began.
 const IMPORTING: &str = "importing";
@@ -73,7 +73,8 @@ impl MongoStore {
         if self.read(find).await?.is_none() {
             return Ok(false);
         }
-        self.record_action(actor, Some(app_id), Some(chat_id), AuditAction::PurgeChat).await?;
+        let action = AuditAction::PurgeChat;
+        self.write_entry(Audited::of_operator(actor, Some(app_id), Some(chat_id), action)).await?;
         self.write_until(self.deadline(), |_| async {
             self.remove_records(app_id, chat_id).await?;
             sessions.delete_one(reserved.clone()).await?;
