@@ -308,7 +308,7 @@ pub struct MessageEdit {
     pub content: Option<Value>,
     /// The new name of the speaker.
     pub name: Option<String>,
-    /// The new metadata, which replaces all of the old; empty for none.
+    /// The new metadata, which replaces all of the old.
     pub metadata: Option<JsonObject>,
     /// The new [`type`](MessageBody::TYPE).
     pub kind: Option<String>,
@@ -413,10 +413,7 @@ impl MessageEdit {
             name: self.name.clone().or_else(|| body.name.clone()),
             content: self.content.as_ref().unwrap_or(&body.content).clone(),
             timestamp: body.timestamp.clone(),
-            metadata: match &self.metadata {
-                Some(new) => Some(new.clone()).filter(|it| !it.is_empty()),
-                None => body.metadata.clone(),
-            },
+            metadata: self.metadata.clone().or_else(|| body.metadata.clone()),
             extra,
         }
     }

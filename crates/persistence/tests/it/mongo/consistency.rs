@@ -129,6 +129,7 @@ fn plants(source: &ChatId, fork: &ChatId) -> Vec<Plant> {
         subtype: bson::spec::BinarySubtype::Generic,
         bytes: vec![0; count],
     };
+    let begun = doc! { "$unset": { "app_id": "" }, "$set": { "importing": { "app_id": "a" } } };
     let plant = |kind, collection, filter, update| Plant { kind, collection, filter, update };
     vec![
         plant(FaultKind::Unreadable, segments, below(source), set(doc! { "messages.0.role": 5 })),
@@ -136,6 +137,7 @@ fn plants(source: &ChatId, fork: &ChatId) -> Vec<Plant> {
         plant(FaultKind::Unreadable, "provider_calls", below(source), set(doc! { "model": 5 })),
         plant(FaultKind::Unreadable, "tool_runs", below(source), set(doc! { "is_success": 5 })),
         plant(FaultKind::Orphan, sessions, of(fork), None),
+        plant(FaultKind::UnfinishedImport, sessions, of(fork), Some(begun)),
         plant(FaultKind::Orphan, "streams", below(source), None),
         plant(FaultKind::OtherApp, segments, below(source), set(doc! { "app_id": "other" })),
         plant(FaultKind::OtherApp, "resume_points", below(source), set(doc! { "app_id": "other" })),

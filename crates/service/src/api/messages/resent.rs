@@ -101,13 +101,11 @@ pub(super) async fn append_resent(
             return Err(refused(conflict, &rest, resend.sent.positions));
         }
         let (event_id, sequence) = (event_id.clone(), *sequence);
-        let (at, mut message) = rest.remove(*index);
+        let (at, message) = rest.remove(*index);
         let is_first = at == 0 || resend.sent.positions[at - 1] != resend.sent.positions[at];
-        if resend.resent == Resent::Replaces && is_first {
-            // Its client has all of them, and may have removed them.
-            message.body.metadata.get_or_insert_default();
-        }
-        let replacing = replace(state, scope, chat_id, sequence, message, conflict).await;
+        let has_metadata = resend.resent == Resent::Replaces && is_first;
+        let replacing =
+            replace(state, scope, chat_id, sequence, message, has_metadata, conflict).await;
         let located = |error| Problem::located(error, |_| location_of(resend.sent.positions[at]));
         if replacing.map_err(located)? {
             replaced.push(at);
@@ -158,13 +156,15 @@ fn refused(
     })
 }
 
-/// Replaces the body of a stored message, unless it is the same already; returns whether it did.
+/// Replaces the body of a stored message, unless it is the same already; returns whether it did. If the message `has_metadata`, all
+/// that its client has, those that are missing were removed.
 async fn replace(
     state: &AppState,
     scope: &Scope,
     chat_id: &ChatId,
     sequence: u64,
     message: NewMessage,
+    has_metadata: bool,
     conflict: StoreError,
 ) -> Result<bool, StoreError> {
     let stored = state.store.get_message(scope, chat_id, sequence).await?;
@@ -187,6 +187,9 @@ async fn replace(
     }
     let mut body = message.body;
     keep_given(&stored.body, &mut body);
+    if has_metadata && stored.body.metadata.is_some() {
+        body.metadata.get_or_insert_default();
+    }
     let edit = MessageEdit::from(body);
     if edit.apply(&stored.body) == stored.body {
         return Ok(false);

@@ -20,7 +20,7 @@ use crate::mongo::documents::{
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::read_at::ReadAt;
-use crate::mongo::engine::scope::{permitted_chat, writable_chat};
+use crate::mongo::engine::scope::writable_chat;
 use crate::mongo::engine::transaction::{Round, Transaction};
 use crate::mongo::transcript::reader::{
     Direction, MAX_READ_ATTEMPTS, SealedCursor, SessionView, gap_error,
@@ -271,7 +271,7 @@ impl MongoStore {
         change: &Change,
     ) -> Result<(), Failure> {
         let Some(last) = change.stored.last().map(|last| &last.message) else { return Ok(()) };
-        let mut is_last = permitted_chat(scope, chat_id);
+        let mut is_last = writable_chat(scope, chat_id);
         is_last.insert("last_sequence", counter(last.sequence.saturating_add(1)));
         let set = doc! { "$set": { "last_speaker": last.body.speaker() } };
         self.inner.chat_sessions.update_one(is_last, set).await?;
