@@ -18,8 +18,8 @@ use crate::config::AppSettings;
 /// The most records that one sweep handles.
 const BATCH_SIZE: usize = 100;
 
-/// How long an erasure that has failed is left. It may have failed only after the deadline of its call.
-const FAILED_ERASURE_PAUSE: Duration = Duration::from_mins(1);
+/// How long an erasure that has failed is left: as long as it may have kept the others waiting, until the deadline of its call.
+const FAILED_ERASURE_PAUSE: Duration = Duration::from_secs(10);
 
 /// Closes the overdue input requests of all chats, until the future is dropped.
 ///
@@ -70,7 +70,7 @@ pub async fn index_metadata(store: Arc<dyn Store>) {
 }
 
 /// Goes on with the erasures that are under way, until the future is dropped. They take turns: a step ends after a few seconds.
-/// One that fails is left for a minute, so that it does not keep the others waiting.
+/// One that fails is left for a while, so that it does not keep the others waiting.
 pub async fn continue_erasures(store: Arc<dyn Store>) {
     let failed = Mutex::new(HashMap::new());
     let sweep = || async {
@@ -92,7 +92,7 @@ pub async fn continue_erasures(store: Arc<dyn Store>) {
                 }
                 Err(error) => {
                     failed.insert(this, Instant::now() + FAILED_ERASURE_PAUSE);
-                    tracing::warn!(%app_id, %pseudonym, %error, "an erasure has failed; it is tried again in a minute");
+                    tracing::warn!(%app_id, %pseudonym, %error, "an erasure has failed; it is tried again");
                 }
             }
         }
