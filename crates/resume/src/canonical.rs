@@ -12,7 +12,7 @@ pub(crate) mod anthropic;
 mod blocks;
 
 mod call;
-pub(crate) use call::{Call, NO_SIGNATURE};
+pub(crate) use call::{Call, NO_SIGNATURE, json_input};
 
 mod json_text;
 pub(crate) use json_text::{serialise, serialise_content, serialise_part};

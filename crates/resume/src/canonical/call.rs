@@ -237,10 +237,7 @@ impl Call {
             return self.take_arguments();
         }
         let input = mem::take(&mut self.target.input);
-        match records::json::parse(input.as_bytes()) {
-            Ok(value) if !value.is_string() => value,
-            _ => input.into(),
-        }
+        json_input(&input).unwrap_or_else(|| input.into())
     }
 
     /// Takes the arguments as JSON text, as a function call holds them.
@@ -250,6 +247,11 @@ impl Call {
             CallKind::Custom => self.take_arguments().to_string(),
         }
     }
+}
+
+/// Returns the value that a text of arguments is the JSON of; `None` if it is none, or that of a text, which stays as it is.
+pub(crate) fn json_input(text: &str) -> Option<Value> {
+    records::json::parse(text.as_bytes()).ok().filter(|value| !value.is_string())
 }
 
 impl From<Call> for Value {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::fields::{fits, is_approval};
 use crate::Repair;
-use crate::canonical::{Call, CanonicalMessage};
+use crate::canonical::{Call, CanonicalMessage, json_input};
 use crate::dialect::parsed;
 
 /// The states of calls without results.
@@ -41,7 +41,7 @@ pub(super) fn read(function: &str, mut part: JsonObject) -> ReadCall {
         own.insert("lacks_input".to_owned(), true.into());
         json!({})
     });
-    if input.as_str().is_some_and(|text| as_input(text).is_some()) {
+    if input.as_str().is_some_and(|text| json_input(text).is_some()) {
         own.insert(TEXT_INPUT.to_owned(), true.into());
     }
     let mut call = parsed::stored_call(&id, function, &input);
@@ -84,11 +84,6 @@ const VERTEX: &str = "vertex";
 
 /// The own field that says that the input is a text, although it is JSON of something else.
 const TEXT_INPUT: &str = "text_input";
-
-/// Returns the value that a text is the JSON of, unless it is a text again: as inputs are read.
-fn as_input(text: &str) -> Option<Value> {
-    records::json::parse(text.as_bytes()).ok().filter(|value| !value.is_string())
-}
 
 /// The own field with the name under which a call has its signature, if it is not [`GOOGLE`].
 const SIGNED_AS: &str = "signed_as";
