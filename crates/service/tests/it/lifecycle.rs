@@ -348,15 +348,21 @@ impl Faults for FirstFails {
     }
 }
 
-#[tokio::test]
-async fn an_erasure_that_fails_does_not_keep_others_waiting() {
-    let store = MemoryStore::default().with_faults(Arc::new(FirstFails::default()));
+/// Begins the erasures of Ada and Bob.
+async fn with_two_erasures(store: MemoryStore) -> Arc<dyn persistence::Store> {
     let store: Arc<dyn persistence::Store> = Arc::new(store);
     let app_id = AppId::parse("acme_corp").unwrap();
     for user in ["ada", "bob"] {
         let user = UserId::parse(user).unwrap();
         store.begin_erasure(&Actor::command_line(), &app_id, &user).await.unwrap();
     }
+    store
+}
+
+#[tokio::test]
+async fn an_erasure_that_fails_does_not_keep_others_waiting() {
+    let store = MemoryStore::default().with_faults(Arc::new(FirstFails::default()));
+    let store = with_two_erasures(store).await;
     let sweep = tokio::spawn(service::continue_erasures(Arc::clone(&store)));
     let left = loop {
         let left = store.unfinished_erasures(10).await.unwrap();
@@ -403,12 +409,7 @@ impl Faults for FirstFailsOnce {
 async fn an_erasure_that_has_failed_is_left_for_a_while() {
     let faults = Arc::new(FirstFailsOnce::default());
     let store = MemoryStore::default().with_faults(Arc::clone(&faults) as Arc<dyn Faults>);
-    let store: Arc<dyn persistence::Store> = Arc::new(store);
-    let app_id = AppId::parse("acme_corp").unwrap();
-    for user in ["ada", "bob"] {
-        let user = UserId::parse(user).unwrap();
-        store.begin_erasure(&Actor::command_line(), &app_id, &user).await.unwrap();
-    }
+    let store = with_two_erasures(store).await;
     let sweep = tokio::spawn(service::continue_erasures(Arc::clone(&store)));
     while faults.rounds.load(Ordering::Relaxed) < 3 {
         tokio::time::sleep(Duration::from_millis(5)).await;
