@@ -41,6 +41,9 @@ const MAX_LINE_BYTES: usize = 128 << 20;
 const BATCH: usize = 500;
 const BATCH_BYTES: usize = 16 << 20;
 
+/// How many lines of documents that differ are named.
+const DIFFERING_LINES: usize = 10;
+
 /// How often a workflow is added up again whose statistics are off after it was.
 const ROUNDS: usize = 5;
 
@@ -61,6 +64,8 @@ struct Counts {
     stored: u64,
     known: u64,
     differ: u64,
+    /// The first lines of the documents that differ.
+    differing_lines: Vec<u64>,
 }
 
 /// Imports an archive.
@@ -72,10 +77,17 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
 }
 
 fn text(counts: &Counts) -> String {
-    let Counts { chats, stored, known, differ } = counts;
+    let Counts { chats, stored, known, differ, differing_lines } = counts;
+    let more = if differing_lines.len() < usize::try_from(*differ).unwrap_or(usize::MAX) {
+        ", …"
+    } else {
+        ""
+    };
+    let lines = differing_lines.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+    let lines = if lines.is_empty() { lines } else { format!(" (lines {lines}{more})") };
     format!(
         "{chats:>8}  chats read\n{stored:>8}  documents stored\n{known:>8}  documents stored before\n\
-         {differ:>8}  documents that differ"
+         {differ:>8}  documents that differ{lines}"
     )
 }
 
@@ -248,11 +260,17 @@ impl<'a> Importer<'a> {
             RestoreError::Store(error) => error.into(),
         })?;
         *self.read.entry(collection.clone()).or_default() += u64::try_from(restored.len())?;
-        for restored in restored {
+        let counts = &mut self.counts;
+        for (line, restored) in (self.first_line..).zip(restored) {
             match restored {
-                Restored::Stored => self.counts.stored += 1,
-                Restored::Known => self.counts.known += 1,
-                Restored::Differs => self.counts.differ += 1,
+                Restored::Stored => counts.stored += 1,
+                Restored::Known => counts.known += 1,
+                Restored::Differs => {
+                    counts.differ += 1;
+                    if counts.differing_lines.len() < DIFFERING_LINES {
+                        counts.differing_lines.push(line);
+                    }
+                }
             }
         }
         Ok(())

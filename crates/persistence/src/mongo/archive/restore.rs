@@ -148,7 +148,7 @@ impl MongoStore {
                 }
             }
         }
-        let restored = match into {
+        let mut restored = match into {
             RestoreInto::NewChat(chat_id) if stored.name == CHAT_SESSIONS => {
                 self.store_session(app_id, chat_id, &documents).await?
             }
@@ -158,6 +158,12 @@ impl MongoStore {
                 self.store_all(&collection, &documents, inserts).await?
             }
         };
+        // Statistics that were added up before the session was there have counted no chat. They are added up again.
+        if let (RestoreInto::NewChat(_), Archive::RollupOfChat) = (into, stored.archive) {
+            for restored in restored.iter_mut().filter(|it| **it == Restored::Differs) {
+                *restored = Restored::Known;
+            }
+        }
         for (document, restored) in documents.iter().zip(&restored) {
             match stored.name {
                 CHAT_SEGMENTS if *restored != Restored::Differs => held.hold(document)?,
