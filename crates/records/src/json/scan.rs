@@ -41,9 +41,10 @@ pub fn scan(text: &[u8], lists: &[ListLimit]) -> Result<Scanned, ParseError> {
 
 /// Returns the most memory that the values of a text may take once they are parsed, in bytes.
 ///
-/// Together with the text that is three times its size. A short text may exceed that: its values are few.
+/// Together with the text that is three times its size. A short text may exceed that: transcripts of many small messages take more
+/// than twenty times theirs.
 pub fn max_parsed_bytes(text_bytes: usize) -> usize {
-    const MIN: usize = 6 << 20;
+    const MIN: usize = 32 << 20;
     MIN.max(2 * text_bytes)
 }
 
@@ -329,11 +330,11 @@ mod tests {
         for (open, item, close) in
             [("[", "0,", "0]"), ("[", "{},", "0]"), ("[", r#""","#, "0]"), ("[", "[[0]],", "0]")]
         {
-            let text = format!("{open}{}{close}", item.repeat((1 << 20) / item.len()));
+            let text = format!("{open}{}{close}", item.repeat((4 << 20) / item.len()));
             let refused = scan(text.as_bytes(), &[]);
             assert!(matches!(refused, Err(ParseError::TooManyValues { .. })), "{item}");
         }
-        let keys: Vec<_> = (0..100_000).map(|key| format!(r#""{key}":0,"#)).collect();
+        let keys: Vec<_> = (0..400_000).map(|key| format!(r#""{key}":0,"#)).collect();
         let keys = keys.concat();
         let refused = scan(format!(r#"{{{keys}"a":0}}"#).as_bytes(), &[]);
         assert!(matches!(refused, Err(ParseError::TooManyValues { .. })));

@@ -134,3 +134,23 @@ async fn a_long_list_is_refused_while_it_is_parsed() {
     assert_eq!(answer.problem(), (413, "body-too-large".to_owned()));
     assert!(answer.text_of("detail").contains("too many values"), "{}", answer.text);
 }
+
+/// Many small messages take far more memory than their text.
+#[tokio::test]
+async fn a_thousand_small_messages_of_a_framework_are_stored_at_once() {
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    let message = json!({"type": "ai", "data": {
+        "content": "hi", "id": null, "name": null, "example": false, "additional_kwargs": {},
+        "tool_calls": [{"name": "look_up", "args": {"city": "Rome"}, "id": "c", "type": "tool_call"}],
+        "invalid_tool_calls": [], "usage_metadata": {"input_tokens": 1, "output_tokens": 2, "total_tokens": 3},
+        "response_metadata": {"model_name": "large", "finish_reason": "stop", "token_usage": {
+            "completion_tokens": 2, "prompt_tokens": 1, "total_tokens": 3,
+            "completion_tokens_details": {"reasoning_tokens": 0, "audio_tokens": 0},
+            "prompt_tokens_details": {"cached_tokens": 0, "audio_tokens": 0}}},
+    }});
+    let body = json!({"messages": vec![message; 1_000]});
+    let stored = client.post(&format!("{path}/messages?dialect=langchain"), body).await;
+    assert_eq!(stored.status, 201, "{}", stored.text);
+    assert_eq!(stored.body()["last_sequence"], 1_000);
+}
