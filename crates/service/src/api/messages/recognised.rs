@@ -41,14 +41,16 @@ pub(super) async fn leave_out_known(
     }
     let scope = &scope.needing(Permission::Read);
     let (found, last_sequence) = find_in(state, scope, chat_id, &read).await?;
-    let found = leave_out_repeated(&mut read, found);
-    let unknown = found.iter().position(Option::is_none).unwrap_or(found.len());
+    let Repeated { mut left_out, rest } = repeated(&read, &found);
+    let unknown = found[rest..].iter().position(Option::is_none);
+    let unknown = unknown.map_or(found.len(), |place| rest + place);
     // What was copied here in another dialect may have the ids that this one derives, and other bodies.
     let is_stored_so = match unknown.checked_sub(1) {
         Some(place) => is_stored_so(state, scope, chat_id, &read.parsed.messages[place]).await?,
         None => true,
     };
     if is_stored_so && unknown == found.len() {
+        take_out(&mut read, &left_out);
         return Ok(read);
     }
     let unknown = if is_stored_so { unknown } else { 0 };
@@ -56,32 +58,51 @@ pub(super) async fn leave_out_known(
     // It continues what was stored, unless it does so with what a history adds, or there is more than can be compared.
     let continues = end == last_sequence && !may_be_added(&read.parsed.messages[unknown]);
     if continues || last_sequence > COMPARED {
+        take_out(&mut read, &left_out);
         return Ok(read);
     }
     // The messages, how they are shown, and that read again.
     memory.reserve(3 * PAGES * Transcript::PAGE_BYTES).await?;
-    let Some(stored) = stored(state, scope, chat_id).await? else { return Ok(read) };
+    let Some(stored) = stored(state, scope, chat_id).await? else {
+        take_out(&mut read, &left_out);
+        return Ok(read);
+    };
     let compare = move || {
         let recognised = recognise(read.dialect, &stored, &read.parsed);
         Ok::<_, Problem>((recognised, read))
     };
     let recognised;
     (recognised, read) = offload(usize::MAX, compare).await?;
-    leave_out(&mut read, recognised, unknown);
+    let Recognised { known, grown } = recognised;
+    // A message with an id of its own is another one.
+    if let Some((place, id)) = grown.filter(|_| read.items.is_empty()) {
+        read.parsed.messages[place].event_id = Some(id.clone());
+        read.grown = Some(id);
+    }
+    let changed = changed_instructions(&read.parsed, &known, &left_out);
+    read.noted.extend(changed.into_iter().map(changed_note));
+    left_out.extend(known.into_iter().filter(|place| *place >= unknown));
+    take_out(&mut read, &left_out);
     Ok(read)
 }
 
-/// Leaves out what stands before a message that is stored: its id is derived from all before it, so that the same transcript was put
-/// before, and what was not stored then the chat showed in another form. Returns where the rest is stored.
-fn leave_out_repeated(read: &mut ReadTranscript, found: Vec<Option<u64>>) -> Vec<Option<u64>> {
+/// What stands before a message of a transcript that is stored.
+#[derive(Debug)]
+struct Repeated {
+    /// The places of the messages that are not stored themselves.
+    left_out: HashSet<usize>,
+    /// The place of the last message that is stored, with which what is new begins; 0 if there is none.
+    rest: usize,
+}
+
+/// Returns what stands before a message that is stored: its id is derived from all before it, so that the same transcript was put
+/// before, and what was not stored then the chat showed in another form.
+fn repeated(read: &ReadTranscript, found: &[Option<u64>]) -> Repeated {
     // An id of its own says nothing about what is before it.
     let is_derived = read.items.is_empty();
-    let end = found.iter().rposition(Option::is_some).filter(|_| is_derived).unwrap_or(0);
-    let repeated: HashSet<usize> = (0..end).filter(|place| found[*place].is_none()).collect();
-    let rest = found.into_iter().enumerate().filter(|(place, _)| !repeated.contains(place));
-    let rest = rest.map(|(_, found)| found).collect();
-    take_out(read, &repeated);
-    rest
+    let rest = found.iter().rposition(Option::is_some).filter(|_| is_derived).unwrap_or(0);
+    let left_out = (0..rest).filter(|place| found[*place].is_none()).collect();
+    Repeated { left_out, rest }
 }
 
 /// Returns whether a message that a chat has is the one that was sent, as far as it can be seen.
@@ -96,19 +117,6 @@ async fn is_stored_so(
     Ok(stored.is_none_or(|stored| {
         stored.deleted_at.is_some() || stored.body.digest() == sent.body.digest()
     }))
-}
-
-/// Leaves out what the chat shows, of the messages from a place on, and gives the one that has more in it now its stored id.
-fn leave_out(read: &mut ReadTranscript, recognised: Recognised, unknown: usize) {
-    let Recognised { known, grown } = recognised;
-    // A message with an id of its own is another one.
-    if let Some((place, id)) = grown.filter(|_| read.items.is_empty()) {
-        read.parsed.messages[place].event_id = Some(id.clone());
-        read.grown = Some(id);
-    }
-    let changed = changed_instructions(&read.parsed, &known);
-    read.noted.extend(changed.into_iter().map(changed_note));
-    take_out(read, &known.into_iter().filter(|place| *place >= unknown).collect());
 }
 
 /// Takes out the messages at some places, which are not stored again, and notes them.
@@ -380,11 +388,17 @@ pub(super) fn known_note(position: TranscriptPosition) -> Option<Violation> {
 }
 
 /// Returns the positions of the instructions that a chat does not have, before messages that it has.
-fn changed_instructions(sent: &Parsed, known: &[usize]) -> Vec<TranscriptPosition> {
+fn changed_instructions(
+    sent: &Parsed,
+    known: &[usize],
+    left_out: &HashSet<usize>,
+) -> Vec<TranscriptPosition> {
     let is_said = |place: &&usize| !is_instruction(&sent.messages[**place].body);
     let end = known.iter().rev().find(is_said).copied().unwrap_or_default();
     let is_changed = |place: &usize| {
-        is_instruction(&sent.messages[*place].body) && known.binary_search(place).is_err()
+        is_instruction(&sent.messages[*place].body)
+            && known.binary_search(place).is_err()
+            && !left_out.contains(place)
     };
     (0..end).filter(is_changed).map(|place| sent.positions[place]).collect()
 }
