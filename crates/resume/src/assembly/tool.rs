@@ -138,9 +138,15 @@ impl ToolPart {
 
     /// Ends the call.
     pub(super) fn end(&mut self, output: ToolOutput) {
-        if !self.is_done() {
-            self.state = ToolState::Done(output);
+        if self.is_done() {
+            return;
         }
+        // The answer may have gone to the agent alone. A part with an output is valid only with one.
+        if let Some(Value::Object(approval)) = &mut self.approval {
+            let was_denied = matches!(output, ToolOutput::Denied);
+            approval.entry("approved").or_insert((!was_denied).into());
+        }
+        self.state = ToolState::Done(output);
     }
 
     /// Returns the complete input, or else the streamed input if it is valid JSON already.

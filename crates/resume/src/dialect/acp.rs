@@ -1,3 +1,4 @@
+use records::MessageBody;
 use serde_json::Value;
 
 use super::contract::Resent;
@@ -69,6 +70,10 @@ impl ToolDialect for Acp {
 
     fn violations(&self, messages: &[Value]) -> Vec<Violation> {
         validate::violations(messages)
+    }
+
+    fn remove_marks(&self, body: &mut MessageBody) {
+        own::remove_continued(body);
     }
 
     fn parse(&self, _system: Vec<Value>, messages: Vec<Value>) -> Parsed {

@@ -1080,3 +1080,154 @@ async fn a_message_without_an_id_may_grow() {
     assert_eq!((&put["last_sequence"], rules(&put)), (&json!(3), vec!["replaced"]), "{put}");
     assert_eq!(history(&client, &path, "dialect=anthropic").await["messages"], json!(grown));
 }
+
+/// People write messages one by one, and a workflow puts the history back with its answer each time.
+#[tokio::test]
+async fn a_history_is_put_back_however_often_others_write_between() {
+    let client = Client::open();
+    for name in ["openai", "anthropic", "gemini", "bedrock-converse", "pydantic-ai"] {
+        let path = client.create_chat(name).await;
+        for round in 1..5_u64 {
+            let said = json!({"role": "user", "name": "user", "content": format!("q{round}")});
+            client.post(&format!("{path}/messages"), said).await;
+            let mut read = history(&client, &path, &format!("dialect={name}")).await;
+            let answer = conversation(name, "", &["", &format!("a{round}")]);
+            let answer = answer["messages"].as_array().unwrap().last().unwrap().clone();
+            read["messages"].as_array_mut().unwrap().push(answer);
+            let (status, put) = synchronise(&client, &path, name, read).await;
+            let expected = (201, &json!(2 * round));
+            assert_eq!((status, &put["last_sequence"]), expected, "{name}: {put}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_newest_updates_of_acp_are_known_without_ids() {
+    let client = Client::open();
+    let said = |kind: &str, text: &str| json!({"sessionUpdate": kind, "content": {"type": "text", "text": text}});
+    let mut updates = Vec::new();
+    for round in 0..3 {
+        updates.push(said("user_message_chunk", &format!("q{round}")));
+        updates.push(
+            json!({"sessionUpdate": "tool_call", "toolCallId": format!("t{round}"), "title": "w",
+            "status": "completed", "rawInput": {"n": round}, "rawOutput": {"n": round}}),
+        );
+        updates.push(said("agent_message_chunk", &format!("a{round}")));
+    }
+    for begin in 0..updates.len() - 1 {
+        let path = client.create_chat(&format!("from{begin}")).await;
+        let (_, whole) = synchronise(&client, &path, "acp", json!({"messages": updates})).await;
+        let window = json!({"messages": updates[begin..]});
+        let (status, put) = synchronise(&client, &path, "acp", window).await;
+        let expected = (200, &whole["last_sequence"]);
+        assert_eq!((status, &put["last_sequence"]), expected, "{begin}: {put}");
+    }
+}
+
+/// A page with the token of a person, who may not write answers.
+#[tokio::test]
+async fn a_person_puts_back_what_others_have_said() {
+    let client = crate::tokens::client(crate::tokens::hs256());
+    let of = |claims: Value| client.with_token(crate::tokens::token(&claims));
+    let (service, alice) = (of(json!({"sub": "orchestrator", "role": "service"})), of(json!({})));
+    for name in ["ui-message", "openai", "langchain"] {
+        let path = service.create_chat(name).await;
+        let question = json!({"role": "user", "content": "q"});
+        assert_eq!(alice.post(&format!("{path}/messages"), question).await.status, 201);
+        let answer = json!({"role": "assistant", "content": "a"});
+        service.post(&format!("{path}/messages"), answer).await;
+        let read = history(&alice, &path, &format!("dialect={name}")).await;
+        let (status, put) = synchronise(&alice, &path, name, read.clone()).await;
+        assert_eq!((status, &put["last_sequence"]), (200, &json!(2)), "{name}: {put}");
+        // What is new is still no person's to say.
+        let mut more = read;
+        let answer = match name {
+            "ui-message" => {
+                json!({"id": "a2", "role": "assistant", "parts": [{"type": "text", "text": "b"}]})
+            }
+            "openai" => json!({"role": "assistant", "content": "b"}),
+            _ => json!({"type": "ai", "data": {"id": "a2", "content": "b"}}),
+        };
+        more["messages"].as_array_mut().unwrap().push(answer);
+        assert_eq!(synchronise(&alice, &path, name, more).await.0, 403, "{name}");
+    }
+}
+
+/// An agent calls one tool in each step, and says nothing between. Its page answers what it asks.
+#[tokio::test]
+async fn steps_that_only_call_tools_are_kept_apart() {
+    let client = Client::open();
+    let begun = |number: u8| json!({"type": "tool-input-available", "toolCallId": format!("c{number}"), "toolName": "w", "input": {"n": number}});
+    let asked = |number: u8| json!({"type": "tool-approval-request", "toolCallId": format!("c{number}"), "approvalId": format!("p{number}")});
+    let ended = |number: u8| json!({"type": "tool-output-available", "toolCallId": format!("c{number}"), "output": number});
+    let part = |number: u8, state: &str| {
+        let mut part = json!({"type": "tool-w", "toolCallId": format!("c{number}"), "state": state,
+            "input": {"n": number}, "approval": {"id": format!("p{number}"), "approved": true}});
+        if state == "output-available" {
+            part["output"] = number.into();
+        }
+        part
+    };
+    let step = |kind: &str| json!({"type": kind});
+    let question = json!({"id": "u1", "role": "user", "parts": [{"type": "text", "text": "q"}]});
+    for verb in ["POST", "PUT"] {
+        let path = client.create_chat(verb).await;
+        let page = async |parts: Value| {
+            let answer = json!({"id": "m1", "role": "assistant", "parts": parts});
+            let (status, put) = match verb {
+                "POST" => append(&client, &path, "ui-message", json!({"messages": [answer]})).await,
+                _ => {
+                    let messages = json!({"messages": [question.clone(), answer]});
+                    synchronise(&client, &path, "ui-message", messages).await
+                }
+            };
+            assert_eq!(status, 200, "{verb}: {put}");
+            let now = history(&client, &path, "dialect=ui-message&unsettled=keep").await;
+            assert_eq!(now["messages"].as_array().unwrap().len(), 2, "{verb}: {now}");
+            assert_eq!(now["messages"][1]["parts"], parts, "{verb}: {put}");
+        };
+        let stream = async |chunks: Value| {
+            let new = json!({"format": "ui_message", "agent": "w"});
+            let stream = client.post(&format!("{path}/streams"), new).await.body();
+            let stream = format!("{path}/streams/{}", stream["stream_id"].as_str().unwrap());
+            let written = json!({"from": 0, "chunks": chunks});
+            client.post(&format!("{stream}/chunks"), written).await;
+            let answer = client.post(&format!("{stream}/end"), json!({"state": "finished"})).await;
+            assert_eq!(answer.status, 200, "{verb}: {}", answer.text);
+        };
+        append(&client, &path, "ui-message", json!({"messages": [question.clone()]})).await;
+        let start = json!({"type": "start", "messageId": "m1"});
+        stream(json!([start, step("start-step"), begun(1), asked(1), step("finish-step")])).await;
+        page(json!([step("step-start"), part(1, "approval-responded")])).await;
+        stream(json!([start, ended(1), step("start-step"), begun(2), asked(2)])).await;
+        let first = [step("step-start"), part(1, "output-available"), step("step-start")];
+        page(json!([first[0], first[1], first[2], part(2, "approval-responded")])).await;
+        // The answer to the second request goes to the agent alone next time.
+        let next = json!([start, ended(2), step("start-step"), begun(3), asked(3), ended(3)]);
+        stream(next).await;
+        let read = history(&client, &path, "dialect=openai").await;
+        let messages = read["messages"].as_array().unwrap();
+        let roles: Vec<_> = messages.iter().map(|it| it["role"].as_str().unwrap()).collect();
+        let expected = ["user", "assistant", "tool", "assistant", "tool", "assistant", "tool"];
+        assert_eq!(roles, expected, "{verb}: {read}");
+        let calls = messages.iter().filter_map(|it| it["tool_calls"].as_array());
+        assert!(calls.into_iter().all(|calls| calls.len() == 1), "{read}");
+    }
+}
+
+/// The answer of a person to a request may have gone to the agent alone.
+#[tokio::test]
+async fn an_output_implies_that_the_call_was_approved() {
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    let mut sent = asking();
+    let call = &mut sent[1]["parts"][2];
+    (call["state"], call["output"]) = (json!("output-available"), json!(1));
+    for status in [201, 200] {
+        let put = synchronise(&client, &path, "ui-message", json!({"messages": sent})).await;
+        assert_eq!((put.0, &put.1["last_sequence"]), (status, &json!(3)), "{}", put.1);
+    }
+    // The SDK reads an output only without a request or with its answer.
+    sent[1]["parts"][2].as_object_mut().unwrap().remove("approval");
+    assert_eq!(history(&client, &path, "dialect=ui-message").await["messages"], sent);
+}

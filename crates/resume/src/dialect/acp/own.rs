@@ -57,6 +57,13 @@ impl OwnFields {
     }
 }
 
+/// Removes whether the chunks came with the id of their message: those of a window may begin elsewhere.
+pub(super) fn remove_continued(body: &mut MessageBody) {
+    let mut own = take_object(&mut take_object(&mut body.extra, MessageBody::PROVIDER), NAME);
+    own.shift_remove(CONTINUED);
+    keep_own(body, NAME, own);
+}
+
 /// Returns the fields of a chunk that are not stored otherwise, and those of its content.
 pub(super) fn of_chunk(update: &Value, content: &Value, written: &Value) -> Value {
     const READ: [&str; 4] = ["sessionUpdate", "messageId", "content", "_meta"];

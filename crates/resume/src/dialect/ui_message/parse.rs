@@ -44,9 +44,7 @@ fn read(message: Value, ids: &mut EventIds) -> Result<Vec<NewMessage>, DropReaso
     for part in parts {
         reader.read_part(part);
     }
-    if reader.messages.is_empty() || !reader.step.is_empty() {
-        reader.end_step();
-    }
+    reader.end();
     Ok(reader.messages)
 }
 
@@ -72,7 +70,8 @@ impl Steering {
 /// Reads the parts of one message.
 ///
 /// A stored message holds its content before its calls. So each content part after a call begins a new
-/// step, which becomes a separate message that continues the one before it.
+/// step, which becomes a separate message that continues the one before it. So does a call behind a `step-start`: the model has made it
+/// when it had the results of those before.
 #[derive(Default)]
 struct Reader {
     messages: Vec<NewMessage>,
@@ -87,6 +86,8 @@ struct Reader {
     /// Other fields of the message, for the first step.
     fields: JsonObject,
     step: Step,
+    /// A `step-start` behind calls, and what follows it, until content or a call shows that there is a next step.
+    start: Vec<Value>,
 }
 
 /// The parts of one stored message.
@@ -110,6 +111,9 @@ impl Reader {
         if let Some(function) = function.map(str::to_owned)
             && let Value::Object(part) = part
         {
+            if !self.start.is_empty() {
+                self.end_step();
+            }
             self.step.add_call(call::read(&function, part));
             return;
         }
@@ -118,7 +122,12 @@ impl Reader {
             return;
         }
         if kind != "reasoning" && fields::is_kept(&part) {
-            self.step.own.push(part);
+            let starts = kind == "step-start" && !self.step.calls.is_empty();
+            if starts || !self.start.is_empty() {
+                self.start.push(part);
+            } else {
+                self.step.own.push(part);
+            }
             return;
         }
         if !self.step.calls.is_empty() {
@@ -127,8 +136,10 @@ impl Reader {
         self.step.add_content(part);
     }
 
+    /// Ends a step, behind which another one begins.
     fn end_step(&mut self) {
-        let step = mem::take(&mut self.step);
+        let own = mem::take(&mut self.start);
+        let step = mem::replace(&mut self.step, Step { own, ..Step::default() });
         let content = content_from_parts(step.content);
         let mut body = MessageBody::new(&self.role, self.name.as_deref(), content);
         set_extra(&mut body, "tool_calls", step.calls);
@@ -147,12 +158,17 @@ impl Reader {
         self.messages.extend(step.results);
     }
 
-    /// Adds what the user said while the message was made, as a message of the user between two steps.
-    fn add_steering(&mut self, steering: Steering) {
-        // The first step has the id and the metadata of the message, even if it has nothing else.
+    /// Ends the last step. The first one has the id and the metadata of the message, even if it has nothing else.
+    fn end(&mut self) {
+        self.step.own.append(&mut self.start);
         if self.messages.is_empty() || !self.step.is_empty() {
             self.end_step();
         }
+    }
+
+    /// Adds what the user said while the message was made, as a message of the user between two steps.
+    fn add_steering(&mut self, steering: Steering) {
+        self.end();
         let mut said = Step::default();
         steering.parts.into_iter().for_each(|part| said.add_content(part));
         let mut body = MessageBody::new("user", None, content_from_parts(said.content));

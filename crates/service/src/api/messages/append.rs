@@ -8,7 +8,7 @@ use resume::ingest::{Check, speaker_from_role};
 use utoipa::openapi::path::Parameter;
 use utoipa::{IntoParams, ToSchema};
 
-use super::recognised::{SentItems, known_note};
+use super::recognised::{SentItems, adopt_stored_ids, known_note, leave_out_parts};
 use super::request::AppendRequest;
 use super::resent::{Resend, Sent, append_nothing, append_resent, append_within};
 use super::transcript::{self, CheckWord, Ids, ReadTranscript, location_of};
@@ -108,6 +108,12 @@ pub(crate) async fn append_messages(
             (&scope, &chat_id),
         )
         .await?;
+        let read = if dialect.resent() == Resent::Replaces {
+            let read = adopt_stored_ids(&state, &scope, &chat_id, read).await?;
+            leave_out_parts(&state, &scope, &chat_id, read).await?
+        } else {
+            read
+        };
         return append_transcript(&state, &scope, chat_id, read).await;
     }
     let mut body = MessagesBody::from_request(request, &state).await?;

@@ -71,17 +71,13 @@ pub(super) async fn append_resent(
             }
             Err(error) => error,
         };
-        let StoreError::EventConflict { event_id, sequence, index, .. } = &conflict else {
-            return Err(refused(conflict, &rest, resend.sent.positions));
+        let may_be_known = match &conflict {
+            StoreError::EventConflict { .. } => resend.resent != Resent::Continues,
+            // Nothing of what others have said may be new.
+            StoreError::Forbidden { .. } => true,
+            _ => false,
         };
-        if resend.resent == Resent::Continues {
-            let (message, request_id) = (&mut rest[*index].1, resend.request_id.as_ref());
-            if !ingest::continue_message(resend.sent.dialect, message, request_id) {
-                return Err(refused(conflict, &rest, resend.sent.positions));
-            }
-            continue;
-        }
-        if known.is_none() {
+        if may_be_known && known.is_none() {
             let left_out = leave_out_shown(state, scope, chat_id, &mut rest, &resend.sent).await?;
             let is_any = !left_out.is_empty();
             let known = known.insert(BTreeSet::new());
@@ -94,6 +90,16 @@ pub(super) async fn append_resent(
             if is_any {
                 continue;
             }
+        }
+        let StoreError::EventConflict { event_id, sequence, index, .. } = &conflict else {
+            return Err(refused(conflict, &rest, resend.sent.positions));
+        };
+        if resend.resent == Resent::Continues {
+            let (message, request_id) = (&mut rest[*index].1, resend.request_id.as_ref());
+            if !ingest::continue_message(resend.sent.dialect, message, request_id) {
+                return Err(refused(conflict, &rest, resend.sent.positions));
+            }
+            continue;
         }
         let is_newer = resend.grown.as_ref() == Some(event_id)
             || resend.is_whole && is_instruction(&rest[*index].1.body);

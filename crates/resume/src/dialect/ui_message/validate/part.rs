@@ -40,7 +40,8 @@ pub(super) fn waiting_problem(part: &Value) -> Option<Problem> {
 fn tool_problem(part: &Value, is_named: bool) -> Option<Problem> {
     let has_input = part.get("input").is_some();
     let approval = &part["approval"];
-    let may_be_approved = approval.is_null() || approval["approved"] == true;
+    // The answer to a request for approval may have gone to the agent alone.
+    let may_be_approved = approval["approved"] != false;
     let is_complete = match part["state"].as_str() {
         Some("output-available") => {
             let has_error = part.get("errorText").is_some();
