@@ -1347,11 +1347,11 @@ export interface components {
         ChatStats: {
             /** @example chat_abc123def456 */
             chat_id: string;
-            status: components["schemas"]["ChatStatus"];
+            status?: components["schemas"]["ChatStatus"] | null;
             started_at: components["schemas"]["Time"];
             /**
              * Format: double
-             * @description Seconds from the start to the end of the chat, or until now.
+             * @description Seconds from the start to the end of the chat, or until now; 0 if the chat was removed before it had ended.
              * @example 300
              */
             duration_sec: number;
@@ -3715,7 +3715,7 @@ export interface components {
             /** @description Why the chat was paused or failed. */
             status_reason?: string | null;
         };
-        /** @description The number of chats by their current status. */
+        /** @description The number of chats by their current status, without those that were deleted or purged before they had ended. */
         Statuses: {
             /**
              * Format: int64
@@ -4025,7 +4025,7 @@ export interface components {
         Summary: {
             /**
              * Format: int64
-             * @description The number of chats.
+             * @description The number of chats that were ever created.
              * @example 2
              */
             chats: number;
@@ -4524,7 +4524,7 @@ export interface components {
         WorkflowChat: {
             /**
              * Format: double
-             * @description Seconds from the start to the end of the chat, or until now.
+             * @description Seconds from the start to the end of the chat, or until now; 0 if the chat was removed before it had ended.
              * @example 300
              */
             duration_sec: number;
@@ -4548,7 +4548,7 @@ export interface components {
              * @example 0.18
              */
             cost_total_usd: number;
-            status: components["schemas"]["ChatStatus"];
+            status?: components["schemas"]["ChatStatus"] | null;
             started_at: components["schemas"]["Time"];
         };
         /** @description The statistics and the cost of a workflow. */

@@ -72,6 +72,9 @@ pub struct ChatSession {
     pub lifecycle: Lifecycle,
     /// When the lifecycle last changed, unless the chat is active.
     pub lifecycle_at: Option<DateTime<Utc>>,
+    /// Whether the statistics count the chat as none of a status: it was removed before it had ended. Chats that an earlier
+    /// release has removed are counted.
+    pub is_uncounted: bool,
     /// Grows with every [`SessionChange`](crate::SessionChange) of the chat.
     pub session_version: u64,
     /// The person who made the last such change; `None` if a service did.
@@ -122,12 +125,19 @@ impl ChatSession {
             system_prompt: new.system_prompt,
             lifecycle: Lifecycle::Active,
             lifecycle_at: None,
+            is_uncounted: false,
             session_version: 0,
             updated_by: None,
             creation_digest,
             id_salt: None,
             hold: None,
         }
+    }
+
+    /// Returns whether the chat was removed before it had ended, so that it is running no more.
+    #[must_use]
+    pub fn ended_by_removal(&self) -> bool {
+        !self.lifecycle.exists() && !self.status.is_ended()
     }
 
     /// Returns the duration of a run that has ended, in whole milliseconds.

@@ -79,6 +79,7 @@ impl SessionChange {
             changed.lifecycle_at = (changed.lifecycle != Lifecycle::Active).then_some(now);
             // A worker that goes on with a chat that was deleted must find that its lease is gone.
             changed.lease = changed.lease.filter(|_| changed.lifecycle.exists());
+            changed.is_uncounted = changed.ended_by_removal();
         }
         changed.session_version += 1;
         changed.updated_by = editor.cloned();

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use persistence::{AuditFilter, Billing, Inherited, Outcome, ResumePointFilter, Store, StoreError};
 use records::{
-    Actor, AuditAction, Author, ChatId, DisplayName, Erasure, Lifecycle, MemberRole, Message,
-    MessageEdit, NewChatSession, NewFork, NewInputAnswer, NewInputRequest, NewMessage,
+    Actor, AuditAction, Author, ChatId, ChatStatus, DisplayName, Erasure, Lifecycle, MemberRole,
+    Message, MessageEdit, NewChatSession, NewFork, NewInputAnswer, NewInputRequest, NewMessage,
     NewProviderCall, NewTurn, Permission, Pseudonym, Question, Scope, SessionChange, StackFrame,
     StackId, Step, StepKind, TurnId, TurnMessage, TurnOutcome, UserId, Visibility,
 };
@@ -345,6 +345,7 @@ pub async fn an_erasure_changes_no_number_of_the_statistics(store: Arc<dyn Store
     let flow = chat.session().await.workflow_name;
     let call = NewProviderCall { prompt_tokens: 7, ..NewProviderCall::default() };
     store.record_calls(&chat.scope, &chat.id, vec![call], Billing::Free).await.unwrap();
+    chat.set_status(ChatStatus::Completed, None).await.unwrap();
     let before = store.workflow_stats(&chat.scope.app_id, &flow).await.unwrap();
     erase(&store, &chat.scope, "ada").await;
     assert_eq!(store.workflow_stats(&chat.scope.app_id, &flow).await.unwrap(), before);

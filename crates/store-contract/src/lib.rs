@@ -118,7 +118,7 @@ macro_rules! contract_tests {
             }
             purges {
                 a_purged_chat_exists_for_no_call_and_keeps_its_id,
-                a_purge_changes_no_number_of_the_statistics,
+                a_purge_of_an_ended_chat_changes_no_number_of_the_statistics,
                 forks_keep_what_they_share_with_a_purged_chat,
                 a_chat_under_hold_is_not_purged,
                 chats_under_hold_are_listed_by_id,
@@ -699,6 +699,7 @@ macro_rules! contract_tests {
             stats {
                 an_unused_workflow_has_empty_stats,
                 every_start_and_every_status_change_is_counted,
+                a_removed_chat_is_running_no_more,
                 calls_add_up_by_workflow_agent_and_model,
                 similar_names_are_counted_separately,
                 hours_add_up_to_the_total,

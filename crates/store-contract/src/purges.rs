@@ -59,7 +59,7 @@ pub async fn a_purged_chat_exists_for_no_call_and_keeps_its_id(store: Arc<dyn St
     }
 }
 
-pub async fn a_purge_changes_no_number_of_the_statistics(store: Arc<dyn Store>) {
+pub async fn a_purge_of_an_ended_chat_changes_no_number_of_the_statistics(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let flow = chat.session().await.workflow_name;
     chat.append([message("hello")]).await.unwrap();

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use records::{
-    ChatStatus, Counter, Measure, Model, NewChatSession, NewProviderCall, Rollup, Scope, Subject,
-    Usage,
+    Actor, ChatStatus, Counter, Lifecycle, Measure, Model, NewChatSession, NewProviderCall, Rollup,
+    Scope, SessionChange, Subject, Usage,
 };
 
 use super::erasures::user;
@@ -65,10 +65,52 @@ pub async fn every_start_and_every_status_change_is_counted(store: Arc<dyn Store
     for chat in [running, paused, completed, failed] {
         let session = chat.session().await;
         let found = statuses.iter().find(|stats| stats.chat_id == chat.id).unwrap();
-        assert_eq!((found.status, found.started_at), (session.status, session.created_at));
+        assert_eq!((found.status, found.started_at), (Some(session.status), session.created_at));
         let duration_ms = session.status.is_ended().then(|| session.duration_ms());
         assert_eq!(found.duration_ms, duration_ms);
     }
+}
+
+pub async fn a_removed_chat_is_running_no_more(store: Arc<dyn Store>) {
+    let scope = some_scope();
+    let statuses = async || {
+        let total = stats(&store, &scope, "research").await.total;
+        let counted = ChatStatus::ALL.map(|status| total.get(Counter::for_status(status)));
+        (counted, total.chats())
+    };
+    let listed = async |chat: &TestChat| {
+        let listed = chats(&store, &scope, "research").await;
+        let found = listed.into_iter().find(|stats| stats.chat_id == chat.id).unwrap();
+        (found.status, found.duration_ms.is_some())
+    };
+    let [running, paused, failed] = [
+        begin(&store, &scope, "research").await,
+        begin(&store, &scope, "research").await,
+        begin(&store, &scope, "research").await,
+    ];
+    running.record(vec![call("planner", "large", 100)]).await.unwrap();
+    paused.set_status(ChatStatus::Paused, None).await.unwrap();
+    failed.set_status(ChatStatus::Failed, None).await.unwrap();
+    let all = ([1, 1, 0, 1], 3);
+    assert_eq!(statuses().await, all);
+    for chat in [&running, &paused, &failed] {
+        chat.change(SessionChange::to_lifecycle(Lifecycle::Deleted)).await.unwrap();
+    }
+    // One that had ended stays what it was.
+    assert_eq!(statuses().await, ([0, 0, 0, 1], 3));
+    assert_eq!(listed(&running).await, (None, false));
+    assert_eq!(listed(&failed).await, (Some(ChatStatus::Failed), true));
+    let finding = TestChat { scope: scope.clone().finding_deleted(), ..paused.clone() };
+    finding.change(SessionChange::to_lifecycle(Lifecycle::Active)).await.unwrap();
+    assert_eq!(statuses().await, ([0, 1, 0, 1], 3));
+    assert_eq!(listed(&paused).await, (Some(ChatStatus::Paused), false));
+    // The second is purged without having been deleted.
+    for chat in [&running, &paused, &failed] {
+        assert!(store.purge_chat(&Actor::command_line(), &scope, &chat.id, None).await.unwrap());
+    }
+    assert_eq!(statuses().await, ([0, 0, 0, 1], 3));
+    assert_eq!(listed(&paused).await, (None, false));
+    assert_eq!(stats(&store, &scope, "research").await.total.usage(), sum(&[100]));
 }
 
 pub async fn calls_add_up_by_workflow_agent_and_model(store: Arc<dyn Store>) {

@@ -1468,7 +1468,7 @@ class StatusChanged(BaseModel):
 
 class Statuses(BaseModel):
     """
-    The number of chats by their current status.
+    The number of chats by their current status, without those that were deleted or purged before they had ended.
     """
 
     model_config = ConfigDict(
@@ -2357,13 +2357,13 @@ class WorkflowChat(BaseModel):
     )
     duration_sec: Annotated[float, Field(examples=[300.0])]
     """
-    Seconds from the start to the end of the chat, or until now.
+    Seconds from the start to the end of the chat, or until now; 0 if the chat was removed before it had ended.
     """
     prompt_tokens: Annotated[int, Field(examples=[3500], ge=0)]
     completion_tokens: Annotated[int, Field(examples=[1600], ge=0)]
     total_tokens: Annotated[int, Field(examples=[5100], ge=0)]
     cost_total_usd: Annotated[float, Field(examples=[0.18])]
-    status: ChatStatus
+    status: ChatStatus | None = None
     started_at: Annotated[AwareDatetime, Field(examples=["2025-10-02T10:00:00.000Z"])]
     """
     A time in JSON: RFC 3339, in UTC with milliseconds and `Z`.
@@ -2845,7 +2845,7 @@ class ChatStats(BaseModel):
         extra="allow",
     )
     chat_id: Annotated[str, Field(examples=["chat_abc123def456"])]
-    status: ChatStatus
+    status: ChatStatus | None = None
     started_at: Annotated[AwareDatetime, Field(examples=["2025-10-02T10:00:00.000Z"])]
     """
     A time in JSON: RFC 3339, in UTC with milliseconds and `Z`.
@@ -2854,7 +2854,7 @@ class ChatStats(BaseModel):
     """
     duration_sec: Annotated[float, Field(examples=[300.0])]
     """
-    Seconds from the start to the end of the chat, or until now.
+    Seconds from the start to the end of the chat, or until now; 0 if the chat was removed before it had ended.
     """
     usage: Usage
 
@@ -4857,7 +4857,7 @@ class Summary(BaseModel):
     )
     chats: Annotated[int, Field(examples=[2], ge=0)]
     """
-    The number of chats.
+    The number of chats that were ever created.
     """
     statuses: Statuses
     events: Events

@@ -150,6 +150,9 @@ impl ChatSessions for MemoryStore {
                 let action = change_action(session, &changed);
                 let audited = Audited::in_scope(scope, Some(chat_id), action);
                 self.add_audit_entry(&audited, now)?;
+                if chat.session.is_uncounted != changed.is_uncounted {
+                    self.count(&changed, now);
+                }
                 chat.session = changed;
                 self.end_streams(chat, now);
                 self.notify_change(chat);

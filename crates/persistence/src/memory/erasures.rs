@@ -143,7 +143,7 @@ impl MemoryStore {
             let inherited = inherited(&chats, &chat_id);
             let own = chats.get_mut(&chat_id).into_iter();
             if is_theirs {
-                own.for_each(|chat| chat.purge(person.now));
+                own.for_each(|chat| self.purge(chat, person.now));
                 erasure.add(ErasedKind::Chats, 1);
                 for (fork, span) in inherited {
                     let Some(fork) = chats.get_mut(&fork) else { continue };

@@ -32,7 +32,7 @@ impl Purges for MemoryStore {
                 let (app_id, action) = (Some(&scope.app_id), AuditAction::PurgeChat);
                 let audited = Audited::of_operator(actor, app_id, Some(chat_id), action);
                 self.add_audit_entry(&audited, now)?;
-                chat.purge(now);
+                self.purge(chat, now);
                 self.metrics.retention.purged(due.map(|(due, _)| due));
                 self.notify_change(chat);
                 Ok(true)
@@ -180,6 +180,15 @@ impl MemoryStore {
         session.is_some_and(|it| it.app_id == *app_id && it.lifecycle == Lifecycle::Purged)
     }
 
+    /// Leaves of a chat what the statistics count.
+    pub(super) fn purge(&self, chat: &mut Chat, now: DateTime<Utc>) {
+        let was_uncounted = chat.session.is_uncounted;
+        chat.purge(now);
+        if chat.session.is_uncounted != was_uncounted {
+            self.count(&chat.session, now);
+        }
+    }
+
     fn due(
         &self,
         app_id: &AppId,
@@ -200,7 +209,7 @@ impl MemoryStore {
 
 impl Chat {
     /// Leaves what the statistics count.
-    pub(super) fn purge(&mut self, now: DateTime<Utc>) {
+    fn purge(&mut self, now: DateTime<Utc>) {
         let session = remains(&self.session, now);
         let mut calls = std::mem::take(&mut self.calls);
         for digested in &mut calls {

@@ -65,7 +65,7 @@ impl Stats for MemoryStore {
             let stats = |chat: &Chat| ChatStats {
                 chat_id: chat.session.chat_id.clone(),
                 started_at: chat.session.created_at,
-                status: chat.session.status,
+                status: Some(chat.session.status).filter(|_| !chat.session.is_uncounted),
                 duration_ms: chat.session.status.is_ended().then(|| chat.session.duration_ms()),
                 usage: chat.usage(),
             };

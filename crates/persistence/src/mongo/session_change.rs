@@ -9,7 +9,8 @@ use crate::StoreError;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::word::StoredEnum as _;
 use crate::mongo::documents::{
-    DeclaredKeys, LIFECYCLE, LIFECYCLE_AT, TITLE_KEY, TITLE_TRIGRAMS, counter, stored_trigrams,
+    DeclaredKeys, IS_UNCOUNTED, LIFECYCLE, LIFECYCLE_AT, TITLE_KEY, TITLE_TRIGRAMS, counter,
+    stored_trigrams,
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::format::Shape;
@@ -73,10 +74,19 @@ impl MongoStore {
         filter.insert("session_version", same_number(chat.session_version));
         let mut update = difference(&chat, &changed, &self.declared_keys(&chat.app_id).await?);
         with_mark(mark, &mut filter, &mut update);
-        tx.begin().await?;
+        if chat.lifecycle != changed.lifecycle {
+            // The status decides whether the chat is counted.
+            filter.insert("status", chat.status.number());
+        }
+        if chat.is_uncounted == changed.is_uncounted {
+            tx.begin().await?;
+        } else {
+            tx.begin_counted(&chat).await?;
+        }
         let updated = self.updated_session(Some(&tx), filter, update).await?;
         let Some(updated) = updated else { return Ok(Round::Again) };
         self.insert_audit_document(&tx, &entry).await?;
+        self.recount_chat(&chat, &changed, &tx).await?;
         let ended = self.end_streams_within(&tx, scope, &updated).await?;
         Ok(Round::Done((updated, ended)))
     }
@@ -127,6 +137,7 @@ pub(super) fn difference(from: &ChatSession, to: &ChatSession, keys: &DeclaredKe
         let lifecycle = Some(to.lifecycle).filter(|it| *it != Lifecycle::Active);
         put(LIFECYCLE, lifecycle.map(|it| it.number().into()));
         put(LIFECYCLE_AT, to.lifecycle_at.map(|at| DateTime::from_chrono(at).into()));
+        put(IS_UNCOUNTED, to.is_uncounted.then_some(true.into()));
     }
     let mut update = Document::new();
     if !to.lifecycle.exists() {

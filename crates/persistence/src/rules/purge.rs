@@ -24,7 +24,7 @@ pub(crate) fn remains(chat: &ChatSession, now: DateTime<Utc>) -> ChatSession {
         cache_seed: Some(chat.cache_seed),
         ..NewChatSession::of(chat.workflow_name.clone())
     };
-    ChatSession {
+    let mut remains = ChatSession {
         status: chat.status,
         last_updated_at: now,
         completed_at: chat.completed_at,
@@ -37,7 +37,9 @@ pub(crate) fn remains(chat: &ChatSession, now: DateTime<Utc>) -> ChatSession {
         forked_from: chat.forked_from.clone(),
         creation_digest: None,
         ..ChatSession::start(chat.app_id.clone(), chat.chat_id.clone(), new, chat.created_at)
-    }
+    };
+    remains.is_uncounted = remains.ended_by_removal();
+    remains
 }
 
 /// Returns a chat after it was archived because nothing has happened in it. That is no activity: its retention goes on.

@@ -156,8 +156,8 @@ pub struct ChatStats {
     pub chat_id: ChatId,
     /// When it was created.
     pub started_at: DateTime<Utc>,
-    /// The status of the chat.
-    pub status: ChatStatus,
+    /// The status of the chat; `None` if it was removed before it had ended.
+    pub status: Option<ChatStatus>,
     /// The duration in milliseconds, if the chat has ended.
     pub duration_ms: Option<u64>,
     /// The summed usage of its calls.

@@ -154,10 +154,10 @@ impl Rollup {
         }
     }
 
-    /// Returns the number of chats of any status.
+    /// Returns the number of chats of any status, and of those that were removed before they had ended.
     #[must_use]
     pub fn chats(&self) -> u64 {
-        ChatStatus::ALL.into_iter().map(|status| self.count(Counter::for_status(status))).sum()
+        self.count(Counter::Starts)
     }
 
     /// Creates a rollup that counts only the usage of calls.

@@ -52,13 +52,17 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Adds the state of a chat `times` times; -1 subtracts it.
+    /// Adds the state of a chat `times` times; -1 subtracts it. A chat that was removed before it had ended has no status.
     pub fn chat(&mut self, chat: &ChatSession, times: i64) {
         self.start(chat.created_at, times);
-        self.rollup(Subject::Workflow, None).add(Counter::for_status(chat.status), times);
-        let of_chat = self.rollup(Subject::Chat(chat.chat_id.clone()), None);
-        of_chat.add(Counter::for_status(chat.status), times);
+        let of_chat = Subject::Chat(chat.chat_id.clone());
+        if !chat.is_uncounted {
+            for subject in [Subject::Workflow, of_chat.clone()] {
+                self.rollup(subject, None).add(Counter::for_status(chat.status), times);
+            }
+        }
         if chat.status.is_ended() {
+            let of_chat = self.rollup(of_chat, None);
             of_chat.add(Counter::ChatDurationMs, duration_ms(chat) * times);
         }
         self.end(chat, times);

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 /// The statistics of a workflow, or of all workflows of an app.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Summary {
-    /// The number of chats.
+    /// The number of chats that were ever created.
     #[schema(example = 2)]
     chats: u64,
     statuses: Statuses,
@@ -19,7 +19,7 @@ pub(crate) struct Summary {
     usage: UsageFields,
 }
 
-/// The number of chats by their current status.
+/// The number of chats by their current status, without those that were deleted or purged before they had ended.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Statuses {
     #[schema(example = 0)]

@@ -35,6 +35,9 @@ pub(crate) const LIFECYCLE: &str = "lifecycle";
 /// The field with the time of the last change of the lifecycle.
 pub(crate) const LIFECYCLE_AT: &str = "lifecycle_at";
 
+/// The field of a chat that the statistics count as none of a status; other chats do not have it.
+pub(crate) const IS_UNCOUNTED: &str = "is_uncounted";
+
 /// The large fields, which reads of the session itself exclude.
 pub(crate) const WITHOUT_LARGE_FIELDS: [&str; 7] = [
     "messages",
@@ -162,6 +165,8 @@ pub(crate) struct ChatSessionDocument<'a> {
     lifecycle: Option<StoredNumber<Lifecycle>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     lifecycle_at: Option<Time>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    is_uncounted: bool,
     #[serde(default, skip_serializing_if = "is_default")]
     session_version: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -304,6 +309,7 @@ impl<'a> ChatSessionDocument<'a> {
             attrs_version,
             lifecycle: Some(chat.lifecycle).filter(|it| *it != Lifecycle::Active).map(StoredNumber),
             lifecycle_at: chat.lifecycle_at.map(Time),
+            is_uncounted: chat.is_uncounted,
             session_version: chat.session_version,
             updated_by: chat.updated_by.clone(),
             creation_digest: chat.creation_digest,
@@ -360,6 +366,7 @@ impl TryFrom<ChatSessionDocument<'_>> for ChatSession {
             system_prompt: document.system_prompt,
             lifecycle: document.lifecycle.map(|it| it.0).unwrap_or_default(),
             lifecycle_at: document.lifecycle_at.map(|time| time.0),
+            is_uncounted: document.is_uncounted,
             session_version: document.session_version,
             updated_by: document.updated_by,
             creation_digest: document.creation_digest,

@@ -52,11 +52,11 @@ pub(crate) use attributes::{
 };
 pub(crate) use blob::{BlobDocument, BlobKind, blob_data, blob_filter, blob_id, blobs_filter};
 pub(crate) use chat_session::{
-    AcquisitionDocument, ArtifactDocument, ChatSessionDocument, LIFECYCLE, LIFECYCLE_AT,
-    LeaseDocument, NEWEST_LEASE, TITLE_KEY, TITLE_TRIGRAMS, Tail, WITHOUT_LARGE_FIELDS,
-    acquisition_record, append_last_turn, artifact_record, chat_head_record, chat_session_record,
-    head_projection, lease_record, open_chat_session, read_status, recent_digest,
-    recent_turns_push, stored_trigrams,
+    AcquisitionDocument, ArtifactDocument, ChatSessionDocument, IS_UNCOUNTED, LIFECYCLE,
+    LIFECYCLE_AT, LeaseDocument, NEWEST_LEASE, TITLE_KEY, TITLE_TRIGRAMS, Tail,
+    WITHOUT_LARGE_FIELDS, acquisition_record, append_last_turn, artifact_record, chat_head_record,
+    chat_session_record, head_projection, lease_record, open_chat_session, read_status,
+    recent_digest, recent_turns_push, stored_trigrams,
 };
 pub(crate) use context_version::{
     StoredContext, context_version_id, context_versions_filter, context_written_document,

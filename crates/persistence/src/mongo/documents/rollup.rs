@@ -183,13 +183,12 @@ pub(crate) fn chat_stats(raw: &RawDocumentBuf) -> Result<ChatStats, StoreError> 
     add_sums(&fields, &mut rollup)?;
     let status =
         ChatStatus::ALL.into_iter().find(|status| rollup.get(Counter::for_status(*status)) > 0);
-    let status = fields.required("running", status)?;
     let duration_ms = rollup.count(Counter::ChatDurationMs);
     Ok(ChatStats {
         chat_id: id.parsed::<ChatId>("name")?,
         started_at: fields.time("started_at")?,
         status,
-        duration_ms: status.is_ended().then_some(duration_ms),
+        duration_ms: status.is_some_and(ChatStatus::is_ended).then_some(duration_ms),
         usage: rollup.usage(),
     })
 }

@@ -24,8 +24,8 @@ use crate::mongo::MongoStore;
 use crate::mongo::chat_sessions::without_large_fields;
 use crate::mongo::collections::{EDITED_AT, HOLD, session_index};
 use crate::mongo::documents::{
-    ATTRS, LIFECYCLE, LIFECYCLE_AT, NEWEST_LEASE, NEWEST_VERSION, TITLE_KEY, TITLE_TRIGRAMS, Tail,
-    chat_session_record, counter, open_chat_session,
+    ATTRS, IS_UNCOUNTED, LIFECYCLE, LIFECYCLE_AT, NEWEST_LEASE, NEWEST_VERSION, TITLE_KEY,
+    TITLE_TRIGRAMS, Tail, chat_session_record, counter, open_chat_session,
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::format::Shape;
@@ -319,14 +319,16 @@ impl MongoStore {
         filter.insert("duration_sec", chat.duration_sec);
         filter.insert("last_sequence", counter(tail.last_sequence));
         filter.insert("last_updated_at", DateTime::from_chrono(chat.last_updated_at));
-        let mut update = remains_update(&remains(&chat, now), now);
+        let remains = remains(&chat, now);
+        let mut update = remains_update(&remains, now);
         with_mark(mark, &mut filter, &mut update);
-        tx.begin().await?;
+        tx.begin_counted(&chat).await?;
         let update = self.inner.chat_sessions.update_one(filter, update);
         if update.session(&mut *tx.session().await?).await?.matched_count == 0 {
             return Ok(Round::Again);
         }
         self.insert_audit_document(&tx, &entry).await?;
+        self.recount_chat(&chat, &remains, &tx).await?;
         Ok(Round::Done(true))
     }
 
@@ -384,6 +386,9 @@ fn remains_update(chat: &ChatSession, now: Time<Utc>) -> Document {
         PURGE_AGAIN_AT: DateTime::from_chrono(again),
         "session_version": counter(chat.session_version),
     };
+    if chat.is_uncounted {
+        set.insert(IS_UNCOUNTED, true);
+    }
     for field in [
         "user_id",
         "team_id",

@@ -77,6 +77,19 @@ impl MongoStore {
         self.count(&Counted::new(chat, user_id), tally, tx).await
     }
 
+    /// Counts a chat as it is now, instead of as it was before.
+    pub(crate) async fn recount_chat(
+        &self,
+        before: &ChatSession,
+        now: &ChatSession,
+        tx: &Transaction<'_>,
+    ) -> Result<(), Failure> {
+        let mut tally = Tally::default();
+        tally.chat(before, -1);
+        tally.chat(now, 1);
+        self.count(&Counted::of(before), tally, tx).await
+    }
+
     /// Adds to the rollups of a chat's workflow and of its user, and to the chat's own rollup.
     pub(crate) async fn count(
         &self,

@@ -51,14 +51,13 @@ fn dollars(micros: impl Into<Bson>) -> Document {
 
 /// The sums over the documents of a workflow.
 fn totals() -> Document {
-    let chats = ChatStatus::ALL.map(|status| or_zero(Counter::for_status(status)));
     let buckets = format!("$histograms.{}", Measure::ChatDuration.name());
     let buckets = doc! { "$objectToArray": { "$ifNull": [buckets, {}] } };
     let counts = doc! { "$map": { "input": buckets, "as": "bucket", "in": "$$bucket.v" } };
     doc! {
         "_id": { "app_id": "$_id.app_id", "workflow_name": "$_id.workflow_name" },
         "last_updated_at": { "$max": "$last_updated_at" },
-        "started": { "$sum": { "$add": chats.as_slice() } },
+        "started": sum(Counter::Starts),
         "ended": { "$sum": { "$sum": counts } },
         "duration_ms": sum(Counter::ChatDurationMs),
         "prompt": sum(Counter::PromptTokens),
@@ -129,12 +128,12 @@ fn agents() -> Document {
 
 /// The newest chats, as pairs of id and usage.
 fn chats() -> Document {
-    let ended = ChatStatus::ALL.into_iter().filter(|status| status.is_ended());
-    let ended: Vec<_> =
-        ended.map(|status| doc! { "$gt": [field(Counter::for_status(status)), 0] }).collect();
+    let open = ChatStatus::ALL.into_iter().filter(|status| !status.is_ended());
+    let open: Vec<_> =
+        open.map(|status| doc! { "$gt": [field(Counter::for_status(status)), 0] }).collect();
     let until_now = doc! { "$max": [0, { "$subtract": ["$$NOW", "$started_at"] }] };
     let duration_ms =
-        doc! { "$cond": [{ "$or": ended }, or_zero(Counter::ChatDurationMs), until_now] };
+        doc! { "$cond": [{ "$or": open }, until_now, or_zero(Counter::ChatDurationMs)] };
     let pipeline = vec![
         rollups(CHAT),
         doc! { "$sort": { "started_at": -1, "_id.name": -1 } },

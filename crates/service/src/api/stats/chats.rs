@@ -28,10 +28,11 @@ pub(crate) struct ListChatStatsResponse {
 struct ChatStatsFields {
     #[schema(example = "chat_abc123def456")]
     chat_id: String,
-    #[schema(value_type = values::ChatStatus)]
-    status: ChatStatus,
+    /// Null if the chat was removed before it had ended.
+    #[schema(value_type = Option<values::ChatStatus>)]
+    status: Option<ChatStatus>,
     started_at: Time,
-    /// Seconds from the start to the end of the chat, or until now.
+    /// Seconds from the start to the end of the chat, or until now; 0 if the chat was removed before it had ended.
     #[schema(example = 300.0)]
     duration_sec: f64,
     usage: UsageFields,

@@ -71,7 +71,7 @@ pub(crate) struct OverallAvg {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = WorkflowChat)]
 struct ChatFields {
-    /// Seconds from the start to the end of the chat, or until now.
+    /// Seconds from the start to the end of the chat, or until now; 0 if the chat was removed before it had ended.
     #[schema(example = 300.0)]
     duration_sec: f64,
     #[schema(example = 3500)]
@@ -82,8 +82,9 @@ struct ChatFields {
     total_tokens: u64,
     #[schema(example = 0.18)]
     cost_total_usd: f64,
-    #[schema(value_type = values::ChatStatus)]
-    status: ChatStatus,
+    /// Null if the chat was removed before it had ended.
+    #[schema(value_type = Option<values::ChatStatus>)]
+    status: Option<ChatStatus>,
     started_at: Time,
 }
 
@@ -231,6 +232,7 @@ fn in_order<S: Serializer>(
 pub(super) fn duration_sec(chat: &ChatStats) -> f64 {
     let milliseconds = match chat.duration_ms {
         Some(duration_ms) => i64::try_from(duration_ms).unwrap_or(i64::MAX),
+        None if chat.status.is_none() => 0,
         None => (SystemClock.now() - chat.started_at).num_milliseconds().max(0),
     };
     quotient(milliseconds, 1_000).unwrap_or(0.0)

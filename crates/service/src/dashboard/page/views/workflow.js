@@ -136,7 +136,7 @@ function chatList(appId, chats) {
         kind: "text",
         cell: (row) => linkTo(appId, row),
       },
-      { title: "Status", kind: "label", cell: (row) => status(row.status) },
+      { title: "Status", kind: "label", cell: (row) => status(row.status ?? "removed") },
       { title: "Started", kind: "rest", cell: (row) => time(row.started_at) },
       { title: "Duration", kind: "number", cell: (row) => seconds(row.duration_sec) },
       { title: "Calls", kind: "rest", cell: (row) => count(row.usage.calls) },
