@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 from collections.abc import AsyncIterator
 
 import httpx
@@ -65,6 +66,25 @@ async def test_an_attempt_takes_no_longer_than_its_timeout(app: str) -> None:
         with pytest.raises(OutcomeUnknown):
             await asyncio.wait_for(AsyncReprise(url, app, http=http, retry_for=0).create_chat("Picnic"), 3)
     silent.close()
+
+
+async def test_a_compressed_answer_is_read(http: AiohttpClient) -> None:
+    heads: list[bytes] = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heads.append((await reader.readuntil(b"\r\n\r\n")).lower())
+        body = gzip.compress(b'{"is": "read"}')
+        head = f"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: {len(body)}\r\n\r\n"
+        writer.write(head.encode() + body)
+        writer.close()
+
+    compressing = await asyncio.start_server(answer, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{compressing.sockets[0].getsockname()[1]}"
+    # The second one does not say that its answer may be compressed.
+    for request in (http.build_request("GET", url), httpx.Request("GET", url)):
+        assert (await http.send(request)).json() == {"is": "read"}
+    assert ["accept-encoding: gzip" in head.decode() for head in heads] == [True, False]
+    compressing.close()
 
 
 async def test_a_request_that_the_caller_made_has_the_timeout_of_the_connections(service: Service, http: AiohttpClient) -> None:

@@ -21,7 +21,7 @@ from typing_extensions import Self, override
 from yarl import URL
 
 #: aiohttp adds these itself.
-SET_BY_AIOHTTP = frozenset({"host", "connection", "content-length", "accept-encoding", "user-agent"})
+SET_BY_AIOHTTP = frozenset({"host", "connection", "content-length", "user-agent"})
 
 
 class AiohttpClient(httpx.AsyncClient):
@@ -64,6 +64,9 @@ class AiohttpClient(httpx.AsyncClient):
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=0),
                 cookie_jar=aiohttp.DummyCookieJar(),
+                # httpx says which encodings it can decode, and decodes them.
+                auto_decompress=False,
+                skip_auto_headers=["Accept-Encoding"],
             )
         return self._session
 
