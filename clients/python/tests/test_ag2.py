@@ -87,10 +87,11 @@ def is_the_end(message: dict[str, Any]) -> bool:
     return "TERMINATE" in str(message["content"])
 
 
-def run(chat: Any, agents: Agents) -> RecordedGroupChat:
-    group = RecordedGroupChat(chat, agents.all, speaker_selection_method=speaks_next, max_round=20)
+def run(chat: Any, agents: Agents, max_round: int = 20) -> RecordedGroupChat:
+    group = RecordedGroupChat(chat, agents.all, speaker_selection_method=speaks_next, max_round=max_round)
     manager = GroupChatManager(group, llm_config=False, is_termination_msg=is_the_end)
     start_or_resume(manager, agents.user, QUESTION)
+    assert group.max_round == max_round
     return group
 
 
@@ -135,6 +136,49 @@ def test_a_chat_that_breaks_off_goes_on_as_if_nothing_had_happened(client: Repri
     assert agents.ran == (["Oslo", "Rome"] if dies_at <= 2 else [])
     # It has ended, also for a process that only looks.
     assert run(chat, Agents(dies_at=0)).messages == []
+
+
+@pytest.mark.parametrize("dies_at", [1, 2, 3, 4])
+def test_rounds_are_counted_from_the_beginning_of_the_chat(client: Reprise, dies_at: int) -> None:
+    expected, chat = client.create_chat("Weather"), client.create_chat("Weather")
+    run(expected, Agents(), max_round=5)
+    with pytest.raises(Killed):
+        run(chat, Agents(dies_at), max_round=5)
+    run(chat, Agents(), max_round=5)
+    found = stored(chat)
+    if dies_at == 2:
+        # The call that is made again.
+        found.pop(1)
+    assert found == stored(expected)
+    # It has ended by its rounds, and goes on with more of them.
+    assert run(chat, Agents(dies_at=0), max_round=5).messages == []
+    run(chat, Agents(), max_round=6)
+    run(chat, Agents())
+    assert [name for _, name, _ in stored(chat)][-len(SPEAKERS) + 1 :] == SPEAKERS[1:]
+
+
+def test_a_call_of_the_last_round_is_not_made_again(client: Reprise) -> None:
+    chat = client.create_chat("Weather")
+    run(chat, Agents(), max_round=2)
+    group = run(chat, Agents(), max_round=2)
+    assert [name for _, name, _ in stored(chat)] == SPEAKERS[:2]
+    assert [left.sequence for left in group.left_out] == [1]
+    # With more rounds it is: its results are unknown.
+    run(chat, Agents(), max_round=3)
+    assert [name for _, name, _ in stored(chat)] == ["user", "planner", "planner", "user"]
+
+
+def test_the_rounds_of_a_manager_stay_what_they_were(client: Reprise) -> None:
+    chat = client.create_chat("Weather")
+    with pytest.raises(Killed):
+        run(chat, Agents(dies_at=3))
+    agents = Agents(dies_at=4)
+    group = RecordedGroupChat(chat, agents.all, speaker_selection_method=speaks_next, max_round=20)
+    manager = GroupChatManager(group, llm_config=False, is_termination_msg=is_the_end)
+    replies = cast("Any", manager)._reply_func_list
+    with pytest.raises(Killed):
+        start_or_resume(manager, agents.user, QUESTION)
+    assert {reply["config"].max_round for reply in replies if isinstance(reply["config"], GroupChat)} == {20}
 
 
 def test_two_processes_do_not_run_a_chat_at_once(client: Reprise) -> None:

@@ -80,6 +80,11 @@ class RecordedGroupChat(GroupChat):
         self.left_out = history.dropped
         return messages
 
+    @property
+    def _ends_with_open_call(self) -> bool:
+        """Whether the last stored message was left out by :meth:`load`, before anything else is appended."""
+        return any(left.sequence == self._position.count - 1 for left in self.left_out)
+
     def append(self, message: dict[str, Any], speaker: Agent) -> None:
         """Adds a message to the group, and stores it. AG2 calls this before it gives the message to the others."""
         super().append(message, speaker)
@@ -107,7 +112,10 @@ class RecordedGroupChat(GroupChat):
 def start_or_resume(
     manager: GroupChatManager, sender: ConversableAgent, message: str | dict[str, Any], *, silent: bool = True
 ) -> ChatResult | None:
-    """Runs a recorded group chat from where it is to its end; returns ``None`` if its last message has ended it already.
+    """Runs a recorded group chat from where it is to its end; returns ``None`` if it has ended already.
+
+    It ends with a termination message, or when it has ``max_round`` messages in all, however often it was resumed. A call that
+    is made again counts once. To go on with a chat that has ended so, give its group a larger ``max_round``.
 
     :param manager: the manager of a :class:`RecordedGroupChat` that has not run yet
     :param sender: the agent that begins
@@ -119,8 +127,24 @@ def start_or_resume(
     stored = group.load()
     if not stored:
         return sender.initiate_chat(manager, message=message, silent=silent)
-    if cast("Any", manager)._is_termination_msg(stored[-1]):
+    running = _running_groups(manager)
+    rounds = len(stored) + group._ends_with_open_call
+    if cast("Any", manager)._is_termination_msg(stored[-1]) or any(rounds >= each.max_round for each in running):
         return None
     # Restores the memory of every agent, and sends the last message again so that it is answered.
     speaker, last = manager.resume(stored, silent=silent)
-    return speaker.initiate_chat(manager, message=last, clear_history=False, silent=silent)
+    # AG2 counts the rounds of a run, and the last message is the first one.
+    before = len(stored) - 1
+    for each in running:
+        each.max_round -= before
+    try:
+        return speaker.initiate_chat(manager, message=last, clear_history=False, silent=silent)
+    finally:
+        for each in running:
+            each.max_round += before
+
+
+def _running_groups(manager: GroupChatManager) -> list[RecordedGroupChat]:
+    """Returns the copies of its group that a manager runs: one for runs that wait, and one for asynchronous ones."""
+    configs = [reply["config"] for reply in cast("Any", manager)._reply_func_list]
+    return [config for config in configs if isinstance(config, RecordedGroupChat)]
