@@ -445,6 +445,22 @@ def test_the_store_answers_as_the_one_in_memory(client: Reprise) -> None:
             assert ours.batch(listing) == theirs.batch(listing)
 
 
+def test_a_key_of_a_filter_is_no_operator_and_a_page_is_a_slice(client: Reprise) -> None:
+    ours, theirs = RepriseStore(client), InMemoryStore()
+    for store in (ours, theirs):
+        for number in range(5):
+            store.put(("notes",), f"k{number}", {"$ref": number % 2, "x": {"$ref": number}})
+    searches: list[SearchOp] = [SearchOp(("notes",), {"$ref": 1}), SearchOp(("notes",), {"$ref": {"$lt": 1}})]
+    bounds = [(limit, offset) for limit in (-9, -1, 0, 2, 10) for offset in (-9, -1, 0, 2, 10)]
+    searches += [SearchOp(("notes",), None, limit, offset) for limit, offset in bounds]
+    for search in searches:
+        (found,), (expected,) = ours.batch([search]), theirs.batch([search])
+        assert [item.key for item in cast("Any", found)] == [item.key for item in cast("Any", expected)], search
+    for store in (ours, theirs):
+        with pytest.raises(ValueError, match=r"\$ref"):
+            store.search(("notes",), filter={"x": {"$ref": 1}})
+
+
 def items_of(results: list[Any]) -> list[Any]:
     def item(found: Any) -> Any:
         return (found.namespace, found.key, found.value)

@@ -101,7 +101,9 @@ class RepriseStore(BaseStore):
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
         listed = self._documents.list_values(self._path(*op.namespace_prefix))
-        kept = (item for item in starmap(self._item, listed) if matches(item.value, op.filter or {}))
+        kept = (item for item in starmap(self._item, listed) if has_fields(item.value, op.filter or {}))
+        if min(op.offset, op.limit) < 0:
+            return list(kept)[op.offset : op.offset + op.limit]
         return list(islice(kept, op.offset, op.offset + op.limit))
 
     def _list_namespaces(self, op: ListNamespacesOp) -> list[Names]:
@@ -130,16 +132,18 @@ def check_value(op: PutOp) -> None:
         raise TypeError(f"the value of {op.key!r} in {op.namespace} is a dict, not a {type(value).__qualname__}")
 
 
+def has_fields(fields: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    """Tells whether each of these fields fits to a filter; a name is no operator here, also with a ``$``."""
+    return all(matches(fields.get(name), each) for name, each in wanted.items())
+
+
 def matches(value: Any, wanted: Any) -> bool:
     """Tells whether a value fits to a filter: equal in each key, or to each operator such as ``{"$gt": 3}``."""
     if isinstance(wanted, Mapping):
         wanted = cast("Mapping[str, Any]", wanted)
         if any(key.startswith("$") for key in wanted):
             return all(compares(value, name, operand) for name, operand in wanted.items())
-        if not isinstance(value, Mapping):
-            return False
-        fields = cast("Mapping[str, Any]", value)
-        return all(matches(fields.get(key), each) for key, each in wanted.items())
+        return isinstance(value, Mapping) and has_fields(cast("Mapping[str, Any]", value), wanted)
     if isinstance(wanted, (list, tuple)):
         items = cast("list[Any]", wanted)
         if not isinstance(value, (list, tuple)) or len(cast("list[Any]", value)) != len(items):
