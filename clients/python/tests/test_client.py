@@ -249,6 +249,36 @@ def test_a_turn_is_written_at_its_end_whichever_way_it_ends(client: Reprise) -> 
     assert chat.resume().action == models.Action.continue_
 
 
+def test_a_turn_that_fails_before_it_says_anything_is_written_with_one_failed_step(client: Reprise) -> None:
+    chat = client.create_chat("Picnic")
+    with pytest.raises(ValueError, match="model down"), chat.turn("req-1") as turn:
+        with turn.step("input"):
+            pass
+        raise ValueError("model down")
+    assert turn.stored is not None and (turn.stored.last_sequence, turn.stored.resume_points) == (0, 1)
+    plan = chat.resume()
+    assert plan.action == models.Action.retry
+    assert plan.step is not None
+    assert (plan.step.type, plan.step.error) == (models.StepType.llm, "ValueError: model down")
+    with pytest.raises(KeyboardInterrupt), chat.turn("req-2"):
+        raise KeyboardInterrupt
+    last_turn = chat.session().last_turn
+    assert last_turn is not None and (last_turn.request_id, last_turn.outcome) == ("req-2", models.TurnOutcome.interrupted)
+
+
+def test_a_turn_with_nothing_to_store_is_not_written(client: Reprise) -> None:
+    chat = client.create_chat("Picnic")
+    with chat.turn() as turn:
+        pass
+    assert turn.stored is None
+    with chat.turn() as turn:
+        with turn.step("llm"):
+            pass
+        turn.step("tool")
+    assert turn.stored is None
+    assert chat.session().last_turn is None
+
+
 def test_what_a_block_raises_goes_on_although_its_turn_is_not_written(client: Reprise) -> None:
     absent = Reprise("http://127.0.0.1:9", client.app_id, retry_for=0.2).chat("chat_1")
     with pytest.raises(KeyboardInterrupt):
@@ -259,8 +289,8 @@ def test_what_a_block_raises_goes_on_although_its_turn_is_not_written(client: Re
             turn.say("user", float("nan"))
             raise ZeroDivisionError
     with pytest.raises(Unavailable):
-        with absent.turn():
-            pass
+        with absent.turn() as turn:
+            turn.say("user", "Hello")
 
 
 def test_a_question_waits_for_its_answer_and_survives_its_asker(client: Reprise) -> None:

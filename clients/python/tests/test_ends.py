@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine, Iterator
+from contextlib import suppress
 from typing import Any
 
 import httpx
@@ -38,8 +39,8 @@ def test_a_turn_that_cannot_be_stored_is_an_error(client: Reprise, faults: Fault
     faults.fault = refused("POST", "/turns")
     chat = client.create_chat("Picnic")
     with pytest.raises(Unavailable):
-        with chat.turn():
-            pass
+        with chat.turn() as turn:
+            turn.say("user", "Hello")
 
 
 def test_what_a_turn_raised_is_not_replaced(client: Reprise, faults: Faults, caplog: pytest.LogCaptureFixture) -> None:
@@ -147,6 +148,31 @@ def test_a_chunk_that_is_no_json_fails_its_stream(client: Reprise) -> None:
         list(chat.stream(["half", {"type": "data-lake", "data": object()}]))
     (stream,) = chat.streams()
     assert stream.state is models.StreamState.failed
+
+
+FAILED_EVENT = {"type": "response.failed", "response": {"error": {"message": "model said \ud83d"}}}
+
+
+@pytest.mark.parametrize("failed", [ValueError("model said \ud83d"), FAILED_EVENT], ids=["raised", "said"])
+def test_half_a_character_in_an_error_is_replaced(client: Reprise, failed: Any) -> None:
+    def breaks() -> Iterator[Any]:
+        yield {"type": "response.output_text.delta", "item_id": "i", "output_index": 0, "content_index": 0, "delta": "half"}
+        if isinstance(failed, Exception):
+            raise failed
+        yield failed
+
+    chat = client.create_chat("Picnic")
+    with suppress(ValueError):
+        list(chat.stream(breaks()))
+    assert [(stream.state.value, stream.error) for stream in chat.streams()] == [("failed", "model said \ufffd")]
+
+
+def test_half_a_character_in_the_error_of_a_step_is_replaced(client: Reprise) -> None:
+    chat = client.create_chat("Picnic")
+    with pytest.raises(ValueError, match="half"), chat.turn() as turn, turn.step("tool"):
+        raise ValueError("half \ud83d, whole \ud83d\ude00")
+    plan = chat.resume()
+    assert plan.step is not None and plan.step.error == "ValueError: half \ufffd, whole 😀"
 
 
 async def test_an_answer_that_is_cancelled_during_a_request_has_each_chunk_once(

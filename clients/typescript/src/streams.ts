@@ -3,7 +3,7 @@ import { anyOf, unlessAborted } from "./clock.js";
 import { Conflict, Fenced, InvalidRequest, InvalidValue } from "./errors.js";
 import { jsonOf } from "./json.js";
 import type * as models from "./openapi.js";
-import { WholeCharacters } from "./whole_characters.js";
+import { WholeCharacters, wholeText } from "./whole_characters.js";
 
 /** What a stream may have beside its format. */
 export type StreamFields = Omit<models.NewStream, "format">;
@@ -185,5 +185,5 @@ function bytesOf(chunk: unknown): number {
 }
 
 function reasonText(error: unknown): string {
-  return String(error).slice(0, 1_000);
+  return wholeText(String(error).slice(0, 1_000));
 }

@@ -1,6 +1,7 @@
 import type { Chat } from "./chat.js";
 import type * as models from "./openapi.js";
 import { newId } from "./request.js";
+import { wholeText } from "./whole_characters.js";
 
 /** What a turn may have beside its messages and steps. */
 export type TurnFields = Omit<models.NewTurn, "outcome" | "messages" | "steps">;
@@ -8,10 +9,16 @@ export type TurnFields = Omit<models.NewTurn, "outcome" | "messages" | "steps">;
 /** What a step may have at its beginning. */
 export type StepFields = Omit<Partial<models.NewStep>, "type" | "status" | "output" | "error">;
 
-/** A turn that is recorded while it runs, and written once, at its end. */
+/**
+ * A turn that is recorded while it runs, and written once, at its end.
+ *
+ * A turn has a message or a step that was not completed. One that throws before it has either gets one step of the type `llm` with
+ * its error, from which the turn can be resumed. One that ends normally without a message is not written: the service does not keep
+ * completed steps.
+ */
 export class Turn {
   readonly requestId: string;
-  /** What the service stored; `undefined` before the end. */
+  /** What the service stored; `undefined` before the end, and if nothing was written. */
   stored: models.AppendedTurn | undefined;
   readonly #chat: Chat;
   readonly #fields: TurnFields;
@@ -60,12 +67,14 @@ export class Turn {
     try {
       result = await run(this);
     } catch (error) {
+      const hasNothing = this.#messages.length === 0 && this.#steps.every((step) => step.status === "completed");
+      if (hasNothing) this.beginStep("llm").fail(error);
       await this.#write(outcomeOf(error, this.#chat.signal)).catch((unwritten: unknown) => {
         throw new AggregateError([error, unwritten], "the turn broke off, and it could not be written");
       });
       throw error;
     }
-    await this.#write("completed");
+    if (this.#messages.length > 0) await this.#write("completed");
     return result;
   }
 
@@ -112,7 +121,7 @@ function outcomeOf(error: unknown, signal: AbortSignal | undefined): "failed" | 
 
 /** Returns one line about an error. */
 function described(error: unknown): string {
-  return String(error).split("\n", 1).join("").slice(0, MAX_ERROR);
+  return wholeText(String(error).split("\n", 1).join("").slice(0, MAX_ERROR));
 }
 
 const MAX_ERROR = 1_000;

@@ -8,6 +8,11 @@ export const DELTAS: Readonly<Record<string, readonly [id: string, text: string]
 /** What stands for half of a character whose other half is missing. */
 const REPLACEMENT = "\ufffd";
 
+/** Returns a text in which each half of a character is replaced. */
+export function wholeText(text: string): string {
+  return text.replace(/\p{Surrogate}/gu, REPLACEMENT);
+}
+
 /** The end of a text that waits for its next chunk. */
 interface Held {
   readonly half: string;
@@ -29,7 +34,7 @@ export class WholeCharacters {
     const whole = (held?.half ?? "") + text;
     const half = /[\ud800-\udbff]$/.exec(whole)?.[0] ?? "";
     if (half !== "") this.#held.set(key, { half, replacement: withText(REPLACEMENT) });
-    const written = whole.slice(0, whole.length - half.length).replace(/\p{Surrogate}/gu, REPLACEMENT);
+    const written = wholeText(whole.slice(0, whole.length - half.length));
     return [written === text ? chunk : withText(written)];
   }
 

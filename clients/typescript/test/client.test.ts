@@ -518,6 +518,23 @@ test("a turn is written at its end, whichever way it ends", async () => {
   assert.equal((await chat.with({ signal: undefined }).resume()).action, "continue");
 });
 
+test("a turn that fails before anything is said has one failed step", async () => {
+  const chat = await client().createChat("Picnic");
+  // Half of a character, as a text has it that was cut off.
+  const down = new Error("the model is down \ud83d");
+  await assert.rejects(
+    chat.turn(() => Promise.reject(down)),
+    down,
+  );
+  const { action, step } = await chat.resume();
+  assert.deepEqual([action, step?.type, step?.error], ["retry", "llm", "Error: the model is down \ufffd"]);
+  const nothing = await chat.turn(async (turn) => {
+    await turn.step("tool", {}, () => Promise.resolve());
+    return turn;
+  });
+  assert.equal(nothing.stored, undefined);
+});
+
 test("a question waits for its answer and survives its asker", async () => {
   const reprise = client();
   const chat = await reprise.createChat("Picnic");

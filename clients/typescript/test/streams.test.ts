@@ -130,3 +130,15 @@ test("a chunk that is not JSON ends its stream as failed", async () => {
     assert.match(stream.error ?? "", message);
   }
 });
+
+test("an error with half of a character ends its stream as failed", async () => {
+  const chat = await new Reprise(service.url, newApp()).createChat("Picnic");
+  async function* chunks(): AsyncGenerator<string, void> {
+    yield "It is ";
+    await Promise.resolve();
+    throw new Error("cut off \ud83d");
+  }
+  await assert.rejects(chat.stream("text", chunks()), /cut off/);
+  const [stream] = await chat.streams();
+  assert.deepEqual([stream?.state, stream?.error], ["failed", "Error: cut off \ufffd"]);
+});

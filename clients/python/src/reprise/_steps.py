@@ -6,6 +6,7 @@ import traceback
 from types import TracebackType
 from typing import Any
 
+from ._chunks.surrogates import whole
 from ._request import Json
 
 
@@ -21,6 +22,15 @@ class Step:
         if output is not None:
             self.fields["output"] = dict(output)
 
+    def fail(self, error: BaseException) -> None:
+        """Ends the step with an error: failed, or interrupted from outside."""
+        self.fields.update(status=outcome_of(error), error=described(error))
+
+    @property
+    def is_completed(self) -> bool:
+        """Whether the step ended without an error."""
+        return bool(self.fields["status"] == "completed")
+
     def __enter__(self) -> Step:
         return self
 
@@ -29,8 +39,7 @@ class Step:
             if self.fields["status"] == "running":
                 self.finish()
         else:
-            self.fields["status"] = outcome_of(error)
-            self.fields["error"] = described(error)
+            self.fail(error)
 
 
 def outcome_of(error: BaseException) -> str:
@@ -40,4 +49,9 @@ def outcome_of(error: BaseException) -> str:
 
 def described(error: BaseException) -> str:
     """Returns one line about an exception."""
-    return "".join(traceback.format_exception_only(type(error), error)).strip()[:1_000]
+    return shortened("".join(traceback.format_exception_only(type(error), error)).strip())
+
+
+def shortened(error: str) -> str:
+    """Returns the beginning of a text about an error, with U+FFFD for each half of a surrogate pair."""
+    return whole(error)[:1_000]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import models
 from .._chunks import Chunks
+from .._steps import shortened
 from ..errors import Conflict, Fenced, InvalidRequest, RepriseError
 from .clock import AsyncInterruptible, AsyncLock, AsyncRepeater, StopWaiting, settled
 
@@ -140,12 +141,12 @@ async def recorded(chat: AsyncChat, upstream: Any, fields: dict[str, Any]) -> As
             await stream.add(*chunks.add(event))
             yield event
     except StopAsyncIteration:
-        state, error = ("finished", None) if chunks.failure is None else ("failed", chunks.failure[:1000])
+        state, error = ("finished", None) if chunks.failure is None else ("failed", shortened(chunks.failure))
     except StopWaiting:
         pass
     except BaseException as failure:
         if isinstance(failure, Exception):
-            state, error = "failed", str(failure)[:1000]
+            state, error = "failed", shortened(str(failure))
         try:
             await answer.end(state, error)
         except Exception:
@@ -172,7 +173,7 @@ async def _end(
         # The chunks are at fault.
         stream.discard()
         if state != "failed":
-            state, error, refusal = "failed", str(failure)[:1000], failure
+            state, error, refusal = "failed", shortened(str(failure)), failure
     try:
         ended = await stream.end(state, error=error)
     except RepriseError as failure:
@@ -180,7 +181,7 @@ async def _end(
         if state == "failed" or not _is_refusal(failure):
             raise
         with suppress(Conflict):
-            await stream.end("failed", error=str(failure)[:1000])
+            await stream.end("failed", error=shortened(str(failure)))
         raise
     if refusal is not None:
         raise refusal

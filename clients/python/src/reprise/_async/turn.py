@@ -20,6 +20,10 @@ class AsyncTurn:
     A block that ends normally writes a completed turn, one that raises a failed one, and one that is cancelled or
     interrupted from outside an interrupted one, with the steps that were open. If the turn cannot be written, a block that
     raises keeps its own error.
+
+    A turn has a message or a step that was not completed. A block that raises before it has either gets one step of the type
+    ``llm`` with its error, from which the turn can be resumed. A block that ends normally without a message writes nothing: the
+    service does not keep completed steps.
     """
 
     def __init__(self, chat: AsyncChat, request_id: str, fields: dict[str, Any]) -> None:
@@ -27,7 +31,7 @@ class AsyncTurn:
         self._chat, self._fields = chat, fields
         self._messages: list[dict[str, Any]] = []
         self._steps: list[Step] = []
-        #: What the service stored; ``None`` before the end.
+        #: What the service stored; ``None`` before the end, and if nothing was written.
         self.stored: models.AppendedTurn | None = None
 
     def say(self, role: str, content: Any, *, name: str | None = None, **fields: Any) -> None:
@@ -52,6 +56,10 @@ class AsyncTurn:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if error is None and not self._messages:
+            return
+        if error is not None and not self._messages and all(step.is_completed for step in self._steps):
+            self.step("llm").fail(error)
         outcome = "completed" if error is None else outcome_of(error)
         try:
             # The task may be cancelled while it writes; the turn is written nevertheless.

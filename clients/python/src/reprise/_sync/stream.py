@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import models
 from .._chunks import Chunks
+from .._steps import shortened
 from ..errors import Conflict, Fenced, InvalidRequest, RepriseError
 from .clock import Interruptible, Lock, Repeater, StopWaiting, settled
 
@@ -140,12 +141,12 @@ def recorded(chat: Chat, upstream: Any, fields: dict[str, Any]) -> Generator[Any
             stream.add(*chunks.add(event))
             yield event
     except StopIteration:
-        state, error = ("finished", None) if chunks.failure is None else ("failed", chunks.failure[:1000])
+        state, error = ("finished", None) if chunks.failure is None else ("failed", shortened(chunks.failure))
     except StopWaiting:
         pass
     except BaseException as failure:
         if isinstance(failure, Exception):
-            state, error = "failed", str(failure)[:1000]
+            state, error = "failed", shortened(str(failure))
         try:
             answer.end(state, error)
         except Exception:
@@ -172,7 +173,7 @@ def _end(
         # The chunks are at fault.
         stream.discard()
         if state != "failed":
-            state, error, refusal = "failed", str(failure)[:1000], failure
+            state, error, refusal = "failed", shortened(str(failure)), failure
     try:
         ended = stream.end(state, error=error)
     except RepriseError as failure:
@@ -180,7 +181,7 @@ def _end(
         if state == "failed" or not _is_refusal(failure):
             raise
         with suppress(Conflict):
-            stream.end("failed", error=str(failure)[:1000])
+            stream.end("failed", error=shortened(str(failure)))
         raise
     if refusal is not None:
         raise refusal
