@@ -189,6 +189,18 @@ async def test_a_chat_of_other_clients_is_copied_with_its_open_calls(service: Se
             assert called.tool_calls == [{"id": "a", "name": "weather", "args": {"city": "Oslo"}, "type": "tool_call"}]
 
 
+async def test_a_chat_of_more_bytes_than_a_request_has_is_copied(service: Service, app: str) -> None:
+    async with AsyncReprise(service.url, app) as async_client:
+        with Reprise(service.url, app) as client:
+            chat = client.create_chat("planning")
+            for _ in range(30):
+                chat.append({"role": "user", "content": "x" * 400_000})
+            history = RepriseChatMessageHistory(f"{app}-copy", client, async_client=async_client)
+            assert history.copy_from(chat.chat_id) == 30
+            assert await history.acopy_from(chat.chat_id) == 30
+            assert [message.content for message in history.messages] == ["x" * 400_000] * 60
+
+
 @pytest.mark.parametrize(
     ("message", "pointer", "said"),
     [

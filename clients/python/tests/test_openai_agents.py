@@ -365,6 +365,24 @@ async def test_a_value_that_json_does_not_have_is_named(make: MakeSession, value
     assert await session.get_items() == []
 
 
+async def test_values_that_the_service_would_change_are_refused(make: MakeSession) -> None:
+    def nested(levels: int) -> Any:
+        value: Any = []
+        for _ in range(levels - 2):
+            value = [value]
+        return {"a": value}
+
+    session = make()
+    accepted: list[Any] = [{"a": (1 << 63) - 1}, {"a": -(1 << 63)}, nested(63), {"a": "\0"}, {"a": [0] * 250_000}]
+    for item in accepted:
+        await session.add_items([item])
+        assert await session.pop_item() == item
+    too_much: list[Any] = [{"a": 1 << 63}, nested(64), {"a\0": 1}, {"a": [0] * 300_000}]
+    for item in too_much:
+        with pytest.raises(InvalidRequest):
+            await session.add_items([item])
+
+
 async def test_other_readers_of_the_chat_understand_the_items(make: MakeSession, client: AsyncReprise) -> None:
     session = make()
     await session.add_items([*said("stray"), *ITEMS[:5], ITEMS[9]])

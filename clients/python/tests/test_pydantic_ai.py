@@ -131,6 +131,14 @@ async def test_more_messages_than_a_request_has_are_saved(make: MakeHistory) -> 
     assert await make().load() == messages
 
 
+async def test_more_bytes_and_more_values_than_a_request_has_are_saved(make: MakeHistory) -> None:
+    texts = [question("x" * 400_000) for _ in range(30)]
+    rows = {"rows": [[1, 2, 3]] * 100}
+    results: list[ModelMessage] = [ModelRequest([ToolReturnPart("query", rows, tool_call_id="call_1")]) for _ in range(400)]
+    assert await make().save(texts + results) == 430
+    assert await make().load() == ModelMessagesTypeAdapter.validate_json(ModelMessagesTypeAdapter.dump_json(texts + results))
+
+
 async def test_a_history_that_is_another_one_is_refused(make: MakeHistory) -> None:
     mine, other = make(), make()
     await mine.save(MESSAGES[:2])

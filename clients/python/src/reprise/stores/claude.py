@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import logging
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, cast
@@ -33,6 +33,7 @@ from claude_agent_sdk import (
 )
 
 from .._async.client import AsyncReprise
+from .._batches import batches
 from .._documents import MAX_BODY, Content, ListedDocument
 from ..errors import NotFound, PreconditionFailed
 from ._clients import checked_client
@@ -74,7 +75,7 @@ class RepriseSessionStore(SessionStore):
         transcript = self._transcript(path)
         async with transcript.lock:
             end = 0
-            for batch in batches(entries):
+            for batch in batches(entries, lambda entry: len(line(entry)), MAX_BODY):
                 end = await self._append(path, transcript, batch)
             if "subpath" not in key:
                 try:
@@ -254,20 +255,6 @@ def entries_of(data: bytes) -> list[SessionStoreEntry]:
 def uuids(entries: Iterable[SessionStoreEntry]) -> set[str]:
     """Returns the ids of entries."""
     return {entry["uuid"] for entry in entries if "uuid" in entry}
-
-
-def batches(entries: Iterable[SessionStoreEntry]) -> Iterator[list[SessionStoreEntry]]:
-    """Yields the entries in parts that one write can hold."""
-    batch: list[SessionStoreEntry] = []
-    size = 0
-    for entry in entries:
-        length = len(line(entry))
-        if batch and size + length > MAX_BODY:
-            yield batch
-            batch, size = [], 0
-        batch.append(entry)
-        size += length
-    yield batch
 
 
 def last_name(document: ListedDocument) -> str:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from langchain_core.chat_history import BaseChatMessageHistory
@@ -24,14 +24,13 @@ from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, ToolMes
 
 from .._async.client import AsyncReprise
 from .._async.items import AsyncItemLog
+from .._batches import message_batches
 from .._items import item_message, text_path
 from .._request import Json
 from .._sync.client import Reprise
 from .._sync.items import ItemLog
 from ._clients import checked_client
 
-#: How many messages are copied at a time, so that large ones fit into a request, too.
-BATCH = 100
 #: What a message of LangChain is for readers that do not know it; of chunks, too.
 ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "function"}
 
@@ -51,13 +50,15 @@ class RepriseChatMessageHistory(BaseChatMessageHistory):
 
     What it cannot do:
 
-    - A batch has at most 1,000 messages and 8 MiB, and a message at most 4 MiB.
+    - ``add_messages`` takes at most 1,000 messages and 8 MiB, and a message has at most 4 MiB. The service also bounds how many
+      values a request has (``body-too-large``): about 260,000 numbers in lists, or 100,000 fields of dictionaries.
     - An artifact, or a value in ``additional_kwargs``, that is no JSON is a ``TypeError``; a model of pydantic comes back as
       its fields.
     - Messages that other clients append to the chat are not in the history. Neither are those that ``reprise import mongo
       langchain`` has imported: :meth:`copy_from` takes them over into a new history.
     - Infinity, NaN, half of a surrogate pair, and a key that is no text are an :class:`~reprise.InvalidValue`, which names the
-      field.
+      field. Integers beyond 64 bits with a sign, more than 63 levels of lists and dictionaries in what ``message_to_dict``
+      returns, and keys with a NUL are an :class:`~reprise.InvalidRequest`.
     - The ``name`` of a message, and the ``role`` of a ``ChatMessage``, has 1 to 128 visible characters, without blanks at its
       ends.
     - Subclasses of messages that LangChain does not know cannot be read.
@@ -114,24 +115,25 @@ class RepriseChatMessageHistory(BaseChatMessageHistory):
     def copy_from(self, chat_id: str) -> int:
         """Appends the messages of a chat that other clients have written, or that was imported; returns how many.
 
-        Calls without results stay as they are. What is called again appends again.
+        Calls without results stay as they are. A large chat is copied in several requests: if one fails, the messages of those
+        before it are stored. What is called again appends again.
         """
-        self._waiting()
+        log = self._waiting()
         assert self._client is not None
         history = self._client.chat(chat_id).history("langchain", unsettled="keep")
         messages = messages_from_dict(history.messages)
-        for batch in _batches(messages):
-            self.add_messages(batch)
+        for batch in message_batches(map(_item_message, messages)):
+            log.append(batch)
         return len(messages)
 
     async def acopy_from(self, chat_id: str) -> int:
         """Like :meth:`copy_from`, for asyncio."""
-        if self._async_client is None:
+        if self._async_client is None or self._async_log is None:
             return await asyncio.to_thread(self.copy_from, chat_id)
         history = await self._async_client.chat(chat_id).history("langchain", unsettled="keep")
         messages = messages_from_dict(history.messages)
-        for batch in _batches(messages):
-            await self.aadd_messages(batch)
+        for batch in message_batches(map(_item_message, messages)):
+            await self._async_log.append(batch)
         return len(messages)
 
     def clear(self) -> None:
@@ -149,11 +151,6 @@ class RepriseChatMessageHistory(BaseChatMessageHistory):
         if self._log is None:
             raise TypeError("this history has no client that waits: pass one, or use its methods for asyncio")
         return self._log
-
-
-def _batches(messages: list[BaseMessage]) -> Iterator[list[BaseMessage]]:
-    for start in range(0, len(messages), BATCH):
-        yield messages[start : start + BATCH]
 
 
 def _item_message(message: BaseMessage) -> dict[str, Any]:

@@ -41,9 +41,11 @@ class RepriseSession(SessionABC):
 
     What it cannot do:
 
-    - A batch has at most 1,000 items and 8 MiB, and an item at most 4 MiB.
+    - A batch has at most 1,000 items and 8 MiB, and an item at most 4 MiB. The service also bounds how many values a batch has
+      (``body-too-large``): about 260,000 numbers in lists, or 100,000 fields of dictionaries.
     - ``NaN``, a key that is no text, and other values that JSON does not have are an :class:`~reprise.InvalidValue`, which
-      names the field.
+      names the field. Integers beyond 64 bits with a sign, more than 63 levels of lists and dictionaries, and keys with a NUL
+      are an :class:`~reprise.InvalidRequest`.
     - Messages that other clients append to the chat are no items. Neither are the messages of a session that ``reprise import
       mongo openai-agents`` has imported: add what ``history("openai-responses")`` of its chat returns to a new session.
 

@@ -25,13 +25,11 @@ from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
 
 from .._async.client import AsyncReprise
 from .._async.items import AsyncItemLog
+from .._batches import message_batches
 from .._items import TextPath, item_message
 from .._request import Json
 from ..errors import Conflict
 from ._clients import checked_client
-
-#: How many messages one request appends; the service allows 1,000.
-APPENDED_AT_ONCE = 1_000
 
 
 class DivergedHistory(ValueError):
@@ -61,8 +59,12 @@ class RepriseMessageHistory:
 
     - Stored messages do not change. So a history in which a processor has shortened or rewritten earlier messages is diverged:
       save ``new_messages()`` with ``append`` instead, or ``clear`` before.
-    - A message has at most 4 MiB. ``append`` stores at most 1,000 messages and 8 MiB at once, all or none. ``save`` stores any
-      number, 1,000 at a time; if it breaks off, repeat it.
+    - A message has at most 4 MiB. ``append`` stores at most 1,000 messages and 8 MiB at once, all or none. The service also
+      bounds how many values a request has (``body-too-large``): about 260,000 numbers in lists, or 100,000 fields of
+      dictionaries. ``save`` stores any number of messages, in several requests; if it
+      breaks off, repeat it.
+    - Half of a surrogate pair is an :class:`~reprise.InvalidValue`. Integers beyond 64 bits with a sign, more than 63 levels of
+      lists and dictionaries, and keys with a NUL are an :class:`~reprise.InvalidRequest`.
     - Messages that other clients append to the chat are not in the history.
 
     :param session_id: the id of the session. The chat has the same, or a digest if it is no id of a chat (1 to 128 of
@@ -97,10 +99,11 @@ class RepriseMessageHistory:
         items, saved = _as_read(_dumped(messages), stored), 0
         while True:
             try:
-                new = self._new(stored, items)[:APPENDED_AT_ONCE]
-                if not new:
+                new = self._new(stored, items)
+                batch = next(message_batches(_message(item) for item in new), None)
+                if batch is None:
                     return saved
-                appended = await self._log.append([_message(item) for item in new], expected_last_sequence=count)
+                appended = await self._log.append(batch, expected_last_sequence=count)
             except (Conflict, DivergedHistory) as error:
                 if isinstance(error, Conflict) and error.code != "sequence-conflict":
                     raise
@@ -110,8 +113,8 @@ class RepriseMessageHistory:
                 if isinstance(error, DivergedHistory) and count == before:
                     raise
                 continue
-            saved += len(new)
-            stored, count = self._known = (stored + new, appended.last_sequence)
+            saved += len(batch)
+            stored, count = self._known = (stored + new[: len(batch)], appended.last_sequence)
 
     async def append(self, messages: Sequence[ModelMessage]) -> None:
         """Appends messages whatever is stored, all or none, such as ``result.new_messages()``."""
