@@ -1174,12 +1174,11 @@ async fn steps_that_only_call_tools_are_kept_apart() {
         let path = client.create_chat(verb).await;
         let page = async |parts: Value| {
             let answer = json!({"id": "m1", "role": "assistant", "parts": parts});
-            let (status, put) = match verb {
-                "POST" => append(&client, &path, "ui-message", json!({"messages": [answer]})).await,
-                _ => {
-                    let messages = json!({"messages": [question.clone(), answer]});
-                    synchronise(&client, &path, "ui-message", messages).await
-                }
+            let (status, put) = if verb == "POST" {
+                append(&client, &path, "ui-message", json!({"messages": [answer]})).await
+            } else {
+                let messages = json!({"messages": [question.clone(), answer]});
+                synchronise(&client, &path, "ui-message", messages).await
             };
             assert_eq!(status, 200, "{verb}: {put}");
             let now = history(&client, &path, "dialect=ui-message&unsettled=keep").await;
