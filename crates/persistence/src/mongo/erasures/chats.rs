@@ -1,6 +1,6 @@
 //! Erases a person from one chat.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
 use bson::{Bson, DateTime, Document, RawDocument, RawDocumentBuf, doc};
@@ -26,6 +26,9 @@ use crate::mongo::input_requests::push_recent_inputs;
 use crate::mongo::purges::records_filter;
 use crate::rules::erasure::{ERASED_NAME, Extent, Person};
 use crate::store::SearchPosition;
+
+/// How many chats are searched for forks at once.
+const SOURCES: usize = 1_000;
 
 /// What an erasure reads of a session before it decides.
 #[derive(Debug, Deserialize)]
@@ -353,17 +356,20 @@ impl MongoStore {
     ) -> Result<Vec<Descendant>, Failure> {
         let start = chat.start();
         let mut found: Vec<Descendant> = Vec::new();
+        // The chats whose forks are not found yet, and up to which message those may have taken over what is searched.
         let mut sources = vec![(chat.chat_id.clone(), u64::MAX)];
-        while let Some((source, end)) = sources.pop() {
-            let forks = doc! {
-                FORKED_FROM: source.as_str(),
-                "app_id": app_id.as_str(),
-            };
+        while !sources.is_empty() {
+            let next = sources.split_off(sources.len().saturating_sub(SOURCES));
+            let of: HashMap<ChatId, u64> = next.into_iter().collect();
+            let ids: Vec<&str> = of.keys().map(ChatId::as_str).collect();
+            let forks = doc! { FORKED_FROM: { "$in": ids }, "app_id": app_id.as_str() };
             let forks = self.inner.chat_sessions.find(forks).projection(candidate_projection());
-            let forks: Vec<RawDocumentBuf> = forks.await?.try_collect().await?;
-            for raw in &forks {
-                let Candidate { chat_id, forked_from, hold, .. } = candidate(raw)?;
-                let end = end.min(forked_from.map_or(0, |origin| origin.sequence));
+            let mut forks = forks.await?;
+            while let Some(raw) = forks.try_next().await? {
+                let Candidate { chat_id, forked_from, hold, .. } = candidate(&raw)?;
+                let end = forked_from.map_or(0, |Origin { chat_id, sequence }| {
+                    sequence.min(of.get(&chat_id).copied().unwrap_or_default())
+                });
                 sources.push((chat_id.clone(), end));
                 let is_held = hold.is_some();
                 found.push(Descendant { chat_id, inherited: start..end, is_held });
