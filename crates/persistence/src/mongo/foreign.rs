@@ -23,7 +23,7 @@ pub struct ForeignError(#[source] BoxError);
 
 impl From<mongodb::error::Error> for ForeignError {
     fn from(error: mongodb::error::Error) -> Self {
-        Self(DriverError::from(error).into())
+        Self(DriverError::elsewhere(&error, "its connection string").into())
     }
 }
 

@@ -149,6 +149,8 @@ async fn a_server_that_does_not_answer_is_an_error() -> Result<()> {
     let output = tests::binary::run(&[&import[..], &uri].concat(), &place.settings).await?;
     let said = String::from_utf8(output.stderr)?;
     assert!(said.contains("the collection cannot be read") && !said.contains("secret"), "{said}");
+    // The address is not that of the settings.
+    assert!(said.contains("in its connection string") && !said.contains("mongo.uri"), "{said}");
     assert_eq!(output.status.code(), Some(1));
     Ok(())
 }

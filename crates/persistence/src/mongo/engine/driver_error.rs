@@ -14,6 +14,16 @@ impl From<Error> for DriverError {
     }
 }
 
+impl DriverError {
+    /// Makes the error of a server whose address stands elsewhere than in the settings.
+    pub(crate) fn elsewhere(error: &Error, place: &str) -> Self {
+        Self(sentence(error).replace(SETTING, place))
+    }
+}
+
+/// The setting that the advice names.
+const SETTING: &str = "mongo.uri";
+
 /// What is wrong, and what to do about it.
 type Advice = (&'static str, &'static str);
 
