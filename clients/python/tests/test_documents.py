@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
 import threading
 from typing import Any
 
+import httpx
 import pytest
 
 from reprise import AsyncReprise, InvalidRequest, InvalidValue, NotFound, PreconditionFailed, Reprise
+from reprise._documents import content_of
 
 from .conftest import Line, Service
 
@@ -228,3 +231,10 @@ async def test_changes_of_documents_are_told_across_broken_connections(service: 
         told = [await anext(events), await anext(events)]
         assert [event.name for event in told] == ["changed", "deleted"]
         assert told[0].data == {"path": "a/b", "version": 2}
+
+
+def test_the_size_of_a_document_is_not_that_of_its_compressed_answer() -> None:
+    packed = gzip.compress(b"x" * 10_000)
+    headers = {"content-encoding": "gzip", "content-length": str(len(packed)), "content-type": "text/plain"}
+    content = content_of(httpx.Response(200, headers=headers, content=packed), start=0)
+    assert (content.size, len(content.data)) == (10_000, 10_000)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 from urllib.parse import quote
 
@@ -119,7 +119,11 @@ def info_of(response: httpx.Response) -> DocumentInfo:
 
 def content_of(response: httpx.Response, start: int) -> Content:
     """Returns the content that a response has."""
-    return Content(**vars(info_of(response)), data=response.content, start=start)
+    info, data = info_of(response), response.content
+    if "content-range" not in response.headers:
+        # The length in the header is that of what a proxy has compressed.
+        info = replace(info, size=len(data))
+    return Content(**vars(info), data=data, start=start)
 
 
 def content_id(info: DocumentInfo) -> str:
