@@ -298,7 +298,9 @@ async fn every_chat_is_wholly_there_or_wholly_gone() -> Result<()> {
 /// Waits until the erasures are finished, and lets the time pass after which a purge looks for late records.
 async fn finish(database: &Database, settings: &Settings) -> Result<()> {
     let erasures = database.raw().collection::<Document>("erasures");
-    until_within(Duration::from_mins(5), "the erasures to be finished", async || {
+    // An erasure searches all chats twice, and there are the more of them the longer the writers have written.
+    let patience = Duration::from_mins(5).max(duration() * 5);
+    until_within(patience, "the erasures to be finished", async || {
         Ok(erasures
             .find_one(doc! { "user_id": { "$exists": true } })
             .await?

@@ -19,9 +19,6 @@ impl MongoStore {
         app_id: &AppId,
         chat_id: &ChatId,
     ) -> Result<(), Failure> {
-        let one = chat_filter(app_id, chat_id);
-        let prompt = doc! { "$unset": { "system_prompt": "" } };
-        self.inner.chat_sessions.update_one(one, prompt).await?;
         let scope = &Scope::service(app_id.clone());
         for _ in 0..MAX_READ_ATTEMPTS {
             if self.forget_contexts(scope, chat_id).await?.is_some() {
@@ -32,7 +29,7 @@ impl MongoStore {
         Err(gap_error(chat_id))
     }
 
-    /// Forgets the context snapshots of a chat; returns `None` if another one was written meanwhile.
+    /// Forgets the system prompt and the context snapshots of a chat; returns `None` if another one was written meanwhile.
     ///
     /// Blobs are emptied while the snapshots still refer to them, so that a process may be killed anywhere.
     async fn forget_contexts(
@@ -44,12 +41,16 @@ impl MongoStore {
         let sessions = &self.inner.chat_sessions;
         let fields = doc! {
             "context_version": 1, "context_sequence": 1, "context_written": 1, "context_blob": 1,
-            "context_snapshot": 1, "context_recent": 1, "schema_version": 1,
+            "context_snapshot": 1, "context_recent": 1, "system_prompt": 1, "schema_version": 1,
         };
         let Some(raw) = sessions.find_one(one.clone()).projection(fields).await? else {
             return Ok(Some(()));
         };
         let session = open_chat_session(&raw)?;
+        if session.optional_text("system_prompt")?.is_some() {
+            let prompt = doc! { "$unset": { "system_prompt": "" } };
+            sessions.update_one(one.clone(), prompt).await?;
+        }
         let version = session.count("context_version")?;
         let kept = context_versions_filter(scope, chat_id, 0, version.saturating_add(1));
         let mut blobs = self.blobs_of(chat_id, kept.clone()).await?;
@@ -61,7 +62,9 @@ impl MongoStore {
         let ids: Vec<Document> = ids.collect();
         let these = doc! { "_id": { "$in": ids }, "app_id": scope.app_id.as_str() };
         let chat_blobs = &self.inner.chat_blobs;
-        chat_blobs.update_many(these.clone(), doc! { "$set": { "data": {} } }).await?;
+        if !blobs.is_empty() {
+            chat_blobs.update_many(these.clone(), doc! { "$set": { "data": {} } }).await?;
+        }
         let is_written = matches!(raw.get("context_written"), Ok(Some(RawBsonRef::Document(_))));
         if is_written || current.is_some() || !session.object("context_snapshot")?.is_empty() {
             let mut unchanged = one;
@@ -80,8 +83,12 @@ impl MongoStore {
                 return Ok(None);
             }
         }
-        self.inner.context_snapshots.delete_many(kept).await?;
-        chat_blobs.delete_many(these).await?;
+        if version > 0 {
+            self.inner.context_snapshots.delete_many(kept).await?;
+        }
+        if !blobs.is_empty() {
+            chat_blobs.delete_many(these).await?;
+        }
         Ok(Some(()))
     }
 }
