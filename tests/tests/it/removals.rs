@@ -299,7 +299,7 @@ async fn every_chat_is_wholly_there_or_wholly_gone() -> Result<()> {
 async fn finish(database: &Database, settings: &Settings) -> Result<()> {
     let erasures = database.raw().collection::<Document>("erasures");
     // An erasure searches all chats twice, and there are the more of them the longer the writers have written.
-    let patience = Duration::from_mins(5).max(duration() * 5);
+    let patience = Duration::from_mins(5).max(duration() * 10);
     until_within(patience, "the erasures to be finished", async || {
         Ok(erasures
             .find_one(doc! { "user_id": { "$exists": true } })
