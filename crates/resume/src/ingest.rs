@@ -232,19 +232,23 @@ pub fn continue_answer(parsed: &mut Parsed, ended: usize) {
 pub struct StoredSteps {
     /// By the calls that they answer.
     results: HashMap<String, VecDeque<EventId>>,
-    steps: VecDeque<EventId>,
+    /// Where each call is answered first, as a place behind the message.
+    answered_at: HashMap<String, usize>,
+    /// Each with its place.
+    steps: VecDeque<(usize, EventId)>,
 }
 
 impl StoredSteps {
     /// Reads the messages behind one, up to the first that is no part of it.
     pub fn of(dialect: &dyn Dialect, behind: &[Message]) -> Self {
         let mut stored = Self::default();
-        for Message { event_id, body, .. } in behind {
+        for (place, Message { event_id, body, .. }) in behind.iter().enumerate() {
             let own = body.extra.get(MessageBody::PROVIDER).and_then(|it| it.get(dialect.name()));
             if let Some(call_id) = answered_call(body).filter(|_| body.role == "tool") {
                 stored.results.entry(call_id.to_string()).or_default().push_back(event_id.clone());
+                stored.answered_at.entry(call_id.to_string()).or_insert(place);
             } else if own.is_some_and(|own| own["continues"] == true) {
-                stored.steps.push_back(event_id.clone());
+                stored.steps.push_back((place, event_id.clone()));
             } else {
                 break;
             }
@@ -261,10 +265,26 @@ impl StoredSteps {
                 Some(call_id) => {
                     self.results.get_mut(&call_id.to_string()).and_then(VecDeque::pop_front)
                 }
-                None => self.steps.pop_front(),
+                // A release that joined the calls of several steps has stored it with an earlier one, and its id is that of a result.
+                None if self.is_joined(&message.body) => message.event_id.as_ref().and_then(|id| {
+                    let mut hasher = Hasher::default();
+                    hasher.field("joined", &id.as_str().into());
+                    derived_id(&hex(&hasher.finish()))
+                }),
+                None => self.steps.pop_front().map(|(_, id)| id),
             };
             message.event_id = stored.or(message.event_id.take());
         }
+    }
+}
+
+impl StoredSteps {
+    /// Returns whether the calls of a step were answered before the next stored step.
+    fn is_joined(&self, step: &MessageBody) -> bool {
+        let Some((next, _)) = self.steps.front() else { return false };
+        let calls = step.extra.get("tool_calls").and_then(Value::as_array);
+        let answered = |call: &Value| self.answered_at.get(&call["id"].to_string());
+        calls.into_iter().flatten().filter_map(answered).any(|place| place < next)
     }
 }
 

@@ -1230,3 +1230,33 @@ async fn an_output_implies_that_the_call_was_approved() {
     sent[1]["parts"][2].as_object_mut().unwrap().remove("approval");
     assert_eq!(history(&client, &path, "dialect=ui-message").await["messages"], sent);
 }
+
+/// A release that joined the calls of several steps has stored them with one message.
+#[tokio::test]
+async fn a_page_goes_on_with_calls_that_were_stored_together() {
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    let (start, made) = (json!({"type": "step-start"}), json!({"of": "call"}));
+    let own = json!({"ui-message": {"parts": [start, made, start, made]}});
+    let call = |id: &str| json!({"id": id, "type": "function", "function": {"name": "w", "arguments": "{}"}});
+    let result = |id: &str| json!({"event_id": format!("r-{id}"), "role": "tool", "tool_call_id": id, "content": id});
+    let text = json!({"event_id": "t1", "role": "assistant", "content": "x",
+        "provider": {"ui-message": {"continues": true}}});
+    let stored = json!({"messages": [
+        {"event_id": "u1", "role": "user", "content": "q"},
+        {"event_id": "a1", "role": "assistant", "content": null, "tool_calls": [call("c1"), call("c2")], "provider": own},
+        result("c1"), result("c2"), text,
+    ]});
+    let stored = client.post(&format!("{path}/messages"), stored).await;
+    assert_eq!(stored.status, 201, "{}", stored.text);
+    let mut page = history(&client, &path, "dialect=ui-message").await;
+    assert_eq!(page["messages"].as_array().unwrap().len(), 2, "{page}");
+    let more = [json!({"type": "step-start"}), json!({"type": "text", "text": "more"})];
+    page["messages"][1]["parts"].as_array_mut().unwrap().extend(more);
+    let (status, put) = synchronise(&client, &path, "ui-message", page).await;
+    assert_eq!((status, &put["last_sequence"]), (200, &json!(5)), "{put}");
+    let read = history(&client, &path, "dialect=ui-message").await;
+    let parts = read["messages"][1]["parts"].as_array().unwrap();
+    let texts: Vec<_> = parts.iter().filter_map(|part| part["text"].as_str()).collect();
+    assert_eq!(texts, ["x", "more"], "{read}");
+}
