@@ -38,7 +38,7 @@ def batches(
 
 
 def message_batches(messages: Iterable[Json]) -> Iterator[list[Json]]:
-    """Yields messages in batches, each of which the service accepts if it accepts each message by itself."""
+    """Yields messages in batches. The service accepts a batch if it accepts each of its messages by itself."""
     return batches(messages, message_size, MOST_MESSAGE_BYTES, MOST_MESSAGES)
 
 

@@ -121,7 +121,7 @@ def content_of(response: httpx.Response, start: int) -> Content:
     """Returns the content that a response has."""
     info, data = info_of(response), response.content
     if "content-range" not in response.headers:
-        # The length in the header is that of what a proxy has compressed.
+        # If a proxy has compressed the answer, the header has the compressed length.
         info = replace(info, size=len(data))
     return Content(**vars(info), data=data, start=start)
 

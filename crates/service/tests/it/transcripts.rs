@@ -1124,7 +1124,7 @@ async fn the_newest_updates_of_acp_are_known_without_ids() {
     }
 }
 
-/// A page with the token of a person, who may not write answers.
+/// A page has the token of a person. Persons may not write answers.
 #[tokio::test]
 async fn a_person_puts_back_what_others_have_said() {
     let client = crate::tokens::client(crate::tokens::hs256());

@@ -73,7 +73,7 @@ pub(super) async fn append_resent(
         };
         let may_be_known = match &conflict {
             StoreError::EventConflict { .. } => resend.resent != Resent::Continues,
-            // Nothing of what others have said may be new.
+            // The caller may have sent what others have said, and the chat may have all of that.
             StoreError::Forbidden { .. } => true,
             _ => false,
         };

@@ -133,7 +133,7 @@ def check_value(op: PutOp) -> None:
 
 
 def has_fields(fields: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """Tells whether each of these fields fits to a filter; a name is no operator here, also with a ``$``."""
+    """Tells whether all of these fields fit a filter. Their names are no operators, even with a ``$``."""
     return all(matches(fields.get(name), each) for name, each in wanted.items())
 
 
