@@ -78,11 +78,7 @@ impl MongoStore {
             // The status decides whether the chat is counted.
             filter.insert("status", chat.status.number());
         }
-        if chat.is_uncounted == changed.is_uncounted {
-            tx.begin().await?;
-        } else {
-            tx.begin_counted(&chat).await?;
-        }
+        tx.begin_uncounting(&chat, &changed).await?;
         let updated = self.updated_session(Some(&tx), filter, update).await?;
         let Some(updated) = updated else { return Ok(Round::Again) };
         self.insert_audit_document(&tx, &entry).await?;

@@ -68,6 +68,12 @@ impl Tally {
         self.end(chat, times);
     }
 
+    /// Counts a chat as it is now, instead of as it was before.
+    pub fn chat_change(&mut self, before: &ChatSession, now: &ChatSession) {
+        self.chat(before, -1);
+        self.chat(now, 1);
+    }
+
     /// Counts the creation of a chat `times` times.
     pub fn start(&mut self, created_at: DateTime<Utc>, times: i64) {
         let hours = [None, Some(hour_of(created_at))];

@@ -139,8 +139,7 @@ impl MongoStore {
         insert.session(&mut *tx.session().await?).await?;
         self.keep_webhook_event(&updated, change_id, tx).await?;
         let mut tally = Tally::default();
-        tally.chat(chat, -1);
-        tally.chat(moved, 1);
+        tally.chat_change(chat, moved);
         tally.status_change(&change);
         self.count(&Counted::of(chat), tally, tx).await?;
         if updated.status.is_ended() {

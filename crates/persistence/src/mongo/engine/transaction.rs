@@ -88,6 +88,19 @@ impl Transaction<'_> {
         self.begin_counting(&chat.app_id, &chat.workflow_name).await
     }
 
+    /// Begins a transaction that changes a chat, and updates the rollups only if it changes whether the chat is counted.
+    pub(crate) async fn begin_uncounting(
+        &self,
+        before: &ChatSession,
+        now: &ChatSession,
+    ) -> Result<(), Failure> {
+        if before.is_uncounted == now.is_uncounted {
+            self.begin().await
+        } else {
+            self.begin_counted(before).await
+        }
+    }
+
     /// Begins a transaction that updates the rollups of a workflow, in a stripe of its own.
     pub(crate) async fn begin_counting(
         &self,

@@ -322,7 +322,7 @@ impl MongoStore {
         let remains = remains(&chat, now);
         let mut update = remains_update(&remains, now);
         with_mark(mark, &mut filter, &mut update);
-        tx.begin_counted(&chat).await?;
+        tx.begin_uncounting(&chat, &remains).await?;
         let update = self.inner.chat_sessions.update_one(filter, update);
         if update.session(&mut *tx.session().await?).await?.matched_count == 0 {
             return Ok(Round::Again);

@@ -77,16 +77,18 @@ impl MongoStore {
         self.count(&Counted::new(chat, user_id), tally, tx).await
     }
 
-    /// Counts a chat as it is now, instead of as it was before.
+    /// Counts a chat that [may be uncounted now](Transaction::begin_uncounting) as it is now, instead of as it was before.
     pub(crate) async fn recount_chat(
         &self,
         before: &ChatSession,
         now: &ChatSession,
         tx: &Transaction<'_>,
     ) -> Result<(), Failure> {
+        if before.is_uncounted == now.is_uncounted {
+            return Ok(());
+        }
         let mut tally = Tally::default();
-        tally.chat(before, -1);
-        tally.chat(now, 1);
+        tally.chat_change(before, now);
         self.count(&Counted::of(before), tally, tx).await
     }
 

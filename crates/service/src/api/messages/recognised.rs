@@ -41,68 +41,69 @@ pub(super) async fn leave_out_known(
     }
     let scope = &scope.needing(Permission::Read);
     let (found, last_sequence) = find_in(state, scope, chat_id, &read).await?;
-    let Repeated { mut left_out, rest } = repeated(&read, &found);
-    let unknown = found[rest..].iter().position(Option::is_none);
-    let unknown = unknown.map_or(found.len(), |place| rest + place);
+    let begin = last_stored(&read, &found);
+    // The id of a stored message is derived from all before it. So the same was put before, and what was not stored then the chat
+    // showed in another form.
+    let mut left_out: HashSet<usize> = (0..begin).filter(|place| found[*place].is_none()).collect();
+    let unknown = place_to_compare(state, scope, chat_id, &read, &found, last_sequence).await?;
+    if let Some(unknown) = unknown {
+        // The messages, how they are shown, and that read again.
+        memory.reserve(3 * PAGES * Transcript::PAGE_BYTES).await?;
+        if let Some(stored) = stored(state, scope, chat_id).await? {
+            let compare = move || {
+                let recognised = recognise(read.dialect, &stored, &read.parsed);
+                Ok::<_, Problem>((recognised, read))
+            };
+            let recognised;
+            (recognised, read) = offload(usize::MAX, compare).await?;
+            let Recognised { known, grown } = recognised;
+            // A message with an id of its own is another one.
+            if let Some((place, id)) = grown.filter(|_| read.items.is_empty()) {
+                read.parsed.messages[place].event_id = Some(id.clone());
+                read.grown = Some(id);
+            }
+            let changed = changed_instructions(&read.parsed, &known, &left_out);
+            read.noted.extend(changed.into_iter().map(changed_note));
+            left_out.extend(known.into_iter().filter(|place| *place >= unknown));
+        }
+    }
+    take_out(&mut read, &left_out);
+    Ok(read)
+}
+
+/// Returns the place of the last message of a transcript that is stored, with which what is new begins; 0 if there is none.
+fn last_stored(read: &ReadTranscript, found: &[Option<u64>]) -> usize {
+    // An id of its own says nothing about what is before it.
+    let is_derived = read.items.is_empty();
+    found.iter().rposition(Option::is_some).filter(|_| is_derived).unwrap_or(0)
+}
+
+/// Returns from which place on a transcript must be compared with what the chat shows; `None` if its ids say enough, or there is more
+/// than can be compared.
+async fn place_to_compare(
+    state: &AppState,
+    scope: &Scope,
+    chat_id: &ChatId,
+    read: &ReadTranscript,
+    found: &[Option<u64>],
+    last_sequence: u64,
+) -> Result<Option<usize>, StoreError> {
+    let begin = last_stored(read, found);
+    let unknown = found[begin..].iter().position(Option::is_none);
+    let unknown = unknown.map_or(found.len(), |place| begin + place);
     // What was copied here in another dialect may have the ids that this one derives, and other bodies.
     let is_stored_so = match unknown.checked_sub(1) {
         Some(place) => is_stored_so(state, scope, chat_id, &read.parsed.messages[place]).await?,
         None => true,
     };
     if is_stored_so && unknown == found.len() {
-        take_out(&mut read, &left_out);
-        return Ok(read);
+        return Ok(None);
     }
     let unknown = if is_stored_so { unknown } else { 0 };
     let end = found[..unknown].iter().flatten().max().map_or(0, |last| last + 1);
-    // It continues what was stored, unless it does so with what a history adds, or there is more than can be compared.
+    // It continues what was stored, unless it does so with what a history adds.
     let continues = end == last_sequence && !may_be_added(&read.parsed.messages[unknown]);
-    if continues || last_sequence > COMPARED {
-        take_out(&mut read, &left_out);
-        return Ok(read);
-    }
-    // The messages, how they are shown, and that read again.
-    memory.reserve(3 * PAGES * Transcript::PAGE_BYTES).await?;
-    let Some(stored) = stored(state, scope, chat_id).await? else {
-        take_out(&mut read, &left_out);
-        return Ok(read);
-    };
-    let compare = move || {
-        let recognised = recognise(read.dialect, &stored, &read.parsed);
-        Ok::<_, Problem>((recognised, read))
-    };
-    let recognised;
-    (recognised, read) = offload(usize::MAX, compare).await?;
-    let Recognised { known, grown } = recognised;
-    // A message with an id of its own is another one.
-    if let Some((place, id)) = grown.filter(|_| read.items.is_empty()) {
-        read.parsed.messages[place].event_id = Some(id.clone());
-        read.grown = Some(id);
-    }
-    let changed = changed_instructions(&read.parsed, &known, &left_out);
-    read.noted.extend(changed.into_iter().map(changed_note));
-    left_out.extend(known.into_iter().filter(|place| *place >= unknown));
-    take_out(&mut read, &left_out);
-    Ok(read)
-}
-
-/// What stands before a message of a transcript that is stored.
-#[derive(Debug)]
-struct Repeated {
-    /// The places of the messages that are not stored themselves.
-    left_out: HashSet<usize>,
-    /// The place of the last message that is stored, with which what is new begins; 0 if there is none.
-    rest: usize,
-}
-
-/// Returns what stands before a message that is stored: its id is derived from all before it, so that the same transcript was put
-/// before, and what was not stored then the chat showed in another form.
-fn repeated(read: &ReadTranscript, found: &[Option<u64>]) -> Repeated {
-    // An id of its own says nothing about what is before it.
-    let is_derived = read.items.is_empty();
-    let rest = found.iter().rposition(Option::is_some).filter(|_| is_derived).unwrap_or(0);
-    let left_out = (0..rest).filter(|place| found[*place].is_none()).collect();
-    Repeated { left_out, rest }
+    Ok((!continues && last_sequence <= COMPARED).then_some(unknown))
 }
 
 /// Returns whether a message that a chat has is the one that was sent, as far as it can be seen.
