@@ -40,7 +40,7 @@ async function everywhere(appId, text, signal) {
     attempt(ID.test(text), async () => ({
       items: [await get(path`api/chats/${appId}/${text}`, signal)],
     })),
-    attempt(text.length <= 128, () => list(appId, { user_id: text }, signal)),
+    attempt(text.length <= 128, () => ofId(appId, text, SHOWN, signal)),
     attempt(isTitle(text), () => list(appId, { title_contains: text }, signal)),
     attempt(true, () => words(appId, { q: text }, signal)),
   ]);
@@ -60,12 +60,18 @@ async function ofUser(appId, user, text, signal) {
 async function ofFirstWord(appId, text, signal) {
   const [, word, rest] = /^(\S{1,128})\s+(\S.*)$/.exec(text) ?? [];
   if (!word) return null;
-  const spellings = [...new Set([word, word.toLowerCase()])];
+  const { user, items } = await attempt(true, () => ofId(appId, word, 1, signal));
+  return items.length > 0 ? ofUser(appId, user, rest, signal) : null;
+}
+
+/** The chats of a user whose id was typed, perhaps in another case; `user` is the id. */
+async function ofId(appId, typed, limit, signal) {
+  const spellings = [...new Set([typed, typed.toLowerCase()])];
   const chats = await Promise.all(
-    spellings.map((id) => attempt(true, () => list(appId, { user_id: id, limit: 1 }, signal))),
+    spellings.map((id) => attempt(true, () => list(appId, { user_id: id, limit }, signal))),
   );
-  const user = spellings.find((_, index) => chats[index].items.length > 0);
-  return user ? ofUser(appId, user, rest, signal) : null;
+  const index = Math.max(0, chats.findIndex(({ items }) => items.length > 0));
+  return { ...chats[index], user: spellings[index] };
 }
 
 const isTitle = (text) => text.length >= 3 && text.length <= 64;
@@ -99,11 +105,11 @@ export function foundSections(appId, text, { ids, users, titles, messages, own, 
     ["Chat with this id", ids, null],
     own && [`Chats of user ${own.user} by title`, own.titles, null],
     [
-      `Chats of user ${text}`,
+      `Chats of user ${users.user}`,
       users,
       h(
         "a",
-        { class: "all", href: toChats(appId, { user_id: text }) },
+        { class: "all", href: toChats(appId, { user_id: users.user }) },
         "Filter the chats of this user",
       ),
     ],
