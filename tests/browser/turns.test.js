@@ -50,6 +50,8 @@ async function seedTurn(chatId, number, { calls, runs, messages = 2, ...turn }) 
     completion_tokens: 1,
     cost_micros_usd: 100_000,
   }));
+  // The runs begin behind the calls, however fast these are stored.
+  await pause(runs);
   await seedList(`${base}/tool-runs`, "runs", runs, (at) => {
     const error = { 0: turn.error, [runs - 1]: turn.lastError }[at];
     // Each begins a little later than the one before.
@@ -79,7 +81,7 @@ async function seedList(path, field, length, make) {
   }
 }
 
-const pause = () => new Promise((resolve) => setTimeout(resolve, 50));
+const pause = (ms = 50) => new Promise((resolve) => setTimeout(resolve, ms));
 
 const turn = (page, number) =>
   page.locator(".turn").filter({ has: page.getByRole("link", { name: `Question ${number}` }) });
