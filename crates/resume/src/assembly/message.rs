@@ -23,10 +23,19 @@ pub(super) struct PartialMessage {
     last_tool: Option<usize>,
     /// The position of the data part of each type and id.
     data: HashMap<(String, String), usize>,
-    /// The position of the open text or reasoning part of each kind and id.
-    open: HashMap<(&'static str, String), usize>,
+    /// The open text or reasoning part of each kind and id.
+    open: HashMap<(&'static str, String), OpenPart>,
     /// The kinds and ids of the texts and reasonings that have ended.
     ended: HashSet<(&'static str, String)>,
+}
+
+/// A text or a reasoning that goes on.
+#[derive(Debug)]
+struct OpenPart {
+    /// The position of the part.
+    at: usize,
+    /// Whether a chunk has begun it. Then it goes on until a chunk ends it, also behind a tool part.
+    has_start: bool,
 }
 
 #[derive(Debug)]
@@ -77,9 +86,13 @@ impl PartialMessage {
 
     /// Begins a text or reasoning part.
     pub(super) fn begin(&mut self, kind: &'static str, id: &str) {
+        self.open_new(kind, id, true);
+    }
+
+    fn open_new(&mut self, kind: &'static str, id: &str, has_start: bool) {
         let key = (kind, id.to_owned());
         self.ended.remove(&key);
-        self.open.insert(key, self.parts.len());
+        self.open.insert(key, OpenPart { at: self.parts.len(), has_start });
         self.parts.push(MessagePart::Plain(json!({"type": kind, "text": ""})));
     }
 
@@ -91,17 +104,17 @@ impl PartialMessage {
         }
     }
 
-    /// Returns the open text or reasoning part; begins a new one after a tool part.
+    /// Returns the open text or reasoning part. One that no chunk has begun begins here, and again after a tool part.
     pub(super) fn open_part(&mut self, kind: &'static str, id: &str) -> Option<&mut Value> {
         let key = (kind, id.to_owned());
         if self.ended.contains(&key) {
             return None;
         }
-        let is_before_tool = |at: &usize| self.last_tool >= Some(*at);
+        let is_before_tool = |open: &OpenPart| !open.has_start && self.last_tool >= Some(open.at);
         if self.open.get(&key).is_none_or(is_before_tool) {
-            self.begin(kind, id);
+            self.open_new(kind, id, false);
         }
-        match self.parts.get_mut(*self.open.get(&key)?) {
+        match self.parts.get_mut(self.open.get(&key)?.at) {
             Some(MessagePart::Plain(part)) => Some(part),
             _ => None,
         }
@@ -170,7 +183,7 @@ impl PartialMessage {
     pub(super) fn reset_step(&mut self) {
         let begin = self.step.max(self.continued.unwrap_or_default());
         self.parts.truncate(begin);
-        self.open.retain(|_, at| *at < begin);
+        self.open.retain(|_, open| open.at < begin);
         // A call of an earlier step may have the id of one that is removed.
         self.tools = tool_positions(&self.parts);
         self.data.retain(|_, at| *at < begin);

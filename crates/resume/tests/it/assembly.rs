@@ -155,6 +155,26 @@ fn a_text_after_a_tool_part_is_a_separate_part() {
     assert_eq!(parts, json!([said("a"), call, said("bc")]));
 }
 
+/// The AI SDK puts streams of several models into one message, so that a text may go on behind a call.
+#[test]
+fn a_text_goes_on_until_it_ends() {
+    for kind in ["text", "reasoning"] {
+        let chunk = |event: &str| json!({"type": format!("{kind}-{event}"), "id": "t"});
+        let said =
+            |delta: &str| json!({"type": format!("{kind}-delta"), "id": "t", "delta": delta});
+        let call = json!({"type": "tool-input-available", "toolCallId": "c", "toolName": "f", "input": {}});
+        let output = json!({"type": "tool-output-available", "toolCallId": "c", "output": 1});
+        let chunks =
+            json!([chunk("start"), said("a"), call, said("b"), output, said("c"), chunk("end")]);
+        let found = parts(Stream::UiMessage, chunks);
+        assert_eq!(found[0], json!({"type": kind, "text": "abc"}));
+        assert_eq!(found.as_array().unwrap().len(), 2);
+        // A later one of the same id is another one.
+        let again = json!([chunk("start"), said("a"), chunk("end"), chunk("start"), said("b")]);
+        assert_eq!(parts(Stream::UiMessage, again).as_array().unwrap().len(), 2);
+    }
+}
+
 #[test]
 fn late_chunks_change_nothing() {
     let end = json!({"type": "text-end", "id": "t"});
