@@ -281,18 +281,35 @@ fn as_stored(messages: &[NewMessage]) -> Vec<Message> {
 }
 
 /// What two transcripts have in common, from their beginnings on.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 struct Alike {
     /// The places in the second one.
     known: Vec<usize>,
     /// The place of the first message that differs, if the first transcript ends with the one that it differs from.
     grown: Option<usize>,
+    /// Whether the first transcript ends with what they have in common.
+    is_to_end: bool,
 }
 
 impl Alike {
     fn or_better(self, other: Self) -> Self {
         let rank = |it: &Self| (it.known.len(), it.grown.is_some());
         if rank(&other) > rank(&self) { other } else { self }
+    }
+
+    /// Returns the messages of the second transcript that are not in the first, but for instructions.
+    fn unknown<'a>(&self, sent: &'a [Compared]) -> impl Iterator<Item = &'a Compared> {
+        let mut known = self.known.iter().peekable();
+        let is_other = move |(place, _): &(usize, &Compared)| known.next_if_eq(&place).is_none();
+        let others = sent.iter().enumerate().filter(is_other).map(|(_, message)| message);
+        others.filter(|message| !message.is_instruction)
+    }
+
+    /// Returns whether the second transcript continues the first one by a turn: something that a user says, and perhaps an answer.
+    fn is_followed_by_turn(&self, sent: &[Compared]) -> bool {
+        let mut rest = self.unknown(sent).peekable();
+        let begins = rest.next_if(|message| message.is_of_user).is_some();
+        self.is_to_end && begins && rest.skip_while(|it| it.is_of_user).all(|it| !it.is_of_user)
     }
 }
 
@@ -304,6 +321,9 @@ type Said<'a> = (&'a Digest, &'a Compared);
 ///
 /// A client may write its instructions anew for each request, so that a changed one is no other conversation: those that the
 /// chat has are known wherever it has them.
+///
+/// If the same is said again and again, newest messages with a new turn may be found whole further up, too. They are that turn then:
+/// otherwise it would be lost.
 fn alike(chat: &[Compared], sent: &[Compared]) -> Alike {
     let mut instructions: HashMap<Digest, usize> = HashMap::new();
     for message in chat.iter().filter(|message| message.is_instruction) {
@@ -313,6 +333,9 @@ fn alike(chat: &[Compared], sent: &[Compared]) -> Alike {
     let said: Vec<Said<'_>> =
         said.flat_map(|it| it.parts.iter().map(move |part| (part, it))).collect();
     let whole = alike_from(&said, instructions.clone(), sent);
+    if whole.unknown(sent).next().is_none() {
+        return whole;
+    }
     let Some(first) = sent.iter().find(|message| !message.is_instruction) else { return whole };
     let begins = |at: &usize| {
         let (part, message) = said[*at];
@@ -326,7 +349,14 @@ fn alike(chat: &[Compared], sent: &[Compared]) -> Alike {
         let known = window.known.iter().filter(|place| !sent[**place].is_instruction);
         known.count() >= SHORTEST_WINDOW
     };
-    windows.filter(is_one).fold(whole, Alike::or_better)
+    let (mut best, mut next) = (whole, None);
+    for window in windows.filter(is_one) {
+        if window.is_followed_by_turn(sent) {
+            next = next.into_iter().chain([window.clone()]).reduce(Alike::or_better);
+        }
+        best = best.or_better(window);
+    }
+    if best.is_to_end { best } else { next.unwrap_or(best) }
 }
 
 /// Compares what was said from a place of a chat on, and all its instructions, with what was sent.
@@ -354,6 +384,7 @@ fn alike_from(
             break;
         }
     }
+    found.is_to_end = rest.iter().all(|(_, message)| message.may_be_added);
     found
 }
 
@@ -386,6 +417,27 @@ mod tests {
         let dialect = dialect::named(name).unwrap();
         let stored = as_stored(&parse(dialect, stored).messages);
         dialect.render(stored, &Options::default()).messages.into()
+    }
+
+    #[test]
+    fn a_new_turn_behind_the_newest_messages_is_none_of_those_that_said_the_same() {
+        let said = |role: &str, text: &str| json!({"role": role, "content": text});
+        let turn = [said("user", "continue"), said("assistant", "Done.")];
+        let begun = [said("user", "Start"), said("assistant", "Started.")];
+        let chat = [&begun[..], &turn, &turn, &turn].concat();
+        let (newest, again) = (&chat[5..], &turn[..1]);
+        let known = |sent: &[Value]| known("openai", &json!(chat), &json!(sent));
+        assert_eq!(known(&[newest, again].concat()), 3);
+        assert_eq!(known(&[newest, &[said("user", "stop"), said("assistant", "Ok.")]].concat()), 3);
+        // What is repeated is known: the newest messages, a part of the whole and all of it.
+        assert_eq!(known(newest), 3);
+        assert_eq!(known(&[newest, &turn].concat()), 5);
+        assert_eq!(known(&chat[..5]), 5);
+        assert_eq!(known(&chat), 8);
+        // A part of the middle may have been read before others wrote.
+        let chat = [&chat[..], &[said("user", "Thanks"), said("assistant", "Bye.")]].concat();
+        let known = |sent: &[Value]| super::tests::known("openai", &json!(chat), &json!(sent));
+        assert_eq!(known(&[newest, again].concat()), 4);
     }
 
     #[test]
