@@ -23,7 +23,7 @@ mod media;
 pub(crate) use media::{Media, MediaKind, MediaSource, is_text_type};
 
 mod media_type;
-pub(crate) use media_type::{URL_TYPE, type_of_ending};
+pub(crate) use media_type::{URL_TYPE, plain_type, type_of_ending};
 
 mod message;
 pub(crate) use message::{CanonicalMessage, ResultName, is_empty_value};

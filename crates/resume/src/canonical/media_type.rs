@@ -1,6 +1,11 @@
 /// The field of a stored part with the media type of what is at its URL, if the ending does not say it.
 pub(crate) const URL_TYPE: &str = "mimeType";
 
+/// Returns a media type without its parameters, in lower case.
+pub(crate) fn plain_type(media_type: &str) -> String {
+    media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+}
+
 /// Returns the media type for the ending of a path.
 pub(crate) fn type_of_ending(url: &str) -> Option<&'static str> {
     let path = url.split(['?', '#']).next()?;
@@ -23,6 +28,13 @@ pub(crate) fn type_of_ending(url: &str) -> Option<&'static str> {
         "txt" => "text/plain",
         "md" => "text/markdown",
         "csv" => "text/csv",
+        "json" => "application/json",
+        "doc" => "application/msword",
+        "docx" => "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+        "xls" => "application/vnd.ms-excel",
+        "xlsx" => "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+        "ppt" => "application/vnd.ms-powerpoint",
+        "pptx" => "application/vnd.openxmlformats-officedocument.presentationml.presentation",
         "htm" | "html" => "text/html",
         "mp4" => "video/mp4",
         "mpg" | "mpeg" => "video/mpeg",

@@ -1,13 +1,13 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
-use resume::Repair;
 use resume::dialect::{Anthropic, Dialect, OpenAi, OpenAiCompatible, OpenAiResponses};
 use resume::ingest::{self, Check};
+use resume::{Options, Repair, UnsettledPolicy};
 use serde_json::{Value, json};
 
 use crate::round_trip::{assert_kept, check_faulty, stored_in};
-use crate::transcript::rendered_in;
+use crate::transcript::{rendered_in, stored_all};
 
 fn reasoning(id: &str) -> Value {
     json!({
@@ -130,6 +130,33 @@ fn items_of_tools_of_the_api_are_kept() {
 }
 
 #[test]
+fn a_call_of_a_tool_of_the_api_that_is_kept_open_stays_one() {
+    let exec = json!({"type": "exec", "command": ["ls"], "env": {}});
+    let operation = json!({"type": "delete_file", "path": "a"});
+    let click = json!({"type": "click", "x": 1, "y": 2, "button": "left"});
+    let calls = [
+        json!({"type": "local_shell_call", "id": "lsh_1", "call_id": "a", "action": exec, "status": "completed"}),
+        json!({"type": "shell_call", "call_id": "a", "action": {"commands": ["ls"]}, "status": "completed"}),
+        json!({"type": "apply_patch_call", "call_id": "a", "operation": operation, "status": "completed"}),
+        json!({
+            "type": "computer_call", "id": "cu_1", "call_id": "a", "action": click, "pending_safety_checks": [],
+            "status": "completed",
+        }),
+    ];
+    for call in calls {
+        let items = vec![said(), call];
+        let parsed = OpenAiResponses.parse(Vec::new(), items.clone()).messages;
+        let kept = Options { unsettled: Some(UnsettledPolicy::Keep), ..Options::default() };
+        assert_eq!(OpenAiResponses.render(stored_all(parsed.clone()), &kept).messages, items);
+        // What closes it is the output of a function.
+        let settled = Options { unsettled: Some(UnsettledPolicy::Settle), ..Options::default() };
+        let rendered = OpenAiResponses.render(stored_all(parsed), &settled).messages;
+        let kinds: Vec<_> = rendered.iter().map(|item| &item["type"]).collect();
+        assert_eq!(kinds[1..], ["function_call", "function_call_output"]);
+    }
+}
+
+#[test]
 fn a_call_of_a_tool_of_the_api_is_a_function_call_elsewhere() {
     let exec = json!({"type": "exec", "command": ["ls"], "env": {}});
     let items = [
@@ -142,6 +169,30 @@ fn a_call_of_a_tool_of_the_api_is_a_function_call_elsewhere() {
     let caller = json!({"role": "assistant", "content": null, "tool_calls": [call]});
     let result = json!({"role": "tool", "tool_call_id": "a", "content": "a.txt"});
     assert_eq!(rendered.messages, [caller, result]);
+}
+
+#[test]
+fn a_screenshot_is_an_image_elsewhere() {
+    let shown =
+        json!({"type": "computer_screenshot", "image_url": "data:image/png;base64,iVBORw0KGgo="});
+    let items = [
+        said(),
+        json!({
+            "type": "computer_call", "id": "cu_1", "call_id": "d", "action": {"type": "screenshot"},
+            "pending_safety_checks": [], "status": "completed",
+        }),
+        json!({"type": "computer_call_output", "call_id": "d", "output": shown}),
+        said(),
+    ];
+    assert_kept(&OpenAiResponses, &items);
+    let rendered = stored_in(&Anthropic, &OpenAiResponses, &items);
+    let source = json!({"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="});
+    let result = &rendered.messages[2]["content"][0];
+    assert_eq!(result["content"], json!([{"type": "image", "source": source}]));
+    // An uploaded one has no place elsewhere.
+    let mut uploaded = items.clone();
+    uploaded[2]["output"] = json!({"type": "computer_screenshot", "file_id": "file_1"});
+    assert_kept(&OpenAiResponses, &uploaded);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The formats of media, by kind of block, with their media types. The first media type of a format is the one that is stored.
 
+use crate::canonical::plain_type;
+
 /// The media types of images.
 pub(super) const IMAGES: &[&str] = &["image/png", "image/jpeg", "image/gif", "image/webp"];
 
@@ -86,7 +88,7 @@ const FORMATS: [(&str, &str, &str); 37] = [
 
 /// Returns the kind of block and the format for a media type.
 pub(super) fn of_type(media_type: &str) -> Option<(&'static str, &'static str)> {
-    let plain = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let plain = plain_type(media_type);
     let found = FORMATS.iter().find(|(_, _, known)| *known == plain)?;
     Some((found.0, found.1))
 }

@@ -47,12 +47,33 @@ const CLIENT_TOOLS: [ClientTool; 4] = [
     ClientTool {
         call: "computer_call",
         payload: "pending_safety_checks",
-        output: "computer_call_output",
+        output: COMPUTER_OUTPUT,
         output_id: "call_id",
-        takes_output: Value::is_object,
+        takes_output: |output| output.is_object() || screenshot_url(output).is_some(),
         name: "computer",
     },
 ];
+
+const COMPUTER_OUTPUT: &str = "computer_call_output";
+
+/// The type of the picture that the tool `computer` returns.
+const SCREENSHOT: &str = "computer_screenshot";
+
+/// Returns the content to store for what a tool returned: other formats know a screenshot as an image.
+pub(super) fn read_output(output: Value) -> Value {
+    let is_bare = output.as_object().is_some_and(|fields| fields.len() == 2);
+    if !is_bare || output["type"] != SCREENSHOT || !output["image_url"].is_string() {
+        return output;
+    }
+    json!([{"type": "image_url", "image_url": {"url": output["image_url"]}}])
+}
+
+/// Returns the URL of a stored screenshot.
+fn screenshot_url(content: &Value) -> Option<&Value> {
+    let [part] = content.as_array()?.as_slice() else { return None };
+    let is_bare = part.as_object()?.len() == 2 && part["image_url"].as_object()?.len() == 1;
+    part["image_url"].get("url").filter(|url| is_bare && url.is_string())
+}
 
 const APPLY_PATCH_OUTPUT: &str = "apply_patch_call_output";
 
@@ -104,8 +125,13 @@ impl ClientTool {
         stored: Map<String, Value>,
     ) -> Value {
         let mut item = json!({"type": self.output, self.output_id: message.call_id});
-        if !message.content.is_null() {
-            item["output"] = message.content.take();
+        let output = message.content.take();
+        if self.output == COMPUTER_OUTPUT
+            && let Some(url) = screenshot_url(&output)
+        {
+            item["output"] = json!({"type": SCREENSHOT, "image_url": url});
+        } else if !output.is_null() {
+            item["output"] = output;
         }
         add_stored_fields(&mut item, stored);
         if self.output == APPLY_PATCH_OUTPUT && item.get("status").is_none() {
@@ -118,7 +144,8 @@ impl ClientTool {
 /// The items that stay as they are, each with a field that it must have.
 ///
 /// They belong to the answer of the model, except the response to a request for approval.
-const KEPT_ITEMS: [(&str, &str); 13] = [
+const KEPT_ITEMS: [(&str, &str); 16] = [
+    ("agent_message", "author"),
     ("code_interpreter_call", "id"),
     ("compaction", "encrypted_content"),
     ("file_search_call", "id"),
@@ -127,6 +154,8 @@ const KEPT_ITEMS: [(&str, &str); 13] = [
     (APPROVAL_RESPONSE, "approval_request_id"),
     ("mcp_call", "id"),
     ("mcp_list_tools", "id"),
+    ("multi_agent_call", "call_id"),
+    ("multi_agent_call_output", "call_id"),
     ("program", "id"),
     ("program_output", "id"),
     ("tool_search_call", "arguments"),

@@ -13,8 +13,8 @@ pub(super) struct OpenCall {
     item: Value,
     /// The call as the one of a tool of the API that it was when it was stored.
     original: Option<(&'static ClientTool, Value)>,
-    /// Whether the output is one of that tool as well; otherwise, both are those of a function.
-    is_original: bool,
+    /// Whether the output is none of that tool. Then both are those of a function.
+    has_other_output: bool,
 }
 
 impl OpenCall {
@@ -37,7 +37,7 @@ impl OpenCall {
         } else {
             add_stored_fields(&mut item, stored);
         }
-        Self { reasoning: Vec::new(), item, original, is_original: false }
+        Self { reasoning: Vec::new(), item, original, has_other_output: false }
     }
 
     /// Writes the output of the call.
@@ -52,9 +52,9 @@ impl OpenCall {
                 && (tool.takes_output)(&message.content)
         };
         if let Some(tool) = tool.filter(is_of_tool) {
-            self.is_original = true;
             return tool.write_output(message, stored);
         }
+        self.has_other_output = true;
         let kind = self.item["type"].as_str().unwrap_or_default();
         let mut item = json!({
             "type": format!("{kind}_output"), "call_id": message.call_id,
@@ -68,7 +68,7 @@ impl OpenCall {
 
     /// Returns the reasoning and the call.
     pub(super) fn into_items(self) -> impl Iterator<Item = Value> {
-        let original = self.original.filter(|_| self.is_original);
+        let original = self.original.filter(|_| !self.has_other_output);
         let item = original.map_or(self.item, |(_, original)| original);
         self.reasoning.into_iter().chain([item])
     }

@@ -4,7 +4,7 @@ use records::{MessageBody, NewMessage};
 use serde_json::{Map, Value, json};
 
 use super::NAME;
-use super::items::{ClientTool, OUTPUT, kept_item_role};
+use super::items::{ClientTool, OUTPUT, kept_item_role, read_output};
 use super::part::read_parts;
 use super::reasoning::stored_block;
 use super::validate::is_reference;
@@ -155,7 +155,7 @@ impl Reader {
         if let Some(tool) = ClientTool::of_output(&kind)
             && let Some(Value::String(id)) = tool.take_output_id(&mut object)
         {
-            let output = object.remove("output").unwrap_or_default();
+            let output = read_output(object.remove("output").unwrap_or_default());
             self.add_result(index, &id, output, object);
             return Ok(());
         }

@@ -17,8 +17,12 @@ pub(super) const OPENAI_RESPONSES: DialectRules = DialectRules {
         roles: &[Role::User],
         images: OPENAI_IMAGES,
         sounds: MediaRule::NONE,
-        // API reference, "input_file": data, the id of an uploaded file, or the URL of one that the provider fetches.
-        files: MediaRule { types: &["*"], urls: Urls::Fetched(&["http", "https"]) },
+        // API reference, "input_file": data, the id of an uploaded file, or the URL of one that the provider fetches. Guide "File
+        // inputs": documents, spreadsheets, presentations, texts and code.
+        files: MediaRule {
+            types: &["application/*", "text/*", "message/rfc822"],
+            urls: Urls::Fetched(&["http", "https"]),
+        },
         // 400 "missing required parameter" without `filename`: openai/openai-agents-python#1513.
         names: MediaNames::Required,
         ids: FileIds::Of(Provider::OpenAi),

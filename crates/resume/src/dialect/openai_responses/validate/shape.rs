@@ -47,6 +47,9 @@ pub(super) fn problems(item: &Value) -> Vec<Problem> {
         "" if is_reference(item) => None,
         "compaction" => missing(item, "encrypted_content"),
         "mcp_approval_response" => missing(item, "approval_request_id"),
+        // Agents of the API that work together; `openai` 3.57 has them among its beta types.
+        "agent_message" => missing(item, "author"),
+        "multi_agent_call" | "multi_agent_call_output" => missing(item, "call_id"),
         "tool_search_call" if item.get("arguments").is_some() => None,
         "tool_search_output" if item["tools"].is_array() => None,
         _ => Some(("unknown_item", format!("the dialect has no item of type {}", item["type"]))),

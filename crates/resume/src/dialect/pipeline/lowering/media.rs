@@ -2,15 +2,13 @@ use serde_json::{Value, json};
 
 use crate::Repair;
 use crate::canonical::{
-    CanonicalMessage, Media, MediaKind, MediaSource, Role, URL_TYPE, are_parts, serialise_part,
+    CanonicalMessage, Media, MediaKind, MediaSource, Role, URL_TYPE, are_parts, plain_type,
+    serialise_part,
 };
 use crate::dialect::pipeline::rules::{
     LibraryParts, MediaNames, MediaRules, ResultMedia, UrlTypes, Verdict,
 };
 use crate::dropped::shorten;
-
-/// The name of a file without one; only PDF files need a name.
-const IMPUTED_NAME: &str = "file.pdf";
 
 /// Replaces the images, sounds and files that the target does not accept.
 pub(super) fn lower(rules: &MediaRules, message: &mut CanonicalMessage) {
@@ -93,7 +91,7 @@ fn lower_data_url(media: &Media, part: &mut Value) {
     if media.kind == MediaKind::Audio {
         return;
     }
-    let plain = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let plain = plain_type(media_type);
     for place in ["/image_url/url", "/image_url", "/file/file_data"] {
         if let Some(Value::String(url)) = part.pointer_mut(place)
             && url.starts_with("data:")
@@ -103,19 +101,33 @@ fn lower_data_url(media: &Media, part: &mut Value) {
     }
 }
 
-fn is_pdf(media: &Media) -> bool {
-    matches!(&media.source, MediaSource::Data { media_type, .. } if media_type.starts_with("application/pdf"))
+/// Returns the name for a file of a type that has none.
+fn imputed_name(media_type: &str) -> &'static str {
+    match plain_type(media_type).as_str() {
+        "application/pdf" => "file.pdf",
+        "application/json" => "file.json",
+        "text/plain" => "file.txt",
+        "text/markdown" => "file.md",
+        "text/csv" => "file.csv",
+        "text/html" => "file.html",
+        "application/msword" => "file.doc",
+        "application/vnd.openxmlformats-officedocument.wordprocessingml.document" => "file.docx",
+        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet" => "file.xlsx",
+        "application/vnd.openxmlformats-officedocument.presentationml.presentation" => "file.pptx",
+        _ => "file",
+    }
 }
 
 /// Adds or removes the name of accepted media.
 fn lower_name(rule: MediaNames, media: &Media, part: &mut Value) -> Option<Repair> {
-    let is_inline = matches!(media.source, MediaSource::Data { .. });
+    let MediaSource::Data { media_type, .. } = &media.source else { return None };
     match (rule, &media.name) {
-        (MediaNames::Required, None) if is_inline && is_pdf(media) => {
-            part["file"]["filename"] = IMPUTED_NAME.into();
-            Some(Repair::FileNameAdded { name: IMPUTED_NAME })
+        (MediaNames::Required, None) if media.kind == MediaKind::File => {
+            let name = imputed_name(media_type);
+            part["file"]["filename"] = name.into();
+            Some(Repair::FileNameAdded { name })
         }
-        (MediaNames::Refused, Some(_)) if is_inline => {
+        (MediaNames::Refused, Some(_)) => {
             for holder in ["/file", ""] {
                 let fields = part.pointer_mut(holder).and_then(Value::as_object_mut);
                 fields.and_then(|fields| fields.remove("filename"));

@@ -1,5 +1,5 @@
 use crate::canonical::{
-    Media, MediaKind, MediaSource, Provider, Role, is_text_type, type_of_ending,
+    Media, MediaKind, MediaSource, Provider, Role, is_text_type, plain_type, type_of_ending,
 };
 
 /// The images, sounds and files that a dialect accepts, and where.
@@ -134,22 +134,32 @@ impl MediaRule {
     /// None.
     pub(in crate::dialect) const NONE: Self = Self { types: &[], urls: Urls::Refused };
 
+    /// Returns whether a provider may fetch media of a type. It sees the type itself, so a common name for it will do.
+    fn fetches_type(&self, media_type: &str) -> bool {
+        let is_jpeg = media_type.eq_ignore_ascii_case("image/jpg");
+        self.accepts_type(if is_jpeg { "image/jpeg" } else { media_type })
+    }
+
     fn accepts_type(&self, media_type: &str) -> bool {
-        let plain = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        let plain = plain_type(media_type);
         self.types.iter().any(|known| match known.strip_suffix('*') {
             Some(prefix) => plain.starts_with(prefix),
             None => plain == *known,
         })
     }
 
-    fn accepts_url(&self, url: &str) -> bool {
+    /// Returns whether media of a type, if it is known, may be at a URL.
+    fn accepts_url(&self, url: &str, url_type: Option<&str>) -> bool {
         match self.urls {
             Urls::Any => true,
             Urls::Absolute => is_absolute(url),
             Urls::Fetched(schemes) => {
                 let scheme = url.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
                 let is_known = scheme.is_some_and(|scheme| schemes.contains(&scheme.as_str()));
-                let may_be_accepted = type_of_ending(url).is_none_or(|it| self.accepts_type(it));
+                let url_type = url_type.filter(|it| !is_any_type(it));
+                let mut types = [url_type, type_of_ending(url)].into_iter().flatten().peekable();
+                let may_be_accepted =
+                    types.peek().is_none() || types.any(|it| self.fetches_type(it));
                 is_known && is_absolute(url) && !is_svg(url) && may_be_accepted
             }
             Urls::Refused => false,
@@ -165,6 +175,11 @@ fn is_absolute(url: &str) -> bool {
             && chars.all(|char| char.is_ascii_alphanumeric() || "+-.".contains(char))
             && !rest.trim_start_matches('/').trim().is_empty()
     })
+}
+
+/// Returns whether a media type leaves open what the media are: it has a wildcard, or is that of any bytes.
+fn is_any_type(media_type: &str) -> bool {
+    media_type.ends_with("/*") || media_type == "application/octet-stream"
 }
 
 fn is_svg(url: &str) -> bool {
@@ -220,7 +235,7 @@ impl MediaRules {
             MediaSource::Data { .. } => false,
             MediaSource::Url(url) => {
                 let is_own = Provider::of_url(url).is_none_or(|owner| self.accepts_id_of(owner));
-                rule.accepts_url(url) && is_own
+                rule.accepts_url(url, media.url_type.as_deref()) && is_own
             }
             MediaSource::Id { owner, .. } => self.accepts_id_of(*owner),
         };
@@ -278,14 +293,26 @@ mod tests {
             ("/uploads/a.png", false),
             ("a.png", false),
         ] {
-            assert_eq!(WEB.accepts_url(url), accepted, "{url}");
+            assert_eq!(WEB.accepts_url(url, None), accepted, "{url}");
         }
-        assert!(MediaRule::ANY.accepts_url("/a.svg") && !MediaRule::NONE.accepts_url("https://a"));
+        assert!(
+            MediaRule::ANY.accepts_url("/a.svg", None)
+                && !MediaRule::NONE.accepts_url("https://a", None)
+        );
+        for (url, url_type, accepted) in [
+            ("https://example.org/a", "image/png", true),
+            ("https://example.org/a", "image/*", true),
+            ("https://example.org/a", "video/mp4", false),
+            ("https://example.org/a.mp4", "image/*", false),
+            ("https://example.org/a.png", "image/x-png", true),
+        ] {
+            assert_eq!(WEB.accepts_url(url, Some(url_type)), accepted, "{url} {url_type}");
+        }
         let absolute = MediaRule { urls: Urls::Absolute, ..MediaRule::ANY };
         for (url, accepted) in
             [("blob:https://a/1", true), ("file:///a", true), ("/a:b", false), ("https://", false)]
         {
-            assert_eq!(absolute.accepts_url(url), accepted, "{url}");
+            assert_eq!(absolute.accepts_url(url, None), accepted, "{url}");
         }
     }
 }
