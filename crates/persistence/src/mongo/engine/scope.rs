@@ -1,4 +1,4 @@
-use bson::{Document, doc};
+use bson::{Document, RawDocumentBuf, doc};
 use records::{
     AppId, Caller, ChatId, Grant, MemberRole, Permission, Reach, Relations, Scope, Visibility,
 };
@@ -24,6 +24,11 @@ pub(crate) fn writable_chat(scope: &Scope, chat_id: &ChatId) -> Document {
 /// Returns the filter for a chat whatever a caller may do: for the store's own work, and for that of operators.
 pub(crate) fn chat_filter(app_id: &AppId, chat_id: &ChatId) -> Document {
     doc! { "_id": chat_id.as_str(), "app_id": app_id.as_str() }
+}
+
+/// Returns the ids of the chats that were found.
+pub(crate) fn chat_ids(found: &[RawDocumentBuf]) -> impl Iterator<Item = ChatId> {
+    found.iter().filter_map(|raw| ChatId::parse(raw.get_str("_id").ok()?).ok())
 }
 
 /// Returns the filter for the chats that show sealed messages of some chats: these themselves, and their forks.

@@ -13,7 +13,7 @@ use crate::mongo::documents::{
     Base, LIFECYCLE, Lineage, Segment, counter, open_chat_session, segment_id, segments_filter,
 };
 use crate::mongo::engine::failure::Failure;
-use crate::mongo::engine::scope::{chat_filter, chats_showing};
+use crate::mongo::engine::scope::{chat_filter, chat_ids, chats_showing};
 
 /// How far the sealed messages and the overlays of a purged chat are shared with chats that exist.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -150,8 +150,7 @@ impl MongoStore {
         let shows = chats_showing(app_id, &[chat_id.as_str()]);
         let found = self.inner.chat_sessions.find(shows).projection(doc! { "_id": 1 }).await?;
         let found: Vec<RawDocumentBuf> = found.try_collect().await?;
-        let ids = found.iter().filter_map(|raw| ChatId::parse(raw.get_str("_id").ok()?).ok());
-        Ok(ids.collect())
+        Ok(chat_ids(&found).collect())
     }
 
     /// Returns how far the messages of a purged chat are shared with chats that are not purged.

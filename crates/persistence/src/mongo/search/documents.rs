@@ -64,7 +64,7 @@ pub(crate) struct ProgressDocument {
 pub(super) struct EntryRow {
     #[serde(rename = "_id")]
     id: EntryKey,
-    rank: i64,
+    pub(super) rank: i64,
     #[serde(default)]
     pub(super) words: Vec<String>,
 }

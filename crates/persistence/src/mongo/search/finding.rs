@@ -19,7 +19,7 @@ use crate::rules::search::shown_part;
 use crate::store::{Hit, HitPage, HitPosition, MessageSearch};
 
 /// How many entries are read at a time.
-const PAGE: i64 = 200;
+const PAGE: usize = 200;
 
 /// How many candidates are looked at a time, and how many of their messages are read at once: each may be large.
 const CANDIDATES_AT_ONCE: usize = 10;
@@ -49,7 +49,7 @@ impl MongoStore {
         let (mut hits, mut at) = (Vec::<Hit>::new(), after.cloned());
         let is_partial = source.is_cut;
         loop {
-            let most = PAGE.min(i64::try_from(budget.examined).unwrap_or(PAGE));
+            let most = PAGE.min(budget.examined);
             let Entries { rows, has_more } = self.entries(&source, at.as_ref(), most).await?;
             budget.examined = budget.examined.saturating_sub(rows.len());
             let mut rows = rows.into_iter();

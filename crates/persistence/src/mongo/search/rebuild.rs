@@ -5,6 +5,7 @@ use records::{AppId, ChatId};
 
 use crate::StoreError;
 use crate::mongo::MongoStore;
+use crate::mongo::engine::scope::chat_ids;
 
 /// How many chats are indexed at a time.
 const PAGE: i64 = 200;
@@ -34,8 +35,7 @@ impl MongoStore {
                 Ok(find.await?.try_collect::<Vec<RawDocumentBuf>>().await?)
             });
             let page = page.await?;
-            let ids = page.iter().filter_map(|raw| ChatId::parse(raw.get_str("_id").ok()?).ok());
-            let mut chats: Vec<ChatId> = ids.collect();
+            let mut chats: Vec<ChatId> = chat_ids(&page).collect();
             let (Some(last), count) = (chats.last(), chats.len() as u64) else { return Ok(()) };
             after = last.to_string();
             self.reset_marks(&chats).await?;

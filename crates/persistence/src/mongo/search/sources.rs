@@ -1,5 +1,6 @@
 //! Where a search looks for entries: in the index of words of an app, or in those of some chats.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use bson::{Bson, Document, RawDocumentBuf, doc};
@@ -165,39 +166,79 @@ impl MongoStore {
     }
 
     /// Reads the first entries of a source after a position. Those that lack other words are among them.
+    ///
+    /// The indexes have the rank last, so the order of equal ranks is made here: the rest of the position's rank is read by
+    /// itself, and so is a rank that fills a whole reply. If there are more, there is at least one.
     pub(super) async fn entries(
         &self,
         source: &Source,
         after: Option<&HitPosition>,
-        limit: i64,
+        limit: usize,
     ) -> Result<Entries, Failure> {
         if source.is_empty {
             return Ok(Entries { rows: Vec::new(), has_more: false });
         }
-        let mut filter = source.filter.clone();
-        let mut bounds = Document::new();
-        bounds.extend(after.map(|at| ("$lte".to_owned(), Bson::from(at.rank))));
-        bounds.extend(source.floor.iter().map(|at| ("$gte".to_owned(), Bson::from(at.rank))));
-        if !bounds.is_empty() {
-            filter.insert(RANK, bounds);
+        let mut rows = match after {
+            Some(at) => self.entries_of_rank(source, at.rank, Some(at), limit).await?,
+            None => Vec::new(),
+        };
+        let left = limit - rows.len();
+        if left == 0 {
+            return Ok(Entries { rows, has_more: true });
         }
-        let find = self.inner.search_entries.find(filter).sort(doc! { RANK: -1 }).limit(limit);
+        let mut bounds = Document::new();
+        bounds.extend(after.map(|at| ("$lt".to_owned(), Bson::from(at.rank))));
+        bounds.extend(source.floor.iter().map(|at| ("$gte".to_owned(), Bson::from(at.rank))));
+        let bounds = if bounds.is_empty() {
+            bounds
+        } else {
+            doc! { RANK: bounds }
+        };
+        let mut lower = self.read_entries(source, bounds, doc! { RANK: -1 }, left).await?;
+        let has_more = lower.len() == left;
+        if has_more && let Some(last) = lower.last().map(|row| row.rank) {
+            // There may be more of the last rank.
+            lower.retain(|row| row.rank != last);
+            if rows.is_empty() && lower.is_empty() {
+                lower = self.entries_of_rank(source, last, None, limit).await?;
+            }
+        }
+        lower.sort_by_cached_key(|row| Reverse(row.position()));
+        rows.extend(lower);
+        Ok(Entries { rows, has_more })
+    }
+
+    /// Reads the first entries of one rank, in order.
+    async fn entries_of_rank(
+        &self,
+        source: &Source,
+        rank: i64,
+        after: Option<&HitPosition>,
+        limit: usize,
+    ) -> Result<Vec<EntryRow>, Failure> {
+        let mut of_rank = doc! { RANK: rank };
+        of_rank.extend(after.map(|at| {
+            let below = doc! { "$lt": entry_id(&at.chat_id, at.sequence) };
+            ("_id".to_owned(), Bson::from(below))
+        }));
+        self.read_entries(source, of_rank, doc! { "_id": -1 }, limit).await
+    }
+
+    async fn read_entries(
+        &self,
+        source: &Source,
+        condition: Document,
+        sort: Document,
+        limit: usize,
+    ) -> Result<Vec<EntryRow>, Failure> {
+        let mut filter = source.filter.clone();
+        filter.extend(condition);
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let find = self.inner.search_entries.find(filter).sort(sort).limit(limit);
         let find = find.hint(source.index.clone()).projection(row_fields(&source.others));
         let found: Vec<RawDocumentBuf> = find.await?.try_collect().await?;
-        let has_more = i64::try_from(found.len()).is_ok_and(|read| read >= limit);
-        let rows = found.iter().map(|raw| read_document::<EntryRow>(SEARCH_ENTRIES, raw));
-        let mut rows = rows.collect::<Result<Vec<_>, _>>()?;
-        rows.sort_by_cached_key(|row| std::cmp::Reverse(row.position()));
-        if has_more {
-            // The next read may find more entries of the last rank, in any order.
-            let last = rows.last().map(|row| row.position().rank);
-            let whole = rows.iter().rposition(|row| Some(row.position().rank) != last);
-            rows.truncate(whole.map_or(rows.len(), |whole| whole + 1));
-        }
-        rows.retain(|row| after.is_none_or(|after| row.position() < *after));
-        // A search always ends, even if a whole reply had one rank.
-        let has_more = has_more && !rows.is_empty();
-        Ok(Entries { rows, has_more })
+        let rows = found.iter().map(|raw| read_document(SEARCH_ENTRIES, raw));
+        Ok(rows.collect::<Result<_, _>>()?)
     }
 }
 

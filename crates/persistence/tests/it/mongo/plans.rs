@@ -58,7 +58,8 @@ async fn every_query_uses_an_index() {
         let plan = operation.get_str("planSummary").unwrap();
         assert!(!plan.contains("COLLSCAN"), "{operation:?}");
         let sorts_in_memory = operation.get("hasSortStage").unwrap().is_some();
-        assert!(!sorts_in_memory || is_aggregation(&operation), "{operation:?}");
+        let may_sort = is_aggregation(&operation) || is_of_one_rank(&operation);
+        assert!(!sorts_in_memory || may_sort, "{operation:?}");
         assert!(!sorts_sessions(&operation) || names_index(&operation), "{operation:?}");
     }
     assert_scattered_have_a_reason(&database).await;
@@ -125,6 +126,7 @@ const SCATTERED: &[(&str, &[&str])] = &[
             "provider_calls: $and, _id.chat_id, app_id",
             "provider_calls: _id.chat_id, app_id",
             "search_entries: $and, _id.chat_id, app_id",
+            "search_entries: $and, _id, _id.chat_id, app_id, rank",
             "search_entries: $and, _id.chat_id, app_id, rank",
             "tool_runs: $and, _id.chat_id, app_id",
             "tool_runs: $and, _id.chat_id, app_id, is_success, started_at, tool_name",
@@ -270,6 +272,12 @@ fn is_aggregation(operation: &RawDocumentBuf) -> bool {
     operation.get_document("command").unwrap().get("aggregate").unwrap().is_some()
 }
 
+/// Returns whether an operation reads the entries of one rank of a search, which are few.
+fn is_of_one_rank(operation: &RawDocumentBuf) -> bool {
+    let filter = operation.get_document("command").unwrap().get_document("filter");
+    filter.is_ok_and(|filter| filter.get_i64("rank").is_ok())
+}
+
 /// Returns whether an operation reads sessions in an order. While it tries plans, the server may choose an index in another
 /// order and sort in memory, so each such operation names its index.
 fn sorts_sessions(operation: &RawDocumentBuf) -> bool {
@@ -289,12 +297,17 @@ fn namespaces(database: &Database) -> Vec<String> {
     COLLECTIONS.iter().map(in_database).collect()
 }
 
-/// Records every query from now on that scans a collection of the store, or sorts in memory what is no sum of an aggregation.
+/// Records every query from now on that scans a collection of the store, or sorts in memory what is no sum of an aggregation and
+/// not of one rank of a search.
 pub(crate) async fn record_scans(database: &Database) {
     let is_scan = doc! { "planSummary": { "$regex": "COLLSCAN" } };
     let filter = doc! {
         "ns": { "$in": namespaces(database) },
-        "$or": [is_scan, { "hasSortStage": true, "command.aggregate": { "$exists": false } }],
+        "$or": [is_scan, {
+            "hasSortStage": true,
+            "command.aggregate": { "$exists": false },
+            "command.filter.rank": { "$not": { "$type": "long" } },
+        }],
     };
     database.raw.run_command(doc! { "profile": 1, "filter": filter }).await.unwrap();
 }
@@ -484,7 +497,7 @@ async fn use_streams(database: &Database, scope: &Scope, chat_id: &ChatId) {
     let owner = scope.caller.person().is_some();
     let id = |n: usize| StreamId::parse(format!("{owner}_{n}")).unwrap();
     let header = StreamHeader { format: StreamFormat::Text, agent: None, request_id: None };
-    let ending = StreamEnding { state: StreamState::Finished, error: None };
+    let ending = StreamEnding::of(StreamState::Finished);
     for n in 0..30 {
         let new = NewStream { stream_id: Some(id(n)), header: header.clone() };
         database.start_stream(scope, chat_id, new).await.unwrap();

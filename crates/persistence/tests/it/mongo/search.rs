@@ -15,6 +15,7 @@ use persistence::{
 use records::{
     Actor, Author, Caller, ChatId, Clock as _, MessageBody, MessageEdit, NewChatSession, NewFork,
     NewMessage, Permission, Scope, SearchQuery, SystemClock, UserId, Visibility, WorkflowName,
+    search_rank,
 };
 
 use super::database::Database;
@@ -211,6 +212,42 @@ async fn a_search_that_looks_at_too_much_says_so_and_goes_on() {
     let first = page(&database, "needle hay", None).await;
     assert!(first.is_partial && first.hits.is_empty() && first.next.is_some());
     assert_eq!(found(&database, "needle hay").await, BTreeSet::from([(chat, 0)]));
+}
+
+#[tokio::test]
+async fn the_oldest_message_with_all_words_is_found_behind_thousands_with_one_of_them() {
+    let database = Database::create().await;
+    let chat = chat_of(&database, "bob", Visibility::Private).await;
+    say(&database, &chat, ["needle hay".to_owned()]).await;
+    for _ in 0..5 {
+        let texts = (0..900).map(|n| format!("{} {n}", ["needle", "hay"][n % 2]));
+        say(&database, &chat, texts).await;
+    }
+    index(&database, std::slice::from_ref(&chat)).await;
+    assert_eq!(found(&database, "needle hay").await, BTreeSet::from([(chat, 0)]));
+}
+
+#[tokio::test]
+async fn messages_of_one_rank_are_all_found() {
+    const SAME: usize = 250;
+    let database = Database::create().await;
+    let older = chat_of(&database, "bob", Visibility::Private).await;
+    say(&database, &older, ["an older needle".to_owned()]).await;
+    let source = chat_of(&database, "bob", Visibility::Private).await;
+    say(&database, &source, ["needle".to_owned()]).await;
+    // Forks have the times of their source, so the ids alone make the difference.
+    let rank = |chat_id: &ChatId| search_rank(SystemClock.now(), chat_id, 0) & 0x1f_ffff;
+    let ids = || (0..).map(|n| ChatId::parse(format!("chat_{n}")).unwrap());
+    let same = rank(&ids().next().unwrap());
+    let mut all = vec![older, source.clone()];
+    for id in ids().filter(|id| rank(id) == same).take(SAME) {
+        let fork = NewFork { chat_id: Some(id.clone()), ..NewFork::default() };
+        database.fork_chat(&scope(), &source, fork).await.unwrap();
+        all.push(id);
+    }
+    index(&database, &all).await;
+    let expected = all.into_iter().map(|chat_id| (chat_id, 0)).collect();
+    assert_eq!(found(&database, "needle").await, expected);
 }
 
 #[tokio::test]
