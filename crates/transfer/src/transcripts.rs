@@ -5,7 +5,7 @@ use records::json::{self, ParseError};
 use records::{ChatId, Invalid, JsonObject, NewChatSession, UserId, WorkflowName};
 use resume::Dropped;
 use resume::dialect::{Dialect, Violation};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::ReadMessage;
@@ -53,7 +53,7 @@ struct Line {
     chat_id: Option<ChatId>,
     #[serde(alias = "history")]
     messages: Vec<Value>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "one_or_all")]
     system: Vec<Value>,
     workflow_name: Option<WorkflowName>,
     user_id: Option<UserId>,
@@ -62,6 +62,15 @@ struct Line {
     created_at: Option<DateTime<Utc>>,
     #[serde(flatten)]
     others: JsonObject,
+}
+
+/// Reads a list of instructions, or one of them alone, as a request to a provider may have it.
+fn one_or_all<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Value>, D::Error> {
+    Ok(match Value::deserialize(from)? {
+        Value::Null => Vec::new(),
+        Value::Array(all) => all,
+        one => vec![one],
+    })
 }
 
 /// Reads a line with a chat in a dialect; `workflow_name` is that of a chat that names none.
@@ -118,10 +127,23 @@ mod tests {
     #[test]
     fn instructions_beside_the_messages_come_first() {
         let messages = json!([{ "role": "user", "content": "Hello" }]);
+        let asked = json!([{ "role": "user", "parts": [{ "text": "Hello" }] }]);
         let line = json!({ "history": messages, "system": ["Be brief."] });
         let chat = read("anthropic", &line).unwrap();
         assert_eq!(chat.messages[0].message.body.role, "system");
         assert!(matches!(read("openai", &line), Err(ChatError::Messages(MessagesError::System))));
+        for (name, messages, system) in [
+            ("anthropic", &messages, json!("Be brief.")),
+            ("anthropic", &messages, json!({ "type": "text", "text": "Be brief." })),
+            ("gemini", &asked, json!({ "parts": [{ "text": "Be brief." }] })),
+        ] {
+            let alone = read(name, &json!({ "messages": messages, "system": system })).unwrap();
+            let listed = read(name, &json!({ "messages": messages, "system": [system] })).unwrap();
+            assert_eq!(alone.messages.len(), 2, "{name}: {system}");
+            assert_eq!(alone.messages[0].message, listed.messages[0].message);
+        }
+        let none = read("anthropic", &json!({ "messages": messages, "system": null })).unwrap();
+        assert_eq!(none.messages.len(), 1);
     }
 
     #[test]

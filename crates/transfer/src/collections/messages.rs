@@ -18,6 +18,9 @@ pub(super) struct SessionMessages<'a> {
     pub(super) messages: Vec<Value>,
 }
 
+/// The rules about messages that are in other documents of a session: the result of a call is often in the next one.
+const OF_OTHERS: [&str; 2] = ["orphan_result", "unanswered_call"];
+
 impl SessionMessages<'_> {
     pub(super) fn read(self, workflow_name: &WorkflowName) -> Result<Part, PartError> {
         let (chat_id, note) = chat_of_session(self.layout, self.session_id)?;
@@ -28,7 +31,8 @@ impl SessionMessages<'_> {
         let written_at = time_of(self.document_id);
         let read = in_dialect::read(self.dialect, Vec::new(), self.messages, self.document_id)?;
         let InDialect { messages, noted, dropped } = read;
-        let noted = noted.into_iter().map(|it| format!("{}: {}", it.rule, it.detail));
+        let noted = noted.into_iter().filter(|it| !OF_OTHERS.contains(&it.rule));
+        let noted = noted.map(|it| format!("{}: {}", it.rule, it.detail));
         let dropped = dropped.into_iter().map(|it| format!("a message is left out: {}", it.reason));
         let new = NewChatSession {
             chat_id: Some(chat_id.clone()),
@@ -105,6 +109,11 @@ mod tests {
         let id = "68de4f20e4b0c8a9d2f3e4a5";
         let one = json!({ "_id": id, "session_id": "s1", "seq": 0, "message_data": item });
         assert_eq!(read(&OPENAI_AGENTS, one).unwrap().messages.len(), 1);
+        let output = json!({ "type": "function_call_output", "call_id": "c1", "output": "42" });
+        for half in [&call, &output] {
+            let half = json!({ "_id": id, "session_id": "s1", "seq": 0, "message_data": half.to_string() });
+            assert_eq!(read(&OPENAI_AGENTS, half).unwrap().notes, [""; 0]);
+        }
         let both = [item, call.to_string()];
         let both = json!({ "_id": id, "session_id": "s1", "generation": 2, "message_data": both });
         let part = read(&OPENAI_AGENTS, both).unwrap();

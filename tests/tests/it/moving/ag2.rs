@@ -94,6 +94,26 @@ async fn a_log_that_is_still_written_adds_what_is_new() -> Result<()> {
     Ok(())
 }
 
+/// The ids of messages follow from what was said before them.
+#[tokio::test]
+async fn a_log_whose_middle_was_mended_is_not_stored_twice() -> Result<()> {
+    let (place, directory) = (Place::new().await?, tempfile::tempdir()?);
+    let file = directory.path().join("runtime.log");
+    let import = ["import", "ag2", text(&file)?, "--app", APP];
+    let second =
+        LOG.lines().find(|line| line.contains("Step 1")).context("the log has no such message")?;
+    fs::write(&file, LOG.replace(second, "{broken"))?;
+    let (broken, _, code) = place.run(&import).await?;
+    assert_eq!((&broken["created"], code), (&json!(3), Some(1)));
+    let before = place.messages_of(SESSIONS[0]).await?;
+    fs::write(&file, LOG)?;
+    let (mended, said, code) = place.run(&import).await?;
+    assert!(said.contains("give the session another id"), "{said}");
+    assert_eq!((&mended["stored"], &mended["errors"], code), (&json!(0), &json!(1), Some(1)));
+    assert_eq!(place.messages_of(SESSIONS[0]).await?, before);
+    Ok(())
+}
+
 #[tokio::test]
 async fn lines_that_are_no_log_are_told_and_the_rest_is_imported() -> Result<()> {
     let (place, directory) = (Place::new().await?, tempfile::tempdir()?);

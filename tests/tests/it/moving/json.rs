@@ -61,7 +61,8 @@ async fn sessions_become_chats_with_everything_that_they_hold() -> Result<()> {
     let (place, directory) = (Place::new().await?, tempfile::tempdir()?);
     let path = |name: &str| directory.path().join(name);
     fs::write(path("session_abc123_1f2e3d.json"), session(4).to_string())?;
-    fs::write(path("session_default_542072a3.json"), state().to_string())?;
+    // A program wrote the mark of UTF-8 before it.
+    fs::write(path("session_default_542072a3.json"), format!("\u{feff}{}", state()))?;
     fs::write(path("shared_k_1.json"), shared().to_string())?;
     fs::write(path("index.json"), "{}")?;
     fs::write(path("notes.txt"), "no session")?;

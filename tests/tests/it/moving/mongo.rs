@@ -142,6 +142,48 @@ async fn what_a_cleared_session_has_left_behind_is_not_imported() -> Result<()> 
 }
 
 #[tokio::test]
+async fn a_message_that_is_imported_late_stands_behind_the_others_and_that_is_said() -> Result<()> {
+    let place = Place::new().await?;
+    let foreign = Foreign::new(&place, "langchain");
+    let history = |text: &str| {
+        json!({ "type": "human", "data": { "content": text, "id": text } }).to_string()
+    };
+    let [first, mended, last] = [(); 3].map(|()| ObjectId::new());
+    let document =
+        |id: ObjectId, history: &str| doc! { "_id": id, "SessionId": "s1", "History": history };
+    let documents = [
+        document(first, &history("first")),
+        document(mended, "{"),
+        document(last, &history("last")),
+    ];
+    foreign.collection.insert_many(documents).await?;
+    let import = ["--app", APP];
+    let (numbers, said, code) = foreign.import(&import).await?;
+    assert_eq!((&numbers["stored"], code), (&json!(2), Some(1)), "{said}");
+    let whole = doc! { "$set": { "History": history("mended") } };
+    foreign.collection.update_one(doc! { "_id": mended }, whole).await?;
+    let late = "warning: s1: has messages that were not imported before: they stand behind those that were";
+    for options in [&["--app", APP, "--dry-run"][..], &import] {
+        let (numbers, said, code) = foreign.import(options).await?;
+        let counts = (&numbers["stored"], &numbers["known"]);
+        assert_eq!((counts, code), ((&json!(1), &json!(2)), Some(0)), "{said}");
+        assert!(said.contains(late), "{late} is not in {said}");
+    }
+    let stored = place.messages_of("s1").await?;
+    let contents: Vec<_> = stored.iter().map(|message| &message.body.content).collect();
+    assert_eq!(contents, ["first", "last", "mended"]);
+    let (_, said, _) = foreign.import(&import).await?;
+    assert!(!said.contains("warning"), "{said}");
+    // The other system takes one back, and goes on.
+    foreign.collection.delete_one(doc! { "_id": last }).await?;
+    foreign.collection.insert_one(document(ObjectId::new(), &history("other"))).await?;
+    let (_, said, _) = foreign.import(&import).await?;
+    let others = "warning: s1: has messages that the collection does not have (1): the new ones stand behind them";
+    assert!(said.contains(others), "{others} is not in {said}");
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_server_that_does_not_answer_is_an_error() -> Result<()> {
     let place = Place::new().await?;
     let import = ["import", "mongo", "langchain", "--app", APP, "--from"];

@@ -105,6 +105,7 @@ async fn store(
         session.into_chat(&destination.workflow).map_err(|error| Stop::Chat(error.to_string()))?;
     report.counts.chats += 1;
     chat::tell(&chat, place, report)?;
+    chat::refuse_changed(&chat, &chat_id, sink).await?;
     chat::store(chat, &chat_id, place, sink, report).await?;
     sink.record_calls(&chat_id, calls, report).await
 }

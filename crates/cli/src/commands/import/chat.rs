@@ -1,6 +1,6 @@
 //! Chats that were read whole.
 
-use records::ChatId;
+use records::{ChatId, Limits};
 use transfer::transcripts::ReadChat;
 
 use super::report::Report;
@@ -41,6 +41,33 @@ pub(crate) async fn refuse_another(
     )))
 }
 
+/// Refuses a chat that has new messages if the one that is stored under its id has others: they would be stored behind those.
+pub(crate) async fn refuse_changed(
+    chat: &ReadChat,
+    chat_id: &ChatId,
+    sink: &Sink<'_>,
+) -> Result<(), Stop> {
+    let Some(existing) = sink.get(chat_id).await? else { return Ok(()) };
+    let (mut known, mut new) = (0, 0);
+    for messages in chat.messages.chunks(Limits::BATCH_MESSAGES) {
+        let mut batch = Batch::default();
+        for message in messages {
+            batch.add(message.clone().into_message(existing.id_salt), message.bytes());
+        }
+        for is_known in sink.known(chat_id, &batch).await? {
+            *(if is_known { &mut known } else { &mut new }) += 1_u64;
+        }
+    }
+    if new == 0 || known == existing.last_sequence {
+        return Ok(());
+    }
+    Err(Stop::Chat(format!(
+        "has {new} messages that the chat {chat_id} does not have, and would be stored behind {} others that are not here: one of \
+         the two was changed, or has gone on by itself; give the session another id to import it as another chat",
+        existing.last_sequence - known
+    )))
+}
+
 /// Stores a chat, or what it has that is not stored.
 pub(crate) async fn store(
     chat: ReadChat,
@@ -58,13 +85,13 @@ pub(crate) async fn store(
         let (bytes, message) = (message.bytes(), message.into_message(salt));
         if batch.is_full(bytes) {
             let full = std::mem::take(&mut batch);
-            stored += sink.append_batch(chat_id, full, None, is_new, report).await?;
+            sink.append_batch(chat_id, full, None, is_new, &mut stored, report).await?;
         }
         if !batch.add(message, bytes) {
             report.warn(place, "has two messages with one id: the first one is stored")?;
         }
     }
-    stored += sink.append_batch(chat_id, batch, None, is_new, report).await?;
+    sink.append_batch(chat_id, batch, None, is_new, &mut stored, report).await?;
     if stored > 0
         && let Some(fault) = sink.index(chat_id).await
     {

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use records::WorkflowName;
 use transfer::jsonl::{COMPRESSED, INDEX, MESSAGES, OlderFile, OlderSession, TOOLS_USED};
+use transfer::lines::without_mark;
 
 use super::destination::Destination;
 use super::jsonl::{Importer, Session};
@@ -88,7 +89,7 @@ fn read(
         report.refuse(&name, format!("is too large: it may have {MAX_BYTES} bytes"))?;
         return Ok(None);
     }
-    match OlderFile::read(&text, &name, workflow) {
+    match OlderFile::read(without_mark(&text), &name, workflow) {
         Ok(OlderFile::Session(session)) => Ok(Some(session_of(*session, &name, report)?)),
         Ok(OlderFile::SharedState) => {
             report.warn(&name, "holds what agents share, and no session: it is left out")?;

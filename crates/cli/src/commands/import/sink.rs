@@ -177,27 +177,39 @@ impl Sink<'_> {
         Ok(created.and_then(|chat| chat.id_salt))
     }
 
-    /// Appends a batch as it was at a time, and counts it. What the chat has is not stored again. Returns how many messages are
-    /// new: all of them in a dry run that would have created the chat.
+    /// Appends a batch as it was at a time, and counts it. What the chat has is not stored again. `stored` counts the messages of
+    /// this import that are new: all of them in a dry run that would have created the chat.
     pub(crate) async fn append_batch(
         &self,
         chat_id: &ChatId,
         batch: Batch,
         at: Option<DateTime<Utc>>,
         is_created: bool,
+        stored: &mut u64,
         report: &mut Report,
-    ) -> Result<u64, Stop> {
+    ) -> Result<(), Stop> {
         let known = if is_created && self.is_dry_run {
-            Vec::new()
+            vec![false; batch.messages.len()]
         } else {
             self.known(chat_id, &batch).await?
         };
-        let known: u64 = known.into_iter().map(u64::from).sum();
-        let new = u64::try_from(batch.messages.len()).unwrap_or_default() - known;
         self.append(chat_id, batch.messages, at).await?;
-        report.counts.known += known;
-        report.counts.stored += new;
-        Ok(new)
+        let mut is_late = false;
+        for is_known in known {
+            if is_known {
+                report.counts.known += 1;
+                is_late |= *stored > 0;
+            } else {
+                report.counts.stored += 1;
+                *stored += 1;
+            }
+        }
+        if is_late {
+            let what =
+                "has messages that were not imported before: they stand behind those that were";
+            report.warn(chat_id.as_str(), what)?;
+        }
+        Ok(())
     }
 
     /// Returns which messages of a batch the chat has.

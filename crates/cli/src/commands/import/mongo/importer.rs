@@ -41,6 +41,8 @@ struct OpenChat {
     /// When the chat was written to last.
     active_at: Option<DateTime<Utc>>,
     stored: u64,
+    /// How many messages of the import were known before the chat.
+    known_before: u64,
     /// Whether the rest of the chat is not imported.
     is_given_up: bool,
 }
@@ -134,6 +136,7 @@ impl<'a> Importer<'a> {
             state: None,
             active_at: None,
             stored: 0,
+            known_before: self.report.counts.known,
             is_given_up: false,
         })
     }
@@ -194,9 +197,8 @@ impl<'a> Importer<'a> {
         let at = chat.time_of_batch();
         let batch = std::mem::take(&mut chat.batch);
         let sink = &self.sinks[&chat.app_id];
-        let is_created = chat.existing.is_none();
-        chat.stored += sink.append_batch(&chat.chat_id, batch, at, is_created, self.report).await?;
-        Ok(())
+        let OpenChat { chat_id, stored, .. } = chat;
+        sink.append_batch(chat_id, batch, at, chat.existing.is_none(), stored, self.report).await
     }
 
     /// Stores what is left of the chat, and what it is to be like after its messages.
@@ -218,6 +220,7 @@ impl<'a> Importer<'a> {
 
     async fn end(&mut self, chat: &mut OpenChat) -> Result<(), Stop> {
         self.flush(chat).await?;
+        self.tell_others(chat)?;
         let Some(state) = chat.state.take() else { return Ok(()) };
         if self.arguments.dry_run {
             return Ok(());
@@ -227,6 +230,19 @@ impl<'a> Importer<'a> {
         let applied = self.apply(chat, state).await;
         self.clock.put_to(None);
         applied
+    }
+
+    /// Reports what the chat has and the other system does not: it has deleted that since, or the chat has gone on here.
+    fn tell_others(&mut self, chat: &OpenChat) -> Result<(), Stop> {
+        let before = chat.existing.as_ref().map_or(0, |existing| existing.last_sequence);
+        let others = before.saturating_sub(self.report.counts.known - chat.known_before);
+        if others > 0 && chat.stored > 0 {
+            let what = format!(
+                "has messages that the collection does not have ({others}): the new ones stand behind them"
+            );
+            self.report.warn(chat.chat_id.as_str(), what)?;
+        }
+        Ok(())
     }
 
     /// Gives a chat its snapshot, its artifact and its status. What has gone on here stays as it is.
