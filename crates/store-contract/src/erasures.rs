@@ -1,15 +1,17 @@
 //! Erasing persons: what they said is gone everywhere, and nothing else.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use persistence::{AuditFilter, Billing, Inherited, Outcome, ResumePointFilter, Store, StoreError};
 use records::{
     Actor, AuditAction, Author, ChatId, ChatStatus, DisplayName, Erasure, Lifecycle, MemberRole,
-    Message, MessageEdit, NewChatSession, NewFork, NewInputAnswer, NewInputRequest, NewMessage,
-    NewProviderCall, NewTurn, Permission, Pseudonym, Question, Scope, SessionChange, StackFrame,
-    StackId, Step, StepKind, TurnId, TurnMessage, TurnOutcome, UserId, Visibility,
+    Message, MessageBody, MessageEdit, NewChatSession, NewFork, NewInputAnswer, NewInputRequest,
+    NewMessage, NewProviderCall, NewTurn, Permission, Pseudonym, Question, Scope, SessionChange,
+    StackFrame, StackId, Step, StepKind, TurnId, TurnMessage, TurnOutcome, UserId, Visibility,
 };
 use serde_json::{Value, json};
+use tokio::time::sleep;
 
 use super::fixture::{
     TestChat, TestWallet, assert_dense, assert_refused, event, message, new_chat, new_content,
@@ -104,28 +106,52 @@ pub async fn what_a_person_wrote_in_chats_of_others_is_gone(store: Arc<dyn Store
     assert_eq!(erasure.erased["messages"], 3, "{erasure:?}");
 }
 
-pub async fn the_unfinished_steps_of_a_turn_with_erased_messages_are_gone(store: Arc<dyn Store>) {
+/// The input of a step may repeat any message of the chat, and of those that it was forked from.
+pub async fn the_unfinished_steps_of_a_chat_with_erased_messages_are_gone(store: Arc<dyn Store>) {
+    let turn = |by: &str| NewTurn {
+        request_id: TurnId::parse(by).unwrap(),
+        outcome: TurnOutcome::Failed,
+        messages: vec![TurnMessage {
+            body: message("asked").body,
+            author: said(by, message("")).author,
+        }],
+        steps: vec![Step::new(StepKind::Llm, StackFrame::root(StackId::parse("stack").unwrap()))],
+        connector: Some("phone".to_owned()),
+        mode: Some("call".to_owned()),
+    };
     let chat = TestChat::create_from(&store, of_person("bob")).await;
-    for by in ["bob", "ada"] {
-        let message = said(by, message("mine"));
-        let frame = StackFrame::root(StackId::parse("stack").unwrap());
-        let turn = NewTurn {
-            request_id: TurnId::parse(by).unwrap(),
-            outcome: TurnOutcome::Failed,
-            messages: vec![TurnMessage { body: message.body, author: message.author }],
-            steps: vec![Step::new(StepKind::Llm, frame)],
-            connector: Some("phone".to_owned()),
-            mode: Some("call".to_owned()),
-        };
-        store.append_turn(&chat.scope, &chat.id, turn).await.unwrap();
+    chat.append([said("ada", message("mine"))]).await.unwrap();
+    chat.append_filler().await;
+    let fork = chat.fork(NewFork::default()).await.unwrap();
+    let earlier = chat.fork(NewFork { sequence: Some(0), ..NewFork::default() }).await.unwrap();
+    store.append_turn(&chat.scope, &chat.id, turn("bob")).await.unwrap();
+    store.append_turn(&chat.scope, &chat.id, turn("ada")).await.unwrap();
+    for other in [&fork, &earlier] {
+        store.append_turn(&other.scope, &other.id, turn("bob")).await.unwrap();
     }
     erase(&store, &chat.scope, "ada").await;
     let all = ResumePointFilter::default();
-    let left = store.list_resume_points(&chat.scope, &chat.id, &all, 10, None).await.unwrap();
-    let of: Vec<&str> = left.points.iter().map(|point| point.request_id.as_str()).collect();
-    assert_eq!(of, ["bob"]);
+    for (chat, expected) in [(&chat, 0), (&fork, 0), (&earlier, 1)] {
+        let left = store.list_resume_points(&chat.scope, &chat.id, &all, 10, None).await.unwrap();
+        assert_eq!(left.points.len(), expected);
+    }
     let session = chat.session().await;
     assert_eq!((session.last_connector, session.last_mode), (None, None));
+}
+
+pub async fn the_last_speaker_of_an_erased_message_is_its_role(store: Arc<dyn Store>) {
+    let last = TestChat::create_from(&store, of_person("bob")).await;
+    let ada = || NewMessage {
+        body: MessageBody::new("user", Some("Ada"), "mine"),
+        ..said("ada", message(""))
+    };
+    last.append([ada()]).await.unwrap();
+    let earlier = TestChat::create_from(&store, of_person("bob")).await;
+    let planner = MessageBody::new("assistant", Some("planner"), "a plan");
+    earlier.append([ada(), planner.into()]).await.unwrap();
+    erase(&store, &last.scope, "ada").await;
+    assert_eq!(last.session().await.last_speaker.as_deref(), Some("user"));
+    assert_eq!(earlier.session().await.last_speaker.as_deref(), Some("planner"));
 }
 
 pub async fn a_fork_of_an_erased_chat_forgets_every_context(store: Arc<dyn Store>) {
@@ -226,6 +252,41 @@ pub async fn a_chat_of_another_that_a_person_forked_stays_whole(store: Arc<dyn S
     assert_eq!(left[0].body.content, "bob's");
     assert_erased(left.last().unwrap());
     assert_eq!(fork.get().await.unwrap(), None);
+}
+
+pub async fn what_was_edited_in_a_chat_of_a_person_is_gone_in_forks_of_it(store: Arc<dyn Store>) {
+    let source = TestChat::create_from(&store, of_person("bob")).await;
+    source.append([message("first"), message("second")]).await.unwrap();
+    source.append_filler().await;
+    source.append([message("last"), message("end")]).await.unwrap();
+    let of = |person: &str| NewFork { user_id: Some(user(person)), ..NewFork::default() };
+    let fork = source.fork(of("ada")).await.unwrap();
+    let last = fork.session().await.last_sequence - 2;
+    for sequence in [0, last] {
+        fork.update_message(sequence, new_content("edited in ada's")).await.unwrap();
+    }
+    let of_fork = fork.fork(of("bob")).await.unwrap();
+    let of_it = of_fork.fork(of("bob")).await.unwrap();
+    // What is edited in the moment of the fork may be from ada's chat.
+    sleep(Duration::from_millis(5)).await;
+    for sequence in [1, last + 1] {
+        of_fork.update_message(sequence, new_content("edited in bob's")).await.unwrap();
+    }
+    let before = source.whole().await;
+    let kept = of_fork.history().await.unwrap();
+    erase(&store, &source.scope, "ada").await;
+    assert_eq!(source.whole().await, before);
+    for chat in [&of_fork, &of_it] {
+        let left = chat.history().await.unwrap();
+        for sequence in [0, last] {
+            assert_erased(&left[usize::try_from(sequence).unwrap()]);
+        }
+        assert_eq!(left.iter().filter(|message| message.deleted_at.is_some()).count(), 2);
+    }
+    for sequence in [1, last + 1] {
+        let message = of_fork.get_message(sequence).await.unwrap();
+        assert_eq!(message, kept[usize::try_from(sequence).unwrap()]);
+    }
 }
 
 pub async fn the_answers_of_a_person_are_gone(store: Arc<dyn Store>) {

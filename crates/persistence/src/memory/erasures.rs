@@ -1,5 +1,4 @@
 use std::collections::HashMap;
-use std::ops::Range;
 
 use async_trait::async_trait;
 use records::{
@@ -145,9 +144,9 @@ impl MemoryStore {
             if is_theirs {
                 own.for_each(|chat| self.purge(chat, person.now));
                 erasure.add(ErasedKind::Chats, 1);
-                for (fork, span) in inherited {
+                for (fork, own) in inherited {
                     let Some(fork) = chats.get_mut(&fork) else { continue };
-                    erasure.add(ErasedKind::Messages, fork.wipe(person, Extent::All, &span));
+                    erasure.add(ErasedKind::Messages, fork.wipe(person, &own));
                     fork.forget_inherited_state();
                     self.notify_change(fork);
                 }
@@ -223,23 +222,30 @@ pub(super) fn is_left(chats: &HashMap<ChatId, Chat>, chat_id: &ChatId) -> bool {
     is_held(chat_id) || inherited(chats, chat_id).iter().any(|(fork, _)| is_held(fork))
 }
 
-/// Returns the forks of a chat and of its forks, with the messages that each has taken over from the chat.
-fn inherited(chats: &HashMap<ChatId, Chat>, chat_id: &ChatId) -> Vec<(ChatId, Range<u64>)> {
-    let origin = chats.get(chat_id).and_then(|chat| chat.session.forked_from.as_ref());
-    let start = origin.map_or(0, |origin| origin.sequence);
-    let mut found = vec![(chat_id.clone(), start..u64::MAX)];
+/// Returns the forks of a chat and of its forks, with what each has taken over from the chat.
+fn inherited(chats: &HashMap<ChatId, Chat>, chat_id: &ChatId) -> Vec<(ChatId, Extent)> {
+    let Some(ChatSession { forked_from, created_at, .. }) =
+        chats.get(chat_id).map(|chat| &chat.session)
+    else {
+        return Vec::new();
+    };
+    let start = forked_from.as_ref().map_or(0, |origin| origin.sequence);
+    let mut found = vec![(chat_id.clone(), u64::MAX, None)];
     let mut next = 0;
-    while let Some((of, span)) = found.get(next).cloned() {
+    while let Some((of, end, forked_at)) = found.get(next).cloned() {
         next += 1;
-        for (fork, chat) in chats {
-            let origin = chat.session.forked_from.as_ref().filter(|origin| origin.chat_id == of);
+        for (fork, Chat { session, .. }) in chats {
+            let origin = session.forked_from.as_ref().filter(|origin| origin.chat_id == of);
             if let Some(origin) = origin {
-                found.push((fork.clone(), start..span.end.min(origin.sequence)));
+                let forked_at = forked_at.or(Some(session.created_at));
+                found.push((fork.clone(), end.min(origin.sequence), forked_at));
             }
         }
     }
-    found.remove(0);
-    found
+    let forks = found.into_iter().filter_map(|(fork, end, forked_at)| {
+        Some((fork, Extent::Own { span: start..end, edited: *created_at..=forked_at? }))
+    });
+    forks.collect()
 }
 
 /// Returns which messages a fork has taken over from chats of a person.
@@ -275,7 +281,7 @@ impl Chat {
     /// Erases a person from a chat of others.
     fn erase(&mut self, person: &Person, erasure: &mut Erasure) {
         let is_theirs = |user_id: &UserId| *user_id == person.user_id;
-        let messages = self.wipe(person, Extent::Written, &(0..u64::MAX));
+        let messages = self.wipe(person, &Extent::Written);
         erasure.add(ErasedKind::Messages, messages);
         let mut answered = Vec::new();
         for input in &mut self.inputs {
@@ -313,20 +319,21 @@ impl Chat {
         }
     }
 
-    /// Wipes the messages of a span; returns how many there were to wipe.
-    fn wipe(&mut self, person: &Person, extent: Extent, span: &Range<u64>) -> u64 {
+    /// Wipes messages; returns how many there were to wipe.
+    fn wipe(&mut self, person: &Person, extent: &Extent) -> u64 {
         let mut wiped = 0;
-        let mut is_own_wiped = false;
-        let inherited = self.session.forked_from.as_ref().map_or(0, |origin| origin.sequence);
         let mut before = Vec::new();
-        for kept in self.messages.iter_mut().filter(|kept| span.contains(&kept.message.sequence)) {
+        let mut last = None;
+        for kept in &mut self.messages {
             let body = kept.message.body.clone();
             if kept.wipe(person, extent) {
                 wiped += 1;
-                is_own_wiped |= kept.message.sequence >= inherited;
                 self.revision += 1;
                 self.recent_edits.push(kept.message.sequence);
-                before.extend(Some(body).filter(|body| *body != kept.message.body));
+                if body != kept.message.body {
+                    before.push(body);
+                    last = Some(&kept.message);
+                }
             }
         }
         let repeats = |field: &str, text: &str| {
@@ -338,20 +345,37 @@ impl Chat {
             }
         }
         let is_theirs = |turn: &TurnId| repeats(MessageBody::REQUEST_ID, turn.as_str());
-        self.points.retain(|point| !is_theirs(&point.request_id));
-        let ChatSession { last_speaker, last_connector, last_mode, last_turn, .. } =
-            &mut self.session;
+        // The input of a step may repeat any message before it.
+        if !before.is_empty() {
+            self.points.clear();
+        }
+        let ChatSession {
+            last_speaker,
+            last_sequence,
+            last_connector,
+            last_mode,
+            last_turn,
+            forked_from,
+            ..
+        } = &mut self.session;
         let is_last = last_turn.as_ref().is_some_and(|turn| is_theirs(&turn.request_id));
-        // It may be a name that the message had before an edit. It is never that of a message which a fork has taken over.
-        last_speaker.take_if(|_| is_own_wiped);
+        // It is never that of a message which a fork has taken over.
+        let inherited = forked_from.as_ref().map_or(0, |origin| origin.sequence);
+        if let Some(last) = last
+            && last.sequence >= inherited
+            && last.sequence + 1 == *last_sequence
+        {
+            *last_speaker = Some(last.body.speaker().to_owned());
+        }
         last_connector.take_if(|text| is_last || repeats(MessageBody::CONNECTOR, text));
         last_mode.take_if(|text| is_last || repeats(MessageBody::MODE, text));
         wiped
     }
 
-    /// Forgets the context snapshots and the system prompt of a fork. What was written there since may repeat what the fork has
-    /// taken over from its source, which cannot be seen.
+    /// Forgets the context snapshots, the system prompt and the unfinished steps of a fork. What was written there since may repeat
+    /// what the fork has taken over from its source, which cannot be seen.
     fn forget_inherited_state(&mut self) {
+        self.points.clear();
         self.session.system_prompt = None;
         if !self.contexts.is_empty() || !self.context.data.is_empty() {
             self.contexts.clear();
@@ -362,7 +386,7 @@ impl Chat {
 }
 
 impl Kept {
-    fn wipe(&mut self, person: &Person, extent: Extent) -> bool {
+    fn wipe(&mut self, person: &Person, extent: &Extent) -> bool {
         let mut digest = StoredDigest { digest: self.digest, salt: None };
         let is_wiped = person.wipe(&mut self.message, &mut digest, extent);
         self.digest = digest.digest;

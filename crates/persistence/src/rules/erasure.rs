@@ -1,5 +1,7 @@
 //! What is left of a message when a person is erased, shared by both stores (decision 0053).
 
+use std::ops::{Range, RangeInclusive};
+
 use chrono::{DateTime, Utc};
 use records::{Erasure, Invalid, Message, Pseudonym, UserId};
 
@@ -15,12 +17,27 @@ pub(crate) struct Person {
 }
 
 /// Which messages of a chat lose their text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Extent {
     /// Those that the person wrote.
     Written,
-    /// All: the chat is the person's.
-    All,
+    /// Those that are from a chat of the person, in it and in its forks.
+    Own {
+        /// The messages that the chat had beside those of its sources.
+        span: Range<u64>,
+        /// When messages of its sources were edited in the chat.
+        edited: RangeInclusive<DateTime<Utc>>,
+    },
+}
+
+impl Extent {
+    /// Returns the sequence below which all these messages are.
+    pub(crate) fn end(&self) -> u64 {
+        match self {
+            Self::Written => u64::MAX,
+            Self::Own { span, .. } => span.end,
+        }
+    }
 }
 
 impl Person {
@@ -52,11 +69,23 @@ impl Person {
         &self,
         message: &mut Message,
         digest: &mut StoredDigest,
-        extent: Extent,
+        extent: &Extent,
     ) -> bool {
         let before = (message.clone(), *digest);
-        let is_theirs = message.author.as_ref().is_some_and(|it| it.user_id == self.user_id);
-        if is_theirs || extent == Extent::All {
+        let is_erased = match extent {
+            Extent::Written => {
+                message.author.as_ref().is_some_and(|author| author.user_id == self.user_id)
+            }
+            Extent::Own { span, edited } => {
+                let is_edited = || message.edited_at.is_some_and(|at| edited.contains(&at));
+                let is_own = message.sequence >= span.start || is_edited();
+                if !is_own || message.sequence >= span.end {
+                    return false;
+                }
+                true
+            }
+        };
+        if is_erased {
             message.body = message.body.tombstone();
             message.body.name = None;
             message.deleted_at.get_or_insert(self.now);
@@ -117,7 +146,7 @@ mod tests {
         }
     }
 
-    fn wiped(author: &str, extent: Extent) -> (Message, StoredDigest) {
+    fn wiped(author: &str, extent: &Extent) -> (Message, StoredDigest) {
         let (mut message, mut digest) =
             (message(author), StoredDigest::new([1; 16], Some([7; 16])));
         assert!(person().wipe(&mut message, &mut digest, extent));
@@ -127,9 +156,33 @@ mod tests {
         (once, digest)
     }
 
+    fn time(seconds: i64) -> DateTime<Utc> {
+        DateTime::from_timestamp(seconds, 0).unwrap()
+    }
+
+    fn own(span: Range<u64>) -> Extent {
+        Extent::Own { span, edited: time(10)..=time(20) }
+    }
+
+    #[test]
+    fn of_what_a_chat_took_over_only_what_was_edited_there_goes() {
+        let is_wiped = |sequence, edited_at, end| {
+            let mut message = Message { sequence, edited_at, ..message("bob") };
+            let mut digest = StoredDigest::ERASED;
+            person().wipe(&mut message, &mut digest, &own(5..end))
+        };
+        assert!(is_wiped(5, None, 9));
+        assert!(!is_wiped(4, None, 9));
+        for (edited_at, is_from_there) in [(9, false), (10, true), (20, true), (21, false)] {
+            assert_eq!(is_wiped(4, Some(time(edited_at)), 9), is_from_there, "{edited_at}");
+            assert_eq!(is_wiped(1, Some(time(edited_at)), 2), is_from_there, "{edited_at}");
+            assert!(!is_wiped(9, Some(time(edited_at)), 9));
+        }
+    }
+
     #[test]
     fn what_a_person_wrote_is_gone_and_a_repeat_of_it_is_a_duplicate() {
-        let (message, digest) = wiped("ada", Extent::Written);
+        let (message, digest) = wiped("ada", &Extent::Written);
         assert!(!format!("{message:?}").contains("secret"));
         assert!(!format!("{message:?}").to_lowercase().contains("\"ada"));
         assert_eq!(message.author.unwrap().user_id, user("erased_1"));
@@ -139,11 +192,11 @@ mod tests {
 
     #[test]
     fn what_others_wrote_stays_in_chats_of_others_and_goes_in_those_of_the_person() {
-        let (message, digest) = wiped("bob", Extent::Written);
+        let (message, digest) = wiped("bob", &Extent::Written);
         assert_eq!(message.body.content, "secret");
         assert_eq!(message.edited_by, Some(user("erased_1")));
         assert!(!digest.is_of(&[2; 16]));
-        let (message, _) = wiped("bob", Extent::All);
+        let (message, _) = wiped("bob", &own(0..1));
         assert!(!format!("{message:?}").contains("secret"));
         assert_eq!(message.author.unwrap().user_id, user("bob"));
     }

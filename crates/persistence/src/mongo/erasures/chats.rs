@@ -1,13 +1,12 @@
 //! Erases a person from one chat.
 
 use std::collections::{BTreeSet, HashMap};
-use std::ops::Range;
 
 use bson::{Bson, DateTime, Document, RawDocument, RawDocumentBuf, doc};
-use futures::TryStreamExt as _;
-use records::{
-    AppId, ChatId, ErasedKind, Erasure, InputRequestId, Lifecycle, Scope, UserId, WorkflowName,
-};
+use chrono::{DateTime as Time, Utc};
+use futures::future::ready;
+use futures::{StreamExt as _, TryStreamExt as _, stream};
+use records::{AppId, ChatId, ErasedKind, InputRequestId, Lifecycle, Scope, UserId, WorkflowName};
 use serde::Deserialize;
 
 use super::messages::{Erasing, named_in};
@@ -21,7 +20,7 @@ use crate::mongo::documents::{Base, LIFECYCLE, LIFECYCLE_AT, NEWEST_VERSION, era
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::format::Shape;
 use crate::mongo::engine::hinted::SortedFind;
-use crate::mongo::engine::scope::chat_filter;
+use crate::mongo::engine::scope::{chat_filter, chat_ids};
 use crate::mongo::input_requests::push_recent_inputs;
 use crate::mongo::purges::records_filter;
 use crate::rules::erasure::{ERASED_NAME, Extent, Person};
@@ -29,6 +28,20 @@ use crate::store::SearchPosition;
 
 /// How many chats are searched for forks at once.
 const SOURCES: usize = 1_000;
+
+/// How many forks of one chat are erased at once.
+const FORKS_AT_ONCE: usize = 4;
+
+/// The chats that name a person in the session or among the participants.
+pub(super) type Naming = BTreeSet<ChatId>;
+
+/// What was erased in a chat.
+#[derive(Debug, Default)]
+pub(super) struct ChatErasure {
+    pub(super) erased: Vec<(ErasedKind, u64)>,
+    /// Whether the chat was left as it is.
+    pub(super) is_left: bool,
+}
 
 /// What an erasure reads of a session before it decides.
 #[derive(Debug, Deserialize)]
@@ -56,15 +69,29 @@ pub(super) struct Origin {
 /// A fork of a chat, or of one of its forks.
 struct Descendant {
     chat_id: ChatId,
-    /// The messages that it has taken over from the chat.
-    inherited: Range<u64>,
+    /// What it has taken over from the chat.
+    inherited: Extent,
     is_held: bool,
+}
+
+/// Up to where forks of a chat may have taken over messages of the chat that is searched for.
+#[derive(Debug, Clone, Copy)]
+struct Reach {
+    end: u64,
+    /// When the first fork was made, on the way from the chat to this one. Later edits are not from the chat.
+    forked_at: Option<DateTime>,
 }
 
 impl Candidate {
     /// Returns the sequence of the first message that is not from a source of the chat.
     pub(super) fn start(&self) -> u64 {
         self.forked_from.as_ref().map_or(0, |origin| origin.sequence)
+    }
+
+    /// Returns what is from the chat, in it and in a chat of this reach.
+    fn own(&self, Reach { end, forked_at }: Reach) -> Extent {
+        let until = forked_at.map_or(Time::<Utc>::MAX_UTC, DateTime::to_chrono);
+        Extent::Own { span: self.start()..end, edited: self.created_at.to_chrono()..=until }
     }
 
     /// Returns the chats whose sealed messages the chat shares.
@@ -142,32 +169,34 @@ impl MongoStore {
         .await
     }
 
-    /// Erases a person from a chat, unless it is under hold.
+    /// Erases a person from a chat, unless it is under hold. Returns what was erased, or left.
     pub(super) async fn erase_in_chat(
         &self,
         person: &Person,
+        app_id: &AppId,
         chat: &Candidate,
-        erasure: &mut Erasure,
-    ) -> Result<(), StoreError> {
-        let app_id = &erasure.app_id.clone();
-        if !self.read(|| self.concerns(&person.user_id, app_id, chat)).await? {
-            return Ok(());
+        naming: &Naming,
+    ) -> Result<ChatErasure, StoreError> {
+        let mut erasure = ChatErasure::default();
+        if !self.read(|| self.concerns(&person.user_id, app_id, chat, naming)).await? {
+            return Ok(erasure);
         }
         if self.read(|| self.is_left(app_id, chat)).await? {
-            erasure.leave(&chat.chat_id);
-            return Ok(());
+            erasure.is_left = true;
+            return Ok(erasure);
         }
         if chat.user_id.as_ref() == Some(&person.user_id) {
-            return self.erase_own_chat(person, app_id, chat, erasure).await;
+            self.erase_own_chat(person, app_id, chat, &mut erasure).await?;
+            return Ok(erasure);
         }
         let chat_id = &chat.chat_id;
-        let span = 0..u64::MAX;
-        let erasing = Erasing { person, app_id, chat_id, extent: Extent::Written, span };
+        let erasing = Erasing { person, app_id, chat_id, extent: Extent::Written };
         let written = self.write_until(step_deadline(), |_| self.erase_messages(&erasing));
-        erasure.add(ErasedKind::Messages, written.await?);
-        self.write_until(self.deadline(), |_| self.erase_names(person, app_id, chat_id))
-            .await
-            .map(|counts| counts.into_iter().for_each(|(kind, count)| erasure.add(kind, count)))
+        erasure.erased.push((ErasedKind::Messages, written.await?));
+        let names =
+            self.write_until(self.deadline(), |_| self.erase_names(person, app_id, chat_id));
+        erasure.erased.extend(names.await?);
+        Ok(erasure)
     }
 
     /// Returns whether an erasure leaves a chat as it is: it is under hold, or a fork under hold shows it.
@@ -207,30 +236,31 @@ impl MongoStore {
         person: &Person,
         app_id: &AppId,
         chat: &Candidate,
-        erasure: &mut Erasure,
+        erasure: &mut ChatErasure,
     ) -> Result<(), StoreError> {
         let chat_id = &chat.chat_id;
         let closing =
             self.write_until(self.deadline(), |_| self.close_chat(person, app_id, chat_id));
         if !closing.await? {
             // It was put under hold a moment ago.
-            erasure.leave(chat_id);
+            erasure.is_left = true;
             return Ok(());
         }
-        self.erase_inherited(person, app_id, chat, erasure).await?;
+        let inherited = self.erase_inherited(person, app_id, chat).await?;
+        erasure.erased.push((ErasedKind::Messages, inherited));
         let scope = Scope::service(app_id.clone());
         match self.purge(&scope.actor(), &scope, chat_id, None).await {
             // Not if another process was faster.
-            Ok(is_purged) => erasure.add(ErasedKind::Chats, is_purged.into()),
+            Ok(is_purged) => erasure.erased.push((ErasedKind::Chats, is_purged.into())),
             // Its document was removed from the database by hand.
             Err(StoreError::ChatNotFound(_)) => {}
-            Err(StoreError::ChatHeld(_)) => erasure.leave(chat_id),
+            Err(StoreError::ChatHeld(_)) => erasure.is_left = true,
             Err(error) => return Err(error),
         }
         Ok(())
     }
 
-    /// Erases what forks have taken over from a closed chat of the person.
+    /// Erases what forks have taken over from a closed chat of the person. Returns how many messages of forks.
     ///
     /// Forks of the forks may be made meanwhile, of what these had before. So they are searched until there is no new one: a fork
     /// of one that was erased has nothing.
@@ -239,31 +269,49 @@ impl MongoStore {
         person: &Person,
         app_id: &AppId,
         chat: &Candidate,
-        erasure: &mut Erasure,
-    ) -> Result<(), StoreError> {
-        let mut done = BTreeSet::new();
+    ) -> Result<u64, StoreError> {
+        let (mut done, mut erased) = (BTreeSet::new(), 0);
         loop {
-            let extent = Extent::All;
-            let all = |chat_id, span| Erasing { person, app_id, chat_id, extent, span };
             let mut forks = self.read(|| self.descendants(app_id, chat)).await?;
             forks.retain(|fork| !done.contains(&fork.chat_id));
             if forks.is_empty() {
-                return Ok(());
+                return Ok(erased);
             }
             if done.is_empty() {
-                let own = all(&chat.chat_id, chat.start()..u64::MAX);
-                self.write_until(step_deadline(), |_| self.erase_messages(&own)).await?;
+                let own = chat.own(Reach { end: u64::MAX, forked_at: None });
+                self.erase_own(person, app_id, &chat.chat_id, own).await?;
             }
-            for Descendant { chat_id: fork, inherited, .. } in &forks {
-                let erasing = all(fork, inherited.clone());
-                let wiped =
-                    self.write_until(step_deadline(), |_| self.erase_messages(&erasing)).await?;
-                erasure.add(ErasedKind::Messages, wiped);
-                let forget = |_| self.forget_inherited_state(app_id, fork);
-                self.write_until(self.deadline(), forget).await?;
-            }
-            done.extend(forks.into_iter().map(|fork| fork.chat_id));
+            done.extend(forks.iter().map(|fork| fork.chat_id.clone()));
+            let erase = |fork| self.erase_in_fork(person, app_id, fork);
+            let erasing = stream::iter(forks).map(erase).buffer_unordered(FORKS_AT_ONCE);
+            let sum = |sum, count| ready(Ok(sum + count));
+            erased = erasing.try_fold(erased, sum).await?;
         }
+    }
+
+    /// Erases what a fork has taken over; returns how many messages.
+    async fn erase_in_fork(
+        &self,
+        person: &Person,
+        app_id: &AppId,
+        fork: Descendant,
+    ) -> Result<u64, StoreError> {
+        let Descendant { chat_id: fork, inherited, .. } = fork;
+        let erased = self.erase_own(person, app_id, &fork, inherited).await?;
+        let forget = |_| self.forget_inherited_state(app_id, &fork);
+        self.write_until(self.deadline(), forget).await?;
+        Ok(erased)
+    }
+
+    async fn erase_own(
+        &self,
+        person: &Person,
+        app_id: &AppId,
+        chat_id: &ChatId,
+        extent: Extent,
+    ) -> Result<u64, StoreError> {
+        let own = Erasing { person, app_id, chat_id, extent };
+        self.write_until(step_deadline(), |_| self.erase_messages(&own)).await
     }
 
     /// Deletes a chat; returns whether it is deleted now, and under no hold.
@@ -301,35 +349,48 @@ impl MongoStore {
         Ok(found.await?.is_some())
     }
 
-    /// Returns whether anything of a person is in a chat.
-    pub(super) async fn concerns(
+    /// Finds which of some chats name a person in the session or among the participants.
+    pub(super) async fn chats_naming(
         &self,
         user_id: &UserId,
         app_id: &AppId,
-        chat: &Candidate,
-    ) -> Result<bool, Failure> {
-        if chat.user_id.as_ref() == Some(user_id) {
-            return Ok(true);
-        }
-        let (user_id, chat_id) = (user_id.as_str(), &chat.chat_id);
-        let one = || chat_filter(app_id, chat_id);
-        let of_chat = || records_filter(app_id, chat_id);
-        let only_id = || doc! { "_id": 1 };
+        chats: &[Candidate],
+    ) -> Result<Naming, Failure> {
+        let user_id = user_id.as_str();
+        let ids: Vec<&str> = chats.iter().map(|chat| chat.chat_id.as_str()).collect();
+        let these = || doc! { "_id": { "$in": &ids }, "app_id": app_id.as_str() };
         let mut named = named_in("messages", user_id);
         let fields = [MEMBERS_PATH, "updated_by"];
         let others = fields.map(|field| Bson::from(doc! { field: user_id }));
         if let Ok(any) = named.get_array_mut("$or") {
             any.extend(others);
         }
-        let session = with(one(), named);
-        if self.inner.chat_sessions.find_one(session).projection(only_id()).await?.is_some() {
+        let sessions = self.inner.chat_sessions.find(with(these(), named));
+        let participant = with(these(), doc! { "participants.user_id": user_id });
+        let participants = self.inner.chat_participants.find(participant);
+        let mut naming = Naming::new();
+        for found in [sessions, participants] {
+            let found: Vec<RawDocumentBuf> =
+                found.projection(doc! { "_id": 1 }).await?.try_collect().await?;
+            naming.extend(chat_ids(&found));
+        }
+        Ok(naming)
+    }
+
+    /// Returns whether anything of a person is in a chat.
+    pub(super) async fn concerns(
+        &self,
+        user_id: &UserId,
+        app_id: &AppId,
+        chat: &Candidate,
+        naming: &Naming,
+    ) -> Result<bool, Failure> {
+        if chat.user_id.as_ref() == Some(user_id) || naming.contains(&chat.chat_id) {
             return Ok(true);
         }
-        let participant = with(one(), doc! { "participants.user_id": user_id });
-        let participants = &self.inner.chat_participants;
-        if participants.find_one(participant).projection(only_id()).await?.is_some() {
-            return Ok(true);
-        }
+        let (user_id, chat_id) = (user_id.as_str(), &chat.chat_id);
+        let of_chat = || records_filter(app_id, chat_id);
+        let only_id = || doc! { "_id": 1 };
         let sealed = with(of_chat(), named_in("messages", user_id));
         if chat.first_sequence > 0
             && self.inner.chat_segments.find_one(sealed).projection(only_id()).await?.is_some()
@@ -354,25 +415,28 @@ impl MongoStore {
         app_id: &AppId,
         chat: &Candidate,
     ) -> Result<Vec<Descendant>, Failure> {
-        let start = chat.start();
         let mut found: Vec<Descendant> = Vec::new();
-        // The chats whose forks are not found yet, and up to which message those may have taken over what is searched.
-        let mut sources = vec![(chat.chat_id.clone(), u64::MAX)];
+        // The chats whose forks are not found yet.
+        let all = Reach { end: u64::MAX, forked_at: None };
+        let mut sources = vec![(chat.chat_id.clone(), all)];
         while !sources.is_empty() {
             let next = sources.split_off(sources.len().saturating_sub(SOURCES));
-            let of: HashMap<ChatId, u64> = next.into_iter().collect();
+            let of: HashMap<ChatId, Reach> = next.into_iter().collect();
             let ids: Vec<&str> = of.keys().map(ChatId::as_str).collect();
             let forks = doc! { FORKED_FROM: { "$in": ids }, "app_id": app_id.as_str() };
             let forks = self.inner.chat_sessions.find(forks).projection(candidate_projection());
             let mut forks = forks.await?;
             while let Some(raw) = forks.try_next().await? {
-                let Candidate { chat_id, forked_from, hold, .. } = candidate(&raw)?;
-                let end = forked_from.map_or(0, |Origin { chat_id, sequence }| {
-                    sequence.min(of.get(&chat_id).copied().unwrap_or_default())
-                });
-                sources.push((chat_id.clone(), end));
-                let is_held = hold.is_some();
-                found.push(Descendant { chat_id, inherited: start..end, is_held });
+                let fork = candidate(&raw)?;
+                let Some(origin) = &fork.forked_from else { continue };
+                let Some(source) = of.get(&origin.chat_id) else { continue };
+                let reach = Reach {
+                    end: source.end.min(origin.sequence),
+                    forked_at: source.forked_at.or(Some(fork.created_at)),
+                };
+                let (chat_id, is_held) = (fork.chat_id, fork.hold.is_some());
+                sources.push((chat_id.clone(), reach));
+                found.push(Descendant { chat_id, inherited: chat.own(reach), is_held });
             }
         }
         Ok(found)

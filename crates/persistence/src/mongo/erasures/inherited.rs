@@ -1,4 +1,4 @@
-//! Erases what a fork has taken over from its source beside the messages: the context snapshots and the system prompt.
+//! Erases what a fork may repeat of its source beside the messages: context snapshots, the system prompt and unfinished steps.
 
 use bson::{Bson, Document, RawBsonRef, doc};
 use records::{AppId, ChatId, Scope};
@@ -9,17 +9,19 @@ use crate::mongo::documents::{
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::scope::chat_filter;
+use crate::mongo::purges::records_filter;
 use crate::mongo::transcript::reader::{MAX_READ_ATTEMPTS, gap_error};
 
 impl MongoStore {
-    /// Forgets every context snapshot and the system prompt of a fork. What was written there since may repeat what the fork has
-    /// taken over, which cannot be seen.
+    /// Forgets every context snapshot, the system prompt and the unfinished steps of a fork. What was written there since may repeat
+    /// what the fork has taken over, which cannot be seen.
     pub(super) async fn forget_inherited_state(
         &self,
         app_id: &AppId,
         chat_id: &ChatId,
     ) -> Result<(), Failure> {
         let scope = &Scope::service(app_id.clone());
+        self.inner.resume_points.delete_many(records_filter(app_id, chat_id)).await?;
         for _ in 0..MAX_READ_ATTEMPTS {
             if self.forget_contexts(scope, chat_id).await?.is_some() {
                 self.notify_change(chat_id);

@@ -2,7 +2,7 @@
 //!
 //! Unlike a deletion, this writes segments and versions that forks share.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use bson::{Bson, DateTime, Document, RawDocumentBuf, doc};
@@ -12,11 +12,11 @@ use records::{AppId, ChatId, MessageBody};
 use crate::mongo::MongoStore;
 use crate::mongo::collections::EDITED_AT;
 use crate::mongo::documents::{
-    Lineage, NEWEST_VERSION, Segment, StoredMessage, counter, erased_digest, segment_id,
-    version_id, version_message,
+    Lineage, NEWEST_VERSION, Segment, StoredMessage, counter, erased_digest, open_chat_session,
+    segment_id, version_id, version_message,
 };
 use crate::mongo::engine::failure::Failure;
-use crate::mongo::engine::scope::chat_filter;
+use crate::mongo::engine::scope::{chat_filter, chats_showing};
 use crate::mongo::purges::records_filter;
 use crate::mongo::transcript::edit::{decode_document, push_recent_edits};
 use crate::mongo::transcript::reader::{Direction, MAX_READ_ATTEMPTS, SessionView, gap_error};
@@ -29,13 +29,14 @@ pub(super) struct Erasing<'a> {
     pub(super) app_id: &'a AppId,
     pub(super) chat_id: &'a ChatId,
     pub(super) extent: Extent,
-    pub(super) span: Range<u64>,
 }
 
 /// What was found to erase of the messages of one chat.
 #[derive(Debug, Default)]
 struct Found {
     sequences: BTreeSet<u64>,
+    /// Those whose text goes, and who says them then.
+    texts: BTreeMap<u64, String>,
     /// The messages that this process has erased. Each is erased in one conditional update where its chat has it, so of several
     /// processes that share the work one counts it.
     erased: BTreeSet<u64>,
@@ -81,15 +82,14 @@ impl Erasing<'_> {
         mut stored: StoredMessage,
         found: &mut Found,
     ) -> Result<Option<StoredMessage>, Failure> {
-        if !self.span.contains(&stored.message.sequence) {
-            return Ok(None);
-        }
         let body = stored.message.body.clone();
-        if !self.person.wipe(&mut stored.message, &mut stored.digest, self.extent) {
+        if !self.person.wipe(&mut stored.message, &mut stored.digest, &self.extent) {
             return Ok(None);
         }
-        found.sequences.insert(stored.message.sequence);
+        let sequence = stored.message.sequence;
+        found.sequences.insert(sequence);
         if body != stored.message.body {
+            found.texts.insert(sequence, stored.message.body.speaker().to_owned());
             for (field, values) in found.repeated() {
                 values.extend(body.extra_text(field).map(str::to_owned));
             }
@@ -99,9 +99,14 @@ impl Erasing<'_> {
         Ok(Some(stored))
     }
 
+    /// Returns the messages among which the ones to erase are.
+    fn span(&self) -> Range<u64> {
+        0..self.extent.end()
+    }
+
     /// Returns a filter for segments with messages to erase.
     fn segments(&self) -> Document {
-        let (chat_id, end) = (self.chat_id, self.span.end);
+        let (chat_id, end) = (self.chat_id, self.extent.end());
         let range = doc! { "$gte": segment_id(chat_id, 0), "$lt": segment_id(chat_id, end) };
         self.filter(doc! { "_id": range }, "messages")
     }
@@ -109,7 +114,7 @@ impl Erasing<'_> {
     /// Returns a filter for versions of messages to erase.
     fn versions(&self) -> Document {
         let of = |sequence| version_id(self.chat_id, sequence, 0);
-        let range = doc! { "$gte": of(self.span.start), "$lt": of(self.span.end) };
+        let range = doc! { "$gte": of(0), "$lt": of(self.extent.end()) };
         self.filter(doc! { "_id": range }, "message")
     }
 
@@ -139,6 +144,11 @@ impl MongoStore {
     pub(super) async fn erase_messages(&self, erasing: &Erasing<'_>) -> Result<u64, Failure> {
         let Erasing { app_id, chat_id, .. } = erasing;
         let to_erase = self.messages_to_erase(erasing).await?;
+        if to_erase.sequences.is_empty() {
+            // An earlier attempt may have erased them.
+            self.index_again(app_id, chat_id).await?;
+            return Ok(0);
+        }
         self.erase_repeated(app_id, chat_id, &to_erase).await?;
         self.forget_commitments(app_id, chat_id, &to_erase.sequences).await?;
         let mut found = Found::default();
@@ -165,13 +175,15 @@ impl MongoStore {
     }
 
     /// Finds the messages to erase, and changes nothing.
+    ///
+    /// The tail is read first: messages move from it to segments and versions, and never back, so none is missed.
     async fn messages_to_erase(&self, erasing: &Erasing<'_>) -> Result<Found, Failure> {
         let chat_id = erasing.chat_id;
         let mut found = Found::default();
         let session = self.inner.chat_sessions.find_one(chat_filter(erasing.app_id, chat_id));
         if let Some(raw) = session.projection(SessionView::projection()).await? {
             let session = SessionView::read(chat_id, &raw)?;
-            for message in session.tail_messages(&erasing.span, Direction::OldestFirst)? {
+            for message in session.tail_messages(&erasing.span(), Direction::OldestFirst)? {
                 erasing.wipe(self, message.decode()?, &mut found)?;
             }
         }
@@ -194,8 +206,8 @@ impl MongoStore {
         erasing: &Erasing<'_>,
         found: &mut Found,
     ) -> Result<Option<Places>, Failure> {
-        let Erasing { app_id, chat_id, span, .. } = erasing;
-        let one = chat_filter(app_id, chat_id);
+        let Erasing { app_id, chat_id, .. } = erasing;
+        let (one, span) = (chat_filter(app_id, chat_id), erasing.span());
         for _ in 0..MAX_READ_ATTEMPTS {
             let find = self.inner.chat_sessions.find_one(one.clone());
             let Some(raw) = find.projection(SessionView::projection()).await? else {
@@ -205,7 +217,7 @@ impl MongoStore {
             let tail = session.tail;
             let (mut set, mut growth) = (Document::new(), 0);
             let mut sequences = BTreeSet::new();
-            for message in session.tail_messages(span, Direction::OldestFirst)? {
+            for message in session.tail_messages(&span, Direction::OldestFirst)? {
                 let old = message.decode()?;
                 let (bytes, index) = (old.bytes, old.message.sequence - tail.first_sequence);
                 if let Some(new) = erasing.wipe(self, old, found)? {
@@ -321,16 +333,17 @@ impl MongoStore {
             last.insert("last_turn.request_id", texts(&found.turns));
             let forget = doc! { "last_connector": Bson::Null, "last_mode": Bson::Null };
             sessions.update_one(last, doc! { "$set": forget }).await?;
-            let mut points = records_filter(app_id, chat_id);
-            points.insert("_id.request_id", texts(&found.turns));
-            self.inner.resume_points.delete_many(points).await?;
         }
-        if let Some(last) = found.sequences.last() {
-            // It may be a name that the message had before an edit. It is never that of a message which a fork has taken over.
+        if !found.texts.is_empty() {
+            self.delete_points_showing(app_id, chat_id, found).await?;
+        }
+        if let Some((last, speaker)) = found.texts.last_key_value() {
+            // It is never that of a message which a fork has taken over.
             let mut own = one.clone();
             own.insert("forked_from.sequence", doc! { "$not": { "$gt": counter(*last) } });
-            let forget = doc! { "$set": { "last_speaker": Bson::Null } };
-            sessions.update_one(own, forget).await?;
+            own.insert("last_sequence", counter(last.saturating_add(1)));
+            let set = doc! { "$set": { "last_speaker": speaker } };
+            sessions.update_one(own, set).await?;
         }
         for (field, values) in [("last_connector", &found.connectors), ("last_mode", &found.modes)]
         {
@@ -338,6 +351,31 @@ impl MongoStore {
                 let mut same = one.clone();
                 same.insert(field, texts(values));
                 sessions.update_one(same, doc! { "$set": { field: Bson::Null } }).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes the unfinished steps of the chats that show erased messages: their input may repeat any message before it, which
+    /// cannot be seen.
+    async fn delete_points_showing(
+        &self,
+        app_id: &AppId,
+        chat_id: &ChatId,
+        found: &Found,
+    ) -> Result<(), Failure> {
+        let shows = chats_showing(app_id, &[chat_id.as_str()]);
+        let mut shows =
+            self.inner.chat_sessions.find(shows).projection(Lineage::projection()).await?;
+        while let Some(raw) = shows.try_next().await? {
+            let fields = open_chat_session(&raw)?;
+            let shown_in: ChatId = fields.parsed("_id")?;
+            let lineage = Lineage::read(&shown_in, &fields)?;
+            let is_shown = shown_in == *chat_id
+                || found.texts.keys().any(|sequence| lineage.owner(*sequence) == chat_id);
+            if is_shown {
+                let points = records_filter(app_id, &shown_in);
+                self.inner.resume_points.delete_many(points).await?;
             }
         }
         Ok(())

@@ -14,7 +14,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bson::{Bson, DateTime, Document, RawDocument, RawDocumentBuf, doc};
-use futures::TryStreamExt as _;
+use futures::future::ready;
+use futures::{StreamExt as _, TryStreamExt as _, stream};
 use records::{Actor, AppId, AuditAction, ChatId, Erasure, Pseudonym, UserId, WorkflowName};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
@@ -53,7 +54,10 @@ const PASSES: u32 = 2;
 /// How often they are searched at most, if each search finds something: a fork that is made during a search may be behind it.
 const MAX_PASSES: u32 = 8;
 
-/// After how long a step handles no more chats, so that its place is recorded often and other erasures have their turn.
+/// How many chats are searched at once. Much of the time is waiting until a write is durable.
+const CHATS_AT_ONCE: usize = 4;
+
+/// After how long a step begins no more chats, so that its place is recorded often and other erasures have their turn.
 const STEP_TIME: Duration = Duration::from_secs(2);
 
 #[async_trait]
@@ -150,10 +154,11 @@ impl Erasures for MongoStore {
         self.observe(Call::FindChatsOf, None, async {
             let chats = self.chats_after(app_id, after, limit).await?;
             let (mut found, mut known) = (Vec::new(), NamedByChat::new());
+            let naming = self.read(|| self.chats_naming(user_id, app_id, &chats)).await?;
             for chat in &chats {
                 let inherited = self.read(|| self.inherited_from(user_id, app_id, chat)).await?;
                 if !inherited.is_empty()
-                    || self.read(|| self.concerns(user_id, app_id, chat)).await?
+                    || self.read(|| self.concerns(user_id, app_id, chat, &naming)).await?
                     || self.shares_named(user_id, app_id, chat, &mut known).await?
                 {
                     found.push(PersonChat { chat_id: chat.chat_id.clone(), inherited });
@@ -204,17 +209,26 @@ impl MongoStore {
             next = Place { pass: place.pass + 1, after: None, has_found: false };
             is_done = next.pass >= PASSES && !place.has_found || next.pass == MAX_PASSES;
         }
+        let naming = self.read(|| self.chats_naming(&person.user_id, &app_id, &chats)).await?;
         let begun = Instant::now();
-        for chat in &chats {
-            self.erase_in_chat(&person, chat, &mut erasure).await?;
+        let (person, app_id, naming) = (&person, &app_id, &naming);
+        let erase = |chat: Candidate| async move {
+            let erased = self.erase_in_chat(person, app_id, &chat, naming).await?;
+            Ok::<_, StoreError>((chat, erased))
+        };
+        let in_time = |_: &Candidate| ready(begun.elapsed() < STEP_TIME);
+        let erasing = stream::iter(chats).take_while(in_time).map(erase);
+        let mut erasing = erasing.buffered(CHATS_AT_ONCE);
+        while let Some((chat, in_chat)) = erasing.try_next().await? {
+            if in_chat.is_left {
+                erasure.leave(&chat.chat_id);
+            }
+            in_chat.erased.into_iter().for_each(|(kind, count)| erasure.add(kind, count));
             erasure.searched += 1;
             next.after = Some(chat.position());
-            if begun.elapsed() >= STEP_TIME {
-                break;
-            }
         }
         if is_done {
-            self.delete_pseudonym_key(Some(&app_id), &person.user_id).await?;
+            self.delete_pseudonym_key(Some(app_id), &person.user_id).await?;
             erasure = ended(&erasure, self.inner.clock.now());
         }
         self.record_step(&before, &erasure, &place, &next).await

@@ -371,13 +371,18 @@ async fn a_search_does_not_read_the_chats_of_other_apps() {
 
 #[tokio::test]
 async fn a_step_of_an_erasure_ends_when_it_takes_long() {
+    const CHATS: u64 = 20;
     let (server, database) = faults::database().await;
     let client = mongodb::Client::with_uri_str(server.uri()).await.unwrap();
-    for _ in 0..10 {
-        faults::chat(&database).await;
+    let alice = UserId::parse("alice").unwrap();
+    for _ in 0..CHATS {
+        let workflow = WorkflowName::parse("Generator").unwrap();
+        let user_id = Some(alice.clone());
+        let new = NewChatSession { user_id, ..NewChatSession::of(workflow) };
+        database.create_chat(&scope(), new).await.unwrap();
     }
     let wait = doc! {
-        "failCommands": ["find"],
+        "failCommands": ["delete"],
         "namespace": format!("{}.chat_participants", database.raw.name()),
         "appName": "under-test",
         "blockConnection": true,
@@ -385,13 +390,13 @@ async fn a_step_of_an_erasure_ends_when_it_takes_long() {
     };
     let point = FailPoint::set(&client, "failCommand", "alwaysOn", wait).await;
     let (actor, app_id) = (Actor::command_line(), &scope().app_id);
-    let alice = UserId::parse("alice").unwrap();
     let begun = database.begin_erasure(&actor, app_id, &alice).await.unwrap();
     database.continue_erasure(app_id, begun.pseudonym, 100).await.unwrap();
     point.off().await;
     let step = database.get_erasure(app_id, begun.pseudonym).await.unwrap().unwrap();
-    assert!((1..10).contains(&step.searched), "{}", step.searched);
-    assert_eq!(finish(&database, begun, 100).await.searched, 20);
+    assert!((1..CHATS).contains(&step.searched), "{}", step.searched);
+    let ended = finish(&database, begun, 100).await;
+    assert_eq!((ended.searched, ended.erased["chats"]), (2 * CHATS, CHATS));
 }
 
 #[tokio::test]
