@@ -439,6 +439,9 @@ pub enum StreamRefusal {
         /// Its attempt.
         attempt: u32,
     },
+    /// The stream does not hold what its turn was made of: chunks were added, or made void, meanwhile.
+    #[error("was written to while its turn was made: end it again")]
+    OtherContent,
     /// The chunks would exceed the largest size of a stream.
     #[error("would exceed the limit of {} bytes", Stream::MAX_BYTES)]
     Full,
@@ -451,8 +454,8 @@ pub enum StreamRefusal {
         Stream::MAX_RUNNING
     )]
     TooMany,
-    /// The caller has a newer lease than the one under which the stream is written.
-    #[error("is written under an earlier lease: take it over first")]
+    /// The stream is written under an earlier lease than that of the caller, or under none.
+    #[error("is not written under this lease: take it over first")]
     NotTakenOver,
     /// The caller has no lease.
     #[error("is written under a lease: its fencing token is needed")]

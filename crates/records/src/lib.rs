@@ -95,8 +95,8 @@ pub use turn::{
 
 mod stream;
 pub use stream::{
-    NewStream, Stream, StreamEnding, StreamEvent, StreamFormat, StreamGroup, StreamHeader,
-    StreamMark, StreamState,
+    NewStream, Stream, StreamContent, StreamEnding, StreamEvent, StreamFormat, StreamGroup,
+    StreamHeader, StreamMark, StreamState,
 };
 
 mod participant;

@@ -124,6 +124,17 @@ pub struct StreamEnding {
     pub state: StreamState,
     /// Why it failed.
     pub error: Option<String>,
+    /// What it must hold, because its turn was made of that; `None` if that does not matter.
+    pub made_of: Option<StreamContent>,
+}
+
+/// What a stream holds: chunks are added, and void from one attempt to the next, but never changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StreamContent {
+    /// The attempt.
+    pub attempt: u32,
+    /// The position of the next chunk.
+    pub next: u64,
 }
 
 impl StreamFormat {
@@ -172,6 +183,11 @@ impl StreamEvent {
 }
 
 impl StreamMark {
+    /// Returns what the stream holds.
+    pub fn content(&self) -> StreamContent {
+        StreamContent { attempt: self.attempt, next: self.next }
+    }
+
     /// Returns whether the stream was ended without its agent, which is told with its next chunks.
     ///
     /// A stream that ended with its chat has an error and is not one of them: its agent is refused.
@@ -260,6 +276,11 @@ impl StreamHeader {
 }
 
 impl StreamEnding {
+    /// Returns an ending without an error, whatever the stream holds.
+    pub fn of(state: StreamState) -> Self {
+        Self { state, error: None, made_of: None }
+    }
+
     /// Checks the ending.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.state == StreamState::Running || self.state == StreamState::Superseded {

@@ -130,11 +130,13 @@ macro_rules! contract_tests {
             }
             erasures {
                 what_a_person_wrote_in_chats_of_others_is_gone,
-                the_unfinished_steps_of_a_turn_with_erased_messages_are_gone,
+                the_unfinished_steps_of_a_chat_with_erased_messages_are_gone,
+                the_last_speaker_of_an_erased_message_is_its_role,
                 a_fork_of_an_erased_chat_forgets_every_context,
                 a_late_repeat_of_an_erased_message_is_a_duplicate,
                 the_chats_of_a_person_are_gone_also_in_forks,
                 a_chat_of_another_that_a_person_forked_stays_whole,
+                what_was_edited_in_a_chat_of_a_person_is_gone_in_forks_of_it,
                 the_answers_of_a_person_are_gone,
                 chats_under_hold_are_left_and_listed,
                 a_wallet_goes_to_the_pseudonym_with_its_balance,
@@ -446,6 +448,7 @@ macro_rules! contract_tests {
                 a_stream_is_within_its_limits,
                 a_stream_of_an_unknown_chat_is_refused,
                 a_stream_ends_together_with_its_turn,
+                a_stream_ends_with_what_its_turn_was_made_of,
                 a_stream_ends_without_a_turn,
                 the_agent_of_a_cancelled_stream_is_told,
                 a_stream_that_is_stopped_ends_whoever_writes_it,

@@ -133,7 +133,7 @@ pub async fn streams_are_counted_by_what_is_written(store: Arc<dyn Store>) {
     assert_eq!(counted("reprise_streams_taken_over_total", &["restart"]), 1);
     assert_eq!(counted("reprise_streams_taken_over_total", &["continue"]), 0);
 
-    let finished = StreamEnding { state: StreamState::Finished, error: None };
+    let finished = StreamEnding::of(StreamState::Finished);
     for _ in 0..2 {
         let turn = Some(turn("r1", "abc"));
         store.end_stream(scope, chat_id, &id("s1"), finished.clone(), turn).await.unwrap();

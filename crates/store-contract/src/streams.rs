@@ -8,8 +8,8 @@ use futures::StreamExt as _;
 use records::InvalidKind::{TooLarge, Value as NotAdmitted};
 use records::{
     ChatStatus, Lease, Lifecycle, Message, MessageEdit, NewLease, NewStream, NewTurn, Owner, Scope,
-    SessionChange, SizeLimit, Stream, StreamEnding, StreamEvent, StreamFormat, StreamGroup,
-    StreamHeader, StreamId, StreamState, TurnId, TurnMessage, TurnOutcome,
+    SessionChange, SizeLimit, Stream, StreamContent, StreamEnding, StreamEvent, StreamFormat,
+    StreamGroup, StreamHeader, StreamId, StreamState, TurnId, TurnMessage, TurnOutcome,
 };
 use serde_json::json;
 
@@ -148,22 +148,49 @@ pub async fn a_stream_ends_together_with_its_turn(store: Arc<dyn Store>) {
     assert_eq!(append(&chat, "s1", 0, &["a"]).await.unwrap().next, 1);
     let is_over = StreamRefusal::Ended(StreamState::Finished);
     assert_stream_refused(append(&chat, "s1", 1, &["b"]).await, "s1", is_over);
+    // There is no position from which chunks could still be added.
+    assert_stream_refused(append(&chat, "s1", 7, &["b"]).await, "s1", is_over);
     // Another turn finds the stream ended, and is not written.
     let refused = end(&chat, "s1", finished(), Some(turn("r2", "b"))).await;
     assert_stream_refused(refused, "s1", is_over);
     assert_eq!(messages(&chat).await.len(), 1);
 }
 
+pub async fn a_stream_ends_with_what_its_turn_was_made_of(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    start(&chat, "s1").await;
+    append(&chat, "s1", 0, &["a"]).await.unwrap();
+    let made_of = Some(StreamContent { attempt: 1, next: 1 });
+    let as_made = StreamEnding { made_of, ..finished() };
+    // A chunk that says only that the agent is there changes nothing, and one that adds something does.
+    append(&chat, "s1", 1, &[]).await.unwrap();
+    append(&chat, "s1", 1, &["b"]).await.unwrap();
+    for turn in [Some(turn("r1", "a")), None] {
+        let refused = end(&chat, "s1", as_made.clone(), turn).await;
+        assert_stream_refused(refused, "s1", StreamRefusal::OtherContent);
+    }
+    assert_eq!(messages(&chat).await.len(), 0);
+    let made_of = Some(StreamContent { attempt: 1, next: 2 });
+    let as_made = StreamEnding { made_of, ..finished() };
+    let ended = end(&chat, "s1", as_made.clone(), Some(turn("r1", "ab"))).await.unwrap();
+    assert_eq!(ended.turn.unwrap().outcome, Outcome::Stored);
+    let again = end(&chat, "s1", as_made, Some(turn("r1", "ab"))).await.unwrap();
+    assert_eq!(again.turn.unwrap().outcome, Outcome::Duplicate);
+}
+
 pub async fn a_stream_ends_without_a_turn(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     start(&chat, "s1").await;
-    let failed = StreamEnding { state: StreamState::Failed, error: Some("no model".to_owned()) };
+    let failed = StreamEnding {
+        error: Some("no model".to_owned()),
+        ..StreamEnding::of(StreamState::Failed)
+    };
     let ended = end(&chat, "s1", failed.clone(), None).await.unwrap();
     assert_eq!(ended.stream.mark.error.as_deref(), Some("no model"));
     assert_eq!(end(&chat, "s1", failed, None).await.unwrap(), ended);
     let is_over = StreamRefusal::Ended(StreamState::Failed);
     assert_stream_refused(end(&chat, "s1", finished(), None).await, "s1", is_over);
-    let running = StreamEnding { state: StreamState::Running, error: None };
+    let running = StreamEnding::of(StreamState::Running);
     assert_invalid(end(&chat, "s1", running, None).await, "/state", NotAdmitted);
     assert_eq!(messages(&chat).await.len(), 0);
 }
@@ -178,7 +205,7 @@ pub async fn the_agent_of_a_cancelled_stream_is_told(store: Arc<dyn Store>) {
     let told = StreamProgress { next: 2, is_cancel_requested: true };
     assert_eq!(append(&chat, "s1", 1, &["b"]).await.unwrap(), told);
     store.cancel_stream(&chat.scope, &chat.id, &stream_id("s1")).await.unwrap();
-    let ending = StreamEnding { state: StreamState::Cancelled, error: None };
+    let ending = StreamEnding::of(StreamState::Cancelled);
     end(&chat, "s1", ending, Some(turn("r1", "ab"))).await.unwrap();
     let ended = store.cancel_stream(&chat.scope, &chat.id, &stream_id("s1")).await.unwrap();
     assert_eq!(ended.mark.state, StreamState::Cancelled);
@@ -203,7 +230,7 @@ pub async fn a_stream_that_is_stopped_ends_whoever_writes_it(store: Arc<dyn Stor
     let told = StreamProgress { next: 2, is_cancel_requested: true };
     assert_eq!(add(2, &["c"]).await.unwrap(), told);
     assert_eq!(add(7, &["d"]).await.unwrap(), told);
-    let ending = StreamEnding { state: StreamState::Cancelled, error: None };
+    let ending = StreamEnding::of(StreamState::Cancelled);
     let ended = store.end_stream(&held, &chat.id, &stream_id("s1"), ending, None).await.unwrap();
     assert_eq!(ended.stream, stopped);
     assert_eq!(messages(&chat).await.len(), 0);
@@ -323,7 +350,7 @@ pub async fn the_end_of_a_stream_is_repeated_after_other_messages(store: Arc<dyn
     let again = end(&chat, "s1", finished(), Some(turn("r1", "a"))).await.unwrap();
     assert_eq!(again.stream, first.stream);
     assert_eq!(again.turn.map(|turn| turn.outcome), Some(Outcome::Duplicate));
-    let failed = StreamEnding { state: StreamState::Failed, error: None };
+    let failed = StreamEnding::of(StreamState::Failed);
     let refused = end(&chat, "s1", failed, None).await;
     assert_stream_refused(refused, "s1", StreamRefusal::Ended(StreamState::Finished));
 }
@@ -493,7 +520,7 @@ fn at(next: u64) -> StreamProgress {
 }
 
 fn finished() -> StreamEnding {
-    StreamEnding { state: StreamState::Finished, error: None }
+    StreamEnding::of(StreamState::Finished)
 }
 
 pub(crate) fn turn(id: &str, content: &str) -> NewTurn {

@@ -82,15 +82,16 @@ pub(crate) fn chunks(
     if mark.is_stopped() {
         return Ok(None);
     }
-    let Some(known) = mark.next.checked_sub(from) else {
-        return Err(refusal(stream_id, StreamRefusal::Gap { next: mark.next }));
-    };
-    let fresh = usize::try_from(known).ok().and_then(|known| chunks.get(known..));
+    let known = mark.next.checked_sub(from);
+    let fresh = known.and_then(|known| chunks.get(usize::try_from(known).ok()?..));
     let fresh = fresh.unwrap_or_default();
-    if fresh.is_empty() && !chunks.is_empty() {
+    if known.is_some() && fresh.is_empty() && !chunks.is_empty() {
         return Ok(None);
     }
     check_runs(stream_id, mark)?;
+    if known.is_none() {
+        return Err(refusal(stream_id, StreamRefusal::Gap { next: mark.next }));
+    }
     let bytes = mark.bytes + fresh.iter().map(|chunk| chunk.len() as u64).sum::<u64>();
     if bytes > Stream::MAX_BYTES {
         return Err(refusal(stream_id, StreamRefusal::Full));
@@ -150,7 +151,7 @@ pub(crate) fn cancel(mark: &StreamMark) -> Option<StreamGroup> {
 /// Returns the group that ends a stream for a caller that does not write it; `None` if it has ended.
 pub(crate) fn stop(mark: &StreamMark, now: DateTime<Utc>) -> Option<StreamGroup> {
     let asked = StreamMark { is_cancel_requested: true, ..mark.clone() };
-    let ending = StreamEnding { state: StreamState::Cancelled, error: None };
+    let ending = StreamEnding::of(StreamState::Cancelled);
     (mark.state == StreamState::Running).then(|| ended(&asked, &ending, None, now))
 }
 
@@ -170,7 +171,7 @@ pub(crate) fn end_with_chat(
     } else {
         "the chat was deleted".to_owned()
     };
-    let ending = StreamEnding { state: StreamState::Cancelled, error: Some(why) };
+    let ending = StreamEnding { error: Some(why), ..StreamEnding::of(StreamState::Cancelled) };
     (mark.state == StreamState::Running).then(|| ended(mark, &ending, None, now))
 }
 
@@ -190,6 +191,9 @@ pub(crate) fn end(
         return Ok(None);
     }
     check_runs(stream_id, mark)?;
+    if ending.made_of.is_some_and(|content| content != mark.content()) {
+        return Err(refusal(stream_id, StreamRefusal::OtherContent));
+    }
     Ok(Some(ended(mark, ending, last_sequence, now)))
 }
 
@@ -200,14 +204,14 @@ pub(crate) fn ended(
     last_sequence: Option<u64>,
     now: DateTime<Utc>,
 ) -> StreamGroup {
-    let StreamEnding { state, error } = ending.clone();
+    let StreamEnding { state, error, made_of: _ } = ending.clone();
     let mark = StreamMark { state, error, last_sequence, ..following(mark, now) };
     StreamGroup { mark, event: StreamEvent::Ended }
 }
 
 /// Returns the ending of a stream that another one replaces.
 pub(crate) fn superseded() -> StreamEnding {
-    StreamEnding { state: StreamState::Superseded, error: None }
+    StreamEnding::of(StreamState::Superseded)
 }
 
 /// Returns where a stream stands, for its agent.

@@ -139,7 +139,7 @@ impl Chats {
                 TurnOutcome::Failed => StreamState::Failed,
             };
             let error = turn.steps.first().and_then(|step| step.error.clone());
-            let ending = StreamEnding { state, error };
+            let ending = StreamEnding { error, ..StreamEnding::of(state) };
             let turn = Some(turn.clone());
             match self.store.end_stream(&scope, chat_id, stream_id, ending, turn).await {
                 // Another process took the agent for dead, or the stream was removed.
@@ -188,7 +188,7 @@ impl Chats {
         match self.store(chat_id, Some(stream_id), turn).await {
             // It could store its answer, and not the end of the stream.
             Err(StoreError::TurnConflict { .. }) => {
-                let ending = StreamEnding { state: StreamState::Cancelled, error: None };
+                let ending = StreamEnding::of(StreamState::Cancelled);
                 let scope = self.scope(Permission::Run);
                 self.store.end_stream(&scope, chat_id, stream_id, ending, None).await?;
             }

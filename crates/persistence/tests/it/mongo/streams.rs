@@ -59,7 +59,7 @@ async fn nothing_is_added_to_a_stream_that_another_process_has_removed() {
         if is_purged {
             other.purge_chat(&Actor::command_line(), &scope(), &chat_id, None).await.unwrap();
         } else {
-            let ending = StreamEnding { state: StreamState::Finished, error: None };
+            let ending = StreamEnding::of(StreamState::Finished);
             let (at, turn) = (&stream_id("s"), answer("s"));
             other.end_stream(&scope(), &chat_id, at, ending, Some(turn)).await.unwrap();
             other.delete_message(&scope(), &chat_id, 0).await.unwrap();

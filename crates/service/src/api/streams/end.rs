@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use operation::operation;
-use persistence::{AppendedTurn, EndedStream, Outcome, Store, StoreError};
+use persistence::{AppendedTurn, EndedStream, Outcome, Store, StoreError, StreamRefusal};
 use records::{Scope, Stream, StreamEnding, StreamId, StreamState};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -19,6 +19,9 @@ use crate::wire::{AppendedResponse, StreamResponse};
 const TIMES_STREAM: usize = 6;
 /// The memory that the end of any stream takes.
 const LEAST_BYTES: usize = 1 << 20;
+
+/// How often the turn of a stream is made that is written to meanwhile.
+const MAX_ATTEMPTS: u32 = 8;
 
 /// How a stream ends.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -120,31 +123,59 @@ pub(crate) async fn end_stream(
     Json(request): Json<EndRequest>,
 ) -> Result<Json<EndedResponse>, Problem> {
     let EndRequest { state, error, store: stores } = request;
-    let ending = StreamEnding { state: state.into(), error };
-    let stream = store.get_stream(&scope, &chat_id, &stream_id).await?;
-    if stream.mark.is_stopped() && state == EndState::Cancelled {
-        // What it answered is over, and its chunks with it.
-        return Ok(Json(EndedResponse { stream: stream.into(), turn: None, dropped: Vec::new() }));
-    }
-    let bytes = usize::try_from(stream.mark.bytes).unwrap_or(usize::MAX);
-    memory.reserve(LEAST_BYTES.saturating_add(bytes.saturating_mul(TIMES_STREAM))).await?;
+    let ending = StreamEnding { error, ..StreamEnding::of(state.into()) };
     let stores = stores.unwrap_or(state != EndState::Failed);
+    let (mut attempt, mut reserved) = (0, 0);
+    loop {
+        attempt += 1;
+        let stream = store.get_stream(&scope, &chat_id, &stream_id).await?;
+        if stream.mark.is_stopped() && state == EndState::Cancelled {
+            // What it answered is over, and its chunks with it.
+            let response = EndedResponse { stream: stream.into(), turn: None, dropped: Vec::new() };
+            return Ok(Json(response));
+        }
+        let bytes = usize::try_from(stream.mark.bytes).unwrap_or(usize::MAX);
+        let needed = LEAST_BYTES.saturating_add(bytes.saturating_mul(TIMES_STREAM));
+        memory.reserve(needed.saturating_sub(reserved)).await?;
+        reserved = reserved.max(needed);
+        let is_last = attempt == MAX_ATTEMPTS;
+        if let Some(ended) = end(&*store, &scope, &stream, &ending, stores, is_last).await? {
+            return Ok(Json(ended));
+        }
+    }
+}
+
+/// Ends a stream as it stands. Returns `None` if it was written to while its turn was made, unless this is the last attempt.
+async fn end(
+    store: &dyn Store,
+    scope: &Scope,
+    stream: &Stream,
+    ending: &StreamEnding,
+    stores: bool,
+    is_last: bool,
+) -> Result<Option<EndedResponse>, Problem> {
     let assembled = if stores {
-        assemble(&*store, &scope, &stream).await?
+        assemble(store, scope, stream).await?
     } else {
         Assembled { messages: Vec::new(), dropped: Vec::new() }
     };
     let Assembled { messages, dropped } = assembled;
-    let turn = (!messages.is_empty()).then(|| turn_of(&stream, ending.state, messages));
-    let ended = match store.end_stream(&scope, &chat_id, &stream_id, ending.clone(), turn).await {
+    let turn = (!messages.is_empty()).then(|| turn_of(stream, ending.state, messages));
+    let made_of = stores.then(|| stream.mark.content());
+    let as_made = StreamEnding { made_of, ..ending.clone() };
+    let (chat_id, stream_id) = (&stream.chat_id, &stream.stream_id);
+    let ended = match store.end_stream(scope, chat_id, stream_id, as_made, turn).await {
         Err(conflict @ StoreError::TurnConflict { .. }) => {
-            ended_before(&*store, &scope, &stream, &ending).await?.ok_or(conflict)?
+            ended_before(store, scope, stream, ending).await?.ok_or(conflict)?
+        }
+        Err(StoreError::StreamRefused { reason: StreamRefusal::OtherContent, .. }) if !is_last => {
+            return Ok(None);
         }
         ended => ended?,
     };
     let dropped =
         dropped.into_iter().map(|(position, detail)| DroppedChunkResponse { position, detail });
-    Ok(Json(EndedResponse {
+    Ok(Some(EndedResponse {
         stream: ended.stream.into(),
         turn: ended.turn.map(Into::into),
         dropped: dropped.collect(),
@@ -157,7 +188,7 @@ async fn ended_before(
     store: &dyn Store,
     scope: &Scope,
     stream: &Stream,
-    StreamEnding { state, error }: &StreamEnding,
+    StreamEnding { state, error, made_of: _ }: &StreamEnding,
 ) -> Result<Option<EndedStream>, StoreError> {
     let stream = store.get_stream(scope, &stream.chat_id, &stream.stream_id).await?;
     if stream.mark.state != *state || stream.mark.error != *error {
