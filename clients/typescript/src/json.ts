@@ -3,17 +3,35 @@ import { InvalidValue } from "./errors.js";
 
 /** Returns a value as JSON. What JSON does not have, or UTF-8 would replace by something else, is an `InvalidValue`. */
 export function jsonOf(value: unknown): string | undefined {
-  let json: string | undefined;
+  const json = stringified(value);
+  check(value, "");
+  return json === undefined ? undefined : withExponents(json);
+}
+
+function stringified(value: unknown): string | undefined {
   try {
-    json = JSON.stringify(value);
+    return JSON.stringify(value);
   } catch (error) {
     // A value that is refused without its BigInts, too, contains itself, and could not be checked to its end.
     withBigInts(value);
     check(value, "");
     throw error;
   }
-  check(value, "");
-  return json;
+}
+
+/** A text of JSON, or a number. */
+const TOKEN = /"(?:[^"\\]+|\\.)*"|-?\d[\d.eE+-]*/g;
+
+/**
+ * Writes integers that 64 bits do not hold with an exponent. JavaScript writes those below 1e21 with all digits, which the service
+ * refuses, because they look exact; it holds the same number in either form.
+ */
+function withExponents(json: string): string {
+  if (!/\d{19}/.test(json)) return json;
+  return json.replace(TOKEN, (token) => {
+    if (!/^-?\d{19,}$/.test(token) || BigInt.asIntN(64, BigInt(token)) === BigInt(token)) return token;
+    return Number(token).toExponential();
+  });
 }
 
 /** Returns a value as JSON, with texts in place of BigInts. */

@@ -133,12 +133,14 @@ export class StreamWriter {
  * Writes chunks to a stream until they end, and ends it as they do. Returns what was stored.
  *
  * @param failed how the stream ends if the chunks throw
+ * @param ending returns how it ends after the last chunk
  * @internal
  */
 export async function writeAll(
   writer: StreamWriter,
   chunks: AsyncIterable<unknown>,
   failed: StreamEnd = {},
+  ending: () => models.StreamEnd = () => ({ state: "finished" }),
 ): Promise<models.EndedStream> {
   const iterator = chunks[Symbol.asyncIterator]();
   let failure: { readonly error: unknown } | undefined;
@@ -158,7 +160,10 @@ export async function writeAll(
       if (writer.failure !== undefined) throw writer.failure;
       return await writer.end("cancelled");
     }
-    if (failure === undefined) return await writer.end();
+    if (failure === undefined) {
+      const { state, ...fields } = ending();
+      return await writer.end(state, fields);
+    }
     await writer.end("failed", { ...failed, error: reasonText(failure.error) });
   } catch (error) {
     const isRefused = error instanceof InvalidRequest || (error instanceof Conflict && !(error instanceof Fenced));
@@ -184,6 +189,7 @@ function bytesOf(chunk: unknown): number {
   return new TextEncoder().encode(JSON.stringify(chunk)).length;
 }
 
-function reasonText(error: unknown): string {
+/** Returns a text about an error, as a stream may have it. @internal */
+export function reasonText(error: unknown): string {
   return wholeText(String(error).slice(0, 1_000));
 }

@@ -136,6 +136,31 @@ test("an answer that breaks off is stored as far as it came", async () => {
   assert.deepEqual([stream?.state, stream?.error], ["failed", "Error: no model"]);
 });
 
+test("an answer that says that it has failed is stored as far as it came", async () => {
+  for (const more of [[], END]) {
+    const chat = await newChat();
+    const answer = new Answer(...START, delta("To "));
+    const { chunks, stored } = streamAnswer(chat, answer.stream);
+    const error: UIMessageChunk = { type: "error", errorText: "Overloaded" };
+    answer.end([error, ...more]);
+    assert.deepEqual(await allOf(chunks), [...START, delta("To "), error, ...more]);
+    assert.equal((await stored).stream.state, "failed");
+    const [stream] = await chat.streams();
+    assert.deepEqual([stream?.state, stream?.error], ["failed", "Overloaded"]);
+    assert.equal(await said(chat), "To ");
+  }
+});
+
+test("an answer that says that it is aborted is cancelled", async () => {
+  const chat = await newChat();
+  const answer = new Answer(...START, delta("To "));
+  const { chunks, stored } = streamAnswer(chat, answer.stream);
+  answer.end([{ type: "abort", reason: "stopped" }]);
+  assert.deepEqual(await allOf(chunks), [...START, delta("To "), { type: "abort", reason: "stopped" }]);
+  assert.equal((await stored).stream.state, "cancelled");
+  assert.equal(await said(chat), "To ");
+});
+
 test("an answer waits for a tool of the page and for an approval, and goes on as one message", async () => {
   const reprise = new Reprise(service.url, newApp());
   const call = (id: string, toolName: string): UIMessageChunk => {

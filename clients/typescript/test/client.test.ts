@@ -178,6 +178,17 @@ test("a value that JSON does not have is refused with its pointer, and nothing i
   assert.equal((await contents(chat.messages())).length, 1);
 });
 
+test("a number beyond 64 bits comes back as it was", async () => {
+  const chat = await new Reprise(service.url, newApp()).createChat("Picnic");
+  const content = {
+    numbers: [1e20, -1e20, 2 ** 63, -(2 ** 63), 2 ** 53, 123456789012345680000, 1e-7, 0.1, -1.5e300, 1e21],
+    "99999999999999999999": 'a \\" 99999999999999999999',
+    small: 0.000001234567890123456789,
+  };
+  await chat.append({ ...HELLO, content });
+  assert.deepEqual(await contents(chat.messages()), [content]);
+});
+
 test("a write whose answer is lost is stored once", async () => {
   const line = await Line.to(service);
   const reprise = new Reprise(line.url, newApp());

@@ -93,6 +93,20 @@ test("characters that are cut in half between chunks are stored whole", async ()
   );
 });
 
+test("an answer is stored whose tool is called with a number beyond 64 bits", async () => {
+  const chat = await new Reprise(service.url, newApp()).createChat("Picnic");
+  const input = { weight: 1e20 };
+  async function* chunks(): AsyncGenerator<unknown, void> {
+    yield { type: "tool-input-available", toolCallId: "c1", toolName: "weigh", input };
+    yield { type: "tool-output-available", toolCallId: "c1", output: { grams: 2 ** 64 } };
+    await Promise.resolve();
+  }
+  await chat.stream("ui_message", chunks());
+  const { messages } = await chat.history("ui-message");
+  const [part] = (messages.at(-1) as { parts: { input: unknown; output: unknown }[] }).parts;
+  assert.deepEqual([part?.input, part?.output], [input, { grams: 2 ** 64 }]);
+});
+
 test("a signal ends an answer, and what came of it is stored", async () => {
   const chat = await new Reprise(service.url, newApp()).createChat("Picnic");
   const stop = new AbortController();

@@ -2,7 +2,7 @@ import type { UIMessage, UIMessageChunk } from "ai";
 import type { Chat } from "../chat.js";
 import { RepriseError } from "../errors.js";
 import type * as models from "../openapi.js";
-import { type StreamFields, writeAll } from "../streams.js";
+import { reasonText, type StreamFields, writeAll } from "../streams.js";
 import { saveMessages } from "./messages.js";
 
 export interface AnswerOptions extends StreamFields {
@@ -19,6 +19,8 @@ export interface AnswerOptions extends StreamFields {
  * The answer goes on, and is stored, if the response is no longer read. `stored` settles when it is, and then the response ends:
  * with a chunk `abort` if a person has asked to stop, which cancels the answer, and with a chunk `error` if it could not be stored.
  * An answer that throws is stored as far as it came, and its response ends with a chunk `error`, too; `stored` throws the same.
+ * One that says itself that it has failed (a chunk `error`) or is aborted (`abort`) is stored as far as it came, and its stream ends
+ * as failed or cancelled.
  *
  * ```ts
  * const answer = toUIMessageStream({ stream, originalMessages });
@@ -44,7 +46,10 @@ export function streamAnswer(
   const reader = answer.getReader();
   const last = originalMessages.at(-1);
   const continued = last?.role === "assistant" ? last : undefined;
+  let ending: models.StreamEnd = { state: "finished" };
   const read = iterated(reader, (chunk) => {
+    if (chunk.type === "error") ending = { state: "failed", error: reasonText(chunk.errorText), store: true };
+    else if (chunk.type === "abort" && ending.state === "finished") ending = { state: "cancelled" };
     const named = continued === undefined ? chunk : continuing(chunk, continued.id);
     response?.enqueue(named);
     return named;
@@ -53,9 +58,10 @@ export function streamAnswer(
     chat.startStream("ui_message", fields),
   );
   // Pages have shown what there is of an answer that breaks off.
-  const stored = writing.then((writer) => writeAll(writer, read, { store: true }));
+  const stored = writing.then((writer) => writeAll(writer, read, { store: true }, () => ending));
+  const isStopped = (stream: models.Stream): boolean => stream.state === "cancelled" && ending.state !== "cancelled";
   stored
-    .then(({ stream }) => (stream.state === "cancelled" ? ({ type: "abort" } as const) : undefined), errorChunk)
+    .then(({ stream }) => (isStopped(stream) ? ({ type: "abort" } as const) : undefined), errorChunk)
     .then((last) => {
       if (last !== undefined) response?.enqueue(last);
       response?.close();
