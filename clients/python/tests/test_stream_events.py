@@ -15,7 +15,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
 from langchain_core.messages.tool import tool_call_chunk
 from openai.lib.streaming.chat import ChatCompletionStreamState, ContentDeltaEvent
 from openai.types.chat import ChatCompletionChunk
-from openai.types.responses import ResponseStreamEvent
+from openai.types.responses import ResponseStreamEvent, ResponseTextDeltaEvent
 from pydantic import TypeAdapter
 
 import reprise
@@ -161,6 +161,208 @@ def test_the_helper_of_openai_is_recorded_once(record: Record) -> None:
         Chunks("m").add(alone)
 
 
+#: Arguments that are JSON, which the service does not store as it is.
+REFUSED_ARGUMENTS = {
+    "too large": '{"id": 18446744073709551615}',
+    "too small": '{"id": -9223372036854775809}',
+    "infinite": '{"size": [1e999]}',
+    "half a character": '{"said": "cut \\ud83d"}',
+    "half a character in a key": '{"cut \\ud83d": 1}',
+    "NUL in a key": '{"a\\u0000": 1}',
+    "deep": '{"a":' * 56 + "1" + "}" * 56,
+    "very deep": '{"a":' * 50_000 + "1" + "}" * 50_000,
+}
+
+
+@pytest.mark.parametrize("arguments", REFUSED_ARGUMENTS.values(), ids=REFUSED_ARGUMENTS)
+def test_arguments_that_the_service_refuses_are_kept_as_their_text(record: Record, arguments: str) -> None:
+    events = [chat_chunk(content="I look it up."), chat_chunk(tool_calls=[function(0, "call_1", "map", arguments)])]
+    (_, answer) = record(events, "openai")
+    assert answer["content"] == "I look it up."
+    assert answer["tool_calls"][0]["function"] == {"name": "map", "arguments": arguments}
+
+
+@pytest.mark.parametrize("given", [{"id": 2**63 - 1}, {"id": -(2**63)}, {"said": "\0"}, json.loads("[" * 55 + "]" * 55)])
+def test_arguments_at_the_limits_are_kept_as_json(record: Record, given: Any) -> None:
+    (call,) = parts_of(record([chat_chunk(tool_calls=[function(0, "call_1", "map", json.dumps(given))])], "ui-message"))
+    assert call["input"] == given
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"candidates": [{"content": {"parts": [{"functionCall": {"name": "map", "args": {"id": 2**64}}}]}}]},
+        AIMessage(content="", tool_calls=[{"name": "map", "args": {"id": 2**64}, "id": "call_1"}]),
+        {
+            "type": "content_block_start",
+            "content_block": {"type": "tool_use", "id": "c", "name": "map", "input": {"id": 2**64}},
+        },
+        {"type": "tool-input-available", "toolCallId": "call_1", "toolName": "map", "input": {"id": 2**64}},
+    ],
+    ids=["google-genai", "langchain", "anthropic", "ai sdk"],
+)
+def test_whole_arguments_that_the_service_refuses_are_kept_as_their_text(record: Record, event: Any) -> None:
+    (_, answer) = record([event], "openai")
+    assert answer["tool_calls"][0]["function"] == {"name": "map", "arguments": '{"id": 18446744073709551616}'}
+
+
+def finished(reason: str = "tool_calls") -> dict[str, Any]:
+    return {"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]}
+
+
+def calls_of(answer: Any) -> list[tuple[str, str, Any]]:
+    return [(call["id"], call["function"]["name"], json.loads(call["function"]["arguments"])) for call in answer["tool_calls"]]
+
+
+@pytest.mark.parametrize("call_id", ["", None])
+@pytest.mark.parametrize("index", [0, None])
+def test_whole_calls_without_ids_are_calls_of_their_own(record: Record, call_id: str | None, index: Any) -> None:
+    events = [
+        {"choices": [{"index": 0, "delta": {"tool_calls": [function(index, call_id, *said)]}}]}
+        for said in [("get_weather", '{"city": "Rome"}'), ("get_time", '{"tz": "UTC"}')]
+    ]
+    _, answer = record([*events, finished()], "openai")
+    calls = [(name, given) for _, name, given in calls_of(answer)]
+    assert calls == [("get_weather", {"city": "Rome"}), ("get_time", {"tz": "UTC"})]
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {"choices": None},
+        {"usage": {"total_tokens": 3}},
+        SimpleNamespace(choices=None, usage=None),
+        ChatCompletionChunk.model_construct(usage=None),
+        ChatCompletionChunk.model_construct(object="", choices=None),
+    ],
+    ids=["dict with null", "dict without", "object with null", "chunk without", "chunk with null"],
+)
+def test_a_chunk_that_does_not_name_its_class_may_have_no_choices(usage: Any) -> None:
+    chunks = Chunks("m")
+    chunks.add({"choices": [{"index": 0, "delta": {"content": "Deep."}}]})
+    assert chunks.add(usage) == []
+    with pytest.raises(TypeError):
+        chunks.add({"object": "response", "output": [], "usage": {}})
+    assert [chunk["type"] for chunk in chunks.end()] == ["text-end"]
+
+
+@pytest.mark.parametrize("call_id", ["", None])
+@pytest.mark.parametrize("index", [0, None])
+def test_whole_calls_of_one_tool_without_ids_are_calls_of_their_own(record: Record, call_id: str | None, index: Any) -> None:
+    places = [{"city": "Rome"}, {"city": "Oslo"}, {}]
+    events = [chat_chunk(tool_calls=[function(0, call_id, "map", json.dumps(place))]) for place in places]
+    for event in events:
+        assert event.choices[0].delta.tool_calls
+        event.choices[0].delta.tool_calls[0].index = index
+    _, answer = record([*events, finished()], "openai")
+    assert [call[1:] for call in calls_of(answer)] == [("map", place) for place in places]
+
+
+def test_a_call_whose_name_comes_last_is_one_call(record: Record) -> None:
+    events = [chat_chunk(tool_calls=[function(0, None, *said)]) for said in [(None, '{"a":1}'), ("map", "")]]
+    _, answer = record([*events, finished()], "openai")
+    assert [call[1:] for call in calls_of(answer)] == [("map", {"a": 1})]
+
+
+def test_a_call_whose_name_is_said_with_each_of_its_bits_is_one_call(record: Record) -> None:
+    bits = ["", '{"a":', ' {"b": 1}', "}", "", " "]
+    events = [chat_chunk(tool_calls=[function(0, None, "map", bit)]) for bit in bits]
+    _, answer = record([*events, finished()], "openai")
+    assert [call[1:] for call in calls_of(answer)] == [("map", {"a": {"b": 1}})]
+
+
+@pytest.mark.parametrize("more", [{"choices": None}, {}], ids=["null", "missing"])
+def test_a_chunk_without_choices_adds_nothing(record: Record, more: dict[str, Any]) -> None:
+    said = {"choices": [{"index": 0, "delta": {"content": "Deep."}}]}
+    usage: dict[str, Any] = {"object": "chat.completion.chunk", "usage": {"total_tokens": 3}, **more}
+    _, answer = record([said, finished("stop"), usage, SimpleNamespace(**usage)], "openai")
+    assert answer["content"] == "Deep."
+
+
+def test_half_of_a_character_is_replaced_wherever_it_stands(record: Record) -> None:
+    citation = {"type": "url_citation", "url_citation": {"url": "https://example.org/", "title": "caf\ud83d"}}
+    searched: dict[str, Any] = {"type": "web_search_call", "id": "ws_1", "status": "completed"}
+    searched["action"] = {"type": "search", "query": "caf\ud83d"}
+    events = [
+        chat_chunk(content="Deep.", annotations=[citation]),
+        item_event("done", 0, searched),
+    ]
+    messages = record(events, "ui-message")
+    (source,) = [part for part in parts_of(messages) if part["type"] == "source-url"]
+    assert source["title"] == "caf\ufffd"
+    assert json.dumps(messages, ensure_ascii=False).count("caf\ufffd") == 2
+
+
+def test_half_of_a_character_is_replaced_in_names_and_in_chunks_of_the_caller(record: Record) -> None:
+    cut: dict[str, Any] = {"caf\ud83d": ["caf\ud83d", ("\ude00",)], "deep": {"a": "\ud83d\ude00"}}
+    kept = {"caf\ufffd": ["caf\ufffd", ["\ufffd"]], "deep": {"a": "😀"}}
+    (note,) = parts_of(record([{"type": "data-note", "data": cut}], "ui-message"))
+    assert note["data"] == kept
+    (item,) = parts_of(record([{"type": "response.output_item.done", "item": {"type": "riddle", **cut}}], "ui-message"))
+    assert item["data"] == {"type": "riddle", **kept}
+
+
+def test_half_of_a_character_in_a_result_or_a_citation_is_replaced(record: Record) -> None:
+    found = [{**FOUND[0], "title": "caf\ud83d"}]
+    call: dict[str, Any] = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
+    events = [
+        *block(0, call),
+        *block(1, {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": found}),
+        *block(
+            2,
+            {"type": "text", "text": "Deep."},
+            {"type": "citations_delta", "citation": {**CITATION, "cited_text": "\ud83d"}},
+        ),
+    ]
+    searched, text, *_ = parts_of(record(events, "ui-message"))
+    assert searched["output"][0]["title"] == "caf\ufffd"
+    assert text["providerMetadata"]["anthropic"]["citations"][0]["cited_text"] == "\ufffd"
+    detail = {"type": "reasoning.encrypted", "data": "e", "id": "caf\ud83d"}
+    (thought,) = parts_of(record([chat_chunk(reasoning="Hm.", reasoning_details=[detail])], "ui-message"))
+    assert thought["providerMetadata"]["openrouter"]["reasoning_details"] == [{**detail, "id": "caf\ufffd"}]
+
+
+def test_calls_of_one_answer_with_one_id_are_calls_of_their_own(record: Record) -> None:
+    calls = [function(0, "call_1", "map", '{"a":1}'), function(1, "call_1", "clock", '{"b":2}')]
+    (_, answer) = record([chat_chunk(tool_calls=calls)], "openai")
+    assert calls_of(answer) == [("call_1", "map", {"a": 1}), ("call_1_2", "clock", {"b": 2})]
+
+
+@pytest.mark.parametrize("call_id", ["call_0", None], ids=["one id", "no ids"])
+def test_calls_of_several_completions_are_calls_of_their_own(record: Record, call_id: str | None) -> None:
+    events = [
+        chat_chunk(tool_calls=[function(0, call_id, "map", '{"a"')]),
+        chat_chunk(tool_calls=[function(0, arguments=":1}")]),
+        finished(),
+        chat_chunk(tool_calls=[function(0, call_id, "clock", '{"b"')]),
+        chat_chunk(tool_calls=[function(0, arguments=":2}")]),
+        finished(),
+    ]
+    (_, answer) = record(events, "openai")
+    assert [call[1:] for call in calls_of(answer)] == [("map", {"a": 1}), ("clock", {"b": 2})]
+    assert len({call[0] for call in calls_of(answer)}) == 2
+
+
+def test_what_follows_the_end_of_a_completion_belongs_to_its_call(record: Record) -> None:
+    events = [
+        chat_chunk(tool_calls=[function(0, "call_1", "map", '{"a"')]),
+        finished(),
+        chat_chunk(tool_calls=[function(0, arguments=":1}")]),
+    ]
+    (_, answer) = record(events, "openai")
+    assert calls_of(answer) == [("call_1", "map", {"a": 1})]
+
+
+def test_old_function_calls_of_several_completions_are_calls_of_their_own(record: Record) -> None:
+    events = [
+        chat_chunk(function_call={"name": "map", "arguments": '{"a":1}'}),
+        finished("function_call"),
+        chat_chunk(function_call={"name": "clock", "arguments": '{"b":2}'}),
+    ]
+    (_, answer) = record(events, "openai")
+    assert [call[1:] for call in calls_of(answer)] == [("map", {"a": 1}), ("clock", {"b": 2})]
+
+
 def test_an_answer_with_several_choices_is_refused() -> None:
     with pytest.raises(ValueError, match="n=1"):
         Chunks("m").add({"choices": [{"index": 1, "delta": {"content": "b"}}]})
@@ -221,6 +423,26 @@ def test_an_answer_of_the_responses_api_is_given_back(record: Record) -> None:
     assert parts[4]["data"]["id"] == "ws_1"
 
 
+def test_what_keeps_the_connection_open_adds_nothing(record: Record) -> None:
+    alive = SimpleNamespace(type="keepalive", sequence_number=3)
+    delta = response_event("output_text.delta", output_index=0, content_index=0, item_id="m", delta="Deep.", logprobs=[])
+    _, answer = record([alive, delta, {"type": "keepalive", "sequence_number": 4}], "openai")
+    assert answer["content"] == "Deep."
+
+
+def test_an_unknown_event_of_the_responses_api_adds_nothing(record: Record) -> None:
+    delta = response_event("output_text.delta", output_index=0, content_index=0, item_id="m", delta="Deep.", logprobs=[])
+    new = ResponseTextDeltaEvent.model_construct(type="rate_limits", sequence_number=2)
+    _, answer = record([delta, new], "openai")
+    assert answer["content"] == "Deep."
+    for before in ([], ["half"], [delta.model_dump()]):
+        chunks = Chunks("m")
+        for event in before:
+            chunks.add(event)
+        with pytest.raises(TypeError, match="of the type 'rate_limits'"):
+            chunks.add(new)
+
+
 def test_what_was_not_told_bit_by_bit_is_taken_from_the_end_of_its_item(record: Record) -> None:
     at = {"content_index": 0, "item_id": "msg_1", "output_index": 0}
     content: list[Any] = [{"type": "refusal", "refusal": "No."}, {"type": "output_text", "text": " Or?", "annotations": []}]
@@ -250,6 +472,7 @@ def test_events_of_litellm_have_a_type_of_an_enumeration() -> None:
         {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}},
         {"type": "error", "code": "server_error", "message": "Overloaded", "param": None},
         {"type": "response.failed", "response": {"error": {"code": "server_error", "message": "Overloaded"}}},
+        {"type": "error", "errorText": "Overloaded"},
     ],
 )
 def test_an_answer_that_the_provider_says_has_failed_is_failed(service: Service, app: str, event: Any) -> None:
@@ -353,6 +576,21 @@ def test_the_call_of_a_tool_of_the_server_is_a_call_for_any_provider(record: Rec
         assert "It is deep." in json.dumps(messages[-1] if dialect == "openai" else messages[-2])
 
 
+def test_results_of_calls_with_one_id_follow_in_their_order(record: Record) -> None:
+    events: list[Any] = []
+    for place in ("lake", "hill"):
+        call = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": place}}
+        found = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": [{"title": place}]}
+        events += [{"type": "message_start", "message": {}}, *block(0, call), *block(1, found), {"type": "message_stop"}]
+    first, second = parts_of(record(events, "ui-message"))
+    assert (first["toolCallId"], first["input"], first["output"]) == ("srvtoolu_1", {"query": "lake"}, [{"title": "lake"}])
+    assert (second["toolCallId"], second["input"], second["output"]) == (
+        "srvtoolu_1_2",
+        {"query": "hill"},
+        [{"title": "hill"}],
+    )
+
+
 def test_results_with_errors_and_unknown_blocks_are_kept(record: Record) -> None:
     error = {"type": "web_fetch_tool_result_error", "error_code": "unavailable"}
     events = [
@@ -381,6 +619,66 @@ def test_the_helper_of_anthropic_is_recorded_once(record: Record) -> None:
     assert answer["content"] == [{"type": "text", "text": "Hi"}]
     with pytest.raises(TypeError, match="of the type 'text'"):
         Chunks("m").add(text)
+
+
+def test_the_result_of_a_call_in_a_paused_answer_settles_the_call(service: Service, app: str) -> None:
+    paused, rest = SEARCH[:3], SEARCH[3:]
+    with Reprise(service.url, app) as client:
+        chat = client.create_chat("Picnic")
+        for events in (paused, rest):
+            list(reprise.stream(chat, iter(events)))
+        assert chat.resume().pending_calls == []
+        _, (again, *_) = [message["parts"] for message in chat.history("ui-message").messages]
+        assert (again["toolCallId"], again["input"], again["output"]) == ("srvtoolu_1", {}, FOUND)
+        _, answer, result, *_ = chat.history("anthropic").messages
+        assert answer["content"] == [{"type": "tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}]
+        assert "https://lake.example" in json.dumps(result)
+
+
+def test_tools_of_anthropics_server_by_litellm_are_kept_as_by_anthropic(record: Record) -> None:
+    searched = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": FOUND}
+    ran = {"type": "bash_code_execution_tool_result", "tool_use_id": "srvtoolu_2", "content": {"stdout": "a"}}
+    fetched = {"type": "web_fetch_tool_result", "tool_use_id": "srvtoolu_3", "content": {"type": "web_fetch_tool_result_error"}}
+    events = [
+        chat_chunk(tool_calls=[function(0, "srvtoolu_1", "web_search")]),
+        chat_chunk(tool_calls=[function(0, arguments='{"query":"lake"}')]),
+        chat_chunk(provider_specific_fields={"web_search_results": [searched]}),
+        chat_chunk(tool_calls=[function(1, "srvtoolu_2", "bash_code_execution", '{"command":"ls"}')]),
+        chat_chunk(provider_specific_fields={"tool_results": [ran]}),
+        chat_chunk(tool_calls=[function(2, "srvtoolu_3", "web_fetch", "{}")]),
+        # Each list has the results before again.
+        chat_chunk(provider_specific_fields={"web_search_results": [searched, fetched]}),
+        chat_chunk(content="It is "),
+        chat_chunk(provider_specific_fields={"citation": CITATION}),
+        chat_chunk(content="deep."),
+    ]
+    search, run, fetch, text, source = parts_of(record(events, "ui-message"))
+    expected, *_ = parts_of(record(SEARCH, "ui-message"))
+    assert search == expected
+    assert (run["input"], run["output"], run["providerExecuted"]) == ({"command": "ls"}, {"stdout": "a"}, True)
+    assert (fetch["toolCallId"], fetch["state"]) == ("srvtoolu_3", "output-error")
+    assert (text["text"], text["providerMetadata"]) == ("It is deep.", {"anthropic": {"citations": [CITATION]}})
+    assert source["url"] == "https://lake.example"
+
+
+@pytest.mark.parametrize("shape", [as_given, as_objects], ids=["dict", "object"])
+def test_an_unknown_event_of_anthropic_adds_nothing(record: Record, shape: Callable[[Any], Any]) -> None:
+    start, delta, stop = block(0, {"type": "text", "text": ""}, {"type": "text_delta", "text": "Hi"})
+    new = {"type": "message_moderation", "verdict": "fine"}
+    events: list[Any] = [{"type": "message_start", "message": {}}, new, start, delta, new, stop]
+    _, answer, *_ = record([shape(event) for event in events], "anthropic")
+    assert answer["content"] == [{"type": "text", "text": "Hi"}]
+    with pytest.raises(TypeError, match="of the type 'message_moderation'"):
+        Chunks("m").add(shape(new))
+
+
+def test_what_only_repeats_an_answer_of_anthropic_is_no_unknown_event() -> None:
+    whole: list[dict[str, Any]] = [{"type": "text", "text": "Hi"}, {"type": "message", "content": []}]
+    for alone in whole:
+        chunks = Chunks("m")
+        chunks.add({"type": "message_start", "message": {}})
+        with pytest.raises(TypeError, match=f"of the type '{alone['type']}'"):
+            chunks.add(alone)
 
 
 # --- google-genai ----------------------------------------------------------------------------------------------------------
@@ -452,6 +750,17 @@ def test_chunks_of_langchain_are_kept(record: Record) -> None:
         ("call_2", {}),
     ]
     assert parts_of(record(events, "ui-message"))[0]["text"] == "A map?"
+
+
+def test_calls_of_several_messages_of_langchain_are_calls_of_their_own(record: Record) -> None:
+    events = [
+        AIMessageChunk(content="", tool_call_chunks=[tool_call_chunk(name="map", args='{"a":1}', id="call_0", index=0)]),
+        AIMessageChunk(content="", chunk_position="last"),
+        AIMessageChunk(content="", tool_call_chunks=[tool_call_chunk(name="clock", args='{"b":2}', id="call_0", index=0)]),
+        AIMessageChunk(content="", chunk_position="last"),
+    ]
+    (_, answer) = record(events, "openai")
+    assert calls_of(answer) == [("call_0", "map", {"a": 1}), ("call_0_2", "clock", {"b": 2})]
 
 
 def test_blocks_of_anthropic_in_langchain_are_given_back(record: Record) -> None:

@@ -274,3 +274,22 @@ def test_chunks_of_the_ai_sdk_stay_as_they_are() -> None:
     start = {"type": "start", "messageId": "x"}
     assert chunks.add(start) == [start]
     assert chunks.end() == []
+
+
+@pytest.mark.parametrize("more", [[], [{"type": "finish"}]], ids=["last", "not last"])
+def test_an_answer_that_the_ai_sdk_says_is_aborted_is_cancelled(service: Service, app: str, more: list[Any]) -> None:
+    text = [{"type": "text-start", "id": "1"}, {"type": "text-delta", "id": "1", "delta": "It is "}]
+    events = [{"type": "start"}, *text, {"type": "abort", "reason": "stopped"}, *more]
+    with Reprise(service.url, app) as client:
+        chat = client.create_chat("Picnic")
+        assert list(chat.stream(iter(events))) == events
+        (stream,) = chat.streams()
+        assert (stream.state.value, stream.error) == ("cancelled", None)
+        assert [message.content for message in chat.messages()] == ["It is "]
+
+
+def test_an_answer_that_has_failed_and_is_aborted_has_failed() -> None:
+    chunks = Chunks("m")
+    for event in ({"type": "error", "errorText": "Overloaded"}, {"type": "abort"}):
+        chunks.add(event)
+    assert (chunks.state, chunks.failure) == ("failed", "Overloaded")

@@ -141,7 +141,7 @@ async def recorded(chat: AsyncChat, upstream: Any, fields: dict[str, Any]) -> As
             await stream.add(*chunks.add(event))
             yield event
     except StopAsyncIteration:
-        state, error = ("finished", None) if chunks.failure is None else ("failed", shortened(chunks.failure))
+        state, error = chunks.state, None if chunks.failure is None else shortened(chunks.failure)
     except StopWaiting:
         pass
     except BaseException as failure:

@@ -46,10 +46,16 @@ class Chunks:
 
     def __init__(self, message_id: str) -> None:
         self._answer = Answer(message_id)
+        #: Those whose providers have new kinds of events from time to time.
+        self._skipping = (OpenAIResponses(self._answer), Anthropic(self._answer))
         self._readers: list[Reader] = [
-            reader(self._answer) for reader in (OpenAIChat, OpenAIResponses, Anthropic, Google, LangChain)
+            OpenAIChat(self._answer),
+            *self._skipping,
+            Google(self._answer),
+            LangChain(self._answer),
         ]
-        #: What the provider said went wrong.
+        #: How the answer ends, by what its events say, and what they say went wrong.
+        self.state = "finished"
         self.failure: str | None = None
 
     def add(self, event: Any) -> list[dict[str, Any]]:
@@ -70,14 +76,22 @@ class Chunks:
             return
         if _is_chunk(event):
             self._answer.pass_on(event)
+            if type_of(event) == "error":
+                self._fail(words(event, "errorText"))
+            elif type_of(event) == "abort" and self.failure is None:
+                self.state = "cancelled"
             return
         reader = next((reader for reader in self._readers if reader.accepts(event)), None)
         if reader is not None:
             reader.add(event)
         elif type_of(event) in ("error", "response.failed"):
-            self.failure = _failure(event)
-        else:
+            error = get(event, "error") or get(get(event, "response"), "error") or event
+            self._fail(words(error, "message", "code"))
+        elif not any(reader.skips(event) for reader in self._skipping):
             raise TypeError(f"an answer with {_name(event)} cannot be recorded; supported are {SUPPORTED}")
+
+    def _fail(self, failure: str | None) -> None:
+        self.state, self.failure = "failed", failure or "the provider has failed"
 
 
 def _is_chunk(event: Any) -> bool:
@@ -88,12 +102,6 @@ def _is_chunk(event: Any) -> bool:
         # Other providers have events of this type.
         return "errorText" in event
     return kind in AI_SDK_CHUNKS or kind.startswith("data-")
-
-
-def _failure(event: Any) -> str:
-    """Returns what an event says went wrong: that of Anthropic, or one of the Responses API."""
-    error = get(event, "error") or get(get(event, "response"), "error") or event
-    return words(error, "message", "code") or "the provider has failed"
 
 
 def _name(event: Any) -> str:

@@ -7,8 +7,9 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
+from . import arguments
 from .fields import get, plain, words
-from .surrogates import REPLACEMENT, whole, whole_and_half
+from .surrogates import REPLACEMENT, whole, whole_and_half, whole_texts
 
 #: What its provider needs again, by the name of the provider.
 Metadata = dict[str, dict[str, Any]]
@@ -42,6 +43,22 @@ class OpenCall:
     is_text: bool = False
     #: The id that the provider gives it; some give none.
     given_id: Any = None
+    #: Whether the completion that makes it has ended; the next one may use its key and its id again.
+    is_of_ended_completion: bool = False
+
+    def is_another(self, call_id: Any, name: Any, more: Any) -> bool:
+        """Tells whether an event with this id and name, and with so much more of the input, is of another call."""
+        if self.is_of_ended_completion:
+            return bool(call_id or name)
+        if call_id and self.given_id:
+            return self.has_begun and self.given_id != call_id
+        # A provider that gives no ids names each call, and says all of a call at once.
+        if not (self.has_begun and self.texts and name):
+            return False
+        return name != self.name or (not _is_blank(more) and self._is_whole())
+
+    def _is_whole(self) -> bool:
+        return not self.is_text and arguments.is_whole("".join(self.texts))
 
 
 class Answer:
@@ -54,15 +71,23 @@ class Answer:
         self._open: OpenText | None = None
         self._texts = self._sources = self._unnamed = 0
         self._calls: dict[Hashable, OpenCall] = {}
+        self._call_ids: set[str] = set()
+        #: By the id that the provider gives them, the names of all calls.
+        self._names: dict[str, str] = {}
+        #: By the id that the provider gives them, the ids of the calls whose results have not come.
+        self._waiting: dict[str, list[str]] = {}
 
     def take(self) -> list[dict[str, Any]]:
         """Returns the chunks that were added since the last time."""
         chunks, self._chunks = self._chunks, []
-        return chunks
+        # Providers cut texts of other pages as well, such as the title of a citation.
+        return [whole_texts(chunk) for chunk in chunks]
 
     def pass_on(self, chunk: dict[str, Any]) -> None:
         """Adds a chunk of the caller, whose message has its own id."""
         self._has_begun = True
+        if "input" in chunk:
+            chunk = {**chunk, "input": arguments.stored(chunk["input"])}
         self._chunks.append(chunk)
 
     def add(self, kind: str, **fields: Any) -> None:
@@ -106,10 +131,15 @@ class Answer:
             metadata = {"providerMetadata": ended.metadata} if ended.metadata else {}
             self.add(f"{ended.kind}-end", id=ended.text_id, **metadata)
 
-    def begin_call(self, key: Hashable, call_id: Any, name: Any, *, is_text: bool = False, **fields: Any) -> None:
-        """Begins a call, or tells more of one that has begun; one with another id is another call."""
+    def begin_call(
+        self, key: Hashable, call_id: Any, name: Any, *, more: Any = None, is_text: bool = False, **fields: Any
+    ) -> None:
+        """Begins a call, or tells more of one that has begun; one with another id is another call.
+
+        ``more`` is added to its input, and tells apart calls that have no ids.
+        """
         call = self._calls.get(key)
-        if call is not None and call_id and call.has_begun and call.given_id not in (None, call_id):
+        if call is not None and call.is_another(call_id, name, more):
             self.end_call(key)
             call = None
         if call is None:
@@ -123,10 +153,8 @@ class Answer:
         call.is_text = call.is_text or is_text
         call.fields.update(fields)
         if call.name and not call.has_begun:
-            call.has_begun = True
-            self.add("tool-input-start", toolCallId=call.call_id, toolName=call.name, **call.fields)
-            for text in call.texts:
-                self.add("tool-input-delta", toolCallId=call.call_id, inputTextDelta=text)
+            self._start(call)
+        self.more_input(key, more)
 
     def more_input(self, key: Hashable, text: Any) -> None:
         """Adds to the input of a call."""
@@ -149,20 +177,42 @@ class Answer:
         if call is None:
             return
         self.close()
+        if not call.has_begun:
+            call.name = "tool"
+            self._start(call)
         text = whole(text if isinstance(text, str) else "".join(call.texts) + call.half)
-        given = text if call.is_text else _input(text)
-        self.add("tool-input-available", toolCallId=call.call_id, toolName=call.name or "tool", input=given, **call.fields)
+        given = text if call.is_text else arguments.read(text)
+        self.add("tool-input-available", toolCallId=call.call_id, toolName=call.name, input=given, **call.fields)
+
+    def end_run_call(self, call_id: str, **fields: Any) -> None:
+        """Ends the input of a call whose result has come, if it is open."""
+        key = next((key for key, call in self._calls.items() if call.given_id == call_id), None)
+        if key is not None:
+            self._calls[key].fields.update(fields)
+            self.end_call(key)
+
+    def name_of(self, call_id: str) -> str | None:
+        """Returns the name of a call that the answer has."""
+        return self._names.get(call_id)
+
+    def end_completion(self) -> None:
+        """Says that the calls which have begun are those of a completion that has ended."""
+        for call in self._calls.values():
+            call.is_of_ended_completion = True
 
     def whole_call(self, call_id: Any, name: Any, given: Any, **fields: Any) -> str:
         """Adds a call whose input is complete; returns its id."""
         key = object()
         self.begin_call(key, call_id, name or "tool", **fields)
         call = self._calls.pop(key)
-        self.add("tool-input-available", toolCallId=call.call_id, toolName=call.name, input=plain(given or {}), **fields)
+        given = arguments.stored(plain(given or {}))
+        self.add("tool-input-available", toolCallId=call.call_id, toolName=call.name, input=given, **fields)
         return call.call_id
 
     def result(self, call_id: str, name: str, output: Any, *, is_error: bool = False, metadata: Metadata | None = None) -> None:
         """Adds the result of a call that the provider has run itself."""
+        if waiting := self._waiting.get(call_id):
+            call_id = waiting.pop(0)
         fields: dict[str, Any] = {"toolCallId": call_id, "toolName": name, "providerExecuted": True}
         if metadata:
             fields["providerMetadata"] = metadata
@@ -194,6 +244,24 @@ class Answer:
         for key in list(self._calls):
             self.end_call(key)
 
+    def _start(self, call: OpenCall) -> None:
+        call.has_begun = True
+        self._names[call.call_id] = str(call.name)
+        call.call_id = self._unique(call.call_id)
+        self.add("tool-input-start", toolCallId=call.call_id, toolName=call.name, **call.fields)
+        for text in call.texts:
+            self.add("tool-input-delta", toolCallId=call.call_id, inputTextDelta=text)
+
+    def _unique(self, given_id: str) -> str:
+        """Returns the id of a call that no other call of the answer has: the one it is given, or with a number after it."""
+        call_id, number = given_id, 1
+        while call_id in self._call_ids:
+            number += 1
+            call_id = f"{given_id}_{number}"
+        self._call_ids.add(call_id)
+        self._waiting.setdefault(given_id, []).append(call_id)
+        return call_id
+
     def _begun(self, kind: str, part: Hashable) -> OpenText:
         if self._open is None or (self._open.kind, self._open.part) != (kind, part):
             self.close()
@@ -201,6 +269,10 @@ class Answer:
             self._open = OpenText(kind, f"{kind}-{self._texts}", part)
             self.add(f"{kind}-start", id=self._open.text_id)
         return self._open
+
+
+def _is_blank(text: Any) -> bool:
+    return text is None or (isinstance(text, str) and not text.strip())
 
 
 def image_file(answer: Answer, image: Any) -> None:
@@ -212,15 +284,3 @@ def image_file(answer: Answer, image: Any) -> None:
         answer.file(url[5:].partition(";")[0] if is_inline else "image/*", url)
     else:
         answer.data("openai", image)
-
-
-def _input(text: str) -> Any:
-    try:
-        return json.loads(text, parse_constant=_refused) if text else {}
-    except ValueError:
-        # The model has broken off, or has written no JSON; the text is kept.
-        return {"text": text}
-
-
-def _refused(constant: str) -> None:
-    raise ValueError(f"{constant} is no JSON")

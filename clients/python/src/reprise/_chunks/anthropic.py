@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .answer import Answer, Metadata
-from .fields import get, items, plain, type_of, words
+from .fields import get, items, origin, plain, type_of, words
 
 #: Events that have no content of the answer.
 SILENT = frozenset({"message_start", "message_delta", "message_stop", "ping"})
@@ -32,8 +32,8 @@ class Anthropic:
         self._answer = answer
         self._blocks: dict[Any, OpenBlock] = {}
         self._has_blocks = False
-        #: By their ids, the names of the calls that Anthropic runs.
-        self._names: dict[str, str] = {}
+        #: The package that has the events, when the first one has come.
+        self._origin: str | None = None
 
     def accepts(self, event: Any) -> bool:
         kind = type_of(event)
@@ -42,8 +42,16 @@ class Anthropic:
         # Without the events of the blocks these would lose the calls.
         return self._has_blocks and kind in DERIVED
 
+    def skips(self, event: Any) -> bool:
+        """Returns whether an event, which no reader accepts, is a new one of the stream that is read; it adds nothing."""
+        kind = type_of(event)
+        # A whole message, or an event that only says a text again, may be all that there is of the answer.
+        return self._origin == origin(event) and kind not in DERIVED and kind not in ("", "message")
+
     def add(self, event: Any) -> None:
         kind, index = type_of(event), get(event, "index") or 0
+        if kind != "ping":
+            self._origin = origin(event)
         if kind == "content_block_start":
             self._has_blocks = True
             self._start(index, get(event, "content_block"))
@@ -64,7 +72,7 @@ class Anthropic:
         if kind == "text":
             answer.text("text", get(block, "text"))
             for citation in items(block, "citations"):
-                self._cite(citation)
+                self.cite(citation)
         elif kind == "thinking":
             answer.text("reasoning", get(block, "thinking"))
             answer.mark("reasoning", "anthropic", signature=get(block, "signature"))
@@ -73,7 +81,7 @@ class Anthropic:
         elif kind == "tool_use" or kind in SERVER_CALLS:
             self._call(index, kind, block)
         elif words(block, "tool_use_id"):
-            self._result(kind, block)
+            self.result(block)
         else:
             self._blocks[index].own = plain(block)
 
@@ -86,7 +94,7 @@ class Anthropic:
         elif kind == "signature_delta":
             answer.mark("reasoning", "anthropic", signature=get(delta, "signature"))
         elif kind == "citations_delta":
-            self._cite(get(delta, "citation"))
+            self.cite(get(delta, "citation"))
         elif kind == "input_json_delta":
             answer.more_input(index, get(delta, "partial_json"))
         else:
@@ -108,7 +116,6 @@ class Anthropic:
         own: dict[str, Any] = {}
         fields: dict[str, Any] = {}
         if kind in SERVER_CALLS:
-            self._names[str(call_id)] = str(name)
             own["type"] = kind
             fields["providerExecuted"] = True
         for given, kept in (("caller", "caller"), ("server_name", "serverName")):
@@ -120,10 +127,16 @@ class Anthropic:
         if given := plain(get(block, "input")):
             self._answer.more_input(index, given)
 
-    def _result(self, kind: str, block: Any) -> None:
+    def result(self, block: Any) -> None:
+        """Adds the block of the result of a call that Anthropic has run."""
+        kind = type_of(block)
         call_id, content = str(get(block, "tool_use_id")), plain(get(block, "content"))
-        # The call may be in the answer before, if that was paused.
-        name = self._names.get(call_id) or kind.removesuffix("_tool_result")
+        name = self._answer.name_of(call_id)
+        if name is None:
+            # The call is in the answer before, which was paused. A result without a call in its own answer has no input, which
+            # other dialects would give back as one that the model never wrote.
+            name = kind.removesuffix("_tool_result")
+            self._answer.whole_call(call_id, name, {}, providerExecuted=True)
         is_error = bool(get(block, "is_error")) or type_of(content).endswith("_error")
         own: dict[str, Any] = {"type": kind}
         if caller := get(block, "caller"):
@@ -131,6 +144,7 @@ class Anthropic:
         metadata: Metadata = {"anthropic": own}
         self._answer.result(call_id, name, content, is_error=is_error, metadata=metadata)
 
-    def _cite(self, citation: Any) -> None:
+    def cite(self, citation: Any) -> None:
+        """Adds a citation to the text that is open."""
         self._answer.append_mark("text", "anthropic", "citations", plain(citation))
         self._answer.source(citation)

@@ -13,11 +13,21 @@ def get(of: Any, name: str) -> Any:
     return getattr(of, name, None)
 
 
+def has(of: Any, name: str) -> bool:
+    """Returns whether a dictionary or an object has a field."""
+    return name in of if isinstance(of, dict) else hasattr(of, name)
+
+
 def type_of(of: Any) -> str:
     """Returns the field ``type``; an empty text without one."""
     kind = get(of, "type")
     # That of LiteLLM is a member of an enumeration, whose text is another one.
     return str.__str__(kind) if isinstance(kind, str) else ""
+
+
+def origin(of: Any) -> str:
+    """Returns the package that has the class of an event."""
+    return type(of).__module__.partition(".")[0]
 
 
 def items(of: Any, name: str) -> list[Any]:

@@ -50,6 +50,8 @@ class LangChain:
         if not chunks:
             for call in [*items(event, "tool_calls"), *items(event, "invalid_tool_calls")]:
                 answer.whole_call(get(call, "id"), get(call, "name"), get(call, "args"), **_signed(call, signatures))
+        if get(event, "chunk_position") == "last":
+            answer.end_completion()
 
     def end(self) -> None:
         pass
@@ -112,8 +114,7 @@ class LangChain:
             # Without an index, a chunk with a name is a call of its own.
             self._calls += 1 if name else 0
             index = ("call", self._calls)
-        self._answer.begin_call(index, call_id, name, **_signed(call, signatures))
-        self._answer.more_input(index, get(call, "args"))
+        self._answer.begin_call(index, call_id, name, more=get(call, "args"), **_signed(call, signatures))
 
 
 def _signed(call: Any, signatures: Any) -> dict[str, Any]:

@@ -3,7 +3,8 @@ from __future__ import annotations
 from typing import Any
 
 from .answer import Answer, image_file
-from .fields import get, items, plain, type_of, words
+from .anthropic import Anthropic
+from .fields import get, has, items, plain, type_of, words
 
 #: Events of ``client.chat.completions.stream``, which say again what their ``chunk`` events say.
 DERIVED = frozenset(
@@ -19,10 +20,13 @@ class OpenAIChat:
     def __init__(self, answer: Answer) -> None:
         self._answer = answer
         self._has_chunks = False
+        #: Reads the blocks of Anthropic that LiteLLM passes on, and the ids of the calls whose results have come.
+        self._anthropic = Anthropic(answer)
+        self._run: set[str] = set()
 
     def accepts(self, event: Any) -> bool:
         kind = type_of(event)
-        if get(event, "choices") is not None or (kind == "chunk" and get(event, "chunk") is not None):
+        if self._is_chunk(event) or (kind == "chunk" and get(event, "chunk") is not None):
             return True
         # Without their chunks these events would lose the calls.
         return self._has_chunks and kind in DERIVED
@@ -39,9 +43,18 @@ class OpenAIChat:
             delta = get(choice, "delta") or get(choice, "message")
             if delta is not None:
                 self._delta(delta)
+            if get(choice, "finish_reason"):
+                self._answer.end_completion()
 
     def end(self) -> None:
         pass
+
+    def _is_chunk(self, event: Any) -> bool:
+        kind = get(event, "object") or type_of(event)
+        if has(event, "choices") or kind == "chat.completion.chunk" or type(event).__name__ == "ChatCompletionChunk":
+            return True
+        # Some providers end with a chunk of usage that has no choices, and does not name its class.
+        return self._has_chunks and not kind and get(event, "usage") is not None
 
     def _delta(self, delta: Any) -> None:
         answer = self._answer
@@ -52,6 +65,8 @@ class OpenAIChat:
                 self._block(block)
         else:
             answer.text("text", content)
+        if citation := get(get(delta, "provider_specific_fields"), "citation"):
+            self._anthropic.cite(citation)
         answer.text("text", get(delta, "refusal"))
         answer.text("text", get(get(delta, "audio"), "transcript"))
         answer.mark("text", "google", thoughtSignature=_signature(delta))
@@ -61,10 +76,10 @@ class OpenAIChat:
             image_file(answer, image)
         function = get(delta, "function_call")
         if function is not None:
-            answer.begin_call("function_call", None, words(function, "name"))
-            answer.more_input("function_call", get(function, "arguments"))
+            answer.begin_call("function_call", None, words(function, "name"), more=get(function, "arguments"))
         for position, call in enumerate(items(delta, "tool_calls")):
             self._call(position, call)
+        self._results(get(delta, "provider_specific_fields"))
 
     def _reasoning(self, delta: Any) -> None:
         """Adds the reasoning, which providers have under several names, some of them under two at once."""
@@ -108,6 +123,16 @@ class OpenAIChat:
         else:
             self._answer.data("openai", block)
 
+    def _results(self, specific: Any) -> None:
+        """Adds the results of calls that Anthropic has run; LiteLLM has all that have come in each of its lists."""
+        for block in [*items(specific, "web_search_results"), *items(specific, "tool_results")]:
+            call_id = words(block, "tool_use_id")
+            if call_id is not None and call_id not in self._run:
+                self._run.add(call_id)
+                metadata = {"anthropic": {"type": "server_tool_use"}}
+                self._answer.end_run_call(call_id, providerExecuted=True, providerMetadata=metadata)
+                self._anthropic.result(block)
+
     def _call(self, position: int, call: Any) -> None:
         answer, index = self._answer, get(call, "index")
         # Some providers give the same index to every call, with another id.
@@ -116,8 +141,8 @@ class OpenAIChat:
         function = custom if custom is not None else get(call, "function")
         signature = _signature(call) or _signature(function)
         fields = {"providerMetadata": {"google": {"thoughtSignature": signature}}} if signature else {}
-        answer.begin_call(key, words(call, "id"), words(function, "name"), is_text=custom is not None, **fields)
-        answer.more_input(key, get(function, "input" if custom is not None else "arguments"))
+        more = get(function, "input" if custom is not None else "arguments")
+        answer.begin_call(key, words(call, "id"), words(function, "name"), more=more, is_text=custom is not None, **fields)
 
 
 def _signature(of: Any) -> str | None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 from .answer import Answer
-from .fields import get, items, plain, type_of, words
+from .fields import get, items, origin, plain, type_of, words
 
 #: The deltas of texts, and what they are.
 DELTAS = {
@@ -31,13 +31,22 @@ class OpenAIResponses:
         self._told: set[tuple[Any, Any]] = set()
         #: By its item, the place of the reasoning that was told last.
         self._places: dict[Any, Any] = {}
+        #: The package that has the events, when the first one has come.
+        self._origin: str | None = None
 
     def accepts(self, event: Any) -> bool:
         kind = type_of(event)
-        return kind.startswith("response.") and kind != "response.failed"
+        # A long answer has events that only keep its connection open.
+        return kind == "keepalive" or (kind.startswith("response.") and kind != "response.failed")
+
+    def skips(self, event: Any) -> bool:
+        """Returns whether an event, which no reader accepts, is a new one of the stream that is read; it adds nothing."""
+        return self._origin == origin(event) and type_of(event) != "" and get(event, "sequence_number") is not None
 
     def add(self, event: Any) -> None:
         kind, item = type_of(event), get(event, "item")
+        if kind != "keepalive":
+            self._origin = origin(event)
         key = get(event, "output_index")
         if kind == "response.created":
             self._told.clear()

@@ -141,7 +141,7 @@ def recorded(chat: Chat, upstream: Any, fields: dict[str, Any]) -> Generator[Any
             stream.add(*chunks.add(event))
             yield event
     except StopIteration:
-        state, error = ("finished", None) if chunks.failure is None else ("failed", shortened(chunks.failure))
+        state, error = chunks.state, None if chunks.failure is None else shortened(chunks.failure)
     except StopWaiting:
         pass
     except BaseException as failure:

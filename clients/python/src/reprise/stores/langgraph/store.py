@@ -133,7 +133,7 @@ def check_value(op: PutOp) -> None:
 
 
 def has_fields(fields: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """Tells whether all of these fields fit a filter. Their names are no operators, even with a ``$``."""
+    """Tells whether these fields fit a filter. A name in it is that of a field, also if it begins with ``$``."""
     return all(matches(fields.get(name), each) for name, each in wanted.items())
 
 
