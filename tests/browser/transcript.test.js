@@ -311,6 +311,27 @@ test("the place in a long chat is kept when the window is turned or resized", as
   });
 });
 
+test("a message that is linked to while the window is resized is shown", async () => {
+  await seedLong(call, "acme_corp", "turned-2", 1_500);
+  await watched(browser, service, async (page, place) => {
+    await place.open("#/apps/acme_corp/chats/turned-2?message=432");
+    await place.shows("turned-2");
+    await page.locator('[data-sequence="432"].linked').waitFor();
+    await page.evaluate(async () => {
+      const frame = () => new Promise(requestAnimationFrame);
+      await frame();
+      // An observer hears of another size at the end of a frame, which is late on a busy machine.
+      document.querySelector(".feed").style.width = "400px";
+      history.replaceState(null, "", location.hash.replace("432", "421"));
+      dispatchEvent(new HashChangeEvent("hashchange"));
+      await frame();
+      await frame();
+    });
+    await page.locator('[data-sequence="421"].linked').waitFor();
+    await inView(page, 421);
+  });
+});
+
 test("a list that is written from right to left has its marks at the right", async () => {
   await chat("rtl-1", [{ role: "user", name: "ada", content: "- أول\n- ثاني\n\n1. first" }]);
   await watched(browser, service, async (page, place) => {

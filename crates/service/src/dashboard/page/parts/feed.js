@@ -153,10 +153,9 @@ export function feed({ label, load, render, scrolled, failed, signal }) {
 
   /** Scrolls to an item, loads it if necessary, and returns its element. */
   async function show(index) {
-    place.leaveEnd();
     const at = Math.floor(index / CHUNK);
     if (!chunks.has(at)) return null;
-    place.scrollTo(chunks.element(at).offsetTop);
+    place.goTo(chunks.element(at).offsetTop);
     // The chunks around it must be there before it can be put into its place.
     for (const around of [at, at - 1, at + 1]) {
       if (chunks.has(around) && !chunks.isFilled(around)) await fillChunk(around);
@@ -165,7 +164,7 @@ export function feed({ label, load, render, scrolled, failed, signal }) {
     if (!element) return null;
     const above = element.getBoundingClientRect().top - box.getBoundingClientRect().top;
     const room = Math.max(0, (box.clientHeight - element.offsetHeight) / 3);
-    place.scrollTo(box.scrollTop + above - room);
+    place.goTo(box.scrollTop + above - room);
     return element;
   }
 

@@ -33,6 +33,14 @@ export function placeIn(box, { firstVisible, scrolled }) {
     seen = item ? { item, top: topOf(item) } : null;
   }
 
+  /** Scrolls to a place that the reader has chosen, which is the one to keep, even if a change of the size is still to be noticed. */
+  function goTo(top) {
+    isPinned = false;
+    scrollTo(top);
+    width = box.clientWidth;
+    remember();
+  }
+
   /** Keeps the place in a box of another size: text that is broken into other lines moves what is below it. */
   function resized() {
     if (box.clientHeight === 0) return;
@@ -94,7 +102,7 @@ export function placeIn(box, { firstVisible, scrolled }) {
     leaveEnd() {
       isPinned = false;
     },
-    scrollTo,
+    goTo,
     keepEnd,
     keep,
     restore,
