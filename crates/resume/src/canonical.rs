@@ -5,7 +5,9 @@
 //! no dialect interprets stored fields by itself.
 
 mod answer;
-pub(crate) use answer::{AFTER_CALLS, ANSWER, AnswerMark, AnswerShape, CONTINUED, ContinuedMark};
+pub(crate) use answer::{
+    AFTER_CALLS, ANSWER, AnswerMark, AnswerShape, CONTINUED, ContinuedMark, part_count,
+};
 
 pub(crate) mod anthropic;
 
@@ -38,7 +40,7 @@ mod read;
 pub(crate) use read::{read_message, take_field, take_list, take_object};
 
 mod reasoning;
-pub(crate) use reasoning::{PlacedReasoning, Reasoning, THOUGHT, interleave};
+pub(crate) use reasoning::{POSITION, PlacedReasoning, Reasoning, THOUGHT, interleave};
 
 mod role;
 pub(crate) use role::Role;

@@ -2,6 +2,7 @@ use records::{JsonObject, MessageBody};
 use serde_json::{Value, json};
 
 use super::message::{CanonicalMessage, is_empty_value};
+use super::reasoning::POSITION;
 use super::role::Role;
 
 /// The own field of a message that is a piece of an answer: the id of the answer, or true if the pieces follow one another.
@@ -212,7 +213,7 @@ impl CanonicalMessage {
     }
 
     /// Adds the reasoning of a piece that comes after some content parts and calls.
-    fn join_reasoning(&mut self, later: Value, before: u64, calls: usize) {
+    fn join_reasoning(&mut self, later: Value, before: usize, calls: usize) {
         let is_first = self.reasoning.is_null() && before == 0 && calls == 0;
         if is_first {
             self.reasoning = later;
@@ -224,8 +225,8 @@ impl CanonicalMessage {
         let mut reasoning = into_blocks(self.reasoning.take());
         for mut block in into_blocks(later) {
             if before > 0 {
-                let position = block["position"].as_u64().unwrap_or_default();
-                block["position"] = (before + position).into();
+                let position = block[POSITION].as_u64().unwrap_or_default();
+                block[POSITION] = (before as u64 + position).into();
             }
             if calls > 0 {
                 block[AFTER_CALLS] = calls.into();
@@ -237,10 +238,10 @@ impl CanonicalMessage {
 }
 
 /// Returns how many parts a content has.
-fn part_count(content: &Value) -> u64 {
+pub(crate) fn part_count(content: &Value) -> usize {
     match content {
         Value::Null => 0,
-        Value::Array(parts) => parts.len() as u64,
+        Value::Array(parts) => parts.len(),
         _ => 1,
     }
 }

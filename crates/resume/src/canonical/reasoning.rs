@@ -76,13 +76,16 @@ impl CanonicalMessage {
     }
 }
 
+/// The field of a stored block with how many content parts of the message are before it.
+pub(crate) const POSITION: &str = "position";
+
 /// A block of reasoning, and where it stands in its message.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct PlacedReasoning {
     pub(crate) reasoning: Reasoning,
     /// How many content parts of the message are before it.
     ///
-    /// Only signed reasoning has a position other than 0: its provider refuses another order.
+    /// Only reasoning that its provider signed or encrypted has a position other than 0: the provider refuses another order.
     pub(crate) position: usize,
 }
 
@@ -102,9 +105,16 @@ impl PlacedReasoning {
 
     /// Reads a stored block, which has a position if it is not before the content.
     pub(crate) fn read(block: &Value) -> Option<Self> {
-        let position = block.get("position").and_then(Value::as_u64).unwrap_or_default();
+        let position = block.get(POSITION).and_then(Value::as_u64).unwrap_or_default();
         let position = usize::try_from(position).unwrap_or(usize::MAX);
-        Some(Self::after(position, Reasoning::read(block)?))
+        let reasoning = Reasoning::read(block)?;
+        // `OpenAI` refuses another order as well.
+        let is_of_openai = block["extra_content"]["openai"].is_object();
+        Some(if is_of_openai {
+            Self { reasoning, position }
+        } else {
+            Self::after(position, reasoning)
+        })
     }
 
     /// Returns the value to store for blocks: the text alone for one unsigned text.
@@ -123,7 +133,7 @@ impl From<PlacedReasoning> for Value {
     fn from(placed: PlacedReasoning) -> Self {
         let mut block = Self::from(placed.reasoning);
         if placed.position > 0 {
-            block["position"] = placed.position.into();
+            block[POSITION] = placed.position.into();
         }
         block
     }

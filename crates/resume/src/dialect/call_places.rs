@@ -3,7 +3,8 @@
 use records::JsonObject;
 use serde_json::Value;
 
-use crate::canonical::CanonicalMessage;
+use super::langchain;
+use crate::canonical::{AFTER_CALLS, CanonicalMessage, part_count};
 
 /// The field of `provider` with how many other blocks are before each call.
 pub(super) const CALLS_AFTER: &str = "calls_after";
@@ -38,21 +39,35 @@ impl CallPlaces {
     }
 }
 
-/// Returns the places of the calls of a message that came in another dialect with the blocks of Anthropic, by what only that
-/// dialect has of it.
+/// Returns the places of the calls of a message that came in another dialect, by what only that dialect has of it.
 pub(super) fn of_another(dialect: &str, fields: &JsonObject) -> Option<Value> {
+    let list = |field: &str| fields.get(field).and_then(Value::as_array);
     match dialect {
-        "anthropic" => return fields.get(CALLS_AFTER).cloned(),
-        "claude-agent-sdk" => {}
-        _ => return None,
+        "anthropic" => fields.get(CALLS_AFTER).cloned(),
+        // It keeps the types of all blocks of an entry; reasoning without a text is not stored otherwise.
+        "claude-agent-sdk" => of_kinds(fields.get("entry")?["blocks"].as_array()?, |block| {
+            let is_stored = block.get("whole").is_none();
+            block.as_str().or(block["type"].as_str()).filter(|kind| is_stored || *kind == TOOL_USE)
+        }),
+        "bedrock-converse" => {
+            of_kinds(list("blocks")?, |block| block["kind"].as_str().filter(|kind| *kind != "mark"))
+        }
+        "pydantic-ai" => {
+            of_kinds(list("parts")?, |part| Some(part["part_kind"].as_str().unwrap_or_default()))
+        }
+        "langchain" => langchain::calls_after(list("blocks")?),
+        _ => None,
     }
-    // It keeps the types of all blocks of an entry.
+}
+
+const TOOL_USE: &str = "tool_use";
+
+/// Returns the places of calls among blocks; `kind` returns `None` for a block that says nothing.
+fn of_kinds(blocks: &[Value], kind: impl Fn(&Value) -> Option<&str>) -> Option<Value> {
     let mut places = CallPlaces::default();
-    for block in fields.get("entry")?.get("blocks")?.as_array()? {
-        match block.as_str().or(block["type"].as_str())? {
-            "tool_use" => places.add_call(),
-            // Reasoning without a text is not stored otherwise.
-            _ if block.get("whole").is_some() => {}
+    for kind in blocks.iter().filter_map(kind) {
+        match kind {
+            TOOL_USE | "call" | "tool-call" => places.add_call(),
             _ => places.add_other(),
         }
     }
@@ -60,17 +75,32 @@ pub(super) fn of_another(dialect: &str, fields: &JsonObject) -> Option<Value> {
 }
 
 /// Takes the places of the calls of a message that is written; none if it has other calls now.
+///
+/// Without places, reasoning of `OpenAI` says behind how many calls it is. So this comes before the reasoning is taken, if the dialect
+/// has such reasoning.
 pub(super) fn take(message: &mut CanonicalMessage) -> Vec<usize> {
     let Some(Value::Array(places)) = message.provider.shift_remove(CALLS_AFTER) else {
-        return Vec::new();
+        return of_reasoning(message).unwrap_or_default();
     };
     let places = places.iter().map(|place| usize::try_from(place.as_u64()?).ok());
     let places: Option<Vec<_>> = places.collect();
     places.filter(|places| places.len() == message.calls.len()).unwrap_or_default()
 }
 
+fn of_reasoning(message: &CanonicalMessage) -> Option<Vec<usize>> {
+    let blocks = message.reasoning.as_array()?;
+    let after_calls: Vec<_> =
+        blocks.iter().map(|block| block[AFTER_CALLS].as_u64().unwrap_or_default()).collect();
+    if after_calls.iter().all(|after| *after == 0) {
+        return None;
+    }
+    let parts = part_count(&message.content);
+    let before = |call: u64| after_calls.iter().filter(|after| **after <= call).count();
+    Some((0..).take(message.calls.len()).map(|call| parts + before(call)).collect())
+}
+
 /// Puts calls among the other blocks: each at its place, and behind all of them without places.
-pub(super) fn place(others: Vec<Value>, calls: Vec<Value>, places: &[usize]) -> Vec<Value> {
+pub(super) fn place<T>(others: Vec<T>, calls: Vec<T>, places: &[usize]) -> Vec<T> {
     if places.is_empty() {
         return others.into_iter().chain(calls).collect();
     }

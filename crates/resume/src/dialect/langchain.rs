@@ -7,6 +7,7 @@ use super::violation::Violation;
 use crate::Options;
 
 mod blocks;
+pub(super) use blocks::calls_after;
 mod parse;
 mod prepare;
 mod reasoning;

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::Repair;
-use crate::canonical::{CanonicalMessage, Reasoning, is_empty_value};
+use crate::canonical::{AFTER_CALLS, CanonicalMessage, POSITION, Reasoning, is_empty_value};
 
 /// The id of a thinking part that Anthropic encrypted.
 const REDACTED: &str = "redacted_thinking";
@@ -46,6 +46,18 @@ pub(super) fn read_thinking(fields: &mut Map<String, Value>) -> Value {
     block
 }
 
+/// Says where a stored block stands in its message, if that matters to the provider.
+pub(super) fn place(stored: &mut Value, parts: usize, calls: usize) {
+    let is_of_openai = stored["extra_content"]["openai"].is_object();
+    let is_signed = is_of_openai || Reasoning::read(stored).is_some_and(|read| read.is_signed());
+    if is_signed && parts > 0 {
+        stored[POSITION] = parts.into();
+    }
+    if is_of_openai && calls > 0 {
+        stored[AFTER_CALLS] = calls.into();
+    }
+}
+
 /// Returns the reasoning to store: the text alone for one block that has nothing else.
 pub(super) fn into_stored(mut blocks: Vec<Value>) -> Value {
     match &mut blocks[..] {
@@ -54,11 +66,6 @@ pub(super) fn into_stored(mut blocks: Vec<Value>) -> Value {
         }
         _ => blocks.into(),
     }
-}
-
-/// Takes the reasoning of a message as thinking parts.
-pub(super) fn write_thinking(message: &mut CanonicalMessage) -> Vec<Value> {
-    take_blocks(message).into_iter().map(|(_, part)| part).collect()
 }
 
 /// Takes the blocks of reasoning, each with its thinking part.

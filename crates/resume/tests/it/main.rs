@@ -20,6 +20,7 @@ mod media;
 mod normalize;
 mod openai;
 mod openai_responses;
+mod order;
 mod otel_genai;
 mod parse;
 mod plan;

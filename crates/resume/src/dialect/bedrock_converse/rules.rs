@@ -17,7 +17,7 @@ pub(super) const BEDROCK_CONVERSE: DialectRules = DialectRules {
         allows: |it| is_word(it) || "_.:-".contains(it),
         ..CallIdRule::ANY
     },
-    own_fields: OwnFields::all_of(super::NAME),
+    own_fields: OwnFields { has_call_places: true, ..OwnFields::all_of(super::NAME) },
     custom_calls: CustomCalls::Converted,
     // 400 "Provide a json object": sigoden/aichat#1550 has the same for results.
     arguments: Arguments::Object,

@@ -7,6 +7,7 @@ use super::layout::Layout;
 use super::rules;
 use super::write_blocks::{self, is_reasoning};
 use crate::canonical::{CanonicalMessage, Role};
+use crate::dialect::call_places;
 use crate::dialect::pipeline::MessageWriter;
 use crate::dialect::turns::{Neighbours, Turn, TurnMerger};
 use crate::rendered::{Origin, Rendered};
@@ -68,6 +69,7 @@ fn neighbours(_open: &Turn, next: &Turn) -> Neighbours {
 
 impl MessageWriter for MessagesWriter {
     fn write(&mut self, mut message: CanonicalMessage, rendered: &mut Rendered) {
+        let places = call_places::take(&mut message);
         let (mut layout, removes_any) = Layout::take(&mut message);
         if removes_any {
             message.repairs.push(Repair::ProviderFieldsRemoved);
@@ -79,8 +81,13 @@ impl MessageWriter for MessagesWriter {
         self.end_results(rendered);
         let marks = mem::take(&mut layout.marks);
         let name = &self.default_user_name;
-        let mut blocks =
-            write_blocks::write_speech(&mut message, layout.blocks, name, &mut self.documents);
+        let mut blocks = write_blocks::write_speech(
+            &mut message,
+            layout.blocks,
+            &places,
+            name,
+            &mut self.documents,
+        );
         if blocks.iter().all(|block| block.get("cachePoint").is_some() || is_reasoning(block)) {
             rendered.drop(message.origin, DropReason::BlankContent);
             return;

@@ -13,6 +13,7 @@ use crate::Repair;
 use crate::canonical::{
     CanonicalMessage, ContentPart, PlacedReasoning, Reasoning, Role, interleave, take_list,
 };
+use crate::dialect::call_places;
 use crate::dialect::pieces::{Piece, take_unnamed_pieces};
 use crate::dialect::shapes::retain;
 use crate::dialect::speaker;
@@ -23,10 +24,12 @@ pub(super) fn is_reasoning(block: &Value) -> bool {
     block.get("reasoningContent").is_some()
 }
 
-/// Writes what a message says and calls; its blocks are in the order in which they came, if there are still as many.
+/// Writes what a message says and calls; its blocks are in the order in which they came, if there are still as many. `places` are
+/// those of the calls of a message that came in another format.
 pub(super) fn write_speech(
     message: &mut CanonicalMessage,
     left: Vec<LeftBlock>,
+    places: &[usize],
     default_user_name: &str,
     documents: &mut DocumentNames,
 ) -> Vec<Value> {
@@ -49,7 +52,8 @@ pub(super) fn write_speech(
     let calls = writer.write_calls(&left);
     let mut blocks = if left.is_empty() {
         let blocks = interleave(reasoning, content, |reasoning| writer.write_reasoning(reasoning));
-        blocks.into_iter().flatten().chain(calls).collect()
+        let calls = calls.into_iter().map(Some).collect();
+        call_places::place(blocks, calls, places).into_iter().flatten().collect()
     } else {
         let reasoning: VecDeque<_> = reasoning.into_iter().collect();
         writer.arrange(left, reasoning, content.into(), calls.into())

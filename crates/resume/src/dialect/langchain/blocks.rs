@@ -89,7 +89,7 @@ impl Taken {
     fn add_reasoning(&mut self, at: usize, divided: reasoning::Divided) {
         let field = if divided.stored.is_null() { GIVEN } else { BLOCK };
         if let mut stored @ Value::Object(_) = divided.stored {
-            reasoning::place(&mut stored, self.parts.len(), self.calls);
+            thinking::place(&mut stored, self.parts.len(), self.calls);
             self.reasoning.push(stored);
         }
         self.blocks.push(json!({"at": at, field: divided.rest}));
@@ -161,6 +161,24 @@ pub(super) fn have_custom_call(blocks: &[Value], id: &str) -> bool {
         .iter()
         .map(|entry| native(&entry[BLOCK]))
         .any(|block| block["type"] == CUSTOM_CALL && block["call_id"] == id)
+}
+
+/// Returns how many other blocks that the log has are before each call, by the entries of a content.
+pub(in crate::dialect) fn calls_after(entries: &[Value]) -> Option<Value> {
+    // The blocks before an entry that are no others: calls, and what the log does not have.
+    let mut not_others = 0;
+    let mut places = Vec::new();
+    for entry in entries {
+        let block = native(&entry[BLOCK]);
+        let at = entry["at"].as_u64()?;
+        if call_id(block).is_some() {
+            places.push(at.saturating_sub(not_others));
+            not_others += 1;
+        } else if entry.get(GIVEN).is_some() || block.get(CACHE_POINT).is_some() {
+            not_others += 1;
+        }
+    }
+    (!places.is_empty()).then(|| places.into())
 }
 
 /// Returns the arguments of a call of a custom tool, in the form of the library.

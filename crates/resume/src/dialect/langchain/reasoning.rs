@@ -6,7 +6,7 @@ use records::JsonObject;
 use serde_json::{Value, json};
 
 use crate::Repair;
-use crate::canonical::{AFTER_CALLS, CanonicalMessage, Reasoning, is_empty_value};
+use crate::canonical::{CanonicalMessage, Reasoning, is_empty_value};
 use crate::dialect::{openai_responses, thinking};
 
 /// Where a block has what is stored of it, and where the stored block has that. A block that stays beside its message has
@@ -194,16 +194,6 @@ fn summary_of(stored: &Value) -> Value {
     given.unwrap_or_else(|| {
         openai_responses::summary_of(stored["thinking"].as_str().unwrap_or_default())
     })
-}
-
-/// Says where a stored block stands in its message, if that matters to the provider.
-pub(super) fn place(stored: &mut Value, parts: usize, calls: usize) {
-    if parts > 0 && Reasoning::read(stored).is_some_and(|read| read.is_signed()) {
-        stored["position"] = parts.into();
-    }
-    if calls > 0 && stored["extra_content"]["openai"].is_object() {
-        stored[AFTER_CALLS] = calls.into();
-    }
 }
 
 /// Takes the stored blocks of a message that say something.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::content::{Piece, take_pieces};
 use super::items::add_stored_fields;
 use super::open_call::OpenCall;
-use super::reasoning;
+use super::reasoning::{self, PlacedItem};
 use crate::canonical::{Call, CanonicalMessage, Role, are_parts, is_empty_value};
 use crate::dialect::pipeline::{MessageWriter, is_word};
 use crate::dialect::speaker;
@@ -43,14 +43,14 @@ impl ItemsWriter {
     }
 
     /// Opens calls; each is written after the reasoning that follows the calls before it.
-    fn open_calls(&mut self, calls: Vec<Call>, reasoning: Vec<(usize, Value)>) {
+    fn open_calls(&mut self, calls: Vec<Call>, reasoning: Vec<PlacedItem>) {
         let mut reasoning = reasoning.into_iter().peekable();
         let last = calls.len().saturating_sub(1);
         for (at, call) in calls.into_iter().enumerate() {
             self.positions.insert(call.id.clone(), at);
             let mut open = OpenCall::new(call);
-            while let Some((_, item)) = reasoning.next_if(|(after, _)| *after <= at || at == last) {
-                open.reasoning.push(item);
+            while let Some(placed) = reasoning.next_if(|it| it.after_calls <= at || at == last) {
+                open.reasoning.push(placed.item);
             }
             self.calls.push(open);
         }
@@ -78,11 +78,19 @@ impl MessageWriter for ItemsWriter {
         fold_name(&mut message, &mut pieces, &self.default_user_name);
         let reasoning = reasoning::take_items(&mut message);
         let (early, late): (Vec<_>, Vec<_>) =
-            reasoning.into_iter().partition(|(after, _)| *after == 0 && !pieces.is_empty());
-        if message.calls.is_empty() && !late.is_empty() {
+            reasoning.into_iter().partition(|it| it.after_calls == 0 && !pieces.is_empty());
+        let mut removes_any = message.calls.is_empty() && !late.is_empty();
+        for PlacedItem { position, item, .. } in early.into_iter().rev() {
+            // The API refuses reasoning that nothing follows.
+            if message.calls.is_empty() && position >= pieces.len() {
+                removes_any = true;
+            } else {
+                pieces.insert(position.min(pieces.len()), Piece::Item(item));
+            }
+        }
+        if removes_any {
             message.repairs.push(Repair::ReasoningRemoved);
         }
-        rendered.messages.extend(early.into_iter().map(|(_, item)| item));
         write_pieces(&mut message, pieces, is_text, rendered);
         message.report_repairs(rendered);
         self.open_calls(message.calls, late);

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::Repair;
 use crate::canonical::{Call, CanonicalMessage, Provider, Role};
+use crate::dialect::call_places::CALLS_AFTER;
 use crate::dialect::gemini::is_only_mark;
 use crate::rendered::Rendered;
 
@@ -81,6 +82,10 @@ fn lower_reasoning(rule: ReasoningRule, message: &mut CanonicalMessage) {
     if !is_accepted {
         message.reasoning.take();
         message.repairs.push(Repair::ReasoningRemoved);
+        if rule == ReasoningRule::Signed {
+            // They count the blocks of reasoning.
+            message.provider.shift_remove(CALLS_AFTER);
+        }
     }
 }
 

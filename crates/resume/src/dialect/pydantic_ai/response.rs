@@ -7,9 +7,10 @@ use super::compaction;
 use super::content::{Piece, take_pieces, write_kept};
 use super::media::{is_media, kept_part, read_media, write_media};
 use super::own::{OwnFields, remove_empty};
-use crate::canonical::{Call, CanonicalMessage, ContentPart, MediaSource};
+use crate::canonical::{Call, CanonicalMessage, ContentPart, MediaSource, POSITION};
+use crate::dialect::call_places;
 use crate::dialect::parsed::{content_from_parts, set_extra, stored_call, text_part};
-use crate::dialect::thinking::{self, read_thinking, write_thinking};
+use crate::dialect::thinking::{self, read_thinking, take_blocks};
 
 /// Returns whether a content part is a part of a response that stays as it is.
 fn is_kept(part: &Value) -> bool {
@@ -43,7 +44,11 @@ pub(super) fn read_parts(parts: Vec<Value>) -> (MessageBody, OwnFields) {
             "text" if fields.get("content").is_some_and(Value::is_string) => {
                 content.push(text_part(fields.remove("content").unwrap_or_default()));
             }
-            "thinking" => reasoning.push(read_thinking(&mut fields)),
+            "thinking" => {
+                let mut block = read_thinking(&mut fields);
+                thinking::place(&mut block, content.len(), calls.len());
+                reasoning.push(block);
+            }
             "tool-call" => calls.push(read_call(&mut fields)),
             "file" if fields.get("content").is_some_and(is_media) => {
                 let (part, item) = read_media(fields.remove("content").unwrap_or_default());
@@ -113,14 +118,15 @@ fn add_signature(part: &mut Value) {
 
 /// Writes the parts of a response.
 ///
-/// If the message still has as many parts of each kind as were stored, they are in the stored order.
-/// Otherwise, reasoning is first, and calls are last.
+/// If the message still has as many parts of each kind as were stored, they are in the stored order. Otherwise, signed reasoning is
+/// where it was, other reasoning is first, and calls are at their places or last.
 pub(super) fn write_parts(
     message: &mut CanonicalMessage,
     stored: &[Value],
     default_user_name: &str,
 ) -> Vec<Value> {
-    let thinking: VecDeque<_> = write_thinking(message).into();
+    let places = call_places::take(message);
+    let (blocks, thinking): (Vec<_>, VecDeque<_>) = take_blocks(message).into_iter().unzip();
     let pieces = take_pieces(message, is_kept, default_user_name);
     let mut calls = VecDeque::with_capacity(message.calls.len());
     for call in &mut message.calls {
@@ -131,8 +137,13 @@ pub(super) fn write_parts(
     let fits = (thinking.len(), pieces.len(), calls.len())
         == (count("thinking"), others, count("tool-call"));
     let mut queues = [thinking, VecDeque::new(), calls];
-    let order: Vec<_> = if fits { stored.iter().map(queue_of).collect() } else { Vec::new() };
-    let of_pieces = stored.iter().filter(|part| fits && queue_of(part) == 1);
+    let stored = if fits { stored } else { &[] };
+    let order: Vec<_> = if fits {
+        stored.iter().map(queue_of).collect()
+    } else {
+        call_places::place(placed(&blocks, pieces.len()), vec![2; queues[2].len()], &places)
+    };
+    let of_pieces = stored.iter().filter(|part| queue_of(part) == 1);
     let of_pieces = of_pieces.map(Some).chain(std::iter::repeat(None));
     for (piece, own) in pieces.into_iter().zip(of_pieces) {
         queues[1].push_back(write_piece(message, piece, own.unwrap_or(&Value::Null)));
@@ -144,6 +155,16 @@ pub(super) fn write_parts(
     parts.extend(queues.into_iter().flatten());
     parts.iter_mut().for_each(add_signature);
     parts
+}
+
+/// Returns the numbers of the queues of reasoning and of so many pieces, in the order of their parts.
+fn placed(blocks: &[Value], pieces: usize) -> Vec<usize> {
+    let mut order = vec![1; pieces];
+    for block in blocks.iter().rev() {
+        let position = block[POSITION].as_u64().unwrap_or_default();
+        order.insert(usize::try_from(position).unwrap_or(pieces).min(pieces), 0);
+    }
+    order
 }
 
 /// Returns the number of the queue for the parts of a kind.

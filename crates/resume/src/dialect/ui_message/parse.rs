@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::own::{OwnFields, PartKind};
 use super::{call, fields, reasoning, write};
 use crate::DropReason;
-use crate::canonical::{Media, MediaSource, Reasoning};
+use crate::canonical::{Media, MediaSource};
 use crate::dialect::parsed::{
     EventIds, Parsed, as_object, content_from_parts, set_extra, take_text, text_part,
 };
@@ -232,10 +232,7 @@ impl Step {
             self.own.push(fields.into());
             return;
         };
-        let is_signed = Reasoning::read(&block).is_some_and(|block| block.is_signed());
-        if is_signed && !self.content.is_empty() {
-            block["position"] = self.content.len().into();
-        }
+        thinking::place(&mut block, self.content.len(), self.calls.len());
         self.reasoning.push(block);
         fields.remove("type");
         self.own.push(PartKind::Reasoning.entry(fields));
