@@ -119,9 +119,8 @@ pub(crate) async fn answer_if_none_match(request: Request, next: Next) -> Respon
     let mut response = next.run(request).await;
     let tag = response.headers().get(ETAG).and_then(|tag| tag.to_str().ok());
     let is_known = tag.is_some_and(|tag| known.iter().any(|known| known == tag || known == "*"));
-    // A range counts after the condition (RFC 9110, section 13.2.2).
-    let has_content = matches!(response.status(), StatusCode::OK | StatusCode::PARTIAL_CONTENT);
-    if is_read && has_content && is_known {
+    // Whether the answer would be a part or a refusal: a range counts after the condition (RFC 9110, section 13.2.2).
+    if is_read && is_known {
         response.headers_mut().remove(axum::http::header::CONTENT_RANGE);
         *response.status_mut() = StatusCode::NOT_MODIFIED;
         response.headers_mut().remove(axum::http::header::CONTENT_TYPE);

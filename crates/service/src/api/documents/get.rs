@@ -32,6 +32,8 @@ pub(crate) enum ContentResponse {
     Nothing(DocumentContent),
     /// The request names a part behind the end of a content of this size.
     Beyond(u64),
+    /// The content has this size, which is too large for an answer to a request without a range.
+    TooLarge(u64),
 }
 
 impl IntoResponse for ContentResponse {
@@ -44,6 +46,13 @@ impl IntoResponse for ContentResponse {
                 let detail = format!("the content has {size} bytes");
                 let problem = Problem::new(ProblemKind::RANGE_NOT_SATISFIABLE, detail);
                 return with_range(problem.into_response(), &format!("bytes */{size}"));
+            }
+            Self::TooLarge(size) => {
+                let detail = format!(
+                    "must be given: the document has {size} bytes, and an answer at most {}",
+                    DocumentRange::MAX_BYTES
+                );
+                return Problem::invalid_parameter("Range", detail).into_response();
             }
         };
         let DocumentContent { head, offset, content } = part;
@@ -138,12 +147,7 @@ pub(crate) async fn get_document(
         return Ok(Tagged { tag, response: ContentResponse::Part(part) });
     }
     if part.content.len() as u64 != part.head.size {
-        let size = part.head.size;
-        let detail = format!(
-            "must be given: the document has {size} bytes, and an answer at most {}",
-            DocumentRange::MAX_BYTES
-        );
-        return Err(Problem::invalid_parameter("Range", detail));
+        return Ok(Tagged { tag, response: ContentResponse::TooLarge(part.head.size) });
     }
     Ok(Tagged { tag, response: ContentResponse::Whole(part) })
 }
