@@ -36,7 +36,17 @@ impl From<bson::error::Error> for ForeignError {
 /// A collection of another system. It is only read.
 #[derive(Debug)]
 pub struct ForeignCollection {
+    client: Client,
     collection: Collection<RawDocumentBuf>,
+}
+
+/// What a server has instead of a collection that does not exist.
+#[derive(Debug, PartialEq)]
+pub enum Instead {
+    /// The other collections of the database.
+    Collections(Vec<String>),
+    /// The other databases: it does not have this one.
+    Databases(Vec<String>),
 }
 
 impl ForeignCollection {
@@ -48,7 +58,24 @@ impl ForeignCollection {
     ) -> Result<Self, ConnectError> {
         let options = client::options(&MongoOptions::new(uri, database)).await?;
         let client = Client::with_options(options)?;
-        Ok(Self { collection: client.database(database).collection(collection) })
+        let collection = client.database(database).collection(collection);
+        Ok(Self { client, collection })
+    }
+
+    /// Returns what there is instead if the collection does not exist; `None` if it does, or if the user may not know.
+    pub async fn instead(&self) -> Option<Instead> {
+        let namespace = self.collection.namespace();
+        let database = self.client.database(&namespace.db);
+        let collections = database.list_collection_names().await.ok()?;
+        if collections.contains(&namespace.coll) {
+            return None;
+        }
+        if !collections.is_empty() {
+            return Some(Instead::Collections(sorted(collections)));
+        }
+        let mut databases = self.client.list_database_names().await.unwrap_or_default();
+        databases.retain(|name| !["admin", "config", "local"].contains(&name.as_str()));
+        Some(Instead::Databases(sorted(databases)))
     }
 
     /// Returns about how many documents there are.
@@ -71,6 +98,11 @@ impl ForeignCollection {
         let found = find.allow_disk_use(true).batch_size(BATCH).await?;
         Ok(found.map(|raw| Ok(plain_object(Document::try_from(raw?)?))))
     }
+}
+
+fn sorted(mut names: Vec<String>) -> Vec<String> {
+    names.sort_unstable();
+    names
 }
 
 fn plain_object(document: Document) -> JsonObject {

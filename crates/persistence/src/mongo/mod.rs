@@ -63,7 +63,7 @@ pub use consistency::{DataCheck, DataFault, FaultKind};
 pub use engine::client::{ConnectError, MongoOptions};
 pub use engine::index::IndexState;
 pub use engine::indexes::IndexReport;
-pub use foreign::{ForeignCollection, ForeignError};
+pub use foreign::{ForeignCollection, ForeignError, Instead};
 pub use stats::{StatsDifference, Workflow};
 pub use transcript::append::QueueBounds;
 pub use transcript::sealing::{Interruption, SealingBounds};

@@ -184,6 +184,34 @@ async fn a_message_that_is_imported_late_stands_behind_the_others_and_that_is_sa
 }
 
 #[tokio::test]
+async fn a_collection_that_does_not_exist_is_an_error_that_names_the_others() -> Result<()> {
+    let place = Place::new().await?;
+    let foreign = Foreign::new(&place, "langchain");
+    let database = &place.database;
+    let import = async |from_database: &str| -> Result<(String, Option<i32>)> {
+        let from = ["import", "mongo", "langchain", "--app", APP, "--from", database.uri()];
+        let collection = ["--from-collection", foreign.collection.name()];
+        let arguments = [&from[..], &["--from-database", from_database], &collection].concat();
+        let output = tests::binary::run(&arguments, &place.settings).await?;
+        Ok((String::from_utf8(output.stderr)?, output.status.code()))
+    };
+    let (said, code) = import(database.name()).await?;
+    let other =
+        "has no collection foreign_langchain: name another one with --from-collection; it has ";
+    assert!(said.contains(other) && said.contains("chat_sessions"), "{said}");
+    assert_eq!(code, Some(1));
+    let (said, code) = import("mistyped").await?;
+    let other = "has no database mistyped: name another one with --from-database; it has ";
+    assert!(said.contains(other), "{said}");
+    assert_eq!(code, Some(1));
+    // An empty one is none that is missing.
+    foreign.collection.insert_one(doc! {}).await?;
+    foreign.collection.delete_many(doc! {}).await?;
+    assert_eq!(import(database.name()).await?.1, Some(0));
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_server_that_does_not_answer_is_an_error() -> Result<()> {
     let place = Place::new().await?;
     let import = ["import", "mongo", "langchain", "--app", APP, "--from"];

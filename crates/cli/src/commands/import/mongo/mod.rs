@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use futures::TryStreamExt as _;
-use persistence::mongo::{ForeignCollection, MongoStore};
+use persistence::mongo::{ForeignCollection, Instead, MongoStore};
 use records::{AppId, WorkflowName};
 use secrecy::SecretString;
 use transfer::collections::{LAYOUTS, Layout};
@@ -21,6 +21,9 @@ use crate::settings::Settings;
 
 /// The variable with the connection string, which lists of processes do not show.
 const FROM: &str = "REPRISE_IMPORT_FROM";
+
+/// How many names of collections or databases an error lists.
+const MOST_NAMES: usize = 20;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Layouts:\n  \
@@ -82,6 +85,29 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
     report.await?.finish(arguments.output, arguments.dry_run)
 }
 
+/// Says that a collection does not exist, and what there is instead.
+fn missing(database: &str, collection: &str, instead: &Instead) -> String {
+    match instead {
+        Instead::Collections(others) => format!(
+            "the database {database} has no collection {collection}: name another one with --from-collection; it has {}",
+            listed(others)
+        ),
+        Instead::Databases(others) if others.is_empty() => {
+            format!("the server has no database {database}, or this user may not see it")
+        }
+        Instead::Databases(others) => format!(
+            "the server has no database {database}: name another one with --from-database; it has {}",
+            listed(others)
+        ),
+    }
+}
+
+fn listed(names: &[String]) -> String {
+    let (shown, more) = names.split_at(names.len().min(MOST_NAMES));
+    let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+    format!("{}{more}", shown.join(", "))
+}
+
 async fn import(
     arguments: &Arguments,
     store: &MongoStore,
@@ -94,7 +120,13 @@ async fn import(
     let from = arguments.from.clone().or_else(from_environment);
     let from = from.with_context(|| format!("name the server with --from, or in {FROM}"))?;
     let source = ForeignCollection::connect(from, database, collection).await?;
-    report.bar.set_length(source.count().await?);
+    let count = source.count().await?;
+    if count == 0
+        && let Some(instead) = source.instead().await
+    {
+        anyhow::bail!("{}", missing(database, collection, &instead));
+    }
+    report.bar.set_length(count);
     let mut documents = std::pin::pin!(source.documents(order).await?);
     let mut importer = Importer::new(arguments, store, clock, report);
     while let Some(document) = documents.try_next().await? {
