@@ -5,6 +5,7 @@ use records::json::{self, ParseError};
 use records::{ChatId, Invalid, JsonObject, NewChatSession, UserId, WorkflowName};
 use resume::Dropped;
 use resume::dialect::{Dialect, Violation};
+use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
@@ -59,6 +60,7 @@ struct Line {
     user_id: Option<UserId>,
     title: Option<String>,
     metadata: Option<JsonObject>,
+    #[serde(default, deserialize_with = "creation_time")]
     created_at: Option<DateTime<Utc>>,
     #[serde(flatten)]
     others: JsonObject,
@@ -71,6 +73,12 @@ fn one_or_all<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Value>, D::Error
         Value::Array(all) => all,
         one => vec![one],
     })
+}
+
+/// Reads a time; the error names the field, which that of a time does not.
+fn creation_time<'de, D: Deserializer<'de>>(from: D) -> Result<Option<DateTime<Utc>>, D::Error> {
+    let named = |error| D::Error::custom(format!("created_at must be a time in RFC 3339: {error}"));
+    Option::deserialize(from).map_err(named)
 }
 
 /// Reads a line with a chat in a dialect; `workflow_name` is that of a chat that names none.
@@ -122,6 +130,13 @@ mod tests {
         assert!(messages.iter().all(|it| it.bytes() > 0));
         assert_eq!(noted[0].rule, "orphan_result");
         assert_eq!(unknown, ["question"]);
+    }
+
+    #[test]
+    fn a_time_that_is_none_is_named() {
+        let line = json!({ "messages": [], "created_at": "yesterday" });
+        let error = read("openai", &line).unwrap_err().to_string();
+        assert!(error.contains("created_at must be a time in RFC 3339"), "{error}");
     }
 
     #[test]
