@@ -21,7 +21,9 @@ mod write;
 /// - The content is a text or a list of content parts; anything else becomes its JSON text, and null
 ///   becomes the empty text.
 /// - Arguments are an object; other arguments become the field `input` of one.
-/// - `additional_kwargs` holds refusals, reasoning, Gemini's signatures of calls and the mark of developer instructions. The result of
+/// - Reasoning that Anthropic signed, with the calls, is in blocks of the content, and `response_metadata` names the provider: that is
+///   where integrations take it from for Claude, and leave it out for others.
+/// - `additional_kwargs` holds refusals, other reasoning, Gemini's signatures of calls and the mark of developer instructions. The result of
 ///   a failed call has the `status` `error`.
 ///
 /// - The id is the event id, so that a state that loads a history twice has each message once.

@@ -93,6 +93,13 @@ fn order(messages: &[Value]) -> Vec<String> {
         let role = message.get("role").or(message.get("kind"));
         role.is_none_or(|role| role == "assistant" || role == "response")
     };
+    // Those of LangChain are in their data, with their type.
+    let data = |message: &Value| match message["type"].as_str() {
+        Some("ai") => Some(json!({"content": message["data"]["content"]})),
+        Some("human" | "tool") => None,
+        _ => Some(message.clone()),
+    };
+    let messages: Vec<_> = messages.iter().filter_map(data).collect();
     let blocks = messages.iter().filter(is_answer).flat_map(|message| {
         let blocks = message.get("parts").or(message.get("content"));
         let is_item = message.get("type").is_some();
@@ -123,7 +130,7 @@ fn signed_thoughts_between_calls_stay_there() {
         (&PydanticAi, pydantic_of_anthropic()),
         (&LangChain, langchain()),
     ];
-    let targets: [&dyn Dialect; 3] = [&Anthropic, bedrock_converse, &PydanticAi];
+    let targets: [&dyn Dialect; 4] = [&Anthropic, bedrock_converse, &PydanticAi, &LangChain];
     for (from, messages) in sources {
         for to in targets {
             let rendered = stored_in(to, from, messages.as_array().unwrap());

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use super::{reasoning, server_tools};
 use crate::Repair;
-use crate::canonical::{Call, CanonicalMessage};
+use crate::canonical::{Call, CanonicalMessage, PlacedReasoning, interleave};
+use crate::dialect::call_places;
 use crate::dialect::parsed::text_part;
 use crate::dialect::thinking;
 
@@ -186,6 +187,29 @@ pub(super) fn custom_arguments(input: &str) -> Value {
     json!({CUSTOM_INPUT: input})
 }
 
+/// Puts signed reasoning, and the calls as blocks, into the content of a message that came in another format: in the order that
+/// Claude is to have them again.
+pub(super) fn with_signed(
+    content: Value,
+    signed: Vec<PlacedReasoning>,
+    calls: &[Value],
+    places: &[usize],
+) -> Value {
+    let calls = calls.iter().map(|call| {
+        json!({"type": "tool_use", "id": call["id"], "name": call["name"], "input": call["args"]})
+    });
+    let others = interleave(signed, into_parts(content), Value::from);
+    call_places::place(others, calls.collect(), places).into()
+}
+
+fn into_parts(content: Value) -> Vec<Value> {
+    match content {
+        Value::Array(parts) => parts,
+        Value::String(text) if !text.is_empty() => vec![text_part(text)],
+        _ => Vec::new(),
+    }
+}
+
 /// Puts the blocks back; a call that is not in the message any more has no block.
 pub(super) fn put_back(
     content: &mut Value,
@@ -194,11 +218,7 @@ pub(super) fn put_back(
     message: &mut CanonicalMessage,
 ) {
     let mut reasoning = reasoning::take_stored(message);
-    let mut parts = match content.take() {
-        Value::Array(parts) => parts,
-        Value::String(text) if !text.is_empty() => vec![json!({"type": "text", "text": text})],
-        _ => Vec::new(),
-    };
+    let mut parts = into_parts(content.take());
     for mut placed in blocks {
         let at =
             placed["at"].as_u64().and_then(|at| usize::try_from(at).ok()).unwrap_or(usize::MAX);

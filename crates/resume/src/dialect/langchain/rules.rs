@@ -4,7 +4,7 @@ use crate::dialect::pipeline::rules::{
 
 /// `LangChain`: its adapters convert for the provider, so that content stays as it is.
 pub(super) const LANGCHAIN: DialectRules = DialectRules {
-    own_fields: OwnFields::all_of("langchain"),
+    own_fields: OwnFields { has_call_places: true, ..OwnFields::all_of("langchain") },
     media: MediaRules { library_parts: LibraryParts::Kept, ..MediaRules::ANY },
     // The writer converts them, unless they come back as they were.
     custom_calls: CustomCalls::Kept,

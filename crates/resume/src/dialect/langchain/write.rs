@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 use super::{NAME, blocks};
 use crate::Repair;
 use crate::canonical::{
-    Call, CanonicalMessage, Media, MediaSource, Role, URL_TYPE, is_empty_value, serialise_content,
-    take_list, take_object,
+    Call, CanonicalMessage, Media, MediaSource, PlacedReasoning, Role, URL_TYPE, is_empty_value,
+    serialise_content, take_list, take_object,
 };
+use crate::dialect::call_places;
 use crate::dialect::pipeline::MessageWriter;
 use crate::rendered::Rendered;
 
@@ -34,6 +35,7 @@ pub(super) struct MessagesWriter;
 
 impl MessageWriter for MessagesWriter {
     fn write(&mut self, mut message: CanonicalMessage, rendered: &mut Rendered) {
+        let places = call_places::take(&mut message);
         let mut own = mem::take(&mut message.provider);
         let kind = kind_of(&message, &own);
         let blocks = take_list(&mut own, "blocks");
@@ -41,8 +43,10 @@ impl MessageWriter for MessagesWriter {
         let calls = write_calls(&mut message, &blocks);
         let is_as_given = own.shift_remove(AS_GIVEN).is_some();
         let is_list = own.shift_remove(EMPTY_LIST).is_some() && is_empty_value(&message.content);
-        let mut content =
-            if is_list { json!([]) } else { write_content(&mut message, !blocks.is_empty()) };
+        let is_of_another = kind == "ai" && blocks.is_empty() && own.is_empty();
+        let signed = if is_of_another { take_signed(&mut message) } else { Vec::new() };
+        let has_blocks = !blocks.is_empty() || !signed.is_empty();
+        let mut content = if is_list { json!([]) } else { write_content(&mut message, has_blocks) };
         if let (false, Value::Array(parts)) = (is_as_given, &mut content) {
             for part in parts {
                 if let Some(file) = file_of_library(part) {
@@ -53,12 +57,17 @@ impl MessageWriter for MessagesWriter {
         if !blocks.is_empty() {
             blocks::put_back(&mut content, blocks, &calls, &mut message);
         }
+        let mut metadata = json!({});
+        if !signed.is_empty() {
+            content = blocks::with_signed(content, signed, &calls, &places);
+            metadata["model_provider"] = "anthropic".into();
+        }
         let kwargs = write_kwargs(&mut message, &mut own);
         let mut data = JsonObject::new();
         let mut put = |field: &str, value: Value| data.insert(field.to_owned(), value);
         put("content", content);
         put("additional_kwargs", kwargs.into());
-        put("response_metadata", json!({}));
+        put("response_metadata", metadata);
         put("type", kind.into());
         // The role of a message with any role is stored as its speaker, too.
         let name = message.name.take().filter(|name| kind != "chat" || own["role"] != **name);
@@ -81,6 +90,18 @@ impl MessageWriter for MessagesWriter {
         message.report_repairs(rendered);
         rendered.messages.push(json!({"type": kind, "data": data}));
     }
+}
+
+/// Takes the reasoning if Anthropic has signed all of it: integrations send it back to Claude from blocks of the content alone.
+fn take_signed(message: &mut CanonicalMessage) -> Vec<PlacedReasoning> {
+    let reasoning = message.read_reasoning().unwrap_or_default();
+    if !reasoning.iter().all(|placed| placed.reasoning.is_signed()) {
+        return Vec::new();
+    }
+    if !reasoning.is_empty() {
+        message.reasoning = Value::Null;
+    }
+    reasoning
 }
 
 /// Takes the calls that came as invalid ones: the library sends the provider their arguments as the model wrote them.
