@@ -4,8 +4,11 @@ use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
+use chrono::{DateTime, Utc};
+
 use crate::config::LimitsConfig;
 use crate::problem::Problem;
+use crate::wire::Time;
 
 /// The parameters of a query string, by name; each may be given once.
 #[derive(Debug)]
@@ -41,6 +44,20 @@ impl Params {
         T: FromStr<Err: Display>,
     {
         self.take_with(name, str::parse)
+    }
+
+    /// Takes the times where a span begins and ends. One that ends before it begins is refused: it would have nothing.
+    pub(crate) fn take_span(
+        &mut self,
+        from: &str,
+        to: &str,
+    ) -> Result<[Option<DateTime<Utc>>; 2], Problem> {
+        let ends = [self.take::<Time>(from)?, self.take::<Time>(to)?];
+        let [begin, end] = ends.map(|time| time.map(|time| time.0));
+        if begin.zip(end).is_some_and(|(begin, end)| begin > end) {
+            return Err(Problem::invalid_parameter(from, format!("must not be after `{to}`")));
+        }
+        Ok([begin, end])
     }
 
     /// Takes a number within a range.

@@ -85,6 +85,8 @@ async fn invalid_values_are_refused() {
         ("created_from", "yesterday"),
         ("created_from", "2025-10-02T10:00:00+02:00"),
         ("created_before", "2025-13-02T10:00:00Z"),
+        ("created_from", "2025-10-03T00:00:00Z&created_before=2025-10-02T00:00:00Z"),
+        ("active_from", "2025-10-03T00:00:00Z&active_before=2025-10-02T00:00:00Z"),
         ("order_by", "$where"),
         ("order_by", "updated_at"),
         ("cursor", "x"),

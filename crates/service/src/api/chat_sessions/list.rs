@@ -2,6 +2,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use axum::extract::State;
+use chrono::{DateTime, Utc};
 use operation::operation;
 use persistence::{
     CallSummary, ChatCount, ChatFilter, ChatOrder, Direction, ListCursor, Store, StoreError,
@@ -67,16 +68,16 @@ pub(crate) struct ListChatsQuery {
     forked_from: Option<ChatId>,
     /// Only chats created at or after this time.
     #[param(value_type = Option<Time>)]
-    created_from: Option<Time>,
+    created_from: Option<DateTime<Utc>>,
     /// Only chats created before this time.
     #[param(value_type = Option<Time>)]
-    created_before: Option<Time>,
+    created_before: Option<DateTime<Utc>>,
     /// Only chats last active in the minute of this time or later.
     #[param(value_type = Option<Time>)]
-    active_from: Option<Time>,
+    active_from: Option<DateTime<Utc>>,
     /// Only chats last active before the minute of this time.
     #[param(value_type = Option<Time>)]
-    active_before: Option<Time>,
+    active_before: Option<DateTime<Utc>>,
     /// Only chats in one of these lifecycles, separated by commas: `active` (default), `archived`, `deleted`. `all` are the
     /// active and the archived ones. With `deleted` the list has only the chats that the caller manages.
     #[param(value_type = Option<values::Lifecycles>)]
@@ -229,6 +230,8 @@ impl FromParams for ListChatsQuery {
         })?;
         let order_by = order_by.unwrap_or_default();
         let (group_by, tz) = take_groups(params, order_by)?;
+        let [created_from, created_before] = params.take_span("created_from", "created_before")?;
+        let [active_from, active_before] = params.take_span("active_from", "active_before")?;
         Ok(Self {
             summary: params.take_with("summary", parse_summary)?,
             group_by,
@@ -252,10 +255,10 @@ impl FromParams for ListChatsQuery {
             needs_input: params.take_with("needs_input", parse_true)?.unwrap_or_default(),
             last_turn_outcome: params.take_with("last_turn_outcome", parse_outcome)?,
             forked_from: params.take("forked_from")?,
-            active_from: params.take("active_from")?,
-            active_before: params.take("active_before")?,
-            created_from: params.take("created_from")?,
-            created_before: params.take("created_before")?,
+            active_from,
+            active_before,
+            created_from,
+            created_before,
             total: params.take("total")?.unwrap_or_default(),
             page: PageQuery::from_params(params, limits)?,
         })
@@ -343,10 +346,10 @@ pub(crate) async fn list_chats(
         needs_input: query.needs_input,
         last_turn_outcome: query.last_turn_outcome,
         forked_from: query.forked_from,
-        created_from: query.created_from.map(|time| time.0),
-        created_before: query.created_before.map(|time| time.0),
-        active_from: query.active_from.map(|time| time.0),
-        active_before: query.active_before.map(|time| time.0),
+        created_from: query.created_from,
+        created_before: query.created_before,
+        active_from: query.active_from,
+        active_before: query.active_before,
         lifecycles: query.lifecycle,
         order: query.order_by,
         direction: query.order,

@@ -95,8 +95,9 @@ impl SeriesQuery {
 impl FromParams for SeriesQuery {
     fn from_params(params: &mut Params, _limits: &LimitsConfig) -> Result<Self, Problem> {
         let step = params.take_with("step", Step::parse)?.unwrap_or(Step::Hour);
-        let to = params.take::<Time>("to")?.map_or_else(|| SystemClock.now(), |time| time.0);
-        let from = params.take::<Time>("from")?.map_or(to - step.length() * 23, |time| time.0);
+        let [from, to] = params.take_span("from", "to")?;
+        let to = to.unwrap_or_else(|| SystemClock.now());
+        let from = from.unwrap_or(to - step.length() * 23);
         if from > to {
             return Err(Problem::invalid_parameter("from", "must not be after `to`"));
         }

@@ -54,11 +54,7 @@ impl FromParams for UsageQuery {
             "calls" => Ok(UsageOrder::Calls),
             _ => Err("must be cost, tokens or calls"),
         })?;
-        let from = params.take::<Time>("from")?.map(|time| time.0);
-        let to = params.take::<Time>("to")?.map(|time| time.0);
-        if from.zip(to).is_some_and(|(from, to)| from > to) {
-            return Err(Problem::invalid_parameter("from", "must not be after `to`"));
-        }
+        let [from, to] = params.take_span("from", "to")?;
         let step = params.take_with("step", Step::parse)?;
         if step.is_some() && from.is_none() {
             let needs = "needs `from`, where the first step begins";

@@ -27,11 +27,7 @@ pub(crate) struct BeganQuery {
 
 impl FromParams for BeganQuery {
     fn from_params(params: &mut Params, _limits: &LimitsConfig) -> Result<Self, Problem> {
-        let from = params.take::<Time>("from")?.map(|time| time.0);
-        let before = params.take::<Time>("before")?.map(|time| time.0);
-        if from.zip(before).is_some_and(|(from, before)| from > before) {
-            return Err(Problem::invalid_parameter("from", "must not be after `before`"));
-        }
+        let [from, before] = params.take_span("from", "before")?;
         Ok(Self { from, before })
     }
 
