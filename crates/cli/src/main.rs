@@ -24,6 +24,10 @@ use settings::LogFormat;
 use terminal::safe_text;
 use traces::Exporter;
 
+/// Gives memory that is free back to the system; docs/decisions/0083-memory-goes-back-to-the-system.md.
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
