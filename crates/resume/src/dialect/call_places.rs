@@ -87,6 +87,7 @@ pub(super) fn take(message: &mut CanonicalMessage) -> Vec<usize> {
     places.filter(|places| places.len() == message.calls.len()).unwrap_or_default()
 }
 
+/// Returns the places of calls by the reasoning between them; `None` if there is none.
 fn of_reasoning(message: &CanonicalMessage) -> Option<Vec<usize>> {
     let blocks = message.reasoning.as_array()?;
     let after_calls: Vec<_> =
