@@ -561,6 +561,19 @@ pub async fn the_documents_of_a_chat_go_with_it(store: Arc<dyn Store>) {
     assert_eq!(content(&store, scope, "a").await, Some(b"free".to_vec()));
 }
 
+pub async fn a_document_of_a_deleted_chat_is_deleted_for_good(store: Arc<dyn Store>) {
+    let (_, deleted) = with_a_deleted_chat(&store).await;
+    let scope = &deleted.scope;
+    let stranger = person(scope, "dave", None, Permission::Run);
+    assert!(!store.delete_document(&stranger, &path("ns/a/1")).await.unwrap());
+    for name in ["ns/b/2", "ns/d/1"] {
+        assert!(store.delete_document(scope, &path(name)).await.unwrap(), "{name}");
+        assert!(!store.delete_document(scope, &path(name)).await.unwrap(), "{name}");
+    }
+    undelete(&deleted).await;
+    assert_eq!(listed(&store, scope, &within("ns")).await, ["ns/a/1", "ns/b/1", "ns/c/1"]);
+}
+
 /// Stores documents of two chats and of no chat below `ns`, and deletes the second chat. Returns both.
 async fn with_a_deleted_chat(store: &Arc<dyn Store>) -> (TestChat, TestChat) {
     let kept = TestChat::create(store).await;

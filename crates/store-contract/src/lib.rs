@@ -568,6 +568,7 @@ macro_rules! contract_tests {
                 a_persons_relation_to_a_document_decides_what_they_may_do,
                 the_rights_in_a_document_of_a_chat_are_those_in_the_chat,
                 the_documents_of_a_chat_go_with_it,
+                a_document_of_a_deleted_chat_is_deleted_for_good,
                 no_list_has_the_documents_of_a_deleted_chat,
                 pages_go_on_across_the_documents_of_deleted_chats,
                 a_deletion_by_namespace_leaves_the_documents_of_deleted_chats,

@@ -153,7 +153,7 @@ impl AppDocuments for MemoryStore {
             let key = key(scope, path);
             let Some(document) = documents.get(&key) else { return Ok(false) };
             let head = &document.kept.head;
-            if !self.finds_document(scope, head)? {
+            if !self.finds_document(&scope.finding_deleted(), head)? {
                 return Ok(false);
             }
             check_seen(scope, head)?;

@@ -293,7 +293,8 @@ impl MongoStore {
             return Ok(Round::Done(tx.attempt().may_have_applied()));
         };
         let head = &stored.kept.head;
-        if !self.finds_document(scope, head).await? {
+        // Otherwise it would be back with its chat.
+        if !self.finds_document(&scope.finding_deleted(), head).await? {
             return Ok(Round::Done(false));
         }
         check_seen(scope, head)?;
